@@ -1,0 +1,28 @@
+/** Kinds of users (service interface, Authentication). */
+export const USER_TYPES = ['local', 'ldap', 'azuread', 'oidc'] as const
+export type UserType = (typeof USER_TYPES)[number]
+
+/** Options of roles that gate actions, all resolved: an admin holds every one (decisions section 5). */
+export interface RoleOptions {
+  readonly allowVerboseMode: boolean
+  readonly allowJobRelaunch: boolean
+  readonly showAllJobLogs: boolean
+  readonly manageAllJobs: boolean
+  readonly allowApiTokens: boolean
+}
+
+/** Who makes a request, with the roles as config.yaml has them now. */
+export interface Caller {
+  readonly id: number
+  readonly username: string
+  readonly type: UserType
+  readonly email: string | null
+  /** With prefix: `local/ops`. */
+  readonly groups: readonly string[]
+  readonly roles: readonly string[]
+  readonly options: RoleOptions
+  readonly isAdmin: boolean
+  /** Names of runners that the roles limit a launch to; null: not limited. */
+  readonly allowedRunners: readonly string[] | null
+  readonly sessionId: string
+}

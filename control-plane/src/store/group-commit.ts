@@ -1,0 +1,114 @@
+import { UnavailableError, messageOf } from '../errors.js'
+
+/** Writes that may be committed together. */
+const MOST_IN_GROUP = 64
+
+/** What the group commit needs of a database. */
+export interface WriteTransactions<Q> {
+  readonly queries: Q
+  begin(): Promise<void>
+  commit(): Promise<void>
+  rollback(): Promise<void>
+  /** True for an error that goes away by waiting: the database is locked or briefly away. */
+  isPassing(error: unknown): boolean
+}
+
+export interface GroupCommit<Q> {
+  write<T>(name: string, operation: (queries: Q) => Promise<T>): Promise<T>
+  /** Resolves when everything given so far is committed or refused; later writes are refused. */
+  close(): Promise<void>
+}
+
+interface Waiting<Q> {
+  readonly name: string
+  readonly run: (queries: Q) => Promise<unknown>
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+  readonly since: number
+}
+
+/**
+ * One writer. All writes that wait when it is free become one transaction, so that a durable commit (one sync of the
+ * disk) is shared. Invariants:
+ *   - a write resolves only after the commit that holds it;
+ *   - when one write of a group fails, the whole group is rolled back and each is run again in a transaction of its
+ *     own, so a bad neighbour costs time and never data;
+ *   - while the database is locked nothing is dropped: the group waits and is tried again, until `patienceMs` is over.
+ */
+export function createGroupCommit<Q>(
+  transactions: WriteTransactions<Q>,
+  options: { readonly patienceMs: number; readonly pause: (ms: number) => Promise<void>; readonly now: () => number },
+): GroupCommit<Q> {
+  const waiting: Waiting<Q>[] = []
+  let running: Promise<void> | null = null
+  let closed = false
+
+  async function drain(): Promise<void> {
+    while (waiting.length > 0) await commitGroup(waiting.splice(0, MOST_IN_GROUP))
+  }
+
+  async function commitGroup(group: readonly Waiting<Q>[]): Promise<void> {
+    let results: unknown[]
+    try {
+      results = await transact(group)
+    } catch (error) {
+      if (group.length > 1 && !transactions.isPassing(error)) {
+        for (const one of group) await commitGroup([one])
+        return
+      }
+      if (transactions.isPassing(error)) {
+        await waitForDatabase(group, error)
+        return
+      }
+      for (const one of group) one.reject(error)
+      return
+    }
+    group.forEach((one, index) => one.resolve(results[index]))
+  }
+
+  async function transact(group: readonly Waiting<Q>[]): Promise<unknown[]> {
+    await transactions.begin()
+    try {
+      const results: unknown[] = []
+      for (const one of group) results.push(await one.run(transactions.queries))
+      await transactions.commit()
+      return results
+    } catch (error) {
+      await transactions.rollback()
+      throw error
+    }
+  }
+
+  async function waitForDatabase(group: readonly Waiting<Q>[], error: unknown): Promise<void> {
+    const patient: Waiting<Q>[] = []
+    for (const one of group) {
+      if (!closed && options.now() - one.since < options.patienceMs) patient.push(one)
+      else
+        one.reject(new UnavailableError('database_unavailable', `the database is not available: ${messageOf(error)}`))
+    }
+    waiting.unshift(...patient)
+    if (patient.length > 0) await options.pause(100)
+  }
+
+  return {
+    write<T>(name: string, operation: (queries: Q) => Promise<T>): Promise<T> {
+      if (closed) return Promise.reject(new UnavailableError('stopping', `the service is stopping (${name})`))
+      return new Promise<T>((resolve, reject) => {
+        waiting.push({
+          name,
+          run: operation,
+          resolve: (value) => resolve(value as T),
+          reject,
+          since: options.now(),
+        })
+        running ??= drain().finally(() => {
+          running = null
+        })
+      })
+    },
+    async close() {
+      closed = true
+      await running
+    },
+  }
+}

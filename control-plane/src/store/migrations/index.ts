@@ -1,0 +1,18 @@
+import { type Kysely, Migrator } from 'kysely'
+import type { Database } from '../schema.js'
+import * as initial from './001-initial.js'
+
+/** Every step from an empty database to today's tables, in order. Steps that were released never change. */
+const MIGRATIONS = { '001-initial': initial }
+
+/**
+ * Brings the tables up to date; does nothing when they are.
+ * @throws Error naming the step that failed
+ */
+export async function migrate(database: Kysely<Database>): Promise<void> {
+  const migrator = new Migrator({ db: database, provider: { getMigrations: () => Promise.resolve(MIGRATIONS) } })
+  const { error, results } = await migrator.migrateToLatest()
+  if (!error) return
+  const failed = results?.find((result) => result.status === 'Error')?.migrationName ?? 'before the first step'
+  throw new Error(`the database could not be brought up to date (${failed})`, { cause: error })
+}

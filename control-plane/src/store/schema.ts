@@ -1,0 +1,204 @@
+import type { ColumnType, Generated } from 'kysely'
+
+/**
+ * The tables. Times are milliseconds since the epoch, booleans 0 or 1, JSON is text, bytes are blobs: the same on
+ * SQLite and PostgreSQL. Rows are parsed into the rooms' types by the file of their aggregate.
+ */
+export interface Database {
+  user: UserTable
+  session: SessionTable
+  sign_in_failure: SignInFailureTable
+  job: JobTable
+  job_transition: JobTransitionTable
+  job_stream: JobStreamTable
+  job_output: JobOutputTable
+  job_event: JobEventTable
+  runner: RunnerTable
+  join_token: JoinTokenTable
+  appearance: AppearanceTable
+  lock: LockTable
+}
+
+/** A column that is written once, at insert. */
+type Fixed<T> = ColumnType<T, T, never>
+
+export interface UserTable {
+  id: Generated<number>
+  username: string
+  /** Lower-case name, unique with the type. */
+  username_key: string
+  type: string
+  password_hash: string | null
+  email: string | null
+  /** JSON array of group names without prefix. */
+  groups: string
+  enabled: number
+  created_at: Fixed<number>
+}
+
+export interface SessionTable {
+  id: Fixed<string>
+  user_id: Fixed<number>
+  /** `login` or `api`. */
+  kind: Fixed<string>
+  name: string | null
+  /** SHA-256 of the one refresh token that is good now; null for API tokens. */
+  refresh_hash: string | null
+  created_at: Fixed<number>
+  expires_at: number
+  last_used_at: number | null
+}
+
+/** Failed sign-ins by key: `user:<type>/<name>` or `address:<ip>`. */
+export interface SignInFailureTable {
+  key: Fixed<string>
+  failures: number
+  first_at: number
+  locked_until: number | null
+}
+
+export interface JobTable {
+  id: Generated<number>
+  run_id: Fixed<string>
+  form: Fixed<string>
+  target: Fixed<string>
+  job_type: Fixed<string>
+  status: string
+  status_reason: string | null
+  /** What the status does not say, such as "no structured events". */
+  detail: string | null
+  start_time: Fixed<number>
+  end_time: number | null
+  user_name: Fixed<string>
+  user_type: Fixed<string>
+  runner_id: number | null
+  runner_name: string | null
+  /** Where the job is on its way to a runner: `queued`, `offered`, `claimed`, `done`. */
+  dispatch: string
+  /** Until when it may wait for the runner; null when it does not wait. */
+  wait_until: number | null
+  parent_id: Fixed<number | null>
+  step: string | null
+  /** JSON or null. */
+  approval: string | null
+  abort_requested: number
+  abort_requested_by: string | null
+  abandoned_at: number | null
+  /** JSON object: extra variables as they reach the playbook. */
+  extravars: Fixed<string>
+  /** JSON object of names. */
+  credentials: Fixed<string>
+  raw_form_data: Fixed<string | null>
+  /** JSON: what the order to the runner needs beside the extra variables. */
+  playbook: Fixed<string>
+}
+
+/** Every move of a job's status, so that "abandoned, then success" stays visible. */
+export interface JobTransitionTable {
+  job_id: Fixed<number>
+  time: Fixed<number>
+  from_status: Fixed<string>
+  to_status: Fixed<string>
+  reason: Fixed<string | null>
+}
+
+/** Stored lengths of a job's streams: the numbers that are acknowledged. */
+export interface JobStreamTable {
+  job_id: Fixed<number>
+  /** Bytes of the runner's output stream. */
+  output_length: number
+  /** Bytes of everything shown as output: the runner's and the service's own lines. */
+  shown_length: number
+  /** Bytes of the runner's event stream, and how many events that is. */
+  events_length: number
+  events_count: number
+}
+
+/** Output in the order it is shown. `position` counts the bytes shown before this piece. */
+export interface JobOutputTable {
+  job_id: Fixed<number>
+  position: Fixed<number>
+  /** `runner`: a piece of the runner's stream; `service`: a line of our own. */
+  origin: Fixed<string>
+  data: Fixed<Buffer>
+}
+
+export interface JobEventTable {
+  job_id: Fixed<number>
+  /** The event's `order`: 1, 2, 3 … */
+  position: Fixed<number>
+  type: Fixed<string>
+  play: Fixed<string | null>
+  task: Fixed<string | null>
+  host: Fixed<string | null>
+  /** Seconds. */
+  duration: Fixed<number | null>
+  time: Fixed<string>
+  /** The line as the runner wrote it, newline included; the stream is rebuilt from these. */
+  line: Fixed<Buffer>
+}
+
+export interface RunnerTable {
+  id: Generated<number>
+  name: Fixed<string>
+  state: string
+  enabled: number
+  is_default: number
+  mode: Fixed<string>
+  fingerprint: Fixed<string>
+  /** Raw public keys, base64. */
+  identity_key: Fixed<string>
+  sealing_key: string
+  host: string
+  ip: string
+  version: string
+  contract: number
+  ansible_version: string | null
+  /** What the agent reports, and what an admin set (wins; null: not set). */
+  agent_max_jobs: number
+  max_jobs: number | null
+  /** Highest generation seen and the process that has it; a second process with it is a clone. */
+  generation: number
+  instance: string
+  /** Goes up with every connection (fencing). */
+  epoch: number
+  running_jobs: number
+  draining: number
+  spool_bytes: number
+  clock_skew_ms: number
+  requested_at: number
+  approved_at: number | null
+  approved_by: string | null
+  last_seen: number
+  description: string
+  /** When another process was refused for continuing this identity. */
+  clone_seen_at: number | null
+}
+
+export interface JoinTokenTable {
+  id: Generated<number>
+  name: Fixed<string | null>
+  hash: Fixed<string>
+  created_at: Fixed<number>
+  created_by: Fixed<string>
+  expires_at: Fixed<number>
+  used_at: number | null
+  /** Name of the runner that used it. */
+  used_by: string | null
+}
+
+/** One row of settings that the pages' header shows. */
+export interface AppearanceTable {
+  id: Fixed<number>
+  theme: string
+  name: string
+  announcement: string
+  environment: string
+}
+
+export interface LockTable {
+  name: Fixed<string>
+  holder: string
+  taken_at: number
+  touched_at: number
+}

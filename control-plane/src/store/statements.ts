@@ -1,0 +1,75 @@
+import type sqlite3 from 'sqlite3'
+
+/** Prepared statements kept for use again; beyond this many the least recently used goes. */
+const MOST_STATEMENTS = 200
+
+export interface RunResult {
+  readonly changes: number
+  readonly lastId: number
+}
+
+/** One SQLite handle with its prepared statements, as promises. */
+export interface Statements {
+  all(sql: string, parameters: readonly unknown[]): Promise<unknown[]>
+  run(sql: string, parameters: readonly unknown[]): Promise<RunResult>
+  /** Runs statements without parameters and without a result. */
+  execute(sql: string): Promise<void>
+  close(): Promise<void>
+}
+
+export function createStatements(handle: sqlite3.Database): Statements {
+  const prepared = new Map<string, sqlite3.Statement>()
+
+  function prepare(sql: string): Promise<sqlite3.Statement> {
+    const known = prepared.get(sql)
+    if (known) {
+      prepared.delete(sql)
+      prepared.set(sql, known)
+      return Promise.resolve(known)
+    }
+    return new Promise((resolve, reject) => {
+      const statement = handle.prepare(sql, (error: Error | null) => {
+        if (error) {
+          reject(error)
+          return
+        }
+        prepared.set(sql, statement)
+        const oldest = prepared.keys().next()
+        if (prepared.size > MOST_STATEMENTS && !oldest.done) {
+          prepared.get(oldest.value)?.finalize()
+          prepared.delete(oldest.value)
+        }
+        resolve(statement)
+      })
+    })
+  }
+
+  return {
+    async all(sql, parameters) {
+      const statement = await prepare(sql)
+      return new Promise((resolve, reject) => {
+        statement.all(parameters, (error, rows) => (error ? reject(error) : resolve(rows)))
+      })
+    },
+    async run(sql, parameters) {
+      const statement = await prepare(sql)
+      return new Promise((resolve, reject) => {
+        statement.run(parameters, function (error) {
+          // A statement that is kept open would hold its locks; reset ends it.
+          if (error) statement.reset(() => reject(error))
+          else resolve({ changes: this.changes, lastId: this.lastID })
+        })
+      })
+    },
+    execute: (sql) =>
+      new Promise((resolve, reject) => {
+        handle.exec(sql, (error) => (error ? reject(error) : resolve()))
+      }),
+    async close() {
+      for (const statement of prepared.values())
+        await new Promise<void>((resolve) => statement.finalize(() => resolve()))
+      prepared.clear()
+      await new Promise<void>((resolve, reject) => handle.close((error) => (error ? reject(error) : resolve())))
+    },
+  }
+}

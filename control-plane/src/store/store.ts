@@ -1,0 +1,23 @@
+import type { Kysely } from 'kysely'
+import type { Database } from './schema.js'
+
+/** Queries over the tables. Functions of `store/` take one and do not care whether it reads or is inside a write. */
+export type Queries = Kysely<Database>
+
+/**
+ * The database. Reads see what is committed. Writes are given as functions: several that wait at the same time are
+ * committed together (group commit), each one whole or not at all.
+ */
+export interface Store {
+  readonly read: Queries
+  /**
+   * Runs `operation` inside a write transaction and resolves after the durable commit. The operation may be run more
+   * than once (when a neighbour in its group fails it is run again alone), so it must do nothing but queries.
+   * @param name for the log and for errors, such as `jobs.create`
+   * @throws UnavailableError when the database stays locked or away; whatever the operation throws, rolled back
+   */
+  write<T>(name: string, operation: (queries: Queries) => Promise<T>): Promise<T>
+  /** @throws UnavailableError when the database cannot be read */
+  check(): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,64 @@
+import tseslint from 'typescript-eslint'
+
+/** Imports go down only (docs/architecture.md): each room names the rooms it must not know. */
+const room = (files, forbidden, why) => ({
+  files,
+  rules: {
+    'no-restricted-imports': ['error', { patterns: forbidden.map((group) => ({ group: [group], message: why })) }],
+  },
+})
+
+export default tseslint.config(
+  { ignores: ['**/dist/**', '**/node_modules/**', 'coverage/**'] },
+  ...tseslint.configs.strict,
+  {
+    files: ['**/*.ts'],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/await-thenable': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      eqeqeq: ['error', 'always'],
+    },
+  },
+  { files: ['protocol/src/**'], rules: { 'no-console': 'error' } },
+  {
+    files: ['control-plane/src/**', 'runner-agent/src/**'],
+    ignores: ['**/cli/**', '**/cli.ts'],
+    rules: { 'no-console': 'error' },
+  },
+  room(
+    ['protocol/src/**'],
+    ['@holdfast/control-plane*', '@holdfast/runner-agent*', 'node:fs*', 'node:net', 'node:http*', 'ws', 'fastify'],
+    'protocol is pure code that both programs share',
+  ),
+  room(
+    ['runner-agent/src/**'],
+    ['@holdfast/control-plane*', '*/control-plane/*'],
+    'the two programs never import each other',
+  ),
+  room(
+    ['control-plane/src/store/**'],
+    ['**/http/**', '**/jobs/**', '**/runners/**', '**/auth/**', '**/forms/**', '**/live/**'],
+    'store is the lowest room',
+  ),
+  room(
+    ['control-plane/src/jobs/**'],
+    ['**/http/**', '**/runners/**', 'ws', 'fastify*'],
+    'jobs knows no socket and no HTTP',
+  ),
+  room(
+    [
+      'control-plane/src/runners/**',
+      'control-plane/src/auth/**',
+      'control-plane/src/forms/**',
+      'control-plane/src/live/**',
+    ],
+    ['**/http/**', 'fastify*'],
+    'http is the highest room',
+  ),
+)

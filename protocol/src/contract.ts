@@ -1,0 +1,33 @@
+/**
+ * The contract number: both sides report it, equal numbers work together whatever the releases. It goes up when a
+ * message, frame or rule changes in a way that the other side must know.
+ */
+export const CONTRACT = 1
+
+/** Path of the runners' socket below the control plane's base URL. */
+export const SOCKET_PATH = '/api/v2/rte/socket'
+
+/** WebSocket sub-protocol name, negotiated in the upgrade. */
+export const SUBPROTOCOL = `holdfast-runner.v${CONTRACT}`
+
+/** Most payload bytes of one binary frame. */
+export const MAX_PAYLOAD_BYTES = 256 * 1024
+
+/** Most bytes of one control message (JSON text). An offer carries extra variables up to MAX_INLINE_BYTES of them. */
+export const MAX_CONTROL_BYTES = 1024 * 1024
+
+/** What the WebSocket library may accept as one message on either side, in bytes: nothing larger is ever sent. */
+export const MAX_SOCKET_MESSAGE_BYTES = MAX_CONTROL_BYTES
+
+/** Extra variables up to this many bytes of JSON travel inside the offer, larger ones as a blob. */
+export const MAX_INLINE_BYTES = 256 * 1024
+
+/** Most bytes of one event line, its newline included (spec events.md). */
+export const MAX_EVENT_LINE_BYTES = 256 * 1024
+
+/** Heartbeat in both directions, in milliseconds; two missed ones mean the connection is dead. */
+export const HEARTBEAT_MS = 20_000
+
+/** Unacknowledged bytes that an agent may have under way: for one job, and for all jobs of the socket. */
+export const WINDOW_PER_JOB_BYTES = 2 * 1024 * 1024
+export const WINDOW_PER_SOCKET_BYTES = 8 * 1024 * 1024

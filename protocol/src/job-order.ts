@@ -1,0 +1,35 @@
+import * as v from 'valibot'
+import { countSchema, jobIdSchema, runIdSchema, sha256Schema } from './parse.js'
+
+const shortText = v.pipe(v.string(), v.maxLength(4096))
+
+/** Where a job's extra variables are: in the order itself, or in a blob of that hash. */
+export const extravarsSourceSchema = v.union([
+  v.object({ inline: v.record(v.string(), v.unknown()) }),
+  v.object({ sha256: sha256Schema, size: countSchema }),
+])
+
+/** Everything a runner needs to know to run one job. It is what the agent claims, durably. */
+export const jobOrderSchema = v.object({
+  job_id: jobIdSchema,
+  run_id: runIdSchema,
+  form: shortText,
+  playbook: shortText,
+  playbook_sub_path: v.nullable(shortText),
+  inventory: v.pipe(v.array(shortText), v.maxLength(1000)),
+  tags: v.nullable(shortText),
+  limit: v.nullable(shortText),
+  check: v.boolean(),
+  diff: v.boolean(),
+  verbose: v.boolean(),
+  allow_jinja: v.boolean(),
+  extravars: extravarsSourceSchema,
+  /** Hash of the manifest of the playbook folder. */
+  manifest_sha256: sha256Schema,
+  /** Secrets, sealed to the runner's key and bound to this job; null when the job has none. */
+  sealed: v.nullable(v.string()),
+  /** Output stored for this job, in bytes; past it one warning line, the playbook goes on. */
+  output_limit_bytes: countSchema,
+})
+
+export type JobOrder = v.InferOutput<typeof jobOrderSchema>

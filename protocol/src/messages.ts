@@ -1,0 +1,130 @@
+import * as v from 'valibot'
+import { MAX_CONTROL_BYTES } from './contract.js'
+import { endRecordSchema } from './end-record.js'
+import { ProtocolError } from './errors.js'
+import { STREAMS } from './frames.js'
+import { jobOrderSchema } from './job-order.js'
+import { countSchema, jobIdSchema, parseJson, runIdSchema, runnerNameSchema, sha256Schema } from './parse.js'
+
+const sentence = v.pipe(v.string(), v.maxLength(4000))
+const word = v.pipe(v.string(), v.maxLength(200))
+const publicKey = v.pipe(v.string(), v.regex(/^[A-Za-z0-9+/]{43}=$/, 'must be a raw 32-byte key in base64'))
+
+/** What the agent says about itself and signs. It crosses as text, so that both sides see the very bytes signed. */
+export const helloPayloadSchema = v.object({
+  name: runnerNameSchema,
+  identity_key: publicKey,
+  sealing_key: publicKey,
+  /** Goes up by one, durably, at every start of the agent. */
+  generation: countSchema,
+  /** Random id of this process: two processes with one generation are clones. */
+  instance: runIdSchema,
+  contract: countSchema,
+  version: word,
+  ansible_version: v.nullable(word),
+  host: word,
+  max_jobs: countSchema,
+  join_token: v.nullable(word),
+  /** The runner's clock, milliseconds since the epoch. */
+  clock: v.number(),
+})
+export type HelloPayload = v.InferOutput<typeof helloPayloadSchema>
+
+const runRef = { job_id: jobIdSchema, run_id: runIdSchema }
+
+/** A job in the agent's spool, as listed after every (re)connect. */
+export const spooledJobSchema = v.object({ ...runRef, output: countSchema, events: countSchema, ended: v.boolean() })
+export type SpooledJob = v.InferOutput<typeof spooledJobSchema>
+
+/** Why an agent does not take an offered job now. Busy, draining and spool_full are asked again later. */
+export const REFUSALS = ['busy', 'draining', 'spool_full', 'files_changed', 'files_failed'] as const
+
+/** Agent to control plane. */
+export const agentMessageSchema = v.variant('type', [
+  v.object({ type: v.literal('hello'), payload: v.pipe(v.string(), v.maxLength(8192)), signature: word }),
+  /** Every heartbeat and whenever one of these changes. */
+  v.object({
+    type: v.literal('status'),
+    running_jobs: countSchema,
+    max_jobs: countSchema,
+    draining: v.boolean(),
+    spool_bytes: countSchema,
+    clock: v.number(),
+  }),
+  v.object({ type: v.literal('inventory'), jobs: v.pipe(v.array(spooledJobSchema), v.maxLength(10_000)) }),
+  /** The claim is on disk; the job starts. */
+  v.object({ type: v.literal('claimed'), ...runRef }),
+  v.object({ type: v.literal('refused'), ...runRef, code: v.picklist(REFUSALS), message: sentence }),
+  /** Blobs of an offered job that the agent does not have. */
+  v.object({
+    type: v.literal('want'),
+    ...runRef,
+    hashes: v.pipe(v.array(sha256Schema), v.minLength(1), v.maxLength(10_000)),
+  }),
+  v.object({ type: v.literal('end'), job_id: jobIdSchema, record: endRecordSchema }),
+  /** Answer to an abort of a job that is not in the spool. */
+  v.object({ type: v.literal('unknown_job'), ...runRef }),
+])
+export type AgentMessage = v.InferOutput<typeof agentMessageSchema>
+
+/** What the control plane has of a job in the agent's spool, and what shall happen with it. */
+export const resumedJobSchema = v.object({
+  ...runRef,
+  /** `continue`: send from these lengths on. `stored`: the end is stored. `forget`: not a job of this control plane. */
+  verdict: v.picklist(['continue', 'stored', 'forget']),
+  output: countSchema,
+  events: countSchema,
+  abort: v.boolean(),
+})
+export type ResumedJob = v.InferOutput<typeof resumedJobSchema>
+
+/** Control plane to agent. */
+export const serverMessageSchema = v.variant('type', [
+  v.object({ type: v.literal('challenge'), nonce: word, time: v.number(), contract: countSchema, version: word }),
+  /** The handshake is done. `max_jobs` is the admin's limit, which wins over the agent's own. */
+  v.object({
+    type: v.literal('welcome'),
+    state: v.picklist(['waiting', 'approved']),
+    epoch: countSchema,
+    max_jobs: v.nullable(countSchema),
+    heartbeat_ms: v.pipe(v.number(), v.integer(), v.minValue(50)),
+  }),
+  /** An admin approved the runner or changed its limit while it is connected. */
+  v.object({
+    type: v.literal('settings'),
+    state: v.picklist(['waiting', 'approved']),
+    max_jobs: v.nullable(countSchema),
+  }),
+  /** Answer to the inventory. */
+  v.object({ type: v.literal('resume'), jobs: v.array(resumedJobSchema) }),
+  v.object({ type: v.literal('offer'), order: jobOrderSchema }),
+  /** A wanted blob cannot be had any more: the playbook folder changed since the offer. */
+  v.object({ type: v.literal('blob_gone'), ...runRef, sha256: sha256Schema }),
+  /** Stored lengths of both streams, after the commit. */
+  v.object({ type: v.literal('ack'), job_id: jobIdSchema, output: countSchema, events: countSchema }),
+  v.object({ type: v.literal('rewind'), job_id: jobIdSchema, stream: v.picklist(STREAMS), to: countSchema }),
+  v.object({ type: v.literal('end_stored'), ...runRef }),
+  v.object({ type: v.literal('abort'), ...runRef }),
+  v.object({ type: v.literal('forget'), ...runRef }),
+])
+export type ServerMessage = v.InferOutput<typeof serverMessageSchema>
+
+/** @throws ProtocolError `bad_message`, `too_large` */
+export function parseAgentMessage(text: string): AgentMessage {
+  return parseJson(agentMessageSchema, bounded(text))
+}
+
+/** @throws ProtocolError `bad_message`, `too_large` */
+export function parseServerMessage(text: string): ServerMessage {
+  return parseJson(serverMessageSchema, bounded(text))
+}
+
+/** @throws ProtocolError `bad_message` */
+export function parseHelloPayload(text: string): HelloPayload {
+  return parseJson(helloPayloadSchema, text)
+}
+
+function bounded(text: string): string {
+  if (text.length > MAX_CONTROL_BYTES) throw new ProtocolError('too_large', 'control message over its limit')
+  return text
+}
