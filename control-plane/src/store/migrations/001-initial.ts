@@ -99,7 +99,7 @@ async function createJobs(database: Kysely<unknown>, types: ColumnTypes): Promis
   await database.schema.createIndex('job_user').on('job').columns(['user_type', 'user_name', 'id']).execute()
   await database.schema.createIndex('job_runner').on('job').columns(['runner_name', 'id']).execute()
   await database.schema.createIndex('job_status').on('job').columns(['status', 'id']).execute()
-  await database.schema.createIndex('job_dispatch').on('job').columns(['runner_id', 'dispatch', 'id']).execute()
+  await database.schema.createIndex('job_dispatch').on('job').columns(['dispatch', 'runner_id', 'id']).execute()
   await database.schema.createIndex('job_parent').on('job').column('parent_id').execute()
 
   await database.schema

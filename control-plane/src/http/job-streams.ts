@@ -1,0 +1,91 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { type JobReading, MOST_EVENTS, readEvent, readEvents, readPlainOutput, readRawOutput } from '../jobs/reading.js'
+import { callerOf } from './guards.js'
+import { Event, EventRecord, EventsQuery } from './job-schemas.js'
+import { IdParams, answers, idOf, listOf, wholeNumberOf } from './schemas.js'
+
+const tags = ['job']
+/** Sent as it is: buffers are not serialised. */
+const Bytes = Type.Unsafe<Buffer>(Type.String())
+const TEXT = 'text/plain; charset=utf-8'
+
+/** What a job produced: its structured events and its output. */
+export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/job/:id/events',
+      {
+        schema: {
+          tags,
+          summary: 'Structured events of a playbook job',
+          params: IdParams,
+          querystring: EventsQuery,
+          response: answers(listOf(EventRecord), 400, 403, 404),
+        },
+      },
+      async (request) => {
+        const after = wholeNumberOf(request.query.after ?? '0', 'after')
+        const limit = wholeNumberOf(request.query.limit ?? String(MOST_EVENTS), 'limit')
+        return readEvents(reading, callerOf(request), idOf(request.params), after, limit)
+      },
+    )
+
+    app.get(
+      '/job/:id/events/:order',
+      {
+        schema: {
+          tags,
+          summary: 'One event with its whole result',
+          params: Type.Object({ ...IdParams.properties, order: Type.String({ description: 'A whole number' }) }),
+          response: answers(Event, 400, 403, 404),
+        },
+      },
+      async (request) => readEvent(reading, callerOf(request), idOf(request.params), request.params.order),
+    )
+
+    app.get(
+      '/job/:id/output',
+      {
+        schema: {
+          tags,
+          summary: 'Output from a byte offset on, as it is, for following a job',
+          description: 'At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet.',
+          params: IdParams,
+          querystring: Type.Object({ offset: Type.Optional(Type.String()) }),
+          response: answers(Bytes, 400, 403, 404),
+        },
+      },
+      async (request, reply) => {
+        const offset = Math.max(0, wholeNumberOf(request.query.offset ?? '0', 'offset'))
+        const bytes = await readRawOutput(reading, callerOf(request), idOf(request.params), offset)
+        await reply
+          .header('x-next-offset', offset + bytes.length)
+          .type(TEXT)
+          .send(bytes)
+        return reply
+      },
+    )
+
+    app.get(
+      '/job/:id/download',
+      {
+        schema: {
+          tags,
+          summary: 'Output as a file',
+          params: IdParams,
+          response: answers(Bytes, 400, 403, 404),
+        },
+      },
+      async (request, reply) => {
+        const id = idOf(request.params)
+        const text = await readPlainOutput(reading, callerOf(request), id)
+        await reply
+          .header('content-disposition', `attachment; filename="holdfast-job-${id}.txt"`)
+          .type(TEXT)
+          .send(Buffer.from(text, 'utf8'))
+        return reply
+      },
+    )
+  }
+}

@@ -1,0 +1,104 @@
+import { isSafeRelativePath } from '@holdfast/protocol'
+import type { Caller } from '../auth/caller.js'
+import { RefusedValuesError } from '../errors.js'
+import type { AnsibleForm } from '../forms/form.js'
+import type { Playbook } from './playbook.js'
+
+/** Keys that belong to the service: a client may send one only if the form declares a field of that name. */
+const RESERVED = /^__.+__$/
+
+/**
+ * The extra variables of a launch and the playbook settings that follow from them (spec forms.md section 2): each
+ * static property of the form fills `__<property>__` unless the values hold that key, and the argument is taken from
+ * there. Reserved keys that the form does not declare are dropped.
+ * @throws RefusedValuesError when a reserved key has a value of the wrong type
+ */
+export function buildExtravars(
+  form: AnsibleForm,
+  sent: Readonly<Record<string, unknown>>,
+  caller: Caller,
+): { readonly extravars: Record<string, unknown>; readonly playbook: Playbook } {
+  const declared = new Set(form.fieldNames)
+  const extravars: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(sent)) {
+    // `__proto__` as a key of a plain object would be its prototype.
+    if (key === '__proto__') continue
+    if (!RESERVED.test(key) || declared.has(key) || key === '__verbose__') extravars[key] = value
+  }
+  const playbook: Playbook = {
+    playbook: relativePath('__playbook__', text('__playbook__', extravars, form.playbook)),
+    playbookSubPath: optionalPath(
+      '__playbookSubPath__',
+      optionalText('__playbookSubPath__', extravars, form.playbookSubPath),
+    ),
+    inventory: inventory(extravars, form.inventory),
+    tags: tags(extravars, form.tags),
+    limit: optionalText('__limit__', extravars, form.limit),
+    check: flag('__check__', extravars, form.check),
+    diff: flag('__diff__', extravars, form.diff),
+    verbose: flag('__verbose__', extravars, form.verbose),
+    allowJinjaInExtravars: form.allowJinjaInExtravars,
+  }
+  extravars.__playbook__ = playbook.playbook
+  if (playbook.playbookSubPath !== null) extravars.__playbookSubPath__ = playbook.playbookSubPath
+  if (playbook.inventory.length > 0) extravars.__inventory__ = playbook.inventory
+  if (playbook.tags !== null) extravars.__tags__ = playbook.tags
+  if (playbook.limit !== null) extravars.__limit__ = playbook.limit
+  for (const name of ['check', 'diff', 'verbose'] as const) if (playbook[name]) extravars[`__${name}__`] = true
+  extravars.ansibleforms_user = userVariable(caller)
+  return { extravars, playbook }
+}
+
+function userVariable(caller: Caller): Record<string, unknown> {
+  return {
+    username: caller.username,
+    id: caller.id,
+    type: caller.type,
+    ...(caller.email === null ? {} : { email: caller.email }),
+    groups: caller.groups,
+    roles: caller.roles,
+    options: caller.options,
+  }
+}
+
+function refuse(key: string, expected: string): never {
+  throw new RefusedValuesError('values_refused', `${key} must be ${expected}`, { invalid: [key] })
+}
+
+function optionalText(key: string, values: Readonly<Record<string, unknown>>, fallback: string | null): string | null {
+  const value = values[key] ?? fallback
+  if (value === null || value === '') return null
+  return typeof value === 'string' ? value : refuse(key, 'text')
+}
+
+function text(key: string, values: Readonly<Record<string, unknown>>, fallback: string): string {
+  return optionalText(key, values, fallback) ?? fallback
+}
+
+function flag(key: string, values: Readonly<Record<string, unknown>>, fallback: boolean): boolean {
+  const value = values[key] ?? fallback
+  return typeof value === 'boolean' ? value : refuse(key, 'true or false')
+}
+
+function tags(values: Readonly<Record<string, unknown>>, fallback: string | null): string | null {
+  const value = values.__tags__
+  if (Array.isArray(value) && value.every((tag) => typeof tag === 'string')) return value.join(',') || null
+  return optionalText('__tags__', values, fallback)
+}
+
+function inventory(values: Readonly<Record<string, unknown>>, fallback: readonly string[]): string[] {
+  const value = values.__inventory__ ?? fallback
+  const entries: unknown[] = Array.isArray(value) ? value : [value]
+  return entries.map((entry) =>
+    typeof entry === 'string' && entry !== '' ? entry : refuse('__inventory__', 'text or a list of texts'),
+  )
+}
+
+function relativePath(key: string, path: string): string {
+  const plain = path.replace(/^(\.\/)+/, '')
+  return isSafeRelativePath(plain) ? plain : refuse(key, 'a path inside the playbook folder')
+}
+
+function optionalPath(key: string, path: string | null): string | null {
+  return path === null ? null : relativePath(key, path.replace(/\/+$/, ''))
+}

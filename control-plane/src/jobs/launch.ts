@@ -1,0 +1,141 @@
+import type { Caller } from '../auth/caller.js'
+import type { Clock } from '../clock.js'
+import { ForbiddenError, RefusedValuesError } from '../errors.js'
+import type { Form, Forms, AnsibleForm } from '../forms/form.js'
+import type { LiveEvents } from '../live/live-events.js'
+import { insertJob } from '../store/jobs.js'
+import { type Runner, findDefaultRunner, findRunnerByName } from '../store/runners.js'
+import type { Queries, Store } from '../store/store.js'
+import { failJob } from './ending.js'
+import { buildExtravars } from './extravars.js'
+import type { RunnerPort } from './runner-port.js'
+
+/** Properties whose promise this release cannot keep; a job that ignored them would be unsafe. */
+const NOT_YET = ['approval', 'credentials', 'ansibleCredentials', 'vaultCredentials'] as const
+
+export interface LaunchRequest {
+  readonly formName: string
+  readonly extravars: Readonly<Record<string, unknown>>
+  readonly rawFormData: Readonly<Record<string, unknown>> | null
+}
+
+export interface LaunchDependencies {
+  readonly store: Store
+  readonly forms: Forms
+  readonly live: LiveEvents
+  readonly clock: Clock
+  readonly runners: RunnerPort
+  /** A random id of 32 hex digits. */
+  readonly newRunId: () => string
+}
+
+/**
+ * Creates a job and puts it on its way. A job whose runner is missing or turned off is created and fails at once with
+ * the reason; it never goes to another runner.
+ * @returns the id of the job
+ * @throws NotFoundError, ForbiddenError, RefusedValuesError; nothing is created then
+ */
+export async function launchJob(
+  dependencies: LaunchDependencies,
+  caller: Caller,
+  request: LaunchRequest,
+): Promise<number> {
+  const { store, forms, live, clock, runners } = dependencies
+  const form = await forms.find(request.formName)
+  requireLaunchable(form, caller)
+  if (request.extravars.__verbose__ === true && !caller.options.allowVerboseMode) {
+    throw new ForbiddenError('verbose_not_allowed', 'Your roles do not allow the verbose mode')
+  }
+  const { extravars, playbook } = buildExtravars(form, request.extravars, caller)
+  const choice = await chooseRunner(store.read, form)
+  if (
+    choice.runner &&
+    caller.allowedRunners &&
+    !caller.isAdmin &&
+    !caller.allowedRunners.includes(choice.runner.name)
+  ) {
+    throw new ForbiddenError('runner_not_allowed', `Your roles do not allow jobs on the runner '${choice.runner.name}'`)
+  }
+  const now = clock.now()
+  const id = await store.write('jobs.launch', async (queries) => {
+    const jobId = await insertJob(queries, {
+      run_id: dependencies.newRunId(),
+      form: form.name,
+      target: form.name,
+      job_type: form.type,
+      status: 'running',
+      status_reason: null,
+      detail: null,
+      start_time: now,
+      end_time: null,
+      user_name: caller.username,
+      user_type: caller.type,
+      runner_id: choice.runner?.id ?? null,
+      runner_name: choice.runner?.name ?? form.runner,
+      dispatch: 'queued',
+      wait_until: null,
+      parent_id: null,
+      step: null,
+      approval: null,
+      abort_requested: 0,
+      abort_requested_by: null,
+      abandoned_at: null,
+      extravars: JSON.stringify(extravars),
+      credentials: '{}',
+      raw_form_data: request.rawFormData === null ? null : JSON.stringify(request.rawFormData),
+      playbook: JSON.stringify(playbook),
+    })
+    if (choice.problem !== null) await failJob(queries, jobId, choice.problem, now)
+    return jobId
+  })
+  live.changed('jobs')
+  if (choice.runner && choice.problem === null) runners.jobQueued(choice.runner.id)
+  return id
+}
+
+function requireLaunchable(form: Form, caller: Caller): asserts form is AnsibleForm {
+  const everyone = form.roles.includes('default') || form.roles.includes('public')
+  if (!caller.isAdmin && !everyone && !form.roles.some((role) => caller.roles.includes(role))) {
+    throw new ForbiddenError('form_not_allowed', `Your roles do not allow the form '${form.name}'`)
+  }
+  if (form.type === 'subform') {
+    throw new RefusedValuesError(
+      'form_not_launchable',
+      `The form '${form.name}' is a part of other forms and cannot be launched`,
+    )
+  }
+  if (form.type !== 'ansible') {
+    throw new RefusedValuesError(
+      'form_type_unsupported',
+      `Forms of type '${form.type}' cannot be launched by this service yet`,
+    )
+  }
+  const promised = NOT_YET.find((property) => form.source[property] !== undefined && form.source[property] !== null)
+  if (promised) {
+    throw new RefusedValuesError(
+      'form_property_unsupported',
+      `The form '${form.name}' has '${promised}', which this service cannot honour yet`,
+    )
+  }
+}
+
+async function chooseRunner(
+  queries: Queries,
+  form: AnsibleForm,
+): Promise<{ runner: Runner | null; problem: string | null }> {
+  const runner = form.runner === null ? await findDefaultRunner(queries) : await findRunnerByName(queries, form.runner)
+  if (!runner) {
+    const problem =
+      form.runner === null
+        ? 'There is no default RTE: approve a runner, or name one in the form'
+        : `The RTE '${form.runner}' that the form names is not known`
+    return { runner: null, problem }
+  }
+  return { runner, problem: problemOf(runner) }
+}
+
+/** Why a runner cannot get jobs at all, or null. Being offline, full or draining is no problem: the job waits. */
+export function problemOf(runner: Pick<Runner, 'name' | 'state' | 'enabled'>): string | null {
+  if (runner.state !== 'approved') return `The RTE '${runner.name}' is not approved`
+  return runner.enabled ? null : `The RTE '${runner.name}' is turned off`
+}

@@ -1,0 +1,29 @@
+import * as v from 'valibot'
+import type { JobRow } from '../store/jobs.js'
+
+/** What a job's order to the runner needs beside the extra variables; kept as JSON with the job. */
+export const playbookSchema = v.object({
+  playbook: v.string(),
+  playbookSubPath: v.nullable(v.string()),
+  inventory: v.array(v.string()),
+  tags: v.nullable(v.string()),
+  limit: v.nullable(v.string()),
+  check: v.boolean(),
+  diff: v.boolean(),
+  verbose: v.boolean(),
+  allowJinjaInExtravars: v.boolean(),
+})
+
+export type Playbook = v.InferOutput<typeof playbookSchema>
+
+const objectSchema = v.record(v.string(), v.unknown())
+
+/** The playbook settings of a stored job. */
+export function playbookOf(job: Pick<JobRow, 'playbook'>): Playbook {
+  return v.parse(playbookSchema, JSON.parse(job.playbook))
+}
+
+/** The extra variables of a stored job as they reach the playbook, with its own id. */
+export function extravarsOf(job: Pick<JobRow, 'id' | 'extravars'>): Record<string, unknown> {
+  return { ...v.parse(objectSchema, JSON.parse(job.extravars)), __jobid__: job.id }
+}

@@ -1,0 +1,148 @@
+import type { Caller, UserType } from '../auth/caller.js'
+import { isoTime } from '../clock.js'
+import { InvalidInputError, NotFoundError } from '../errors.js'
+import { findEvent, listEvents } from '../store/job-events.js'
+import { readOutput } from '../store/job-output.js'
+import { type JobFilter, type JobSummaryRow, findJob, findSubjobs, listJobs } from '../store/jobs.js'
+import type { Queries } from '../store/store.js'
+import { maskValues } from './masking.js'
+import { htmlText, plainText } from './output-text.js'
+import { extravarsOf } from './playbook.js'
+import { jobStatusOf } from './status.js'
+import { requireVisible, seesAllJobs } from './visibility.js'
+
+/** Events of one answer when the client asks for no number, and the most it can ask for. */
+export const MOST_EVENTS = 20_000
+
+/** Bytes of one answer of the raw output. */
+export const MOST_OUTPUT_BYTES = 1024 * 1024
+
+export interface JobReading {
+  readonly queries: Queries
+  /** MASK_EXTRAVARS_REGEX, compiled. */
+  readonly maskPattern: RegExp
+  /** JOBS_LIST_SIZE. */
+  readonly listSize: number
+  /** Password fields of a form as it is now; empty for a form that is gone. */
+  readonly passwordFieldsOf: (form: string) => Promise<ReadonlySet<string>>
+}
+
+/** A list record: the job as its row shows it (decisions section 6). */
+export function recordOf(job: JobSummaryRow) {
+  return {
+    id: job.id,
+    form: job.form,
+    target: job.target,
+    job_type: job.job_type,
+    status: jobStatusOf(job.status),
+    status_reason: job.status_reason,
+    detail: job.detail,
+    start: isoTime(job.start_time),
+    end: isoTime(job.end_time),
+    user: job.user_name,
+    user_type: job.user_type,
+    runner: job.runner_name,
+    parent_id: job.parent_id,
+    step: job.step,
+    approval: job.approval === null ? null : (JSON.parse(job.approval) as Record<string, unknown>),
+    abort_requested: job.abort_requested === 1,
+    abandoned_at: isoTime(job.abandoned_at),
+  }
+}
+
+/** A job with extra variables (masked) and output. @throws NotFoundError, ForbiddenError */
+export async function readJob(reading: JobReading, caller: Caller, id: number, asText: boolean) {
+  const { queries } = reading
+  await requireVisible(queries, caller, id)
+  const job = await findJob(queries, id)
+  if (!job) throw new NotFoundError('job_not_found', `There is no job ${id}`)
+  const passwordFields = await reading.passwordFieldsOf(job.form)
+  const extravars = maskValues(extravarsOf(job), reading.maskPattern, passwordFields) as Record<string, unknown>
+  const pieces = readOutput(queries, id, 0)
+  return {
+    ...recordOf(job),
+    extravars,
+    payload: extravars,
+    credentials: JSON.parse(job.credentials) as Record<string, unknown>,
+    subjobs: await findSubjobs(queries, id),
+    output: asText ? await plainText(pieces) : await htmlText(pieces),
+  }
+}
+
+export interface ListRequest {
+  readonly records: string | undefined
+  readonly user: string | undefined
+  readonly userType: UserType | undefined
+  readonly runner: string | undefined
+}
+
+/** The jobs that the caller may see, newest first. Filters never widen what that is. */
+export async function readJobs(reading: JobReading, caller: Caller, request: ListRequest) {
+  const filter: JobFilter = {
+    ...(request.user === undefined ? {} : { user: { name: request.user, type: request.userType ?? 'local' } }),
+    ...(request.runner === undefined ? {} : { runner: request.runner }),
+    ...(seesAllJobs(caller) ? {} : { visibleTo: { name: caller.username, type: caller.type } }),
+  }
+  const jobs = await listJobs(reading.queries, filter, listLimit(request.records, reading.listSize))
+  return { count: jobs.length, records: jobs.map(recordOf) }
+}
+
+/**
+ * How many records a list may have: the default without a number, at least 1, at most 5000 or the default if that is
+ * higher. Never an error (decisions section 6).
+ */
+export function listLimit(records: string | undefined, listSize: number): number {
+  const asked = records === undefined || records.trim() === '' ? Number.NaN : Math.trunc(Number(records))
+  if (!Number.isFinite(asked) || asked === 0) return listSize
+  return Math.min(Math.max(asked, 1), Math.max(5000, listSize))
+}
+
+/** Events after an order. @throws NotFoundError, ForbiddenError */
+export async function readEvents(reading: JobReading, caller: Caller, id: number, after: number, limit: number) {
+  await requireVisible(reading.queries, caller, id)
+  const events = await listEvents(reading.queries, id, after, Math.min(Math.max(limit, 1), MOST_EVENTS))
+  return { count: events.length, records: events.map(({ position, ...event }) => ({ order: position, ...event })) }
+}
+
+/** One event with its whole result. @throws NotFoundError, ForbiddenError, InvalidInputError for a broken order */
+export async function readEvent(reading: JobReading, caller: Caller, id: number, orderText: string) {
+  await requireVisible(reading.queries, caller, id)
+  if (!/^-?\d{1,15}$/.test(orderText)) throw new InvalidInputError('order_not_a_number', 'order must be a whole number')
+  const row = await findEvent(reading.queries, id, Number(orderText))
+  if (!row) throw new NotFoundError('event_not_found', `Job ${id} has no event ${orderText}`)
+  const { line, position, job_id: _, ...event } = row
+  return { ...extrasOf(line), ...event, order: position }
+}
+
+/** What the line says beyond the listed fields, its result included; an unreadable line is shown as it is. */
+function extrasOf(line: Buffer): Record<string, unknown> & { result: unknown } {
+  try {
+    const value: unknown = JSON.parse(line.toString('utf8'))
+    if (typeof value === 'object' && value !== null) {
+      const { order: _, result, ...extras } = value as Record<string, unknown>
+      return { ...extras, result: result ?? null }
+    }
+  } catch {
+    // Not JSON: torn or foreign. It was stored byte by byte, and is shown so.
+  }
+  return { result: { unreadable: line.toString('utf8') } }
+}
+
+/** Output as it is, colours included, from a byte offset on; at most MOST_OUTPUT_BYTES. */
+export async function readRawOutput(reading: JobReading, caller: Caller, id: number, offset: number): Promise<Buffer> {
+  await requireVisible(reading.queries, caller, id)
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of readOutput(reading.queries, id, offset)) {
+    pieces.push(piece)
+    bytes += piece.length
+    if (bytes >= MOST_OUTPUT_BYTES) break
+  }
+  return Buffer.concat(pieces).subarray(0, MOST_OUTPUT_BYTES)
+}
+
+/** The whole output as plain text. @throws NotFoundError, ForbiddenError */
+export async function readPlainOutput(reading: JobReading, caller: Caller, id: number): Promise<string> {
+  await requireVisible(reading.queries, caller, id)
+  return plainText(readOutput(reading.queries, id, 0))
+}

@@ -1,0 +1,45 @@
+import type { Caller } from '../auth/caller.js'
+import { ForbiddenError, NotFoundError } from '../errors.js'
+import { type JobSummaryRow, findJobSummary } from '../store/jobs.js'
+import type { Queries } from '../store/store.js'
+
+type Owned = Pick<JobSummaryRow, 'user_name' | 'user_type'>
+
+export function isOwner(caller: Caller, job: Owned): boolean {
+  return job.user_name === caller.username && job.user_type === caller.type
+}
+
+/** May read every job (service interface, rule 6). */
+export function seesAllJobs(caller: Caller): boolean {
+  return caller.isAdmin || caller.options.showAllJobLogs || caller.options.manageAllJobs
+}
+
+/**
+ * A job that the caller may read.
+ * @throws NotFoundError, ForbiddenError
+ */
+export async function requireVisible(queries: Queries, caller: Caller, id: number): Promise<JobSummaryRow> {
+  const job = await requireJob(queries, id)
+  if (!isOwner(caller, job) && !seesAllJobs(caller)) {
+    throw new ForbiddenError('not_your_job', `Job ${id} belongs to another user`)
+  }
+  return job
+}
+
+/**
+ * A job that the caller may act on: their own, or any for an admin or a role with `manageAllJobs`.
+ * @throws NotFoundError, ForbiddenError
+ */
+export async function requireManageable(queries: Queries, caller: Caller, id: number): Promise<JobSummaryRow> {
+  const job = await requireJob(queries, id)
+  if (!isOwner(caller, job) && !caller.isAdmin && !caller.options.manageAllJobs) {
+    throw new ForbiddenError('not_your_job', `Job ${id} belongs to another user`)
+  }
+  return job
+}
+
+async function requireJob(queries: Queries, id: number): Promise<JobSummaryRow> {
+  const job = await findJobSummary(queries, id)
+  if (!job) throw new NotFoundError('job_not_found', `There is no job ${id}`)
+  return job
+}

@@ -1,0 +1,368 @@
+import { ProtocolError, type ResumedJob, type StreamFrame } from '@holdfast/protocol'
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.js'
+import { abortUnstarted, endJob, failJob } from '../jobs/ending.js'
+import { problemOf } from '../jobs/launch.js'
+import { isEnded, jobStatusOf } from '../jobs/status.js'
+import type { LiveEvents } from '../live/live-events.js'
+import {
+  type HeldJob,
+  findHeldJobs,
+  findJobsOfRunner,
+  findWaiting,
+  markClaimed,
+  requeue,
+  takeQueued,
+} from '../store/dispatch.js'
+import { findStreamLengths } from '../store/job-streams.js'
+import { findRunner } from '../store/runners.js'
+import type { Store } from '../store/store.js'
+import { OrderBlobs } from './order-blobs.js'
+import type { JobMessage, RunnerCapacity, RunnerConnection, RunnerSession } from './connection.js'
+import { type PreparedOrder, prepareOrder } from './job-order.js'
+import { JobWriter } from './job-writer.js'
+import type { PlaybookFiles } from './playbook-files.js'
+import { tellWaiting } from './waiting.js'
+
+/** Bytes of one connection that may wait in memory for the database before reading from its socket stops. */
+const HIGH_WATER_BYTES = 8 * 1024 * 1024
+const LOW_WATER_BYTES = 2 * 1024 * 1024
+
+/** Jobs offered in one go to a runner without a limit. */
+const MOST_OFFERS = 32
+
+/** How long a runner that said "busy" is left alone unless it says that something changed, in milliseconds. */
+const BUSY_PAUSE_MS = 10_000
+
+/** How often an offer is made again because the playbook folder changed under it. */
+const MOST_FILE_CHANGES = 5
+
+export interface JobSessionDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly live: LiveEvents
+  readonly log: Logger
+  readonly files: PlaybookFiles
+  readonly outputLimitBytes: number
+  /** RTE_QUEUE_MINUTES, in milliseconds. */
+  readonly queueMs: number
+  readonly closed: () => void
+}
+
+/** A job that this runner was offered or has claimed. */
+interface Held {
+  readonly writer: JobWriter
+  readonly prepared: PreparedOrder | null
+  claimed: boolean
+}
+
+type Ref = { readonly job_id: number; readonly run_id: string }
+
+/**
+ * The job traffic of one connection of an approved runner. The order of things:
+ *   1. the agent lists its spool (`inventory`); the database says what becomes of each job (`resume`);
+ *   2. only then are jobs offered, as long as there are free slots, oldest first. A job is marked as offered in the
+ *      database before the offer is sent, so that whatever happens next nobody takes it for unsent;
+ *   3. the agent claims (or refuses) and its streams flow into a JobWriter each, until the end is stored.
+ * Control messages are handled one after the other; frames at once, since writers exist before frames can come.
+ */
+export class JobSession implements RunnerSession {
+  readonly #jobs = new Map<number, Held>()
+  readonly #fileChanges = new Map<number, number>()
+  readonly #blobs: OrderBlobs
+  #messages: Promise<void> = Promise.resolve()
+  #pending = 0
+  #paused = false
+  #resumed = false
+  #open = true
+  #offering = false
+  #offerAgain = false
+  #busyTimer: NodeJS.Timeout | null = null
+
+  constructor(
+    private readonly connection: RunnerConnection,
+    private capacity: RunnerCapacity,
+    private readonly dependencies: JobSessionDependencies,
+  ) {
+    this.#blobs = new OrderBlobs(connection, dependencies.files, dependencies.log)
+  }
+
+  message(message: JobMessage): void {
+    // `claimed` counts at once: its frames may be the very next thing to arrive.
+    if (message.type === 'claimed') this.#claim(message)
+    if (message.type === 'end')
+      this.#require({ job_id: message.job_id, run_id: message.record.run_id }).writer.takeEnd(message.record)
+    this.#messages = this.#messages
+      .then(() => this.#handle(message))
+      .catch((error: unknown) => {
+        if (!this.#open) return
+        const reason = error instanceof ProtocolError ? error.reason : 'going_away'
+        this.dependencies.log.error({ err: error, runner: this.connection.runnerName }, 'a message of a runner failed')
+        this.connection.close(reason, error instanceof ProtocolError ? error.message : 'internal error')
+      })
+  }
+
+  frame(frame: StreamFrame): void {
+    const held = this.#jobs.get(frame.jobId)
+    if (!held?.claimed) throw new ProtocolError('not_yours', `job ${frame.jobId} is not with this runner`)
+    this.#pending += frame.payload.length
+    held.writer.take(frame)
+    if (!this.#paused && this.#pending > HIGH_WATER_BYTES) {
+      this.#paused = true
+      this.connection.pause()
+    }
+  }
+
+  capacityChanged(capacity: RunnerCapacity): void {
+    this.capacity = capacity
+    this.#clearBusy()
+    this.offer()
+  }
+
+  closed(): void {
+    this.#open = false
+    this.#clearBusy()
+    for (const { writer } of this.#jobs.values()) writer.close()
+    this.dependencies.closed()
+  }
+
+  /** Tells the agent to abort a job, if it may have it. Otherwise the next `resume` says so. */
+  abort(jobId: number, runId: string): void {
+    if (this.#open && this.#jobs.has(jobId)) this.connection.send({ type: 'abort', job_id: jobId, run_id: runId })
+  }
+
+  /** Offers waiting jobs while there are free slots. Runs once at a time. */
+  offer(): void {
+    if (this.#offering) {
+      this.#offerAgain = true
+      return
+    }
+    this.#offering = true
+    this.#offerAll()
+      .catch((error: unknown) => {
+        this.dependencies.log.error({ err: error, runner: this.connection.runnerName }, 'offering jobs failed')
+      })
+      .finally(() => {
+        this.#offering = false
+        if (this.#offerAgain && this.#open) {
+          this.#offerAgain = false
+          this.offer()
+        }
+      })
+  }
+
+  async #offerAll(): Promise<void> {
+    const { store, clock, live } = this.dependencies
+    while (this.#open && this.#resumed && this.#freeSlots() > 0) {
+      const jobs = await store.write('runners.offer', (queries) =>
+        takeQueued(queries, this.connection.runnerId, this.#freeSlots()),
+      )
+      if (jobs.length === 0) return
+      let manifest
+      try {
+        manifest = await this.dependencies.files.manifest()
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error)
+        await store.write('runners.no_files', async (queries) => {
+          for (const job of jobs) await failJob(queries, job.id, reason, clock.now())
+        })
+        live.changed('jobs')
+        continue
+      }
+      for (const job of jobs) {
+        const prepared = prepareOrder(job, manifest.sha256, this.dependencies.outputLimitBytes)
+        this.#hold(job.id, job.run_id, { output: 0, events: 0, eventsCount: 0 }, prepared, false)
+        if (this.#open) this.connection.send({ type: 'offer', order: prepared.order })
+      }
+    }
+    if (this.#open && this.#resumed) await this.#tellOrFailWaiting()
+  }
+
+  /** Jobs that stay in the queue learn why: nobody may give them a slot, or there is none free. */
+  async #tellOrFailWaiting(): Promise<void> {
+    const { store, clock, live } = this.dependencies
+    if (!this.capacity.enabled) {
+      const runner = await findRunner(store.read, this.connection.runnerId)
+      const problem = runner === null ? 'The RTE was deleted' : problemOf(runner)
+      if (problem === null) return
+      const failed = await store.write('runners.turned_off', async (queries) => {
+        const waiting = await findWaiting(queries, this.connection.runnerId, null)
+        for (const job of waiting) await failJob(queries, job.id, problem, clock.now())
+        return waiting.length
+      })
+      if (failed > 0) live.changed('jobs')
+      return
+    }
+    const line = `Waiting for a free slot on RTE ${this.connection.runnerName}`
+    await tellWaiting(this.dependencies, this.connection.runnerId, line)
+  }
+
+  async #handle(message: JobMessage): Promise<void> {
+    const { store, clock, live } = this.dependencies
+    switch (message.type) {
+      case 'inventory':
+        await this.#resume(message.jobs)
+        return
+      case 'claimed':
+        await store.write('runners.claimed', (queries) => markClaimed(queries, message.job_id))
+        live.changed('jobs')
+        return
+      case 'refused':
+        await this.#refused(message)
+        return
+      case 'want': {
+        const { prepared } = this.#require(message)
+        if (prepared) this.#blobs.send(prepared, message.hashes)
+        return
+      }
+      case 'unknown_job':
+        if (this.#drop(message)) {
+          await store.write('runners.aborted', (queries) => abortUnstarted(queries, message.job_id, null, clock.now()))
+          live.changed('jobs')
+          this.offer()
+        }
+        return
+      case 'end':
+        return
+    }
+  }
+
+  /** Answers the inventory: what of each spooled job is stored, and what became of jobs that are not in the spool. */
+  async #resume(spooled: readonly { job_id: number; run_id: string }[]): Promise<void> {
+    const { store, clock, live } = this.dependencies
+    const runnerId = this.connection.runnerId
+    const listed = new Map(spooled.map((job) => [job.job_id, job]))
+    const known = new Map(
+      (await findJobsOfRunner(store.read, runnerId, [...listed.keys()])).map((job) => [job.id, job]),
+    )
+    const jobs: ResumedJob[] = []
+    for (const { job_id, run_id } of spooled) {
+      const job = known.get(job_id)
+      const verdict = verdictOn(job, run_id)
+      const stored = (await findStreamLengths(store.read, job_id)) ?? { output: 0, events: 0, eventsCount: 0 }
+      if (verdict === 'continue') {
+        this.#hold(job_id, run_id, stored, null, true)
+        if (job?.dispatch !== 'claimed') await store.write('runners.claimed', (queries) => markClaimed(queries, job_id))
+      }
+      const abort = verdict === 'continue' && job?.abort_requested === 1
+      jobs.push({ job_id, run_id, verdict, output: stored.output, events: stored.events, abort })
+    }
+    const missing = (await findHeldJobs(store.read, runnerId)).filter(
+      (job) => listed.get(job.id)?.run_id !== job.run_id,
+    )
+    if (missing.length > 0) {
+      await store.write('runners.missing', async (queries) => {
+        for (const job of missing) {
+          if (job.dispatch === 'offered' && job.abort_requested === 0) await requeue(queries, job.id)
+          else if (job.dispatch === 'offered')
+            await abortUnstarted(queries, job.id, job.abort_requested_by, clock.now())
+          else await endJob(queries, job.id, lostOutcome(job), clock.now())
+        }
+      })
+    }
+    live.changed('jobs')
+    this.connection.send({ type: 'resume', jobs })
+    this.#resumed = true
+    this.offer()
+  }
+
+  async #refused(message: Extract<JobMessage, { type: 'refused' }>): Promise<void> {
+    const { store, clock, live, log } = this.dependencies
+    if (!this.#drop(message)) return
+    log.info({ runner: this.connection.runnerName, job: message.job_id, code: message.code }, message.message)
+    const changes = (this.#fileChanges.get(message.job_id) ?? 0) + (message.code === 'files_changed' ? 1 : 0)
+    if (message.code === 'files_failed' || changes > MOST_FILE_CHANGES) {
+      this.#fileChanges.delete(message.job_id)
+      await store.write('runners.refused', (queries) => failJob(queries, message.job_id, message.message, clock.now()))
+    } else {
+      if (changes > 0) this.#fileChanges.set(message.job_id, changes)
+      await store.write('runners.requeue', (queries) => requeue(queries, message.job_id))
+      if (message.code !== 'files_changed') this.#leaveAlone()
+    }
+    live.changed('jobs')
+    this.offer()
+  }
+
+  #claim(ref: Ref): void {
+    this.#require(ref).claimed = true
+  }
+
+  #hold(
+    jobId: number,
+    runId: string,
+    stored: JobWriter['stored'],
+    prepared: PreparedOrder | null,
+    claimed: boolean,
+  ): void {
+    const { store, clock, log, live } = this.dependencies
+    const writer = new JobWriter(jobId, runId, stored, {
+      store,
+      clock,
+      log,
+      send: (message) => {
+        if (this.#open) this.connection.send(message)
+      },
+      released: (bytes) => this.#released(bytes),
+      changed: () => live.changed('jobs'),
+      ended: () => {
+        this.#jobs.delete(jobId)
+        this.#fileChanges.delete(jobId)
+        this.offer()
+      },
+    })
+    this.#jobs.set(jobId, { writer, prepared, claimed })
+  }
+
+  /** The held job of a message. @throws ProtocolError `not_yours` */
+  #require(ref: Ref): Held {
+    const held = this.#jobs.get(ref.job_id)
+    if (held?.writer.runId !== ref.run_id)
+      throw new ProtocolError('not_yours', `job ${ref.job_id} is not with this runner`)
+    return held
+  }
+
+  #drop(ref: Ref): boolean {
+    const held = this.#jobs.get(ref.job_id)
+    if (held?.writer.runId !== ref.run_id || held.claimed) return false
+    held.writer.close()
+    return this.#jobs.delete(ref.job_id)
+  }
+
+  #released(bytes: number): void {
+    this.#pending -= bytes
+    if (this.#paused && this.#pending < LOW_WATER_BYTES) {
+      this.#paused = false
+      this.connection.resume()
+    }
+  }
+
+  #freeSlots(): number {
+    const { enabled, draining, maxJobs } = this.capacity
+    if (!enabled || draining || this.#busyTimer) return 0
+    return maxJobs === 0 ? MOST_OFFERS : Math.min(MOST_OFFERS, maxJobs - this.#jobs.size)
+  }
+
+  #leaveAlone(): void {
+    this.#clearBusy()
+    this.#busyTimer = setTimeout(() => {
+      this.#busyTimer = null
+      this.offer()
+    }, BUSY_PAUSE_MS)
+  }
+
+  #clearBusy(): void {
+    if (this.#busyTimer) clearTimeout(this.#busyTimer)
+    this.#busyTimer = null
+  }
+}
+
+function verdictOn(job: HeldJob | undefined, runId: string): ResumedJob['verdict'] {
+  if (job?.run_id !== runId) return 'forget'
+  if (job.dispatch === 'done') return 'stored'
+  return isEnded(jobStatusOf(job.status)) && job.status !== 'abandoned' ? 'stored' : 'continue'
+}
+
+function lostOutcome(job: HeldJob) {
+  const reason = `the RTE '${job.runner_name ?? ''}' claimed the job and no longer knows it: its spool was lost`
+  return { status: 'failed', reason, detail: null } as const
+}

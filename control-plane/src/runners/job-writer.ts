@@ -1,0 +1,214 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { EndRecord, ServerMessage, StreamFrame } from '@holdfast/protocol'
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.js'
+import { messageOf } from '../errors.js'
+import { endJob } from '../jobs/ending.js'
+import { outcomeOf } from '../jobs/outcome.js'
+import {
+  type StreamLengths,
+  StreamsMovedError,
+  appendToStreams,
+  findStreamLengths,
+  resetStreams,
+} from '../store/job-streams.js'
+import { findJobSummary } from '../store/jobs.js'
+import type { Store } from '../store/store.js'
+import { type Batch, StreamIntake } from './stream-intake.js'
+import { digestsOfStored } from './stored-digests.js'
+
+/** How long a failed write waits before it is tried again, in milliseconds. */
+const RETRY_MS = 500
+
+export interface JobWriterDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Logger
+  readonly send: (message: ServerMessage) => void
+  /** Bytes left the memory: they are stored, or were dropped because they must come again. */
+  readonly released: (bytes: number) => void
+  /** Something of the job is new in the database. */
+  readonly changed: () => void
+  /** The end is stored; the runner may forget the job. */
+  readonly ended: () => void
+}
+
+/**
+ * Writes the streams of one job of one connection and ends the job. One write at a time: what arrives meanwhile is the
+ * next batch, so a slow database makes batches larger and never loses order. The rules of delivery:
+ *   - acknowledge (`ack`) only after the commit, with the stored lengths;
+ *   - the end counts only when both stored streams have the lengths and hashes that the end record names, and it is
+ *     stored in one transaction with the last bytes where possible;
+ *   - lengths that fall short are answered with a rewind; hashes that differ make the runner send everything again,
+ *     once, and after that the real outcome is stored with a word about it.
+ */
+export class JobWriter {
+  readonly #intake: StreamIntake
+  #end: EndRecord | null = null
+  #writing = false
+  #closed = false
+  #sentAgain = false
+
+  constructor(
+    readonly jobId: number,
+    readonly runId: string,
+    stored: StreamLengths,
+    private readonly dependencies: JobWriterDependencies,
+  ) {
+    this.#intake = new StreamIntake(stored, () => dependencies.clock.now())
+  }
+
+  get stored(): StreamLengths {
+    return this.#intake.stored
+  }
+
+  take(frame: StreamFrame): void {
+    const before = this.#intake.heldBytes
+    const taken = this.#intake.take(frame)
+    // What was dropped because it is stored already leaves the memory at once.
+    this.dependencies.released(frame.payload.length - (this.#intake.heldBytes - before))
+    if (taken) this.#rewind(frame.stream, taken.rewindTo)
+    this.#start()
+  }
+
+  takeEnd(record: EndRecord): void {
+    this.#end = record
+    this.#start()
+  }
+
+  /** The connection is gone; what is not stored will come again. */
+  close(): void {
+    this.#closed = true
+  }
+
+  #start(): void {
+    if (this.#writing || this.#closed) return
+    this.#writing = true
+    this.#run()
+      .catch(async (error: unknown) => {
+        this.dependencies.log.error({ err: error, job: this.jobId }, 'writing a job failed, trying again')
+        await pause(RETRY_MS)
+      })
+      .finally(() => {
+        this.#writing = false
+        if (this.#intake.hasBatch || this.#end) this.#start()
+      })
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#closed && (this.#intake.hasBatch || this.#end)) {
+      const batch = this.#intake.batch()
+      this.#intake.writing = batch
+      try {
+        await this.#write(batch)
+      } finally {
+        this.#intake.writing = null
+        this.dependencies.released(batch.output.length + batch.eventsBytes)
+      }
+    }
+  }
+
+  async #write(batch: Batch): Promise<void> {
+    const record = this.#end
+    const finishes = record !== null && this.#completes(record, batch) && this.#agrees(record, batch)
+    const lengths = await this.#store(batch, finishes ? record : null)
+    if (!lengths) return
+    this.#intake.committed(batch, lengths)
+    this.dependencies.send({ type: 'ack', job_id: this.jobId, output: lengths.output, events: lengths.events })
+    this.dependencies.changed()
+    if (finishes) this.#finished()
+    else if (record && this.#end === record && !this.#intake.hasBatch) await this.#settle(record)
+  }
+
+  /** Appends the batch, with the end when it is complete; tries again while the database is away. */
+  async #store(batch: Batch, record: EndRecord | null): Promise<StreamLengths | null> {
+    const { store, log } = this.dependencies
+    for (;;) {
+      try {
+        return await store.write('streams.append', async (queries) => {
+          const lengths = await appendToStreams(queries, this.jobId, this.#intake.stored, batch.output, batch.events)
+          if (record) await this.#endIn(queries, record, null)
+          return lengths
+        })
+      } catch (error) {
+        if (error instanceof StreamsMovedError) {
+          await this.#resynchronise()
+          return null
+        }
+        // Nothing was acknowledged, so nothing is lost by trying again.
+        log.warn({ job: this.jobId, reason: messageOf(error) }, 'could not store a piece, trying again')
+        await pause(RETRY_MS)
+        if (this.#closed) return null
+      }
+    }
+  }
+
+  /** An end whose bytes did not all arrive in the same breath: look at what is stored now. */
+  async #settle(record: EndRecord): Promise<void> {
+    const { output, events } = this.#intake.stored
+    if (output < record.output.length || events < record.events.length) {
+      this.#end = null
+      if (output < record.output.length) this.#rewind('output', output)
+      if (events < record.events.length) this.#rewind('events', events)
+      return
+    }
+    const digests = await digestsOfStored(this.dependencies.store.read, this.jobId)
+    const agrees =
+      output === record.output.length &&
+      events === record.events.length &&
+      digests.output === record.output.sha256 &&
+      digests.events === record.events.sha256
+    if (!agrees && !this.#sentAgain) {
+      this.#sentAgain = true
+      this.#end = null
+      this.dependencies.log.error(
+        { job: this.jobId },
+        'stored streams differ from the end record; asking for them again',
+      )
+      await this.dependencies.store.write('streams.reset', (queries) => resetStreams(queries, this.jobId))
+      await this.#resynchronise()
+      return
+    }
+    const word = agrees ? null : 'output or events differ from what the runner recorded'
+    await this.dependencies.store.write('jobs.end', (queries) => this.#endIn(queries, record, word))
+    this.#finished()
+  }
+
+  async #endIn(queries: Parameters<typeof endJob>[0], record: EndRecord, word: string | null): Promise<void> {
+    const job = await findJobSummary(queries, this.jobId)
+    const outcome = outcomeOf(record, job?.abort_requested_by ?? null)
+    const detail = [outcome.detail, word].filter((part) => part !== null).join('; ') || null
+    await endJob(queries, this.jobId, { ...outcome, detail }, this.dependencies.clock.now())
+  }
+
+  #finished(): void {
+    this.#end = null
+    this.#closed = true
+    this.dependencies.send({ type: 'end_stored', job_id: this.jobId, run_id: this.runId })
+    this.dependencies.changed()
+    this.dependencies.ended()
+  }
+
+  async #resynchronise(): Promise<void> {
+    const stored = await findStreamLengths(this.dependencies.store.read, this.jobId)
+    this.dependencies.released(this.#intake.heldBytes)
+    this.#intake.reset(stored ?? { output: 0, events: 0, eventsCount: 0 })
+    this.#end = null
+    this.#rewind('output', this.#intake.stored.output)
+    this.#rewind('events', this.#intake.stored.events)
+  }
+
+  #rewind(stream: 'output' | 'events', to: number): void {
+    this.dependencies.send({ type: 'rewind', job_id: this.jobId, stream, to })
+  }
+
+  #completes(record: EndRecord, batch: Batch): boolean {
+    const { output, events } = this.#intake.stored
+    return output + batch.output.length === record.output.length && events + batch.eventsBytes === record.events.length
+  }
+
+  #agrees(record: EndRecord, batch: Batch): boolean {
+    const digests = this.#intake.digestsWith(batch)
+    return digests !== null && digests.output === record.output.sha256 && digests.events === record.events.sha256
+  }
+}

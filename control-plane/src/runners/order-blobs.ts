@@ -1,0 +1,44 @@
+import type { Logger } from 'pino'
+import { messageOf } from '../errors.js'
+import type { RunnerConnection } from './connection.js'
+import type { PreparedOrder } from './job-order.js'
+import type { PlaybookFiles } from './playbook-files.js'
+
+/** Bytes handed to the connection at a time. */
+const PIECE_BYTES = 256 * 1024
+
+/** Sends the blobs that offered jobs need, one after the other, so that a large folder fills no memory. */
+export class OrderBlobs {
+  #sending: Promise<void> = Promise.resolve()
+
+  constructor(
+    private readonly connection: RunnerConnection,
+    private readonly files: PlaybookFiles,
+    private readonly log: Logger,
+  ) {}
+
+  send(prepared: PreparedOrder, hashes: readonly string[]): void {
+    this.#sending = this.#sending
+      .then(async () => {
+        for (const sha256 of hashes) await this.#sendOne(prepared, sha256)
+      })
+      .catch((error: unknown) => {
+        // The connection is gone or a file could not be read; the agent's reservation ends with either.
+        this.log.warn({ job: prepared.order.job_id, reason: messageOf(error) }, 'could not send the files of a job')
+      })
+  }
+
+  async #sendOne({ order, extravarsBlob }: PreparedOrder, sha256: string): Promise<void> {
+    if (extravarsBlob && 'sha256' in order.extravars && order.extravars.sha256 === sha256) {
+      await this.connection.sendBlob(sha256, extravarsBlob.length, piecesOf(extravarsBlob))
+      return
+    }
+    const blob = await this.files.open(order.manifest_sha256, sha256)
+    if (blob) await this.connection.sendBlob(sha256, blob.size, blob.content)
+    else this.connection.send({ type: 'blob_gone', job_id: order.job_id, run_id: order.run_id, sha256 })
+  }
+}
+
+async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let from = 0; from < bytes.length; from += PIECE_BYTES) yield bytes.subarray(from, from + PIECE_BYTES)
+}

@@ -1,0 +1,44 @@
+import type { Clock } from '../clock.js'
+import { abandonJob } from '../jobs/ending.js'
+import type { LiveEvents } from '../live/live-events.js'
+import { findHeldJobs, findRunnersWithRunningJobs } from '../store/dispatch.js'
+import { findRunner } from '../store/runners.js'
+import type { Store } from '../store/store.js'
+
+export interface SilenceDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly live: LiveEvents
+  /** RTE_LOST_SECONDS in milliseconds: silence after which a runner's jobs are shown abandoned. */
+  readonly lostMs: number
+  readonly isOnline: (runnerId: number) => boolean
+  /** When this process started, milliseconds: a restart gives every runner the whole time to come back. */
+  readonly startedAt: number
+}
+
+/** Gives up the jobs of runners that have been silent too long, or that were revoked or deleted. */
+export async function abandonSilent(dependencies: SilenceDependencies): Promise<void> {
+  const { store, clock, lostMs, isOnline, startedAt } = dependencies
+  for (const runnerId of await findRunnersWithRunningJobs(store.read)) {
+    if (isOnline(runnerId)) continue
+    const runner = await findRunner(store.read, runnerId)
+    const silentSince = Math.max(runner?.lastSeen ?? 0, startedAt)
+    if (runner === null) await abandonHeld(dependencies, runnerId, 'The RTE of this job was deleted while it ran')
+    else if (clock.now() - silentSince > lostMs) {
+      const since = new Date(silentSince).toISOString()
+      await abandonHeld(dependencies, runnerId, `the RTE '${runner.name}' has been silent since ${since}`)
+    }
+  }
+}
+
+/** Gives up every running job that a runner holds, with a reason. */
+export async function abandonHeld(
+  { store, clock, live }: Pick<SilenceDependencies, 'store' | 'clock' | 'live'>,
+  runnerId: number,
+  reason: string,
+): Promise<void> {
+  await store.write('jobs.abandon', async (queries) => {
+    for (const job of await findHeldJobs(queries, runnerId)) await abandonJob(queries, job.id, reason, clock.now())
+  })
+  live.changed('jobs')
+}

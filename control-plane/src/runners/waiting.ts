@@ -1,0 +1,54 @@
+import type { Clock } from '../clock.js'
+import { failJob } from '../jobs/ending.js'
+import { problemOf } from '../jobs/launch.js'
+import type { LiveEvents } from '../live/live-events.js'
+import { findRunnersWaitedFor, findUntoldWaiting, findWaiting } from '../store/dispatch.js'
+import { appendServiceLine } from '../store/job-streams.js'
+import { findRunner } from '../store/runners.js'
+import type { Store } from '../store/store.js'
+
+export interface WaitingDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly live: LiveEvents
+  /** RTE_QUEUE_MINUTES in milliseconds: how long a job waits for its runner. */
+  readonly queueMs: number
+}
+
+/** Writes once into the output of each waiting job of a runner what it waits for, and starts its patience. */
+export async function tellWaiting(dependencies: WaitingDependencies, runnerId: number, line: string): Promise<void> {
+  const { store, live, queueMs } = dependencies
+  if ((await findUntoldWaiting(store.read, runnerId)).length === 0) return
+  const told = await store.write('jobs.waiting', async (queries) => {
+    const jobs = await findUntoldWaiting(queries, runnerId)
+    for (const job of jobs) {
+      await appendServiceLine(queries, job.id, line)
+      await queries
+        .updateTable('job')
+        .set({ wait_until: job.start_time + queueMs })
+        .where('id', '=', job.id)
+        .execute()
+    }
+    return jobs.length
+  })
+  if (told > 0) live.changed('jobs')
+}
+
+/** Fails the waiting jobs whose patience is over or whose runner is gone, turned off or revoked. */
+export async function failOverdueWaiting(dependencies: WaitingDependencies): Promise<void> {
+  const { store, clock, live, queueMs } = dependencies
+  for (const runnerId of await findRunnersWaitedFor(store.read)) {
+    const runner = await findRunner(store.read, runnerId)
+    const problem = runner === null ? 'The RTE of this job was deleted' : problemOf(runner)
+    const now = clock.now()
+    const reason =
+      problem ??
+      `the RTE '${runner?.name ?? ''}' had no free slot for ${Math.round(queueMs / 60_000)} minutes (RTE_QUEUE_MINUTES)`
+    const over = problem === null ? now : null
+    if ((await findWaiting(store.read, runnerId, over)).length === 0) continue
+    await store.write('jobs.overdue', async (queries) => {
+      for (const job of await findWaiting(queries, runnerId, over)) await failJob(queries, job.id, reason, now)
+    })
+    live.changed('jobs')
+  }
+}

@@ -1,0 +1,53 @@
+import type { Selectable } from 'kysely'
+import type { JobEventTable } from './schema.js'
+import type { Queries } from './store.js'
+
+export type EventRow = Selectable<JobEventTable>
+export type EventSummaryRow = Omit<EventRow, 'line' | 'job_id'>
+
+const SUMMARY_COLUMNS = ['position', 'type', 'play', 'task', 'host', 'duration', 'time'] as const
+
+/** Lines read at once to hash them. */
+const LINES_PER_READ = 500
+
+/** Events after an order, at most `limit`, in order. */
+export function listEvents(queries: Queries, jobId: number, after: number, limit: number): Promise<EventSummaryRow[]> {
+  return queries
+    .selectFrom('job_event')
+    .select(SUMMARY_COLUMNS)
+    .where('job_id', '=', jobId)
+    .where('position', '>', after)
+    .orderBy('position')
+    .limit(limit)
+    .execute()
+}
+
+/** One event with its whole line, or null. */
+export async function findEvent(queries: Queries, jobId: number, order: number): Promise<EventRow | null> {
+  const row = await queries
+    .selectFrom('job_event')
+    .selectAll()
+    .where('job_id', '=', jobId)
+    .where('position', '=', order)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** The runner's event stream from its start, line by line. */
+export async function* readEventLines(queries: Queries, jobId: number): AsyncGenerator<Buffer> {
+  let after = 0
+  for (;;) {
+    const rows = await queries
+      .selectFrom('job_event')
+      .select(['position', 'line'])
+      .where('job_id', '=', jobId)
+      .where('position', '>', after)
+      .orderBy('position')
+      .limit(LINES_PER_READ)
+      .execute()
+    for (const { line } of rows) yield line
+    const last = rows.at(-1)
+    if (!last) return
+    after = last.position
+  }
+}

@@ -1,0 +1,156 @@
+import { CompiledQuery } from 'kysely'
+import type { Queries } from './store.js'
+
+/** Stored lengths of a job's streams in bytes, and the number of its events. */
+export interface StreamLengths {
+  readonly output: number
+  readonly events: number
+  readonly eventsCount: number
+}
+
+/** An event as it is stored; `line` is what the runner wrote, newline included. */
+export interface StoredEvent {
+  readonly type: string
+  readonly play: string | null
+  readonly task: string | null
+  readonly host: string | null
+  readonly duration: number | null
+  readonly time: string
+  readonly line: Buffer
+}
+
+/** The streams do not stand where the writer believed: another connection wrote meanwhile. Nothing was stored. */
+export class StreamsMovedError extends Error {
+  override readonly name = 'StreamsMovedError'
+}
+
+/** Output is stored in pieces of at most this many bytes, so that reading a few at a time is bounded. */
+const MOST_PIECE_BYTES = 256 * 1024
+
+const EVENT_COLUMNS = ['job_id', 'position', 'type', 'play', 'task', 'host', 'duration', 'time', 'line'] as const
+/** Rows of one insert: few sizes, so that few statements are prepared. */
+const ROWS_PER_INSERT = [256, 64, 16, 4, 1] as const
+const EVENT_INSERTS = new Map(
+  ROWS_PER_INSERT.map((rows) => {
+    const row = `(${EVENT_COLUMNS.map(() => '?').join(',')})`
+    return [
+      rows,
+      `insert into job_event (${EVENT_COLUMNS.join(',')}) values ${Array(rows).fill(row).join(',')}`,
+    ] as const
+  }),
+)
+
+export async function findStreamLengths(queries: Queries, jobId: number): Promise<StreamLengths | null> {
+  const row = await queries.selectFrom('job_stream').selectAll().where('job_id', '=', jobId).executeTakeFirst()
+  return row ? { output: row.output_length, events: row.events_length, eventsCount: row.events_count } : null
+}
+
+/**
+ * Appends to both streams of a job if they stand at `expected`, together with their new lengths.
+ * @param output bytes to append, may be empty
+ * @param events whole lines to append
+ * @throws StreamsMovedError
+ */
+export async function appendToStreams(
+  queries: Queries,
+  jobId: number,
+  expected: StreamLengths,
+  output: Buffer,
+  events: readonly StoredEvent[],
+): Promise<StreamLengths> {
+  for (let done = 0; done < output.length; done += MOST_PIECE_BYTES) {
+    const piece = output.subarray(done, done + MOST_PIECE_BYTES)
+    await queries.executeQuery(
+      CompiledQuery.raw(
+        `insert into job_output (job_id, position, origin, data) select job_id, shown_length + ?, 'runner', ? from job_stream where job_id = ?`,
+        [done, piece, jobId],
+      ),
+    )
+  }
+  await insertEvents(queries, jobId, expected.eventsCount, events)
+  const eventBytes = events.reduce((bytes, event) => bytes + event.line.length, 0)
+  const lengths: StreamLengths = {
+    output: expected.output + output.length,
+    events: expected.events + eventBytes,
+    eventsCount: expected.eventsCount + events.length,
+  }
+  const { numUpdatedRows } = await queries
+    .updateTable('job_stream')
+    .set((column) => ({
+      output_length: lengths.output,
+      shown_length: column('shown_length', '+', output.length),
+      events_length: lengths.events,
+      events_count: lengths.eventsCount,
+    }))
+    .where('job_id', '=', jobId)
+    .where('output_length', '=', expected.output)
+    .where('events_length', '=', expected.events)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) throw new StreamsMovedError(`streams of job ${jobId} are not at the expected lengths`)
+  return lengths
+}
+
+async function insertEvents(
+  queries: Queries,
+  jobId: number,
+  count: number,
+  events: readonly StoredEvent[],
+): Promise<void> {
+  let done = 0
+  for (const rows of ROWS_PER_INSERT) {
+    const insert = EVENT_INSERTS.get(rows)
+    while (insert && events.length - done >= rows) {
+      const parameters: unknown[] = []
+      for (let index = done; index < done + rows; index += 1) {
+        const event = events[index] as StoredEvent
+        parameters.push(
+          jobId,
+          count + index + 1,
+          event.type,
+          event.play,
+          event.task,
+          event.host,
+          event.duration,
+          event.time,
+        )
+        parameters.push(event.line)
+      }
+      await queries.executeQuery(CompiledQuery.raw(insert, parameters))
+      done += rows
+    }
+  }
+}
+
+/** Adds a line of the service's own to what is shown as output. It is no part of the runner's stream. */
+export async function appendServiceLine(queries: Queries, jobId: number, line: string): Promise<void> {
+  const last = await queries
+    .selectFrom('job_output')
+    .select('data')
+    .where('job_id', '=', jobId)
+    .orderBy('position', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const data = Buffer.from(`${last && last.data.at(-1) !== 0x0a ? '\n' : ''}${line}\n`, 'utf8')
+  await queries.executeQuery(
+    CompiledQuery.raw(
+      `insert into job_output (job_id, position, origin, data) select job_id, shown_length, 'service', ? from job_stream where job_id = ?`,
+      [data, jobId],
+    ),
+  )
+  await queries
+    .updateTable('job_stream')
+    .set((column) => ({ shown_length: column('shown_length', '+', data.length) }))
+    .where('job_id', '=', jobId)
+    .execute()
+}
+
+/** Forgets both streams, so that the runner sends them again from the start; the service's own lines stay. */
+export async function resetStreams(queries: Queries, jobId: number): Promise<void> {
+  await queries.deleteFrom('job_output').where('job_id', '=', jobId).where('origin', '=', 'runner').execute()
+  await queries.deleteFrom('job_event').where('job_id', '=', jobId).execute()
+  await queries
+    .updateTable('job_stream')
+    .set({ output_length: 0, events_length: 0, events_count: 0 })
+    .where('job_id', '=', jobId)
+    .execute()
+}

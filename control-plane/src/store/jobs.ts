@@ -1,0 +1,136 @@
+import type { Insertable, Selectable } from 'kysely'
+import type { JobTable } from './schema.js'
+import type { Queries } from './store.js'
+
+export type JobRow = Selectable<JobTable>
+
+/** What a list record shows: everything but the long texts. */
+const SUMMARY_COLUMNS = [
+  'id',
+  'run_id',
+  'form',
+  'target',
+  'job_type',
+  'status',
+  'status_reason',
+  'detail',
+  'start_time',
+  'end_time',
+  'user_name',
+  'user_type',
+  'runner_id',
+  'runner_name',
+  'dispatch',
+  'wait_until',
+  'parent_id',
+  'step',
+  'approval',
+  'abort_requested',
+  'abort_requested_by',
+  'abandoned_at',
+] as const
+
+export type JobSummaryRow = Pick<JobRow, (typeof SUMMARY_COLUMNS)[number]>
+
+/** Creates a job with empty streams. Returns its id. */
+export async function insertJob(queries: Queries, job: Insertable<JobTable>): Promise<number> {
+  const { id } = await queries.insertInto('job').values(job).returning('id').executeTakeFirstOrThrow()
+  await queries
+    .insertInto('job_stream')
+    .values({ job_id: id, output_length: 0, shown_length: 0, events_length: 0, events_count: 0 })
+    .execute()
+  return id
+}
+
+/** A job with everything, or null. */
+export async function findJob(queries: Queries, id: number): Promise<JobRow | null> {
+  return (await queries.selectFrom('job').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** A job without its long texts, or null. */
+export async function findJobSummary(queries: Queries, id: number): Promise<JobSummaryRow | null> {
+  return (await queries.selectFrom('job').select(SUMMARY_COLUMNS).where('id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** Ids of the jobs below a job, in their order. */
+export async function findSubjobs(queries: Queries, id: number): Promise<number[]> {
+  const rows = await queries.selectFrom('job').select('id').where('parent_id', '=', id).orderBy('id').execute()
+  return rows.map((row) => row.id)
+}
+
+export interface JobFilter {
+  readonly user?: { readonly name: string; readonly type: string }
+  readonly runner?: string
+  /** Limits the list to the jobs of one user, whatever else is asked for. */
+  readonly visibleTo?: { readonly name: string; readonly type: string }
+}
+
+/** Newest first, at most `limit`. Every form of the filter is answered from an index. */
+export async function listJobs(queries: Queries, filter: JobFilter, limit: number): Promise<JobSummaryRow[]> {
+  let query = queries.selectFrom('job').select(SUMMARY_COLUMNS).orderBy('id', 'desc').limit(limit)
+  for (const user of [filter.user, filter.visibleTo]) {
+    if (user) query = query.where('user_type', '=', user.type).where('user_name', '=', user.name)
+  }
+  if (filter.runner !== undefined) query = query.where('runner_name', '=', filter.runner)
+  return query.execute()
+}
+
+/**
+ * Moves a job to a status if it stands in one of `from`; writes the move down. A job ends once, whoever races:
+ * false means that somebody was quicker or the move is not legal.
+ */
+export async function moveJob(
+  queries: Queries,
+  id: number,
+  move: {
+    readonly from: readonly string[]
+    readonly to: string
+    readonly time: number
+    readonly reason: string | null
+    readonly detail?: string | null
+    readonly changes?: Partial<
+      Pick<JobTable, 'end_time' | 'dispatch' | 'abandoned_at' | 'abort_requested' | 'wait_until'>
+    >
+  },
+): Promise<boolean> {
+  const before = await queries.selectFrom('job').select('status').where('id', '=', id).executeTakeFirst()
+  if (!before || !move.from.includes(before.status)) return false
+  const detail = move.detail === undefined ? {} : { detail: move.detail }
+  const { numUpdatedRows } = await queries
+    .updateTable('job')
+    .set({ status: move.to, status_reason: move.reason, ...detail, ...move.changes })
+    .where('id', '=', id)
+    .where('status', '=', before.status)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) return false
+  await queries
+    .insertInto('job_transition')
+    .values({ job_id: id, time: move.time, from_status: before.status, to_status: move.to, reason: move.reason })
+    .execute()
+  return true
+}
+
+/** Notes that somebody asked for the abort. False when it was asked for before or the job no longer runs. */
+export async function requestAbort(queries: Queries, id: number, by: string): Promise<boolean> {
+  const { numUpdatedRows } = await queries
+    .updateTable('job')
+    .set({ abort_requested: 1, abort_requested_by: by })
+    .where('id', '=', id)
+    .where('status', '=', 'running')
+    .where('abort_requested', '=', 0)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Deletes an ended job with its output, events and subjobs. False when it has not ended. */
+export async function deleteJob(queries: Queries, id: number): Promise<boolean> {
+  const { numDeletedRows } = await queries
+    .deleteFrom('job')
+    .where('id', '=', id)
+    .where('status', 'not in', ['running', 'approve'])
+    .executeTakeFirst()
+  if (numDeletedRows === 0n) return false
+  for (const subjob of await findSubjobs(queries, id))
+    await queries.deleteFrom('job').where('id', '=', subjob).execute()
+  return true
+}

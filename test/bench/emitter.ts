@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto'
+import { type JobOrder, MAX_PAYLOAD_BYTES, WINDOW_PER_JOB_BYTES, encodeFrame } from '@holdfast/protocol'
+import { cpuSeconds } from './cpu.js'
+import { type RawRunner, connectRawRunner, refOf } from './raw-runner.js'
+
+/**
+ * A runner that emits known events as fast as they are acknowledged, as a process of its own:
+ *   emitter.ts <address> <join token> <number of events> <bytes of one event>
+ * It takes the first job that it is offered and prints one line of JSON when the end is stored.
+ */
+const [address = '', joinToken = '', eventCount = '0', eventBytes = '0'] = process.argv.slice(2)
+const total = Number(eventCount)
+
+/** Frames are made before the clock starts, so that the time is the control plane's. */
+function makeFrames(): Buffer[] {
+  const frames: Buffer[] = []
+  let lines: string[] = []
+  let bytes = 0
+  for (let order = 1; order <= total; order += 1) {
+    const event = {
+      order,
+      type: 'runner_on_ok',
+      play: 'synthetic',
+      task: `task ${order % 40}`,
+      host: `host${order % 50}`,
+    }
+    const start = JSON.stringify({ ...event, duration: 0.012, time: '2026-01-01T00:00:00.000Z', result: { msg: '' } })
+    const line = `${start.slice(0, -3)}${'x'.repeat(Math.max(0, Number(eventBytes) - start.length - 1))}"}}\n`
+    if (bytes + line.length > MAX_PAYLOAD_BYTES) {
+      frames.push(Buffer.from(lines.join('')))
+      lines = []
+      bytes = 0
+    }
+    lines.push(line)
+    bytes += line.length
+  }
+  frames.push(Buffer.from(lines.join('')))
+  return frames
+}
+
+const frames = makeFrames()
+const hash = createHash('sha256')
+for (const frame of frames) hash.update(frame)
+const eventsLength = frames.reduce((sum, frame) => sum + frame.length, 0)
+const eventsSha256 = hash.digest('hex')
+const nothing = createHash('sha256').digest('hex')
+
+let order: JobOrder | null = null
+let next = 0
+let sent = 0
+let acknowledged = 0
+let startedAt = 0
+let storedAt = 0
+
+function sendWhatFits(runner: RawRunner): void {
+  for (;;) {
+    const frame = frames[next]
+    if (!order || !frame || sent + frame.length - acknowledged > WINDOW_PER_JOB_BYTES) break
+    runner.socket.send(
+      encodeFrame({
+        kind: 'stream',
+        stream: 'events',
+        final: next === frames.length - 1,
+        epoch: runner.epoch,
+        jobId: order.job_id,
+        offset: sent,
+        payload: frame,
+      }),
+    )
+    sent += frame.length
+    next += 1
+  }
+}
+
+function endRecord(runId: string) {
+  const now = new Date().toISOString()
+  return {
+    run_id: runId,
+    cause: 'exited',
+    exit_code: 0,
+    signal: null,
+    message: null,
+    aborted: false,
+    started_at: now,
+    ended_at: now,
+    output: { length: 0, sha256: nothing, dropped_bytes: 0 },
+    events: { length: eventsLength, sha256: eventsSha256, dropped: 0, errors: 0, plugin_seen: true },
+  }
+}
+
+await connectRawRunner(address, 'emitter', joinToken, (message, runner) => {
+  switch (message.type) {
+    case 'offer':
+      if (order) return
+      order = message.order
+      runner.send({ type: 'claimed', ...refOf(order) })
+      startedAt = performance.now()
+      sendWhatFits(runner)
+      return
+    case 'ack':
+      acknowledged = message.events
+      if (acknowledged === eventsLength && storedAt === 0) {
+        storedAt = performance.now()
+        runner.send({ type: 'end', job_id: message.job_id, record: endRecord(order?.run_id ?? '') })
+      }
+      sendWhatFits(runner)
+      return
+    case 'end_stored': {
+      const seconds = (storedAt - startedAt) / 1000
+      console.log(JSON.stringify({ events: total, bytes: eventsLength, seconds, cpu: cpuSeconds('self') }))
+      process.exitCode = 0
+      runner.socket.terminate()
+      return
+    }
+    default:
+      return
+  }
+})

@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const HOSTS = Array.from({ length: 50 }, (_, index) => `host${String(index + 1).padStart(2, '0')}`).join(',') + ','
+const TASKS = Array.from(
+  { length: 40 },
+  (_, index) =>
+    `    - name: task ${index + 1}\n      ansible.builtin.debug:\n        msg: "result ${index + 1} of {{ inventory_hostname }}"\n`,
+).join('')
+
+/** The playbooks that the bench runs, for the product and for bare ansible-playbook alike. */
+export const PLAYBOOKS = {
+  'big.yml': `- name: big\n  hosts: all\n  gather_facts: false\n  connection: local\n  tasks:\n${TASKS}`,
+  'hello.yml':
+    '- name: hello\n  hosts: localhost\n  gather_facts: false\n  connection: local\n  tasks:\n    - name: say hello\n      ansible.builtin.debug:\n        msg: hello\n',
+}
+
+export const INVENTORIES = { 'big.yml': HOSTS, 'hello.yml': 'localhost,' }
+
+const form = (name: 'big' | 'hello') =>
+  `name: ${name}\ntype: ansible\nroles: [default]\nplaybook: ${name}.yml\ninventory: "${INVENTORIES[`${name}.yml`]}"\nfields: []\n`
+
+export const FORMS = { 'big.yml': form('big'), 'hello.yml': form('hello') }
+
+/** A folder with the playbooks for the bare runs. */
+export function bareFolder(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
+  for (const [name, text] of Object.entries(PLAYBOOKS)) writeFileSync(join(path, name), text)
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}

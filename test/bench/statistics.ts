@@ -1,0 +1,12 @@
+/** The middle one of several numbers; of an even count the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((one, other) => one - other)
+  const middle = sorted.length >> 1
+  const upper = sorted[middle] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
+}
+
+/** Smallest and largest, as `1.02 to 1.07`. */
+export function range(values: readonly number[], digits: number): string {
+  return `${Math.min(...values).toFixed(digits)} to ${Math.max(...values).toFixed(digits)}`
+}

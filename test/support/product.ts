@@ -1,0 +1,144 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type RunningProcess, startNode } from './process.js'
+import { type RestClient, signIn } from './rest.js'
+import { waitFor } from './wait.js'
+
+export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
+const ADMIN_PASSWORD = 'correct horse battery'
+
+export interface ProductOptions {
+  /** Settings of the control plane and of the agent, over the defaults of the tests. */
+  readonly controlPlane?: Readonly<Record<string, string>>
+  readonly agent?: Readonly<Record<string, string>>
+  /** Forms (file name → YAML) and playbook files (path → content). */
+  readonly forms?: Readonly<Record<string, string>>
+  readonly playbooks?: Readonly<Record<string, string>>
+  /** A folder whose content becomes the playbook folder. */
+  readonly playbookFolder?: string
+  /** Where the agent dials, when that is not the control plane itself (a proxy that cuts). */
+  readonly dial?: (address: string) => Promise<string>
+}
+
+/** The whole product in a folder of its own: a control plane and a runner agent as separate processes. */
+export interface Product {
+  readonly folder: string
+  readonly address: string
+  readonly admin: RestClient
+  controlPlane: RunningProcess
+  agent: RunningProcess
+  startControlPlane(): Promise<void>
+  startAgent(): void
+  waitForRunner(): Promise<void>
+  launch(form: string, extravars?: Record<string, unknown>): Promise<number>
+  waitForEnd(jobId: number): Promise<Record<string, unknown>>
+  close(): Promise<void>
+}
+
+const CONFIG = `roles:
+  - name: admin
+    groups: [local/admins]
+  - name: default
+    groups: []
+`
+
+/** Starts everything, approves the runner through REST and waits until it is ready for jobs. */
+export async function startProduct(options: ProductOptions = {}): Promise<Product> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-test-'))
+  const persistent = join(folder, 'persistent')
+  for (const part of ['forms', 'playbooks']) mkdirSync(join(persistent, part), { recursive: true })
+  writeFileSync(join(persistent, 'config.yaml'), CONFIG)
+  if (options.playbookFolder) cpSync(options.playbookFolder, join(persistent, 'playbooks'), { recursive: true })
+  for (const [name, text] of Object.entries(options.forms ?? {})) writeFileSync(join(persistent, 'forms', name), text)
+  for (const [name, text] of Object.entries(options.playbooks ?? {})) {
+    mkdirSync(dirname(join(persistent, 'playbooks', name)), { recursive: true })
+    writeFileSync(join(persistent, 'playbooks', name), text)
+  }
+
+  let port = '0'
+  let dialled = ''
+  const startControlPlane = async () => {
+    product.controlPlane = startNode(
+      join(ROOT, 'control-plane/bin/holdfast.js'),
+      ['serve'],
+      {
+        PERSISTENT_PATH: persistent,
+        PORT: port,
+        ADMIN_PASSWORD,
+        LOG_FORMAT: 'json',
+        ...options.controlPlane,
+      },
+      { logPath: join(folder, 'control-plane.log') },
+    )
+    const running = product.controlPlane
+    const address = await waitFor('the control plane to listen', () => {
+      if (!running.isRunning()) throw new Error(`the control plane ended: ${running.said()}`)
+      return /"address":"([^"]+)"/.exec(running.said())?.[1]
+    })
+    Object.assign(product, { address })
+    port = new URL(address).port
+  }
+  const startAgent = () => {
+    product.agent = startNode(
+      join(ROOT, 'runner-agent/bin/holdfast-runner.js'),
+      ['run'],
+      {
+        APP_URL: dialled,
+        RTE_NAME: 'test-runner',
+        RTE_STATE_PATH: join(folder, 'rte-state'),
+        PORT: '0',
+        LOG_FORMAT: 'json',
+        ...options.agent,
+      },
+      { logPath: join(folder, 'agent.log') },
+    )
+  }
+
+  const product: Product = {
+    folder,
+    address: '',
+    admin: null as unknown as RestClient,
+    controlPlane: null as unknown as RunningProcess,
+    agent: null as unknown as RunningProcess,
+    startControlPlane,
+    startAgent,
+    async waitForRunner() {
+      await waitFor('the runner to be online', async () => {
+        const { records } = await product.admin.get<{ records: { name: string; state: string; online: boolean }[] }>(
+          '/runner',
+        )
+        return records.some((runner) => runner.state === 'approved' && runner.online)
+      })
+    },
+    async launch(form, extravars = {}) {
+      const { id } = await product.admin.post<{ id: number }>('/job', { formName: form, extravars })
+      return id
+    },
+    waitForEnd: (jobId) =>
+      waitFor(`job ${jobId} to end`, async () => {
+        const job = await product.admin.get(`/job/${jobId}?text=true`)
+        return job.status === 'running' || job.status === 'approve' ? null : job
+      }),
+    async close() {
+      // The agent may have playbooks that it would leave running; the tests leave nothing behind.
+      if (product.agent) await product.agent.stop('SIGKILL')
+      if (product.controlPlane) await product.controlPlane.stop('SIGTERM')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+
+  await startControlPlane()
+  dialled = options.dial ? await options.dial(product.address) : product.address
+  Object.assign(product, { admin: await signIn(product.address, 'admin', ADMIN_PASSWORD) })
+  startAgent()
+  const waiting = await waitFor('the runner to ask to join', async () => {
+    if (!product.agent.isRunning()) throw new Error(`the agent ended: ${product.agent.said()}`)
+    const { records } = await product.admin.get<{ records: { id: number; state: string }[] }>('/runner')
+    return records.find((runner) => runner.state === 'waiting')
+  })
+  await product.admin.post(`/runner/${waiting.id}/approve`)
+  await product.waitForRunner()
+  return product
+}

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest'
+import { UnavailableError } from '../../control-plane/src/errors.js'
+import { createGroupCommit } from '../../control-plane/src/store/group-commit.js'
+
+/** A database that records what is committed and fails where it is told to. */
+function fakeTransactions() {
+  const committed: string[][] = []
+  let open: string[] = []
+  const state = { busyFor: 0, commits: 0 }
+  return {
+    committed,
+    state,
+    transactions: {
+      queries: { put: (value: string) => open.push(value) },
+      begin: () => {
+        if (state.busyFor > 0) {
+          state.busyFor -= 1
+          return Promise.reject(new Error('busy'))
+        }
+        open = []
+        return Promise.resolve()
+      },
+      commit: () => {
+        state.commits += 1
+        committed.push(open)
+        return Promise.resolve()
+      },
+      rollback: () => {
+        open = []
+        return Promise.resolve()
+      },
+      isPassing: (error: unknown) => error instanceof Error && error.message === 'busy',
+    },
+  }
+}
+
+const clock = { patienceMs: 1000, pause: () => Promise.resolve(), now: () => 0 }
+
+describe('group commit', () => {
+  test('writes that wait together share a commit, in their order', async () => {
+    const { transactions, committed } = fakeTransactions()
+    const commits = createGroupCommit(transactions, clock)
+    const results = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((value) =>
+        commits.write(value, (queries) => {
+          queries.put(value)
+          return Promise.resolve(value.toUpperCase())
+        }),
+      ),
+    )
+    expect(results).toEqual(['A', 'B', 'C', 'D'])
+    expect(committed.flat()).toEqual(['a', 'b', 'c', 'd'])
+    expect(committed.length).toBeLessThan(4)
+  })
+
+  test('a failing write is refused alone; its neighbours are committed once', async () => {
+    const { transactions, committed } = fakeTransactions()
+    const commits = createGroupCommit(transactions, clock)
+    const write = (value: string) =>
+      commits.write(value, (queries) => {
+        queries.put(value)
+        return value === 'bad' ? Promise.reject(new Error('bad write')) : Promise.resolve(value)
+      })
+    const results = await Promise.allSettled(['first', 'one', 'bad', 'two'].map(write))
+    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+    expect(committed.flat().sort()).toEqual(['first', 'one', 'two'])
+  })
+
+  test('a locked database drops nothing: the write waits and is committed', async () => {
+    const { transactions, committed, state } = fakeTransactions()
+    state.busyFor = 5
+    const commits = createGroupCommit(transactions, clock)
+    await commits.write('a', (queries) => Promise.resolve(queries.put('a')))
+    expect(committed.flat()).toEqual(['a'])
+  })
+
+  test('patience ends with a refusal that says so', async () => {
+    const { transactions, state } = fakeTransactions()
+    state.busyFor = 1_000_000
+    let time = 0
+    const commits = createGroupCommit(transactions, { ...clock, now: () => (time += 300) })
+    await expect(commits.write('a', () => Promise.resolve(1))).rejects.toBeInstanceOf(UnavailableError)
+  })
+
+  test('after close nothing is written any more', async () => {
+    const { transactions, committed } = fakeTransactions()
+    const commits = createGroupCommit(transactions, clock)
+    const before = commits.write('a', (queries) => Promise.resolve(queries.put('a')))
+    await commits.close()
+    await before
+    await expect(commits.write('b', () => Promise.resolve(1))).rejects.toBeInstanceOf(UnavailableError)
+    expect(committed.flat()).toEqual(['a'])
+  })
+})

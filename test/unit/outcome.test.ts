@@ -1,0 +1,88 @@
+import type { EndRecord } from '@holdfast/protocol'
+import { describe, expect, test } from 'vitest'
+import { outcomeOf } from '../../control-plane/src/jobs/outcome.js'
+import { JOB_STATUSES, TRANSITIONS, isEnded, statusesBefore } from '../../control-plane/src/jobs/status.js'
+
+const NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+
+function record(changes: Partial<EndRecord>): EndRecord {
+  return {
+    run_id: '0'.repeat(32),
+    cause: 'exited',
+    exit_code: 0,
+    signal: null,
+    message: null,
+    aborted: false,
+    started_at: '2026-01-01T00:00:00.000Z',
+    ended_at: '2026-01-01T00:00:01.000Z',
+    output: { length: 0, sha256: NOTHING, dropped_bytes: 0 },
+    events: { length: 0, sha256: NOTHING, dropped: 0, errors: 0, plugin_seen: true },
+    ...changes,
+  }
+}
+
+describe('outcome of a run', () => {
+  test.each([
+    [record({}), 'success', null],
+    [record({ exit_code: 2 }), 'failed', 'ansible-playbook ended with 2: a host failed'],
+    [record({ exit_code: 77 }), 'failed', 'ansible-playbook ended with 77'],
+    [
+      record({ cause: 'signaled', exit_code: null, signal: 'SIGKILL' }),
+      'failed',
+      'ansible-playbook was ended by SIGKILL',
+    ],
+    [record({ cause: 'spawn_failed', exit_code: null, message: 'no such program' }), 'failed', 'no such program'],
+    [record({ cause: 'not_started', exit_code: null, message: 'no site.yml' }), 'failed', 'no site.yml'],
+    [
+      record({ cause: 'supervisor_lost', exit_code: null }),
+      'failed',
+      'the process that ran the playbook was killed on the runner',
+    ],
+    [record({ cause: 'host_rebooted', exit_code: null }), 'failed', 'the runner host restarted while the playbook ran'],
+    [record({ cause: 'aborted', exit_code: null, aborted: true }), 'aborted', 'aborted by ann'],
+  ] as const)('%#', (end, status, reason) => {
+    expect(outcomeOf(end, 'ann')).toMatchObject({ status, reason })
+  })
+
+  test('an abort that came too late does not hide a success', () => {
+    expect(outcomeOf(record({ exit_code: 0, aborted: false }), 'ann').status).toBe('success')
+  })
+
+  test('what was cut or is missing is said, and changes no status', () => {
+    const end = record({
+      output: { length: 0, sha256: NOTHING, dropped_bytes: 12 },
+      events: { length: 0, sha256: NOTHING, dropped: 2, errors: 1, plugin_seen: false },
+    })
+    const { status, detail } = outcomeOf(end, null)
+    expect(status).toBe('success')
+    for (const word of [
+      'no structured events',
+      '12 bytes of output',
+      '2 structured events were lost',
+      '1 structured events',
+    ]) {
+      expect(detail).toContain(word)
+    }
+  })
+})
+
+describe('the table of statuses', () => {
+  test('final statuses are left by nothing, abandoned only by a real outcome', () => {
+    for (const status of ['success', 'failed', 'warning', 'aborted', 'rejected'] as const)
+      expect(TRANSITIONS[status]).toEqual([])
+    expect(TRANSITIONS.abandoned).toEqual(['success', 'failed', 'warning', 'aborted'])
+  })
+
+  test('statusesBefore is the table read backwards', () => {
+    for (const to of JOB_STATUSES) {
+      for (const from of JOB_STATUSES) {
+        const forwards: readonly string[] = TRANSITIONS[from]
+        expect(statusesBefore(to).includes(from)).toBe(forwards.includes(to))
+      }
+    }
+  })
+
+  test('only running and approve have not ended', () => {
+    expect(JOB_STATUSES.filter((status) => !isEnded(status))).toEqual(['running', 'approve'])
+  })
+})

@@ -1,0 +1,62 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { htmlText, plainText } from '../../control-plane/src/jobs/output-text.js'
+import { listLimit } from '../../control-plane/src/jobs/reading.js'
+
+async function* pieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
+  for (let from = 0; from < bytes.length; from += size) yield bytes.subarray(from, from + size)
+}
+
+describe('output as text', () => {
+  test('markup in the output stays text in HTML, colours become markup', async () => {
+    const output = Buffer.from('\u001b[31m<img src=x onerror=alert(1)>\u001b[0m & "q"\n')
+    const html = await htmlText(pieces(output, 1000))
+    expect(html).not.toContain('<img')
+    expect(html).toContain('&lt;img src=x onerror=alert(1)&gt;')
+    expect(html).toMatch(/<span style="color:#[0-9A-F]+">/i)
+  })
+
+  test('plain text has no colours and keeps every line break and blank line', async () => {
+    const output = Buffer.from('\u001b[0;32mok: [one]\u001b[0m\n\n\r\ntail without end')
+    expect(await plainText(pieces(output, 3))).toBe('ok: [one]\n\n\r\ntail without end')
+  })
+
+  test('how the bytes were cut into pieces makes no difference', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom('ok ', '\n', 'ä漢😀', '\u001b[31m', '\u001b[0m', '<b>'), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (parts, size) => {
+          const bytes = Buffer.from(parts.join(''))
+          expect(await plainText(pieces(bytes, size))).toBe(await plainText(pieces(bytes, 1_000_000)))
+          expect(await htmlText(pieces(bytes, size))).toBe(await htmlText(pieces(bytes, 1_000_000)))
+        },
+      ),
+    )
+  })
+
+  test('output larger than a slice comes out whole', async () => {
+    const line = `${'x'.repeat(99)}ä\n`
+    const bytes = Buffer.from(line.repeat(20_000))
+    expect(await plainText(pieces(bytes, 64 * 1024))).toBe(line.repeat(20_000))
+  })
+})
+
+describe('the length of a list', () => {
+  test.each([
+    [undefined, 1000],
+    ['', 1000],
+    ['abc', 1000],
+    ['0', 1000],
+    ['-5', 1],
+    ['7', 7],
+    ['7.9', 7],
+    ['999999', 5000],
+  ])('records=%s → %i', (records, expected) => {
+    expect(listLimit(records, 1000)).toBe(expected)
+  })
+
+  test('the maximum is the default size when that is higher', () => {
+    expect(listLimit('99999', 8000)).toBe(8000)
+  })
+})
