@@ -4,6 +4,7 @@
  */
 export const CLOSE_REASONS = {
   going_away: { code: 1001, retry: true, meaning: 'the process stops or restarts' },
+  internal_error: { code: 1011, retry: true, meaning: 'the other side failed over something; its log says what' },
   bad_frame: { code: 4000, retry: true, meaning: 'a binary frame that cannot be read' },
   bad_message: { code: 4001, retry: true, meaning: 'a control message that fails its schema' },
   too_large: { code: 4002, retry: true, meaning: 'a frame or message over its limit' },

@@ -31,16 +31,17 @@ export function isSafeRelativePath(path: string): boolean {
   return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..')
 }
 
-/** True when a link at `path` to `target` stays inside the folder, judged by the text of both. */
+/**
+ * True when a link at `path` to `target` stays inside the folder, wherever other links of the folder lead. `..` may
+ * only stand at the beginning of the target: after a name it would climb from where that name leads, if it is a link.
+ */
 export function isSafeLink(path: string, target: string): boolean {
   if (!isSafeRelativePath(path) || target === '' || target.startsWith('/') || target.includes('\0')) return false
-  const parts = path.split('/').slice(0, -1)
-  for (const part of target.split('/')) {
-    if (part === '' || part === '.') continue
-    if (part !== '..') parts.push(part)
-    else if (parts.pop() === undefined) return false
-  }
-  return true
+  const parts = target.split('/').filter((part) => part !== '' && part !== '.')
+  const names = parts.findIndex((part) => part !== '..')
+  const climbs = names === -1 ? parts.length : names
+  const depth = path.split('/').length - 1
+  return climbs <= depth && !parts.slice(climbs).includes('..')
 }
 
 /**

@@ -41,8 +41,6 @@ if (values.help) {
         'name: synthetic\ntype: ansible\nroles: [default]\nplaybook: hello.yml\nrunner: emitter\nfields: []\n',
     },
     playbooks: PLAYBOOKS,
-    controlPlane: { LOG_LEVEL: 'warn' },
-    agent: { LOG_LEVEL: 'warn' },
   })
   try {
     const ansible = execFileSync('ansible-playbook', ['--version'], { encoding: 'utf8' }).split('\n', 1)[0]

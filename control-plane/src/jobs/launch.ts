@@ -2,6 +2,7 @@ import type { Caller } from '../auth/caller.js'
 import type { Clock } from '../clock.js'
 import { ForbiddenError, RefusedValuesError } from '../errors.js'
 import type { Form, Forms, AnsibleForm } from '../forms/form.js'
+import { mayUseForm } from '../forms/visibility.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { insertJob } from '../store/jobs.js'
 import { type Runner, findDefaultRunner, findRunnerByName } from '../store/runners.js'
@@ -94,8 +95,7 @@ export async function launchJob(
 }
 
 function requireLaunchable(form: Form, caller: Caller): asserts form is AnsibleForm {
-  const everyone = form.roles.includes('default') || form.roles.includes('public')
-  if (!caller.isAdmin && !everyone && !form.roles.some((role) => caller.roles.includes(role))) {
+  if (!mayUseForm(caller, form)) {
     throw new ForbiddenError('form_not_allowed', `Your roles do not allow the form '${form.name}'`)
   }
   if (form.type === 'subform') {

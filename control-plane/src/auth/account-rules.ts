@@ -1,0 +1,44 @@
+import { InvalidInputError } from '../errors.js'
+
+export const SHORTEST_PASSWORD = 12
+/** Longer ones only cost time to hash. */
+export const LONGEST_PASSWORD = 1024
+
+/**
+ * Names start with a letter or digit and hold no `/` and `:`, which separate names in roles and in HTTP Basic.
+ * @throws InvalidInputError
+ */
+export function checkUsername(username: string): void {
+  if (/^[\p{L}\p{N}][\p{L}\p{M}\p{N}._@+-]{0,99}$/u.test(username)) return
+  throw new InvalidInputError(
+    'invalid_username',
+    'A username is 1 to 100 letters, digits or . _ @ + - and starts with a letter or digit',
+  )
+}
+
+/** @throws InvalidInputError */
+export function checkPassword(password: string, username: string): void {
+  if (password.length < SHORTEST_PASSWORD) {
+    throw new InvalidInputError('weak_password', `A password must have at least ${SHORTEST_PASSWORD} characters`)
+  }
+  if (password.length > LONGEST_PASSWORD) {
+    throw new InvalidInputError('long_password', `A password may have at most ${LONGEST_PASSWORD} characters`)
+  }
+  if (password.toLowerCase() === username.toLowerCase()) {
+    throw new InvalidInputError('weak_password', 'A password must not be the username')
+  }
+}
+
+/** Group names stand without prefix; double ones count once. @throws InvalidInputError */
+export function checkGroups(groups: readonly string[]): string[] {
+  for (const group of groups) {
+    if (!/^[^/\p{C}]{1,100}$/u.test(group) || group.trim() !== group) {
+      throw new InvalidInputError(
+        'invalid_group',
+        `A group is a name of 1 to 100 characters without /; in roles the group ops is written local/ops`,
+        { group },
+      )
+    }
+  }
+  return [...new Set(groups)]
+}

@@ -1,0 +1,160 @@
+import type { Clock } from '../clock.js'
+import { ConflictError, ForbiddenError, InvalidInputError, NotFoundError } from '../errors.js'
+import { deleteSessionsOfUser } from '../store/sessions.js'
+import { forgetFailures } from '../store/sign-in-failures.js'
+import type { Store } from '../store/store.js'
+import {
+  type StoredUser,
+  deleteUser,
+  findUser,
+  insertUser,
+  listUsers,
+  updateUser,
+  usernameKey,
+} from '../store/users.js'
+import { checkGroups, checkPassword, checkUsername } from './account-rules.js'
+import type { Caller } from './caller.js'
+import type { Passwords } from './passwords.js'
+import type { RoleSource } from './role-source.js'
+import { grantOf } from './roles.js'
+import { type SignIn, accountKey } from './sign-in.js'
+
+export interface NewAccount {
+  readonly username: string
+  readonly password: string
+  readonly groups?: readonly string[]
+  readonly email?: string | null
+  readonly enabled?: boolean
+}
+
+export type AccountChanges = Partial<NewAccount>
+
+/** The local accounts, as admins and their owners change them. Who may ask is checked before. */
+export interface Accounts {
+  list(): Promise<StoredUser[]>
+  /** @throws NotFoundError */
+  find(id: number): Promise<StoredUser>
+  /** @throws InvalidInputError, ConflictError when the name is taken */
+  create(account: NewAccount): Promise<StoredUser>
+  /**
+   * Changes what is given. Blocking the account or a new password ends its sessions.
+   * @throws NotFoundError, InvalidInputError, ConflictError when it would take the caller's own admin rights away
+   */
+  change(id: number, changes: AccountChanges, by: Caller): Promise<StoredUser>
+  /** @throws NotFoundError, ConflictError for the caller's own account */
+  remove(id: number, by: Caller): Promise<void>
+  /** The caller's new password; ends all sessions. @throws InvalidInputError, ForbiddenError, TooManyError */
+  changeOwnPassword(
+    by: Caller,
+    passwords: { readonly current: string; readonly next: string },
+    address: string,
+  ): Promise<void>
+}
+
+export interface AccountDeps {
+  readonly store: Store
+  readonly passwords: Passwords
+  readonly roles: RoleSource
+  readonly signIn: SignIn
+  readonly clock: Clock
+}
+
+export function createAccounts(deps: AccountDeps): Accounts {
+  const { store } = deps
+
+  async function find(id: number): Promise<StoredUser> {
+    const user = await findUser(store.read, id)
+    if (!user) throw noSuchUser()
+    return user
+  }
+
+  /** An admin cannot lose the admin rights by their own hand, so there always is one left. */
+  async function refuseOwnLoss(id: number, changes: AccountChanges, by: Caller): Promise<void> {
+    if (id !== by.id) return
+    if (changes.enabled === false) throw new ConflictError('own_account', 'You cannot block your own account')
+    if (changes.groups === undefined) return
+    const groups = changes.groups.map((group) => `${by.type}/${group}`)
+    if (!grantOf({ ...by, groups }, await deps.roles.current()).isAdmin) {
+      throw new ConflictError('own_account', 'You cannot take the admin role from your own account')
+    }
+  }
+
+  async function applyChanges(id: number, changes: Parameters<typeof updateUser>[2], by: Caller): Promise<StoredUser> {
+    const endsSessions = changes.enabled === false || changes.passwordHash !== undefined
+    const user = await store.write('accounts.change', async (queries) => {
+      if (!(await findUser(queries, by.id))?.enabled) return 'caller gone' as const
+      const changed = await updateUser(queries, id, changes)
+      if (changed && endsSessions) await deleteSessionsOfUser(queries, id)
+      // A new password takes the hold off an account that was guessed at.
+      if (changed && changes.passwordHash !== undefined) await forgetFailures(queries, accountKey(changed.username))
+      return changed
+    })
+    if (user === 'caller gone') throw callerGone()
+    if (!user) throw noSuchUser()
+    return user
+  }
+
+  return {
+    list: () => listUsers(store.read),
+    find,
+    async create(account) {
+      checkUsername(account.username)
+      checkPassword(account.password, account.username)
+      const groups = checkGroups(account.groups ?? [])
+      const passwordHash = await deps.passwords.hash(account.password)
+      const user = await store.write('accounts.create', (queries) =>
+        insertUser(queries, {
+          username: account.username,
+          type: 'local',
+          passwordHash,
+          email: account.email ?? null,
+          groups,
+          enabled: account.enabled ?? true,
+          createdAt: deps.clock.now(),
+        }),
+      )
+      if (!user) throw new ConflictError('user_exists', `There is already a user named ${account.username}`)
+      return user
+    },
+    async change(id, changes, by) {
+      const user = await find(id)
+      if (changes.username !== undefined && usernameKey(changes.username) !== usernameKey(user.username)) {
+        throw new InvalidInputError('username_fixed', 'A username cannot be changed: jobs belong to it')
+      }
+      const groups = changes.groups === undefined ? undefined : checkGroups(changes.groups)
+      if (changes.password !== undefined) checkPassword(changes.password, user.username)
+      await refuseOwnLoss(id, changes, by)
+      const passwordHash = changes.password === undefined ? undefined : await deps.passwords.hash(changes.password)
+      return applyChanges(id, { passwordHash, groups, email: changes.email, enabled: changes.enabled }, by)
+    },
+    async remove(id, by) {
+      await find(id)
+      if (id === by.id) throw new ConflictError('own_account', 'You cannot delete your own account')
+      const outcome = await store.write('accounts.remove', async (queries) => {
+        if (!(await findUser(queries, by.id))?.enabled) return 'caller gone' as const
+        return deleteUser(queries, id)
+      })
+      if (outcome === 'caller gone') throw callerGone()
+      if (!outcome) throw noSuchUser()
+    },
+    async changeOwnPassword(by, { current, next }, address) {
+      if (by.type !== 'local') {
+        throw new InvalidInputError('not_local', 'Only a local account has a password here')
+      }
+      checkPassword(next, by.username)
+      if (!(await deps.signIn.confirm(by.username, current, address))) {
+        throw new ForbiddenError('wrong_password', 'The current password is wrong')
+      }
+      await applyChanges(by.id, { passwordHash: await deps.passwords.hash(next) }, by)
+    },
+  }
+}
+
+function noSuchUser(): NotFoundError {
+  return new NotFoundError('user_not_found', 'There is no such user')
+}
+
+/** Two admins who delete or block each other at the same moment: the second finds itself gone. */
+function callerGone(): ConflictError {
+  return new ConflictError('own_account', 'Your own account was blocked or deleted meanwhile')
+}

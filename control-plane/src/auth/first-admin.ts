@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../clock.js'
+import { createPrivateFile } from '../secrets.js'
+import type { Store } from '../store/store.js'
+import { hasUsers, insertUser } from '../store/users.js'
+import { checkPassword, checkUsername } from './account-rules.js'
+import type { Passwords } from './passwords.js'
+
+/** Name of the file in the persistent folder that keeps a generated password. */
+export const INITIAL_PASSWORD_FILE = 'initial-admin-password'
+
+export interface FirstAdminDeps {
+  readonly store: Store
+  readonly passwords: Passwords
+  readonly clock: Clock
+  readonly persistentPath: string
+  readonly username: string
+  /** Null: one is generated. */
+  readonly password: string | null
+}
+
+/** What was made at a first start. `generatedPassword` is to be shown once; it is also kept in `passwordFile`. */
+export interface FirstAdmin {
+  readonly username: string
+  readonly generatedPassword: string | null
+  readonly passwordFile: string | null
+}
+
+/**
+ * Makes the first account, in group `admins`, when there is no account at all.
+ * @returns null when there are accounts already
+ * @throws InvalidInputError when the given name or password breaks the rules
+ */
+export async function createFirstAdmin(deps: FirstAdminDeps): Promise<FirstAdmin | null> {
+  const { store, username } = deps
+  if (await hasUsers(store.read)) return null
+  checkUsername(username)
+  const passwordFile = deps.password === null ? join(deps.persistentPath, INITIAL_PASSWORD_FILE) : null
+  // Kept before the account is made: a crash between the two must not leave an account with an unknown password.
+  const password = passwordFile === null ? String(deps.password) : await keepPassword(passwordFile)
+  checkPassword(password, username)
+  const passwordHash = await deps.passwords.hash(password)
+  const wasMade = await store.write('accounts.first', async (queries) => {
+    if (await hasUsers(queries)) return false
+    await insertUser(queries, {
+      username,
+      type: 'local',
+      passwordHash,
+      email: null,
+      groups: ['admins'],
+      enabled: true,
+      createdAt: deps.clock.now(),
+    })
+    return true
+  })
+  if (!wasMade) return null
+  return { username, generatedPassword: passwordFile === null ? null : password, passwordFile }
+}
+
+/** A new password, or the one that an interrupted first start left. */
+async function keepPassword(path: string): Promise<string> {
+  await createPrivateFile(path, `${randomBytes(18).toString('base64url')}\n`)
+  return (await readFile(path, 'utf8')).trim()
+}

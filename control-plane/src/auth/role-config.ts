@@ -1,0 +1,59 @@
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { YamlProblem, problemWith, readYaml } from '../yaml-text.js'
+
+const Names = Type.Array(Type.String({ minLength: 1 }))
+
+const RoleEntry = Type.Object({
+  name: Type.String({ minLength: 1 }),
+  groups: Type.Optional(Names),
+  users: Type.Optional(Names),
+  options: Type.Optional(Type.Record(Type.String(), Type.Boolean())),
+  runners: Type.Optional(Names),
+  credentials: Type.Optional(Names),
+})
+
+/** Other top-level keys of the product family (categories, constants) are other rooms' business. */
+const RoleFile = Type.Object({ roles: Type.Array(RoleEntry) })
+const roleFile = Compile(RoleFile)
+
+export type Role = Readonly<Static<typeof RoleEntry>>
+
+/** The roles of config.yaml. */
+export interface RoleConfig {
+  readonly roles: readonly Role[]
+}
+
+/** What a first start writes. */
+export const FIRST_CONFIG = `# Roles: who belongs to them and what they may do. Changes count from the next request on.
+# groups: <type>/<group> such as local/ops; users: <type>/<username> such as ldap/jdoe.
+roles:
+  # Members of this role are admins.
+  - name: admin
+    groups:
+      - local/admins
+  # Everyone has this role. Its options only fill what no other role of a user says.
+  - name: default
+    options: {}
+`
+
+/**
+ * Reads the text of config.yaml.
+ * @throws YamlProblem when it is not what it should be
+ */
+export function parseRoleConfig(text: string): RoleConfig {
+  const yaml = readYaml(text)
+  const problem = problemWith(roleFile, yaml.value)
+  if (problem) throw new YamlProblem(yaml.lineOf(problem.path), problem.reason)
+  const { roles } = yaml.value as Static<typeof RoleFile>
+  const seen = new Set<string>()
+  roles.forEach((role, index) => {
+    if (seen.has(role.name)) {
+      throw new YamlProblem(yaml.lineOf(['roles', index]), `there are two roles named ${role.name}`)
+    }
+    seen.add(role.name)
+  })
+  // Without it nobody could put the file's users right again, so it is an edit gone wrong.
+  if (!seen.has('admin')) throw new YamlProblem(yaml.lineOf(['roles']), 'the role admin is missing')
+  return { roles }
+}

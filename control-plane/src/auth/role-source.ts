@@ -1,0 +1,84 @@
+import { readFile, stat } from 'node:fs/promises'
+import { SettingsError } from '@holdfast/protocol'
+import type { Clock } from '../clock.js'
+import { messageOf } from '../errors.js'
+import { atMostEvery } from '../fresh.js'
+import { createPrivateFile } from '../secrets.js'
+import { YamlProblem } from '../yaml-text.js'
+import { FIRST_CONFIG, type RoleConfig, parseRoleConfig } from './role-config.js'
+
+/** How often the file is looked at while somebody asks, in milliseconds. */
+const LOOK_EVERY_MS = 1000
+
+/** Why the file as it is now is not in force. */
+export interface RoleFileProblem {
+  readonly file: string
+  readonly line: number | null
+  readonly reason: string
+}
+
+/** The roles as config.yaml has them now; a broken edit leaves the last good ones in force. */
+export interface RoleSource {
+  current(): Promise<RoleConfig>
+  /** What is wrong with the file; null when it is in force as it stands. */
+  problem(): RoleFileProblem | null
+}
+
+interface Log {
+  info(fields: object, text: string): void
+  warn(fields: object, text: string): void
+}
+
+/**
+ * Reads the file, which is made when it is missing, and looks at it again when it changes.
+ * @throws SettingsError when it cannot be read or is wrong: at the start there is no last good one
+ */
+export async function openRoleSource(path: string, deps: { clock: Clock; log: Log }): Promise<RoleSource> {
+  await createPrivateFile(path, FIRST_CONFIG)
+  let seen = ''
+  let problem: RoleFileProblem | null = null
+  let config: RoleConfig
+  try {
+    seen = await fingerprintOf(path)
+    config = parseRoleConfig(await readFile(path, 'utf8'))
+  } catch (error) {
+    const { line, reason } = problemOf(path, error)
+    throw new SettingsError(`${path}${line === null ? '' : `, line ${line}`}: ${reason}`)
+  }
+
+  const look = atMostEvery(LOOK_EVERY_MS, deps.clock, async () => {
+    try {
+      const fingerprint = await fingerprintOf(path)
+      if (fingerprint === seen) return
+      seen = fingerprint
+      config = parseRoleConfig(await readFile(path, 'utf8'))
+      problem = null
+      deps.log.info({ file: path }, 'roles were read again')
+    } catch (error) {
+      // A file that could not be read is read again, even if it comes back just as it was.
+      if (!(error instanceof YamlProblem)) seen = ''
+      const found = problemOf(path, error)
+      if (found.reason === problem?.reason && found.line === problem.line) return
+      problem = found
+      deps.log.warn(found, 'the roles were not changed: the file is wrong and the last good one stays in force')
+    }
+  })
+  return {
+    async current() {
+      await look()
+      return config
+    },
+    problem: () => problem,
+  }
+}
+
+/** Changes whenever the file does, also when an editor puts another file in its place. */
+async function fingerprintOf(path: string): Promise<string> {
+  const { ino, size, mtimeMs } = await stat(path)
+  return `${ino} ${size} ${mtimeMs}`
+}
+
+function problemOf(file: string, error: unknown): RoleFileProblem {
+  if (error instanceof YamlProblem) return { file, line: error.line, reason: error.reason }
+  return { file, line: null, reason: messageOf(error) }
+}

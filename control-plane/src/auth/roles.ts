@@ -1,0 +1,83 @@
+import type { RoleOptions } from './caller.js'
+import type { Role, RoleConfig } from './role-config.js'
+
+export const ADMIN_ROLE = 'admin'
+/** The role that everyone has, and the name it had before. */
+export const EVERYONE_ROLE = 'default'
+export const OLD_EVERYONE_ROLE = 'public'
+
+/** What decides about a user's roles. */
+export interface RoleSubject {
+  readonly type: string
+  readonly username: string
+  /** With prefix: `local/ops`. */
+  readonly groups: readonly string[]
+}
+
+/** What the roles give a user. */
+export interface RoleGrant {
+  readonly roles: readonly string[]
+  readonly options: RoleOptions
+  readonly isAdmin: boolean
+  /** Null: not limited. */
+  readonly allowedRunners: readonly string[] | null
+}
+
+/** What an option is when no role names it. */
+const BUILT_IN: RoleOptions = {
+  allowVerboseMode: true,
+  allowJobRelaunch: false,
+  showAllJobLogs: false,
+  manageAllJobs: false,
+  allowApiTokens: false,
+}
+
+const OPTION_NAMES = Object.keys(BUILT_IN) as (keyof RoleOptions)[]
+
+/**
+ * The roles of a user and what they add up to: an option that several roles name is on only if all of them say so,
+ * the everyone role fills what is still unset, then the built-in defaults. An admin has every option and no limit.
+ */
+export function grantOf(subject: RoleSubject, config: RoleConfig): RoleGrant {
+  const own = config.roles.filter((role) => !isEveryone(role.name) && hasMember(role, subject))
+  const everyone = [EVERYONE_ROLE, OLD_EVERYONE_ROLE].flatMap((name) =>
+    config.roles.filter((role) => role.name === name),
+  )
+  const isAdmin = own.some((role) => role.name === ADMIN_ROLE)
+  return {
+    roles: [...own.map((role) => role.name), EVERYONE_ROLE],
+    options: resolveOptions(own, everyone, isAdmin),
+    isAdmin,
+    allowedRunners: isAdmin ? null : unionOfRunners([...own, ...everyone]),
+  }
+}
+
+/** `public` is the old name of `default`. */
+export function isEveryone(role: string): boolean {
+  return role === EVERYONE_ROLE || role === OLD_EVERYONE_ROLE
+}
+
+function hasMember(role: Role, subject: RoleSubject): boolean {
+  return (
+    (role.groups ?? []).some((group) => subject.groups.includes(group)) ||
+    (role.users ?? []).includes(`${subject.type}/${subject.username}`)
+  )
+}
+
+function resolveOptions(own: readonly Role[], everyone: readonly Role[], isAdmin: boolean): RoleOptions {
+  const resolved = { ...BUILT_IN }
+  for (const name of OPTION_NAMES) {
+    const named = own.flatMap((role) => role.options?.[name] ?? [])
+    const filled = everyone.flatMap((role) => role.options?.[name] ?? [])
+    if (isAdmin) resolved[name] = true
+    else if (named.length > 0) resolved[name] = named.every(Boolean)
+    else resolved[name] = filled[0] ?? BUILT_IN[name]
+  }
+  return resolved
+}
+
+/** Nobody is limited until a role of theirs lists runners; then they have what their roles list together. */
+function unionOfRunners(roles: readonly Role[]): readonly string[] | null {
+  const listing = roles.filter((role) => role.runners !== undefined)
+  return listing.length === 0 ? null : [...new Set(listing.flatMap((role) => role.runners ?? []))]
+}

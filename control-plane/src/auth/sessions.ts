@@ -1,0 +1,113 @@
+import type { Clock } from '../clock.js'
+import { UnauthenticatedError } from '../errors.js'
+import { deleteSession, findSessionUser, insertSession, replaceRefreshHash } from '../store/sessions.js'
+import type { Store } from '../store/store.js'
+import { type StoredUser, findUser } from '../store/users.js'
+import type { Caller, UserType } from './caller.js'
+import type { RoleSource } from './role-source.js'
+import { grantOf } from './roles.js'
+import { type TokenPair, type Tokens, hashOf, invalidToken, randomId } from './tokens.js'
+
+/** The signed-in sessions: begun by a sign-in, carried on by refresh tokens, alive as long as the database says so. */
+export interface Sessions {
+  /**
+   * Begins a session for the account as it was when its password was checked.
+   * @throws UnauthenticatedError when it was blocked, deleted or given another password meanwhile
+   */
+  begin(user: StoredUser): Promise<TokenPair>
+  /**
+   * A new pair for a refresh token, which works once. One that is used again was stolen or is a mistake, nobody can
+   * tell which, so the session ends.
+   * @throws UnauthenticatedError
+   */
+  refresh(refreshToken: string): Promise<TokenPair>
+  end(sessionId: string): Promise<void>
+  /** Who a bearer token belongs to, with the roles as they are now. @throws UnauthenticatedError */
+  authenticate(accessToken: string): Promise<Caller>
+  /** Whether a session still is good: not ended, not expired, the account enabled. */
+  isAlive(sessionId: string): Promise<boolean>
+}
+
+export interface SessionDeps {
+  readonly store: Store
+  readonly tokens: Tokens
+  readonly roles: RoleSource
+  readonly clock: Clock
+  readonly accessTokenMs: number
+  readonly refreshTokenMs: number
+}
+
+export function createSessions(deps: SessionDeps): Sessions {
+  const { store, tokens, clock } = deps
+
+  async function pairOf(userId: number, sessionId: string, refreshId: string, now: number): Promise<TokenPair> {
+    const sessionEnd = now + deps.refreshTokenMs
+    const [token, refreshtoken] = await Promise.all([
+      tokens.signAccess({ userId, sessionId, expiresAt: Math.min(now + deps.accessTokenMs, sessionEnd) }),
+      tokens.signRefresh({ sessionId, refreshId, expiresAt: sessionEnd }),
+    ])
+    return { token, refreshtoken }
+  }
+
+  /** The user of a session that is alive, or null. */
+  async function aliveUser(sessionId: string): Promise<StoredUser | null> {
+    const user = await findSessionUser(store.read, sessionId, clock.now())
+    return user?.enabled ? user : null
+  }
+
+  return {
+    async begin(user) {
+      const now = clock.now()
+      const [sessionId, refreshId] = [randomId(), randomId()]
+      const hasBegun = await store.write('sessions.begin', async (queries) => {
+        const current = await findUser(queries, user.id)
+        if (!current?.enabled || current.passwordHash !== user.passwordHash) return false
+        await insertSession(queries, {
+          id: sessionId,
+          userId: user.id,
+          kind: 'login',
+          name: null,
+          refreshHash: hashOf(refreshId),
+          createdAt: now,
+          expiresAt: now + deps.refreshTokenMs,
+        })
+        return true
+      })
+      if (!hasBegun) throw new UnauthenticatedError('wrong_credentials', 'Wrong username or password')
+      return pairOf(user.id, sessionId, refreshId, now)
+    },
+    async refresh(refreshToken) {
+      const { sessionId, refreshId: used } = await tokens.readRefresh(refreshToken)
+      const user = await aliveUser(sessionId)
+      if (!user) throw sessionOver()
+      const now = clock.now()
+      const next = randomId()
+      const change = { used: hashOf(used), next: hashOf(next), now, expiresAt: now + deps.refreshTokenMs }
+      const wasReplaced = await store.write('sessions.refresh', async (queries) => {
+        if (await replaceRefreshHash(queries, sessionId, change)) return true
+        await deleteSession(queries, sessionId)
+        return false
+      })
+      if (!wasReplaced) {
+        throw new UnauthenticatedError('token_reused', 'The refresh token was used before; the session has been ended')
+      }
+      return pairOf(user.id, sessionId, next, now)
+    },
+    end: (sessionId) =>
+      store.write('sessions.end', (queries) => deleteSession(queries, sessionId)).then(() => undefined),
+    async authenticate(accessToken) {
+      const { userId, sessionId } = await tokens.readAccess(accessToken)
+      const user = await aliveUser(sessionId)
+      if (!user) throw sessionOver()
+      if (user.id !== userId) throw invalidToken()
+      const groups = user.groups.map((group) => `${user.type}/${group}`)
+      const subject = { type: user.type as UserType, username: user.username, groups }
+      return { ...subject, ...grantOf(subject, await deps.roles.current()), id: user.id, email: user.email, sessionId }
+    },
+    isAlive: async (sessionId) => (await aliveUser(sessionId)) !== null,
+  }
+}
+
+function sessionOver(): UnauthenticatedError {
+  return new UnauthenticatedError('session_ended', 'The session has ended; sign in again')
+}

@@ -1,0 +1,45 @@
+import type { Clock } from '../clock.js'
+import { deleteExpiredSessions } from '../store/sessions.js'
+import { deleteOldFailures } from '../store/sign-in-failures.js'
+import type { Store } from '../store/store.js'
+import type { Timers } from '../timers.js'
+import { ACCOUNT_LIMIT } from './sign-in.js'
+
+const SWEEP_EVERY_MS = 10 * 60_000
+
+/** Removes sessions and counts of failed sign-ins that are over, now and then. They mean nothing while they lie there. */
+export interface Sweeper {
+  sweep(): Promise<void>
+  /** Resolves when a sweep that is under way has ended. */
+  close(): Promise<void>
+}
+
+export function createSweeper(deps: {
+  readonly store: Store
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly log: { warn(fields: object, text: string): void }
+}): Sweeper {
+  let running: Promise<void> = Promise.resolve()
+
+  async function sweep(): Promise<void> {
+    const now = deps.clock.now()
+    await deps.store.write('sessions.sweep', async (queries) => {
+      await deleteExpiredSessions(queries, now)
+      await deleteOldFailures(queries, ACCOUNT_LIMIT.windowMs, now)
+    })
+  }
+
+  const stop = deps.timers.every(SWEEP_EVERY_MS, () => {
+    running = sweep().catch((error: unknown) => {
+      deps.log.warn({ err: error }, 'expired sessions could not be removed; tried again later')
+    })
+  })
+  return {
+    sweep,
+    async close() {
+      stop()
+      await running
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { type JWTPayload, SignJWT, errors, jwtVerify } from 'jose'
+import type { Clock } from '../clock.js'
+import { UnauthenticatedError } from '../errors.js'
+
+const ISSUER = 'holdfast'
+const ALGORITHM = 'HS256'
+
+/** What a client holds of its session. */
+export interface TokenPair {
+  /** Short-lived, the bearer of requests. */
+  readonly token: string
+  /** Good once, for the next pair. */
+  readonly refreshtoken: string
+}
+
+/** The signed tokens: they only say which session is meant; whether it is alive stands in the database. */
+export interface Tokens {
+  signAccess(claims: {
+    readonly userId: number
+    readonly sessionId: string
+    readonly expiresAt: number
+  }): Promise<string>
+  signRefresh(claims: {
+    readonly sessionId: string
+    readonly refreshId: string
+    readonly expiresAt: number
+  }): Promise<string>
+  /** @throws UnauthenticatedError */
+  readAccess(token: string): Promise<{ readonly userId: number; readonly sessionId: string }>
+  /** @throws UnauthenticatedError */
+  readRefresh(token: string): Promise<{ readonly sessionId: string; readonly refreshId: string }>
+}
+
+export function createTokens(secret: string, clock: Clock): Tokens {
+  const key = new TextEncoder().encode(secret)
+
+  function sign(claims: JWTPayload, expiresAt: number): Promise<string> {
+    return new SignJWT(claims)
+      .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
+      .setIssuer(ISSUER)
+      .setIssuedAt(new Date(clock.now()))
+      .setExpirationTime(new Date(expiresAt))
+      .sign(key)
+  }
+
+  async function read(token: string): Promise<JWTPayload> {
+    try {
+      const { payload } = await jwtVerify(token, key, {
+        algorithms: [ALGORITHM],
+        issuer: ISSUER,
+        requiredClaims: ['exp'],
+        currentDate: new Date(clock.now()),
+      })
+      return payload
+    } catch (error) {
+      if (error instanceof errors.JWTExpired) throw new UnauthenticatedError('token_expired', 'The token has expired')
+      if (error instanceof errors.JOSEError) throw invalidToken()
+      throw error
+    }
+  }
+
+  return {
+    signAccess: ({ userId, sessionId, expiresAt }) =>
+      sign({ sub: String(userId), sid: sessionId, access: true }, expiresAt),
+    signRefresh: ({ sessionId, refreshId, expiresAt }) =>
+      sign({ sid: sessionId, jti: refreshId, refresh: true }, expiresAt),
+    async readAccess(token) {
+      const { sub, sid, access } = await read(token)
+      if (access !== true || typeof sid !== 'string' || typeof sub !== 'string') throw invalidToken()
+      return { userId: Number(sub), sessionId: sid }
+    },
+    async readRefresh(token) {
+      const { sid, jti, refresh } = await read(token)
+      if (refresh !== true || typeof sid !== 'string' || typeof jti !== 'string') throw invalidToken()
+      return { sessionId: sid, refreshId: jti }
+    },
+  }
+}
+
+/** An id that cannot be guessed. */
+export function randomId(): string {
+  return randomBytes(24).toString('base64url')
+}
+
+/** What is stored of an id that must stay the client's secret. */
+export function hashOf(id: string): string {
+  return createHash('sha256').update(id).digest('hex')
+}
+
+export function invalidToken(): UnauthenticatedError {
+  return new UnauthenticatedError('token_invalid', 'The token is not valid')
+}

@@ -1,0 +1,47 @@
+import { UsageError } from '../errors.js'
+import { noAccess, sessionAccess, tokenAccess, type Access } from './access.js'
+import { createApiClient, type ApiClient } from './api-client.js'
+import { sessionFile, type SavedSession } from './session-file.js'
+
+/** Where `holdfast serve` listens when nothing else is said. */
+const DEFAULT_SERVER = 'http://127.0.0.1:8000'
+
+/** One spelling for each server, so that a saved session is found again. @throws UsageError */
+export function normalServer(text: string): string {
+  let url: URL
+  try {
+    url = new URL(/^[a-z]+:\/\//i.test(text) ? text : `http://${text}`)
+  } catch {
+    throw new UsageError(`${JSON.stringify(text)} is not a server address. Give one such as https://jobs.example.com`)
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new UsageError(`The server address ${JSON.stringify(text)} must begin with http:// or https://`)
+  }
+  if (url.username || url.password) throw new UsageError('A server address holds no password; use holdfast login.')
+  // People paste the address of a page or of the API.
+  const path = url.pathname.replace(/\/api\/v2(\/.*)?$/, '').replace(/\/+$/, '')
+  return `${url.origin}${path}`
+}
+
+/** The server that is meant: the flag, HOLDFAST_SERVER, the saved session, or the one on this machine. */
+export function chosenServer(
+  flag: string | undefined,
+  environment: NodeJS.ProcessEnv,
+  session: SavedSession | null,
+): string {
+  return normalServer(flag || environment.HOLDFAST_SERVER || session?.server || DEFAULT_SERVER)
+}
+
+/** The client that a command uses: server and token from the flag, the environment or the saved session. */
+export async function connect(flag: string | undefined, environment: NodeJS.ProcessEnv): Promise<ApiClient> {
+  const file = sessionFile(environment)
+  const session = await file.read()
+  const server = chosenServer(flag, environment, session)
+  return createApiClient(server, accessTo(server))
+
+  function accessTo(target: string): Access {
+    if (environment.HOLDFAST_TOKEN) return tokenAccess(environment.HOLDFAST_TOKEN)
+    // A saved token is shown to the server that gave it and to no other.
+    return session?.server === target ? sessionAccess(file, session) : noAccess(target)
+  }
+}

@@ -1,0 +1,100 @@
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, isAbsolute, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import * as v from 'valibot'
+import { CliError } from '../errors.js'
+import { EXIT } from '../exit-codes.js'
+
+const savedSessionSchema = v.object({
+  server: v.string(),
+  username: v.string(),
+  token: v.string(),
+  refreshtoken: v.string(),
+})
+
+/** The one sign-in that the client remembers. */
+export type SavedSession = v.InferOutput<typeof savedSessionSchema>
+
+/** A holder makes one request; a lock that is older than this was left behind. */
+const STALE_LOCK_MS = 90_000
+const LOCK_LOOK_MS = 25
+
+export interface SessionFile {
+  readonly path: string
+  read(): Promise<SavedSession | null>
+  /** Replaces the file as a whole: a reader sees the old or the new session, never half of one. */
+  write(session: SavedSession): Promise<void>
+  remove(): Promise<void>
+  /** Runs the action while no other process does so: a refresh token works only once. */
+  exclusively<T>(action: () => Promise<T>): Promise<T>
+}
+
+/** The session file of this user: `$XDG_CONFIG_HOME/holdfast/session.json`, or below `~/.config`. */
+export function sessionFile(environment: NodeJS.ProcessEnv): SessionFile {
+  const configured = environment.XDG_CONFIG_HOME
+  const base = configured && isAbsolute(configured) ? configured : join(homedir(), '.config')
+  const path = join(base, 'holdfast', 'session.json')
+  return {
+    path,
+    read: () => readSession(path),
+    write: (session) => writeSession(path, session),
+    remove: () => rm(path, { force: true }),
+    async exclusively(action) {
+      const lock = `${path}.lock`
+      await takeLock(lock)
+      try {
+        return await action()
+      } finally {
+        await rm(lock, { force: true })
+      }
+    },
+  }
+}
+
+async function readSession(path: string): Promise<SavedSession | null> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw new CliError(EXIT.unexpected, `Cannot read ${path}: ${(error as Error).message}`, { cause: error })
+  }
+  try {
+    return v.parse(savedSessionSchema, JSON.parse(text))
+  } catch {
+    // Of another version or damaged: signing in writes a good one.
+    return null
+  }
+}
+
+async function writeSession(path: string, session: SavedSession): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const fresh = `${path}.${process.pid}.new`
+  const file = await open(fresh, 'w', 0o600)
+  try {
+    await file.writeFile(`${JSON.stringify(session, null, 2)}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(fresh, path)
+}
+
+async function takeLock(lock: string): Promise<void> {
+  await mkdir(dirname(lock), { recursive: true, mode: 0o700 })
+  for (;;) {
+    try {
+      await (await open(lock, 'wx', 0o600)).close()
+      return
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+    const age = await stat(lock).then(
+      (stats) => Date.now() - stats.mtimeMs,
+      () => 0,
+    )
+    if (age > STALE_LOCK_MS) await rm(lock, { force: true })
+    else await delay(LOCK_LOOK_MS)
+  }
+}

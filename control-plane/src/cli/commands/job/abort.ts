@@ -1,0 +1,18 @@
+import { messageSchema } from '../../client/schemas.js'
+import { writeAnswer } from '../../show/answer.js'
+import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
+
+/** `holdfast job abort`: asks for the end of a running job. */
+export const abortCommand = (run: Run) =>
+  command({
+    command: 'abort <id>',
+    describe: 'Abort a running job',
+    builder: (yargs) =>
+      clientOptions(yargs).positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' }),
+    handler: async (args) => {
+      const jobId = jobIdOf(args.id)
+      const client = await clientOf(run, args)
+      const answer = await client.ask({ method: 'POST', path: `/job/${jobId}/abort` }, messageSchema)
+      await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message}\n`)
+    },
+  })

@@ -1,0 +1,47 @@
+import type { ApiClient } from '../../client/api-client.js'
+import { eventListSchema, type JobEvent } from '../../client/schemas.js'
+import { writeAnswer } from '../../show/answer.js'
+import { tableText, type Column } from '../../show/table.js'
+import { durationText } from '../../show/time.js'
+import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
+
+const PAGE = 2_000
+
+const COLUMNS: readonly Column<JobEvent>[] = [
+  { title: 'order', value: (event) => event.order, align: 'right' },
+  { title: 'type', value: (event) => event.type },
+  { title: 'host', value: (event) => event.host },
+  { title: 'task', value: (event) => event.task ?? event.play },
+  { title: 'duration', value: (event) => durationText(event.duration), align: 'right' },
+]
+
+/** `holdfast job events`: what happened in the playbook, task by task, host by host. */
+export const eventsCommand = (run: Run) =>
+  command({
+    command: 'events <id>',
+    describe: 'Show what happened in the playbook of a job, task by task',
+    builder: (yargs) =>
+      clientOptions(yargs).positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' }),
+    handler: async (args) => {
+      const jobId = jobIdOf(args.id)
+      const records = await readEvents(await clientOf(run, args), jobId)
+      await writeAnswer(run.terminal.stdout, args.json, { count: records.length, records }, () =>
+        records.length === 0 ? 'No events.\n' : tableText(run.terminal.stdout, COLUMNS, records),
+      )
+    },
+  })
+
+/** Page by page, so that neither side holds more than it must; an empty page is the end. */
+async function readEvents(client: ApiClient, jobId: number): Promise<JobEvent[]> {
+  const events: JobEvent[] = []
+  for (;;) {
+    const after = events.at(-1)?.order ?? 0
+    const page = await client.ask(
+      { method: 'GET', path: `/job/${jobId}/events`, query: { after, limit: PAGE } },
+      eventListSchema,
+    )
+    const fresh = page.records.filter((event) => event.order > after)
+    if (fresh.length === 0) return events
+    events.push(...fresh)
+  }
+}

@@ -1,0 +1,19 @@
+import { exitCodesText } from '../../exit-codes.js'
+import { runFollow } from '../../follow/run-follow.js'
+import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
+
+/** `holdfast job follow`: the output of a job, live, from its beginning to its end. */
+export const followCommand = (run: Run) =>
+  command({
+    command: 'follow <id>',
+    describe: 'Show the output of a job live, until it ends',
+    builder: (yargs) =>
+      clientOptions(yargs)
+        .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
+        .option('color', { type: 'boolean', describe: 'Keep (or with --no-color drop) the colours of the output' })
+        .epilogue(exitCodesText()),
+    handler: async (args) => {
+      const jobId = jobIdOf(args.id)
+      run.exitCode = await runFollow(await clientOf(run, args), run.terminal, jobId, args)
+    },
+  })

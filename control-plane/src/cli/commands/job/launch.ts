@@ -1,0 +1,75 @@
+import { launchedSchema } from '../../client/schemas.js'
+import { CliError, UnreachableError } from '../../errors.js'
+import { EXIT, exitCodesText } from '../../exit-codes.js'
+import { readExtraVars, type ExtraVars } from '../../extra-vars.js'
+import { runFollow } from '../../follow/run-follow.js'
+import { writeAnswer } from '../../show/answer.js'
+import { writeLine } from '../../terminal.js'
+import { clientOf, clientOptions, command, type Run } from '../common.js'
+import type { ApiClient } from '../../client/api-client.js'
+
+/** `holdfast job launch`: runs a form as a new job. */
+export const launchCommand = (run: Run) =>
+  command({
+    command: 'launch <form>',
+    describe: 'Run a form as a new job',
+    builder: (yargs) =>
+      clientOptions(yargs)
+        .positional('form', { type: 'string', demandOption: true, describe: 'Name of the form' })
+        .option('extra-vars', {
+          alias: 'e',
+          type: 'string',
+          array: true,
+          // One value for each -e: without this, `-e a=1 "Hello world"` would take the form's name as well.
+          nargs: 1,
+          default: [] as string[],
+          defaultDescription: 'none',
+          describe: 'Variables: key=value, @file.json, @file.yml or an object in JSON; may be given several times',
+        })
+        .option('verbose', { type: 'boolean', default: false, describe: 'Run the playbook in verbose mode' })
+        .option('follow', {
+          alias: 'f',
+          type: 'boolean',
+          default: false,
+          describe: 'Show the output live until the end',
+        })
+        .option('color', { type: 'boolean', describe: 'Keep (or with --no-color drop) the colours of the output' })
+        .example('$0 job launch "Hello world" -e name=Ada -f', 'launch and watch')
+        .epilogue(exitCodesText()),
+    handler: async (args) => {
+      const { terminal } = run
+      const extravars = await readExtraVars(args.extraVars)
+      if (args.verbose) extravars.__verbose__ = true
+      const client = await clientOf(run, args)
+      const launched = await launch(client, args.form, extravars)
+      if (!args.follow) {
+        await writeAnswer(terminal.stdout, args.json, launched, () => `Launched job ${launched.id} of ${args.form}.\n`)
+        return
+      }
+      if (args.json) await writeLine(terminal.stdout, JSON.stringify({ type: 'launched', ...launched }))
+      else await writeLine(terminal.stderr, `Launched job ${launched.id} of ${args.form}.`)
+      run.exitCode = await runFollow(client, terminal, launched.id, args)
+    },
+  })
+
+async function launch(client: ApiClient, formName: string, extravars: ExtraVars): Promise<{ id: number }> {
+  try {
+    return await client.ask({ method: 'POST', path: '/job', body: { formName, extravars } }, launchedSchema)
+  } catch (error) {
+    if (error instanceof UnreachableError && !wasNeverSent(error)) {
+      throw new CliError(
+        EXIT.unreachable,
+        `${error.message} The launch may have arrived all the same: look with holdfast job list before trying again.`,
+        { cause: error },
+      )
+    }
+    throw error
+  }
+}
+
+/** True when no connection was made, so that the server cannot have seen the launch. */
+function wasNeverSent(error: UnreachableError): boolean {
+  const cause = error.cause instanceof Error && error.cause.cause instanceof Error ? error.cause.cause : error.cause
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? ''
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'].includes(code)
+}

@@ -1,0 +1,94 @@
+import { joinTokenListSchema, messageSchema, newJoinTokenSchema, type JoinToken } from '../client/schemas.js'
+import { UsageError } from '../errors.js'
+import { writeAnswer } from '../show/answer.js'
+import { tableText, type Column } from '../show/table.js'
+import { localTime } from '../show/time.js'
+import { clientOf, clientOptions, command, type Run } from './common.js'
+
+const PATH = '/runner/join-tokens'
+
+const COLUMNS: readonly Column<JoinToken>[] = [
+  { title: 'id', value: (token) => token.id, align: 'right' },
+  { title: 'name', value: (token) => token.name },
+  { title: 'created', value: (token) => localTime(token.created_at) },
+  { title: 'expires', value: (token) => localTime(token.expires_at) },
+  { title: 'used', value: (token) => localTime(token.used_at) },
+  { title: 'by runner', value: (token) => token.used_by },
+]
+
+/** `holdfast join-token create`: a token that approves one runner's first request. */
+const createCommand = (run: Run) =>
+  command({
+    command: 'create',
+    describe: 'Make a token that approves one runner at once; it is shown only now',
+    builder: (yargs) =>
+      clientOptions(yargs)
+        .option('name', { type: 'string', requiresArg: true, describe: 'What it is for' })
+        .option('ttl-minutes', {
+          type: 'string',
+          requiresArg: true,
+          describe: 'How long it is good for',
+          defaultDescription: '30',
+        }),
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const body = { name: args.name, ttl_minutes: minutesOf(args.ttlMinutes) }
+      const token = await client.ask({ method: 'POST', path: PATH, body }, newJoinTokenSchema)
+      await run.terminal.stderr.write(
+        run.terminal.stdout.isTerminal && !args.json
+          ? `Start the runner with RTE_JOIN_TOKEN set to this, before ${localTime(token.expires_at) ?? 'it expires'}:\n`
+          : '',
+      )
+      await writeAnswer(run.terminal.stdout, args.json, token, () => `${token.token}\n`)
+    },
+  })
+
+/** `holdfast join-token list` */
+const listCommand = (run: Run) =>
+  command({
+    command: 'list',
+    describe: 'List the join tokens (never the tokens themselves)',
+    builder: (yargs) => clientOptions(yargs),
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const list = await client.ask({ method: 'GET', path: PATH }, joinTokenListSchema)
+      await writeAnswer(run.terminal.stdout, args.json, list, () =>
+        list.records.length === 0 ? 'No join tokens.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
+      )
+    },
+  })
+
+/** `holdfast join-token revoke` */
+const revokeCommand = (run: Run) =>
+  command({
+    command: 'revoke <id>',
+    describe: 'Make a join token worthless',
+    builder: (yargs) =>
+      clientOptions(yargs).positional('id', { type: 'string', demandOption: true, describe: 'Id of the token' }),
+    handler: async (args) => {
+      if (!/^\d+$/.test(args.id)) throw new UsageError(`${args.id} is not a token's id; see holdfast join-token list.`)
+      const client = await clientOf(run, args)
+      const answer = await client.ask({ method: 'DELETE', path: `${PATH}/${args.id}` }, messageSchema)
+      await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message}\n`)
+    },
+  })
+
+function minutesOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d*$/.test(text)) throw new UsageError('--ttl-minutes must be a whole number of minutes.')
+  return Number(text)
+}
+
+/** `holdfast join-token …` */
+export const joinTokenCommands = (run: Run) =>
+  command({
+    command: 'join-token',
+    describe: 'Tokens that approve a runner at its first request (admins)',
+    builder: (yargs) =>
+      yargs
+        .command(createCommand(run))
+        .command(listCommand(run))
+        .command(revokeCommand(run))
+        .demandCommand(1, 'What about join tokens? create, list or revoke.'),
+    handler: () => undefined,
+  })

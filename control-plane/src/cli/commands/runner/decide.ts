@@ -1,0 +1,39 @@
+import { messageSchema } from '../../client/schemas.js'
+import { UsageError } from '../../errors.js'
+import { writeAnswer } from '../../show/answer.js'
+import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { findRunner } from './find-runner.js'
+
+/** What an admin decides about a runner; each is one call of the interface. */
+const DECISIONS = {
+  approve: 'Let a runner that asks to join run jobs',
+  reject: 'Turn a request to join down; the runner may ask again',
+  revoke: 'Take an approved runner out of service at once',
+} as const
+
+/** `holdfast runner approve|reject|revoke`. */
+export const decideCommand = (run: Run, decision: keyof typeof DECISIONS) =>
+  command({
+    command: `${decision} <runner>`,
+    describe: DECISIONS[decision],
+    builder: (yargs) =>
+      clientOptions(yargs)
+        .positional('runner', { type: 'string', demandOption: true, describe: 'Id or name' })
+        .option('fingerprint', {
+          type: 'string',
+          requiresArg: true,
+          describe: 'Do it only if the runner has this fingerprint (holdfast-runner fingerprint prints it on its host)',
+        }),
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const runner = await findRunner(client, args.runner)
+      if (args.fingerprint !== undefined && args.fingerprint !== runner.fingerprint) {
+        throw new UsageError(
+          `Runner ${runner.name} has the fingerprint ${runner.fingerprint}, not ${args.fingerprint}: it is another host ` +
+            'or has a new key. Nothing was changed.',
+        )
+      }
+      const answer = await client.ask({ method: 'POST', path: `/runner/${runner.id}/${decision}` }, messageSchema)
+      await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message} (${runner.fingerprint})\n`)
+    },
+  })

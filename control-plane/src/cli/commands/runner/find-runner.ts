@@ -1,0 +1,19 @@
+import type { ApiClient } from '../../client/api-client.js'
+import { runnerListSchema, type Runner } from '../../client/schemas.js'
+import { UsageError } from '../../errors.js'
+
+/** The runner of that id or name. @throws UsageError when there is none or several */
+export async function findRunner(client: ApiClient, idOrName: string): Promise<Runner> {
+  const { records } = await client.ask({ method: 'GET', path: '/runner' }, runnerListSchema)
+  const byId = records.find((runner) => String(runner.id) === idOrName)
+  if (byId) return byId
+  const named = records.filter((runner) => runner.name === idOrName)
+  const only = named[0]
+  if (only && named.length === 1) return only
+  if (only) {
+    // A known name that came with another key is shown beside the approved runner.
+    const ids = named.map((runner) => `${runner.id} (${runner.state}, ${runner.fingerprint})`).join(', ')
+    throw new UsageError(`Several runners are named ${idOrName}: ${ids}. Give the id of the one that is meant.`)
+  }
+  throw new UsageError(`There is no runner with the id or name ${idOrName}; holdfast runner list shows them.`)
+}

@@ -1,0 +1,20 @@
+import { command, type Run } from '../common.js'
+import { decideCommand } from './decide.js'
+import { listCommand } from './list.js'
+import { showCommand } from './show.js'
+
+/** `holdfast runner …` */
+export const runnerCommands = (run: Run) =>
+  command({
+    command: 'runner',
+    describe: 'Look at runners and decide who may be one (admins)',
+    builder: (yargs) =>
+      yargs
+        .command(listCommand(run))
+        .command(showCommand(run))
+        .command(decideCommand(run, 'approve'))
+        .command(decideCommand(run, 'reject'))
+        .command(decideCommand(run, 'revoke'))
+        .demandCommand(1, 'What about runners? list, show, approve, reject or revoke.'),
+    handler: () => undefined,
+  })

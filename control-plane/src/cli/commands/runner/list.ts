@@ -1,0 +1,39 @@
+import { runnerListSchema, type Runner } from '../../client/schemas.js'
+import { writeAnswer } from '../../show/answer.js'
+import { tableText, type Column } from '../../show/table.js'
+import { localTime } from '../../show/time.js'
+import { clientOf, clientOptions, command, type Run } from '../common.js'
+
+const COLUMNS: readonly Column<Runner>[] = [
+  { title: 'id', value: (runner) => runner.id, align: 'right' },
+  { title: 'name', value: (runner) => runner.name },
+  { title: 'state', value: (runner) => runner.state, status: true },
+  { title: 'online', value: (runner) => (runner.online ? 'yes' : 'no') },
+  { title: 'jobs', value: (runner) => `${runner.running_jobs}/${runner.max_jobs || 'any'}`, align: 'right' },
+  { title: 'switches', value: switches },
+  { title: 'host', value: (runner) => [runner.host, runner.ip].filter(Boolean).join(' ') },
+  { title: 'version', value: (runner) => runner.version },
+  { title: 'last seen', value: (runner) => localTime(runner.last_seen) },
+  { title: 'fingerprint', value: (runner) => runner.fingerprint },
+]
+
+function switches(runner: Runner): string {
+  return [runner.is_default ? 'default' : '', runner.enabled ? '' : 'off'].filter(Boolean).join(' ')
+}
+
+/** `holdfast runner list`: every runner, and who asks to become one. */
+export const listCommand = (run: Run) =>
+  command({
+    command: 'list',
+    describe: 'List the runners and the requests to join',
+    builder: (yargs) => clientOptions(yargs),
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const list = await client.ask({ method: 'GET', path: '/runner' }, runnerListSchema)
+      await writeAnswer(run.terminal.stdout, args.json, list, () =>
+        list.records.length === 0
+          ? 'No runners. Start one with: holdfast-runner run\n'
+          : tableText(run.terminal.stdout, COLUMNS, list.records),
+      )
+    },
+  })

@@ -1,0 +1,22 @@
+import { runnerSchema } from '../../client/schemas.js'
+import { writeAnswer } from '../../show/answer.js'
+import { fieldsText } from '../../show/table.js'
+import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { findRunner } from './find-runner.js'
+
+/** `holdfast runner show`: everything about one runner. */
+export const showCommand = (run: Run) =>
+  command({
+    command: 'show <runner>',
+    describe: 'Show one runner',
+    builder: (yargs) =>
+      clientOptions(yargs).positional('runner', { type: 'string', demandOption: true, describe: 'Id or name' }),
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const { id } = await findRunner(client, args.runner)
+      const runner = await client.ask({ method: 'GET', path: `/runner/${id}` }, runnerSchema)
+      await writeAnswer(run.terminal.stdout, args.json, runner, () =>
+        fieldsText(run.terminal.stdout, Object.entries(runner)),
+      )
+    },
+  })

@@ -1,0 +1,57 @@
+/**
+ * What the exit code of `holdfast` says. A crash of Node itself ends with 1, so that number is never used for a
+ * job's outcome: scripts can tell "the job failed" from "the command failed".
+ */
+export const EXIT = {
+  ok: 0,
+  unexpected: 1,
+  usage: 2,
+  unreachable: 3,
+  notSignedIn: 4,
+  refused: 5,
+  jobFailed: 10,
+  jobWarning: 11,
+  jobAborted: 12,
+  jobRejected: 13,
+  jobAbandoned: 14,
+  interrupted: 130,
+} as const
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
+
+/** Every code with its meaning, as `--help` and the README list them. */
+export const EXIT_CODE_MEANINGS: readonly (readonly [ExitCode, string])[] = [
+  [EXIT.ok, 'done; when a job was followed: it ended success'],
+  [EXIT.unexpected, 'something unexpected failed (a file, an answer that is not understood, a bug)'],
+  [EXIT.usage, 'wrong command line or setting'],
+  [EXIT.unreachable, 'the server cannot be reached, or cannot answer now'],
+  [EXIT.notSignedIn, 'not signed in, or the sign-in was refused or is over'],
+  [EXIT.refused, 'the server refused the request (not allowed, not there, wrong state, wrong values)'],
+  [EXIT.jobFailed, 'the followed job ended failed'],
+  [EXIT.jobWarning, 'the followed job ended warning'],
+  [EXIT.jobAborted, 'the followed job ended aborted'],
+  [EXIT.jobRejected, 'the followed job ended rejected'],
+  [EXIT.jobAbandoned, 'the followed job was given up (abandoned)'],
+  [EXIT.interrupted, 'ended by Ctrl-C; a followed job goes on'],
+]
+
+/** The list of exit codes for the end of a `--help`. */
+export function exitCodesText(): string {
+  const lines = EXIT_CODE_MEANINGS.map(([code, meaning]) => `  ${String(code).padStart(3)}  ${meaning}`)
+  return ['Exit codes:', ...lines].join('\n')
+}
+
+/** Final statuses of a job and the exit code of a command that followed it. */
+const OUTCOMES: ReadonlyMap<string, ExitCode> = new Map([
+  ['success', EXIT.ok],
+  ['failed', EXIT.jobFailed],
+  ['warning', EXIT.jobWarning],
+  ['aborted', EXIT.jobAborted],
+  ['rejected', EXIT.jobRejected],
+  ['abandoned', EXIT.jobAbandoned],
+])
+
+/** The exit code for a job's final status; null while the job is not at its end. */
+export function outcomeOf(status: string): ExitCode | null {
+  return OUTCOMES.get(status) ?? null
+}

@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises'
+import { parse } from 'yaml'
+import { UsageError } from './errors.js'
+
+export type ExtraVars = Record<string, unknown>
+
+/**
+ * Extra variables as `-e` gives them, later ones over earlier ones: `key=value` (always text), `@file.json`,
+ * `@file.yml`, or an object in JSON.
+ * @throws UsageError
+ */
+export async function readExtraVars(given: readonly string[]): Promise<ExtraVars> {
+  const variables: ExtraVars = {}
+  for (const text of given) Object.assign(variables, await readOne(text))
+  return variables
+}
+
+async function readOne(text: string): Promise<ExtraVars> {
+  if (text.startsWith('@')) return readVariablesFile(text.slice(1))
+  if (text.trimStart().startsWith('{')) return variablesOf(parseJson(text), `-e ${text}`)
+  const equals = text.indexOf('=')
+  if (equals < 1) {
+    throw new UsageError(`-e ${JSON.stringify(text)}: give key=value, @file.json, @file.yml or an object in JSON.`)
+  }
+  return { [text.slice(0, equals).trim()]: text.slice(equals + 1) }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new UsageError(`-e ${text}: is not JSON: ${(error as Error).message}`)
+  }
+}
+
+async function readVariablesFile(path: string): Promise<ExtraVars> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    throw new UsageError(`-e @${path}: cannot be read: ${(error as Error).message}`)
+  }
+  try {
+    // JSON is YAML too; the 1.1 rules make `yes` and `0644` what ansible-playbook -e @file would make of them.
+    return variablesOf(parse(text, { version: '1.1' }), `-e @${path}`)
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    throw new UsageError(`-e @${path}: is neither JSON nor YAML: ${(error as Error).message}`)
+  }
+}
+
+function variablesOf(value: unknown, what: string): ExtraVars {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw new UsageError(`${what}: must hold an object of variables.`)
+  }
+  return value as ExtraVars
+}

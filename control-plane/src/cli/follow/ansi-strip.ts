@@ -1,0 +1,38 @@
+import stripAnsi from 'strip-ansi'
+
+/** An escape sequence that has not ended after this many characters is none. */
+const LONGEST_SEQUENCE = 256
+
+/** Turns pieces of coloured output into plain text; a piece may end inside a character or an escape sequence. */
+export interface AnsiStripper {
+  push(bytes: Uint8Array): string
+  /** What was kept back, at the end of the output. */
+  end(): string
+}
+
+export function createAnsiStripper(): AnsiStripper {
+  const decoder = new TextDecoder()
+  let kept = ''
+  return {
+    push(bytes) {
+      const text = kept + decoder.decode(bytes, { stream: true })
+      const cut = openSequenceAt(text)
+      kept = text.slice(cut)
+      return stripAnsi(text.slice(0, cut))
+    },
+    end() {
+      const rest = kept + decoder.decode()
+      kept = ''
+      return stripAnsi(rest)
+    },
+  }
+}
+
+/** Where an escape sequence begins that the text does not end; the text's length when there is none. */
+function openSequenceAt(text: string): number {
+  const start = text.lastIndexOf('\u001b')
+  if (start < 0 || text.length - start > LONGEST_SEQUENCE) return text.length
+  const tail = text.slice(start)
+  const isWhole = stripAnsi(tail) !== tail
+  return isWhole ? text.length : start
+}

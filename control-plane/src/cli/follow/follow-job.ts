@@ -1,0 +1,84 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ApiClient } from '../client/api-client.js'
+import type { JobRecord } from '../client/schemas.js'
+import { UnreachableError } from '../errors.js'
+import { outcomeOf } from '../exit-codes.js'
+import { readJob, readOutput } from './job-reader.js'
+import { createWake } from './wake.js'
+import { RECONNECT_MS, watchChanges } from './watch-changes.js'
+
+/** Where what is seen of a job goes to. */
+export interface FollowSink {
+  /** The job's status, at the start and whenever it changed. */
+  status(job: JobRecord): Promise<void>
+  /** The next bytes of output, in order, none twice, none left out. */
+  output(bytes: Uint8Array, offset: number): Promise<void>
+  connectionLost(error: UnreachableError): Promise<void>
+  connectionBack(): Promise<void>
+}
+
+/**
+ * Follows a job to its end and returns it as it ended.
+ *
+ * The live events only say that some job changed; what changed is read anew each time, from the byte after the last
+ * one that was shown. So nothing depends on a connection that lives long: when the control plane is away (a restart),
+ * this waits and goes on where it was. Only a server that was never reached, or that refuses, ends it.
+ *
+ * The status is read before the output: all output of a job is stored before its final status is, so that what is read
+ * after a final status is complete.
+ */
+export async function followJob(
+  client: ApiClient,
+  jobId: number,
+  sink: FollowSink,
+  signal: AbortSignal,
+): Promise<JobRecord> {
+  const wake = createWake()
+  const done = new AbortController()
+  const watch = watchChanges(client, 'jobs', wake.ring, AbortSignal.any([signal, done.signal])).catch(wake.fail)
+  const position = { offset: 0, status: '' }
+  let reached = false
+  let lost = false
+  try {
+    for (;;) {
+      try {
+        const job = await readNews(client, jobId, position, sink, signal)
+        reached = true
+        if (lost) await sink.connectionBack()
+        lost = false
+        if (outcomeOf(job.status) !== null) return job
+        await wake.heard(signal)
+        signal.throwIfAborted()
+      } catch (error) {
+        if (!(error instanceof UnreachableError) || !reached) throw error
+        if (!lost) await sink.connectionLost(error)
+        lost = true
+        await delay(RECONNECT_MS, undefined, { signal }).catch(() => signal.throwIfAborted())
+      }
+    }
+  } finally {
+    done.abort()
+    await watch
+  }
+}
+
+/** Shows what is new since the last time; `position` moves on with every piece, also when a later one fails. */
+async function readNews(
+  client: ApiClient,
+  jobId: number,
+  position: { offset: number; status: string },
+  sink: FollowSink,
+  signal: AbortSignal,
+): Promise<JobRecord> {
+  const job = await readJob(client, jobId, signal)
+  if (job.status !== position.status) {
+    position.status = job.status
+    await sink.status(job)
+  }
+  for (;;) {
+    const piece = await readOutput(client, jobId, position.offset, signal)
+    if (piece.bytes.length === 0) return job
+    await sink.output(piece.bytes, position.offset)
+    position.offset = piece.nextOffset
+  }
+}

@@ -1,0 +1,24 @@
+import { writeLine, type Terminal } from '../terminal.js'
+import { createAnsiStripper } from './ansi-strip.js'
+import type { FollowingSink } from './terminal-sink.js'
+
+/** For programs: one JSON object a line on stdout, notices on stderr. */
+export function createJsonSink(terminal: Terminal, color: boolean): FollowingSink {
+  const stripper = color ? null : createAnsiStripper()
+  const decoder = new TextDecoder()
+  const line = (value: unknown): Promise<void> => writeLine(terminal.stdout, JSON.stringify(value))
+  return {
+    status: (job) => line({ type: 'status', id: job.id, status: job.status }),
+    async output(bytes, offset) {
+      const text = stripper ? stripper.push(bytes) : decoder.decode(bytes, { stream: true })
+      if (text) await line({ type: 'output', offset, text })
+    },
+    connectionLost: (error) => writeLine(terminal.stderr, `Connection lost, trying again every 3 s: ${error.message}`),
+    connectionBack: () => writeLine(terminal.stderr, 'Connected again.'),
+    async end(job) {
+      const text = stripper ? stripper.end() : decoder.decode()
+      if (text) await line({ type: 'output', offset: null, text })
+      await line({ type: 'end', job })
+    },
+  }
+}

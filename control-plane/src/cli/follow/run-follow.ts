@@ -1,0 +1,41 @@
+import type { ApiClient } from '../client/api-client.js'
+import { InterruptedError } from '../errors.js'
+import { EXIT, outcomeOf, type ExitCode } from '../exit-codes.js'
+import type { Terminal } from '../terminal.js'
+import { followJob } from './follow-job.js'
+import { createJsonSink } from './json-sink.js'
+import { createTerminalSink } from './terminal-sink.js'
+
+export interface FollowOptions {
+  readonly json: boolean
+  /** Undefined: colours when stdout takes them. */
+  readonly color: boolean | undefined
+}
+
+/** Follows a job in this terminal until it ends or the person presses Ctrl-C; returns the command's exit code. */
+export async function runFollow(
+  client: ApiClient,
+  terminal: Terminal,
+  jobId: number,
+  options: FollowOptions,
+): Promise<ExitCode> {
+  const stop = new AbortController()
+  // Only once: a second Ctrl-C ends the process at once, as it does everywhere.
+  const interrupt = (): void =>
+    stop.abort(
+      new InterruptedError(
+        `Stopped following; job ${jobId} goes on. Follow it again with: holdfast job follow ${jobId}   ` +
+          `End it with: holdfast job abort ${jobId}`,
+      ),
+    )
+  process.once('SIGINT', interrupt)
+  try {
+    const color = options.color ?? (terminal.stdout.color && !options.json)
+    const sink = options.json ? createJsonSink(terminal, color) : createTerminalSink(terminal, color)
+    const job = await followJob(client, jobId, sink, stop.signal)
+    await sink.end(job)
+    return outcomeOf(job.status) ?? EXIT.unexpected
+  } finally {
+    process.removeListener('SIGINT', interrupt)
+  }
+}

@@ -1,0 +1,64 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ApiClient } from '../client/api-client.js'
+import { CliError, UnreachableError } from '../errors.js'
+import { serverSentEvents } from './sse-lines.js'
+
+/** How long to wait before connecting again: what the server asks for in its `hello`. */
+export const RECONNECT_MS = 3_000
+
+/** The server pings every 15 s; a stream that is silent for this long is dead. */
+const SILENCE_MS = 45_000
+
+/**
+ * Watches the live events and calls `changed` whenever something of that name may have changed: at each event, and
+ * whenever the stream begins or breaks, since events meanwhile are not sent again. Ends with the signal; throws only
+ * what trying again does not mend.
+ */
+export async function watchChanges(
+  client: ApiClient,
+  name: string,
+  changed: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await readStream(client, name, changed, signal)
+    } catch (error) {
+      if (signal.aborted) return
+      // Anything that is no CliError is a connection that broke in the middle.
+      if (error instanceof CliError && !(error instanceof UnreachableError)) throw error
+    }
+    changed()
+    await delay(RECONNECT_MS, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+async function readStream(client: ApiClient, name: string, changed: () => void, signal: AbortSignal): Promise<void> {
+  const silent = new AbortController()
+  const timer = setTimeout(() => silent.abort(), SILENCE_MS)
+  try {
+    const response = await client.open({
+      method: 'GET',
+      path: '/events',
+      accept: 'text/event-stream',
+      stream: true,
+      signal: AbortSignal.any([signal, silent.signal]),
+    })
+    changed()
+    if (!response.body) return
+    const heard = (): unknown => timer.refresh()
+    for await (const { event, data } of serverSentEvents(response.body, heard)) {
+      if (event === 'changed' && namesChange(data, name)) changed()
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function namesChange(data: string, name: string): boolean {
+  try {
+    return (JSON.parse(data) as { name?: unknown }).name === name
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,59 @@
+import type { Clock } from '../clock.js'
+import { ConflictError } from '../errors.js'
+import type { LiveEvents } from '../live/live-events.js'
+import { type Lock, deleteLock, findLock, putLock } from '../store/locks.js'
+import type { Store } from '../store/store.js'
+
+const NAME = 'designer'
+/** A holder that is silent this long has let go, in milliseconds. */
+export const LOCK_SILENCE_MS = 10 * 60_000
+
+/** Who may change forms now: one at a time. A holder takes it again now and then to keep it. */
+export interface DesignerLock {
+  /** Null: free. */
+  read(): Promise<Lock | null>
+  /** @param holder `<type>/<username>` @throws ConflictError while another holds it */
+  take(holder: string): Promise<Lock>
+  /** @returns false when it was free already @throws ConflictError while another holds it */
+  release(holder: string): Promise<boolean>
+}
+
+export function createDesignerLock(deps: {
+  readonly store: Store
+  readonly live: LiveEvents
+  readonly clock: Clock
+}): DesignerLock {
+  const { store, clock } = deps
+  const silentSince = () => clock.now() - LOCK_SILENCE_MS
+
+  return {
+    read: () => findLock(store.read, NAME, silentSince()),
+    async take(holder) {
+      const now = clock.now()
+      const { held, lock } = await store.write('lock.take', async (queries) => {
+        const held = await findLock(queries, NAME, silentSince())
+        const lock = { holder, takenAt: held?.takenAt ?? now, touchedAt: now }
+        if (!held || held.holder === holder) await putLock(queries, NAME, lock)
+        return { held, lock }
+      })
+      refuseOther(held, holder)
+      if (!held) deps.live.changed('designer')
+      return lock
+    },
+    async release(holder) {
+      const held = await store.write('lock.release', async (queries) => {
+        const held = await findLock(queries, NAME, silentSince())
+        if (held?.holder === holder) await deleteLock(queries, NAME)
+        return held
+      })
+      refuseOther(held, holder)
+      if (held) deps.live.changed('designer')
+      return held !== null
+    },
+  }
+}
+
+function refuseOther(held: Lock | null, holder: string): void {
+  if (!held || held.holder === holder) return
+  throw new ConflictError('lock_held', `${held.holder} holds the lock`, { holder: held.holder })
+}

@@ -1,0 +1,90 @@
+import type { Dirent, Stats } from 'node:fs'
+import { readdir, realpath, stat } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import { messageOf } from '../errors.js'
+import type { FormError } from './form.js'
+
+/** A form file that was found, with what tells whether it changed. */
+export interface FoundFile {
+  /** Relative to the folder, with `/`. */
+  readonly name: string
+  readonly path: string
+  readonly fingerprint: string
+}
+
+export interface FoundFiles {
+  readonly files: readonly FoundFile[]
+  readonly errors: readonly FormError[]
+}
+
+/** Larger files are no forms. */
+const LARGEST_FILE_BYTES = 8 * 1024 * 1024
+
+/**
+ * The YAML files below a folder, by relative path. Links are followed as long as they stay inside the folder; `.git`
+ * is none of our business.
+ */
+export async function findFormFiles(folder: string): Promise<FoundFiles> {
+  const files: FoundFile[] = []
+  const errors: FormError[] = []
+  const report = (file: string, reason: string) => errors.push({ file, line: null, form: null, reason })
+  let root: string
+  try {
+    root = await realpath(folder)
+  } catch (error) {
+    return { files, errors: [{ file: folder, line: null, form: null, reason: messageOf(error) }] }
+  }
+
+  /** @param above real folders on the way down, so that a link to one of them is no endless walk */
+  async function walk(real: string, name: string, above: readonly string[]): Promise<void> {
+    if (above.includes(real)) return
+    for (const entry of await entriesOf(real)) {
+      if (entry.name === '.git') continue
+      const entryName = name === '' ? entry.name : `${name}/${entry.name}`
+      try {
+        await visit(entry, join(real, entry.name), entryName, [...above, real])
+      } catch (error) {
+        report(entryName, messageOf(error))
+      }
+    }
+  }
+
+  async function visit(entry: Dirent, path: string, name: string, above: readonly string[]): Promise<void> {
+    const real = entry.isSymbolicLink() ? await realpath(path) : path
+    if (real !== root && !real.startsWith(root + sep)) {
+      report(name, 'a link that leaves the forms folder is not followed')
+      return
+    }
+    const isYaml = /\.ya?ml$/i.test(entry.name)
+    if (!isYaml && entry.isFile()) return
+    const stats = await stat(real)
+    if (stats.isDirectory()) await walk(real, name, above)
+    else if (!isYaml || !stats.isFile()) return
+    else if (stats.size > LARGEST_FILE_BYTES) report(name, 'the file is too large to be a form')
+    else files.push({ name, path: real, fingerprint: fingerprintOf(stats) })
+  }
+
+  try {
+    await walk(root, '', [])
+  } catch (error) {
+    report('.', messageOf(error))
+  }
+  files.sort(byName)
+  errors.sort((a, b) => compare(a.file, b.file))
+  return { files, errors }
+}
+
+function entriesOf(folder: string): Promise<Dirent[]> {
+  return readdir(folder, { withFileTypes: true })
+}
+
+function fingerprintOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return `${ino} ${size} ${mtimeMs} ${ctimeMs}`
+}
+
+const byName = (a: FoundFile, b: FoundFile) => compare(a.name, b.name)
+
+/** The same order on every machine, whatever its language. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import helmet from '@fastify/helmet'
+import websocket from '@fastify/websocket'
+import { MAX_SOCKET_MESSAGE_BYTES, SUBPROTOCOL } from '@holdfast/protocol'
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyPluginAsync,
+  type FastifyServerOptions,
+  LogController,
+} from 'fastify'
+import { UnavailableError } from '../errors.js'
+import { type Authenticate, registerAuthentication } from './authentication.js'
+import { registerBodyParsing } from './bodies.js'
+import { registerDocs } from './docs.js'
+import { answerBrokenRequest, registerErrorHandling, sendError, unknownRoute } from './errors.js'
+import { API_PREFIX, prefixOf } from './paths.js'
+
+/** What the HTTP application is made of. */
+export interface AppDeps {
+  readonly logger: FastifyBaseLogger
+  /** Prefix of every path, `/` for none. */
+  readonly baseUrl: string
+  /** Believe `X-Forwarded-*`. */
+  readonly trustProxy: boolean
+  /** Most bytes of a JSON body. */
+  readonly bodyLimitBytes: number
+  /** Certificate chain and key in PEM when the service does TLS by itself. */
+  readonly tls: { readonly cert: string | Buffer; readonly key: string | Buffer } | null
+  /** The service's own version, for the documentation page. */
+  readonly version: string
+  readonly authenticate: Authenticate
+  /** The resources, each a plugin with paths relative to {@link API_PREFIX}. */
+  readonly plugins: readonly FastifyPluginAsync[]
+}
+
+/** The whole HTTP application, ready to listen or to be asked with `inject`. It owns nothing that was passed in. */
+export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
+  const app = fastify(serverOptions(deps))
+  const prefix = prefixOf(deps.baseUrl) + API_PREFIX
+
+  app.decorateRequest('caller', null)
+  registerErrorHandling(app)
+  registerEveryRequest(app)
+  registerBodyParsing(app)
+  await app.register(helmet, { contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } })
+  await app.register(websocket, {
+    options: {
+      maxPayload: MAX_SOCKET_MESSAGE_BYTES,
+      perMessageDeflate: false,
+      handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+    },
+  })
+  await registerDocs(app, { prefix, version: deps.version })
+  await app.register(
+    async (api) => {
+      registerAuthentication(api, deps.authenticate)
+      for (const plugin of deps.plugins) await api.register(plugin)
+    },
+    { prefix },
+  )
+  await app.ready()
+  return app
+}
+
+function serverOptions(deps: AppDeps): FastifyServerOptions {
+  const options: FastifyServerOptions = {
+    loggerInstance: deps.logger,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    genReqId: requestIdOf,
+    trustProxy: deps.trustProxy,
+    bodyLimit: deps.bodyLimitBytes,
+    // Our own hook answers with the service's error shape.
+    return503OnClosing: false,
+    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: (error, request, reply) => {
+      sendError(error, request as never, reply as never)
+    },
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false } },
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      maxParamLength: 500,
+      querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
+    },
+  }
+  return deps.tls ? ({ ...options, https: deps.tls } as FastifyServerOptions) : options
+}
+
+/** The caller's own request id when it is fit to be logged, else a fresh one. */
+function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers['x-request-id']
+  return typeof given === 'string' && /^[A-Za-z0-9._:-]{1,64}$/.test(given) ? given : randomUUID()
+}
+
+/** What holds for every request, known path or not: its id, the end of the service, its line in the log. */
+function registerEveryRequest(app: FastifyInstance): void {
+  let closing = false
+  app.addHook('preClose', async () => {
+    closing = true
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    if (closing && !request.routeOptions.config.duringStop) {
+      throw new UnavailableError('stopping', 'The service is stopping')
+    }
+    // Answered here, before a body of whatever kind would be read.
+    if (request.is404) throw unknownRoute()
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const level = request.routeOptions.config.duringStop ? 'debug' : 'info'
+    request.log[level](
+      {
+        method: request.method,
+        path: request.routeOptions.url ?? request.url.split('?', 1)[0],
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'request',
+    )
+  })
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** True for probes: they answer while the service is stopping, and are no news in the log. */
+    duringStop?: boolean
+  }
+}

@@ -1,0 +1,52 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { LiveEvents } from '../live/live-events.js'
+import { changeAppearance, readAppearance } from '../store/appearance.js'
+import type { Store } from '../store/store.js'
+import { adminOf } from './guards.js'
+import { answers } from './schemas.js'
+
+const Appearance = Type.Object({
+  theme: Type.String({ maxLength: 100 }),
+  name: Type.String({ maxLength: 200 }),
+  announcement: Type.String({ maxLength: 10_000 }),
+  environment: Type.String({ maxLength: 200 }),
+})
+
+/** What the header of the pages shows. */
+export function appearanceRoutes(deps: {
+  readonly store: Store
+  readonly live: LiveEvents
+}): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/settings/appearance',
+      { schema: { tags: ['settings'], summary: 'What the header shows', response: answers(Appearance) } },
+      () => readAppearance(deps.store.read),
+    )
+
+    app.put(
+      '/settings/appearance',
+      {
+        preValidation: async (request) => void adminOf(request),
+        schema: {
+          tags: ['settings'],
+          summary: 'Change what is given of what the header shows (admin)',
+          body: Type.Partial(Appearance),
+          response: answers(Appearance, 400, 403),
+        },
+      },
+      async (request) => {
+        const { theme, name, announcement, environment } = request.body
+        const given = Object.entries({ theme, name, announcement, environment }).filter(
+          ([, value]) => value !== undefined,
+        )
+        const appearance = await deps.store.write('appearance.change', (queries) =>
+          changeAppearance(queries, Object.fromEntries(given)),
+        )
+        deps.live.changed('appearance')
+        return appearance
+      },
+    )
+  }
+}

@@ -1,0 +1,90 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { LONGEST_PASSWORD } from '../auth/account-rules.js'
+import type { Sessions } from '../auth/sessions.js'
+import type { SignIn } from '../auth/sign-in.js'
+import { UnauthenticatedError } from '../errors.js'
+import { callerOf } from './guards.js'
+import { Message, answers } from './schemas.js'
+
+export interface AuthRoutesDeps {
+  readonly signIn: SignIn
+  readonly sessions: Sessions
+}
+
+const Credentials = Type.Object({
+  username: Type.String({ minLength: 1, maxLength: 200 }),
+  password: Type.String({ maxLength: LONGEST_PASSWORD }),
+})
+
+const Tokens = Type.Object({
+  token: Type.String({ description: 'The bearer of requests' }),
+  refreshtoken: Type.String({ description: 'Good once, for the next pair' }),
+})
+
+/** Signing in and out. */
+export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    // Tokens must not stay in anybody's cache.
+    app.addHook('onSend', async (_request, reply) => {
+      reply.header('cache-control', 'no-store')
+    })
+
+    app.post(
+      '/auth/login',
+      {
+        config: { public: true },
+        schema: {
+          tags: ['sign-in'],
+          summary: 'Sign in with HTTP Basic or with a JSON body',
+          security: [],
+          body: Credentials,
+          response: answers(Tokens, 400, 429),
+        },
+        preValidation: async (request) => {
+          const basic = basicCredentialsOf(request)
+          if (basic) request.body = basic
+          else if (request.body === undefined || request.body === null) {
+            throw new UnauthenticatedError('credentials_missing', 'A username and a password are needed')
+          }
+        },
+      },
+      (request) => deps.signIn.signIn(request.body.username, request.body.password, request.ip),
+    )
+
+    app.post(
+      '/token',
+      {
+        config: { public: true },
+        schema: {
+          tags: ['sign-in'],
+          summary: 'A new pair of tokens for a refresh token, which works once',
+          security: [],
+          body: Type.Object({ refreshtoken: Type.String({ minLength: 1, maxLength: 4096 }) }),
+          response: answers(Tokens, 400),
+        },
+      },
+      (request) => deps.sessions.refresh(request.body.refreshtoken),
+    )
+
+    app.post(
+      '/auth/logout',
+      { schema: { tags: ['sign-in'], summary: 'End the session', response: answers(Message) } },
+      async (request) => {
+        await deps.sessions.end(callerOf(request).sessionId)
+        return { message: 'Signed out' }
+      },
+    )
+  }
+}
+
+/** Username and password of HTTP Basic; null without such a header. The password may hold colons. */
+function basicCredentialsOf(request: FastifyRequest): { username: string; password: string } | null {
+  const encoded = /^Basic +([A-Za-z0-9+/_=-]+) *$/i.exec(request.headers.authorization ?? '')?.[1]
+  if (encoded === undefined) return null
+  const text = Buffer.from(encoded, 'base64').toString('utf8')
+  const colon = text.indexOf(':')
+  if (colon < 1) throw new UnauthenticatedError('credentials_missing', 'The Authorization header holds no credentials')
+  return { username: text.slice(0, colon), password: text.slice(colon + 1) }
+}

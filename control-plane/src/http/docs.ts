@@ -1,0 +1,32 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+
+/** The page runs its own scripts only and asks no foreign server; it must also work without TLS. */
+const PAGE_POLICY =
+  "default-src 'self'; base-uri 'self'; frame-ancestors 'self'; object-src 'none'; img-src 'self' data:; font-src 'self' data:; script-src 'self'; style-src 'self' 'unsafe-inline'"
+
+/** Serves the OpenAPI 3.1 document, made from the schemas that check the requests, and a page that shows it. */
+export async function registerDocs(
+  app: FastifyInstance,
+  options: { readonly prefix: string; readonly version: string },
+): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Holdfast',
+        version: options.version,
+        description: 'Runs forms as Ansible jobs on approved runners.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } } },
+      security: [{ bearer: [] }],
+    },
+  })
+  await app.register(swaggerUi, {
+    routePrefix: `${options.prefix}/docs`,
+    staticCSP: PAGE_POLICY,
+    uiConfig: { validatorUrl: null },
+  })
+}

@@ -1,0 +1,71 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Sessions } from '../auth/sessions.js'
+import type { LiveEvents } from '../live/live-events.js'
+import { type LiveStream, createLiveStream } from '../live/stream.js'
+import type { Timers } from '../timers.js'
+import { callerOf } from './guards.js'
+import { answers } from './schemas.js'
+
+export interface EventRoutesDeps {
+  readonly live: LiveEvents
+  readonly sessions: Pick<Sessions, 'isAlive'>
+  readonly timers: Timers
+  readonly version: string
+}
+
+/** `GET /events`: the stream of what changed. Streams end with the session and with the service. */
+export function eventRoutes(deps: EventRoutesDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    const open = new Set<LiveStream>()
+    app.addHook('preClose', async () => {
+      for (const stream of open) stream.close()
+    })
+
+    app.get(
+      '/events',
+      {
+        // A HEAD of this would never end.
+        exposeHeadRoute: false,
+        schema: {
+          tags: ['events'],
+          summary: 'Server-sent events: hello, then changed with the name of what changed',
+          produces: ['text/event-stream'],
+          response: answers(Type.String()),
+        },
+      },
+      (request, reply) => {
+        const { sessionId } = callerOf(request)
+        reply.hijack()
+        const { raw } = reply
+        reply.headers({
+          'content-type': 'text/event-stream',
+          'cache-control': 'no-store',
+          'x-accel-buffering': 'no',
+        })
+        for (const [name, value] of Object.entries(reply.getHeaders()))
+          if (value !== undefined) raw.setHeader(name, value)
+        raw.writeHead(200)
+        const isAlive = () =>
+          deps.sessions.isAlive(sessionId).catch((error: unknown) => {
+            request.log.warn(
+              { err: error },
+              'a session could not be checked; its event stream stays open until the next time',
+            )
+            return true
+          })
+        const reader = { write: (text: string) => raw.write(text), end: () => void raw.end(), isAlive }
+        const stream = createLiveStream(reader, { timers: deps.timers, version: deps.version })
+        const unsubscribe = deps.live.subscribe((name) => stream.changed(name))
+        open.add(stream)
+        raw.on('drain', () => stream.drained())
+        raw.on('error', (error) => request.log.debug({ err: error }, 'event stream broke'))
+        raw.on('close', () => {
+          unsubscribe()
+          open.delete(stream)
+          stream.close()
+        })
+      },
+    )
+  }
+}

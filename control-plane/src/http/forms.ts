@@ -1,0 +1,93 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { RoleFileProblem } from '../auth/role-source.js'
+import type { Form, FormError, Forms } from '../forms/form.js'
+import { mayUseForm } from '../forms/visibility.js'
+import { callerOf } from './guards.js'
+import { answers, asList, listOf, nullable } from './schemas.js'
+
+const ListedForm = Type.Object(
+  {
+    name: Type.String(),
+    type: Type.String(),
+    description: nullable(Type.String()),
+    categories: Type.Array(Type.String()),
+    fields: Type.Array(Type.Unknown()),
+  },
+  { additionalProperties: true, description: 'Also the properties that only matter to a page' },
+)
+
+const LeftOut = Type.Object({
+  file: Type.String(),
+  line: nullable(Type.Integer()),
+  form: nullable(Type.String()),
+  reason: Type.String(),
+})
+
+const FormList = Type.Object({
+  ...listOf(ListedForm).properties,
+  errors: Type.Optional(Type.Array(LeftOut, { description: 'For admins: what was left out and why' })),
+})
+
+/** Properties of a form that only matter to a page that shows it; what a job runs with stays here. */
+const PAGE_PROPERTIES = [
+  'abortable',
+  'allowRelaunch',
+  'enableForChat',
+  'fieldGroupClasses',
+  'help',
+  'icon',
+  'iconColor',
+  'iconSize',
+  'image',
+  'onAbort',
+  'onFailure',
+  'onFinish',
+  'onSubmit',
+  'onSuccess',
+  'order',
+  'overlayIcon',
+  'overlayIconColor',
+  'overlayIconSize',
+  'showHelp',
+  'tileClass',
+  'wizard',
+]
+
+/** The forms that the caller may launch; admins also see what was left out and why. */
+export function formRoutes(deps: {
+  readonly forms: Forms
+  readonly roles: { problem(): RoleFileProblem | null }
+}): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/forms',
+      {
+        schema: {
+          tags: ['forms'],
+          summary: 'The forms that the caller may launch',
+          response: answers(FormList),
+        },
+      },
+      async (request) => {
+        const caller = callerOf(request)
+        const forms = await deps.forms.all()
+        const mine = forms.filter((form) => form.type !== 'subform' && mayUseForm(caller, form))
+        const list = asList(mine.map(show))
+        return caller.isAdmin ? { ...list, errors: await problems() } : list
+      },
+    )
+  }
+
+  async function problems(): Promise<FormError[]> {
+    const roles = deps.roles.problem()
+    return [...(roles ? [{ ...roles, form: null }] : []), ...(await deps.forms.errors())]
+  }
+}
+
+function show(form: Form) {
+  const forPages = Object.entries(form.source).filter(([key]) => PAGE_PROPERTIES.includes(key))
+  const { name, type, description, categories } = form
+  const fields = Array.isArray(form.source.fields) ? (form.source.fields as unknown[]) : []
+  return { ...Object.fromEntries(forPages), name, type, description, categories: [...categories], fields }
+}

@@ -1,0 +1,71 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Caller } from '../auth/caller.js'
+import { isoTime } from '../clock.js'
+import { type DesignerLock, LOCK_SILENCE_MS } from '../forms/designer-lock.js'
+import type { Lock } from '../store/locks.js'
+import { adminOf, callerOf } from './guards.js'
+import { Message, answers, nullable } from './schemas.js'
+
+const LockState = Type.Object({
+  locked: Type.Boolean(),
+  holder: nullable(Type.String({ description: '<type>/<username>' })),
+  since: nullable(Type.String({ format: 'date-time' })),
+  until: nullable(Type.String({ format: 'date-time', description: 'When it is free if the holder stays silent' })),
+  mine: Type.Boolean(),
+})
+
+/** The designer's lock. Taking it again keeps it. */
+export function lockRoutes(deps: { readonly lock: DesignerLock }): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/lock',
+      { schema: { tags: ['designer'], summary: 'Who holds the designer lock', response: answers(LockState) } },
+      async (request) => show(await deps.lock.read(), callerOf(request)),
+    )
+
+    app.post(
+      '/lock',
+      {
+        schema: {
+          tags: ['designer'],
+          summary: 'Take or keep the designer lock (admin); it is free again after 10 minutes of silence',
+          response: answers(LockState, 403, 409),
+        },
+      },
+      async (request) => {
+        const caller = adminOf(request)
+        return show(await deps.lock.take(holderOf(caller)), caller)
+      },
+    )
+
+    app.delete(
+      '/lock',
+      {
+        schema: {
+          tags: ['designer'],
+          summary: 'Release the designer lock (admin)',
+          response: answers(Message, 403, 409),
+        },
+      },
+      async (request) => {
+        const wasHeld = await deps.lock.release(holderOf(adminOf(request)))
+        return { message: wasHeld ? 'The lock was released' : 'The lock was free' }
+      },
+    )
+  }
+}
+
+function holderOf(caller: Caller): string {
+  return `${caller.type}/${caller.username}`
+}
+
+function show(lock: Lock | null, caller: Caller) {
+  return {
+    locked: lock !== null,
+    holder: lock?.holder ?? null,
+    since: lock && isoTime(lock.takenAt),
+    until: lock && isoTime(lock.touchedAt + LOCK_SILENCE_MS),
+    mine: lock?.holder === holderOf(caller),
+  }
+}

@@ -1,0 +1,58 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Accounts } from '../auth/accounts.js'
+import { callerOf } from './guards.js'
+import { Message, answers } from './schemas.js'
+
+const Profile = Type.Object({
+  username: Type.String(),
+  id: Type.Integer(),
+  type: Type.String(),
+  email: Type.Optional(Type.String()),
+  groups: Type.Array(Type.String({ description: 'With prefix, such as local/ops' })),
+  roles: Type.Array(Type.String()),
+  options: Type.Record(Type.String(), Type.Boolean()),
+})
+
+/** Who the caller is, and their password. */
+export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/profile',
+      { schema: { tags: ['profile'], summary: 'The signed-in user', response: answers(Profile) } },
+      async (request) => {
+        const { username, id, type, email, groups, roles, options } = callerOf(request)
+        return {
+          username,
+          id,
+          type,
+          ...(email === null ? {} : { email }),
+          groups: [...groups],
+          roles: [...roles],
+          options: { ...options },
+        }
+      },
+    )
+
+    app.put(
+      '/profile',
+      {
+        schema: {
+          tags: ['profile'],
+          summary: 'Change the own password; ends all sessions of the user, this one too',
+          body: Type.Object({ password: Type.String(), currentPassword: Type.String({ maxLength: 1024 }) }),
+          response: answers(Message, 400, 403, 429),
+        },
+      },
+      async (request) => {
+        const { password, currentPassword } = request.body
+        await deps.accounts.changeOwnPassword(
+          callerOf(request),
+          { current: currentPassword, next: password },
+          request.ip,
+        )
+        return { message: 'The password was changed; sign in again' }
+      },
+    )
+  }
+}

@@ -1,0 +1,21 @@
+import { SOCKET_PATH } from '@holdfast/protocol'
+import type { FastifyPluginAsync } from 'fastify'
+import type { RunnerHub } from '../runners/hub.js'
+import { API_PREFIX } from './paths.js'
+
+export interface RunnerSocketDeps {
+  readonly hub: Pick<RunnerHub, 'accept'>
+}
+
+/**
+ * The runners' WebSocket. No bearer token: a runner proves its key in the handshake, and nobody else gets past it. The
+ * socket is handed over in the same tick, because messages that come before a handler is attached are lost.
+ */
+export function runnerSocketRoute({ hub }: RunnerSocketDeps): FastifyPluginAsync {
+  return async (app) => {
+    const path = SOCKET_PATH.slice(API_PREFIX.length)
+    app.get(path, { websocket: true, config: { public: true } }, (socket, request) =>
+      hub.accept(socket, request.ip, request.raw.socket),
+    )
+  }
+}

@@ -1,0 +1,63 @@
+import { Type, type TSchema } from 'typebox'
+import { InvalidInputError } from '../errors.js'
+
+/** The body of every refusal and failure, framework errors included. */
+export const ErrorBody = Type.Object(
+  {
+    error: Type.String({ description: 'One sentence for people' }),
+    code: Type.Optional(Type.String({ description: 'A stable word for programs' })),
+    details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  },
+  { description: 'Refused or failed' },
+)
+
+/** The answer of an action. */
+export const Message = Type.Object({ message: Type.String() })
+
+/** Ids come as text; {@link idOf} reads them, so that a wrong one gets a sentence of its own. */
+export const IdParams = Type.Object({ id: Type.String({ description: 'A whole number' }) })
+
+/** Statuses with which a route may refuse, beside 401, 500 and 503 which every route has. */
+export type RefusalStatus = 400 | 403 | 404 | 409 | 413 | 415 | 422 | 429
+
+/**
+ * The `response` schemas of a route: its answer, and the error body for each way to refuse. Statuses that were
+ * forgotten here still leave with the same shape.
+ */
+export function answers<Answer extends TSchema>(answer: Answer, ...refusals: RefusalStatus[]) {
+  const errors: Record<number, typeof ErrorBody> = {}
+  for (const status of [...refusals, 401, 500, 503]) errors[status] = ErrorBody
+  return { ...errors, '4xx': ErrorBody, '5xx': ErrorBody, 200: answer }
+}
+
+/** A list: `count` is the length of `records`. */
+export function listOf<Item extends TSchema>(item: Item) {
+  return Type.Object({ count: Type.Integer(), records: Type.Array(item) })
+}
+
+/** The wire form of a list, with what {@link listOf} declares. */
+export function asList<Item>(records: readonly Item[]): { count: number; records: Item[] } {
+  return { count: records.length, records: [...records] }
+}
+
+/** A value or null. */
+export function nullable<Schema extends TSchema>(schema: Schema) {
+  return Type.Union([schema, Type.Null()])
+}
+
+/** The id in a path. @throws InvalidInputError when it is not a whole number */
+export function idOf(params: { readonly id: string }): number {
+  return wholeNumberOf(params.id, 'id')
+}
+
+/**
+ * A whole number given as text in a path. One that is too large to be anything's id becomes -1, which nothing has.
+ * @throws InvalidInputError naming the parameter
+ */
+export function wholeNumberOf(text: string, name: string): number {
+  if (!/^[+-]?\d+$/.test(text)) {
+    throw new InvalidInputError(`invalid_${name}`, `${name} must be a whole number`, { [name]: text })
+  }
+  const value = Number(text)
+  return Number.isSafeInteger(value) ? value : -1
+}

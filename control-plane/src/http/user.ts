@@ -1,0 +1,111 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Accounts } from '../auth/accounts.js'
+import { isoTime } from '../clock.js'
+import type { StoredUser } from '../store/users.js'
+import { adminOf } from './guards.js'
+import { IdParams, Message, answers, asList, idOf, listOf, nullable } from './schemas.js'
+
+const User = Type.Object({
+  id: Type.Integer(),
+  username: Type.String(),
+  type: Type.String(),
+  email: nullable(Type.String()),
+  groups: Type.Array(Type.String({ description: 'Without prefix; the group ops is local/ops in roles' })),
+  enabled: Type.Boolean(),
+  created: Type.String({ format: 'date-time' }),
+})
+
+const changeable = {
+  password: Type.String({ description: 'At least 12 characters; never returned' }),
+  groups: Type.Optional(Type.Array(Type.String(), { maxItems: 200 })),
+  email: Type.Optional(nullable(Type.String({ maxLength: 320 }))),
+  enabled: Type.Optional(Type.Boolean()),
+}
+const NewUser = Type.Object({ username: Type.String(), ...changeable })
+const UserChanges = Type.Partial(NewUser)
+
+/** The accounts, for admins. */
+export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPluginAsyncTypebox {
+  const { accounts } = deps
+  return async (app) => {
+    app.get(
+      '/user',
+      { schema: { tags: ['users'], summary: 'All users (admin)', response: answers(listOf(User), 403) } },
+      async (request) => {
+        adminOf(request)
+        return asList((await accounts.list()).map(show))
+      },
+    )
+
+    app.post(
+      '/user',
+      {
+        // Before the body is looked at: who may not do it need not know what it takes.
+        preValidation: async (request) => void adminOf(request),
+        schema: {
+          tags: ['users'],
+          summary: 'Add a local user (admin)',
+          body: NewUser,
+          response: answers(User, 400, 403, 409),
+        },
+      },
+      async (request) => {
+        adminOf(request)
+        return show(await accounts.create(request.body))
+      },
+    )
+
+    app.get(
+      '/user/:id',
+      {
+        schema: {
+          tags: ['users'],
+          summary: 'One user (admin)',
+          params: IdParams,
+          response: answers(User, 400, 403, 404),
+        },
+      },
+      async (request) => {
+        adminOf(request)
+        return show(await accounts.find(idOf(request.params)))
+      },
+    )
+
+    app.put(
+      '/user/:id',
+      {
+        preValidation: async (request) => void adminOf(request),
+        schema: {
+          tags: ['users'],
+          summary: 'Change what is given of a user (admin); blocking or a new password ends the sessions',
+          params: IdParams,
+          body: UserChanges,
+          response: answers(User, 400, 403, 404, 409),
+        },
+      },
+      async (request) => show(await accounts.change(idOf(request.params), request.body, adminOf(request))),
+    )
+
+    app.delete(
+      '/user/:id',
+      {
+        schema: {
+          tags: ['users'],
+          summary: 'Delete a user (admin)',
+          params: IdParams,
+          response: answers(Message, 400, 403, 404, 409),
+        },
+      },
+      async (request) => {
+        await accounts.remove(idOf(request.params), adminOf(request))
+        return { message: 'The user was deleted' }
+      },
+    )
+  }
+}
+
+function show(user: StoredUser) {
+  const { id, username, type, email, groups, enabled, createdAt } = user
+  return { id, username, type, email, groups: [...groups], enabled, created: isoTime(createdAt) }
+}

@@ -1,0 +1,95 @@
+import type { Timers } from '../timers.js'
+import type { LiveName } from './live-events.js'
+
+/** At most one change of a name in this time, in milliseconds; a little over a second, so that a client never sees two within one. */
+export const CHANGE_INTERVAL_MS = 1020
+export const PING_INTERVAL_MS = 15_000
+/** How long the client waits before it connects again, in milliseconds. */
+export const RECONNECT_MS = 3000
+/** Pings that a reader may be behind before it is given up. */
+const MOST_MISSED_PINGS = 4
+
+/** What a stream writes to. */
+export interface LiveReader {
+  /** False when the reader is slow: nothing more is written until {@link LiveStream.drained}. */
+  write(text: string): boolean
+  end(): void
+  /** Whether the reader's session still is good. */
+  isAlive(): Promise<boolean>
+}
+
+/** One open event stream. */
+export interface LiveStream {
+  changed(name: LiveName): void
+  /** The reader has taken what was written. */
+  drained(): void
+  /** Ends the stream and its timers; later calls do nothing. */
+  close(): void
+}
+
+/**
+ * Says hello and then passes changes on. Invariants:
+ *   - a name is sent at once, then at most once per interval; a change within the interval is sent at its end;
+ *   - what waits is a flag per name, so a reader that does not read costs no memory, and after the drain it hears of
+ *     every name that changed meanwhile;
+ *   - a reader that stays behind for several pings, or whose session is over, is ended.
+ */
+export function createLiveStream(reader: LiveReader, options: { timers: Timers; version: string }): LiveStream {
+  const pending = new Set<LiveName>()
+  /** Names that were just sent, with what ends their interval. */
+  const resting = new Map<LiveName, () => void>()
+  let isBehind = false
+  let missedPings = 0
+  let isClosed = false
+
+  function write(text: string): void {
+    if (!reader.write(text)) isBehind = true
+  }
+
+  function flush(name: LiveName): void {
+    if (isClosed || isBehind || resting.has(name) || !pending.delete(name)) return
+    write(`event: changed\ndata: ${JSON.stringify({ name })}\n\n`)
+    const rest = () => {
+      resting.delete(name)
+      flush(name)
+    }
+    resting.set(name, options.timers.after(CHANGE_INTERVAL_MS, rest))
+  }
+
+  async function ping(): Promise<void> {
+    if (isBehind) {
+      missedPings += 1
+      if (missedPings >= MOST_MISSED_PINGS) close()
+    } else {
+      write(': ping\n\n')
+    }
+    if (!isClosed && !(await reader.isAlive())) close()
+  }
+
+  function close(): void {
+    if (isClosed) return
+    isClosed = true
+    stopPings()
+    for (const cancel of resting.values()) cancel()
+    resting.clear()
+    pending.clear()
+    reader.end()
+  }
+
+  const stopPings = options.timers.every(PING_INTERVAL_MS, () => void ping())
+  write(`retry: ${RECONNECT_MS}\nevent: hello\ndata: ${JSON.stringify({ version: options.version })}\n\n`)
+
+  return {
+    changed(name) {
+      if (isClosed) return
+      pending.add(name)
+      flush(name)
+    },
+    drained() {
+      isBehind = false
+      missedPings = 0
+      for (const name of [...pending]) flush(name)
+    },
+    close,
+  }
+}

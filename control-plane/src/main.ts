@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { HEARTBEAT_MS } from '@holdfast/protocol'
+import type { Logger } from 'pino'
+import { createAccounts } from './auth/accounts.js'
+import { createFirstAdmin } from './auth/first-admin.js'
+import { createPasswords } from './auth/passwords.js'
+import { openRoleSource } from './auth/role-source.js'
+import { createSessions } from './auth/sessions.js'
+import { createSignIn } from './auth/sign-in.js'
+import { createSweeper } from './auth/sweeper.js'
+import { createTokens } from './auth/tokens.js'
+import { systemClock } from './clock.js'
+import { createDesignerLock } from './forms/designer-lock.js'
+import { createForms } from './forms/loader.js'
+import { buildApp } from './http/app.js'
+import { appearanceRoutes } from './http/appearance.js'
+import { authRoutes } from './http/auth.js'
+import { eventRoutes } from './http/events.js'
+import { formRoutes } from './http/forms.js'
+import { jobStreamRoutes } from './http/job-streams.js'
+import { jobRoutes } from './http/job.js'
+import { lockRoutes } from './http/lock.js'
+import { monitoringRoutes } from './http/monitoring.js'
+import { profileRoutes } from './http/profile.js'
+import { runnerSocketRoute } from './http/runner-socket.js'
+import { runnerRoutes } from './http/runner.js'
+import { userRoutes } from './http/user.js'
+import type { JobReading } from './jobs/reading.js'
+import { createLiveEvents } from './live/live-events.js'
+import { createLog } from './log.js'
+import { createDispatcher } from './runners/dispatcher.js'
+import { createRunnerHub } from './runners/hub.js'
+import { createJoinTokens } from './runners/join-tokens.js'
+import { createPlaybookFolder } from './runners/playbook-folder.js'
+import { keptSecret } from './secrets.js'
+import type { ControlPlaneSettings } from './settings.js'
+import { openSqliteStore } from './store/sqlite-store.js'
+import { systemTimers } from './timers.js'
+import { version } from './version.js'
+
+/** What a test may put in place of the real thing. */
+export interface ControlPlaneOverrides {
+  readonly log?: Logger
+  readonly heartbeatMs?: number
+}
+
+/** A control plane that serves. */
+export interface ControlPlane {
+  /** Where it listens, with the base URL. */
+  readonly address: string
+  close(): Promise<void>
+}
+
+/**
+ * Builds every part, in order, and listens. This is the only place that knows every room.
+ * @throws SettingsError, UnavailableError, or what listening throws; whatever was opened is closed again
+ */
+export async function startControlPlane(
+  settings: ControlPlaneSettings,
+  overrides: ControlPlaneOverrides = {},
+): Promise<ControlPlane> {
+  const opened: (() => Promise<unknown>)[] = []
+  // Closed in the reverse order of opening: nothing is taken away from a part that still works.
+  const close = async () => {
+    for (const closePart of opened.splice(0).reverse()) await closePart()
+  }
+  try {
+    const address = await build(settings, overrides, (closePart) => void opened.push(closePart))
+    return { address, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function build(
+  settings: ControlPlaneSettings,
+  overrides: ControlPlaneOverrides,
+  onClose: (closePart: () => Promise<unknown>) => void,
+): Promise<string> {
+  const clock = systemClock
+  const timers = systemTimers
+  const log =
+    overrides.log ?? createLog({ level: settings.logLevel, format: settings.logFormat, output: process.stdout })
+  for (const folder of [settings.persistentPath, dirname(settings.databasePath)]) {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+  }
+  for (const folder of [settings.formsPath, settings.playbooksPath]) await mkdir(folder, { recursive: true })
+
+  const store = await openSqliteStore(settings.databasePath)
+  onClose(() => store.close())
+  const live = createLiveEvents()
+
+  const secret = settings.accessTokenSecret ?? (await keptSecret(settings.persistentPath, 'access-token-secret'))
+  const passwords = createPasswords()
+  const roles = await openRoleSource(settings.configPath, { clock, log })
+  const tokens = createTokens(secret, clock)
+  const { accessTokenMs, refreshTokenMs } = settings
+  const sessions = createSessions({ store, tokens, roles, clock, accessTokenMs, refreshTokenMs })
+  const signIn = createSignIn({ store, passwords, sessions, clock })
+  const accounts = createAccounts({ store, passwords, roles, signIn, clock })
+  const sweeper = createSweeper({ store, clock, timers, log })
+  onClose(() => sweeper.close())
+  await welcomeFirstAdmin()
+
+  const forms = createForms({ folder: settings.formsPath, clock, log })
+  const dispatcher = createDispatcher({
+    store,
+    clock,
+    live,
+    log,
+    files: createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock }),
+    outputLimitBytes: settings.maxOutputBytes,
+    queueMs: settings.runnerQueueMs,
+    lostMs: settings.runnerLostMs,
+  })
+  onClose(() => dispatcher.close())
+  const hub = createRunnerHub({
+    store,
+    clock,
+    random: randomBytes,
+    live,
+    log,
+    version,
+    openSession: dispatcher.openSession,
+    onRevoked: dispatcher.revoked,
+    heartbeatMs: overrides.heartbeatMs ?? HEARTBEAT_MS,
+  })
+  onClose(() => hub.close())
+
+  const reading: JobReading = {
+    queries: store.read,
+    maskPattern: settings.maskExtravars,
+    listSize: settings.jobsListSize,
+    passwordFieldsOf: async (name) => {
+      const form = (await forms.all()).find((known) => known.name === name)
+      return new Set(form?.type === 'ansible' ? form.passwordFields : [])
+    },
+  }
+  const newRunId = () => randomBytes(16).toString('hex')
+  const app = await buildApp({
+    logger: log,
+    baseUrl: settings.baseUrl,
+    trustProxy: settings.trustProxy,
+    bodyLimitBytes: settings.bodyLimitBytes,
+    tls: settings.tls && { cert: await readFile(settings.tls.certPath), key: await readFile(settings.tls.keyPath) },
+    version,
+    authenticate: sessions.authenticate,
+    plugins: [
+      monitoringRoutes({ store, version }),
+      authRoutes({ signIn, sessions }),
+      profileRoutes({ accounts }),
+      userRoutes({ accounts }),
+      formRoutes({ forms, roles }),
+      appearanceRoutes({ store, live }),
+      lockRoutes({ lock: createDesignerLock({ store, live, clock }) }),
+      eventRoutes({ live, sessions, timers, version }),
+      jobRoutes({
+        reading,
+        launching: { store, forms, live, clock, runners: dispatcher, newRunId },
+        actions: { store, live, clock, runners: dispatcher },
+      }),
+      jobStreamRoutes(reading),
+      runnerRoutes({ hub, joinTokens: createJoinTokens({ store, clock, random: randomBytes, log }) }),
+      runnerSocketRoute({ hub }),
+    ],
+  })
+  onClose(() => app.close())
+  // Before the server: the runners then hear why, and come back as soon as they can.
+  onClose(() => hub.close())
+  const listening = await app.listen({ port: settings.port, host: settings.listenHost })
+  const address = listening + settings.baseUrl.replace(/\/+$/, '')
+  warnOffLoopback()
+  log.info({ address, version }, 'listening')
+  return address
+
+  async function welcomeFirstAdmin(): Promise<void> {
+    const admin = await createFirstAdmin({
+      store,
+      passwords,
+      clock,
+      persistentPath: settings.persistentPath,
+      ...settings.admin,
+    })
+    if (admin?.generatedPassword != null) {
+      // Said once, and not through the log, which is kept and shipped elsewhere.
+      process.stderr.write(
+        `First start: sign in as '${admin.username}' with the password ${admin.generatedPassword}\n` +
+          `It is also kept in ${admin.passwordFile ?? ''}; change it and remove the file.\n`,
+      )
+    }
+  }
+
+  function warnOffLoopback(): void {
+    const isLoopback = /^(127\.|::1$|localhost$)/.test(settings.listenHost)
+    if (isLoopback || settings.tls || settings.trustProxy) return
+    log.warn(
+      { host: settings.listenHost },
+      'listening beyond this machine without TLS: set HTTPS, or TRUST_PROXY behind a proxy that does it',
+    )
+  }
+}

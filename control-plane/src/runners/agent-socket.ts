@@ -1,0 +1,139 @@
+import { CLOSE_REASONS, type CloseReasonName, MAX_CONTROL_BYTES, closeText } from '@holdfast/protocol'
+import type { RawData, WebSocket } from 'ws'
+
+/** How long the other side may take over its half of the close before the connection is cut, in milliseconds. */
+const CLOSE_PATIENCE_MS = 5000
+
+/** Unsent bytes at which a peer that does not read is given up. Blobs wait long before this, so it is control messages. */
+const MOST_UNSENT_BYTES = 16 * 1024 * 1024
+
+/** Text is a control message, bytes are a frame. */
+export type Incoming = string | Buffer
+
+/** What a socket tells its owner. */
+export interface SocketListener {
+  message(message: Incoming): void
+  /** Called once, when nothing will come or go any more: at our own close at once, before the network has done its part. */
+  ended(): void
+  /** Called once, after `ended`, when the connection is gone from the network too. */
+  gone(): void
+}
+
+/** The network below a WebSocket: all that came over it counts, also the parts of a message that is not whole yet. */
+export interface NetworkSide {
+  readonly bytesRead: number
+}
+
+/**
+ * One WebSocket as the hub sees it: open → ended (by either side) → gone. Invariants:
+ *   - handlers are attached in the constructor, so that nothing which arrives early is lost;
+ *   - after `ended` the listener hears no message, though the network may still deliver some;
+ *   - every close has a reason of the contract, and a peer that ignores it is cut off after CLOSE_PATIENCE_MS;
+ *   - a socket that we paused ourselves never counts as silent.
+ */
+export class AgentSocket {
+  #silentChecks = 0
+  #heardBytes = 0
+  #ended = false
+  #paused = false
+  #closeTimer: NodeJS.Timeout | null = null
+
+  constructor(
+    private readonly socket: WebSocket,
+    private readonly network: NetworkSide,
+    private readonly listener: SocketListener,
+  ) {
+    socket.on('message', (data, isBinary) => this.#arrived(data, isBinary))
+    // The library closes the socket after an error (broken WebSocket framing, a message over its limit) by itself.
+    socket.on('error', () => undefined)
+    socket.on('close', () => this.#gone())
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** How many checks in a row nothing came, this one included. A pause of our own starts the count anew. */
+  checkSilence(): number {
+    const bytes = this.network.bytesRead
+    this.#silentChecks = this.#paused || bytes !== this.#heardBytes ? 0 : this.#silentChecks + 1
+    this.#heardBytes = bytes
+    return this.#silentChecks
+  }
+
+  sendText(text: string): void {
+    if (this.#ended) return
+    this.socket.send(text, ignoreSendError)
+    if (this.socket.bufferedAmount > MOST_UNSENT_BYTES) this.cut()
+  }
+
+  /** Resolves when the bytes have left for the network, rejects when they cannot any more. */
+  sendBytes(bytes: Buffer): Promise<void> {
+    if (this.#ended) return Promise.reject(new Error('the connection is closed'))
+    return new Promise((resolve, reject) => {
+      this.socket.send(bytes, { binary: true }, (error) => (error ? reject(error) : resolve()))
+    })
+  }
+
+  ping(): void {
+    if (!this.#ended) this.socket.ping(undefined, undefined, ignoreSendError)
+  }
+
+  pause(): void {
+    if (this.#ended || this.#paused) return
+    this.#paused = true
+    this.socket.pause()
+  }
+
+  resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.socket.resume()
+  }
+
+  /** Closes with a reason of the contract; the first call wins. */
+  close(reason: CloseReasonName, text: string): void {
+    if (this.#ended) return
+    this.#end()
+    // The other half of the close must be read, however full we are.
+    this.resume()
+    this.#closeTimer = setTimeout(() => this.socket.terminate(), CLOSE_PATIENCE_MS)
+    this.socket.close(CLOSE_REASONS[reason].code, closeText(text))
+  }
+
+  /** Ends the connection without asking the other side. */
+  cut(): void {
+    this.#end()
+    this.socket.terminate()
+  }
+
+  #arrived(data: RawData, isBinary: boolean): void {
+    if (this.#ended) return
+    const bytes = toBuffer(data)
+    if (isBinary) this.listener.message(bytes)
+    else if (bytes.length > MAX_CONTROL_BYTES) this.close('too_large', 'control message over its limit')
+    else this.listener.message(bytes.toString('utf8'))
+  }
+
+  #end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.listener.ended()
+  }
+
+  #gone(): void {
+    if (this.#closeTimer) clearTimeout(this.#closeTimer)
+    this.#end()
+    this.listener.gone()
+  }
+}
+
+function toBuffer(data: RawData): Buffer {
+  if (Buffer.isBuffer(data)) return data
+  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data)
+}
+
+/** A message that cannot be sent is no news: the close of the same connection says it. */
+function ignoreSendError(): void {
+  return undefined
+}

@@ -1,0 +1,42 @@
+import { MAX_PAYLOAD_BYTES, encodeFrame } from '@holdfast/protocol'
+
+/** What the sender needs of a socket. */
+export interface FrameSink {
+  readonly ended: boolean
+  sendBytes(bytes: Buffer): Promise<void>
+}
+
+/**
+ * Sends the blobs of one connection. One frame is under way at a time, whatever the number of blobs: the next one is
+ * handed to the socket when the last has left for the network. So a control message never waits behind more than one
+ * frame, a slow network slows the reading of files, and several blobs take turns frame by frame.
+ */
+export class BlobSender {
+  #lane: Promise<unknown> = Promise.resolve()
+
+  constructor(private readonly sink: FrameSink) {}
+
+  /**
+   * Sends `size` bytes of `source` as the blob of that hash. An empty blob is one empty frame.
+   * @throws Error when the connection ends meanwhile, the source fails, or the source is not `size` bytes long
+   */
+  async send(sha256: string, size: number, source: AsyncIterable<Buffer>): Promise<void> {
+    let offset = 0
+    for await (const chunk of source) {
+      for (let at = 0; at < chunk.length; at += MAX_PAYLOAD_BYTES) {
+        const payload = chunk.subarray(at, at + MAX_PAYLOAD_BYTES)
+        if (offset + payload.length > size) throw new Error(`a blob of ${size} bytes turned out to be longer`)
+        await this.#frame(encodeFrame({ kind: 'blob', sha256, offset, size, payload }))
+        offset += payload.length
+      }
+    }
+    if (offset < size) throw new Error(`a blob of ${size} bytes ended after ${offset}`)
+    if (size === 0) await this.#frame(encodeFrame({ kind: 'blob', sha256, offset, size, payload: Buffer.alloc(0) }))
+  }
+
+  #frame(bytes: Buffer): Promise<void> {
+    const sent = this.#lane.then(() => this.sink.sendBytes(bytes))
+    this.#lane = sent.catch(() => undefined)
+    return sent
+  }
+}

@@ -1,0 +1,21 @@
+import type { HelloPayload } from '@holdfast/protocol'
+import type { Runner } from '../store/runners.js'
+
+/** Short enough for a close frame. */
+export const CLONE_TEXT =
+  'another process continues this identity: two hosts use copies of one state folder, or an old copy was restored'
+
+/**
+ * True when the sender of a hello is the one that continues a runner's identity. The agent counts its generation up,
+ * durably, at every start, so:
+ *   - a higher generation is a newer start: it continues;
+ *   - the same generation by the same process is a reconnect;
+ *   - the same generation by another process, or a lower one, comes from a copy of the state folder.
+ */
+export function continuesIdentity(
+  known: Pick<Runner, 'generation' | 'instance'>,
+  hello: Pick<HelloPayload, 'generation' | 'instance'>,
+): boolean {
+  if (hello.generation !== known.generation) return hello.generation > known.generation
+  return hello.instance === known.instance
+}

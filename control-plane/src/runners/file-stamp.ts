@@ -1,0 +1,25 @@
+import type { BigIntStats } from 'node:fs'
+
+/** Tells one version of a file from another without reading it. */
+export interface FileStamp {
+  readonly size: number
+  /** Inode, size, and the times of the last changes in nanoseconds. */
+  readonly key: string
+  /** When its content or mode changed last, milliseconds since the epoch. */
+  readonly changedAt: number
+  readonly executable: boolean
+}
+
+export function stampOf(stat: BigIntStats): FileStamp {
+  return {
+    size: Number(stat.size),
+    key: `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`,
+    changedAt: Number(stat.ctimeNs > stat.mtimeNs ? stat.ctimeNs / 1_000_000n : stat.mtimeNs / 1_000_000n),
+    executable: (stat.mode & 0o111n) !== 0n,
+  }
+}
+
+/** True for "there is no such file", also when a folder above it went away or became a file. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+}

@@ -1,0 +1,42 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.js'
+import type { LiveEvents } from '../live/live-events.js'
+import type { Store } from '../store/store.js'
+import type { OpenSession } from './connection.js'
+import type { JoinLimits } from './joining.js'
+
+export interface HubLimits extends JoinLimits {
+  /** How long a request may wait for an admin, in milliseconds. */
+  readonly waitingMs: number
+  /** How long the hello may take, in milliseconds. */
+  readonly helloMs: number
+  /** Connections that may be in their handshake at once. */
+  readonly mostHandshakes: number
+  /** How long `close` waits for the other sides, in milliseconds. */
+  readonly closeMs: number
+}
+
+export const HUB_LIMITS: HubLimits = {
+  mostWaiting: 20,
+  mostDenied: 20,
+  waitingMs: 24 * 60 * 60 * 1000,
+  helloMs: 10_000,
+  mostHandshakes: 1000,
+  closeMs: 2000,
+}
+
+/** What the hub and its parts are made of. */
+export interface HubOptions {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: (bytes: number) => Buffer
+  readonly live: LiveEvents
+  readonly log: Logger
+  /** Release of this control plane, said in the challenge. */
+  readonly version: string
+  readonly openSession: OpenSession
+  /** Called after a runner was revoked and its socket closed: its jobs are nobody's now. */
+  readonly onRevoked?: (runnerId: number) => Promise<void> | void
+  readonly heartbeatMs?: number
+  readonly limits?: Partial<HubLimits>
+}

@@ -1,0 +1,175 @@
+import { HEARTBEAT_MS } from '@holdfast/protocol'
+import type { WebSocket } from 'ws'
+import { messageOf } from '../errors.js'
+import { deleteJoinTokensBefore } from '../store/join-tokens.js'
+import { deleteWaitingBefore, findRunner } from '../store/runners.js'
+import { AgentConnection, type ConnectionOwner } from './agent-connection.js'
+import type { NetworkSide } from './agent-socket.js'
+import { createCloneSightings } from './clone-sightings.js'
+import { challengeOf, createNonce } from './handshake.js'
+import { createHeartbeat } from './heartbeat.js'
+import { HUB_LIMITS, type HubOptions } from './hub-options.js'
+import { join } from './joins.js'
+import { createKeyedQueue } from './keyed-queue.js'
+import { createRegistry } from './registry.js'
+import { newsIn, reportedStatus } from './reported.js'
+import { type RunnerActions, createRunnerActions } from './runner-actions.js'
+import { createStatusWriter } from './status-writer.js'
+
+/** How often old requests and old join tokens are looked for, in milliseconds. */
+const SWEEP_MS = 60_000
+
+/** How long a join token stays listed after its time, in milliseconds: who joined by it can be seen that long. */
+const TOKEN_MEMORY_MS = 30 * 24 * 60 * 60 * 1000
+
+/** The runners' end of the control plane: it owns every socket, every timer of theirs, and the actions on runners. */
+export interface RunnerHub extends RunnerActions {
+  /** Takes a fresh WebSocket. Call in the very tick in which it was opened, else early messages are lost. */
+  accept(socket: WebSocket, address: string, network: NetworkSide): void
+  /** Brings the connections of all runners, or of one, in line with the database after another node changed it. */
+  refresh(runnerId?: number): Promise<void>
+  /** Removes requests that nobody handled and old join tokens; runs by itself every minute. */
+  sweep(): Promise<void>
+  /** Numbers for the metrics: sockets in all, and accepted runners with one. */
+  counts(): { readonly sockets: number; readonly online: number }
+  /** Closes every socket with `going_away`, waits for them (bounded), and for the writes under way. May be called again. */
+  close(): Promise<void>
+}
+
+/**
+ * Invariants that the parts keep together:
+ *   - everything that decides about one key (hello, approve, revoke, refresh …) runs in one queue per key: the database
+ *     is asked, the row is stored, and the connection is told in the same turn;
+ *   - a runner has at most one registered connection, the one with the highest stored epoch; the one it replaces is
+ *     ended before the new one is welcome;
+ *   - what an admin sees is raised after the commit and never before.
+ */
+export function createRunnerHub(options: HubOptions): RunnerHub {
+  const { store, clock, random, live, log, version } = options
+  const limits = { ...HUB_LIMITS, ...options.limits }
+  const heartbeatMs = options.heartbeatMs ?? HEARTBEAT_MS
+  const registry = createRegistry()
+  const queue = createKeyedQueue()
+  const clones = createCloneSightings()
+  const parts = { ...options, limits, registry, queue, clones }
+  const statuses = createStatusWriter({ store, log, changed: () => live.changed('runners') })
+  /** Every connection that the network still has. */
+  const present = new Set<AgentConnection>()
+  /** Those that are not accepted yet, with the timer that ends the wait for their hello. */
+  const handshakes = new Map<AgentConnection, NodeJS.Timeout>()
+  let closing: { emptied: () => void } | null = null
+  let closed: Promise<void> | null = null
+
+  const owner: ConnectionOwner = {
+    log,
+    heartbeatMs,
+    openSession: options.openSession,
+    proven(connection) {
+      clearTimeout(handshakes.get(connection))
+      void queue
+        .run(connection.hello.fingerprint, () => join(parts, connection))
+        .finally(() => handshakes.delete(connection))
+    },
+    reported(connection, message) {
+      const status = reportedStatus(message, clock.now())
+      statuses.note(connection.runnerId, connection.epoch, status, newsIn(connection.status, status))
+      return status
+    },
+    ended(connection) {
+      clearTimeout(handshakes.get(connection))
+      // A proven hello still costs a decision, so it counts until that is done.
+      if (!connection.proven) handshakes.delete(connection)
+      if (!registry.remove(connection)) return
+      const { runnerId, epoch, status } = connection
+      statuses.note(runnerId, epoch, { ...status, lastSeen: clock.now() }, { urgent: true, visible: true })
+      log.info({ runner: connection.runnerName, ip: connection.address, epoch }, 'runner disconnected')
+      live.changed('runners')
+    },
+    gone(connection) {
+      present.delete(connection)
+      if (present.size === 0) closing?.emptied()
+    },
+  }
+
+  function accept(socket: WebSocket, address: string, network: NetworkSide): void {
+    const nonce = createNonce(random)
+    const connection = new AgentConnection(owner, socket, network, address, nonce)
+    present.add(connection)
+    if (closing) {
+      connection.close('going_away', 'the control plane stops')
+      return
+    }
+    if (handshakes.size >= limits.mostHandshakes) {
+      connection.close('too_many_waiting', 'too many connections are in their handshake')
+      return
+    }
+    const timer = setTimeout(
+      () => connection.close('handshake_timeout', `no hello within ${limits.helloMs} ms`),
+      limits.helloMs,
+    )
+    handshakes.set(connection, timer)
+    connection.send(challengeOf(nonce, clock.now(), version))
+  }
+
+  async function refresh(runnerId?: number): Promise<void> {
+    const concerned = registry.all().filter((one) => runnerId === undefined || one.runnerId === runnerId)
+    await Promise.all(
+      concerned.map((connection) =>
+        queue.run(connection.hello.fingerprint, async () => {
+          connection.apply(await findRunner(store.read, connection.runnerId))
+        }),
+      ),
+    )
+  }
+
+  async function sweep(): Promise<void> {
+    const now = clock.now()
+    const expired = await store.write('runners.sweep', async (queries) => {
+      await deleteJoinTokensBefore(queries, now - TOKEN_MEMORY_MS)
+      return deleteWaitingBefore(queries, now - limits.waitingMs)
+    })
+    await refresh()
+    for (const id of expired) clones.forget(id)
+    if (expired.length === 0) return
+    log.info({ runner_ids: expired }, 'requests that nobody handled were removed')
+    live.changed('runners')
+  }
+
+  const heartbeat = createHeartbeat(
+    heartbeatMs,
+    () => registry.all().map((connection) => connection.socket),
+    (socket) => socket.close('heartbeat_lost', 'nothing came for two heartbeats'),
+  )
+  const sweepTimer = setInterval(() => {
+    sweep().catch((error: unknown) => log.warn({ err: error }, `sweep of requests failed: ${messageOf(error)}`))
+  }, SWEEP_MS)
+  sweepTimer.unref()
+
+  return {
+    ...createRunnerActions(parts),
+    accept,
+    refresh,
+    sweep,
+    counts: () => ({ sockets: present.size, online: registry.all().length }),
+    close: () => (closed ??= close()),
+  }
+
+  async function close(): Promise<void> {
+    clearInterval(sweepTimer)
+    const emptied = new Promise<void>((resolve) => (closing = { emptied: resolve }))
+    for (const connection of [...present]) connection.close('going_away', 'the control plane stops or restarts')
+    if (present.size > 0) await within(emptied, limits.closeMs)
+    for (const connection of present) connection.socket.cut()
+    if (present.size > 0) await within(emptied, limits.closeMs)
+    heartbeat.close()
+    await queue.idle()
+    await statuses.close()
+  }
+}
+
+async function within(done: Promise<void>, milliseconds: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)))
+  await Promise.race([done, patience])
+  clearTimeout(timer)
+}

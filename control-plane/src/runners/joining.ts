@@ -1,0 +1,183 @@
+import type { CloseReasonName, HelloPayload } from '@holdfast/protocol'
+import type { Insertable } from 'kysely'
+import { consumeJoinToken } from '../store/join-tokens.js'
+import {
+  type Runner,
+  type RunnerUpdate,
+  countWaitingRunners,
+  deleteRunner,
+  findDefaultRunner,
+  findRunnerByFingerprint,
+  findRunnerByName,
+  insertRunner,
+  trimDenied,
+  updateRunner,
+} from '../store/runners.js'
+import type { RunnerTable } from '../store/schema.js'
+import type { Queries } from '../store/store.js'
+import { CLONE_TEXT, continuesIdentity } from './clone-rule.js'
+import { clockSkew, reportedJobs } from './reported.js'
+
+/** A proven hello and what the server adds to it. */
+export interface JoinRequest {
+  readonly payload: HelloPayload
+  readonly fingerprint: string
+  readonly address: string
+  /** SHA-256 of the join token in hex, or null when none was sent. */
+  readonly tokenHash: string | null
+  readonly time: number
+}
+
+export interface JoinLimits {
+  /** Requests that may wait for an admin at once. */
+  readonly mostWaiting: number
+  /** Refused requests (known name, other key) that are kept to be shown. */
+  readonly mostDenied: number
+}
+
+/**
+ * What becomes of a hello. `visible` says that something an admin sees has changed beside `online`.
+ *   - `back`: an approved or waiting runner that was here before
+ *   - `asked`: a new request
+ *   - `joined`: approved at once by a join token
+ */
+export type JoinDecision =
+  | { readonly kind: 'accepted'; readonly how: 'back' | 'asked' | 'joined'; readonly runner: Runner }
+  | {
+      readonly kind: 'refused'
+      readonly reason: CloseReasonName
+      readonly text: string
+      /** The row that the refusal is about, if there is one. */
+      readonly runnerId: number | null
+      readonly visible: boolean
+    }
+
+/**
+ * Decides a hello inside one write: whoever asks is matched by key first, then by name. The same write stores the new
+ * epoch, consumes the join token and approves, so that a crash leaves all or nothing of it.
+ */
+export async function decideHello(queries: Queries, request: JoinRequest, limits: JoinLimits): Promise<JoinDecision> {
+  const known = await findRunnerByFingerprint(queries, request.fingerprint)
+  if (known?.state === 'revoked') return refused('revoked', 'an admin revoked this runner', known.id)
+  // An approved key keeps the name that an admin approved, whatever the agent calls itself now.
+  if (known?.state === 'approved') return acceptAgain(queries, known, request, {})
+
+  const owner = await findRunnerByName(queries, request.payload.name)
+  if (owner && owner.fingerprint !== request.fingerprint) return deny(queries, known, request, limits)
+
+  const waiting = known?.state === 'waiting' && known.name === request.payload.name ? known : null
+  if (known && !waiting) await deleteRunner(queries, known.id)
+  if (request.tokenHash !== null) return joinByToken(queries, waiting, request, request.tokenHash)
+  if (waiting) return acceptAgain(queries, waiting, request, {})
+  if ((await countWaitingRunners(queries)) >= limits.mostWaiting) {
+    return refused('too_many_waiting', `${limits.mostWaiting} requests wait for approval already`, null)
+  }
+  return { kind: 'accepted', how: 'asked', runner: await insertRunner(queries, newRow(request, 'waiting')) }
+}
+
+/** What approving writes: switched on, and the default when there is none. */
+export async function approvalOf(queries: Queries, by: string, time: number) {
+  const isDefault = (await findDefaultRunner(queries)) === null
+  return { state: 'approved', enabled: 1, is_default: isDefault ? 1 : 0, approved_at: time, approved_by: by }
+}
+
+async function acceptAgain(
+  queries: Queries,
+  known: Runner,
+  request: JoinRequest,
+  changes: RunnerUpdate,
+): Promise<JoinDecision> {
+  const { payload } = request
+  if (!continuesIdentity(known, payload)) return refuseClone(queries, known, request.time)
+  // A restarted agent has not begun to drain; a reconnecting one may have.
+  const restarted = payload.generation > known.generation ? { draining: 0 } : {}
+  const runner = await updateRunner(queries, known.id, known.state, {
+    ...helloColumns(request),
+    epoch: known.epoch + 1,
+    ...restarted,
+    ...changes,
+  })
+  if (!runner) throw new Error(`runner ${known.id} changed inside a write`)
+  return { kind: 'accepted', how: 'state' in changes ? 'joined' : 'back', runner }
+}
+
+async function refuseClone(queries: Queries, known: Runner, time: number): Promise<JoinDecision> {
+  await updateRunner(queries, known.id, known.state, { clone_seen_at: time })
+  return { kind: 'refused', reason: 'clone', text: CLONE_TEXT, runnerId: known.id, visible: true }
+}
+
+async function joinByToken(
+  queries: Queries,
+  waiting: Runner | null,
+  request: JoinRequest,
+  hash: string,
+): Promise<JoinDecision> {
+  if (waiting && !continuesIdentity(waiting, request.payload)) return refuseClone(queries, waiting, request.time)
+  const token = await consumeJoinToken(queries, hash, { time: request.time, by: request.payload.name })
+  if (!token) return refused('bad_join_token', 'the join token is unknown, used or expired', waiting?.id ?? null)
+  const approval = await approvalOf(queries, `join token ${token.name ?? `#${token.id}`}`, request.time)
+  if (waiting) return acceptAgain(queries, waiting, request, approval)
+  const runner = await insertRunner(queries, { ...newRow(request, 'approved'), ...approval })
+  return { kind: 'accepted', how: 'joined', runner }
+}
+
+async function deny(
+  queries: Queries,
+  known: Runner | null,
+  request: JoinRequest,
+  limits: JoinLimits,
+): Promise<JoinDecision> {
+  const text = `the name ${request.payload.name} is known with another key`
+  if (known?.state === 'denied' && known.name === request.payload.name) {
+    const runner = await updateRunner(queries, known.id, 'denied', helloColumns(request))
+    return refused('denied', text, runner?.id ?? null)
+  }
+  if (known) await deleteRunner(queries, known.id)
+  const { id } = await insertRunner(queries, newRow(request, 'denied'))
+  await trimDenied(queries, limits.mostDenied)
+  return { kind: 'refused', reason: 'denied', text, runnerId: id, visible: true }
+}
+
+function refused(reason: CloseReasonName, text: string, runnerId: number | null): JoinDecision {
+  return { kind: 'refused', reason, text, runnerId, visible: false }
+}
+
+/** What every hello says anew. */
+function helloColumns({ payload, address, time }: JoinRequest) {
+  return {
+    sealing_key: payload.sealing_key,
+    host: payload.host,
+    ip: address,
+    version: payload.version,
+    contract: payload.contract,
+    ansible_version: payload.ansible_version,
+    agent_max_jobs: reportedJobs(payload.max_jobs),
+    generation: payload.generation,
+    instance: payload.instance,
+    clock_skew_ms: clockSkew(payload.clock, time),
+    last_seen: time,
+  }
+}
+
+function newRow(request: JoinRequest, state: Runner['state']): Insertable<RunnerTable> {
+  return {
+    ...helloColumns(request),
+    name: request.payload.name,
+    state,
+    enabled: 0,
+    is_default: 0,
+    mode: 'outbound',
+    fingerprint: request.fingerprint,
+    identity_key: request.payload.identity_key,
+    max_jobs: null,
+    epoch: state === 'denied' ? 0 : 1,
+    running_jobs: 0,
+    draining: 0,
+    spool_bytes: 0,
+    requested_at: request.time,
+    approved_at: null,
+    approved_by: null,
+    description: '',
+    clone_seen_at: null,
+  }
+}

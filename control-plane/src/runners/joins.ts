@@ -1,0 +1,59 @@
+import type { AgentConnection } from './agent-connection.js'
+import type { CloneSightings } from './clone-sightings.js'
+import type { HubLimits, HubOptions } from './hub-options.js'
+import { hashJoinToken } from './join-tokens.js'
+import { type JoinDecision, type JoinRequest, decideHello } from './joining.js'
+import type { Registry } from './registry.js'
+
+export interface JoinDeps extends Pick<HubOptions, 'store' | 'clock' | 'live' | 'log'> {
+  readonly limits: HubLimits
+  readonly registry: Registry
+  readonly clones: CloneSightings
+}
+
+/**
+ * Carries a proven hello through the database and back to its connection. Must not run twice at once for one key: the
+ * order of the stored epochs is the order in which connections take each other over.
+ */
+export async function join(deps: JoinDeps, connection: AgentConnection): Promise<void> {
+  const { payload, fingerprint } = connection.hello
+  const who = { runner: payload.name, fingerprint, ip: connection.address }
+  const request: JoinRequest = {
+    payload,
+    fingerprint,
+    address: connection.address,
+    tokenHash: payload.join_token === null ? null : hashJoinToken(payload.join_token),
+    time: deps.clock.now(),
+  }
+  let decision: JoinDecision
+  try {
+    decision = await deps.store.write('runners.hello', (queries) => decideHello(queries, request, deps.limits))
+  } catch (error) {
+    deps.log.error({ ...who, err: error }, 'a hello could not be decided')
+    connection.close('internal_error', 'the request could not be stored; try again')
+    return
+  }
+
+  if (decision.kind === 'refused') {
+    deps.log.warn({ ...who, reason: decision.reason }, `runner refused: ${decision.text}`)
+    if (decision.reason === 'clone' && decision.runnerId !== null) {
+      deps.clones.note(decision.runnerId, { host: payload.host, ip: connection.address })
+    }
+    connection.close(decision.reason, decision.text)
+    if (decision.visible) deps.live.changed('runners')
+    return
+  }
+
+  const { runner, how } = decision
+  if (how === 'asked') deps.log.info(who, 'runner asks to join')
+  if (how === 'joined') deps.log.info({ ...who, approved_by: runner.approvedBy }, 'runner approved')
+  if (runner.name !== payload.name) {
+    deps.log.warn({ ...who, approved_as: runner.name }, 'runner calls itself by another name; the approved one stands')
+  }
+  if (!connection.socket.ended) {
+    deps.registry.replace(connection)?.close('taken_over', 'a newer connection of this runner took the socket over')
+    connection.accept(runner)
+    deps.log.info({ ...who, state: runner.state, epoch: runner.epoch }, 'runner connected')
+  }
+  deps.live.changed('runners')
+}

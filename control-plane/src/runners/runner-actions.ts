@@ -1,0 +1,170 @@
+import { ConflictError, NotFoundError } from '../errors.js'
+import {
+  type Runner,
+  type RunnerUpdate,
+  clearDefaultRunner,
+  countUnfinishedJobs,
+  deleteRunner,
+  findRunner,
+  listRunners,
+  updateRunner,
+} from '../store/runners.js'
+import type { Queries } from '../store/store.js'
+import type { AgentConnection } from './agent-connection.js'
+import type { CloneSighting, CloneSightings } from './clone-sightings.js'
+import type { HubOptions } from './hub-options.js'
+import { approvalOf } from './joining.js'
+import type { KeyedQueue } from './keyed-queue.js'
+import type { Registry } from './registry.js'
+import { type RunnerMove, stateAfter } from './runner-states.js'
+
+/** A runner as an admin sees it: its row and what this node knows beside it. */
+export interface RunnerView {
+  readonly runner: Runner
+  readonly online: boolean
+  /** Where the last refused clone called from; null when there was none or it is not known any more. */
+  readonly clone: CloneSighting | null
+}
+
+/** What an admin may set; what is left out stays. `maxJobs` null gives way to the agent's own number. */
+export interface RunnerChanges {
+  readonly enabled?: boolean
+  readonly isDefault?: boolean
+  readonly description?: string
+  readonly maxJobs?: number | null
+}
+
+/**
+ * What people do with runners. Every action is one conditional write, then the connection is brought in line with the
+ * stored row, then `runners` is raised. Each throws NotFoundError, and ConflictError when the state does not allow it.
+ */
+export interface RunnerActions {
+  list(): Promise<RunnerView[]>
+  get(id: number): Promise<RunnerView>
+  approve(id: number, by: string): Promise<void>
+  reject(id: number, by: string): Promise<void>
+  revoke(id: number, by: string): Promise<void>
+  update(id: number, changes: RunnerChanges, by: string): Promise<void>
+  /** @throws ConflictError also while jobs of it are unfinished */
+  remove(id: number, by: string): Promise<void>
+}
+
+export interface RunnerActionDeps extends Pick<HubOptions, 'store' | 'clock' | 'live' | 'log' | 'onRevoked'> {
+  readonly registry: Registry
+  readonly queue: KeyedQueue
+  readonly clones: CloneSightings
+}
+
+export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
+  const { store, registry, live, log } = deps
+
+  /** Runs an action in its turn with the key's handshakes: the write, then what the connection must be told. */
+  async function act(
+    id: number,
+    what: { readonly name: string; readonly by: string },
+    write: (queries: Queries, runner: Runner) => Promise<Runner | null>,
+    tell: (connection: AgentConnection, runner: Runner | null) => void,
+  ): Promise<void> {
+    const { fingerprint, name, ip } = await known(store.read, id)
+    await deps.queue.run(fingerprint, async () => {
+      const after = await store.write(`runners.${what.name}`, async (queries) =>
+        write(queries, await known(queries, id)),
+      )
+      const connection = registry.find({ id, fingerprint })
+      if (connection) tell(connection, after)
+      if (!after) deps.clones.forget(id)
+      log.info({ runner: name, fingerprint, ip, by: what.by }, `runner ${what.name}`)
+      live.changed('runners')
+    })
+  }
+
+  return {
+    async list() {
+      return (await listRunners(store.read)).map(viewOf)
+    },
+    async get(id) {
+      return viewOf(await known(store.read, id))
+    },
+    approve: (id, by) =>
+      act(
+        id,
+        { name: 'approve', by },
+        async (queries, runner) => move(queries, runner, 'approve', await approvalOf(queries, by, deps.clock.now())),
+        (connection, after) => connection.apply(after),
+      ),
+    reject: (id, by) =>
+      act(
+        id,
+        { name: 'reject', by },
+        (queries, runner) => move(queries, runner, 'reject', {}),
+        (connection) => connection.close('rejected', 'an admin rejected the request; it may be made again'),
+      ),
+    async revoke(id, by) {
+      await act(
+        id,
+        { name: 'revoke', by },
+        (queries, runner) => move(queries, runner, 'revoke', { enabled: 0, is_default: 0 }),
+        (connection) => connection.close('revoked', 'an admin revoked this runner'),
+      )
+      try {
+        await deps.onRevoked?.(id)
+      } catch (error) {
+        log.error({ runner_id: id, err: error }, 'the jobs of a revoked runner could not be given up')
+      }
+    },
+    update: (id, changes, by) =>
+      act(
+        id,
+        { name: 'update', by },
+        (queries, runner) => change(queries, runner, changes),
+        (connection, after) => connection.apply(after),
+      ),
+    remove: (id, by) =>
+      act(
+        id,
+        { name: 'remove', by },
+        async (queries, runner) => {
+          const unfinished = await countUnfinishedJobs(queries, id)
+          if (unfinished > 0) {
+            throw new ConflictError('runner_busy', `${unfinished} of its jobs are not finished; abort them or wait`)
+          }
+          return move(queries, runner, 'remove', {})
+        },
+        (connection) => connection.apply(null),
+      ),
+  }
+
+  function viewOf(runner: Runner): RunnerView {
+    return { runner, online: registry.find(runner) !== null, clone: deps.clones.find(runner.id) }
+  }
+}
+
+async function known(queries: Queries, id: number): Promise<Runner> {
+  const runner = await findRunner(queries, id)
+  if (!runner) throw new NotFoundError('no_such_runner', `There is no runner ${id}`)
+  return runner
+}
+
+/** Makes a legal move with what else changes; null when the row is gone now. @throws ConflictError */
+async function move(queries: Queries, runner: Runner, by: RunnerMove, changes: RunnerUpdate): Promise<Runner | null> {
+  const state = stateAfter(runner.state, by)
+  if (state !== 'gone') return updateRunner(queries, runner.id, runner.state, { ...changes, state })
+  await deleteRunner(queries, runner.id)
+  return null
+}
+
+async function change(queries: Queries, runner: Runner, changes: RunnerChanges): Promise<Runner | null> {
+  const { enabled, isDefault, description, maxJobs } = changes
+  if ((enabled !== undefined || isDefault !== undefined) && runner.state !== 'approved') {
+    throw new ConflictError('runner_state', 'Only an approved runner can be switched on or off or be the default')
+  }
+  if (isDefault) await clearDefaultRunner(queries)
+  return updateRunner(queries, runner.id, runner.state, {
+    // A column that keeps its value makes the statement whole when nothing was given.
+    state: runner.state,
+    ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
+    ...(isDefault === undefined ? {} : { is_default: isDefault ? 1 : 0 }),
+    ...(description === undefined ? {} : { description }),
+    ...(maxJobs === undefined ? {} : { max_jobs: maxJobs }),
+  })
+}

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, open, readFile, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+/**
+ * A secret that is made once and kept in a file (0600): every later call, also of another process at the same moment,
+ * gets the same one. The file appears whole or not at all.
+ */
+export async function keptSecret(folder: string, name: string): Promise<string> {
+  const path = join(folder, name)
+  const kept = await readIfThere(path)
+  if (kept !== null) return kept
+  await createPrivateFile(path, `${randomBytes(48).toString('base64url')}\n`)
+  const made = await readIfThere(path)
+  if (made === null) throw new Error(`${path} went away while it was made`)
+  return made
+}
+
+/**
+ * Writes a file that only its owner may read, synced, unless there is one already.
+ * @returns false when there is one; it is left as it is
+ */
+export async function createPrivateFile(path: string, content: string): Promise<boolean> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  const file = await open(temporary, 'wx', 0o600)
+  try {
+    await file.writeFile(content)
+    await file.sync()
+    // Unlike a rename, a link never replaces what another process made meanwhile.
+    await link(temporary, path)
+    return true
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false
+    throw error
+  } finally {
+    await file.close()
+    await unlink(temporary)
+  }
+}
+
+async function readIfThere(path: string): Promise<string | null> {
+  try {
+    const text = (await readFile(path, 'utf8')).trim()
+    if (text === '') throw new Error(`${path} is empty; remove it to have a new one made`)
+    return text
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null
+    throw error
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

@@ -1,0 +1,102 @@
+import { join } from 'node:path'
+import type { SettingTable, SettingValue } from '@holdfast/protocol'
+
+type SoFar = Readonly<Record<string, SettingValue>>
+
+const below = (name: string) => (soFar: SoFar) => join(String(soFar.PERSISTENT_PATH), name)
+
+/** Every setting of the control plane, in the order in which `--help` lists them. */
+export const CONTROL_PLANE_SETTINGS = {
+  PORT: { kind: 'integer', default: '8000', maximum: 65_535, meaning: 'port to listen on' },
+  LISTEN_HOST: { kind: 'text', default: '127.0.0.1', meaning: 'address to listen on' },
+  BASE_URL: { kind: 'text', default: '/', meaning: 'prefix of every path' },
+  HTTPS: { kind: 'boolean', default: '0', meaning: 'do TLS by itself' },
+  HTTPS_CERT: { kind: 'text', default: null, meaning: 'file with the certificate chain (PEM), needed with HTTPS' },
+  HTTPS_KEY: { kind: 'text', default: null, meaning: 'file with the key of the certificate (PEM), needed with HTTPS' },
+  TRUST_PROXY: { kind: 'boolean', default: '0', meaning: 'believe X-Forwarded-* headers' },
+  PERSISTENT_PATH: { kind: 'text', default: './persistent', meaning: 'folder that holds everything below' },
+  FORMS_FOLDER_PATH: { kind: 'text', default: below('forms'), meaning: 'folder with the form files' },
+  CONFIG_PATH: { kind: 'text', default: below('config.yaml'), meaning: 'file with the roles' },
+  ANSIBLE_PATH: { kind: 'text', default: below('playbooks'), meaning: 'folder with the playbooks' },
+  DATABASE_URL: {
+    kind: 'text',
+    default: (soFar) => `sqlite:${join(String(soFar.PERSISTENT_PATH), 'holdfast.db')}`,
+    secret: true,
+    meaning: 'database: sqlite:<file>',
+  },
+  ACCESS_TOKEN_SECRET: {
+    kind: 'text',
+    default: null,
+    secret: true,
+    meaning: 'signs access tokens, at least 16 characters; without it one is made and kept in the persistent folder',
+  },
+  ACCESS_TOKEN_EXPIRATION: { kind: 'text', default: '30m', meaning: 'how long an access token is good' },
+  ACCESS_TOKEN_REFRESH_EXPIRATION: {
+    kind: 'text',
+    default: '24h',
+    meaning: 'how long a refresh token is good; a session ends when it is not used that long',
+  },
+  ADMIN_USERNAME: { kind: 'text', default: 'admin', meaning: 'name of the account that is made at first start' },
+  ADMIN_PASSWORD: {
+    kind: 'text',
+    default: null,
+    secret: true,
+    meaning:
+      'its password, at least 12 characters; without it one is generated, printed once and kept in <persistent>/initial-admin-password',
+  },
+  LAUNCH_VALIDATION: {
+    kind: 'text',
+    default: 'enforce',
+    meaning:
+      'off, log or enforce, anything else means enforce; this release runs every launch as off: the extra variables of the client run unchecked',
+  },
+  JOBS_LIST_SIZE: {
+    kind: 'integer',
+    default: '1000',
+    minimum: 10,
+    maximum: 10_000,
+    meaning: 'jobs that a list holds when the client does not say',
+  },
+  MASK_EXTRAVARS_REGEX: {
+    kind: 'text',
+    default: 'password|secret|token',
+    meaning: 'extra variables whose name matches are shown as ********; upper and lower case are the same',
+  },
+  API_BODY_LIMIT_MB: { kind: 'integer', default: '50', minimum: 1, maximum: 1024, meaning: 'largest JSON body' },
+  PROCESS_MAX_BUFFER_MB: {
+    kind: 'integer',
+    default: '50',
+    minimum: 1,
+    meaning: 'stored output of one job; past it comes one warning line and the playbook goes on',
+  },
+  RTE_QUEUE_MINUTES: {
+    kind: 'integer',
+    default: '60',
+    minimum: 1,
+    meaning: 'how long a job waits for a full or draining runner',
+  },
+  RTE_FILES_MAX_MB: {
+    kind: 'integer',
+    default: '512',
+    minimum: 1,
+    meaning: 'largest playbook folder sent to a runner',
+  },
+  RTE_LOST_SECONDS: {
+    kind: 'integer',
+    default: '120',
+    minimum: 1,
+    meaning: 'silence of a runner after which its jobs are shown as abandoned',
+  },
+  LOG_LEVEL: {
+    kind: 'choice',
+    choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+    default: 'info',
+    meaning: 'least important lines that are logged',
+  },
+  LOG_FORMAT: {
+    kind: 'choice',
+    choices: ['text', 'json'],
+    default: null,
+    meaning: 'form of the log lines; text on a terminal, else json',
+  },
+} as const satisfies SettingTable

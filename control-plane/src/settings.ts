@@ -1,0 +1,121 @@
+import { resolve } from 'node:path'
+import { type SettingSources, type SettingValue, SettingsError, resolveSettings } from '@holdfast/protocol'
+import { durationOf } from './durations.js'
+import { CONTROL_PLANE_SETTINGS } from './settings-table.js'
+
+export type LaunchValidation = 'off' | 'log' | 'enforce'
+export type LogLevel = (typeof CONTROL_PLANE_SETTINGS.LOG_LEVEL.choices)[number]
+
+/** The control plane's settings, checked. Paths are absolute, times in milliseconds, sizes in bytes. */
+export interface ControlPlaneSettings {
+  readonly port: number
+  readonly listenHost: string
+  readonly baseUrl: string
+  /** Files in PEM; null: no TLS of our own. */
+  readonly tls: { readonly certPath: string; readonly keyPath: string } | null
+  readonly trustProxy: boolean
+  readonly persistentPath: string
+  readonly formsPath: string
+  readonly configPath: string
+  readonly playbooksPath: string
+  readonly databasePath: string
+  /** Null: made once and kept in the persistent folder. */
+  readonly accessTokenSecret: string | null
+  readonly accessTokenMs: number
+  readonly refreshTokenMs: number
+  readonly admin: { readonly username: string; readonly password: string | null }
+  readonly launchValidation: LaunchValidation
+  readonly jobsListSize: number
+  readonly maskExtravars: RegExp
+  readonly bodyLimitBytes: number
+  readonly maxOutputBytes: number
+  readonly runnerQueueMs: number
+  readonly runnerFilesMaxBytes: number
+  readonly runnerLostMs: number
+  readonly logLevel: LogLevel
+  readonly logFormat: 'text' | 'json'
+}
+
+const MIB = 1024 * 1024
+
+/**
+ * Reads every setting of the control plane.
+ * @param isTerminal whether the log goes to a terminal
+ * @throws SettingsError with one line that names the setting and what it may be
+ */
+export function readSettings(sources: SettingSources, isTerminal: boolean): ControlPlaneSettings {
+  const raw = resolveSettings(CONTROL_PLANE_SETTINGS, sources)
+  const text = (name: SettingName) => String(raw[name])
+  const textOrNull = (name: SettingName) => (raw[name] === null ? null : text(name))
+  const number = (name: SettingName) => Number(raw[name])
+  const path = (name: SettingName) => resolve(text(name))
+  return Object.freeze({
+    port: number('PORT'),
+    listenHost: text('LISTEN_HOST'),
+    baseUrl: baseUrlOf(text('BASE_URL')),
+    tls: tlsOf(raw),
+    trustProxy: raw.TRUST_PROXY === true,
+    persistentPath: path('PERSISTENT_PATH'),
+    formsPath: path('FORMS_FOLDER_PATH'),
+    configPath: path('CONFIG_PATH'),
+    playbooksPath: path('ANSIBLE_PATH'),
+    databasePath: databasePathOf(text('DATABASE_URL')),
+    accessTokenSecret: longEnough('ACCESS_TOKEN_SECRET', textOrNull('ACCESS_TOKEN_SECRET'), 16),
+    accessTokenMs: durationOf('ACCESS_TOKEN_EXPIRATION', text('ACCESS_TOKEN_EXPIRATION')),
+    refreshTokenMs: durationOf('ACCESS_TOKEN_REFRESH_EXPIRATION', text('ACCESS_TOKEN_REFRESH_EXPIRATION')),
+    admin: { username: text('ADMIN_USERNAME'), password: textOrNull('ADMIN_PASSWORD') },
+    launchValidation: launchValidationOf(text('LAUNCH_VALIDATION')),
+    jobsListSize: number('JOBS_LIST_SIZE'),
+    maskExtravars: patternOf('MASK_EXTRAVARS_REGEX', text('MASK_EXTRAVARS_REGEX')),
+    bodyLimitBytes: number('API_BODY_LIMIT_MB') * MIB,
+    maxOutputBytes: number('PROCESS_MAX_BUFFER_MB') * MIB,
+    runnerQueueMs: number('RTE_QUEUE_MINUTES') * 60_000,
+    runnerFilesMaxBytes: number('RTE_FILES_MAX_MB') * MIB,
+    runnerLostMs: number('RTE_LOST_SECONDS') * 1000,
+    logLevel: raw.LOG_LEVEL as LogLevel,
+    logFormat: (raw.LOG_FORMAT ?? (isTerminal ? 'text' : 'json')) as 'text' | 'json',
+  })
+}
+
+type SettingName = keyof typeof CONTROL_PLANE_SETTINGS
+
+function baseUrlOf(text: string): string {
+  if (/^\/[A-Za-z0-9._~/-]*$/.test(text)) return text
+  throw new SettingsError(`BASE_URL: must be a path such as / or /holdfast, not ${JSON.stringify(text)}`)
+}
+
+function tlsOf(raw: Readonly<Record<string, SettingValue>>): ControlPlaneSettings['tls'] {
+  if (raw.HTTPS !== true) return null
+  for (const name of ['HTTPS_CERT', 'HTTPS_KEY']) {
+    if (raw[name] === null) throw new SettingsError(`${name}: is needed when HTTPS is on`)
+  }
+  return { certPath: resolve(String(raw.HTTPS_CERT)), keyPath: resolve(String(raw.HTTPS_KEY)) }
+}
+
+/** The value may hold a password, so it stays out of the message. */
+function databasePathOf(url: string): string {
+  if (/^postgres(ql)?:/.test(url)) {
+    throw new SettingsError('DATABASE_URL: PostgreSQL is not available yet, use sqlite:<file>')
+  }
+  const path = /^sqlite:(.+)$/.exec(url)?.[1]
+  if (path === undefined) throw new SettingsError('DATABASE_URL: must be sqlite:<file>')
+  return resolve(path)
+}
+
+function longEnough(name: string, value: string | null, minimum: number): string | null {
+  if (value === null || value.length >= minimum) return value
+  throw new SettingsError(`${name}: must have at least ${minimum} characters`)
+}
+
+function launchValidationOf(text: string): LaunchValidation {
+  const lower = text.toLowerCase()
+  return lower === 'off' || lower === 'log' ? lower : 'enforce'
+}
+
+function patternOf(name: string, text: string): RegExp {
+  try {
+    return new RegExp(text, 'i')
+  } catch (error) {
+    throw new SettingsError(`${name}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}

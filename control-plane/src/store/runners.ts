@@ -1,0 +1,182 @@
+import type { Insertable, Selectable, Updateable } from 'kysely'
+import type { RunnerTable } from './schema.js'
+import type { Queries } from './store.js'
+
+export const RUNNER_STATES = ['waiting', 'approved', 'denied', 'revoked'] as const
+export type RunnerState = (typeof RUNNER_STATES)[number]
+
+/** A runner as the database knows it. Times are milliseconds since the epoch; `online` is the socket's business. */
+export interface Runner {
+  readonly id: number
+  readonly name: string
+  readonly state: RunnerState
+  readonly enabled: boolean
+  readonly isDefault: boolean
+  /** Who dials: `outbound` is the agent. */
+  readonly mode: string
+  readonly fingerprint: string
+  /** Raw public keys, base64. */
+  readonly identityKey: string
+  readonly sealingKey: string
+  readonly host: string
+  readonly ip: string
+  readonly version: string
+  readonly contract: number
+  readonly ansibleVersion: string | null
+  /** Playbooks at once, 0 = no limit: what the agent reports, and what an admin set (wins; null: not set). */
+  readonly agentMaxJobs: number
+  readonly maxJobs: number | null
+  readonly generation: number
+  readonly instance: string
+  readonly epoch: number
+  readonly runningJobs: number
+  readonly draining: boolean
+  readonly spoolBytes: number
+  /** The agent's clock minus ours. */
+  readonly clockSkewMs: number
+  readonly requestedAt: number
+  readonly approvedAt: number | null
+  readonly approvedBy: string | null
+  readonly lastSeen: number
+  readonly description: string
+  /** When another process was refused for continuing this identity. */
+  readonly cloneSeenAt: number | null
+}
+
+/** Columns of a runner to change. */
+export type RunnerUpdate = Updateable<RunnerTable>
+
+/** Every runner, requests and refusals included, by name. */
+export async function listRunners(queries: Queries): Promise<Runner[]> {
+  const rows = await queries.selectFrom('runner').selectAll().orderBy('name').orderBy('id').execute()
+  return rows.map(parseRunner)
+}
+
+/** A runner by id in whatever state, or null. */
+export async function findRunner(queries: Queries, id: number): Promise<Runner | null> {
+  return parsed(await queries.selectFrom('runner').selectAll().where('id', '=', id).executeTakeFirst())
+}
+
+/** The one runner that owns a name, approved or not; null when the name is free. Denied requests own no name. */
+export async function findRunnerByName(queries: Queries, name: string): Promise<Runner | null> {
+  const query = queries.selectFrom('runner').selectAll().where('name', '=', name).where('state', '<>', 'denied')
+  return parsed(await query.executeTakeFirst())
+}
+
+/** The row of a key, or null: a key has at most one. */
+export async function findRunnerByFingerprint(queries: Queries, fingerprint: string): Promise<Runner | null> {
+  return parsed(
+    await queries.selectFrom('runner').selectAll().where('fingerprint', '=', fingerprint).executeTakeFirst(),
+  )
+}
+
+/** The approved runner that takes jobs of forms that name none, switched on or off; null when there is none. */
+export async function findDefaultRunner(queries: Queries): Promise<Runner | null> {
+  const query = queries.selectFrom('runner').selectAll().where('is_default', '=', 1).where('state', '=', 'approved')
+  return parsed(await query.executeTakeFirst())
+}
+
+/** Requests that wait for an admin. */
+export async function countWaitingRunners(queries: Queries): Promise<number> {
+  const query = queries.selectFrom('runner').select((e) => e.fn.countAll<number>().as('count'))
+  return Number((await query.where('state', '=', 'waiting').executeTakeFirstOrThrow()).count)
+}
+
+/** Jobs of a runner that wait for it or that it may hold. */
+export async function countUnfinishedJobs(queries: Queries, runnerId: number): Promise<number> {
+  const query = queries.selectFrom('job').select((e) => e.fn.countAll<number>().as('count'))
+  const row = await query
+    .where('dispatch', 'in', ['queued', 'offered', 'claimed'])
+    .where('runner_id', '=', runnerId)
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}
+
+export async function insertRunner(queries: Queries, row: Insertable<RunnerTable>): Promise<Runner> {
+  return parseRunner(await queries.insertInto('runner').values(row).returningAll().executeTakeFirstOrThrow())
+}
+
+/**
+ * Changes a runner that still stands in state `from`; null when it does not or is gone. Only moves of
+ * `runners/runner-states.ts` may be given as `state`.
+ */
+export async function updateRunner(
+  queries: Queries,
+  id: number,
+  from: RunnerState,
+  changes: RunnerUpdate,
+): Promise<Runner | null> {
+  const query = queries.updateTable('runner').set(changes).where('id', '=', id).where('state', '=', from)
+  return parsed(await query.returningAll().executeTakeFirst())
+}
+
+/** Makes no runner the default one. */
+export async function clearDefaultRunner(queries: Queries): Promise<void> {
+  await queries.updateTable('runner').set({ is_default: 0 }).where('is_default', '=', 1).execute()
+}
+
+export async function deleteRunner(queries: Queries, id: number): Promise<void> {
+  await queries.deleteFrom('runner').where('id', '=', id).execute()
+}
+
+/** Removes requests made before `time`. Returns their ids. */
+export async function deleteWaitingBefore(queries: Queries, time: number): Promise<number[]> {
+  const query = queries.deleteFrom('runner').where('state', '=', 'waiting').where('requested_at', '<', time)
+  return (await query.returning('id').execute()).map((row) => row.id)
+}
+
+/** Removes all but the newest denied requests, so that strangers cannot fill the table. */
+export async function trimDenied(queries: Queries, most: number): Promise<void> {
+  const newest = queries
+    .selectFrom('runner')
+    .select('id')
+    .where('state', '=', 'denied')
+    .orderBy('last_seen', 'desc')
+    .orderBy('id', 'desc')
+    .limit(most)
+  await queries.deleteFrom('runner').where('state', '=', 'denied').where('id', 'not in', newest).execute()
+}
+
+function parsed(row: Selectable<RunnerTable> | undefined): Runner | null {
+  return row ? parseRunner(row) : null
+}
+
+function parseRunner(row: Selectable<RunnerTable>): Runner {
+  return {
+    id: row.id,
+    name: row.name,
+    state: parseState(row.state),
+    enabled: row.enabled === 1,
+    isDefault: row.is_default === 1,
+    mode: row.mode,
+    fingerprint: row.fingerprint,
+    identityKey: row.identity_key,
+    sealingKey: row.sealing_key,
+    host: row.host,
+    ip: row.ip,
+    version: row.version,
+    contract: row.contract,
+    ansibleVersion: row.ansible_version,
+    agentMaxJobs: row.agent_max_jobs,
+    maxJobs: row.max_jobs,
+    generation: row.generation,
+    instance: row.instance,
+    epoch: row.epoch,
+    runningJobs: row.running_jobs,
+    draining: row.draining === 1,
+    spoolBytes: row.spool_bytes,
+    clockSkewMs: row.clock_skew_ms,
+    requestedAt: row.requested_at,
+    approvedAt: row.approved_at,
+    approvedBy: row.approved_by,
+    lastSeen: row.last_seen,
+    description: row.description,
+    cloneSeenAt: row.clone_seen_at,
+  }
+}
+
+function parseState(state: string): RunnerState {
+  const known = RUNNER_STATES.find((one) => one === state)
+  if (!known) throw new Error(`the database holds a runner of unknown state ${JSON.stringify(state)}`)
+  return known
+}

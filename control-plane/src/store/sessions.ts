@@ -1,0 +1,79 @@
+import { type StoredUser, parseUser } from './users.js'
+import type { Queries } from './store.js'
+
+/** A session that is to be begun. */
+export interface NewSession {
+  readonly id: string
+  readonly userId: number
+  readonly kind: 'login' | 'api'
+  readonly name: string | null
+  /** SHA-256 of the refresh token's random id; null when it cannot be refreshed. */
+  readonly refreshHash: string | null
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+export async function insertSession(queries: Queries, session: NewSession): Promise<void> {
+  await queries
+    .insertInto('session')
+    .values({
+      id: session.id,
+      user_id: session.userId,
+      kind: session.kind,
+      name: session.name,
+      refresh_hash: session.refreshHash,
+      created_at: session.createdAt,
+      expires_at: session.expiresAt,
+      last_used_at: null,
+    })
+    .execute()
+}
+
+/** The user of a session that has not expired. Whether the account is enabled is for the caller to see. */
+export async function findSessionUser(queries: Queries, sessionId: string, now: number): Promise<StoredUser | null> {
+  const row = await queries
+    .selectFrom('session')
+    .innerJoin('user', 'user.id', 'session.user_id')
+    .selectAll('user')
+    .where('session.id', '=', sessionId)
+    .where('session.expires_at', '>', now)
+    .executeTakeFirst()
+  return row ? parseUser(row) : null
+}
+
+/**
+ * Puts a new refresh token in the place of the one that was used.
+ * @returns false when the used one is not (any more) the session's own, or the session is over
+ */
+export async function replaceRefreshHash(
+  queries: Queries,
+  sessionId: string,
+  change: { readonly used: string; readonly next: string; readonly now: number; readonly expiresAt: number },
+): Promise<boolean> {
+  const result = await queries
+    .updateTable('session')
+    .set({ refresh_hash: change.next, expires_at: change.expiresAt, last_used_at: change.now })
+    .where('id', '=', sessionId)
+    .where('refresh_hash', '=', change.used)
+    .where('expires_at', '>', change.now)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** @returns false when there was no such session */
+export async function deleteSession(queries: Queries, sessionId: string): Promise<boolean> {
+  const result = await queries.deleteFrom('session').where('id', '=', sessionId).executeTakeFirst()
+  return result.numDeletedRows > 0n
+}
+
+/** @returns how many there were */
+export async function deleteSessionsOfUser(queries: Queries, userId: number): Promise<number> {
+  const result = await queries.deleteFrom('session').where('user_id', '=', userId).executeTakeFirst()
+  return Number(result.numDeletedRows)
+}
+
+/** @returns how many had expired */
+export async function deleteExpiredSessions(queries: Queries, now: number): Promise<number> {
+  const result = await queries.deleteFrom('session').where('expires_at', '<=', now).executeTakeFirst()
+  return Number(result.numDeletedRows)
+}

@@ -1,0 +1,102 @@
+import type { Selectable } from 'kysely'
+import type { UserTable } from './schema.js'
+import type { Queries } from './store.js'
+
+/** An account as it is stored. */
+export interface StoredUser {
+  readonly id: number
+  readonly username: string
+  readonly type: string
+  readonly passwordHash: string | null
+  readonly email: string | null
+  /** Without prefix. */
+  readonly groups: readonly string[]
+  readonly enabled: boolean
+  readonly createdAt: number
+}
+
+export type NewUser = Omit<StoredUser, 'id'>
+export type UserChanges = Partial<Pick<StoredUser, 'passwordHash' | 'email' | 'groups' | 'enabled'>>
+
+/** Upper and lower case, and the several ways to write one letter, are the same name. */
+export function usernameKey(username: string): string {
+  return username.normalize('NFKC').toLowerCase()
+}
+
+/** @returns null when there is already a user of that type and name */
+export async function insertUser(queries: Queries, user: NewUser): Promise<StoredUser | null> {
+  const row = await queries
+    .insertInto('user')
+    .values({
+      username: user.username,
+      username_key: usernameKey(user.username),
+      type: user.type,
+      password_hash: user.passwordHash,
+      email: user.email,
+      groups: JSON.stringify(user.groups),
+      enabled: user.enabled ? 1 : 0,
+      created_at: user.createdAt,
+    })
+    .onConflict((conflict) => conflict.columns(['type', 'username_key']).doNothing())
+    .returningAll()
+    .executeTakeFirst()
+  return row ? parseUser(row) : null
+}
+
+export async function findUser(queries: Queries, id: number): Promise<StoredUser | null> {
+  const row = await queries.selectFrom('user').selectAll().where('id', '=', id).executeTakeFirst()
+  return row ? parseUser(row) : null
+}
+
+export async function findUserByName(queries: Queries, type: string, username: string): Promise<StoredUser | null> {
+  const row = await queries
+    .selectFrom('user')
+    .selectAll()
+    .where('type', '=', type)
+    .where('username_key', '=', usernameKey(username))
+    .executeTakeFirst()
+  return row ? parseUser(row) : null
+}
+
+export async function listUsers(queries: Queries): Promise<StoredUser[]> {
+  const rows = await queries.selectFrom('user').selectAll().orderBy('username_key').orderBy('type').execute()
+  return rows.map(parseUser)
+}
+
+export async function hasUsers(queries: Queries): Promise<boolean> {
+  return (await queries.selectFrom('user').select('id').limit(1).executeTakeFirst()) !== undefined
+}
+
+/** Changes what is given and leaves the rest. @returns null when there is no such user */
+export async function updateUser(queries: Queries, id: number, changes: UserChanges): Promise<StoredUser | null> {
+  const { passwordHash, email, groups, enabled } = changes
+  const columns = {
+    ...(passwordHash === undefined ? {} : { password_hash: passwordHash }),
+    ...(email === undefined ? {} : { email }),
+    ...(groups === undefined ? {} : { groups: JSON.stringify(groups) }),
+    ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
+  }
+  if (Object.keys(columns).length > 0) {
+    await queries.updateTable('user').set(columns).where('id', '=', id).execute()
+  }
+  return findUser(queries, id)
+}
+
+/** Sessions go along. @returns false when there was no such user */
+export async function deleteUser(queries: Queries, id: number): Promise<boolean> {
+  const result = await queries.deleteFrom('user').where('id', '=', id).executeTakeFirst()
+  return result.numDeletedRows > 0n
+}
+
+export function parseUser(row: Selectable<UserTable>): StoredUser {
+  return {
+    id: row.id,
+    username: row.username,
+    type: row.type,
+    passwordHash: row.password_hash,
+    email: row.email,
+    groups: JSON.parse(row.groups) as string[],
+    enabled: row.enabled === 1,
+    createdAt: row.created_at,
+  }
+}

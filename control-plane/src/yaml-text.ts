@@ -1,0 +1,67 @@
+import type { TSchema } from 'typebox'
+import type { Validator } from 'typebox/compile'
+import { LineCounter, isNode, parseDocument } from 'yaml'
+
+/** Something in a YAML text that a person must put right. */
+export class YamlProblem extends Error {
+  override readonly name = 'YamlProblem'
+
+  constructor(
+    /** Counted from 1. */
+    readonly line: number,
+    readonly reason: string,
+  ) {
+    super(`line ${line}: ${reason}`)
+  }
+}
+
+/** A YAML text as plain values that know where they stand. */
+export interface YamlText {
+  readonly value: unknown
+  /** Line of the value at a path, or of the nearest thing around it, counted from 1. */
+  lineOf(path: readonly (string | number)[]): number
+}
+
+/**
+ * Reads one YAML document. Aliases cannot blow up: the library bounds them.
+ * @throws YamlProblem
+ */
+export function readYaml(text: string): YamlText {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true })
+  const [error] = document.errors
+  if (error) throw new YamlProblem(lines.linePos(error.pos[0]).line, error.message)
+
+  function lineOf(path: readonly (string | number)[]): number {
+    for (let length = path.length; length >= 0; length -= 1) {
+      const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true)
+      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line
+    }
+    return 1
+  }
+
+  try {
+    return { value: document.toJS() as unknown, lineOf }
+  } catch (problem) {
+    throw new YamlProblem(1, problem instanceof Error ? problem.message : String(problem))
+  }
+}
+
+/** Where a value breaks a schema and how; null when it does not. */
+export function problemWith(
+  validator: Validator<Record<never, never>, TSchema>,
+  value: unknown,
+): { readonly path: readonly string[]; readonly reason: string } | null {
+  if (validator.Check(value)) return null
+  const errors = validator.Errors(value)
+  const place = errors[0]?.instancePath ?? ''
+  const messages = errors
+    .filter((error) => error.instancePath === place && error.keyword !== 'anyOf')
+    .map((error) => error.message)
+  const path = place
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const where = path.length === 0 ? '' : `${path.join('.')} `
+  return { path, reason: where + [...new Set(messages)].join(' or ') }
+}

@@ -1,0 +1,149 @@
+"""end.json: the last and only word about how a run ended. It must get through on a full disk too."""
+
+import json
+import os
+import time
+
+from holdfast_job.output_log import hash_of_file
+from holdfast_job.start import iso_now, sync_folder
+
+_RESERVE_BYTES = 64 * 1024
+_RESERVE_KEPT = 8 * 1024
+_TRY_AGAIN_AFTER = 1.0
+_MESSAGE_LIMIT = 2000
+
+
+def keep_reserve(job):
+    """Room on the disk for end.json, taken while there is some. Random bytes, so that no file system can store them as nothing."""
+    try:
+        descriptor = os.open(job.path("reserve"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, os.urandom(_RESERVE_BYTES))
+        finally:
+            os.close(descriptor)
+    except OSError:
+        pass
+
+
+def end_without_start(job, cause, message):
+    """The end of a job whose playbook was never started."""
+    write_end(job, None, cause, message=message, aborted=os.path.exists(job.path("abort.json")))
+
+
+def write_end(job, output, cause, exit_code=None, signal_name=None, message=None, aborted=False):
+    """Seals both streams and writes end.json: temporary name, sync, rename, sync of the folder."""
+    _shrink_reserve(job)
+    output_end, output_problem = _seal_output(job, output)
+    events_end, events_problem = _seal_events(job)
+    text = "; ".join(problem for problem in (message, output_problem, events_problem) if problem)
+    record = {
+        "run_id": job.run_id,
+        "cause": cause,
+        "exit_code": exit_code,
+        "signal": signal_name,
+        "message": text[:_MESSAGE_LIMIT] or None,
+        "aborted": aborted,
+        "started_at": job.started_at,
+        "ended_at": iso_now(),
+        "output": output_end,
+        "events": events_end,
+    }
+    _write_until_it_is_there(job, json.dumps(record).encode() + b"\n")
+
+
+_EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def _seal_output(job, output):
+    """What output.log holds, by what was counted while it was written; by reading it where that has failed."""
+    try:
+        output.finish()
+        length, digest, problem = output.seal()
+        return {"length": length, "sha256": digest, "dropped_bytes": output.dropped}, problem
+    except Exception:
+        dropped = 0 if output is None else output.dropped
+    try:
+        length, digest = hash_of_file(job.path("output.log"))
+        return {"length": length, "sha256": digest, "dropped_bytes": dropped}, None
+    except OSError as error:
+        problem = "output.log could not be read: %s" % error.strerror
+        return {"length": 0, "sha256": _EMPTY_SHA256, "dropped_bytes": dropped}, problem
+
+
+def _seal_events(job):
+    """What events.jsonl holds, and how the callback that wrote it fared."""
+    end = {"length": 0, "sha256": _EMPTY_SHA256, "dropped": 0, "errors": 0, "plugin_seen": False}
+    try:
+        with open(job.path("callback.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        end["dropped"], end["errors"] = max(0, int(report["dropped"])), max(0, int(report["errors"]))
+        end["plugin_seen"] = True
+    except (OSError, ValueError, TypeError, KeyError):
+        pass
+    problem = None
+    try:
+        descriptor = os.open(job.path("events.jsonl"), os.O_RDWR | os.O_CLOEXEC)
+        try:
+            if _take_back_torn_line(descriptor):
+                end["dropped"] += 1
+            try:
+                os.fsync(descriptor)
+            except OSError as error:
+                problem = "events.jsonl could not be synced to the disk: %s" % error.strerror
+        finally:
+            os.close(descriptor)
+        end["length"], end["sha256"] = hash_of_file(job.path("events.jsonl"))
+    except OSError as error:
+        problem = "events.jsonl could not be read: %s" % error.strerror
+    return end, problem
+
+
+def _take_back_torn_line(descriptor):
+    """A line without its newline was torn by a full disk or a kill. Readers take whole lines only, so nobody has seen it."""
+    size = end = os.fstat(descriptor).st_size
+    while end > 0:
+        start = max(0, end - 65536)
+        newline = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if newline >= 0:
+            end = start + newline + 1
+            break
+        end = start
+    if end == size:
+        return False
+    os.ftruncate(descriptor, end)
+    return True
+
+
+def _shrink_reserve(job):
+    """Gives most of the reserve back to the disk, for the last notice in output.log."""
+    try:
+        os.truncate(job.path("reserve"), _RESERVE_KEPT)
+    except OSError:
+        pass
+
+
+def _write_until_it_is_there(job, data):
+    """The truth about the run is nowhere else now, so this gives up only when the job folder itself is gone."""
+    while True:
+        try:
+            _write_into_reserve(job, data)
+            return
+        except OSError:
+            if not os.path.isdir(job.folder):
+                return
+        time.sleep(_TRY_AGAIN_AFTER)
+
+
+def _write_into_reserve(job, data):
+    """The reserve becomes end.json, so that its blocks are used again and a full disk needs no new ones."""
+    path = job.path("reserve")
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if os.pwrite(descriptor, data, 0) != len(data):
+            raise OSError("short write")
+        os.ftruncate(descriptor, len(data))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    os.rename(path, job.path("end.json"))
+    sync_folder(job.folder)

@@ -1,0 +1,143 @@
+"""output.log: what ansible printed, byte for byte, with the length and hash of what is truly in the file."""
+
+import hashlib
+import os
+import time
+
+_TRY_AGAIN_AFTER = 0.25
+
+
+class PassThrough:
+    """The place where secrets are to be masked: whatever stands here sees the output before it is written anywhere.
+
+    `feed` may hold bytes back, because a secret can lie across two pieces; `finish` gives the rest.
+    """
+
+    def feed(self, piece):
+        return piece
+
+    def finish(self):
+        return b""
+
+
+class OutputLog:
+    """Never raises for a full or broken disk: it counts what is lost, says so in the log, and goes on."""
+
+    def __init__(self, file, limit, mask):
+        self._file = file
+        self._limit = limit
+        self._mask = mask
+        self._hash = hashlib.sha256()
+        self._fresh_line = True
+        self._limit_reached = False
+        self._limit_notice_due = False
+        self._lost = 0
+        self._lost_why = ""
+        self._try_again_at = 0.0
+        self.length = 0
+        self.dropped = 0
+
+    def feed(self, piece):
+        self._take(self._mask.feed(piece))
+
+    def finish(self):
+        """The last bytes and notices; the disk gets one more chance, because room was kept for this moment."""
+        self._take(self._mask.finish())
+        self._try_again_at = 0.0
+        self._write_notices()
+
+    def seal(self):
+        """Syncs and returns (length, hash in hex, problem or None) of the bytes that are in the file."""
+        problem = None
+        try:
+            os.fsync(self._file)
+        except OSError as error:
+            problem = "output.log could not be synced to the disk: %s" % error.strerror
+        if os.fstat(self._file).st_size == self.length:
+            return self.length, self._hash.hexdigest(), problem
+        length, digest = hash_of_file("/proc/self/fd/%d" % self._file)
+        return length, digest, problem or "output.log was changed by somebody else"
+
+    def _take(self, data):
+        if not data:
+            return
+        if self._limit_reached:
+            self.dropped += len(data)
+            self._write_notices()
+            return
+        room = max(0, self._limit - self.length)
+        if len(data) <= room:
+            self._append(data)
+            return
+        self._append(data[:room])
+        self.dropped += len(data) - room
+        self._limit_reached = self._limit_notice_due = True
+        self._write_notices()
+
+    def _append(self, data):
+        if not self._write_notices():
+            self._lose(len(data), self._lost_why)
+            return
+        written, error = self._write(data)
+        if error is not None:
+            self._lose(len(data) - written, error.strerror)
+
+    def _lose(self, count, why):
+        self.dropped += count
+        self._lost += count
+        self._lost_why = why
+
+    def _write_notices(self):
+        """Writes what the reader of the log must know before anything else; False while the disk does not take it."""
+        if self._lost:
+            if not self._write_notice("%d bytes of output lost: %s" % (self._lost, self._lost_why)):
+                return False
+            self._lost = 0
+        if self._limit_notice_due:
+            text = "The output limit of %d bytes is reached: further output is not kept. The playbook goes on." % self._limit
+            if not self._write_notice(text):
+                return False
+            self._limit_notice_due = False
+        return True
+
+    def _write_notice(self, text):
+        now = time.monotonic()
+        if now < self._try_again_at:
+            return False
+        line = ("" if self._fresh_line else "\n") + "[holdfast] " + text + "\n"
+        _, error = self._write(line.encode())
+        if error is not None:
+            self._try_again_at = now + _TRY_AGAIN_AFTER
+            return False
+        return True
+
+    def _write(self, data):
+        """Returns (bytes that reached the file, error or None)."""
+        done = 0
+        while done < len(data):
+            try:
+                count = os.write(self._file, data[done:] if done else data)
+            except OSError as error:
+                return done, error
+            reached = data if count == len(data) else data[done : done + count]
+            self._hash.update(reached)
+            self._fresh_line = reached.endswith(b"\n")
+            self.length += count
+            done += count
+        return done, None
+
+
+def hash_of_file(path):
+    """(length, SHA-256 in hex), read in pieces."""
+    digest = hashlib.sha256()
+    length = 0
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        while True:
+            piece = os.read(descriptor, 1 << 20)
+            if not piece:
+                return length, digest.hexdigest()
+            digest.update(piece)
+            length += len(piece)
+    finally:
+        os.close(descriptor)

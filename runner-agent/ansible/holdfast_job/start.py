@@ -1,0 +1,285 @@
+"""Everything that must be true before ansible runs.
+
+Each import here delays every playbook, so only what the interpreter has already loaded is used; the rest of the supervisor is
+imported while ansible is starting up.
+"""
+
+import errno
+import os
+import time
+
+try:
+    import _signal as signal  # the part of `signal` that is built in; the wrapper costs 2 ms of imports
+except ImportError:
+    import signal
+
+EXIT_ALREADY_STARTED = 17
+EXIT_NOTHING_STARTED = 18
+
+# Signals whose inherited disposition must not reach ansible. A background service starts its children with SIGINT
+# ignored, Python itself ignores SIGPIPE and SIGXFSZ.
+_RESET_FOR_ANSIBLE = [number for number in range(1, 32) if number not in (signal.SIGKILL, signal.SIGSTOP)]
+
+
+class Refusal(Exception):
+    """Ansible cannot be started; the text says why, for people."""
+
+
+class Job:
+    """The job folder, its orders, and what is open of it. Both halves of the supervisor work on this."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.run_id = os.path.basename(folder).partition("-")[2]
+        self.marker = ""
+        self.orders = {}
+        self.signals_fd = -1
+        self.output_file = -1
+        self.output_pipe = -1
+        self.adopts_orphans = False
+        self.ansible_pid = None
+        self.started_at = None
+
+    def path(self, name):
+        return self.folder + "/" + name
+
+
+def iso_now():
+    """ISO 8601 UTC with milliseconds, without the import of datetime."""
+    now = time.time()
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + ".%03dZ" % (now % 1 * 1000)
+
+
+def main(arguments):
+    """Returns the exit code: 0 when an end.json was written, 17 when the job had been started before, 18 when nothing was."""
+    if len(arguments) != 2:
+        _complain("usage: supervisor.py <job folder>")
+        return EXIT_NOTHING_STARTED
+    job = Job(os.path.abspath(arguments[1]))
+    _fill_standard_descriptors()
+    job.signals_fd = _watch_signals()
+    try:
+        os.setsid()
+    except OSError:
+        pass  # the agent has made this process the leader of a session already
+    try:
+        _claim_start(job)
+    except FileExistsError:
+        _complain("%s exists: this job has been started before" % job.path("started.json"))
+        return EXIT_ALREADY_STARTED
+    except OSError as error:
+        _complain("%s could not be written, so nothing was started: %s" % (job.path("started.json"), error.strerror))
+        return EXIT_NOTHING_STARTED
+
+    cause, message = None, None
+    try:
+        job.output_file = _append_only(job.path("output.log"))
+        os.close(_append_only(job.path("events.jsonl")))
+        _read_orders(job)
+        if os.path.exists(job.path("abort.json")):
+            cause, message = "aborted", "aborted before ansible-playbook was started"
+        else:
+            _spawn(job)
+    except Refusal as refusal:
+        cause, message = "spawn_failed", str(refusal)
+    except Exception as error:
+        cause, message = "spawn_failed", "the supervisor failed before the start: %s: %s" % (type(error).__name__, error)
+
+    if cause is None:
+        try:
+            from holdfast_job.supervise import supervise
+        except BaseException:
+            os.killpg(job.ansible_pid, signal.SIGKILL)  # nobody could say how it ends
+            raise
+        supervise(job)
+    else:
+        from holdfast_job.ending import end_without_start
+
+        end_without_start(job, cause, message)
+    return 0
+
+
+def _complain(text):
+    try:
+        os.write(2, ("holdfast supervisor: " + text + "\n").encode("utf-8", "surrogateescape"))
+    except OSError:
+        pass
+
+
+def _fill_standard_descriptors():
+    """A closed 0, 1 or 2 would be given to the next opened file, and ansible would print into it."""
+    while True:
+        descriptor = os.open("/dev/null", os.O_RDWR)
+        if descriptor > 2:
+            os.close(descriptor)
+            return
+
+
+def _watch_signals():
+    """Turns signals into readable bytes. Handled before started.json is there, so that no abort can kill the supervisor."""
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGCHLD):
+        signal.signal(number, _only_wake)
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR2):
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    return reader
+
+
+def _only_wake(_number, _frame):
+    pass
+
+
+def _claim_start(job):
+    """Whoever creates started.json is the only one that may start this job, now and after any crash."""
+    with open("/proc/self/stat", "rb") as stat:
+        start_ticks = int(stat.read().rpartition(b")")[2].split()[19])
+    with open("/proc/sys/kernel/random/boot_id") as boot:
+        boot_id = boot.read().strip()
+    text = '{"pid":%d,"start_ticks":%d,"boot_id":"%s","time":"%s"}\n' % (os.getpid(), start_ticks, boot_id, iso_now())
+    path = job.path("started.json")
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        if os.write(descriptor, text.encode()) != len(text):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(descriptor)
+        sync_folder(job.folder)
+    except OSError:
+        os.unlink(path)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(folder):
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _append_only(path):
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
+def _read_orders(job):
+    try:
+        with open(job.path("supervisor.json"), encoding="utf-8") as file:
+            job.orders = orders = _parse_json(file.read())
+        job.run_id = orders["run_id"]
+        job.marker = orders["marker"]
+        ladder, drain = orders["abort_ladder_seconds"], orders["drain_seconds"]
+        numbers = [ladder["interrupt"], ladder["terminate"], drain["quiet"], drain["total"], orders["output_limit_bytes"]]
+        texts = [orders["cwd"], job.marker, *orders["argv"], *orders["env"].values()]
+        if not orders["argv"] or not job.marker:
+            raise ValueError("argv and marker must not be empty")
+        if not all(isinstance(text, str) for text in texts) or not all(isinstance(n, (int, float)) for n in numbers):
+            raise ValueError("a number or a text is of another type")
+    except OSError as error:
+        raise Refusal("supervisor.json could not be read: %s" % error.strerror)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise Refusal("supervisor.json is not as it must be: %s: %s" % (type(error).__name__, error))
+
+
+class _ScannerSettings:
+    """What the built-in JSON scanner asks for; the `json` package would cost 4 ms of imports before the start."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = float
+    memo = {}
+
+
+def _parse_json(text):
+    try:
+        from _json import make_scanner
+
+        return make_scanner(_ScannerSettings)(text, 0)[0]
+    except Exception:
+        import json
+
+        return json.loads(text)
+
+
+def _spawn(job):
+    """Starts ansible in a session of its own: no shell, nothing inherited, output and errors into one pipe."""
+    orders = job.orders
+    environment = {_bytes(name): _bytes(value) for name, value in orders["env"].items()}
+    environment[b"HOLDFAST_JOB_MARKER"] = _bytes(job.marker)
+    arguments = [_bytes(part) for part in orders["argv"]]
+    program = _find_program(arguments[0], environment)
+    _close_on_exec()
+    job.adopts_orphans = _become_subreaper()
+    job.output_pipe, pipe_writer = os.pipe()
+    _enter(orders["cwd"])
+    try:
+        job.started_at = iso_now()
+        job.ansible_pid = os.posix_spawn(
+            program,
+            arguments,
+            environment,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, pipe_writer, 1),
+                (os.POSIX_SPAWN_DUP2, pipe_writer, 2),
+            ],
+            setsid=True,
+            setsigmask=(),
+            setsigdef=_RESET_FOR_ANSIBLE,
+        )
+    except OSError as error:
+        job.started_at = None
+        hint = " (it is there, so its interpreter may be missing)" if error.errno == errno.ENOENT and os.path.exists(program) else ""
+        raise Refusal("%s could not be started: %s%s" % (os.fsdecode(program), error.strerror, hint))
+    finally:
+        os.close(pipe_writer)
+        os.chdir("/")
+
+
+def _become_subreaper():
+    """Orphans of the job become children of the supervisor, so none can get out of sight. False where the system has no such thing."""
+    try:
+        import ctypes
+
+        pr_set_child_subreaper = 36
+        return ctypes.CDLL(None).prctl(pr_set_child_subreaper, *map(ctypes.c_ulong, (1, 0, 0, 0))) == 0
+    except Exception:
+        return False
+
+
+def _bytes(text):
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _find_program(name, environment):
+    if b"/" in name:
+        return name
+    for folder in environment.get(b"PATH", b"/usr/local/bin:/usr/bin:/bin").split(b":"):
+        candidate = (folder or b".") + b"/" + name
+        if os.access(candidate, os.X_OK) and not os.path.isdir(candidate):
+            return candidate
+    raise Refusal("%s could not be started: it was not found in PATH" % os.fsdecode(name))
+
+
+def _enter(folder):
+    try:
+        os.chdir(_bytes(folder))
+    except OSError as error:
+        raise Refusal("the working folder %s could not be entered: %s" % (folder, error.strerror))
+
+
+def _close_on_exec():
+    """Whatever the agent left open by mistake must not live on in the playbook."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2:
+            try:
+                os.set_inheritable(int(name), False)
+            except OSError:
+                pass

@@ -1,0 +1,194 @@
+"""From the start of ansible to end.json: copies its output, waits for its end, ends it when an abort is asked for."""
+
+import os
+import select
+import signal
+import time
+
+from holdfast_job.ending import keep_reserve, write_end
+from holdfast_job.output_log import OutputLog, PassThrough
+from holdfast_job.process_tree import Ladder, ProcessTree, has_children
+
+_READ_BYTES = 64 * 1024
+_PIPE_BYTES = 256 * 1024
+_SWEEP = ((signal.SIGTERM, 2.0),)
+
+
+def supervise(job):
+    """Returns when end.json is there. A fault of the supervisor's own ends the job too, and says so."""
+    run = None
+    try:
+        run = Run(job)
+        run.follow()
+        run.sweep()
+        run.write_end()
+    except Exception as error:
+        _end_after_fault(job, run, error)
+
+
+def _end_after_fault(job, run, error):
+    """The playbook is stopped rather than left running without anybody who sees its end."""
+    ladder = Ladder(ProcessTree(job.marker), _SWEEP, must_end=job.ansible_pid)
+    while not ladder.is_done():
+        has_children()
+        time.sleep(0.05)
+    message = "the supervisor failed and ended the playbook: %s: %s" % (type(error).__name__, error)
+    write_end(job, run and run.output, "supervisor_lost", message=message, aborted=os.path.exists(job.path("abort.json")))
+
+
+class Run:
+    """One run of ansible-playbook and everything it has started."""
+
+    def __init__(self, job):
+        self._job = job
+        orders = job.orders
+        keep_reserve(job)
+        self.output = OutputLog(job.output_file, orders["output_limit_bytes"], PassThrough())
+        self._tree = ProcessTree(job.marker)
+        self._wait_status = None
+        self._quiet_at = self._drained_at = 0.0
+        self._ladder = None
+        self._abort_asked = False
+        self._survivors = []
+        self._pipe = job.output_pipe
+        os.set_blocking(self._pipe, False)
+        _widen(self._pipe)
+        self._poller = select.poll()
+        self._poller.register(job.signals_fd, select.POLLIN)
+        self._poller.register(self._pipe, select.POLLIN)
+
+    def follow(self):
+        """Until ansible has ended and its output is drained, or until an abort has left nothing of it."""
+        while True:
+            now = time.monotonic()
+            if self._ladder is not None:
+                if now >= self._ladder.next_look and self._ladder.is_done():
+                    self._survivors = self._ladder.left
+                    return
+                self._wait(self._ladder.next_look)
+            elif self._wait_status is not None:
+                if self._pipe is None or now >= self._quiet_at or now >= self._drained_at:
+                    return
+                self._wait(min(self._quiet_at, self._drained_at))
+            else:
+                self._wait(None)
+
+    def sweep(self):
+        """Nothing of a job stays behind when it has ended: daemonised children are ended too."""
+        if self._ladder is not None:
+            return  # the abort has looked already
+        self._reap()
+        if self._job.adopts_orphans and not has_children():
+            return
+        ladder = Ladder(self._tree, _SWEEP)
+        while not ladder.is_done():
+            self._wait(ladder.next_look)
+        self._survivors = ladder.left
+
+    def write_end(self):
+        self._reap()
+        self._read_rest()
+        exit_code, signal_name = self._exit()
+        stopped = self._ladder is not None and self._job.ansible_pid in (self._ladder.first_signalled or ())
+        if stopped and not self._survivors:
+            cause = "aborted"
+        elif signal_name is not None:
+            cause = "signaled"
+        else:
+            cause = "exited"
+        message = None
+        if self._survivors:
+            message = "some processes of the job could not be ended: " + ", ".join(map(str, self._survivors))
+        write_end(self._job, self.output, cause, exit_code, signal_name, message, self._abort_asked)
+
+    def _wait(self, until):
+        """Sleeps until there is output, a signal, or the time has come."""
+        timeout = None if until is None else max(0.0, until - time.monotonic()) * 1000 + 1
+        for descriptor, _ in self._poller.poll(timeout):
+            if descriptor == self._pipe:
+                self._read_output()
+            else:
+                self._on_signals()
+
+    def _read_output(self):
+        """One piece; False when there is nothing more to read now."""
+        try:
+            piece = os.read(self._pipe, _READ_BYTES)
+        except BlockingIOError:
+            return False
+        if not piece:
+            self._poller.unregister(self._pipe)
+            os.close(self._pipe)
+            self._pipe = None
+            return False
+        self.output.feed(piece)
+        if self._wait_status is not None:
+            self._quiet_at = time.monotonic() + self._job.orders["drain_seconds"]["quiet"]
+        return True
+
+    def _read_rest(self):
+        """What is still in the pipe; bounded, because somebody who could not be ended may go on writing."""
+        for _ in range(4 * _PIPE_BYTES // _READ_BYTES):
+            if self._pipe is None or not self._read_output():
+                return
+
+    def _on_signals(self):
+        try:
+            numbers = os.read(self._job.signals_fd, 4096)
+        except BlockingIOError:
+            return
+        self._reap()
+        if signal.SIGTERM in numbers or signal.SIGUSR1 in numbers:
+            self._look_for_abort()
+
+    def _reap(self):
+        """Buries whoever has ended, and learns of ansible's end."""
+        try:
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    break
+                if pid == self._job.ansible_pid:
+                    self._wait_status = status
+                    drain = self._job.orders["drain_seconds"]
+                    now = time.monotonic()
+                    self._quiet_at, self._drained_at = now + drain["quiet"], now + drain["total"]
+        except ChildProcessError:
+            pass
+        if self._ladder is not None:
+            self._ladder.next_look = 0.0
+
+    def _look_for_abort(self):
+        """SIGTERM only means: look for abort.json. An ansible that has ended by itself meanwhile has `exited`: that is the truth."""
+        if self._abort_asked or not os.path.exists(self._job.path("abort.json")):
+            return
+        self._abort_asked = True
+        if self._wait_status is not None:
+            self._drained_at = 0.0
+            return
+        seconds = self._job.orders["abort_ladder_seconds"]
+        steps = ((signal.SIGINT, seconds["interrupt"]), (signal.SIGTERM, seconds["terminate"]))
+        self._ladder = Ladder(self._tree, steps, must_end=self._job.ansible_pid)
+
+    def _exit(self):
+        """(exit code, signal name) of ansible-playbook, as it was."""
+        status = self._wait_status
+        if status is None:
+            return None, None
+        if os.WIFSIGNALED(status):
+            try:
+                return None, signal.Signals(os.WTERMSIG(status)).name
+            except ValueError:
+                return None, "SIG%d" % os.WTERMSIG(status)
+        return os.WEXITSTATUS(status), None
+
+
+def _widen(pipe):
+    """A wider pipe lets ansible print on while the disk is slow for a moment."""
+    try:
+        import fcntl
+
+        f_setpipe_sz = 1031
+        fcntl.fcntl(pipe, f_setpipe_sz, _PIPE_BYTES)
+    except (OSError, ImportError):
+        pass

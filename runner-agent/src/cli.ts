@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { flagOf, SettingsError, type SettingSources, type SettingDefinition } from '@holdfast/protocol'
+import yargs, { type Options } from 'yargs'
+import { hideBin } from 'yargs/helpers'
+import { loadIdentity } from './identity.js'
+import { describeError } from './log.js'
+import { readVersion } from './package-info.js'
+import { EXIT_CODES, runAgent } from './run.js'
+import { readSettings, readStatePath, SETTINGS } from './settings.js'
+
+/** What was asked for is wrong; the message is the one line to show. */
+class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+type Flags = Readonly<Record<string, unknown>>
+
+const EPILOGUE =
+  'Every setting is an environment variable, too: --rte-max-jobs is RTE_MAX_JOBS. The command line wins. ' +
+  'RTE_JOIN_TOKEN_FILE may name a file with the token.'
+
+/** After the work is done nothing should be left to wait for; what keeps the process must not keep it for ever. */
+const LINGER_MS = 5_000
+
+process.exitCode = await main(hideBin(process.argv))
+setTimeout(() => {
+  complain('something did not end in time')
+  process.exit()
+}, LINGER_MS).unref()
+
+async function main(args: string[]): Promise<number> {
+  let exitCode: number = EXIT_CODES.stopped
+  const commands = yargs(args)
+    .scriptName('holdfast-runner')
+    .usage('$0 <command>\n\nThe Holdfast runner agent: runs playbooks on this host for a control plane.')
+    .locale('en')
+    .version(readVersion())
+    .parserConfiguration({ 'duplicate-arguments-array': false, 'camel-case-expansion': false })
+    .command(
+      'run',
+      'run the agent in the foreground',
+      (command) => command.options(optionsOf(SETTINGS)).epilogue(EPILOGUE),
+      async (flags: Flags) => {
+        exitCode = await runAgent(readSettings(sourcesOf(flags), process.cwd()), complain)
+      },
+    )
+    .command(
+      'fingerprint',
+      "print the fingerprint of this runner's key; makes the key when there is none",
+      (command) => command.options(optionsOf({ RTE_STATE_PATH: SETTINGS.RTE_STATE_PATH })),
+      async (flags: Flags) => {
+        const identity = await loadIdentity(readStatePath(sourcesOf(flags), process.cwd()))
+        console.log(identity.fingerprint)
+      },
+    )
+    .demandCommand(1, 'say what to do: run or fingerprint (--help shows more)')
+    .strict()
+    .wrap(Math.min(120, process.stdout.columns ?? 100))
+    .exitProcess(false)
+    .fail((message: string | null, error: Error | undefined) => {
+      throw error ?? new UsageError(message ?? 'the arguments cannot be understood')
+    })
+  try {
+    await commands.parseAsync()
+    return exitCode
+  } catch (error) {
+    complain(describeError(error))
+    return error instanceof SettingsError || error instanceof UsageError ? EXIT_CODES.usage : EXIT_CODES.failed
+  }
+}
+
+/**
+ * One flag per setting. Values stay text and defaults are only shown: the settings table reads both sources in the same
+ * way and puts the environment between flag and default.
+ */
+function optionsOf(table: Readonly<Record<string, SettingDefinition>>): Record<string, Options> {
+  return Object.fromEntries(
+    Object.entries(table).map(([name, definition]): [string, Options] => {
+      const fallback = typeof definition.default === 'function' ? definition.default({}) : definition.default
+      const description = `${definition.meaning} (default: ${fallback ?? 'none'})`
+      return [flagOf(name), { type: 'string', requiresArg: true, description }]
+    }),
+  )
+}
+
+function sourcesOf(flags: Flags): SettingSources {
+  const given: Record<string, string> = {}
+  for (const name of Object.keys(SETTINGS)) {
+    const value = flags[flagOf(name)]
+    if (typeof value === 'string') given[name] = value
+  }
+  return { environment: process.env, flags: given, readFile: (path) => readFileSync(path, 'utf8') }
+}
+
+function complain(line: string): void {
+  console.error(`holdfast-runner: ${line}`)
+}

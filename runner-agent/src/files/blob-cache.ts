@@ -1,0 +1,179 @@
+import { createHash, type Hash, randomBytes } from 'node:crypto'
+import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { mkdir, readdir, readFile, rm, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createSerialQueue, forEachLimited } from '../async.js'
+import { hashFile } from '../spool/stream-file.js'
+
+/** When the cache is trimmed it goes a bit below its limit, so that not every job trims again. */
+const TRIM_TO = 0.9
+
+/** How often the time of use on disk is renewed at most; finer times would not change who goes first. */
+const TOUCH_EVERY_MS = 3_600_000
+
+/** A blob on its way in. Its bytes go to a file next to the cache, never into memory. */
+export interface IncomingBlob {
+  readonly received: number
+  append(bytes: Buffer): void
+  /** @returns false when the bytes are not what the hash promised; they are gone then */
+  finish(): boolean
+  discard(): void
+}
+
+/**
+ * Contents by their SHA-256, below `RTE_STATE_PATH/cache`: playbook files, manifests, large extra variables. What an
+ * earlier process left is hashed before its first use, so a torn or changed file is noticed and asked for again.
+ */
+export interface BlobCache {
+  /** Where a blob's file is. Its mode is that of an ordinary playbook file, so that copies need no change. */
+  pathOf(sha256: string): string
+  /** True when the blob is here and is what its name says. */
+  has(sha256: string): Promise<boolean>
+  /** The blob was not there although `has` said so; `has` looks anew. */
+  doubt(sha256: string): void
+  read(sha256: string): Promise<Buffer>
+  receive(sha256: string): IncomingBlob
+  /** Keeps blobs from being trimmed until the returned function is called. */
+  hold(hashes: Iterable<string>): () => void
+  remove(sha256: string): Promise<void>
+  /** Removes what was not used for longest while the cache is over its limit. */
+  trim(): Promise<void>
+  /** Bytes in the cache. */
+  bytes(): number
+}
+
+export async function openBlobCache(statePath: string, limitBytes: number): Promise<BlobCache> {
+  const blobs = join(statePath, 'cache', 'blobs')
+  const incoming = join(statePath, 'cache', 'incoming')
+  await rm(incoming, { recursive: true, force: true })
+  for (const folder of [blobs, incoming]) await mkdir(folder, { recursive: true, mode: 0o700 })
+
+  /** Blobs known to be whole, with the time when their use was last noted on disk. */
+  const whole = new Map<string, number>()
+  const held = new Map<string, number>()
+  const trims = createSerialQueue()
+  let total = (await listBlobs(blobs)).reduce((sum, blob) => sum + blob.size, 0)
+
+  const pathOf = (sha256: string): string => join(blobs, sha256.slice(0, 2), sha256)
+
+  const remove = async (sha256: string): Promise<void> => {
+    const found = await stat(pathOf(sha256)).catch(() => null)
+    whole.delete(sha256)
+    await rm(pathOf(sha256), { force: true })
+    if (found) total -= found.size
+  }
+
+  const touch = async (sha256: string): Promise<void> => {
+    const now = Date.now()
+    if (now - (whole.get(sha256) ?? 0) < TOUCH_EVERY_MS) return
+    whole.set(sha256, now)
+    // Only the order of leaving depends on it.
+    await utimes(pathOf(sha256), now / 1000, now / 1000).catch(() => undefined)
+  }
+
+  return {
+    pathOf,
+
+    async has(sha256) {
+      if (!whole.has(sha256)) {
+        const found = await stat(pathOf(sha256)).catch(() => null)
+        if (!found) return false
+        if ((await hashFile(pathOf(sha256))).sha256 !== sha256) {
+          await remove(sha256)
+          return false
+        }
+      }
+      await touch(sha256)
+      return true
+    },
+
+    doubt(sha256) {
+      whole.delete(sha256)
+    },
+
+    read: (sha256) => readFile(pathOf(sha256)),
+
+    receive(sha256) {
+      return receiveInto(join(incoming, `${sha256}-${randomBytes(4).toString('hex')}`), sha256, (path, size) => {
+        mkdirSync(join(blobs, sha256.slice(0, 2)), { recursive: true, mode: 0o700 })
+        renameSync(path, pathOf(sha256))
+        if (!whole.has(sha256)) total += size
+        whole.set(sha256, Date.now())
+      })
+    },
+
+    hold(hashes) {
+      const list = [...hashes]
+      for (const sha256 of list) held.set(sha256, (held.get(sha256) ?? 0) + 1)
+      return () => {
+        for (const sha256 of list.splice(0)) {
+          const count = (held.get(sha256) ?? 0) - 1
+          if (count > 0) held.set(sha256, count)
+          else held.delete(sha256)
+        }
+      }
+    },
+
+    remove,
+
+    trim: () =>
+      trims.add(async () => {
+        if (total <= limitBytes) return
+        const oldestFirst = (await listBlobs(blobs)).sort((left, right) => left.usedAt - right.usedAt)
+        for (const { sha256 } of oldestFirst) {
+          if (total <= limitBytes * TRIM_TO) return
+          if (!held.has(sha256)) await remove(sha256)
+        }
+      }),
+
+    bytes: () => total,
+  }
+}
+
+/** Bytes are written as they come: each frame is small, and the socket waits meanwhile, which bounds the memory. */
+function receiveInto(path: string, sha256: string, keep: (path: string, size: number) => void): IncomingBlob {
+  const file = openSync(path, 'wx', 0o644)
+  const hash: Hash = createHash('sha256')
+  let open = true
+  let received = 0
+  const discard = (): void => {
+    if (!open) return
+    open = false
+    closeSync(file)
+    rmSync(path, { force: true })
+  }
+  return {
+    get received() {
+      return received
+    },
+    append(bytes) {
+      let done = 0
+      while (done < bytes.length) done += writeSync(file, bytes, done)
+      hash.update(bytes)
+      received += bytes.length
+    },
+    finish() {
+      if (!open || hash.digest('hex') !== sha256) {
+        discard()
+        return false
+      }
+      open = false
+      closeSync(file)
+      keep(path, received)
+      return true
+    },
+    discard,
+  }
+}
+
+async function listBlobs(folder: string): Promise<{ sha256: string; size: number; usedAt: number }[]> {
+  const found: { sha256: string; size: number; usedAt: number }[] = []
+  for (const shard of await readdir(folder)) {
+    const names = await readdir(join(folder, shard)).catch(() => [])
+    await forEachLimited(names, 8, async (sha256) => {
+      const file = await stat(join(folder, shard, sha256)).catch(() => null)
+      if (file) found.push({ sha256, size: file.size, usedAt: file.mtimeMs })
+    })
+  }
+  return found
+}

@@ -1,0 +1,92 @@
+import { type JobOrder, type Manifest, parseJson, parseManifest, ProtocolError } from '@holdfast/protocol'
+import { rm } from 'node:fs/promises'
+import * as v from 'valibot'
+import { forEachLimited } from '../async.js'
+import type { JobKey } from '../spool/job-folder.js'
+import type { BlobCache } from './blob-cache.js'
+import { type BlobTransfer, TransferError } from './blob-transfer.js'
+import { makeWorkFolder, MissingBlobError } from './work-folder.js'
+
+const LOOKS_AT_ONCE = 8
+
+const extravarsSchema = v.record(v.string(), v.unknown())
+export type Extravars = v.InferOutput<typeof extravarsSchema>
+
+export interface GatherOptions {
+  readonly key: JobKey
+  readonly order: JobOrder
+  readonly cache: BlobCache
+  readonly transfer: BlobTransfer
+  /** Where the work folder shall be made; null when the playbooks are on this host. */
+  readonly workFolder: string | null
+  readonly signal: AbortSignal
+}
+
+/**
+ * Gets everything that a job needs beside its order, asks the app only for what is not in the cache, and makes the
+ * work folder.
+ * @returns the extra variables
+ * @throws BlobGoneError, TransferError, the system's error, or the signal's reason
+ */
+export async function gatherInputs(options: GatherOptions): Promise<Extravars> {
+  const { order, cache, workFolder } = options
+  const extravarsHash = 'sha256' in order.extravars ? order.extravars.sha256 : null
+  const heads = [...(workFolder ? [order.manifest_sha256] : []), ...(extravarsHash ? [extravarsHash] : [])]
+  const release = cache.hold(heads)
+  try {
+    await fetchLacking(options, heads)
+    if (workFolder) await gatherFiles(options, workFolder)
+    if (!extravarsHash) return 'inline' in order.extravars ? order.extravars.inline : {}
+    const extravars = readBlob(await cache.read(extravarsHash), 'extra variables', (text) => parseJson(extravarsSchema, text))
+    // They are one job's own; nobody asks for them a second time.
+    await cache.remove(extravarsHash)
+    return extravars
+  } finally {
+    release()
+  }
+}
+
+async function gatherFiles(options: GatherOptions, workFolder: string): Promise<void> {
+  const { order, cache } = options
+  const manifest = readBlob(await cache.read(order.manifest_sha256), 'list of files', parseManifest)
+  const hashes = new Set(manifest.files.map((file) => file.sha256))
+  const release = cache.hold(hashes)
+  try {
+    await fetchLacking(options, hashes)
+    await makeAgainWhenMissing(options, manifest, workFolder)
+  } finally {
+    release()
+  }
+}
+
+/** Somebody may have removed files from the cache by hand: those are asked for once more. */
+async function makeAgainWhenMissing(options: GatherOptions, manifest: Manifest, workFolder: string): Promise<void> {
+  try {
+    await makeWorkFolder(workFolder, manifest, options.cache)
+  } catch (error) {
+    if (!(error instanceof MissingBlobError)) throw error
+    const hashes = new Set(manifest.files.map((file) => file.sha256))
+    for (const sha256 of hashes) options.cache.doubt(sha256)
+    await fetchLacking(options, hashes)
+    await rm(workFolder, { recursive: true, force: true })
+    await makeWorkFolder(workFolder, manifest, options.cache)
+  }
+}
+
+async function fetchLacking({ key, cache, transfer, signal }: GatherOptions, hashes: Iterable<string>): Promise<void> {
+  const lacking: string[] = []
+  await forEachLimited(hashes, LOOKS_AT_ONCE, async (sha256) => {
+    if (!(await cache.has(sha256))) lacking.push(sha256)
+  })
+  await transfer.fetch(key, lacking, signal)
+  signal.throwIfAborted()
+}
+
+function readBlob<Content>(bytes: Buffer, what: string, parse: (text: string) => Content): Content {
+  try {
+    return parse(bytes.toString('utf8'))
+  } catch (error) {
+    if (error instanceof ProtocolError) throw new TransferError(`the job's ${what} cannot be used: ${error.message}`)
+    throw error
+  }
+}

@@ -1,0 +1,72 @@
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { metricsText, type AgentFigures } from './metrics.js'
+
+/** Why the agent is not ready, in the order in which it is said. */
+export type NotReady = 'not connected to the app' | 'waiting for approval' | 'draining'
+
+export interface HealthProbe {
+  notReady(): NotReady | null
+  figures(): AgentFigures
+}
+
+/** The agent's own little web server for probes. It reveals no more than these three answers. */
+export interface HealthServer {
+  /** @throws the system's error when the address is taken @returns the port */
+  listen(host: string, port: number): Promise<number>
+  close(): Promise<void>
+}
+
+export function createHealthServer(probe: HealthProbe): HealthServer {
+  const answers: Record<string, (response: ServerResponse) => void> = {
+    '/live': (response) => {
+      json(response, 200, { status: 'live' })
+    },
+    '/ready': (response) => {
+      const reason = probe.notReady()
+      if (reason === null) json(response, 200, { status: 'ready' })
+      else json(response, 503, { status: 'not ready', reason })
+    },
+    '/metrics': (response) => {
+      answer(response, 200, 'text/plain; version=0.0.4; charset=utf-8', metricsText(probe.figures()))
+    },
+  }
+  const server: Server = createServer((request, response) => {
+    const path = request.url?.split('?', 1)[0] ?? ''
+    const found = Object.hasOwn(answers, path) ? answers[path] : undefined
+    if (!found) json(response, 404, { error: 'there is only /live, /ready and /metrics' })
+    else if (request.method !== 'GET' && request.method !== 'HEAD') json(response, 405, { error: 'only GET is served' })
+    else found(response)
+  })
+  server.requestTimeout = 5_000
+  server.maxConnections = 50
+
+  return {
+    listen: (host, port) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(port, host, () => {
+          server.off('error', reject)
+          resolve((server.address() as AddressInfo).port)
+        })
+      }),
+    async close() {
+      if (!server.listening) return
+      await new Promise<void>((resolve) => {
+        server.close(() => {
+          resolve()
+        })
+        server.closeAllConnections()
+      })
+    },
+  }
+}
+
+function json(response: ServerResponse, status: number, body: object): void {
+  answer(response, status, 'application/json; charset=utf-8', JSON.stringify(body))
+}
+
+function answer(response: ServerResponse, status: number, type: string, text: string): void {
+  response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' })
+  response.end(text)
+}

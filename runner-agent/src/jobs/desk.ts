@@ -1,0 +1,294 @@
+import type { AgentMessage, BlobFrame, ResumedJob, SpooledJob } from '@holdfast/protocol'
+import type { BlobCache } from '../files/blob-cache.js'
+import { createBlobTransfer } from '../files/blob-transfer.js'
+import type { WorkMessage } from '../link/connection.js'
+import { folderNameOf, type JobFolder, type JobKey } from '../spool/job-folder.js'
+import { createSender, type Sender, type SenderPort } from '../spool/sender.js'
+import type { Spool } from '../spool/spool.js'
+import { createIntake, type IntakePort } from './intake.js'
+import { JobRun, type JobRunServices } from './job-run.js'
+
+/** Most jobs in the spool: the inventory of so many still fits into one message. */
+const MAX_SPOOLED_JOBS = 5_000
+/** A job whose files stop coming is given up after so long. */
+const FILES_PATIENCE_MS = 60_000
+/** Largest single file of a playbook folder. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024 * 1024
+
+/** Until a job whose files could not be read is tried again. */
+const READ_AGAIN_MS = 5_000
+
+/** One connection over which this agent is approved. What belongs to it ends with it. */
+interface Session extends IntakePort {
+  readonly port: SenderPort
+  readonly sender: Sender
+  /** The jobs whose streams go over it, by the number that frames and acknowledgements carry. */
+  readonly jobs: Map<number, JobRun>
+}
+
+export interface DeskOptions extends JobRunServices {
+  readonly spool: Spool
+  readonly cache: BlobCache
+  readonly ownMaxJobs: number
+  readonly spoolMaxBytes: number
+  /** Running jobs, the limit or the draining changed. */
+  readonly changed: () => void
+}
+
+/** All jobs of this host, and what the app says about them. */
+export interface Desk {
+  /** Takes up the jobs that are in the spool. */
+  load(): Promise<void>
+  /** The agent is approved over this connection: the app hears of every job in the spool. */
+  connected(port: SenderPort): void
+  disconnected(): void
+  take(message: Exclude<WorkMessage, { type: 'settings' }>): void
+  takeBlob(frame: BlobFrame): void
+  /** The admin's limit, which wins over the agent's own; null: there is none. */
+  limit(maxJobs: number | null): void
+  /** No new jobs from now on. */
+  drain(): void
+  abortAll(): void
+  figures(): DeskFigures
+  dispose(): Promise<void>
+}
+
+export interface DeskFigures {
+  readonly runningJobs: number
+  readonly maxJobs: number
+  readonly draining: boolean
+  /** Jobs in the spool, ended ones too. */
+  readonly spooledJobs: number
+  /** Bytes of output and events in the spool. */
+  readonly spoolBytes: number
+  readonly unacknowledgedBytes: number
+}
+
+export function createDesk(options: DeskOptions): Desk {
+  const { spool, log } = options
+  const runs = new Map<string, JobRun>()
+  let session: Session | null = null
+  let adminMaxJobs: number | null = null
+  let draining = false
+
+  const find = (ref: { job_id: number; run_id: string }): JobRun | undefined => runs.get(folderNameOf(keyOf(ref)))
+  const running = (): number => [...runs.values()].filter((run) => run.state !== 'ended').length
+  const maxJobs = (): number => adminMaxJobs ?? options.ownMaxJobs
+  const spoolBytes = (): number =>
+    [...runs.values()].reduce((sum, run) => sum + run.replica.lengths().output + run.replica.lengths().events, 0)
+
+  const intake = createIntake({
+    ...options,
+    withFiles: options.playbook.localFolder === null,
+    refusal: () => {
+      const limit = maxJobs()
+      if (draining) return { code: 'draining', message: 'the runner is stopping' }
+      if (limit > 0 && running() + intake.count >= limit) return { code: 'busy', message: `${limit} jobs run already` }
+      if (spoolBytes() > options.spoolMaxBytes || runs.size >= MAX_SPOOLED_JOBS) {
+        return { code: 'spool_full', message: 'too much waits in the spool for the app to store it' }
+      }
+      return null
+    },
+    claimed: (folder, port) => {
+      const run = addRun(folder)
+      port.send({ type: 'claimed', ...refOf(folder.key) })
+      if (session === port) attach(session, run)
+      run.begin()
+      options.changed()
+    },
+  })
+
+  function addRun(folder: JobFolder): JobRun {
+    const run = new JobRun(folder, options, {
+      ready: () => session?.sender.wake(),
+      ended: (ended) => {
+        if (ended.forgotten) remove(ended)
+        session?.sender.wake()
+        options.changed()
+      },
+    })
+    runs.set(folderNameOf(folder.key), run)
+    return run
+  }
+
+  /** From now on the job's streams go over this connection. */
+  function attach(to: Session, run: JobRun): void {
+    to.jobs.set(run.folder.key.jobId, run)
+    to.sender.add(run.replica)
+  }
+
+  function detach(run: JobRun): void {
+    const { jobId } = run.folder.key
+    session?.sender.remove(run.replica)
+    if (session?.jobs.get(jobId) === run) session.jobs.delete(jobId)
+  }
+
+  function remove(run: JobRun): void {
+    const { key } = run.folder
+    runs.delete(folderNameOf(key))
+    detach(run)
+    void run
+      .dispose()
+      .then(() => spool.trash(run.folder))
+      .catch((error: unknown) => {
+        log.error({ job: key.jobId, error }, 'cannot remove a job from the spool; the next start meets it again')
+      })
+  }
+
+  /** The end is stored, or nobody wants the job: one that runs is ended first. Nothing of it is sent any more. */
+  function release(run: JobRun): void {
+    detach(run)
+    if (run.state === 'ended') remove(run)
+    else run.forget()
+  }
+
+  function resume(at: Session, job: ResumedJob): void {
+    const run = find(job)
+    if (!run) return
+    if (job.verdict !== 'continue') {
+      release(run)
+      return
+    }
+    run.replica.resume(job)
+    attach(at, run)
+    if (job.abort) run.abort()
+  }
+
+  /** Lists the spool. A claim that is being written is waited for: it is in the list, or it was never written. */
+  async function announce(to: Session): Promise<void> {
+    await intake.settled()
+    if (session !== to) return
+    const jobs = [...runs.values()].map((run): SpooledJob => {
+      return { ...refOf(run.folder.key), ...run.replica.lengths(), ended: run.state === 'ended' }
+    })
+    to.send({ type: 'inventory', jobs })
+  }
+
+  function abort(ref: { job_id: number; run_id: string }, at: Session): void {
+    const run = find(ref)
+    if (run) {
+      run.abort()
+      return
+    }
+    if (intake.drop(keyOf(ref)) === 'claiming') {
+      void intake.settled().then(() => {
+        abort(ref, at)
+      })
+      return
+    }
+    at.send({ type: 'unknown_job', job_id: ref.job_id, run_id: ref.run_id })
+  }
+
+  function take(message: Exclude<WorkMessage, { type: 'settings' }>, at: Session): void {
+    switch (message.type) {
+      case 'resume':
+        for (const job of message.jobs) resume(at, job)
+        return
+      case 'offer': {
+        const run = find(message.order)
+        // Offering is idempotent: a job is claimed once, and that is said as often as it is asked.
+        if (run) at.send({ type: 'claimed', ...refOf(run.folder.key) })
+        else intake.offer(message.order, at)
+        return
+      }
+      case 'blob_gone':
+        at.transfer.gone(keyOf(message), message.sha256)
+        return
+      case 'ack':
+        at.jobs.get(message.job_id)?.replica.acknowledge(message)
+        at.sender.wake()
+        return
+      case 'rewind':
+        at.jobs.get(message.job_id)?.replica.rewind(message.stream, message.to)
+        at.sender.wake()
+        return
+      case 'end_stored':
+      case 'forget': {
+        const run = find(message)
+        if (run) release(run)
+        else if (message.type === 'forget') intake.drop(keyOf(message))
+        return
+      }
+      case 'abort':
+        abort(message, at)
+    }
+  }
+
+  return {
+    async load() {
+      for (const folder of await spool.list()) addRun(folder).begin()
+      if (runs.size > 0) log.info({ jobs: runs.size, running: running() }, 'jobs taken up from the spool')
+    },
+
+    connected(port) {
+      const send = (message: AgentMessage): void => {
+        port.send(message)
+      }
+      const transfer = createBlobTransfer({
+        cache: options.cache,
+        send,
+        patienceMs: FILES_PATIENCE_MS,
+        maxBlobBytes: MAX_FILE_BYTES,
+      })
+      const sender = createSender(port, (replica, error) => {
+        log.error({ job: replica.key.jobId, error }, 'cannot read the streams of a job; trying again')
+        setTimeout(() => {
+          if (session?.sender === sender && session.jobs.get(replica.key.jobId)?.replica === replica) sender.add(replica)
+        }, READ_AGAIN_MS).unref()
+      })
+      session = { port, send, transfer, sender, jobs: new Map() }
+      void announce(session)
+    },
+
+    disconnected() {
+      session?.transfer.close()
+      session = null
+      intake.dropAll()
+    },
+
+    take(message) {
+      if (session) take(message, session)
+    },
+
+    takeBlob(frame) {
+      session?.transfer.take(frame)
+    },
+
+    limit(value) {
+      adminMaxJobs = value
+      options.changed()
+    },
+
+    drain() {
+      draining = true
+      options.changed()
+    },
+
+    abortAll() {
+      for (const run of runs.values()) run.abort()
+    },
+
+    figures: () => ({
+      runningJobs: running(),
+      maxJobs: maxJobs(),
+      draining,
+      spooledJobs: runs.size,
+      spoolBytes: spoolBytes(),
+      unacknowledgedBytes: session?.sender.unacknowledged() ?? 0,
+    }),
+
+    async dispose() {
+      this.disconnected()
+      await intake.settled()
+      await Promise.all([...runs.values()].map((run) => run.dispose()))
+    },
+  }
+}
+
+function keyOf(ref: { job_id: number; run_id: string }): JobKey {
+  return { jobId: ref.job_id, runId: ref.run_id }
+}
+
+function refOf(key: JobKey): { job_id: number; run_id: string } {
+  return { job_id: key.jobId, run_id: key.runId }
+}

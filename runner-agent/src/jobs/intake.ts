@@ -1,0 +1,161 @@
+import type { AgentMessage, JobOrder, REFUSALS } from '@holdfast/protocol'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { BlobCache } from '../files/blob-cache.js'
+import { BlobGoneError, type BlobTransfer } from '../files/blob-transfer.js'
+import { gatherInputs } from '../files/gather.js'
+import { describeError, type Logger } from '../log.js'
+import { extravarsText } from '../playbook/plan.js'
+import { isErrno, writeSynced } from '../spool/durable.js'
+import { claimText, folderNameOf, type JobFolder, type JobKey } from '../spool/job-folder.js'
+import type { Spool, StagedJob } from '../spool/spool.js'
+
+type RefusalCode = (typeof REFUSALS)[number]
+
+/**
+ * An offered job before its claim. It holds a slot. `gathering` can be dropped at any moment; `claiming` cannot: the
+ * claim is being written, and is in the spool or not when that is over.
+ */
+interface Reservation {
+  readonly key: JobKey
+  readonly cancel: AbortController
+  state: 'gathering' | 'claiming'
+}
+
+/** What the intake needs of the connection that an offer came over. */
+export interface IntakePort {
+  send(message: AgentMessage): void
+  readonly transfer: BlobTransfer
+}
+
+export interface IntakeOptions {
+  readonly spool: Spool
+  readonly cache: BlobCache
+  readonly log: Logger
+  readonly now: () => Date
+  readonly bootId: string
+  /** True when the app sends playbook folders. */
+  readonly withFiles: boolean
+  /** Why no job can be taken now, or null. Reservations are counted by `count`. */
+  readonly refusal: () => { code: RefusalCode; message: string } | null
+  /** A job has just become one of the spool. */
+  readonly claimed: (folder: JobFolder, port: IntakePort) => void
+}
+
+/** From the offer of a job to its claim. */
+export interface Intake {
+  readonly count: number
+  offer(order: JobOrder, port: IntakePort): void
+  /** Gives a reservation up. `claiming` means: too late, ask again after `settled`. */
+  drop(key: JobKey): 'dropped' | 'claiming' | 'unknown'
+  /** Gives up all that are not being claimed: the connection is lost. */
+  dropAll(): void
+  /** Resolves when no claim is being written any more, and those that were are told. */
+  settled(): Promise<void>
+}
+
+export function createIntake(options: IntakeOptions): Intake {
+  const { spool, cache, log } = options
+  const reservations = new Map<string, Reservation>()
+  const claims = new Set<Promise<void>>()
+
+  const refuse = (key: JobKey, port: IntakePort, code: RefusalCode, message: string): void => {
+    log.info({ job: key.jobId, code }, `job refused: ${message}`)
+    port.send({ type: 'refused', job_id: key.jobId, run_id: key.runId, code, message: message.slice(0, 4000) })
+  }
+
+  /** Everything before the claim: the work folder and the variables, in a folder that nobody else looks at. */
+  const prepare = async (reservation: Reservation, order: JobOrder, staged: StagedJob, port: IntakePort): Promise<void> => {
+    const extravars = await gatherInputs({
+      key: reservation.key,
+      order,
+      cache,
+      transfer: port.transfer,
+      workFolder: options.withFiles ? join(staged.path, 'work') : null,
+      signal: reservation.cancel.signal,
+    })
+    const text = extravarsText(extravars, order.allow_jinja)
+    await writeFile(join(staged.path, 'extravars.json'), text, { mode: 0o600 })
+    reservation.cancel.signal.throwIfAborted()
+  }
+
+  const claim = async (order: JobOrder, staged: StagedJob, port: IntakePort): Promise<void> => {
+    const text = claimText(order, options.now(), options.bootId)
+    await writeSynced(join(staged.path, 'claim.json'), text)
+    const folder = await spool.admit(staged)
+    options.claimed(folder, port)
+  }
+
+  const take = async (reservation: Reservation, order: JobOrder, port: IntakePort): Promise<void> => {
+    const { key, cancel } = reservation
+    let staged: StagedJob | null = null
+    try {
+      staged = await spool.stage(key)
+      await prepare(reservation, order, staged, port)
+      reservation.state = 'claiming'
+      const claiming = claim(order, staged, port).catch((error: unknown) => {
+        reservation.state = 'gathering'
+        throw error
+      })
+      claims.add(claiming)
+      await claiming.finally(() => claims.delete(claiming))
+    } catch (error) {
+      if (staged) await spool.discard(staged)
+      if (!cancel.signal.aborted) refuse(key, port, refusalCodeOf(error), describeError(error))
+    }
+  }
+
+  return {
+    get count() {
+      return reservations.size
+    },
+
+    offer(order, port) {
+      const key = { jobId: order.job_id, runId: order.run_id }
+      const name = folderNameOf(key)
+      // Said twice: the answer to the first is on its way.
+      if (reservations.has(name)) return
+      const refusal = order.sealed === null ? options.refusal() : SECRETS_UNKNOWN
+      if (refusal) {
+        refuse(key, port, refusal.code, refusal.message)
+        return
+      }
+      const reservation: Reservation = { key, cancel: new AbortController(), state: 'gathering' }
+      reservations.set(name, reservation)
+      void take(reservation, order, port)
+        .finally(() => {
+          if (reservations.get(name) === reservation) reservations.delete(name)
+        })
+        .then(() => cache.trim())
+        .catch((error: unknown) => {
+          log.error({ job: key.jobId, error }, 'cannot clear up after an offer')
+        })
+    },
+
+    drop(key) {
+      const name = folderNameOf(key)
+      const reservation = reservations.get(name)
+      if (!reservation) return 'unknown'
+      if (reservation.state === 'claiming') return 'claiming'
+      reservations.delete(name)
+      reservation.cancel.abort(new Error('the offer was given up'))
+      return 'dropped'
+    },
+
+    dropAll() {
+      for (const { key } of [...reservations.values()]) this.drop(key)
+    },
+
+    async settled() {
+      await Promise.allSettled(claims)
+    },
+  }
+}
+
+/** An agent that cannot open secrets must not run a playbook without them. */
+const SECRETS_UNKNOWN = { code: 'files_failed', message: 'this agent cannot open sealed secrets yet' } as const
+
+function refusalCodeOf(error: unknown): RefusalCode {
+  if (error instanceof BlobGoneError) return 'files_changed'
+  return isErrno(error, 'ENOSPC', 'EDQUOT') ? 'spool_full' : 'files_failed'
+}

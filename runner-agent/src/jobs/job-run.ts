@@ -1,0 +1,309 @@
+import type { EndRecord } from '@holdfast/protocol'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createSerialQueue } from '../async.js'
+import type { Logger } from '../log.js'
+import { OrderRefusedError } from '../playbook/command-line.js'
+import { type PlaybookSettings, writePlan } from '../playbook/plan.js'
+import { endMarkedProcesses } from '../playbook/process-tree.js'
+import { lastWordOf, startSupervisor, type SupervisorProcess } from '../playbook/supervisor.js'
+import { isRunning, signalProcess } from '../processes.js'
+import { type AgentEndCause, amendEnd, takeStart, writeAgentEnd } from '../spool/agent-end.js'
+import { writeDurably } from '../spool/durable.js'
+import type { JobFolder, Started } from '../spool/job-folder.js'
+import { Replica } from '../spool/replica.js'
+import { createStreamFile } from '../spool/stream-file.js'
+
+/**
+ * The life of one job on this host, from its claim to its end. The folder is the truth (docs/job-folder.md); these
+ * states only say what this process waits for:
+ *
+ *   claimed    nothing was started yet            → starting, running (an earlier agent had started it), ended
+ *   starting   a supervisor was started           → running when started.json is there; ended
+ *   running    started.json names the supervisor  → ended when end.json is there; lost when the supervisor is gone
+ *   lost       what is left of it is being ended  → ended
+ *   ended      end.json is there; its streams go to the app until the app has stored them
+ *
+ * Whatever takes time (start, abort, ending) goes through one queue, so that each step sees the folder as the step
+ * before left it.
+ */
+export type JobState = 'claimed' | 'starting' | 'running' | 'lost' | 'ended'
+
+/** Pace of looking at a job's files: quick while they grow, slow while they rest. */
+const QUICK_LOOK_MS = 25
+const SLOW_LOOK_MS = 200
+const SLOWING = 1.5
+
+/** How long started.json may be there without being readable: its writer syncs it at once. */
+const UNREADABLE_START_MS = 5_000
+/** How long what a lost supervisor leaves is looked for and ended. */
+const END_TREE_MS = 10_000
+/** Until a step that failed (a full disk) is tried again. */
+const RETRY_MS = 1_000
+
+export interface JobRunServices {
+  readonly log: Logger
+  readonly now: () => Date
+  readonly bootId: string
+  readonly playbook: PlaybookSettings
+  readonly supervisor: { readonly python: string; readonly script: string }
+}
+
+export interface JobRunEvents {
+  /** More of it can be sent now. */
+  ready(run: JobRun): void
+  /** Its end is known. */
+  ended(run: JobRun): void
+}
+
+export class JobRun {
+  readonly replica: Replica
+  readonly #folder: JobFolder
+  readonly #services: JobRunServices
+  readonly #events: JobRunEvents
+  readonly #log: Logger
+  readonly #steps = createSerialQueue()
+  #state: JobState = 'claimed'
+  #end: EndRecord | null = null
+  #started: Started | null = null
+  #unreadableSince: number | null = null
+  /** How the supervisor that this process started has ended; null: it runs, or another process started it. */
+  #supervisorEnd: string | null = null
+  #abortWanted = false
+  #abortSignalled = false
+  #forgotten = false
+  #stepsUnderWay = 0
+  #timer: NodeJS.Timeout | null = null
+  #lookMs = QUICK_LOOK_MS
+  #disposed = false
+
+  constructor(folder: JobFolder, services: JobRunServices, events: JobRunEvents) {
+    this.#folder = folder
+    this.#services = services
+    this.#events = events
+    this.#log = services.log.child({ job: folder.key.jobId })
+    const files = {
+      output: createStreamFile(folder.file('output.log')),
+      events: createStreamFile(folder.file('events.jsonl')),
+    }
+    this.replica = new Replica(folder.key, files, {
+      doubt: () => {
+        this.#checkEnd()
+      },
+      ready: () => {
+        events.ready(this)
+      },
+    })
+  }
+
+  get folder(): JobFolder {
+    return this.#folder
+  }
+
+  get state(): JobState {
+    return this.#state
+  }
+
+  /** True when the app does not know this job: it is removed as soon as nothing of it runs. */
+  get forgotten(): boolean {
+    return this.#forgotten
+  }
+
+  /** Starts the job, or finds out how far an earlier agent came with it. */
+  begin(): void {
+    this.#abortWanted = this.#folder.abortAsked()
+    const end = this.#folder.end()
+    if (typeof end === 'object') {
+      this.#ended(end)
+      return
+    }
+    this.#step('start', () => this.#start())
+    this.#lookLater()
+  }
+
+  /** Ends the job and all of its processes; the end record tells when that is done. May be called again. */
+  abort(): void {
+    if (this.#state === 'ended') return
+    this.#abortWanted = true
+    this.#abortSignalled = false
+    this.#step('abort', () => this.#askAbort())
+  }
+
+  /** Ends the job like `abort`; `ended` is called when it is over, at once when it is already. */
+  forget(): void {
+    this.#forgotten = true
+    if (this.#state === 'ended') this.#events.ended(this)
+    else this.abort()
+  }
+
+  /** Lets go of the job: it runs on, and its folder stays as it is. */
+  async dispose(): Promise<void> {
+    this.#disposed = true
+    if (this.#timer) clearTimeout(this.#timer)
+    await this.#steps.idle()
+    await this.replica.close()
+  }
+
+  // ---- looking ----
+
+  #lookLater(): void {
+    if (this.#disposed || this.#state === 'ended') return
+    if (this.#timer) clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      this.#look()
+    }, this.#lookMs)
+  }
+
+  #look(): void {
+    if (this.#disposed || this.#state === 'ended') return
+    const grew = this.replica.look()
+    this.#lookMs = grew ? QUICK_LOOK_MS : Math.min(SLOW_LOOK_MS, this.#lookMs * SLOWING)
+    if (grew) this.#events.ready(this)
+    if (this.#stepsUnderWay === 0) this.#lookForEnd()
+    this.#lookLater()
+  }
+
+  #lookForEnd(): void {
+    // Who is seen gone first has written its end before: so the end is looked for after.
+    const gone = this.#isSupervisorGone()
+    const end = this.#folder.end()
+    if (typeof end === 'object') this.#ended(end)
+    else if (gone) this.#step('end', () => this.#endLost())
+    else if (this.#abortWanted && !this.#abortSignalled) this.#step('abort', () => this.#askAbort())
+  }
+
+  #isSupervisorGone(): boolean {
+    const started = this.#started ?? this.#folder.started()
+    if (started === 'absent') return this.#supervisorEnd !== null
+    if (started === 'unreadable') {
+      this.#unreadableSince ??= performance.now()
+      return performance.now() - this.#unreadableSince > UNREADABLE_START_MS
+    }
+    this.#started = started
+    if (this.#state === 'starting' || this.#state === 'claimed') this.#state = 'running'
+    return started.by === 'agent' || !isRunning(started)
+  }
+
+  #ended(end: EndRecord): void {
+    if (this.#state !== 'claimed') this.#log.info({ cause: end.cause, exit_code: end.exit_code ?? undefined }, 'job ended')
+    this.#state = 'ended'
+    this.#end = end
+    if (this.#timer) clearTimeout(this.#timer)
+    this.replica.look()
+    this.replica.setEnd(end)
+    this.#events.ended(this)
+  }
+
+  // ---- steps ----
+
+  /** A step that fails is not forgotten: the looks stop meanwhile, and the next one decides anew what is to be done. */
+  #step(name: string, task: () => Promise<void>): void {
+    this.#stepsUnderWay += 1
+    void this.#steps
+      .add(async () => {
+        if (this.#state !== 'ended' && !this.#disposed) await task()
+      })
+      .catch(async (error: unknown) => {
+        this.#log.error({ step: name, error }, 'a step of a job failed; it is tried again')
+        await delay(RETRY_MS, undefined, { ref: false })
+      })
+      .finally(() => {
+        this.#stepsUnderWay -= 1
+      })
+  }
+
+  async #start(): Promise<void> {
+    if (this.#folder.started() !== 'absent') {
+      this.#log.info('job found again')
+      return
+    }
+    if (this.#abortWanted) {
+      await this.#endBeforeStart('aborted', 'aborted before the playbook was started')
+      return
+    }
+    const claim = this.#folder.claim()
+    if (typeof claim === 'string') {
+      await this.#endBeforeStart('not_started', `the claim of the job is ${claim}`)
+      return
+    }
+    if (claim.boot_id !== this.#services.bootId) {
+      await this.#endBeforeStart('host_rebooted', 'the host was restarted before the playbook was started')
+      return
+    }
+    try {
+      const { playbook, supervisor } = this.#services
+      await writePlan(claim.order, this.#folder, playbook)
+      this.#state = 'starting'
+      this.#watch(startSupervisor(this.#folder, supervisor, playbook.environment))
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      const message = error instanceof OrderRefusedError ? reason : `the start failed: ${reason}`
+      await this.#endBeforeStart('not_started', message)
+    }
+  }
+
+  #watch(supervisor: SupervisorProcess): void {
+    void supervisor.ended.then((how) => {
+      this.#supervisorEnd = how
+      this.#look()
+    })
+  }
+
+  async #endBeforeStart(cause: AgentEndCause, message: string): Promise<void> {
+    if (!(await takeStart(this.#folder, this.#services.now()))) return
+    this.#ended(await writeAgentEnd(this.#folder, cause, message, this.#services.now()))
+  }
+
+  async #askAbort(): Promise<void> {
+    const now = this.#services.now()
+    if (!this.#folder.abortAsked()) {
+      await writeDurably(this.#folder.file('abort.json'), JSON.stringify({ time: now.toISOString() }))
+    }
+    const started = this.#folder.started()
+    // Without started.json the supervisor is on its way, and its start is noticed by a later look.
+    if (typeof started !== 'object') return
+    this.#abortSignalled = true
+    if (started.by !== 'agent') signalProcess(started, 'SIGTERM')
+  }
+
+  /** The supervisor is gone and left no end: what runs still is ended, and the end is what is in the folder. */
+  async #endLost(): Promise<void> {
+    const started = this.#folder.started()
+    if (started === 'absent') {
+      const why = [this.#supervisorEnd, lastWordOf(this.#folder)].filter(Boolean).join(': ')
+      await this.#endBeforeStart('not_started', why)
+      return
+    }
+    if (typeof started === 'object' && started.by === 'agent') {
+      const cause = this.#abortWanted ? 'aborted' : 'not_started'
+      const message = 'the agent was ended while it ended this job before its start'
+      this.#ended(await writeAgentEnd(this.#folder, cause, message, this.#services.now()))
+      return
+    }
+    this.#state = 'lost'
+    const left = await endMarkedProcesses(this.#folder.key.runId, END_TREE_MS)
+    const rebooted = typeof started === 'object' && started.boot_id !== this.#services.bootId
+    const what = rebooted ? 'the host was restarted while the playbook ran' : 'the supervisor of the playbook was ended'
+    const rest = left.length > 0 ? `; these processes could not be ended: ${left.join(', ')}` : ''
+    const cause = rebooted ? 'host_rebooted' : 'supervisor_lost'
+    this.#ended(await writeAgentEnd(this.#folder, cause, what + rest, this.#services.now()))
+  }
+
+  /** The app and the end record do not agree, or a file is shorter than its end: the files decide. */
+  #checkEnd(): void {
+    void this.#steps
+      .add(async () => {
+        if (this.#disposed || !this.#end) return
+        const end = await amendEnd(this.#folder, this.#end)
+        if (end !== this.#end) this.#log.error({ message: end.message }, 'the spool of a job was damaged after its end')
+        this.#end = end
+        this.replica.setEnd(end)
+        this.#events.ready(this)
+      })
+      .catch((error: unknown) => {
+        this.#log.error({ error }, 'cannot check the end of a job; trying again')
+        setTimeout(() => {
+          this.#checkEnd()
+        }, RETRY_MS).unref()
+      })
+  }
+}

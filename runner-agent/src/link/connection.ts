@@ -1,0 +1,224 @@
+import {
+  type AgentMessage,
+  type BlobFrame,
+  CLOSE_REASONS,
+  type CloseReasonName,
+  closeReasonOf,
+  closeText,
+  CONTRACT,
+  decodeFrame,
+  encodeFrame,
+  MAX_SOCKET_MESSAGE_BYTES,
+  parseServerMessage,
+  ProtocolError,
+  type ServerMessage,
+  type StreamFrame,
+  SUBPROTOCOL,
+} from '@holdfast/protocol'
+import { type RawData, WebSocket } from 'ws'
+import { describeError } from '../log.js'
+import { watchLife } from './life.js'
+
+/** Time from dialling to the welcome, and for a close to be answered. */
+const HANDSHAKE_MS = 15_000
+const CLOSE_MS = 1_000
+
+export type Welcome = Extract<ServerMessage, { type: 'welcome' }>
+export type Challenge = Extract<ServerMessage, { type: 'challenge' }>
+/** What comes after the welcome. */
+export type WorkMessage = Exclude<ServerMessage, Welcome | Challenge>
+
+export interface ConnectionOptions {
+  readonly address: string
+  readonly tlsVerify: boolean
+  /** Answers the challenge. */
+  readonly hello: (challenge: Challenge) => AgentMessage
+}
+
+export interface ConnectionEvents {
+  welcome(welcome: Welcome, connection: Connection): void
+  message(message: WorkMessage): void
+  blob(frame: BlobFrame): void
+  /** Time for a sign of life. */
+  heartbeat(connection: Connection): void
+}
+
+/** How a connection ended. */
+export interface ConnectionEnd {
+  readonly welcomed: boolean
+  /** The contract's reason, or null: network loss, a proxy, an app that is not there. */
+  readonly reason: CloseReasonName | null
+  /** One sentence for the log. */
+  readonly text: string
+}
+
+export interface Connection {
+  readonly open: boolean
+  readonly epoch: number
+  bufferedBytes(): number
+  send(message: AgentMessage): void
+  sendFrame(frame: Omit<StreamFrame, 'kind' | 'epoch'>, flushed: () => void): void
+  /** A sign of life without a message. */
+  ping(): void
+  close(reason: CloseReasonName, text?: string): void
+  /** Resolves once, whatever happens. */
+  readonly ended: Promise<ConnectionEnd>
+}
+
+/**
+ * One connection from dialling to its end. Its states, and what the app may send in each:
+ *
+ *   dialling    the challenge; answered with the hello
+ *   greeting    the welcome
+ *   welcomed    everything else
+ *   closed
+ */
+type State = 'dialling' | 'greeting' | 'welcomed' | 'closed'
+
+export function openConnection(options: ConnectionOptions, events: ConnectionEvents): Connection {
+  const { address, tlsVerify, hello } = options
+  let state: State = 'dialling'
+  let epoch = 0
+  let welcomed = false
+  let failure: { reason: CloseReasonName | null; text: string } | null = null
+  let bytesRead = (): number => 0
+  const timers = new Set<NodeJS.Timeout>()
+  let stopWatching = (): void => undefined
+
+  const socket = new WebSocket(address, SUBPROTOCOL, {
+    perMessageDeflate: false,
+    maxPayload: MAX_SOCKET_MESSAGE_BYTES,
+    handshakeTimeout: HANDSHAKE_MS,
+    rejectUnauthorized: tlsVerify,
+  })
+
+  const after = (milliseconds: number, task: () => void): void => {
+    timers.add(setTimeout(task, milliseconds))
+  }
+
+  const close = (reason: CloseReasonName, text: string = CLOSE_REASONS[reason].meaning): void => {
+    failure ??= { reason, text }
+    socket.close(CLOSE_REASONS[reason].code, closeText(text))
+    after(CLOSE_MS, () => {
+      socket.terminate()
+    })
+  }
+
+  /** Ends at once: nobody is there to answer a close. */
+  const drop = (reason: CloseReasonName, text: string): void => {
+    failure ??= { reason, text }
+    socket.terminate()
+  }
+
+  const takeChallenge = (challenge: Challenge): void => {
+    if (challenge.contract !== CONTRACT) {
+      const update = challenge.contract > CONTRACT ? 'update this agent' : 'update the app'
+      close('contract_mismatch', `the app speaks contract ${challenge.contract}, this agent ${CONTRACT}: ${update}`)
+      return
+    }
+    state = 'greeting'
+    connection.send(hello(challenge))
+  }
+
+  const takeWelcome = (welcome: Welcome): void => {
+    state = 'welcomed'
+    welcomed = true
+    epoch = welcome.epoch
+    clearTimers()
+    stopWatching = watchLife({
+      heartbeatMs: welcome.heartbeat_ms,
+      bytesRead: () => bytesRead(),
+      beat: () => {
+        events.heartbeat(connection)
+      },
+      dead: () => {
+        drop('heartbeat_lost', 'nothing came from the app for two heartbeats')
+      },
+    })
+    events.welcome(welcome, connection)
+  }
+
+  const takeMessage = (message: ServerMessage): void => {
+    if (message.type === 'challenge' && state === 'dialling') takeChallenge(message)
+    else if (message.type === 'welcome' && state === 'greeting') takeWelcome(message)
+    else if (message.type !== 'challenge' && message.type !== 'welcome' && state === 'welcomed') events.message(message)
+    else throw new ProtocolError('bad_message', `${message.type} came at the wrong time`)
+  }
+
+  const take = (data: RawData, isBinary: boolean): void => {
+    if (state === 'closed') return
+    const bytes = bytesOf(data)
+    if (!isBinary) {
+      takeMessage(parseServerMessage(bytes.toString('utf8')))
+      return
+    }
+    const frame = decodeFrame(bytes)
+    if (frame.kind !== 'blob' || state !== 'welcomed') throw new ProtocolError('bad_frame', 'a frame that is no blob')
+    events.blob(frame)
+  }
+
+  const clearTimers = (): void => {
+    for (const timer of timers) clearTimeout(timer)
+    timers.clear()
+  }
+
+  const connection: Connection = {
+    get open() {
+      return state === 'welcomed' && socket.readyState === WebSocket.OPEN
+    },
+    get epoch() {
+      return epoch
+    },
+    bufferedBytes: () => socket.bufferedAmount,
+    send(message) {
+      if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message))
+    },
+    sendFrame(frame, flushed) {
+      // A failed write also ends the socket, which is where it is told.
+      socket.send(encodeFrame({ ...frame, kind: 'stream', epoch }), flushed)
+    },
+    ping() {
+      if (socket.readyState === WebSocket.OPEN) socket.ping()
+    },
+    close,
+    ended: new Promise((resolve) => {
+      socket.once('close', (code, reason) => {
+        state = 'closed'
+        clearTimers()
+        stopWatching()
+        const name = closeReasonOf(code)
+        const said = reason.toString('utf8') || (name ? CLOSE_REASONS[name].meaning : `closed with code ${code}`)
+        resolve({ welcomed, ...(failure ?? { reason: name, text: said }) })
+      })
+    }),
+  }
+
+  after(HANDSHAKE_MS, () => {
+    drop('handshake_timeout', 'the app did not complete the handshake in time')
+  })
+  socket.once('upgrade', (response) => {
+    bytesRead = () => response.socket.bytesRead
+  })
+  socket.on('error', (error) => {
+    failure ??= { reason: null, text: describeError(error) || 'the connection failed' }
+  })
+  socket.on('message', (data, isBinary) => {
+    try {
+      take(data, isBinary)
+    } catch (error) {
+      if (error instanceof ProtocolError) {
+        close(error.reason, error.message)
+      } else {
+        // A mistake of ours must not end the agent; the connection starts anew and the log says why.
+        failure ??= { reason: null, text: `internal error: ${error instanceof Error ? (error.stack ?? '') : String(error)}` }
+        socket.terminate()
+      }
+    }
+  })
+  return connection
+}
+
+function bytesOf(data: RawData): Buffer {
+  if (Buffer.isBuffer(data)) return data
+  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data)
+}

@@ -1,0 +1,89 @@
+import { CLOSE_REASONS, type BlobFrame } from '@holdfast/protocol'
+import type { Logger } from '../log.js'
+import type { BackOff } from './back-off.js'
+import {
+  type Connection,
+  type ConnectionEnd,
+  type ConnectionOptions,
+  openConnection,
+  type Welcome,
+  type WorkMessage,
+} from './connection.js'
+
+/** What the link tells the rest of the agent. `down` follows every `up`, once. */
+export interface LinkEvents {
+  up(welcome: Welcome, connection: Connection): void
+  message(message: WorkMessage): void
+  blob(frame: BlobFrame): void
+  heartbeat(connection: Connection): void
+  down(): void
+}
+
+/** Keeps one connection to the app, dialling again whenever it is lost, until it is closed. */
+export interface Link {
+  start(): void
+  /** Connections made so far. */
+  readonly connects: number
+  close(): Promise<void>
+}
+
+export function createLink(options: ConnectionOptions, backOff: BackOff, events: LinkEvents, log: Logger): Link {
+  const stopping = new AbortController()
+  let running: Promise<void> = Promise.resolve()
+  let connection: Connection | null = null
+  let connects = 0
+
+  const connectOnce = async (): Promise<ConnectionEnd> => {
+    connection = openConnection(options, {
+      ...events,
+      welcome: (welcome, current) => {
+        connects += 1
+        backOff.reset()
+        events.up(welcome, current)
+      },
+    })
+    const end = await connection.ended
+    connection = null
+    if (end.welcomed) events.down()
+    return end
+  }
+
+  const keepConnected = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      const end = await connectOnce()
+      if (stopping.signal.aborted) return
+      const needsPerson = end.reason !== null && !CLOSE_REASONS[end.reason].retry
+      const waitMs = needsPerson ? backOff.longest() : backOff.next()
+      const what = end.welcomed ? 'the connection to the app ended' : 'cannot join the app'
+      log.warn({ reason: end.reason ?? undefined, retry_ms: waitMs }, `${what}: ${end.text}`)
+      await pause(waitMs, stopping.signal)
+    }
+  }
+
+  return {
+    start() {
+      running = keepConnected()
+    },
+    get connects() {
+      return connects
+    },
+    async close() {
+      stopping.abort()
+      connection?.close('going_away')
+      await running
+    },
+  }
+}
+
+/** Waits, or less when the signal comes. */
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, milliseconds)
+    signal.addEventListener('abort', done)
+  })
+}

@@ -1,0 +1,145 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { openBlobCache } from './files/blob-cache.js'
+import { createHealthServer } from './health.js'
+import { loadIdentity } from './identity.js'
+import { createDesk } from './jobs/desk.js'
+import { socketAddress } from './link/address.js'
+import { createBackOff } from './link/back-off.js'
+import { createHello } from './link/hello.js'
+import { createLink } from './link/link.js'
+import type { Logger } from './log.js'
+import { createMembership, type Membership } from './membership.js'
+import { ANSIBLE_PARTS, readVersion } from './package-info.js'
+import { readAnsibleVersion } from './playbook/ansible-version.js'
+import { readBootId } from './processes.js'
+import type { AgentSettings } from './settings.js'
+import { openSpool } from './spool/spool.js'
+import { acquireStateLock } from './spool/state-lock.js'
+
+/** What an agent gets from outside beside its settings, so that a test can give its own. */
+export interface AgentDependencies {
+  readonly log: Logger
+  readonly now: () => Date
+  readonly random: () => number
+  /** What playbooks inherit, without what configures Holdfast. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly python: string
+}
+
+/** A running agent. */
+export interface Agent {
+  readonly fingerprint: string
+  /** The port of /live, /ready and /metrics. */
+  readonly port: number
+  /** Takes no new jobs and waits for those that run, as long as the settings say; then ends or leaves them. */
+  stop(): Promise<void>
+  /** Ends at once and leaves running playbooks as they are. */
+  kill(): Promise<void>
+}
+
+const SHORTEST_BACK_OFF_MS = 500
+const LONGEST_BACK_OFF_MS = 30_000
+/** After an order to end all jobs: the supervisor's own ladder and some time to write the ends. */
+const TERMINATE_MS = 25_000
+/** How long a stopping agent waits for the app to store what has ended. */
+const STORE_MS = 2_000
+const LOOK_MS = 50
+
+/**
+ * Builds an agent from its parts and starts it.
+ * @throws StateInUseError; an error of the state folder or of the port
+ */
+export async function startAgent(settings: AgentSettings, dependencies: AgentDependencies): Promise<Agent> {
+  const { log, now, environment } = dependencies
+  const identity = await loadIdentity(settings.statePath)
+  const { fingerprint } = identity
+  const { generation } = await acquireStateLock(settings.statePath)
+  log.info({ name: settings.name, fingerprint, state: settings.statePath }, 'agent starts')
+
+  const spool = await openSpool(settings.statePath, log)
+  const cache = await openBlobCache(settings.statePath, settings.cacheBytes)
+  const desk = createDesk({
+    log,
+    now,
+    bootId: readBootId(),
+    spool,
+    cache,
+    playbook: { localFolder: settings.localFolder, environment, callbackFolder: ANSIBLE_PARTS.callbackFolder },
+    supervisor: { python: dependencies.python, script: ANSIBLE_PARTS.supervisor },
+    ownMaxJobs: settings.maxJobs,
+    spoolMaxBytes: settings.spoolMaxBytes,
+    changed: () => {
+      membership.sendStatus()
+    },
+  })
+  const membership: Membership = createMembership({ desk, name: settings.name, fingerprint, now, log })
+  const [ansibleVersion] = await Promise.all([readAnsibleVersion(environment), desk.load()])
+  if (ansibleVersion === null) log.warn('ansible-playbook was not found or does not answer; jobs will fail')
+
+  const { name, joinToken, maxJobs } = settings
+  const hello = createHello({
+    ...{ identity, generation, name, joinToken, maxJobs, ansibleVersion, now },
+    version: readVersion(),
+  })
+  const link = createLink(
+    { address: socketAddress(settings.appUrl), tlsVerify: settings.tlsVerify, hello },
+    createBackOff({ shortestMs: SHORTEST_BACK_OFF_MS, longestMs: LONGEST_BACK_OFF_MS, random: dependencies.random }),
+    membership.events,
+    log,
+  )
+  const health = createHealthServer({
+    notReady: () => membership.notReady(),
+    figures: () => ({
+      ...desk.figures(),
+      approved: membership.state === 'approved',
+      connects: link.connects,
+      cacheBytes: cache.bytes(),
+    }),
+  })
+
+  let ending: Promise<void> | null = null
+  const end = (): Promise<void> =>
+    (ending ??= (async () => {
+      await link.close()
+      await desk.dispose()
+      await spool.close()
+      await health.close()
+    })())
+
+  /** Waits until something is so, for a while, or until the agent is ended anyway. */
+  const until = async (isSo: () => boolean, milliseconds: number): Promise<void> => {
+    const last = performance.now() + milliseconds
+    while (!isSo() && ending === null && performance.now() < last) await delay(LOOK_MS)
+  }
+
+  const drain = async (): Promise<void> => {
+    const isIdle = (): boolean => desk.figures().runningJobs === 0
+    desk.drain()
+    log.info({ running: desk.figures().runningJobs, wait_seconds: settings.drainSeconds }, 'agent stops')
+    await until(isIdle, settings.drainSeconds * 1000)
+    if (!isIdle() && settings.onStop === 'terminate') {
+      desk.abortAll()
+      await until(isIdle, TERMINATE_MS)
+    }
+    if (!isIdle()) log.info({ running: desk.figures().runningJobs }, 'playbooks go on; the next start takes them up again')
+    await until(() => !isIdle() || membership.state !== 'approved' || desk.figures().spooledJobs === 0, STORE_MS)
+  }
+
+  try {
+    const port = await health.listen(settings.listenHost, settings.port)
+    log.info({ address: `http://${settings.listenHost}:${port}` }, 'probes are answered here')
+    link.start()
+    return {
+      fingerprint,
+      port,
+      async stop() {
+        await drain()
+        await end()
+      },
+      kill: end,
+    }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}

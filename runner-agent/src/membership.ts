@@ -1,0 +1,100 @@
+import type { NotReady } from './health.js'
+import type { Desk } from './jobs/desk.js'
+import type { Connection } from './link/connection.js'
+import type { LinkEvents } from './link/link.js'
+import type { Logger } from './log.js'
+
+/**
+ * Where this agent stands with the app:
+ *
+ *   down       no connection                                   → waiting, approved (the welcome says which)
+ *   waiting    connected, gets no job and says nothing of jobs → approved (an admin approved it), down
+ *   approved   jobs, files and streams cross the connection    → down
+ */
+export type MembershipState = 'down' | 'waiting' | 'approved'
+
+export interface Membership {
+  readonly state: MembershipState
+  readonly events: LinkEvents
+  /** Tells the app what the agent does, when it may. */
+  sendStatus(): void
+  notReady(): NotReady | null
+}
+
+export interface MembershipOptions {
+  readonly desk: Desk
+  readonly name: string
+  readonly fingerprint: string
+  readonly now: () => Date
+  readonly log: Logger
+}
+
+export function createMembership({ desk, name, fingerprint, now, log }: MembershipOptions): Membership {
+  let state: MembershipState = 'down'
+  let connection: Connection | null = null
+
+  const move = (to: 'waiting' | 'approved', maxJobs: number | null, over: Connection): void => {
+    const before = state
+    state = to
+    connection = over
+    desk.limit(maxJobs)
+    if (before === to) return
+    if (to === 'waiting') {
+      log.info({ name, fingerprint }, 'connected to the app, waiting for approval by an admin')
+      return
+    }
+    log.info({ name, epoch: over.epoch }, 'connected to the app and approved')
+    sendStatus()
+    desk.connected(over)
+  }
+
+  const sendStatus = (): void => {
+    if (state !== 'approved' || !connection) return
+    const { runningJobs, maxJobs, draining, spoolBytes } = desk.figures()
+    connection.send({
+      type: 'status',
+      running_jobs: runningJobs,
+      max_jobs: maxJobs,
+      draining,
+      spool_bytes: spoolBytes,
+      clock: now().getTime(),
+    })
+  }
+
+  return {
+    get state() {
+      return state
+    },
+    sendStatus,
+    notReady() {
+      if (desk.figures().draining) return 'draining'
+      if (state === 'down') return 'not connected to the app'
+      return state === 'waiting' ? 'waiting for approval' : null
+    },
+    events: {
+      up(welcome, over) {
+        move(welcome.state, welcome.max_jobs, over)
+      },
+      message(message) {
+        if (message.type !== 'settings') {
+          if (state === 'approved') desk.take(message)
+          else log.warn({ type: message.type }, 'the app sent work before its approval; passed over')
+        } else if (connection) {
+          move(message.state, message.max_jobs, connection)
+        }
+      },
+      blob(frame) {
+        if (state === 'approved') desk.takeBlob(frame)
+      },
+      heartbeat(over) {
+        if (state === 'approved') sendStatus()
+        else over.ping()
+      },
+      down() {
+        if (state === 'approved') desk.disconnected()
+        state = 'down'
+        connection = null
+      },
+    },
+  }
+}

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import * as v from 'valibot'
+
+const packageSchema = v.object({ version: v.string() })
+
+/** This program's own release. */
+export function readVersion(): string {
+  return v.parse(packageSchema, JSON.parse(readFileSync(pathOf('../package.json'), 'utf8'))).version
+}
+
+/** Where the parts written in Python are. */
+export const ANSIBLE_PARTS = {
+  supervisor: pathOf('../ansible/supervisor.py'),
+  callbackFolder: pathOf('../ansible/callback'),
+}
+
+/** Both `src` and `dist` lie beside what is meant. */
+function pathOf(relative: string): string {
+  return fileURLToPath(new URL(relative, import.meta.url))
+}

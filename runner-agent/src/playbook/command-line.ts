@@ -1,0 +1,98 @@
+import type { JobOrder } from '@holdfast/protocol'
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { isAbsolute, relative, resolve } from 'node:path'
+
+/** The order cannot be started as it is; the message says why, for people. */
+export class OrderRefusedError extends Error {
+  override readonly name = 'OrderRefusedError'
+}
+
+/** The folder that a playbook may use. */
+export interface PlaybookRoot {
+  readonly path: string
+  /** True for a folder that the app sent: then also a link may not lead out of it. Links on the host are its owner's. */
+  readonly confined: boolean
+}
+
+/**
+ * The working folder of a job: the playbook folder and the order's sub-path.
+ * @throws OrderRefusedError when it lies outside, or is none
+ */
+export function workingFolder(root: PlaybookRoot, subPath: string | null): string {
+  if (subPath === null || subPath === '') return root.path
+  const path = resolveBelow(root, root.path, subPath, 'playbookSubPath')
+  if (!isKind(path, 'folder')) throw new OrderRefusedError(`the folder ${quote(subPath)} is not in the playbook folder`)
+  return path
+}
+
+/**
+ * The arguments of ansible-playbook for an order, without the program itself. There is no shell, and no value of an
+ * order can become an option: values stand behind `=` or, as the playbook, never begin with a dash.
+ * @throws OrderRefusedError when a path lies outside the playbook folder, or the playbook is not there
+ */
+export function playbookArguments(order: JobOrder, root: PlaybookRoot, cwd: string, extravarsFile: string): string[] {
+  return [
+    '-e',
+    `@${extravarsFile}`,
+    ...order.inventory.map((entry) => `--inventory=${inventoryEntry(root, cwd, entry)}`),
+    ...(order.tags ? [`--tags=${order.tags}`] : []),
+    ...(order.check ? ['--check'] : []),
+    ...(order.diff ? ['--diff'] : []),
+    ...(order.verbose ? ['-vvv'] : []),
+    ...(order.limit ? [`--limit=${limitPattern(root, cwd, order.limit)}`] : []),
+    playbookFile(root, cwd, order.playbook),
+  ]
+}
+
+/** As ansible's messages should show it: relative to the working folder. */
+function playbookFile(root: PlaybookRoot, cwd: string, playbook: string): string {
+  if (playbook === '') throw new OrderRefusedError('the order names no playbook')
+  const path = resolveBelow(root, cwd, playbook, 'the playbook')
+  if (!isKind(path, 'file')) throw new OrderRefusedError(`the playbook ${quote(playbook)} is not in the playbook folder`)
+  const shown = relative(cwd, path)
+  return shown.startsWith('-') ? `./${shown}` : shown
+}
+
+/** A host list (`web1,web2,`) stays as it is; a path must be below the playbook folder, from the working folder or the root. */
+function inventoryEntry(root: PlaybookRoot, cwd: string, entry: string): string {
+  if (entry.includes(',') && !existsSync(resolve(cwd, entry))) return entry
+  const path = resolveBelow(root, cwd, entry, 'the inventory')
+  if (existsSync(path)) return path
+  const fromRoot = resolveBelow(root, root.path, entry, 'the inventory')
+  if (existsSync(fromRoot)) return fromRoot
+  throw new OrderRefusedError(`the inventory ${quote(entry)} is not in the playbook folder`)
+}
+
+/** `@file` in a pattern makes ansible read a file, which must be one of the playbook folder. */
+function limitPattern(root: PlaybookRoot, cwd: string, limit: string): string {
+  for (const part of limit.split(/[,:;\s]+/)) {
+    if (part.startsWith('@')) resolveBelow(root, cwd, part.slice(1), 'the limit file')
+  }
+  return limit
+}
+
+/** Resolves a path from outside and makes sure that it stays below the root, by its text and through links. */
+function resolveBelow(root: PlaybookRoot, from: string, path: string, what: string): string {
+  if (path.includes('\0')) throw new OrderRefusedError(`${what} holds a NUL character`)
+  const resolved = resolve(from, path)
+  const really = root.confined && existsSync(resolved) ? realpathSync(resolved) : resolved
+  const reallyRoot = really === resolved ? root.path : realpathSync(root.path)
+  if (!isBelow(root.path, resolved) || !isBelow(reallyRoot, really)) {
+    throw new OrderRefusedError(`${what} ${quote(path)} lies outside the playbook folder`)
+  }
+  return resolved
+}
+
+function isBelow(root: string, path: string): boolean {
+  const way = relative(root, path)
+  return way === '' || (way !== '..' && !way.startsWith('../') && !isAbsolute(way))
+}
+
+function isKind(path: string, kind: 'file' | 'folder'): boolean {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return kind === 'file' ? (found?.isFile() ?? false) : (found?.isDirectory() ?? false)
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text)
+}

@@ -1,0 +1,86 @@
+import type { JobOrder } from '@holdfast/protocol'
+import { accessSync, constants, statSync } from 'node:fs'
+import { isAbsolute, resolve } from 'node:path'
+import { describeError } from '../log.js'
+import { writeReplacing } from '../spool/durable.js'
+import type { JobFolder } from '../spool/job-folder.js'
+import { OrderRefusedError, playbookArguments, type PlaybookRoot, workingFolder } from './command-line.js'
+import { playbookEnvironment } from './environment.js'
+import { markTemplatesUnsafe } from './unsafe.js'
+
+/** How long an abort waits after SIGINT and after SIGTERM, and how long output may come after the end, in seconds. */
+const ABORT_LADDER_SECONDS = { interrupt: 10, terminate: 5 }
+const DRAIN_SECONDS = { quiet: 1, total: 5 }
+
+/** What of the agent a playbook is started with. */
+export interface PlaybookSettings {
+  /** The playbook folder on this host, or null when each job has a work folder made from the app's files. */
+  readonly localFolder: string | null
+  /** The agent's own environment. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** The folder that holds the event callback. */
+  readonly callbackFolder: string
+}
+
+/**
+ * Writes `supervisor.json`, which says how the job is started (docs/job-folder.md).
+ * @throws OrderRefusedError with the sentence that says why this order cannot be started
+ */
+export async function writePlan(order: JobOrder, folder: JobFolder, settings: PlaybookSettings): Promise<void> {
+  await writeReplacing(folder.file('supervisor.json'), JSON.stringify(planOf(order, folder, settings)))
+}
+
+/**
+ * The content of `extravars.json`.
+ * @throws OrderRefusedError when the variables are nested too deeply to be written
+ */
+export function extravarsText(extravars: unknown, allowJinja: boolean): string {
+  try {
+    return JSON.stringify(allowJinja ? extravars : markTemplatesUnsafe(extravars))
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new OrderRefusedError(`the extra variables cannot be written: ${describeError(error)}`)
+  }
+}
+
+function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings): object {
+  const { localFolder } = settings
+  const root: PlaybookRoot =
+    localFolder === null ? { path: folder.file('work'), confined: true } : { path: localFolder, confined: false }
+  const cwd = workingFolder(root, order.playbook_sub_path)
+  const marker = folder.key.runId
+  const env = playbookEnvironment({
+    own: settings.environment,
+    cwd,
+    marker,
+    eventsFile: folder.file('events.jsonl'),
+    callbackFile: folder.file('callback.json'),
+    callbackFolder: settings.callbackFolder,
+  })
+  const playbook = playbookArguments(order, root, cwd, folder.file('extravars.json'))
+  return {
+    run_id: order.run_id,
+    argv: [findProgram('ansible-playbook', env.PATH), ...playbook],
+    cwd,
+    env,
+    marker,
+    output_limit_bytes: order.output_limit_bytes,
+    abort_ladder_seconds: ABORT_LADDER_SECONDS,
+    drain_seconds: DRAIN_SECONDS,
+  }
+}
+
+/** The program's full path, so that its absence is noticed here, where it can be said in words. */
+function findProgram(name: string, path = ''): string {
+  for (const folder of path.split(':')) {
+    if (!isAbsolute(folder)) continue
+    const candidate = resolve(folder, name)
+    try {
+      accessSync(candidate, constants.X_OK)
+      if (statSync(candidate).isFile()) return candidate
+    } catch {
+      // Not in this folder of PATH.
+    }
+  }
+  throw new OrderRefusedError(`${name} was not found on this runner; install ansible or mend the agent's PATH`)
+}

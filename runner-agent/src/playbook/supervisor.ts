@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import type { JobFolder } from '../spool/job-folder.js'
+
+/** A supervisor that this agent process has started. */
+export interface SupervisorProcess {
+  /** Resolves when it has ended, with a sentence how; never rejects. */
+  readonly ended: Promise<string>
+}
+
+/**
+ * Starts the supervisor of a job in a session of its own, with nothing that ties it to the agent: no pipe, no open
+ * file, no waiting. It goes on when the agent ends.
+ */
+export function startSupervisor(
+  folder: JobFolder,
+  program: { python: string; script: string },
+  environment: Readonly<Record<string, string | undefined>>,
+): SupervisorProcess {
+  const log = openSync(folder.file('supervisor.log'), 'a', 0o600)
+  let child: ChildProcess
+  try {
+    child = spawn(program.python, ['-I', '-S', program.script, folder.path], {
+      cwd: '/',
+      // The playbook's whole environment stands in supervisor.json; the supervisor itself needs next to nothing.
+      env: { PATH: environment.PATH, LANG: environment.LANG, LC_ALL: environment.LC_ALL },
+      detached: true,
+      stdio: ['ignore', log, log],
+    })
+  } finally {
+    closeSync(log)
+  }
+  child.unref()
+  return {
+    ended: new Promise((resolve) => {
+      child.once('error', (error) => {
+        resolve(`${program.python} cannot be started: ${error.message}`)
+      })
+      child.once('exit', (code, signal) => {
+        resolve(signal === null ? `the supervisor ended with ${code ?? 0}` : `the supervisor was ended by ${signal}`)
+      })
+    }),
+  }
+}
+
+/** The last line that a supervisor said about itself; empty when it said nothing. */
+export function lastWordOf(folder: JobFolder): string {
+  try {
+    return readFileSync(folder.file('supervisor.log'), 'utf8').trimEnd().split('\n').at(-1) ?? ''
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,156 @@
+import {
+  type SettingSources,
+  SettingsError,
+  type SettingTable,
+  firstIssue,
+  resolveSettings,
+  runnerNameSchema,
+} from '@holdfast/protocol'
+import { hostname } from 'node:os'
+import { resolve } from 'node:path'
+import * as v from 'valibot'
+
+const MEBIBYTE = 1024 * 1024
+
+/** Every setting of the agent: environment variable, and `--kebab-case` flag of `run` (docs: decisions, section 2). */
+export const SETTINGS = {
+  RTE_MODE: {
+    kind: 'choice',
+    choices: ['outbound', 'inbound'],
+    default: 'outbound',
+    meaning: 'outbound: the agent dials the app. inbound: the app dials the agent (not available yet)',
+  },
+  APP_URL: { kind: 'text', default: null, meaning: "the control plane's address, http:// or https://; required" },
+  APP_TLS_VERIFY: { kind: 'boolean', default: '1', meaning: "1: the app's certificate must be valid; 0: any is taken" },
+  RTE_NAME: {
+    kind: 'text',
+    default: () =>
+      hostname()
+        .replace(/[^A-Za-z0-9._-]/g, '-')
+        .slice(0, 63),
+    meaning: "the runner's name, which forms use in runner:; without it the host's name",
+  },
+  RTE_JOIN_TOKEN: { kind: 'text', default: null, secret: true, meaning: 'approves the first request at once' },
+  RTE_STATE_PATH: { kind: 'text', default: './rte-state', meaning: 'identity key, spool and file cache are below it' },
+  RTE_MAX_JOBS: { kind: 'integer', default: '10', meaning: "playbooks at once, 0: no limit; an admin's value wins" },
+  RTE_DRAIN_SECONDS: { kind: 'integer', default: '25', meaning: 'how long a stop waits for running playbooks' },
+  RTE_ON_STOP: {
+    kind: 'choice',
+    choices: ['detach', 'terminate'],
+    default: 'detach',
+    meaning: 'playbooks still running after the drain: detach lets them go on for the next start, terminate ends them',
+  },
+  RTE_FILES: {
+    kind: 'choice',
+    choices: ['transfer', 'local'],
+    default: 'transfer',
+    meaning: 'transfer: the app sends playbook folders; local: run from ANSIBLE_PATH on this host',
+  },
+  ANSIBLE_PATH: { kind: 'text', default: null, meaning: 'the playbook folder; required with RTE_FILES=local' },
+  RTE_CACHE_MB: { kind: 'integer', default: '1024', meaning: 'cache of received files, least recently used goes first' },
+  RTE_SPOOL_MAX_MB: { kind: 'integer', default: '2048', meaning: 'with more output waiting no new jobs are accepted' },
+  PORT: { kind: 'integer', default: '8001', maximum: 65_535, meaning: 'port of /live, /ready and /metrics; 0: any free' },
+  LISTEN_HOST: { kind: 'text', default: '127.0.0.1', meaning: 'address of /live, /ready and /metrics' },
+  LOG_LEVEL: {
+    kind: 'choice',
+    choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    default: 'info',
+    meaning: 'how much is logged',
+  },
+  LOG_FORMAT: {
+    kind: 'choice',
+    choices: ['text', 'json'],
+    default: () => (process.stdout.isTTY ? 'text' : 'json'),
+    meaning: 'form of the log; without it text on a terminal, else json',
+  },
+} as const satisfies SettingTable
+
+const appUrlSchema = v.pipe(
+  v.string('is required: the address of the control plane, such as https://forms.example.com'),
+  v.check((text) => ['http:', 'https:'].includes(protocolOf(text)), 'must be an http:// or https:// address'),
+)
+
+const resolvedSchema = v.object({
+  RTE_MODE: v.literal('outbound', 'inbound is not available yet; use outbound'),
+  APP_URL: appUrlSchema,
+  APP_TLS_VERIFY: v.boolean(),
+  RTE_NAME: runnerNameSchema,
+  RTE_JOIN_TOKEN: v.nullable(v.pipe(v.string(), v.maxLength(200, 'is longer than a join token can be'))),
+  RTE_STATE_PATH: v.string(),
+  RTE_MAX_JOBS: v.number(),
+  RTE_DRAIN_SECONDS: v.number(),
+  RTE_ON_STOP: v.picklist(['detach', 'terminate']),
+  RTE_FILES: v.picklist(['transfer', 'local']),
+  ANSIBLE_PATH: v.nullable(v.string()),
+  RTE_CACHE_MB: v.number(),
+  RTE_SPOOL_MAX_MB: v.number(),
+  PORT: v.number(),
+  LISTEN_HOST: v.string(),
+  LOG_LEVEL: v.string(),
+  LOG_FORMAT: v.picklist(['text', 'json']),
+})
+
+/** The settings as the agent's parts use them: checked, typed, sizes in bytes, paths absolute. */
+export interface AgentSettings {
+  readonly appUrl: URL
+  readonly tlsVerify: boolean
+  readonly name: string
+  readonly joinToken: string | null
+  readonly statePath: string
+  readonly maxJobs: number
+  readonly drainSeconds: number
+  readonly onStop: 'detach' | 'terminate'
+  /** The local playbook folder, or null when the app sends the files. */
+  readonly localFolder: string | null
+  readonly cacheBytes: number
+  readonly spoolMaxBytes: number
+  readonly port: number
+  readonly listenHost: string
+  readonly logLevel: string
+  readonly logFormat: 'text' | 'json'
+}
+
+/**
+ * Reads and checks all settings; paths are resolved against `folder`.
+ * @throws SettingsError with one line that names the setting
+ */
+export function readSettings(sources: SettingSources, folder: string): AgentSettings {
+  const result = v.safeParse(resolvedSchema, resolveSettings(SETTINGS, sources), { abortEarly: true })
+  // The dot path of an issue is the setting's name, which makes the sentence.
+  if (!result.success) throw new SettingsError(firstIssue(result.issues))
+  const given = result.output
+  if (given.RTE_FILES === 'local' && given.ANSIBLE_PATH === null) {
+    throw new SettingsError('ANSIBLE_PATH: is required with RTE_FILES=local')
+  }
+  return Object.freeze({
+    appUrl: new URL(given.APP_URL),
+    tlsVerify: given.APP_TLS_VERIFY,
+    name: given.RTE_NAME,
+    joinToken: given.RTE_JOIN_TOKEN,
+    statePath: resolve(folder, given.RTE_STATE_PATH),
+    maxJobs: given.RTE_MAX_JOBS,
+    drainSeconds: given.RTE_DRAIN_SECONDS,
+    onStop: given.RTE_ON_STOP,
+    localFolder: given.RTE_FILES === 'local' && given.ANSIBLE_PATH ? resolve(folder, given.ANSIBLE_PATH) : null,
+    cacheBytes: given.RTE_CACHE_MB * MEBIBYTE,
+    spoolMaxBytes: given.RTE_SPOOL_MAX_MB * MEBIBYTE,
+    port: given.PORT,
+    listenHost: given.LISTEN_HOST,
+    logLevel: given.LOG_LEVEL,
+    logFormat: given.LOG_FORMAT,
+  })
+}
+
+/** The state folder alone, for commands that need nothing else. */
+export function readStatePath(sources: SettingSources, folder: string): string {
+  const { RTE_STATE_PATH } = resolveSettings({ RTE_STATE_PATH: SETTINGS.RTE_STATE_PATH }, sources)
+  return resolve(folder, String(RTE_STATE_PATH))
+}
+
+function protocolOf(text: string): string {
+  try {
+    return new URL(text).protocol
+  } catch {
+    return ''
+  }
+}

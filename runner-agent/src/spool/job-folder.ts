@@ -1,0 +1,100 @@
+import { countSchema, type EndRecord, type JobOrder, endRecordSchema, jobOrderSchema, parseJson } from '@holdfast/protocol'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as v from 'valibot'
+import { processIdentitySchema } from '../processes.js'
+import { isErrno } from './durable.js'
+
+/** Which run of which job: the name of its folder. The run id keeps jobs of different control planes apart. */
+export interface JobKey {
+  readonly jobId: number
+  readonly runId: string
+}
+
+const FOLDER_NAME = /^([1-9]\d{0,15})-([0-9a-f]{32})$/
+
+export function folderNameOf(key: JobKey): string {
+  return `${key.jobId}-${key.runId}`
+}
+
+/** The job that a folder is named after; null for a folder that is none of ours. */
+export function jobKeyOf(folderName: string): JobKey | null {
+  const [, jobId, runId] = FOLDER_NAME.exec(folderName) ?? []
+  return jobId === undefined || runId === undefined ? null : { jobId: Number(jobId), runId }
+}
+
+const claimSchema = v.object({ order: jobOrderSchema, claimed_at: v.string(), boot_id: v.string() })
+export type Claim = v.InferOutput<typeof claimSchema>
+
+const startedSchema = v.object({
+  ...processIdentitySchema.entries,
+  /** Set by the agent when it took the start in order to end a job that shall not start any more. */
+  by: v.optional(v.literal('agent')),
+})
+export type Started = v.InferOutput<typeof startedSchema>
+
+const callbackSchema = v.object({ errors: countSchema, dropped: countSchema })
+/** What the event callback says about itself. */
+export type CallbackReport = v.InferOutput<typeof callbackSchema>
+
+/** What a mark says: absent, there but not readable (being written, or torn), or its content. */
+export type Mark<Content> = 'absent' | 'unreadable' | Content
+
+/** One job's folder (docs/job-folder.md). The marks in it are the job's state; nothing is remembered beside them. */
+export interface JobFolder {
+  readonly key: JobKey
+  readonly path: string
+  file(name: JobFileName): string
+  claim(): Mark<Claim>
+  started(): Mark<Started>
+  callback(): Mark<CallbackReport>
+  end(): Mark<EndRecord>
+  abortAsked(): boolean
+}
+
+export type JobFileName =
+  | 'claim.json'
+  | 'work'
+  | 'extravars.json'
+  | 'supervisor.json'
+  | 'supervisor.log'
+  | 'started.json'
+  | 'output.log'
+  | 'events.jsonl'
+  | 'callback.json'
+  | 'abort.json'
+  | 'end.json'
+
+export function createJobFolder(path: string, key: JobKey): JobFolder {
+  const file = (name: JobFileName): string => join(path, name)
+  return {
+    key,
+    path,
+    file,
+    claim: () => readMark(file('claim.json'), claimSchema),
+    started: () => readMark(file('started.json'), startedSchema),
+    callback: () => readMark(file('callback.json'), callbackSchema),
+    end: () => readMark(file('end.json'), endRecordSchema),
+    abortAsked: () => existsSync(file('abort.json')),
+  }
+}
+
+export function claimText(order: JobOrder, claimedAt: Date, bootId: string): string {
+  return JSON.stringify({ order, claimed_at: claimedAt.toISOString(), boot_id: bootId } satisfies Claim)
+}
+
+/** Marks are small and looked at several times a second, so they are read at once and not in the thread pool. */
+function readMark<Schema extends v.GenericSchema>(path: string, schema: Schema): Mark<v.InferOutput<Schema>> {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return 'absent'
+    return 'unreadable'
+  }
+  try {
+    return parseJson(schema, text)
+  } catch {
+    return 'unreadable'
+  }
+}

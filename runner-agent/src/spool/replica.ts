@@ -1,0 +1,156 @@
+import type { EndRecord, StreamName } from '@holdfast/protocol'
+import type { JobKey } from './job-folder.js'
+import { StreamCursor } from './stream-cursor.js'
+import type { StreamFile } from './stream-file.js'
+
+/** What goes out next for a job: a piece of a stream, or its end. */
+export type ReplicaItem =
+  | { readonly kind: 'piece'; readonly stream: StreamName; readonly offset: number; readonly payload: Buffer; readonly final: boolean }
+  | { readonly kind: 'end'; readonly record: EndRecord }
+
+/** What a replica tells its owner. */
+export interface ReplicaHooks {
+  /** The end must be checked against the files. The answer is `setEnd`. */
+  doubt(): void
+  /** Something may be sent that could not be a moment ago. */
+  ready(): void
+}
+
+/**
+ * The replication of one job: its two streams and its end, each from where the control plane is. The end goes out
+ * when all bytes it speaks of are on their way, without waiting for their acknowledgement: one socket keeps the order.
+ */
+export class Replica {
+  readonly #cursors: Record<StreamName, StreamCursor> = {
+    output: new StreamCursor('output'),
+    events: new StreamCursor('events'),
+  }
+  readonly #files: Record<StreamName, StreamFile>
+  readonly #hooks: ReplicaHooks
+  #end: EndRecord | null = null
+  #endSent = false
+  /** The end record and the files may disagree; nothing goes out until the owner has looked (`setEnd`). */
+  #inDoubt = false
+  #reading = false
+
+  constructor(
+    readonly key: JobKey,
+    files: Record<StreamName, StreamFile>,
+    hooks: ReplicaHooks,
+  ) {
+    this.#files = files
+    this.#hooks = hooks
+  }
+
+  get unacknowledged(): number {
+    return this.#cursors.output.unacknowledged + this.#cursors.events.unacknowledged
+  }
+
+  /** Bytes that wait to be sent. */
+  get remaining(): number {
+    return this.#cursors.output.remaining + this.#cursors.events.remaining
+  }
+
+  /** Looks at the files' lengths. @returns true when one changed */
+  look(): boolean {
+    const output = this.#cursors.output.grow(this.#files.output.size())
+    const events = this.#cursors.events.grow(this.#files.events.size())
+    return output || events
+  }
+
+  /** The lengths of both streams as they are now. */
+  lengths(): { output: number; events: number } {
+    if (this.#end) return { output: this.#end.output.length, events: this.#end.events.length }
+    return { output: this.#files.output.size(), events: this.#files.events.size() }
+  }
+
+  /** The run has ended so; or: the end was checked and is so. */
+  setEnd(record: EndRecord): void {
+    this.#end = record
+    this.#inDoubt = false
+    this.#endSent = false
+    this.#cursors.output.endAt(record.output.length)
+    this.#cursors.events.endAt(record.events.length)
+    if (this.#files.output.size() < record.output.length || this.#files.events.size() < record.events.length) {
+      this.#doubt()
+    }
+  }
+
+  /** Starts from the lengths that the control plane has: 0 for a fresh claim. */
+  resume(lengths: { output: number; events: number }): void {
+    this.#cursors.output.startFrom(lengths.output)
+    this.#cursors.events.startFrom(lengths.events)
+    this.#endSent = false
+  }
+
+  acknowledge(lengths: { output: number; events: number }): void {
+    this.#cursors.output.acknowledge(lengths.output)
+    this.#cursors.events.acknowledge(lengths.events)
+  }
+
+  /** The control plane wants a stream again from here on. After an end that means: the hashes did not agree. */
+  rewind(stream: StreamName, to: number): void {
+    this.#cursors[stream].startFrom(to)
+    if (this.#endSent) this.#doubt()
+    this.#endSent = false
+  }
+
+  /** True when `next` would have something that fits into `room` bytes. */
+  isReady(room: number): boolean {
+    if (this.#inDoubt || this.#reading) return false
+    return this.#endIsDue || this.#cursors.output.next(room) !== null || this.#cursors.events.next(room) !== null
+  }
+
+  /** Takes what goes out next; null when there is nothing after all. The caller must send it. */
+  async next(room: number): Promise<ReplicaItem | null> {
+    if (!this.isReady(room)) return null
+    if (this.#end && this.#endIsDue) {
+      this.#endSent = true
+      return { kind: 'end', record: this.#end }
+    }
+    // Events first: they are small and what people look at.
+    const stream = this.#cursors.events.next(room) ? 'events' : 'output'
+    this.#reading = true
+    try {
+      return await this.#piece(stream, room)
+    } finally {
+      this.#reading = false
+      // A new connection may have looked while this read for the old one was under way.
+      this.#hooks.ready()
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#files.output.close(), this.#files.events.close()])
+  }
+
+  get #endIsDue(): boolean {
+    return !this.#endSent && this.#cursors.output.complete && this.#cursors.events.complete
+  }
+
+  async #piece(stream: StreamName, room: number): Promise<ReplicaItem | null> {
+    const cursor = this.#cursors[stream]
+    const stretch = cursor.next(room)
+    if (stretch === null) return null
+    const turn = cursor.turn
+    const bytes = await this.#files[stream].read(stretch.offset, stretch.length)
+    if (turn !== cursor.turn) return null
+    if (bytes.length < stretch.length) this.#foundShort(stream)
+    if (bytes.length === 0) return null
+    const { length, final } = cursor.cut(bytes)
+    if (length === 0) return null
+    cursor.advance(length)
+    return { kind: 'piece', stream, offset: stretch.offset, payload: bytes.subarray(0, length), final }
+  }
+
+  /** The file is shorter than it was: a torn line was taken back before the end, or the disk lost something. */
+  #foundShort(stream: StreamName): void {
+    if (this.#end) this.#doubt()
+    else this.#cursors[stream].grow(this.#files[stream].size())
+  }
+
+  #doubt(): void {
+    this.#inDoubt = true
+    this.#hooks.doubt()
+  }
+}

@@ -1,0 +1,113 @@
+import {
+  type AgentMessage,
+  type StreamFrame,
+  WINDOW_PER_JOB_BYTES,
+  WINDOW_PER_SOCKET_BYTES,
+  MAX_PAYLOAD_BYTES,
+} from '@holdfast/protocol'
+import type { Replica, ReplicaItem } from './replica.js'
+
+/** Bytes that may wait in this process for the network, so that a control message is soon on its way. */
+const SOCKET_BUFFER_BYTES = 1024 * 1024
+
+/** Part of the socket's window that a backlog may not use: a running job's newest bytes always find room. */
+const LIVE_RESERVE_BYTES = WINDOW_PER_SOCKET_BYTES / 4
+
+/** What the sender needs of the connection. */
+export interface SenderPort {
+  readonly open: boolean
+  /** Bytes that wait in this process for the network. */
+  bufferedBytes(): number
+  send(message: AgentMessage): void
+  /** `flushed` is called when the bytes have left this process. */
+  sendFrame(frame: Omit<StreamFrame, 'kind' | 'epoch'>, flushed: () => void): void
+}
+
+/**
+ * Sends the jobs of one connection, piece by piece in turn, within the windows of unacknowledged bytes per job and per
+ * socket. One piece is read at a time, so memory stays bounded whatever waits on disk.
+ */
+export interface Sender {
+  add(replica: Replica): void
+  remove(replica: Replica): void
+  /** Something may be possible now: a file grew, an acknowledgement or an end came. */
+  wake(): void
+  /** Bytes under way and not acknowledged. */
+  unacknowledged(): number
+}
+
+export function createSender(port: SenderPort, onError: (replica: Replica, error: unknown) => void): Sender {
+  const replicas: Replica[] = []
+  let turn = 0
+  let running = false
+
+  const unacknowledged = (): number => replicas.reduce((sum, replica) => sum + replica.unacknowledged, 0)
+
+  /** Bytes that may go under way for a job now. */
+  const roomFor = (replica: Replica, underWay: number): number => {
+    const isLive = replica.remaining <= MAX_PAYLOAD_BYTES
+    const socketWindow = isLive ? WINDOW_PER_SOCKET_BYTES : WINDOW_PER_SOCKET_BYTES - LIVE_RESERVE_BYTES
+    return Math.min(WINDOW_PER_JOB_BYTES - replica.unacknowledged, socketWindow - underWay)
+  }
+
+  const pick = (): { replica: Replica; room: number } | null => {
+    const underWay = unacknowledged()
+    for (let step = 0; step < replicas.length; step += 1) {
+      const index = (turn + step) % replicas.length
+      const replica = replicas[index]
+      if (!replica) continue
+      const room = roomFor(replica, underWay)
+      if (!replica.isReady(room)) continue
+      turn = index + 1
+      return { replica, room }
+    }
+    return null
+  }
+
+  const send = (replica: Replica, item: ReplicaItem): void => {
+    if (item.kind === 'end') {
+      port.send({ type: 'end', job_id: replica.key.jobId, record: item.record })
+      return
+    }
+    const { stream, offset, payload, final } = item
+    port.sendFrame({ jobId: replica.key.jobId, stream, offset, payload, final }, wake)
+  }
+
+  const pump = async (): Promise<void> => {
+    while (port.open && port.bufferedBytes() <= SOCKET_BUFFER_BYTES) {
+      const next = pick()
+      if (!next) break
+      const { replica, room } = next
+      try {
+        const item = await replica.next(room)
+        if (item && port.open && replicas.includes(replica)) send(replica, item)
+      } catch (error) {
+        remove(replica)
+        onError(replica, error)
+      }
+    }
+    // In the same breath as the last look, so that no wake falls between.
+    running = false
+  }
+
+  function wake(): void {
+    if (running) return
+    running = true
+    void pump()
+  }
+
+  function remove(replica: Replica): void {
+    const index = replicas.indexOf(replica)
+    if (index >= 0) replicas.splice(index, 1)
+  }
+
+  return {
+    add(replica) {
+      if (!replicas.includes(replica)) replicas.push(replica)
+      wake()
+    },
+    remove,
+    wake,
+    unacknowledged,
+  }
+}

@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from '../log.js'
+import { syncFolder } from './durable.js'
+import { createJobFolder, folderNameOf, type JobFolder, type JobKey, jobKeyOf } from './job-folder.js'
+
+/**
+ * All jobs of this host that the control plane has not stored to the end, one folder each. A job is in the spool from
+ * the moment its folder is renamed from `staging/` into `jobs/`: that rename is the claim. It is out of it from the
+ * moment its folder is renamed into `trash/`.
+ */
+export interface Spool {
+  /** The jobs in the spool, by what is on disk. */
+  list(): Promise<JobFolder[]>
+  /** A fresh folder to prepare a job in, and the folder that it will be after `admit`. */
+  stage(key: JobKey): Promise<StagedJob>
+  /**
+   * Makes a staged job a job of the spool, durably. When it throws, the job is not in the spool.
+   * @throws the system's error: disk full, input/output error
+   */
+  admit(staged: StagedJob): Promise<JobFolder>
+  discard(staged: StagedJob): Promise<void>
+  /** Takes a job out of the spool; its bytes are removed after that, in the background. */
+  trash(folder: JobFolder): Promise<void>
+  /** Waits for removals in the background. */
+  close(): Promise<void>
+}
+
+export interface StagedJob {
+  readonly path: string
+  readonly destination: JobFolder
+}
+
+/** Opens the spool below a state folder and clears what an earlier agent left half done. */
+export async function openSpool(statePath: string, log: Logger): Promise<Spool> {
+  const jobs = join(statePath, 'spool', 'jobs')
+  const staging = join(statePath, 'spool', 'staging')
+  const trash = join(statePath, 'spool', 'trash')
+  const removals = new Set<Promise<void>>()
+
+  await rm(staging, { recursive: true, force: true })
+  for (const folder of [jobs, staging, trash]) await mkdir(folder, { recursive: true, mode: 0o700 })
+
+  const removeLater = (path: string): void => {
+    const removal = rm(path, { recursive: true, force: true, maxRetries: 2 })
+      .catch((error: unknown) => {
+        log.warn({ path, error }, 'cannot remove a folder of the trash now; the next start tries again')
+      })
+      .finally(() => removals.delete(removal))
+    removals.add(removal)
+  }
+  for (const name of await readdir(trash)) removeLater(join(trash, name))
+
+  return {
+    async list() {
+      const folders: JobFolder[] = []
+      for (const name of await readdir(jobs)) {
+        const key = jobKeyOf(name)
+        if (key) folders.push(createJobFolder(join(jobs, name), key))
+        else log.warn({ folder: join(jobs, name) }, 'the spool holds a folder that is not named like a job; it is left alone')
+      }
+      return folders
+    },
+
+    async stage(key) {
+      const name = folderNameOf(key)
+      const path = join(staging, `${name}-${randomBytes(4).toString('hex')}`)
+      await mkdir(path, { mode: 0o700 })
+      return { path, destination: createJobFolder(join(jobs, name), key) }
+    },
+
+    async admit({ path, destination }) {
+      await syncFolder(path)
+      await rename(path, destination.path)
+      try {
+        await syncFolder(jobs)
+      } catch (error) {
+        // Not known to be on disk, so not claimed: it must not be found and started by the next agent either.
+        await rename(destination.path, path)
+        throw error
+      }
+      return destination
+    },
+
+    async discard({ path }) {
+      await rm(path, { recursive: true, force: true })
+    },
+
+    async trash(folder) {
+      const path = join(trash, `${folderNameOf(folder.key)}-${randomBytes(4).toString('hex')}`)
+      await rename(folder.path, path)
+      removeLater(path)
+    },
+
+    async close() {
+      await Promise.all(removals)
+    },
+  }
+}

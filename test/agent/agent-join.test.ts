@@ -1,0 +1,151 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fingerprintOf } from '@holdfast/protocol'
+import { describe, expect, test } from 'vitest'
+import { AgentProcess } from './agent-process.js'
+import { orderOf, play, publish, say } from './playbooks.js'
+import { createSetting, exactEnd } from './setting.js'
+import { waitUntil } from './waiting.js'
+
+describe('joining', () => {
+  test('an agent waits for approval without a word about jobs, then takes jobs', async () => {
+    const { controlPlane, join: joinApp } = await createSetting()
+    controlPlane.state = 'waiting'
+    const agent = await joinApp({ RTE_JOIN_TOKEN: 'the-join-token', RTE_MAX_JOBS: '3' })
+    const [hello] = controlPlane.hellos
+    const fingerprint = fingerprintOf(hello?.identity_key ?? '')
+    expect(hello).toMatchObject({ name: 'rte-test', generation: 1, join_token: 'the-join-token', max_jobs: 3 })
+    expect(hello?.ansible_version).toMatch(/^\d+\.\d+/)
+    expect(await agent.logged('waiting for approval')).toMatchObject({ name: 'rte-test', fingerprint })
+    expect(await agent.probe('/live')).toEqual({ status: 200, body: '{"status":"live"}' })
+    expect(await agent.probe('/ready')).toEqual({
+      status: 503,
+      body: '{"status":"not ready","reason":"waiting for approval"}',
+    })
+    expect(controlPlane.inventories).toEqual([])
+    expect(controlPlane.statuses).toEqual([])
+
+    controlPlane.approve()
+    await waitUntil('the inventory came', () => controlPlane.inventories[0])
+    expect(await agent.probe('/ready')).toMatchObject({ status: 200 })
+    const job = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(say('hello')) })))
+    expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'exited', exit_code: 0 })
+    const metrics = await agent.probe('/metrics')
+    expect(metrics.body).toMatch(/^af_rte_running_jobs 0$/m)
+    expect(metrics.body).toMatch(/^af_rte_max_jobs 3$/m)
+    expect(metrics.body).toMatch(/^holdfast_rte_connected 1$/m)
+    expect(agent.output + agent.errors).not.toContain('the-join-token')
+  })
+
+  test('a refusal that needs a person is one clear line and waits the longest back-off', async () => {
+    const { controlPlane, start } = await createSetting()
+    controlPlane.refuse = 'revoked'
+    const agent = start()
+    const line = await agent.logged('cannot join the app: an admin revoked this runner')
+    expect(line).toMatchObject({ level: 'warn', reason: 'revoked', retry_ms: 30_000 })
+    expect((await agent.probe('/ready')).body).toContain('not connected to the app')
+  })
+
+  test('an app that comes back is joined again, each start being a new generation of the same key', async () => {
+    const { controlPlane, join: joinApp } = await createSetting()
+    const agent = await joinApp()
+    controlPlane.cut()
+    await controlPlane.isConnected()
+    await agent.kill()
+    await waitUntil('the socket is closed', () => controlPlane.connected === null)
+    await joinApp()
+    const [first, again, restarted] = controlPlane.hellos
+    expect(again).toMatchObject({ identity_key: first?.identity_key, generation: 1, instance: first?.instance })
+    expect(restarted).toMatchObject({ identity_key: first?.identity_key, generation: 2 })
+    expect(restarted?.instance).not.toBe(first?.instance)
+  })
+
+  test('a connection on which nothing comes any more is given up after two heartbeats', async () => {
+    const { controlPlane, start } = await createSetting()
+    controlPlane.heartbeatMs = 100
+    const agent = start()
+    const { socket } = await controlPlane.isConnected()
+    // The other side is still there and takes everything, but says nothing: no pong, no acknowledgement.
+    expect(await agent.logged('nothing came from the app for two heartbeats')).toMatchObject({ reason: 'heartbeat_lost' })
+    await waitUntil('it has dialled again', () => controlPlane.hellos.length > 1)
+    expect(controlPlane.statuses.length).toBeGreaterThan(1)
+    socket.terminate()
+  })
+})
+
+describe('one agent per state folder', () => {
+  test('a second agent is refused and told the pid of the first', async () => {
+    const { statePath, controlPlane, join: joinApp } = await createSetting()
+    const first = await joinApp()
+    const second = await AgentProcess.command(['run'], {
+      APP_URL: controlPlane.url,
+      RTE_STATE_PATH: statePath,
+      PORT: '0',
+    })
+    expect(second.code).toBe(3)
+    expect(second.errors).toBe(
+      `holdfast-runner: another agent (pid ${first.pid}) works on the state folder ${statePath}; stop it or give this one another folder\n`,
+    )
+    expect(controlPlane.hellos).toHaveLength(1)
+  })
+})
+
+describe('commands and settings', () => {
+  test('fingerprint makes the key once and prints it', async () => {
+    const { statePath } = await createSetting()
+    const first = await AgentProcess.command(['fingerprint', '--rte-state-path', statePath])
+    const second = await AgentProcess.command(['fingerprint'], { RTE_STATE_PATH: statePath })
+    expect(first).toMatchObject({ code: 0, errors: '' })
+    expect(first.output).toMatch(/^SHA256:[A-Za-z0-9+/]{43}\n$/)
+    expect(second).toEqual(first)
+    expect(statSync(join(statePath, 'identity')).mode & 0o777).toBe(0o600)
+  })
+
+  test('a broken identity stops the start and is not replaced', async () => {
+    const { statePath } = await createSetting()
+    mkdirSync(statePath)
+    writeFileSync(join(statePath, 'identity'), 'not a key')
+    const result = await AgentProcess.command(['fingerprint', '--rte-state-path', statePath])
+    expect(result.code).toBe(1)
+    expect(result.errors).toContain('identity')
+    expect(readFileSync(join(statePath, 'identity'), 'utf8')).toBe('not a key')
+  })
+
+  test('wrong settings stop the start with one line', async () => {
+    const app = { APP_URL: 'http://app' }
+    const cases: [Record<string, string>, string][] = [
+      [{}, 'APP_URL: is required'],
+      [{ APP_URL: 'ftp://app' }, 'APP_URL: must be an http:// or https:// address'],
+      [{ ...app, RTE_MODE: 'inbound' }, 'RTE_MODE: inbound is not available yet'],
+      [{ ...app, RTE_MODE: 'sideways' }, 'RTE_MODE: must be one of outbound, inbound'],
+      [{ ...app, RTE_MAX_JOBS: 'many' }, 'RTE_MAX_JOBS: must be a whole number'],
+      [{ ...app, RTE_NAME: 'two words' }, 'RTE_NAME: must be'],
+      [{ ...app, RTE_FILES: 'local' }, 'ANSIBLE_PATH: is required with RTE_FILES=local'],
+      [{ ...app, RTE_JOIN_TOKEN_FILE: '/nowhere/token' }, 'RTE_JOIN_TOKEN_FILE: cannot read /nowhere/token'],
+    ]
+    await Promise.all(
+      cases.map(async ([environment, line]) => {
+        const result = await AgentProcess.command(['run'], environment)
+        expect(result).toMatchObject({ code: 2, output: '' })
+        expect(result.errors).toMatch(/^holdfast-runner: [^\n]+\n$/)
+        expect(result.errors).toContain(line)
+      }),
+    )
+  })
+
+  test('an unknown flag or command is one line, too', async () => {
+    const [flag, command] = await Promise.all([
+      AgentProcess.command(['run', '--bogus', '1']),
+      AgentProcess.command(['walk']),
+    ])
+    expect(flag).toMatchObject({ code: 2, errors: 'holdfast-runner: Unknown argument: bogus\n' })
+    expect(command).toMatchObject({ code: 2, errors: 'holdfast-runner: Unknown argument: walk\n' })
+  })
+
+  test('help names every setting as a flag', async () => {
+    const { output } = await AgentProcess.command(['run', '--help'])
+    for (const flag of ['--app-url', '--rte-name', '--rte-on-stop', '--rte-cache-mb', '--log-format', '--port']) {
+      expect(output).toContain(flag)
+    }
+  })
+})

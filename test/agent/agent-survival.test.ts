@@ -1,0 +1,300 @@
+import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { processesOf, spooledJob, supervisorPid } from './agent-process.js'
+import type { StoredJob } from './fake-control-plane.js'
+import { leaveTrace, orderOf, play, publish, say, waitFor } from './playbooks.js'
+import { createSetting, exactEnd, type Setting } from './setting.js'
+import { waitUntil } from './waiting.js'
+
+/** A job that prints, waits for the file `go`, and prints again; it leaves one line in `trace` for each run. */
+function offerWaiting({ controlPlane, folder }: Setting): StoredJob {
+  const tasks = [leaveTrace(join(folder, 'trace')), say('before'), waitFor(join(folder, 'go')), say('after')]
+  return controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(...tasks) })))
+}
+
+const letGo = ({ folder }: Setting): void => {
+  writeFileSync(join(folder, 'go'), '')
+}
+
+const traces = ({ folder }: Setting): string => readFileSync(join(folder, 'trace'), 'utf8')
+
+const printed = async ({ controlPlane }: Setting, job: StoredJob, text: string): Promise<void> => {
+  await waitUntil(`the job prints ${text}`, () => controlPlane.stored(job, 'output').includes(text))
+}
+
+describe('replication', () => {
+  test('a rewind in the middle and another one after the end end exactly', async () => {
+    const { controlPlane, join: joinApp } = await createSetting()
+    await joinApp()
+    // The first pieces never arrive; later ones are answered with "rewind to 0". Then everything is lost once more.
+    let dropped = 0
+    controlPlane.onPiece = () => (dropped += 1) <= 2
+    const text = 'z'.repeat(3_000_000)
+    const folder = { 'site.yml': play({ debug: { msg: "{{ 'z' * 3000000 }}" } }) }
+    const job = controlPlane.offer(orderOf(publish(controlPlane, folder)))
+    job.acceptEnd = false
+    await exactEnd(controlPlane, job)
+    job.acceptEnd = true
+    job.end = null
+    job.streams.output.length = 0
+    controlPlane.send({ type: 'rewind', job_id: job.order.job_id, stream: 'output', to: 0 })
+    const end = await exactEnd(controlPlane, job)
+    expect(end.text).toContain(text)
+    expect(job.ends).toBeGreaterThan(1)
+  })
+
+  test('without acknowledgements the agent stops at its window and goes on with the next one', async () => {
+    const { controlPlane, join: joinApp } = await createSetting()
+    await joinApp()
+    controlPlane.acknowledge = false
+    const folder = { 'site.yml': play({ debug: { msg: "{{ 'z' * 6000000 }}" } }) }
+    const job = controlPlane.offer(orderOf(publish(controlPlane, folder)))
+    const underWay = (): number => controlPlane.length(job, 'output') + controlPlane.length(job, 'events')
+    await waitUntil('the window is used', () => underWay() > 2 * 1024 * 1024 - 256 * 1024)
+    const control = controlPlane.offer(orderOf('0'.repeat(64)))
+    await waitUntil('control messages still pass', () => control.refusals[0])
+    expect(underWay()).toBeLessThanOrEqual(2 * 1024 * 1024)
+    controlPlane.acknowledge = true
+    const lengths = { output: controlPlane.length(job, 'output'), events: controlPlane.length(job, 'events') }
+    controlPlane.send({ type: 'ack', job_id: job.order.job_id, ...lengths })
+    await exactEnd(controlPlane, job)
+  })
+
+  test('after a cut the streams go on from what is stored', async () => {
+    const setting = await createSetting()
+    const { controlPlane } = setting
+    await setting.join()
+    const job = offerWaiting(setting)
+    await printed(setting, job, 'before')
+    const before = controlPlane.length(job, 'output')
+    controlPlane.cut()
+    letGo(setting)
+    const offsets: number[] = []
+    controlPlane.onPiece = (frame) => {
+      if (frame.stream === 'output') offsets.push(frame.offset)
+      return false
+    }
+    const end = await exactEnd(controlPlane, job)
+    expect(end.text).toContain('after')
+    expect(offsets[0]).toBe(before)
+    expect(controlPlane.inventories.at(-1)?.jobs).toMatchObject([{ job_id: job.order.job_id }])
+  })
+
+  test('a spool file that lost its tail ends with what is there, and says so', async () => {
+    const { controlPlane, statePath, join: joinApp } = await createSetting()
+    const agent = await joinApp()
+    const job = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(say('hello')) })))
+    job.acceptEnd = false
+    const first = await exactEnd(controlPlane, job)
+    await agent.kill()
+    truncateSync(join(spooledJob(statePath) ?? '', 'output.log'), 10)
+    Object.assign(job, { end: null, acceptEnd: true })
+    job.streams.output.length = 0
+    await waitUntil('the socket is closed', () => controlPlane.connected === null)
+    await joinApp()
+    const end = await exactEnd(controlPlane, job)
+    expect(end.output).toMatchObject({ length: 10, dropped_bytes: first.output.length - 10 })
+    expect(end.message).toContain('the spool was damaged')
+  })
+})
+
+describe('the agent is killed', () => {
+  test('while a playbook runs, twice: it runs on, once, and ends exactly', async () => {
+    const setting = await createSetting()
+    const { controlPlane, statePath } = setting
+    let agent = await setting.join()
+    const job = offerWaiting(setting)
+    await printed(setting, job, 'before')
+    const supervisor = supervisorPid(statePath)
+    for (let round = 0; round < 2; round += 1) {
+      await agent.kill()
+      await waitUntil('the socket is closed', () => controlPlane.connected === null)
+      agent = await setting.join()
+      await agent.logged('job found again')
+    }
+    expect(supervisorPid(statePath)).toBe(supervisor)
+    letGo(setting)
+    expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'exited', exit_code: 0 })
+    expect(traces(setting)).toBe('run\n')
+    expect(job.claims).toBe(1)
+  })
+
+  test('and the playbook ends meanwhile: exact after the restart', async () => {
+    const setting = await createSetting()
+    const { statePath, controlPlane } = setting
+    const agent = await setting.join()
+    const job = offerWaiting(setting)
+    await printed(setting, job, 'before')
+    await agent.kill()
+    letGo(setting)
+    await waitUntil('the supervisor wrote the end', () => existsSync(join(spooledJob(statePath) ?? '', 'end.json')))
+    await setting.join()
+    const end = await exactEnd(controlPlane, job)
+    expect(end).toMatchObject({ cause: 'exited', exit_code: 0 })
+    expect(end.text).toContain('after')
+    expect(traces(setting)).toBe('run\n')
+  })
+
+  test('right after the claim: the job is started by the next agent, once', async () => {
+    const setting = await createSetting()
+    const { controlPlane, folder } = setting
+    const agent = await setting.join()
+    const tasks = [leaveTrace(join(folder, 'trace'))]
+    const job = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(...tasks) })))
+    await waitUntil('it is claimed', () => job.claims === 1)
+    await agent.kill()
+    await waitUntil('the socket is closed', () => controlPlane.connected === null)
+    await setting.join()
+    expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'exited', exit_code: 0 })
+    expect(traces(setting)).toBe('run\n')
+  })
+
+  test('with everything else of the job: it ends as lost soon after the restart, and nothing is left', async () => {
+    const setting = await createSetting()
+    const { controlPlane, statePath } = setting
+    const agent = await setting.join()
+    const job = offerWaiting(setting)
+    await printed(setting, job, 'before')
+    const supervisor = supervisorPid(statePath) ?? 0
+    await agent.kill()
+    process.kill(supervisor, 'SIGKILL')
+    await setting.join()
+    const end = await exactEnd(controlPlane, job)
+    expect(end).toMatchObject({ cause: 'supervisor_lost', exit_code: null, aborted: false })
+    expect(end.text).toContain('before')
+    expect(processesOf(job.order.run_id)).toEqual([])
+  })
+})
+
+describe('the supervisor is killed', () => {
+  test('the job ends as lost at once, with its processes', async () => {
+    const setting = await createSetting()
+    const { controlPlane, statePath } = setting
+    await setting.join()
+    const job = offerWaiting(setting)
+    await printed(setting, job, 'before')
+    process.kill(supervisorPid(statePath) ?? 0, 'SIGKILL')
+    expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'supervisor_lost' })
+    expect(processesOf(job.order.run_id)).toEqual([])
+  })
+})
+
+describe('aborting', () => {
+  test('a running job ends as aborted, and asking twice changes nothing', async () => {
+    const setting = await createSetting()
+    const { controlPlane } = setting
+    await setting.join()
+    const job = offerWaiting(setting)
+    await printed(setting, job, 'before')
+    const ref = { job_id: job.order.job_id, run_id: job.order.run_id }
+    controlPlane.send({ type: 'abort', ...ref })
+    controlPlane.send({ type: 'abort', ...ref })
+    expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'aborted', aborted: true })
+    expect(processesOf(job.order.run_id)).toEqual([])
+  })
+
+  test('right after the offer: one truthful end', async () => {
+    const setting = await createSetting()
+    const { controlPlane } = setting
+    await setting.join()
+    const job = offerWaiting(setting)
+    await waitUntil('it is claimed', () => job.claims === 1)
+    controlPlane.send({ type: 'abort', job_id: job.order.job_id, run_id: job.order.run_id })
+    expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'aborted', aborted: true })
+    expect(job.ends).toBe(1)
+  })
+
+  test('while disconnected: the resume says it', async () => {
+    const setting = await createSetting()
+    const { controlPlane } = setting
+    await setting.join()
+    const job = offerWaiting(setting)
+    await printed(setting, job, 'before')
+    job.abort = true
+    controlPlane.cut()
+    expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'aborted', aborted: true })
+  })
+
+  test('a job that the agent does not have is unknown; one whose files are under way is given up', async () => {
+    const { controlPlane, join: joinApp } = await createSetting()
+    await joinApp()
+    const manifest = publish(controlPlane, { 'site.yml': play(say('x')) })
+    const order = orderOf(manifest)
+    const blob = controlPlane.blobs.get(manifest)
+    const job = controlPlane.offer(order)
+    // It waits for its list of files, which is not sent before the abort.
+    controlPlane.send({ type: 'abort', job_id: order.job_id, run_id: order.run_id })
+    await waitUntil('the agent does not know it', () => job.unknown === 1)
+    expect(blob).toBeDefined()
+    expect(job.claims).toBe(0)
+    controlPlane.send({ type: 'abort', job_id: order.job_id, run_id: order.run_id })
+    await waitUntil('the agent does not know it still', () => job.unknown === 2)
+  })
+
+  test('a job of another control plane is ended and forgotten', async () => {
+    const setting = await createSetting()
+    const { controlPlane, statePath } = setting
+    await setting.join()
+    const job = offerWaiting(setting)
+    await printed(setting, job, 'before')
+    controlPlane.jobs.clear()
+    controlPlane.cut()
+    await waitUntil('the spool is empty', () => controlPlane.inventories.length > 1 && spooledJob(statePath) === null)
+    expect(processesOf(job.order.run_id)).toEqual([])
+  })
+})
+
+describe('stopping', () => {
+  test('drains: refuses new jobs, lets the running one end, and ends with 0', async () => {
+    const setting = await createSetting()
+    const { controlPlane } = setting
+    const agent = await setting.join()
+    const job = offerWaiting(setting)
+    await printed(setting, job, 'before')
+    agent.signal('SIGTERM')
+    await waitUntil('it says that it drains', () => controlPlane.statuses.at(-1)?.draining)
+    expect((await agent.probe('/ready')).body).toContain('draining')
+    const other = controlPlane.offer(orderOf('0'.repeat(64)))
+    expect(await waitUntil('it is refused', () => other.refusals[0])).toMatchObject({ code: 'draining' })
+    letGo(setting)
+    expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'exited', exit_code: 0 })
+    expect(await agent.exited()).toEqual({ code: 0, signal: null })
+  })
+
+  test('leaves a playbook that does not end in time to the next start', async () => {
+    const setting = await createSetting()
+    const { controlPlane } = setting
+    const agent = await setting.join({ RTE_DRAIN_SECONDS: '0' })
+    const job = offerWaiting(setting)
+    await printed(setting, job, 'before')
+    agent.signal('SIGTERM')
+    expect(await agent.exited()).toEqual({ code: 0, signal: null })
+    await setting.join()
+    letGo(setting)
+    expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'exited', exit_code: 0 })
+    expect(traces(setting)).toBe('run\n')
+  })
+
+  test('terminate ends running playbooks and still reports them', async () => {
+    const setting = await createSetting()
+    const { controlPlane } = setting
+    const agent = await setting.join({ RTE_DRAIN_SECONDS: '0', RTE_ON_STOP: 'terminate' })
+    const job = offerWaiting(setting)
+    await printed(setting, job, 'before')
+    agent.signal('SIGINT')
+    expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'aborted' })
+    expect(await agent.exited()).toEqual({ code: 0, signal: null })
+  })
+
+  test('a second signal ends at once', async () => {
+    const setting = await createSetting()
+    const agent = await setting.join()
+    const job = offerWaiting(setting)
+    await printed(setting, job, 'before')
+    agent.signal('SIGTERM')
+    await agent.logged('agent stops')
+    agent.signal('SIGTERM')
+    expect(await agent.exited()).toEqual({ code: 130, signal: null })
+  })
+})

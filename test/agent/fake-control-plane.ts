@@ -1,0 +1,300 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import {
+  type AgentMessage,
+  CLOSE_REASONS,
+  type CloseReasonName,
+  CONTRACT,
+  decodeFrame,
+  encodeFrame,
+  type EndRecord,
+  type HelloPayload,
+  type JobOrder,
+  MAX_PAYLOAD_BYTES,
+  parseAgentMessage,
+  parseHelloPayload,
+  type ServerMessage,
+  SOCKET_PATH,
+  type StreamFrame,
+  type StreamName,
+  SUBPROTOCOL,
+  verifyHello,
+} from '@holdfast/protocol'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { waitUntil } from './waiting.js'
+
+/** What this control plane has stored of a job, and how it answers for it. */
+export interface StoredJob {
+  readonly order: JobOrder
+  claims: number
+  refusals: { code: string; message: string }[]
+  unknown: number
+  readonly streams: Record<StreamName, Buffer[]>
+  readonly final: Record<StreamName, boolean>
+  end: EndRecord | null
+  ends: number
+  /** The end is acknowledged once both streams agree with it; false keeps it back. */
+  acceptEnd: boolean
+  abort: boolean
+}
+
+export interface Connected {
+  readonly socket: WebSocket
+  readonly hello: HelloPayload
+  readonly epoch: number
+}
+
+/**
+ * A control plane in memory, over a real socket. It keeps the rules of the contract as a real one would: it stores a
+ * piece only at its stored length, acknowledges after that, and takes an end only when lengths and hashes agree.
+ */
+export class FakeControlPlane {
+  state: 'waiting' | 'approved' = 'approved'
+  maxJobs: number | null = null
+  heartbeatMs = 20_000
+  /** False: pieces are stored but not acknowledged. */
+  acknowledge = true
+  /** A reason: hellos are refused with it. */
+  refuse: CloseReasonName | null = null
+  readonly jobs = new Map<number, StoredJob>()
+  readonly blobs = new Map<string, Buffer>()
+  /** Blobs that are said to be gone although asked for. */
+  readonly gone = new Set<string>()
+  readonly hellos: HelloPayload[] = []
+  readonly inventories: Extract<AgentMessage, { type: 'inventory' }>[] = []
+  readonly statuses: Extract<AgentMessage, { type: 'status' }>[] = []
+  readonly wanted: string[] = []
+  /** Breaches of the contract by the agent; a test ends with none. */
+  readonly breaches: string[] = []
+  /** Called with every piece before it is stored; true drops the piece. */
+  onPiece: ((frame: StreamFrame) => boolean) | null = null
+  connected: Connected | null = null
+  #epoch = 0
+  readonly #server: Server
+  readonly #sockets: WebSocketServer
+
+  constructor() {
+    this.#server = createServer()
+    this.#sockets = new WebSocketServer({
+      server: this.#server,
+      path: SOCKET_PATH,
+      perMessageDeflate: false,
+      handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+    })
+    this.#sockets.on('connection', (socket) => {
+      this.#greet(socket)
+    })
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  async listen(port = 0): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(port, '127.0.0.1', resolve))
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets.clients) socket.terminate()
+    this.#sockets.close()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  /** The network goes away without a word. */
+  cut(): void {
+    for (const socket of this.#sockets.clients) socket.terminate()
+    this.connected = null
+  }
+
+  send(message: ServerMessage): void {
+    this.connected?.socket.send(JSON.stringify(message))
+  }
+
+  approve(): void {
+    this.state = 'approved'
+    this.send({ type: 'settings', state: 'approved', max_jobs: this.maxJobs })
+  }
+
+  addBlob(content: Buffer | string): string {
+    const bytes = Buffer.from(content)
+    const sha256 = sha256Of(bytes)
+    this.blobs.set(sha256, bytes)
+    return sha256
+  }
+
+  offer(order: JobOrder): StoredJob {
+    const job: StoredJob = this.jobs.get(order.job_id) ?? {
+      order,
+      claims: 0,
+      refusals: [],
+      unknown: 0,
+      streams: { output: [], events: [] },
+      final: { output: false, events: false },
+      end: null,
+      ends: 0,
+      acceptEnd: true,
+      abort: false,
+    }
+    this.jobs.set(order.job_id, job)
+    this.send({ type: 'offer', order })
+    return job
+  }
+
+  async isConnected(): Promise<Connected> {
+    return waitUntil('the agent is connected', () => this.connected)
+  }
+
+  stored(job: StoredJob, stream: StreamName): Buffer {
+    return Buffer.concat(job.streams[stream])
+  }
+
+  length(job: StoredJob, stream: StreamName): number {
+    return job.streams[stream].reduce((sum, piece) => sum + piece.length, 0)
+  }
+
+  #greet(socket: WebSocket): void {
+    const nonce = randomBytes(16).toString('base64')
+    const challenge = { type: 'challenge', nonce, time: Date.now(), contract: CONTRACT, version: 'fake' } as const
+    socket.send(JSON.stringify(challenge satisfies ServerMessage))
+    socket.once('message', (data: Buffer) => {
+      const hello = parseAgentMessage(data.toString('utf8'))
+      if (hello.type !== 'hello') {
+        this.breaches.push(`${hello.type} before the hello`)
+        return
+      }
+      const payload = parseHelloPayload(hello.payload)
+      this.hellos.push(payload)
+      if (!verifyHello(payload.identity_key, nonce, hello.payload, hello.signature)) this.breaches.push('bad signature')
+      if (this.refuse) {
+        socket.close(CLOSE_REASONS[this.refuse].code, CLOSE_REASONS[this.refuse].meaning)
+        return
+      }
+      this.#epoch += 1
+      const connected: Connected = { socket, hello: payload, epoch: this.#epoch }
+      this.connected = connected
+      const { state, maxJobs, heartbeatMs } = this
+      const welcome = { type: 'welcome', state, epoch: this.#epoch, max_jobs: maxJobs, heartbeat_ms: heartbeatMs } as const
+      socket.send(JSON.stringify(welcome satisfies ServerMessage))
+      socket.on('message', (message: Buffer, isBinary) => {
+        if (this.connected !== connected) return
+        try {
+          if (isBinary) this.#takeFrame(connected, message)
+          else this.#takeMessage(parseAgentMessage(message.toString('utf8')))
+        } catch (error) {
+          this.breaches.push(String(error))
+        }
+      })
+    })
+    socket.on('close', () => {
+      if (this.connected?.socket === socket) this.connected = null
+    })
+  }
+
+  #takeFrame(connected: Connected, bytes: Buffer): void {
+    const frame = decodeFrame(bytes)
+    if (frame.kind !== 'stream') throw new Error('a blob from an agent')
+    if (frame.epoch !== connected.epoch) throw new Error(`epoch ${frame.epoch} on a connection of ${connected.epoch}`)
+    const job = this.jobs.get(frame.jobId)
+    if (!job) throw new Error(`a piece of job ${frame.jobId}`)
+    if (this.onPiece?.(frame)) return
+    const length = this.length(job, frame.stream)
+    if (frame.offset > length) {
+      this.send({ type: 'rewind', job_id: frame.jobId, stream: frame.stream, to: length })
+      return
+    }
+    const fresh = frame.payload.subarray(length - frame.offset)
+    if (fresh.length > 0) job.streams[frame.stream].push(Buffer.from(fresh))
+    if (frame.final) job.final[frame.stream] = true
+    if (this.acknowledge) this.#acknowledge(frame.jobId, job)
+  }
+
+  #acknowledge(jobId: number, job: StoredJob): void {
+    this.send({ type: 'ack', job_id: jobId, output: this.length(job, 'output'), events: this.length(job, 'events') })
+  }
+
+  #takeMessage(message: AgentMessage): void {
+    switch (message.type) {
+      case 'hello':
+        throw new Error('a second hello')
+      case 'status':
+        this.statuses.push(message)
+        return
+      case 'inventory':
+        this.inventories.push(message)
+        this.send({
+          type: 'resume',
+          jobs: message.jobs.map(({ job_id, run_id }) => {
+            const job = this.#jobOf(job_id, run_id)
+            const lengths = job
+              ? { output: this.length(job, 'output'), events: this.length(job, 'events') }
+              : { output: 0, events: 0 }
+            const verdict = !job ? 'forget' : job.end && job.acceptEnd ? 'stored' : 'continue'
+            return { job_id, run_id, verdict, ...lengths, abort: job?.abort ?? false }
+          }),
+        })
+        return
+      case 'claimed':
+        this.#mustHave(message).claims += 1
+        return
+      case 'refused':
+        this.#mustHave(message).refusals.push({ code: message.code, message: message.message })
+        return
+      case 'unknown_job': {
+        const job = this.jobs.get(message.job_id)
+        if (job) job.unknown += 1
+        return
+      }
+      case 'want':
+        this.wanted.push(...message.hashes)
+        for (const sha256 of message.hashes) this.#sendBlob(message, sha256)
+        return
+      case 'end':
+        this.#takeEnd(message.job_id, message.record)
+    }
+  }
+
+  #sendBlob(ref: { job_id: number; run_id: string }, sha256: string): void {
+    const content = this.blobs.get(sha256)
+    if (!content || this.gone.has(sha256)) {
+      this.send({ type: 'blob_gone', job_id: ref.job_id, run_id: ref.run_id, sha256 })
+      return
+    }
+    let offset = 0
+    do {
+      const payload = content.subarray(offset, offset + MAX_PAYLOAD_BYTES)
+      this.connected?.socket.send(encodeFrame({ kind: 'blob', sha256, offset, size: content.length, payload }))
+      offset += payload.length
+    } while (offset < content.length)
+  }
+
+  #takeEnd(jobId: number, record: EndRecord): void {
+    const job = this.#mustHave({ job_id: jobId, run_id: record.run_id })
+    job.ends += 1
+    for (const stream of ['output', 'events'] as const) {
+      const stored = this.stored(job, stream)
+      const { length, sha256 } = record[stream]
+      if (stored.length === length && sha256Of(stored) === sha256) continue
+      if (stored.length > length || stored.length === length) job.streams[stream].length = 0
+      this.send({ type: 'rewind', job_id: jobId, stream, to: this.length(job, stream) })
+      return
+    }
+    job.end = record
+    if (job.acceptEnd) this.send({ type: 'end_stored', job_id: jobId, run_id: record.run_id })
+  }
+
+  #jobOf(jobId: number, runId: string): StoredJob | undefined {
+    const job = this.jobs.get(jobId)
+    return job?.order.run_id === runId ? job : undefined
+  }
+
+  #mustHave(ref: { job_id: number; run_id: string }): StoredJob {
+    const job = this.#jobOf(ref.job_id, ref.run_id)
+    if (!job) throw new Error(`a message about job ${ref.job_id}`)
+    return job
+  }
+}
+
+export function sha256Of(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}

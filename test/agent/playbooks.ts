@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto'
+import type { JobOrder, Manifest } from '@holdfast/protocol'
+import type { FakeControlPlane } from './fake-control-plane.js'
+import { sha256Of } from './fake-control-plane.js'
+
+/** A playbook folder: text by path. */
+export type PlaybookFolder = Readonly<Record<string, string>>
+
+/** Puts a folder into the control plane's store. @returns the hash of its manifest */
+export function publish(controlPlane: FakeControlPlane, folder: PlaybookFolder, change: Partial<Manifest> = {}): string {
+  const files = Object.entries(folder).map(([path, text]) => ({
+    path,
+    sha256: controlPlane.addBlob(text),
+    size: Buffer.byteLength(text),
+    executable: path.endsWith('.sh'),
+  }))
+  const manifest: Manifest = { version: 1, files, links: [], ...change }
+  return controlPlane.addBlob(JSON.stringify(manifest))
+}
+
+let jobs = 0
+
+/** The order of a fresh job. */
+export function orderOf(manifest: string, change: Partial<JobOrder> = {}): JobOrder {
+  jobs += 1
+  return {
+    job_id: jobs,
+    run_id: randomBytes(16).toString('hex'),
+    form: 'test',
+    playbook: 'site.yml',
+    playbook_sub_path: null,
+    inventory: ['localhost,'],
+    tags: null,
+    limit: null,
+    check: false,
+    diff: false,
+    verbose: false,
+    allow_jinja: false,
+    extravars: { inline: {} },
+    manifest_sha256: manifest,
+    sealed: null,
+    output_limit_bytes: 50 * 1024 * 1024,
+    ...change,
+  }
+}
+
+/** A play on localhost of these tasks, as ansible reads it: JSON is YAML. */
+export function play(...tasks: object[]): string {
+  return JSON.stringify([{ hosts: 'localhost', connection: 'local', gather_facts: false, tasks }])
+}
+
+export const say = (message: string): object => ({ debug: { msg: message } })
+
+/** A task that waits until a file is there. */
+export const waitFor = (path: string): object => ({
+  name: 'wait',
+  shell: `until [ -e '${path}' ]; do sleep 0.05; done`,
+  changed_when: false,
+})
+
+/** A task that leaves a trace of each run of the playbook. */
+export const leaveTrace = (path: string): object => ({ name: 'trace', shell: `echo run >> '${path}'` })
+
+export { sha256Of }

@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished } from 'vitest'
+import { AgentProcess, processesOf } from './agent-process.js'
+import { FakeControlPlane, sha256Of, type StoredJob } from './fake-control-plane.js'
+import { waitUntil } from './waiting.js'
+
+/** A control plane, a folder of its own, and agents; all gone when the test ends. */
+export interface Setting {
+  readonly controlPlane: FakeControlPlane
+  readonly folder: string
+  readonly statePath: string
+  start(environment?: Record<string, string>): AgentProcess
+  /** Starts an agent and waits until it is connected. */
+  join(environment?: Record<string, string>): Promise<AgentProcess>
+}
+
+export async function createSetting(): Promise<Setting> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-agent-'))
+  const controlPlane = new FakeControlPlane()
+  await controlPlane.listen()
+  const agents: AgentProcess[] = []
+  onTestFinished(async () => {
+    for (const agent of agents) await agent.kill()
+    await controlPlane.close()
+    for (const job of controlPlane.jobs.values()) {
+      for (const pid of processesOf(job.order.run_id)) process.kill(pid, 'SIGKILL')
+    }
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    expect(controlPlane.breaches).toEqual([])
+  })
+  const statePath = join(folder, 'state')
+  const start: Setting['start'] = (environment = {}) => {
+    const agent = AgentProcess.run(controlPlane.url, statePath, environment)
+    agents.push(agent)
+    return agent
+  }
+  return {
+    controlPlane,
+    folder,
+    statePath,
+    start,
+    async join(environment) {
+      const agent = start(environment)
+      await controlPlane.isConnected()
+      return agent
+    },
+  }
+}
+
+/** Waits for a job's end and checks that what is stored is exactly what the end says, events whole and once each. */
+export async function exactEnd(controlPlane: FakeControlPlane, job: StoredJob, timeoutMs?: number): Promise<StoredEnd> {
+  const end = await waitUntil(`job ${job.order.job_id} has ended`, () => job.end, timeoutMs)
+  const output = controlPlane.stored(job, 'output')
+  const events = controlPlane.stored(job, 'events')
+  expect(end.output).toMatchObject({ length: output.length, sha256: sha256Of(output) })
+  expect(end.events).toMatchObject({ length: events.length, sha256: sha256Of(events) })
+  return { ...end, text: output.toString('utf8'), lines: linesOf(events) }
+}
+
+export type StoredEnd = NonNullable<StoredJob['end']> & {
+  readonly text: string
+  readonly lines: { type: string; [field: string]: unknown }[]
+}
+
+function linesOf(events: Buffer): StoredEnd['lines'] {
+  return events
+    .toString('utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as StoredEnd['lines'][number])
+}

@@ -1,0 +1,247 @@
+import { readFile, readdir, rename, rm, writeFile, mkdir } from 'node:fs/promises'
+import { execa } from 'execa'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { JobFolder, exists, fileSays, isAlive, measure, processesOf, tryKill, until } from './job-folder.js'
+
+const shell = (script: string) => ['/bin/sh', '-c', script]
+const quickLadder = { interrupt: 0.3, terminate: 0.3 }
+
+describe('the end of a job', () => {
+  it('is the exit code of the program', async () => {
+    const job = await JobFolder.create({ argv: shell('echo hello; echo oops >&2; exit 3') })
+    const end = await job.run()
+    expect(end).toMatchObject({ cause: 'exited', exit_code: 3, signal: null, message: null, aborted: false })
+    expect(end.started_at).not.toBeNull()
+    expect(await job.output()).toBe('hello\noops\n')
+    expect(end.events).toMatchObject({ length: 0, dropped: 0, errors: 0, plugin_seen: false })
+    expect((await readdir(job.path)).sort()).toEqual([
+      'end.json',
+      'events.jsonl',
+      'output.log',
+      'started.json',
+      'supervisor.json',
+    ])
+  })
+
+  it('is the signal that ended it', async () => {
+    const job = await JobFolder.create({ argv: shell('kill -9 $$') })
+    expect(await job.run()).toMatchObject({ cause: 'signaled', exit_code: null, signal: 'SIGKILL', aborted: false })
+  })
+
+  it('is not kept waiting by a silent daemon that holds the output, and the daemon is ended', async () => {
+    const job = await JobFolder.create({
+      argv: shell('setsid sleep 600 & echo started'),
+      drain: { quiet: 0.2, total: 600 },
+    })
+    expect(await job.run()).toMatchObject({ cause: 'exited', exit_code: 0, message: null })
+    expect(await job.output()).toBe('started\n')
+  })
+
+  it('is not kept waiting by a daemon that goes on printing', async () => {
+    const job = await JobFolder.create({
+      argv: shell('setsid sh -c "trap : TERM; while :; do echo still here; sleep 0.01; done" & exit 4'),
+      drain: { quiet: 600, total: 0.3 },
+    })
+    expect(await job.run()).toMatchObject({ cause: 'exited', exit_code: 4, message: null })
+    expect(await job.output()).toContain('still here')
+  })
+
+  it('survives a task that runs `kill 0`', async () => {
+    const job = await JobFolder.create({ argv: shell('echo before; kill 0; sleep 600') })
+    expect(await job.run()).toMatchObject({ cause: 'signaled', signal: 'SIGTERM' })
+    expect(await job.output()).toBe('before\n')
+  })
+
+  it('comes and is told when the supervisor itself fails', async () => {
+    const job = await JobFolder.create({ argv: shell('echo hello; sleep 600') })
+    job.startBroken('output_log.OutputLog.feed = None')
+    const end = await job.end()
+    expect(end).toMatchObject({ cause: 'supervisor_lost', exit_code: null })
+    expect(end.message).toContain('the supervisor failed and ended the playbook')
+  })
+
+  it('does not need the job folder to come to an end', async () => {
+    const job = await JobFolder.create({ argv: shell('touch ready; while [ -e gate ]; do sleep 0.02; done') })
+    await writeFile(job.file('gate'), '')
+    job.start()
+    await until('the program runs', () => exists(job.file('ready')))
+    await rename(job.path, `${job.path}.gone`)
+    await rm(`${job.path}.gone/gate`)
+    expect(await job.exitOfSupervisor()).toBe(0)
+    expect(await processesOf(job.marker)).toEqual([])
+  })
+})
+
+describe('the start of a job', () => {
+  it('happens once: a second supervisor refuses and changes nothing', async () => {
+    const job = await JobFolder.create({ argv: shell('echo once >> runs') })
+    await job.run()
+    const before = await measure(job.file('end.json'))
+    job.start()
+    expect(await job.exitOfSupervisor()).toBe(17)
+    expect(await measure(job.file('end.json'))).toEqual(before)
+    expect(await readFile(job.file('runs'), 'utf8')).toBe('once\n')
+  })
+
+  it('names the process that can be found again', async () => {
+    const job = await JobFolder.create({ argv: shell('cat started.json') })
+    job.start()
+    const pid = job.supervisorPid
+    await job.end()
+    const started = JSON.parse(await job.output()) as Record<string, unknown>
+    expect(started).toMatchObject({
+      pid,
+      boot_id: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim(),
+    })
+    expect(started['start_ticks']).toBeGreaterThan(0)
+  })
+
+  it('gives the program its own environment, no input, no foreign descriptors and default signals', async () => {
+    const see = async (argv: string[]) => {
+      const job = await JobFolder.create({ argv, env: { PATH: '/usr/bin:/bin', NAME: 'grün' } })
+      job.start('trap "" INT HUP PIPE; exec 7</dev/null; exec "$@"')
+      await job.end()
+      return (await job.output()).replace(job.marker, 'MARKER')
+    }
+    expect((await see(['env'])).trim().split('\n').sort()).toEqual([
+      'HOLDFAST_JOB_MARKER=MARKER',
+      'NAME=grün',
+      'PATH=/usr/bin:/bin',
+    ])
+    expect(await see(['cat'])).toBe('')
+    expect(await see(['ls', '/proc/self/fd'])).toBe('0\n1\n2\n3\n')
+    const masks = (await see(['grep', '-E', 'SigIgn|SigBlk', '/proc/self/status'])).match(/[0-9a-f]{16}/g) ?? []
+    const ordinarySignals = 0x7fffffffn // glibc keeps 32 and 33 for itself
+    expect(masks.map((mask) => BigInt(`0x${mask}`) & ordinarySignals)).toEqual([0n, 0n])
+  })
+
+  it.each([
+    [
+      'a program that is not there',
+      { argv: ['/no/such/program'] },
+      /\/no\/such\/program could not be started: No such file/,
+    ],
+    ['a program that is not in PATH', { argv: ['no-such-program'] }, /no-such-program .* not found in PATH/],
+    [
+      'a folder that is not there',
+      { argv: ['/bin/true'], cwd: '/no/such/folder' },
+      /folder \/no\/such\/folder .* No such file/,
+    ],
+    ['a folder instead of a program', { argv: ['/tmp'] }, /\/tmp could not be started: Permission denied/],
+    ['orders without a program', { argv: [] }, /supervisor\.json is not as it must be/],
+  ])('says why for %s', async (_, orders, message) => {
+    const job = await JobFolder.create(orders)
+    const end = await job.run()
+    expect(end).toMatchObject({ cause: 'spawn_failed', exit_code: null, signal: null, started_at: null })
+    expect(end.message).toMatch(message)
+  })
+
+  it('says when an interpreter is missing', async () => {
+    const job = await JobFolder.create({ argv: ['./script'] })
+    await writeFile(job.file('script'), '#!/no/such/interpreter\n', { mode: 0o700 })
+    expect((await job.run()).message).toMatch(/interpreter may be missing/)
+  })
+
+  it('says so when the supervisor itself cannot work', async () => {
+    const job = await JobFolder.create({ argv: ['/bin/true'] })
+    await mkdir(job.file('output.log'))
+    job.start()
+    expect(await job.exitOfSupervisor()).toBe(0)
+    const end = JSON.parse(await readFile(job.file('end.json'), 'utf8')) as Record<string, unknown>
+    expect(end).toMatchObject({ cause: 'spawn_failed', run_id: job.runId })
+    expect(end['message']).toContain('the supervisor failed before the start')
+  })
+})
+
+describe('an abort', () => {
+  const waiting = 'touch ready; while :; do sleep 0.02; done'
+
+  it('before the start keeps the program from being started', async () => {
+    const job = await JobFolder.create({ argv: shell('touch ran') })
+    await writeFile(job.file('abort.json'), '{}')
+    expect(await job.run()).toMatchObject({ cause: 'aborted', exit_code: null, aborted: true, started_at: null })
+    expect(await exists(job.file('ran'))).toBe(false)
+  })
+
+  it('is not meant by SIGTERM alone', async () => {
+    const job = await JobFolder.create({ argv: shell('touch ready; while [ -e gate ]; do sleep 0.02; done; exit 5') })
+    await writeFile(job.file('gate'), '')
+    job.start()
+    await until('the program runs', () => exists(job.file('ready')))
+    for (const signal of ['SIGTERM', 'SIGUSR1', 'SIGINT', 'SIGHUP'] as const) process.kill(job.supervisorPid, signal)
+    await rm(job.file('gate'))
+    expect(await job.end()).toMatchObject({ cause: 'exited', exit_code: 5, aborted: false })
+  })
+
+  it('asks with SIGINT first, and the program may say its last words', async () => {
+    const job = await JobFolder.create({ argv: shell(`trap "echo goodbye; exit 99" INT; ${waiting}`) })
+    job.start()
+    await until('the program runs', () => exists(job.file('ready')))
+    await job.abort()
+    expect(await job.end()).toMatchObject({ cause: 'aborted', exit_code: 99, signal: null, aborted: true })
+    expect(await job.output()).toBe('goodbye\n')
+  })
+
+  it('reaches a program although the supervisor was started with SIGINT ignored', async () => {
+    const job = await JobFolder.create({ argv: shell(waiting) })
+    job.start('trap "" INT; exec "$@"')
+    await until('the program runs', () => exists(job.file('ready')))
+    await job.abort()
+    expect(await job.end()).toMatchObject({ cause: 'aborted', signal: 'SIGINT' })
+  })
+
+  it('goes on to SIGTERM and SIGKILL, and finds who has left session, parent and environment', async () => {
+    const stubborn = 'trap "echo INT >> log" INT; trap "echo TERM >> log" TERM'
+    const script = `${stubborn}
+      setsid sh -c '${stubborn}; touch away; while :; do sleep 0.02; done' &
+      (env -i /usr/bin/setsid /bin/sh -c '${stubborn}; echo $$ > bare; while :; do /bin/sleep 0.02; done' &)
+      while [ ! -e away ] || [ ! -s bare ]; do sleep 0.02; done
+      ${waiting}`
+    const job = await JobFolder.create({ argv: shell(script), ladder: { interrupt: 1, terminate: 1 } })
+    const relative = execa('sleep', ['600'], { env: { HOLDFAST_JOB_MARKER: job.marker }, reject: false })
+    onTestFinished(() => void (relative.pid && tryKill(relative.pid)))
+    job.start()
+    await until('the program runs', () => exists(job.file('ready')))
+    await job.abort()
+    expect(await job.end()).toMatchObject({ cause: 'aborted', signal: 'SIGKILL', aborted: true, message: null })
+    const log = await readFile(job.file('log'), 'utf8')
+    expect(log.match(/INT/g)?.length).toBe(1) // shells start their background commands with SIGINT ignored
+    expect(log.match(/TERM/g)?.length).toBe(3)
+    expect((await relative).signal).toBe('SIGINT')
+    expect(await isAlive(Number(await readFile(job.file('bare'), 'utf8')))).toBe(false)
+  })
+
+  it('takes no longer than it must: nothing left means the end', async () => {
+    const job = await JobFolder.create({ argv: shell(waiting), ladder: { interrupt: 600, terminate: 600 } })
+    job.start()
+    await until('the program runs', () => exists(job.file('ready')))
+    await job.abort()
+    expect(await job.end()).toMatchObject({ cause: 'aborted', signal: 'SIGINT' })
+  })
+
+  it('that comes after the end changes nothing but is told', async () => {
+    const job = await JobFolder.create({
+      argv: shell('setsid sleep 600 & echo $$ > pid; exit 6'),
+      drain: { quiet: 600, total: 600 },
+    })
+    job.start()
+    await until('the program has ended and is buried', async () => {
+      const pid = (await readFile(job.file('pid'), 'utf8').catch(() => '')).trim()
+      return pid !== '' && !(await exists(`/proc/${pid}`))
+    })
+    await job.abort()
+    expect(await job.end()).toMatchObject({ cause: 'exited', exit_code: 6, aborted: true })
+  })
+
+  it('twice is the same as once', async () => {
+    const job = await JobFolder.create({ argv: shell(`trap "echo INT" INT; ${waiting}`), ladder: quickLadder })
+    job.start()
+    await until('the program runs', () => exists(job.file('ready')))
+    await job.abort()
+    await until('the first signal has come', () => fileSays(job.file('output.log'), 'INT'))
+    await job.abort()
+    expect(await job.end()).toMatchObject({ cause: 'aborted', signal: 'SIGTERM' })
+    expect(await job.output()).toBe('INT\n')
+    expect(await isAlive(job.supervisorPid)).toBe(false)
+  })
+})

@@ -1,0 +1,153 @@
+import { type IncomingMessage, request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { waitFor } from '../support/wait.js'
+import { heldTimers } from './held-timers.js'
+import { type TestServer, startServer } from './server.js'
+
+interface Stream {
+  readonly response: IncomingMessage
+  text(): string
+  readonly ended: Promise<void>
+  close(): void
+}
+
+let server: TestServer
+let held: ReturnType<typeof heldTimers>
+const streams: Stream[] = []
+beforeEach(async () => {
+  held = heldTimers()
+  server = await startServer({ timers: held.timers })
+})
+afterEach(async () => {
+  for (const stream of streams.splice(0)) stream.close()
+  await server.close()
+})
+
+function open(token: string): Promise<Stream> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(`${server.url}/api/v2/events`, { headers: { authorization: `Bearer ${token}` } })
+    request.on('error', reject)
+    request.on('response', (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece
+      })
+      const ended = new Promise<void>((end) => response.on('close', () => end()))
+      response.on('error', () => undefined)
+      const stream = { response, text: () => text, ended, close: () => void request.destroy() }
+      streams.push(stream)
+      resolve(stream)
+    })
+    request.end()
+  })
+}
+
+const namesIn = (stream: Stream) =>
+  [...stream.text().matchAll(/event: changed\ndata: (.*)\n\n/g)].map((match) => JSON.parse(match[1] ?? ''))
+
+test('needs a token', async () => {
+  const answer = await server.call('GET', '/events')
+  expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+})
+
+test('says hello at once, with headers that no proxy misunderstands', async () => {
+  const stream = await open(server.admin)
+  await waitFor('hello', () => stream.text().includes('hello'))
+  expect(stream.response.headers).toMatchObject({
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+    'x-request-id': expect.stringMatching(/.+/),
+    'x-content-type-options': 'nosniff',
+  })
+  expect(stream.text()).toBe('retry: 3000\nevent: hello\ndata: {"version":"1.2.3"}\n\n')
+})
+
+test('carries names to every stream, once a second each, the last never lost', async () => {
+  const user = await server.addUser('watcher')
+  const [one, two] = [await open(server.admin), await open(user.token)]
+  for (const name of ['jobs', 'jobs', 'runners', 'jobs'] as const) server.live.changed(name)
+  await waitFor('the first', () => namesIn(one).length >= 2 && namesIn(two).length >= 2)
+  held.move(2000)
+  await waitFor('the last', () => namesIn(one).length >= 3 && namesIn(two).length >= 3)
+  held.move(2000)
+  expect(namesIn(one)).toEqual([{ name: 'jobs' }, { name: 'runners' }, { name: 'jobs' }])
+  expect(namesIn(two)).toEqual(namesIn(one))
+})
+
+test('pings every fifteen seconds', async () => {
+  const stream = await open(server.admin)
+  held.move(15_000)
+  await waitFor('a ping', () => stream.text().endsWith('\n\n: ping\n\n'))
+})
+
+describe('ends', () => {
+  test('when the session ends', async () => {
+    const { token } = await server.addUser('leaver')
+    const [ending, staying] = [await open(token), await open(server.admin)]
+    await server.call('POST', '/auth/logout', { token })
+    held.move(15_000)
+    await ending.ended
+    server.live.changed('jobs')
+    await waitFor('the other goes on', () => namesIn(staying).length === 1)
+  })
+
+  test('when the user is blocked, and when the session expires', async () => {
+    const { token, id } = await server.addUser('blocked')
+    const stream = await open(token)
+    await server.call('PUT', `/user/${id}`, { token: server.admin, json: { enabled: false } })
+    held.move(15_000)
+    await stream.ended
+    const admin = await open(server.admin)
+    server.clock.move(25 * 3_600_000)
+    held.move(15_000)
+    await admin.ended
+  })
+
+  test('when the service stops', async () => {
+    const [one, two] = [await open(server.admin), await open(server.admin)]
+    await server.app.close()
+    await Promise.all([one.ended, two.ended])
+  })
+})
+
+test('a client that goes away leaves nothing behind', async () => {
+  const before = held.count()
+  const stream = await open(server.admin)
+  server.live.changed('jobs')
+  await waitFor('timers of the stream', () => held.count() > before)
+  stream.close()
+  await waitFor('no timers', () => held.count() === before)
+})
+
+test('a client that never reads holds nobody up', async () => {
+  const stuck = connect(server.port, '127.0.0.1')
+  stuck.write(`GET /api/v2/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${server.admin}\r\n\r\n`)
+  stuck.pause()
+  stuck.on('error', () => undefined)
+  const reader = await open(server.admin)
+  await waitFor('both streams', () => held.count() === 2)
+  for (let count = 0; count < 200; count += 1) {
+    server.live.changed('jobs')
+    held.move(1100)
+  }
+  await waitFor('the reader has them all', () => namesIn(reader).length === 200)
+  stuck.destroy()
+})
+
+test('a HEAD is not a stream', async () => {
+  expect((await server.call('HEAD', '/events', { token: server.admin })).status).toBe(404)
+})
+
+test('the settings of the header and the designer lock raise their names', async () => {
+  const stream = await open(server.admin)
+  await server.call('PUT', '/settings/appearance', { token: server.admin, json: { announcement: 'Hi' } })
+  await waitFor('appearance', () => namesIn(stream).some(({ name }) => name === 'appearance'))
+  await server.call('POST', '/lock', { token: server.admin })
+  await waitFor('designer', () => namesIn(stream).filter(({ name }) => name === 'designer').length === 1)
+  await server.call('POST', '/lock', { token: server.admin })
+  held.move(2000)
+  await server.call('DELETE', '/lock', { token: server.admin })
+  await waitFor('released', () => namesIn(stream).filter(({ name }) => name === 'designer').length === 2)
+})

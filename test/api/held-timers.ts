@@ -1,0 +1,32 @@
+import type { Timers } from '../../control-plane/src/timers.js'
+
+/** Timers that only run when the test says so. */
+export function heldTimers() {
+  const due: { at: number; every: number | null; run: () => void }[] = []
+  let time = 0
+  const add = (ms: number, every: number | null, run: () => void) => {
+    const timer = { at: time + ms, every, run }
+    due.push(timer)
+    return () => {
+      const index = due.indexOf(timer)
+      if (index >= 0) due.splice(index, 1)
+    }
+  }
+  const timers: Timers = { after: (ms, run) => add(ms, null, run), every: (ms, run) => add(ms, ms, run) }
+  return {
+    timers,
+    count: () => due.length,
+    move(ms: number) {
+      const end = time + ms
+      for (;;) {
+        const next = due.filter((timer) => timer.at <= end).sort((a, b) => a.at - b.at)[0]
+        if (!next) break
+        time = next.at
+        if (next.every === null) due.splice(due.indexOf(next), 1)
+        else next.at += next.every
+        next.run()
+      }
+      time = end
+    },
+  }
+}

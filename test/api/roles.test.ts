@@ -1,0 +1,126 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readFile, stat } from 'node:fs/promises'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { openRoleSource } from '../../control-plane/src/auth/role-source.js'
+import { waitFor } from '../support/wait.js'
+import { type TestServer, startServer } from './server.js'
+
+/** Roles stand in config.yaml, count at the next request, and a broken edit changes nothing. */
+let server: TestServer
+beforeEach(async () => {
+  server = await startServer()
+  return () => server.close()
+})
+
+const rolesOf = async (token: string) => (await server.call('GET', '/profile', { token })).body
+const problems = async () =>
+  (await server.call('GET', '/forms', { token: server.admin })).body.errors as {
+    file: string
+    line: number
+    reason: string
+  }[]
+
+const CONFIG = `
+categories: [{name: Default, icon: bars}]
+roles:
+  - name: admin
+    groups: [local/admins]
+  - name: ops
+    groups: [local/ops]
+    users: [local/jo]
+    options: {allowJobRelaunch: true, showAllJobLogs: true, somethingElse: true}
+  - name: careful
+    groups: [local/ops]
+    options: {showAllJobLogs: false}
+  - name: public
+    options: {manageAllJobs: true, allowVerboseMode: false}
+`
+
+test('a first start makes the file, only for its owner', async () => {
+  const path = join(server.folder, 'config.yaml')
+  expect((await stat(path)).mode & 0o777).toBe(0o600)
+  expect(await readFile(path, 'utf8')).toContain('local/admins')
+})
+
+test('an edit counts from the next request on', async () => {
+  const ops = await server.addUser('olga', ['ops'])
+  const jo = await server.addUser('jo')
+  expect(await rolesOf(ops.token)).toMatchObject({ roles: ['default'] })
+  await server.writeConfig(CONFIG)
+  const olga = await waitFor('the new roles', async () => {
+    const body = await rolesOf(ops.token)
+    return (body.roles as string[]).includes('ops') ? body : null
+  })
+  expect(olga.roles).toEqual(['ops', 'careful', 'default'])
+  expect(olga.options).toEqual({
+    allowVerboseMode: false,
+    allowJobRelaunch: true,
+    showAllJobLogs: false,
+    manageAllJobs: true,
+    allowApiTokens: false,
+  })
+  expect(await rolesOf(jo.token)).toMatchObject({ roles: ['ops', 'default'], options: { showAllJobLogs: true } })
+})
+
+describe('a broken edit leaves the last good roles in force', () => {
+  test.each([
+    ['no YAML', 'roles:\n  - name: admin\n  groups: [', /.+/, 3],
+    ['no roles', 'categories: []\n', /roles/, 1],
+    ['an empty file', '', /object/, 1],
+    ['roles that are no list', 'roles:\n  admin: {}\n', /roles must be array/, 2],
+    ['a role without a name', 'roles:\n  - name: admin\n  - groups: [x]\n', /name/, 3],
+    [
+      'an option that is no flag',
+      'roles:\n  - name: admin\n    options:\n      a: "yes"\n',
+      /options.a must be boolean/,
+      4,
+    ],
+    ['groups as text', 'roles:\n  - name: admin\n    groups: local/admins\n', /groups must be array/, 3],
+    ['a role twice', 'roles:\n  - name: admin\n  - name: x\n  - name: x\n', /two roles named x/, 4],
+    ['no admin', 'roles:\n  - name: default\n', /admin is missing/, 2],
+    ['a bomb of aliases', bomb(), /alias/i, 1],
+  ])('%s', async (_what, text, reason, line) => {
+    await server.writeConfig(text)
+    const [problem] = await waitFor('the report', async () => ((await problems()).length > 0 ? await problems() : null))
+    expect(problem).toMatchObject({ file: join(server.folder, 'config.yaml'), line })
+    expect(problem?.reason).toMatch(reason)
+    expect(await rolesOf(server.admin)).toMatchObject({ roles: ['admin', 'default'] })
+  })
+
+  test('and a good one after it is taken', async () => {
+    const jo = await server.addUser('jo')
+    await server.writeConfig('roles: nonsense')
+    await waitFor('the report', async () => (await problems()).length > 0)
+    await server.writeConfig(CONFIG)
+    await waitFor('the good edit', async () => (await problems()).length === 0)
+    expect(await rolesOf(jo.token)).toMatchObject({ roles: ['ops', 'default'] })
+  })
+
+  test('also when the file goes away and comes back', async () => {
+    await rm(join(server.folder, 'config.yaml'))
+    server.clock.move(2000)
+    await waitFor('the report', async () => (await problems()).length > 0)
+    expect(await rolesOf(server.admin)).toMatchObject({ roles: ['admin', 'default'] })
+    await server.writeConfig(CONFIG)
+    await waitFor('the file', async () => (await problems()).length === 0)
+  })
+})
+
+test('a start with a broken file is refused with file and line', async () => {
+  await server.writeConfig('roles:\n  - name: 5\n')
+  const log = { info: () => undefined, warn: () => undefined }
+  const path = join(server.folder, 'config.yaml')
+  await expect(openRoleSource(path, { clock: server.clock, log })).rejects.toThrow(
+    `${path}, line 2: roles.0.name must be string`,
+  )
+})
+
+/** Nine levels of ten references each. */
+function bomb(): string {
+  const levels = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]']
+  for (let level = 1; level < 9; level += 1) {
+    levels.push(`a${level}: &a${level} [${Array.from({ length: 10 }, () => `*a${level - 1}`).join(', ')}]`)
+  }
+  return `${levels.join('\n')}\nroles: []\n`
+}

@@ -1,0 +1,212 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import { pino } from 'pino'
+import { createAccounts } from '../../control-plane/src/auth/accounts.js'
+import { createFirstAdmin } from '../../control-plane/src/auth/first-admin.js'
+import { createPasswords } from '../../control-plane/src/auth/passwords.js'
+import { openRoleSource } from '../../control-plane/src/auth/role-source.js'
+import { createSessions } from '../../control-plane/src/auth/sessions.js'
+import { createSignIn } from '../../control-plane/src/auth/sign-in.js'
+import { createTokens } from '../../control-plane/src/auth/tokens.js'
+import { createDesignerLock } from '../../control-plane/src/forms/designer-lock.js'
+import { createForms } from '../../control-plane/src/forms/loader.js'
+import { buildApp } from '../../control-plane/src/http/app.js'
+import { appearanceRoutes } from '../../control-plane/src/http/appearance.js'
+import { authRoutes } from '../../control-plane/src/http/auth.js'
+import { eventRoutes } from '../../control-plane/src/http/events.js'
+import { formRoutes } from '../../control-plane/src/http/forms.js'
+import { lockRoutes } from '../../control-plane/src/http/lock.js'
+import { monitoringRoutes } from '../../control-plane/src/http/monitoring.js'
+import { profileRoutes } from '../../control-plane/src/http/profile.js'
+import { userRoutes } from '../../control-plane/src/http/user.js'
+import { type LiveEvents, createLiveEvents } from '../../control-plane/src/live/live-events.js'
+import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
+import type { Store } from '../../control-plane/src/store/store.js'
+import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
+
+export const ADMIN_PASSWORD = 'correct horse battery'
+/** Cheap enough that a test may sign in a hundred times. */
+const FAST_HASHES = { memoryCost: 1024, timeCost: 1, parallelism: 1 }
+
+export interface ServerOptions {
+  /** Text of config.yaml; the one of a first start when left out. */
+  readonly config?: string
+  /** Form files by their path below the forms folder. */
+  readonly forms?: Readonly<Record<string, string>>
+  readonly baseUrl?: string
+  readonly bodyLimitBytes?: number
+  readonly trustProxy?: boolean
+  readonly timers?: Timers
+  readonly plugins?: readonly FastifyPluginAsync[]
+  /** Lines of the log end up here. */
+  readonly log?: string[]
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  /** The JSON of the body; text when it is none. */
+  readonly body: Record<string, unknown>
+  readonly text: string
+}
+
+export interface CallOptions {
+  readonly token?: string
+  readonly json?: unknown
+  readonly body?: string | Buffer
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A control plane without jobs and runners, listening, on a database of its own. */
+export interface TestServer {
+  /** Address with the base URL's prefix, without `/api/v2`. */
+  readonly url: string
+  readonly port: number
+  readonly folder: string
+  readonly app: FastifyInstance
+  readonly store: Store
+  readonly live: LiveEvents
+  /** The clock of the server; it stands still until it is moved. */
+  readonly clock: { now(): number; move(ms: number): void }
+  /** Token of the first admin. */
+  readonly admin: string
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>
+  signIn(username: string, password?: string): Promise<{ token: string; refreshtoken: string }>
+  /** Adds a user with {@link ADMIN_PASSWORD} and signs them in. */
+  addUser(username: string, groups?: readonly string[]): Promise<{ id: number; token: string; refreshtoken: string }>
+  writeForm(name: string, text: string): Promise<void>
+  writeConfig(text: string): Promise<void>
+  close(): Promise<void>
+}
+
+export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-api-'))
+  const put = async (path: string, text: string) => {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await writeFile(join(folder, path), text)
+  }
+  await mkdir(join(folder, 'forms'))
+  for (const [name, text] of Object.entries(options.forms ?? {})) await put(join('forms', name), text)
+  if (options.config !== undefined) await put('config.yaml', options.config)
+
+  let time = Date.now()
+  const clock = {
+    now: () => time,
+    move(ms: number) {
+      time += ms
+    },
+  }
+  const lines = options.log
+  const logger = lines ? pino({}, { write: (line: string) => void lines.push(line) }) : pino({ level: 'silent' })
+  const timers = options.timers ?? systemTimers
+  const live = createLiveEvents()
+  const store = await openSqliteStore(join(folder, 'holdfast.db'))
+  const passwords = createPasswords(FAST_HASHES)
+  const roles = await openRoleSource(join(folder, 'config.yaml'), { clock, log: logger })
+  const tokens = createTokens('a secret that is only used in tests', clock)
+  const sessions = createSessions({
+    store,
+    tokens,
+    roles,
+    clock,
+    accessTokenMs: 30 * 60_000,
+    refreshTokenMs: 24 * 3_600_000,
+  })
+  const signIns = createSignIn({ store, passwords, sessions, clock })
+  const accounts = createAccounts({ store, passwords, roles, signIn: signIns, clock })
+  const forms = createForms({ folder: join(folder, 'forms'), clock, log: logger })
+  const lock = createDesignerLock({ store, live, clock })
+  await createFirstAdmin({
+    store,
+    passwords,
+    clock,
+    persistentPath: folder,
+    username: 'admin',
+    password: ADMIN_PASSWORD,
+  })
+
+  const app = await buildApp({
+    logger,
+    baseUrl: options.baseUrl ?? '/',
+    trustProxy: options.trustProxy ?? false,
+    bodyLimitBytes: options.bodyLimitBytes ?? 1024 * 1024,
+    tls: null,
+    version: '1.2.3',
+    authenticate: sessions.authenticate,
+    plugins: [
+      monitoringRoutes({ store, version: '1.2.3' }),
+      authRoutes({ signIn: signIns, sessions }),
+      profileRoutes({ accounts }),
+      userRoutes({ accounts }),
+      formRoutes({ forms, roles }),
+      appearanceRoutes({ store, live }),
+      lockRoutes({ lock }),
+      eventRoutes({ live, sessions, timers, version: '1.2.3' }),
+      ...(options.plugins ?? []),
+    ],
+  })
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  const prefix = (options.baseUrl ?? '').replace(/\/$/, '')
+
+  async function call(method: string, path: string, given: CallOptions = {}): Promise<Answer> {
+    const body = given.json === undefined ? given.body : JSON.stringify(given.json)
+    const response = await fetch(`${address}${prefix}/api/v2${path}`, {
+      method,
+      headers: {
+        ...(given.token === undefined ? {} : { authorization: `Bearer ${given.token}` }),
+        ...(given.json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...given.headers,
+      },
+      ...(body === undefined ? {} : { body: new Blob([body]) }),
+    })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.includes('json') ?? false
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: isJson && text !== '' ? (JSON.parse(text) as Record<string, unknown>) : {},
+    }
+  }
+
+  async function signIn(username: string, password = ADMIN_PASSWORD) {
+    const answer = await call('POST', '/auth/login', { json: { username, password } })
+    if (answer.status !== 200) throw new Error(`sign-in of ${username}: ${answer.status} ${answer.text}`)
+    return answer.body as { token: string; refreshtoken: string }
+  }
+
+  const { token: admin } = await signIn('admin')
+  return {
+    url: address + prefix,
+    port: Number(new URL(address).port),
+    folder,
+    app,
+    store,
+    live,
+    clock,
+    admin,
+    call,
+    signIn,
+    async addUser(username, groups = []) {
+      const json = { username, password: ADMIN_PASSWORD, groups }
+      const answer = await call('POST', '/user', { token: admin, json })
+      if (answer.status !== 200) throw new Error(`adding ${username}: ${answer.status} ${answer.text}`)
+      return { id: Number(answer.body.id), ...(await signIn(username)) }
+    },
+    async writeForm(name, text) {
+      await put(join('forms', name), text)
+      time += 2000
+    },
+    async writeConfig(text) {
+      await put('config.yaml', text)
+      time += 2000
+    },
+    async close() {
+      await app.close()
+      await store.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

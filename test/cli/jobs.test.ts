@@ -1,0 +1,183 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { type FakeService, startFakeService } from './fake-service.js'
+import { type Person, newPerson } from './run-cli.js'
+
+const ESCAPE = '\u001b'
+
+let service: FakeService
+let person: Person
+
+beforeEach(async () => {
+  service = await startFakeService()
+  onTestFinished(() => service.stop())
+  person = newPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
+})
+
+describe('job launch', () => {
+  it('lays variables over each other in the order they are given', async () => {
+    const json = join(person.home, 'vars.json')
+    const yaml = join(person.home, 'vars.yml')
+    writeFileSync(json, '{"a": 1, "b": {"c": [true]}}')
+    writeFileSync(yaml, '# as ansible reads it\na: yes\nd: 0644\n')
+    const args = ['-e', `@${json}`, '-e', `@${yaml}`, '-e', 'text=1 = 1', '-e', '{"z": null}', '--verbose']
+    const { code, stdout } = await person.run(['job', 'launch', ...args, 'Hello world'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Launched job 1 of Hello world.\n' })
+    expect(service.seen.at(-1)?.body).toEqual({
+      formName: 'Hello world',
+      extravars: { a: true, b: { c: [true] }, d: 0o644, text: '1 = 1', z: null, __verbose__: true },
+    })
+  })
+
+  it('answers JSON for programs', async () => {
+    expect(JSON.parse((await person.run(['job', 'launch', '42', '--json'])).stdout)).toEqual({ id: 1 })
+    expect(service.seen.at(-1)?.body).toMatchObject({ formName: '42' })
+  })
+
+  it.each([
+    [403, 'Your roles do not allow this form'],
+    [404, 'There is no form nope'],
+    [422, 'The values are refused'],
+  ])('refused with %i: 5 and the sentence of the server', async (status, error) => {
+    service.override = () => ({ status, body: { error, code: 'x' } })
+    const { code, stderr } = await person.run(['job', 'launch', 'nope'])
+    expect({ code, stderr }).toEqual({ code: 5, stderr: `holdfast: ${error}.\n` })
+  })
+
+  it('shows the details of a refusal', async () => {
+    service.override = () => ({ status: 422, body: { error: 'Values refused.', details: { missing: ['name'] } } })
+    expect((await person.run(['job', 'launch', 'f'])).stderr).toBe('holdfast: Values refused. ({"missing":["name"]})\n')
+  })
+})
+
+describe('job list', () => {
+  it('is bare text in a pipe', async () => {
+    service.addJob({ status: 'success' })
+    service.addJob({ form: `evil\n${ESCAPE}[31mname` })
+    const { stdout } = await person.run(['job', 'list'])
+    const [head, second, first, ...rest] = stdout.split('\n')
+    expect(head).toMatch(/^id {2}form +status +start +took +user +runner$/)
+    expect(second).toMatch(/^ 2 {2}evil name +running /)
+    expect(first).toMatch(/^ 1 {2}Hello world +success +\S+ \S+ +3\.40 s {2}admin {2}local-runner$/)
+    expect(rest).toEqual([''])
+    expect(stdout).not.toContain(ESCAPE)
+  })
+
+  it('is a painted table on a terminal, unpainted with NO_COLOR', async () => {
+    service.addJob({ status: 'success' })
+    const painted = await person.run(['job', 'list'], { terminal: true })
+    expect(painted.stdout).toContain('│')
+    expect(painted.stdout).toContain(`${ESCAPE}[32msuccess`)
+    const plain = await person.run(['job', 'list'], { terminal: true, environment: { NO_COLOR: '1' } })
+    expect(plain.stdout).toContain('success')
+    expect(plain.stdout).not.toContain(ESCAPE)
+  })
+
+  it('hands its filters over, and --json hands the whole answer back', async () => {
+    service.addJob()
+    const filters = ['--records', '5', '--user', 'ada', '--user-type', 'ldap', '--runner', 'r1']
+    const { stdout } = await person.run(['job', 'list', '--json', ...filters])
+    expect(Object.fromEntries(service.seen.at(-1)?.query ?? [])).toEqual({
+      records: '5',
+      user: 'ada',
+      user_type: 'ldap',
+      runner: 'r1',
+    })
+    expect(JSON.parse(stdout)).toMatchObject({ count: 1, records: [{ id: 1, a_field_of_tomorrow: true }] })
+  })
+
+  it('says so when there are none', async () => {
+    expect((await person.run(['job', 'list'])).stdout).toBe('No jobs.\n')
+  })
+})
+
+describe('one job', () => {
+  it('job show prints its fields', async () => {
+    service.addJob({ status: 'failed', status_reason: 'exit code 2' })
+    const { stdout } = await person.run(['job', 'show', '1'])
+    expect(stdout).toMatch(/^status +failed$/m)
+    expect(stdout).toMatch(/^status_reason +exit code 2$/m)
+    expect(stdout).toMatch(/^took +3\.40 s$/m)
+  })
+
+  it('job abort says what the server says; on an ended job 5', async () => {
+    const job = service.addJob()
+    expect(await person.run(['job', 'abort', '1'])).toMatchObject({ code: 0, stdout: 'Job 1 will be aborted\n' })
+    job.status = 'success'
+    expect(await person.run(['job', 'abort', '1'])).toMatchObject({
+      code: 5,
+      stderr: 'holdfast: Job 1 is not running.\n',
+    })
+  })
+
+  it('job events reads every page', async () => {
+    const events = [1, 2, 3, 4, 5].map((order) => ({
+      order,
+      type: 'runner_on_ok',
+      play: 'p',
+      task: `task ${order}`,
+      host: 'localhost',
+      duration: 0.25,
+      time: '2026-11-20T08:00:00.000Z',
+    }))
+    service.addJob({ events })
+    const { stdout } = await person.run(['job', 'events', '1'])
+    expect(stdout.split('\n')).toHaveLength(7)
+    expect(stdout).toMatch(/^ {4}5 {2}runner_on_ok {2}localhost {2}task 5 +0\.25 s$/m)
+    expect(JSON.parse((await person.run(['job', 'events', '1', '--json'])).stdout)).toMatchObject({ count: 5 })
+  })
+
+  it('job download writes the bytes to a file or to stdout', async () => {
+    const output = 'ä line\n'.repeat(50_000)
+    service.addJob({ output: Buffer.from(output) })
+    expect((await person.run(['job', 'download', '1'])).stdout).toBe(output)
+    const path = join(person.home, 'out.txt')
+    expect(await person.run(['job', 'download', '1', '-o', path])).toMatchObject({ code: 0, stdout: '' })
+    expect(readFileSync(path, 'utf8')).toBe(output)
+    const nowhere = await person.run(['job', 'download', '1', '-o', join(person.home, 'no/such/out.txt')])
+    expect(nowhere.code).toBe(1)
+    expect(nowhere.stderr).toContain('Cannot write')
+  })
+
+  it.each(['show', 'follow', 'abort', 'events', 'download'])('job %s of an unknown job: 5', async (command) => {
+    const { code, stderr } = await person.run(['job', command, '99'])
+    expect({ code, stderr }).toEqual({ code: 5, stderr: 'holdfast: There is no job 99.\n' })
+  })
+})
+
+describe('answers that are not from a Holdfast server', () => {
+  it('JSON of another shape: 1', async () => {
+    service.override = () => ({ status: 200, body: { hello: 'world' } })
+    const { code, stderr } = await person.run(['job', 'list'])
+    expect(code).toBe(1)
+    expect(stderr).toContain('does not understand')
+  })
+
+  it('a redirect names the address to use: 2', async () => {
+    service.override = () => ({ status: 301, body: {}, headers: { location: 'https://jobs.example.com/' } })
+    const { code, stderr } = await person.run(['job', 'list'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('redirects to https://jobs.example.com/')
+  })
+
+  it('a server that cannot answer now: 3 with the request id', async () => {
+    service.override = () => ({
+      status: 503,
+      body: { error: 'The database is away' },
+      headers: { 'x-request-id': 'r-1' },
+    })
+    const { code, stderr } = await person.run(['job', 'list'])
+    expect(code).toBe(3)
+    expect(stderr).toContain('request r-1): The database is away.')
+  })
+})
+
+it('a reader that goes away early is no error', async () => {
+  service.addJob({ output: Buffer.alloc(4_000_000, 'x\n') })
+  const cli = person.start(['job', 'download', '1'])
+  await cli.shows('x')
+  cli.process.stdout.destroy()
+  const { code, stderr } = await cli.ended
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+})

@@ -1,0 +1,125 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { countStarts, GATED_FORM, gatedPlaybook, openGate } from '../support/gated-playbook.js'
+import { type Product, ROOT, startProduct } from '../support/product.js'
+import { type Person, newPerson } from './run-cli.js'
+
+const EXAMPLES = join(ROOT, 'control-plane/examples')
+const FAILING = `- name: fails
+  hosts: localhost
+  connection: local
+  gather_facts: false
+  tasks:
+    - name: fail
+      ansible.builtin.fail:
+        msg: on purpose
+`
+const example = (name: string) => readFileSync(join(EXAMPLES, 'forms', name), 'utf8')
+
+let product: Product
+let gates: string
+
+beforeAll(async () => {
+  gates = mkdtempSync(join(tmpdir(), 'holdfast-gates-'))
+  product = await startProduct({
+    forms: {
+      'hello-world.yml': example('hello-world.yml'),
+      'check-up.yml': example('check-up.yml'),
+      'gated.yml': GATED_FORM,
+      'failing.yml': 'name: failing\ntype: ansible\nroles: [default]\nplaybook: failing.yml\nfields: []\n',
+    },
+    playbookFolder: join(EXAMPLES, 'playbooks'),
+    playbooks: { 'gated.yml': gatedPlaybook(gates), 'failing.yml': FAILING },
+  })
+})
+
+afterAll(async () => {
+  await product.close()
+  rmSync(gates, { recursive: true, force: true })
+})
+
+/** A person with the admin's token, in one step. */
+function admin(): Person {
+  return newPerson({ HOLDFAST_SERVER: product.address, HOLDFAST_TOKEN: product.admin.token })
+}
+
+describe('with a real control plane and runner', () => {
+  it('the first example: launched, followed, looked at', async () => {
+    const person = admin()
+    const { code, stdout, stderr } = await person.run(['job', 'launch', 'Hello world', '-e', 'greeted=Ada', '-f'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('Hello Ada, says admin in job')
+    expect(stdout).not.toContain('\u001b')
+    const id = /Launched job (\d+)/.exec(stderr)?.[1] ?? ''
+    expect(stderr).toMatch(/Job \d+ ended success after /)
+
+    expect((await person.run(['job', 'download', id])).stdout).toBe(stdout)
+    const shown = await person.run(['job', 'show', id, '--json'])
+    expect(JSON.parse(shown.stdout)).toMatchObject({ status: 'success', extravars: { greeted: 'Ada' }, output: stdout })
+    expect((await person.run(['job', 'list', '--runner', 'test-runner'])).stdout).toContain('Hello world')
+    expect((await person.run(['job', 'abort', id])).code).toBe(5)
+  })
+
+  it('the second example: several hosts, a loop, a failure that is rescued', async () => {
+    const person = admin()
+    const { stdout: launched } = await person.run(['job', 'launch', 'Check-up of the servers', '--json'])
+    const { id } = JSON.parse(launched) as { id: number }
+    expect((await person.run(['job', 'follow', String(id)])).code).toBe(0)
+    const { stdout } = await person.run(['job', 'events', String(id)])
+    expect(stdout).toMatch(/runner_on_failed +db-1 +Find last night's backup/)
+    expect(stdout).toMatch(/runner_on_ok +db-1 +Make the missing backup now/)
+    expect(stdout.match(/runner_item_on_ok/g)).toHaveLength(9)
+  })
+
+  it('a job that fails: 10', async () => {
+    const { code, stdout, stderr } = await admin().run(['job', 'launch', 'failing', '--follow'], { terminal: true })
+    expect(code).toBe(10)
+    expect(stderr).toBe('')
+    // On a terminal the colours of ansible stay.
+    expect(stdout).toMatch(/\u001b\[[0-9;]*m.*on purpose/)
+    expect(stdout).toContain('failed')
+  })
+
+  it('a follower sees every byte once through a restart of the control plane', async () => {
+    const cli = admin().start(['job', 'launch', 'gated', '--follow'])
+    await cli.shows('part 1 item 19 on three')
+    await product.controlPlane.stop('SIGTERM')
+    await cli.says('The connection to the control plane is lost')
+    openGate(gates, 1)
+    await product.startControlPlane()
+    await cli.says('Connected again.')
+    await cli.shows('part 2 item 19 on three')
+    openGate(gates, 2)
+    const { code, stdout, stderr } = await cli.ended
+    expect(code).toBe(0)
+    const id = /Launched job (\d+)/.exec(stderr)?.[1] ?? ''
+    expect(stdout).toBe((await admin().run(['job', 'download', id])).stdout)
+    expect(countStarts(gates)).toBe(1)
+  })
+
+  it('runners and join tokens', async () => {
+    const person = admin()
+    expect((await person.run(['runner', 'list'])).stdout).toMatch(/test-runner +approved +yes/)
+    expect((await person.run(['runner', 'show', 'test-runner'])).stdout).toMatch(/^state +approved$/m)
+    expect((await person.run(['runner', 'approve', 'test-runner'])).code).toBe(5)
+    const created = await person.run(['join-token', 'create', '--name', 'for a test', '--json'])
+    const token = JSON.parse(created.stdout) as { id: number; token: string }
+    const listed = await person.run(['join-token', 'list'])
+    expect(listed.stdout).toContain('for a test')
+    expect(listed.stdout).not.toContain(token.token)
+    expect((await person.run(['join-token', 'revoke', String(token.id)])).code).toBe(0)
+  })
+
+  it('a session: signed in, renewed, signed out', async () => {
+    const person = newPerson({ HOLDFAST_SERVER: product.address })
+    const input = 'correct horse battery'
+    expect((await person.run(['login', '-u', 'admin', '--password-stdin'], { input })).code).toBe(0)
+    expect((await person.run(['job', 'list'])).code).toBe(0)
+    expect((await person.run(['logout'])).code).toBe(0)
+    expect((await person.run(['job', 'list'])).code).toBe(4)
+    const wrong = await person.run(['login', '-u', 'admin', '--password-stdin'], { input: 'wrong horse battery' })
+    expect(wrong.code).toBe(4)
+  })
+})

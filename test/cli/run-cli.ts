@@ -1,0 +1,82 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { cleanEnvironment } from '../support/process.js'
+import { ROOT } from '../support/product.js'
+import { waitFor } from '../support/wait.js'
+
+const PROGRAM = join(ROOT, 'control-plane/bin/holdfast.js')
+
+/** Runs the arguments in a pseudo-terminal: stdin goes to its keyboard, stdout is its screen. */
+const IN_TERMINAL = 'import os,pty,sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))'
+
+export interface CliOptions {
+  readonly environment?: Readonly<Record<string, string>>
+  readonly input?: string
+  /** In a pseudo-terminal, where stdout and stderr come together on the screen. */
+  readonly terminal?: boolean
+}
+
+/** A `holdfast` command while it runs. */
+export interface RunningCli {
+  readonly process: ChildProcessWithoutNullStreams
+  readonly stdout: () => string
+  readonly stderr: () => string
+  /** Waits until stdout shows the text. */
+  shows(text: string): Promise<unknown>
+  says(text: string): Promise<unknown>
+  readonly ended: Promise<CliResult>
+}
+
+export interface CliResult {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The command line of one person: a folder for the saved session, removed when the test ends. */
+export interface Person {
+  readonly home: string
+  start(args: readonly string[], options?: CliOptions): RunningCli
+  run(args: readonly string[], options?: CliOptions): Promise<CliResult>
+}
+
+export function newPerson(environment: Readonly<Record<string, string>> = {}): Person {
+  const home = mkdtempSync(join(tmpdir(), 'holdfast-cli-'))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+  const person: Person = {
+    home,
+    start: (args, options = {}) =>
+      startCli(args, { ...options, environment: { XDG_CONFIG_HOME: home, ...environment, ...options.environment } }),
+    run: (args, options) => person.start(args, options).ended,
+  }
+  return person
+}
+
+function startCli(args: readonly string[], options: CliOptions): RunningCli {
+  const program = [process.execPath, PROGRAM, ...args]
+  const [command, ...rest] = options.terminal ? ['python3', '-c', IN_TERMINAL, ...program] : program
+  const child = spawn(command ?? '', rest, {
+    env: { ...cleanEnvironment({ TERM: 'xterm', COLUMNS: '', ...options.environment }) },
+    stdio: 'pipe',
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  if (options.input !== undefined) child.stdin.end(options.input)
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  return {
+    process: child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    shows: (text) => waitFor(`${JSON.stringify(text)} in ${JSON.stringify(stdout)}`, () => stdout.includes(text)),
+    says: (text) => waitFor(`${JSON.stringify(text)} in ${JSON.stringify(stderr)}`, () => stderr.includes(text)),
+    ended: once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr })),
+  }
+}

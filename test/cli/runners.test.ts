@@ -1,0 +1,100 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { type FakeService, startFakeService } from './fake-service.js'
+import { type Person, newPerson } from './run-cli.js'
+
+let service: FakeService
+let person: Person
+
+const runner = {
+  id: 3,
+  name: 'web-1',
+  state: 'waiting',
+  online: true,
+  enabled: true,
+  is_default: false,
+  fingerprint: 'SHA256:abc',
+  host: 'web-1.example.com',
+  ip: '10.0.0.1',
+  version: '0.1.0',
+  running_jobs: 0,
+  max_jobs: 10,
+  last_seen: '2026-11-20T08:00:00.000Z',
+}
+let runners = [runner]
+
+beforeEach(async () => {
+  service = await startFakeService()
+  onTestFinished(() => service.stop())
+  runners = [runner]
+  service.override = ({ method, path, token }) => {
+    if (token !== 'script-token') return null
+    if (path === '/runner') return { status: 200, body: { count: runners.length, records: runners } }
+    if (path === '/runner/3') return { status: 200, body: runner }
+    if (/^\/runner\/3\/(approve|reject|revoke)$/.test(path)) return { status: 200, body: { message: `Done: ${path}` } }
+    if (path === '/runner/join-tokens' && method === 'POST') {
+      const times = { created_at: runner.last_seen, expires_at: runner.last_seen, used_at: null }
+      return { status: 200, body: { id: 1, name: 'for web-2', ...times, token: 'jt-secret' } }
+    }
+    if (path === '/runner/join-tokens') {
+      return { status: 200, body: { count: 1, records: [{ id: 1, name: 'for web-2', created_at: runner.last_seen }] } }
+    }
+    if (path === '/runner/join-tokens/1') return { status: 200, body: { message: 'Join token 1 is revoked' } }
+    return null
+  }
+  person = newPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
+})
+
+describe('runners', () => {
+  it('are listed', async () => {
+    const { stdout } = await person.run(['runner', 'list'])
+    expect(stdout).toMatch(
+      /^ 3 {2}web-1 {2}waiting {2}yes +0\/10 {2}- +web-1\.example\.com 10\.0\.0\.1 {2}0\.1\.0 .*SHA256:abc$/m,
+    )
+    expect(JSON.parse((await person.run(['runner', 'list', '--json'])).stdout)).toEqual({ count: 1, records: [runner] })
+  })
+
+  it('are shown', async () => {
+    expect((await person.run(['runner', 'show', 'web-1'])).stdout).toMatch(/^fingerprint {3}SHA256:abc$/m)
+  })
+
+  it.each(['approve', 'reject', 'revoke'])('%s by name or id', async (decision) => {
+    for (const which of ['web-1', '3']) {
+      const { code, stdout } = await person.run(['runner', decision, which, '--fingerprint', 'SHA256:abc'])
+      expect({ code, stdout }).toEqual({ code: 0, stdout: `Done: /runner/3/${decision} (SHA256:abc)\n` })
+      expect(service.seen.at(-1)).toMatchObject({ method: 'POST', path: `/runner/3/${decision}` })
+    }
+  })
+
+  it('are not approved with another fingerprint', async () => {
+    const { code, stderr } = await person.run(['runner', 'approve', 'web-1', '--fingerprint', 'SHA256:other'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('has the fingerprint SHA256:abc, not SHA256:other')
+    expect(service.seen.every(({ method }) => method === 'GET')).toBe(true)
+  })
+
+  it('need their id when two have one name', async () => {
+    runners = [runner, { ...runner, id: 4, state: 'denied', fingerprint: 'SHA256:def' }]
+    const { code, stderr } = await person.run(['runner', 'approve', 'web-1'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('3 (waiting, SHA256:abc), 4 (denied, SHA256:def)')
+  })
+
+  it('that nobody knows: 2', async () => {
+    expect((await person.run(['runner', 'show', 'web-9'])).code).toBe(2)
+  })
+})
+
+describe('join tokens', () => {
+  it('are made; the token alone stands on stdout', async () => {
+    const { stdout } = await person.run(['join-token', 'create', '--name', 'for web-2', '--ttl-minutes', '5'])
+    expect(stdout).toBe('jt-secret\n')
+    expect(service.seen.at(-1)?.body).toEqual({ name: 'for web-2', ttl_minutes: 5 })
+    expect((await person.run(['join-token', 'create', '--ttl-minutes', 'soon'])).code).toBe(2)
+  })
+
+  it('are listed and revoked', async () => {
+    expect((await person.run(['join-token', 'list'])).stdout).toMatch(/^ 1 {2}for web-2 /m)
+    expect((await person.run(['join-token', 'revoke', '1'])).stdout).toBe('Join token 1 is revoked\n')
+    expect((await person.run(['join-token', 'revoke', 'x'])).code).toBe(2)
+  })
+})

@@ -1,0 +1,93 @@
+import { type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { waitFor } from '../support/wait.js'
+import { type RunningCli, newPerson } from './run-cli.js'
+
+const settings = { PORT: '0', ADMIN_PASSWORD: 'correct horse battery', LOG_FORMAT: 'json' }
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-serve-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+async function startServing(
+  folder: string,
+  args: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = settings,
+): Promise<RunningCli & { address: string; process: ChildProcessWithoutNullStreams }> {
+  const cli = newPerson({ PERSISTENT_PATH: folder, ...environment }).start(['serve', ...args])
+  const address = await waitFor('the control plane to listen', () => {
+    if (cli.process.exitCode !== null) throw new Error(cli.stderr())
+    return /"address":"([^"]+)"/.exec(cli.stdout())?.[1]
+  })
+  return { ...cli, address }
+}
+
+it.each(['SIGTERM', 'SIGINT'] as const)('%s stops it in good order, with 0', async (signal) => {
+  const serving = await startServing(newFolder())
+  expect((await fetch(`${serving.address}/api/v2/ready`)).status).toBe(200)
+  serving.process.kill(signal)
+  const { code, stderr } = await serving.ended
+  expect(code).toBe(0)
+  expect(stderr).toContain(`is stopping (${signal})`)
+})
+
+it('an open live stream does not hold the stop up', async () => {
+  const serving = await startServing(newFolder())
+  const person = newPerson({ HOLDFAST_SERVER: serving.address, HOLDFAST_PASSWORD: settings.ADMIN_PASSWORD })
+  expect((await person.run(['login', '-u', 'admin'])).code).toBe(0)
+  const { token } = JSON.parse(readFileSync(join(person.home, 'holdfast/session.json'), 'utf8')) as { token: string }
+  const stream = await fetch(`${serving.address}/api/v2/events`, { headers: { authorization: `Bearer ${token}` } })
+  expect(stream.status).toBe(200)
+  serving.process.kill('SIGTERM')
+  expect((await serving.ended).code).toBe(0)
+})
+
+it('flags win over the environment', async () => {
+  const folder = newFolder()
+  const serving = await startServing(folder, ['--base-url', '/flag'], { ...settings, BASE_URL: '/environment' })
+  expect((await fetch(`${serving.address}/api/v2/live`)).status).toBe(200)
+  expect(new URL(serving.address).pathname).toBe('/flag')
+})
+
+it('a server below a prefix is reached by its address', async () => {
+  const serving = await startServing(newFolder(), ['--base-url', '/holdfast'])
+  const person = newPerson({ HOLDFAST_PASSWORD: settings.ADMIN_PASSWORD })
+  expect((await person.run(['login', '-u', 'admin', '--server', `${serving.address}/`])).code).toBe(0)
+  expect(await person.run(['job', 'list'])).toMatchObject({ code: 0, stdout: 'No jobs.\n' })
+})
+
+it('a port that is taken: 1 and one sentence', async () => {
+  const serving = await startServing(newFolder())
+  const port = new URL(serving.address).port
+  const second = await newPerson({ PERSISTENT_PATH: newFolder(), ...settings }).run(['serve', '--port', port])
+  expect(second.code).toBe(1)
+  expect(second.stderr).toContain(`holdfast: Port ${port} at 127.0.0.1 is taken. Choose another one with --port.\n`)
+})
+
+it('a first admin whose password is too short: 2', async () => {
+  const environment = { PERSISTENT_PATH: newFolder(), ...settings, ADMIN_PASSWORD: 'short' }
+  const { code, stderr } = await newPerson(environment).run(['serve'])
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/^holdfast: ADMIN_USERNAME, ADMIN_PASSWORD: .*12/m)
+})
+
+it('a generated admin password is said once, kept for the admin alone, and works', async () => {
+  const folder = newFolder()
+  const environment = { PORT: '0', LOG_FORMAT: 'json' }
+  const serving = await startServing(folder, [], environment)
+  const path = join(folder, 'initial-admin-password')
+  const password = readFileSync(path, 'utf8').trim()
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(serving.stderr()).toContain(password)
+  const person = newPerson({ HOLDFAST_SERVER: serving.address, HOLDFAST_PASSWORD: password })
+  expect((await person.run(['login', '-u', 'admin'])).code).toBe(0)
+  serving.process.kill('SIGTERM')
+  await serving.ended
+  const again = await startServing(folder, [], environment)
+  expect(again.stderr()).not.toContain(password)
+})

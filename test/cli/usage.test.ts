@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { flagOf } from '@holdfast/protocol'
+import { describe, expect, it } from 'vitest'
+import { CONTROL_PLANE_SETTINGS } from '../../control-plane/src/settings-table.js'
+import { EXIT_CODE_MEANINGS } from '../../control-plane/src/cli/exit-codes.js'
+import { ROOT } from '../support/product.js'
+import { startFakeService } from './fake-service.js'
+import { newPerson } from './run-cli.js'
+
+describe('help', () => {
+  it('lists every setting of the control plane with its meaning', async () => {
+    const { code, stdout } = await newPerson().run(['serve', '--help'])
+    expect(code).toBe(0)
+    const words = stdout.replace(/\s+/g, ' ')
+    for (const [name, definition] of Object.entries(CONTROL_PLANE_SETTINGS)) {
+      expect(stdout).toContain(`--${flagOf(name)} `)
+      expect(words).toContain(definition.meaning)
+      if (typeof definition.default === 'string') expect(words).toContain(`[default: ${definition.default}]`)
+    }
+  })
+
+  it('lists every exit code with its meaning, and so does the README', async () => {
+    const { stdout } = await newPerson().run(['--help'])
+    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
+    for (const [code, meaning] of EXIT_CODE_MEANINGS) {
+      expect(stdout).toMatch(new RegExp(`^ +${code}  `, 'm'))
+      expect(stdout.replace(/\s+/g, ' ')).toContain(meaning)
+      expect(readme).toContain(`| ${code} | ${meaning} |`)
+    }
+  })
+
+  it.each(['login', 'logout', 'job launch', 'job follow', 'runner approve', 'join-token create'])(
+    'is there for %s',
+    async (command) => {
+      const { code, stdout } = await newPerson().run([...command.split(' '), '--help'])
+      expect(code).toBe(0)
+      expect(stdout).toContain(`holdfast ${command}`)
+    },
+  )
+})
+
+describe('a wrong command line ends with 2 and one sentence', () => {
+  const cases: readonly (readonly [string, readonly string[], string])[] = [
+    ['nothing at all', [], 'What shall be done?'],
+    ['an unknown command', ['dance'], 'Unknown argument: dance'],
+    ['a group without its command', ['job'], 'What about jobs?'],
+    ['an unknown option', ['job', 'list', '--colour'], 'Unknown argument: colour'],
+    ['an id that is no number', ['job', 'show', 'x'], '"x" is not a job\'s id'],
+    ['an id that is zero', ['job', 'abort', '0'], '"0" is not a job\'s id'],
+    ['a server that is no address', ['job', 'list', '--server', 'ftp://x'], 'must begin with http:// or https://'],
+    ['a password in the address', ['job', 'list', '--server', 'http://a:b@c'], 'holds no password'],
+    ['an -e without a value', ['job', 'launch', 'f', '-e', 'x'], 'give key=value'],
+    ['an -e with broken JSON', ['job', 'launch', 'f', '-e', '{"a"'], 'is not JSON'],
+    ['an -e file that is not there', ['job', 'launch', 'f', '-e', '@/nowhere.yml'], 'cannot be read'],
+    ['a setting of the wrong kind', ['serve', '--port', 'http'], 'PORT: must be a whole number'],
+    ['a setting with an unknown value', ['serve', '--log-level', 'loud'], 'LOG_LEVEL: must be one of'],
+    ['a setting that does not exist', ['serve', '--prot', '80'], 'Unknown argument'],
+  ]
+  it.each(cases)('%s', async (_what, args, sentence) => {
+    const { code, stdout, stderr } = await newPerson({ HOLDFAST_TOKEN: 'x' }).run(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(sentence)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+})
+
+it('says what to do when nobody answers, with 3', async () => {
+  const gone = await startFakeService()
+  await gone.stop()
+  const server = gone.address.replace('127.0.0.1', 'localhost')
+  const { code, stderr } = await newPerson({ HOLDFAST_TOKEN: 'x' }).run(['job', 'list', '--server', server])
+  expect(code).toBe(3)
+  expect(stderr).toMatch(/^holdfast: Cannot reach http:\/\/localhost:\d+: connection refused\. .*--server.*\n$/)
+})
+
+it('says how to sign in when nobody has, with 4', async () => {
+  const { code, stderr } = await newPerson().run(['job', 'list', '--server', 'http://127.0.0.1:1/'])
+  expect(code).toBe(4)
+  expect(stderr).toContain('holdfast login --server http://127.0.0.1:1')
+})

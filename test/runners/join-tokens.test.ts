@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { NotFoundError } from '../../control-plane/src/errors.js'
+import { type HubFixture, startHub } from './hub-fixture.js'
+import { RawAgent, newIdentity, restarted } from './raw-agent.js'
+
+const MINUTE_MS = 60_000
+
+let fixture: HubFixture
+
+beforeEach(async () => {
+  fixture = await startHub()
+})
+afterEach(() => fixture.close())
+
+async function newToken(name: string | null = null): Promise<string> {
+  return (await fixture.tokens.create({ name, ttlMinutes: 30 }, 'root')).token
+}
+
+test('a valid token approves at once, is used up, and says by whom', async () => {
+  const token = await newToken('rack 7')
+  const agent = await RawAgent.join(fixture.url, newIdentity('edge-1'), { join_token: token })
+  expect(await agent.next('welcome')).toMatchObject({ state: 'approved' })
+  const { runner } = await fixture.byName('edge-1')
+  expect(runner).toMatchObject({ state: 'approved', enabled: true, isDefault: true, approvedBy: 'join token rack 7' })
+  expect(await fixture.tokens.list()).toMatchObject([{ name: 'rack 7', createdBy: 'root', usedBy: 'edge-1' }])
+  expect(fixture.sessions).toHaveLength(1)
+})
+
+test('a token works once', async () => {
+  const token = await newToken()
+  await RawAgent.join(fixture.url, newIdentity('edge-1'), { join_token: token })
+  const second = await RawAgent.greet(fixture.url, newIdentity('edge-2'), { join_token: token })
+  expect(await second.waitForClose()).toMatchObject({ reason: 'bad_join_token' })
+  expect(await fixture.hub.list()).toHaveLength(1)
+})
+
+test('two runners that use one token at the same time: one joins', async () => {
+  const token = await newToken()
+  const agents = await Promise.all(
+    ['edge-1', 'edge-2', 'edge-3'].map((name) => RawAgent.greet(fixture.url, newIdentity(name), { join_token: token })),
+  )
+  const outcomes = await Promise.all(
+    agents.map((agent) =>
+      Promise.race([agent.next('welcome').then((one) => one.state), agent.waitForClose().then((one) => one.reason)]),
+    ),
+  )
+  expect(outcomes.sort()).toEqual(['approved', 'bad_join_token', 'bad_join_token'])
+})
+
+test('a token ends with its time', async () => {
+  const token = await newToken()
+  fixture.clock.offset = 30 * MINUTE_MS + 1
+  const agent = await RawAgent.greet(fixture.url, newIdentity('edge-1'), { join_token: token })
+  expect(await agent.waitForClose()).toMatchObject({ reason: 'bad_join_token' })
+})
+
+test('a removed token is worth nothing', async () => {
+  const { token, record } = await fixture.tokens.create({ name: null, ttlMinutes: 30 }, 'root')
+  await fixture.tokens.remove(record.id, 'root')
+  await expect(fixture.tokens.remove(record.id, 'root')).rejects.toBeInstanceOf(NotFoundError)
+  const agent = await RawAgent.greet(fixture.url, newIdentity('edge-1'), { join_token: token })
+  expect(await agent.waitForClose()).toMatchObject({ reason: 'bad_join_token' })
+})
+
+test('the leftover token of an approved runner is ignored, used, expired or good', async () => {
+  const identity = newIdentity('edge-1')
+  const token = await newToken()
+  await RawAgent.join(fixture.url, identity, { join_token: token })
+  const reconnected = await RawAgent.join(fixture.url, identity, { join_token: token })
+  expect((await reconnected.next('welcome')).state).toBe('approved')
+  const unused = await newToken()
+  const again = await RawAgent.join(fixture.url, restarted(identity), { join_token: unused })
+  expect((await again.next('welcome')).state).toBe('approved')
+  expect((await fixture.tokens.list()).filter((one) => one.usedAt !== null)).toHaveLength(1)
+})
+
+test('a token approves a runner that waits already', async () => {
+  const identity = newIdentity('edge-1')
+  await RawAgent.join(fixture.url, identity)
+  const agent = await RawAgent.join(fixture.url, restarted(identity), { join_token: await newToken() })
+  expect((await agent.next('welcome')).state).toBe('approved')
+})
+
+test('a token does not give away a name that another key owns, and is not used up by the try', async () => {
+  await fixture.approved('edge-1')
+  const token = await newToken()
+  const stranger = await RawAgent.greet(fixture.url, newIdentity('edge-1'), { join_token: token })
+  expect(await stranger.waitForClose()).toMatchObject({ reason: 'denied' })
+  const honest = await RawAgent.join(fixture.url, newIdentity('edge-2'), { join_token: token })
+  expect((await honest.next('welcome')).state).toBe('approved')
+})
+
+test('a token passes the limit of waiting requests', async () => {
+  for (let index = 0; index < 20; index += 1) await RawAgent.join(fixture.url, newIdentity(`edge-${index}`))
+  const agent = await RawAgent.join(fixture.url, newIdentity('edge-20'), { join_token: await newToken() })
+  expect((await agent.next('welcome')).state).toBe('approved')
+})
+
+test('tokens are neither stored nor logged', async () => {
+  const token = await newToken()
+  await RawAgent.join(fixture.url, newIdentity('edge-1'), { join_token: token })
+  await (await RawAgent.greet(fixture.url, newIdentity('edge-2'), { join_token: token })).waitForClose()
+  await (await RawAgent.greet(fixture.url, newIdentity('edge-3'), { join_token: 'mistyped' })).waitForClose()
+  expect(fixture.logged.join('')).not.toContain(token)
+  expect(fixture.logged.join('')).not.toContain('mistyped')
+  for (const file of ['test.db', 'test.db-wal']) {
+    expect(readFileSync(`${fixture.folder}/${file}`).includes(token)).toBe(false)
+  }
+})
+
+test('old tokens leave the list a month after their time', async () => {
+  await newToken()
+  fixture.clock.offset = 29 * 24 * 60 * MINUTE_MS
+  await fixture.hub.sweep()
+  expect(await fixture.tokens.list()).toHaveLength(1)
+  fixture.clock.offset = 31 * 24 * 60 * MINUTE_MS
+  await fixture.hub.sweep()
+  expect(await fixture.tokens.list()).toEqual([])
+})

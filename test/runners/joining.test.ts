@@ -1,0 +1,220 @@
+import { createIdentityKeys, fingerprintOf, publicKeyOf } from '@holdfast/protocol'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ConflictError } from '../../control-plane/src/errors.js'
+import { findDefaultRunner, findRunnerByName } from '../../control-plane/src/store/runners.js'
+import { waitFor } from '../support/wait.js'
+import { type HubFixture, startHub } from './hub-fixture.js'
+import { RawAgent, newIdentity } from './raw-agent.js'
+
+const HOUR_MS = 60 * 60 * 1000
+
+let fixture: HubFixture
+
+beforeEach(async () => {
+  fixture = await startHub()
+})
+afterEach(() => fixture.close())
+
+describe('asking to join', () => {
+  test('a new runner waits and is shown with everything it said', async () => {
+    const identity = newIdentity('edge-1')
+    const agent = await RawAgent.join(fixture.url, identity)
+    expect(await agent.next('welcome')).toMatchObject({ state: 'waiting', epoch: 1, max_jobs: null })
+
+    const { runner, online } = await fixture.byName('edge-1')
+    expect(online).toBe(true)
+    expect(runner).toMatchObject({
+      state: 'waiting',
+      enabled: false,
+      isDefault: false,
+      fingerprint: fingerprintOf(publicKeyOf(identity.keys.identityPrivatePem)),
+      host: 'test-host',
+      ip: '127.0.0.1',
+      version: '0.1.0',
+      ansibleVersion: 'core 2.18.1',
+      agentMaxJobs: 10,
+      approvedAt: null,
+    })
+    expect(fixture.raised).toContain('runners')
+    expect(fixture.sessions).toEqual([])
+  })
+
+  test('approval switches it on, makes it the default, and tells the agent at once', async () => {
+    const first = await fixture.approved('edge-1')
+    expect(await first.next('settings')).toEqual({ type: 'settings', state: 'approved', max_jobs: null })
+    const { runner } = await fixture.byName('edge-1')
+    expect(runner).toMatchObject({ state: 'approved', enabled: true, isDefault: true, approvedBy: 'root' })
+    expect(fixture.sessions[0]?.capacities).toEqual([{ enabled: true, draining: false, maxJobs: 10 }])
+
+    await fixture.approved('edge-2')
+    expect((await fixture.byName('edge-2')).runner.isDefault).toBe(false)
+    expect((await findDefaultRunner(fixture.store.read))?.name).toBe('edge-1')
+  })
+
+  test('an approved runner is welcome without anybody when it comes again', async () => {
+    const agent = await fixture.approved('edge-1')
+    await agent.leave()
+    await waitFor('it to be offline', async () => !(await fixture.byName('edge-1')).online)
+    const again = await RawAgent.join(fixture.url, agent.identity)
+    expect(await again.next('welcome')).toMatchObject({ state: 'approved', epoch: 2 })
+    expect(fixture.sessions).toHaveLength(2)
+  })
+
+  test('a rejected runner is gone and may ask again', async () => {
+    const identity = newIdentity('edge-1')
+    const agent = await RawAgent.join(fixture.url, identity)
+    await fixture.hub.reject((await fixture.byName('edge-1')).runner.id, 'root')
+    expect(await agent.waitForClose()).toMatchObject({ reason: 'rejected' })
+    expect(await fixture.hub.list()).toEqual([])
+    const again = await RawAgent.join(fixture.url, identity)
+    expect((await again.next('welcome')).state).toBe('waiting')
+  })
+
+  test('asking again with the same key keeps the request and its time', async () => {
+    const identity = newIdentity('edge-1')
+    const first = await RawAgent.join(fixture.url, identity)
+    const before = (await fixture.byName('edge-1')).runner
+    await first.leave()
+    fixture.clock.offset = HOUR_MS
+    await RawAgent.join(fixture.url, identity)
+    const after = (await fixture.byName('edge-1')).runner
+    expect(after.id).toBe(before.id)
+    expect(after.requestedAt).toBe(before.requestedAt)
+    expect(after.lastSeen).toBeGreaterThan(before.lastSeen)
+  })
+
+  test('a waiting runner may change its name; the old request is gone', async () => {
+    const identity = newIdentity('edge-1')
+    await RawAgent.join(fixture.url, identity)
+    const renamed = await RawAgent.join(fixture.url, { ...identity, name: 'edge-2' })
+    expect((await fixture.hub.list()).map((view) => [view.runner.name, view.online])).toEqual([['edge-2', true]])
+    expect(renamed.closed).toBeNull()
+  })
+
+  test('an approved runner keeps the approved name, whatever it calls itself', async () => {
+    const agent = await fixture.approved('edge-1')
+    const again = await RawAgent.join(fixture.url, { ...agent.identity, name: 'edge-2' })
+    expect((await again.next('welcome')).state).toBe('approved')
+    expect(await findRunnerByName(fixture.store.read, 'edge-2')).toBeNull()
+    expect(fixture.sessions.at(-1)?.connection.runnerName).toBe('edge-1')
+  })
+
+  test('at most 20 wait at once; the 21st is told so and one place freed is one place', async () => {
+    const identities = Array.from({ length: 21 }, (_, index) => newIdentity(`edge-${index}`))
+    for (const identity of identities.slice(0, 20)) await RawAgent.join(fixture.url, identity)
+    const last = identities[20] ?? newIdentity('')
+    const refused = await RawAgent.greet(fixture.url, last)
+    expect(await refused.waitForClose()).toMatchObject({ reason: 'too_many_waiting' })
+    // Those who wait already are not hit by the limit.
+    const known = await RawAgent.join(fixture.url, identities[3] ?? newIdentity(''))
+    expect((await known.next('welcome')).state).toBe('waiting')
+
+    await fixture.hub.approve((await fixture.byName('edge-0')).runner.id, 'root')
+    const accepted = await RawAgent.join(fixture.url, last)
+    expect((await accepted.next('welcome')).state).toBe('waiting')
+  })
+
+  test('many that ask at the same time do not pass the limit together', async () => {
+    const agents = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => RawAgent.greet(fixture.url, newIdentity(`edge-${index}`))),
+    )
+    await waitFor('all to be answered', () =>
+      agents.every((agent) => agent.closed !== null || agent.messages.some((one) => one.type === 'welcome')),
+    )
+    expect(agents.filter((agent) => agent.closed?.reason === 'too_many_waiting')).toHaveLength(10)
+    expect(await fixture.hub.list()).toHaveLength(20)
+  })
+
+  test('a request that nobody handles for 24 hours is removed', async () => {
+    const agent = await RawAgent.join(fixture.url, newIdentity('edge-1'))
+    fixture.clock.offset = 23.9 * HOUR_MS
+    await fixture.hub.sweep()
+    expect(await fixture.hub.list()).toHaveLength(1)
+    fixture.clock.offset = 24.1 * HOUR_MS
+    await fixture.hub.sweep()
+    expect(await agent.waitForClose()).toMatchObject({ reason: 'rejected' })
+    expect(await fixture.hub.list()).toEqual([])
+  })
+})
+
+describe('a known name with another key', () => {
+  test('is refused and shown; the approved runner goes on', async () => {
+    const agent = await fixture.approved('edge-1')
+    const stranger = await RawAgent.greet(fixture.url, newIdentity('edge-1'))
+    expect(await stranger.waitForClose()).toMatchObject({ reason: 'denied' })
+
+    const states = (await fixture.hub.list()).map((view) => [view.runner.state, view.online]).sort()
+    expect(states).toEqual([
+      ['approved', true],
+      ['denied', false],
+    ])
+    agent.say({ type: 'inventory', jobs: [] })
+    await waitFor('its message', () => fixture.sessions[0]?.messages.length === 1)
+    expect(agent.closed).toBeNull()
+  })
+
+  test('has one row for each key, however often it tries, and the newest 20 at most', async () => {
+    await fixture.approved('edge-1')
+    const insistent = newIdentity('edge-1')
+    for (let time = 0; time < 3; time += 1) await (await RawAgent.greet(fixture.url, insistent)).waitForClose()
+    expect((await fixture.hub.list()).filter((view) => view.runner.state === 'denied')).toHaveLength(1)
+
+    for (let count = 0; count < 21; count += 1) {
+      fixture.clock.offset += 1000
+      await (await RawAgent.greet(fixture.url, newIdentity('edge-1'))).waitForClose()
+    }
+    const denied = (await fixture.hub.list()).filter((view) => view.runner.state === 'denied')
+    expect(denied).toHaveLength(20)
+    const oldest = fingerprintOf(publicKeyOf(insistent.keys.identityPrivatePem))
+    expect(denied.map((view) => view.runner.fingerprint)).not.toContain(oldest)
+  })
+
+  test('cannot be approved; once the owner is removed it may ask', async () => {
+    await fixture.approved('edge-1')
+    const identity = newIdentity('edge-1')
+    await (await RawAgent.greet(fixture.url, identity)).waitForClose()
+    const denied = (await fixture.hub.list()).find((view) => view.runner.state === 'denied')
+    await expect(fixture.hub.approve(denied?.runner.id ?? 0, 'root')).rejects.toBeInstanceOf(ConflictError)
+
+    await fixture.hub.remove((await fixture.byName('edge-1')).runner.id, 'root')
+    const agent = await RawAgent.join(fixture.url, identity)
+    expect((await agent.next('welcome')).state).toBe('waiting')
+    expect(await fixture.hub.list()).toHaveLength(1)
+  })
+})
+
+describe('revoking', () => {
+  test('closes the socket, tells who gives up the jobs, and holds for every later try', async () => {
+    const agent = await fixture.approved('edge-1')
+    const { runner } = await fixture.byName('edge-1')
+    await fixture.hub.revoke(runner.id, 'root')
+    expect(await agent.waitForClose()).toMatchObject({ reason: 'revoked' })
+    expect(fixture.revoked).toEqual([runner.id])
+    expect(fixture.sessions[0]?.isClosed).toBe(true)
+    expect(await findDefaultRunner(fixture.store.read)).toBeNull()
+
+    const again = await RawAgent.greet(fixture.url, agent.identity)
+    expect(await again.waitForClose()).toMatchObject({ reason: 'revoked' })
+    await expect(fixture.hub.approve(runner.id, 'root')).rejects.toBeInstanceOf(ConflictError)
+  })
+})
+
+test('joins, approvals and refusals are logged with name, fingerprint and address', async () => {
+  const agent = await fixture.approved('edge-1')
+  await (await RawAgent.greet(fixture.url, newIdentity('edge-1'))).waitForClose()
+  const fingerprint = fingerprintOf(publicKeyOf(agent.identity.keys.identityPrivatePem))
+  for (const text of ['asks to join', 'runner approve', 'runner refused']) {
+    const line = fixture.logged.find((one) => one.includes(text))
+    expect(line).toContain('"runner":"edge-1"')
+    expect(line).toContain('"ip":"127.0.0.1"')
+  }
+  expect(fixture.logged.find((one) => one.includes('asks to join'))).toContain(fingerprint)
+})
+
+test('a key with other sealing keys is still the same runner', async () => {
+  const agent = await fixture.approved('edge-1')
+  const sealingPrivatePem = createIdentityKeys().sealingPrivatePem
+  const keys = { ...agent.identity.keys, sealingPrivatePem }
+  await RawAgent.join(fixture.url, { ...agent.identity, keys })
+  expect((await fixture.byName('edge-1')).runner.sealingKey).toBe(publicKeyOf(sealingPrivatePem))
+})

@@ -1,0 +1,325 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  appendFileSync,
+  chmodSync,
+  lutimesSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type Manifest, parseManifest } from '@holdfast/protocol'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { InvalidInputError } from '../../control-plane/src/errors.js'
+import { createPlaybookFolder } from '../../control-plane/src/runners/playbook-folder.js'
+
+const MEGABYTE = 1024 * 1024
+
+let base: string
+let folder: string
+/** Hours ahead, so that every file counts as settled. */
+const clock = { now: () => Date.now() + 3_600_000 }
+
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'holdfast-playbooks-'))
+  folder = join(base, 'playbooks')
+  mkdirSync(folder)
+})
+afterEach(() => rmSync(base, { recursive: true, force: true }))
+
+function put(path: string, content: string | Buffer): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true })
+  writeFileSync(join(folder, path), content)
+}
+
+function open(maxBytes = 512 * MEGABYTE) {
+  return createPlaybookFolder({ path: folder, maxBytes, clock })
+}
+
+function sha256(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('hex')
+}
+
+async function manifestOf(files = open()): Promise<Manifest> {
+  return parseManifest((await files.manifest()).json.toString())
+}
+
+async function contentOf(blob: { content: AsyncIterable<Buffer> } | null): Promise<Buffer> {
+  const parts: Buffer[] = []
+  for await (const part of blob?.content ?? []) parts.push(part)
+  return Buffer.concat(parts)
+}
+
+describe('the manifest', () => {
+  test('tells every file with hash, size and mode, and every link, sorted', async () => {
+    put('site.yml', '- hosts: all\n')
+    put('roles/web/tasks/main.yml', '[]')
+    put('bin/tool', '#!/bin/sh\n')
+    put('empty', '')
+    chmodSync(join(folder, 'bin/tool'), 0o755)
+    symlinkSync('../site.yml', join(folder, 'bin/site.yml'))
+    symlinkSync('roles', join(folder, 'rolle'))
+    expect(await manifestOf()).toEqual({
+      version: 1,
+      files: [
+        { path: 'bin/tool', sha256: sha256('#!/bin/sh\n'), size: 10, executable: true },
+        { path: 'empty', sha256: sha256(''), size: 0, executable: false },
+        { path: 'roles/web/tasks/main.yml', sha256: sha256('[]'), size: 2, executable: false },
+        { path: 'site.yml', sha256: sha256('- hosts: all\n'), size: 13, executable: false },
+      ],
+      links: [
+        { path: 'bin/site.yml', target: '../site.yml' },
+        { path: 'rolle', target: 'roles' },
+      ],
+    })
+  })
+
+  test('is the same bytes for the same content, in whatever order and whenever it was written', async () => {
+    for (const name of ['b.yml', 'a.yml', 'ä.yml', 'Z.yml', '_x.yml']) put(name, name)
+    const first = await open().manifest()
+    rmSync(folder, { recursive: true })
+    for (const name of ['Z.yml', '_x.yml', 'ä.yml', 'a.yml', 'b.yml']) put(name, name)
+    const second = await open().manifest()
+    expect(second.json.equals(first.json)).toBe(true)
+    expect(second.sha256).toBe(sha256(first.json))
+  })
+
+  test('leaves version control behind, a folder or the file of a submodule', async () => {
+    put('.git/config', 'secret')
+    put('roles/web/.git', 'gitdir: ../..')
+    put('.gitignore', '*.retry')
+    expect((await manifestOf()).files.map((file) => file.path)).toEqual(['.gitignore'])
+  })
+
+  test('follows a change of one file, a new name, a new mode, and a removal', async () => {
+    put('a.yml', 'one')
+    put('b.yml', 'two')
+    const files = open()
+    const before = await manifestOf(files)
+    put('a.yml', 'ONE')
+    chmodSync(join(folder, 'b.yml'), 0o755)
+    const after = await manifestOf(files)
+    expect(after.files.map((file) => file.sha256)).toEqual([sha256('ONE'), sha256('two')])
+    expect(after.files[1]?.executable).toBe(true)
+    renameSync(join(folder, 'a.yml'), join(folder, 'c.yml'))
+    rmSync(join(folder, 'b.yml'))
+    expect((await manifestOf(files)).files.map((file) => file.path)).toEqual(['c.yml'])
+    expect(before.files).toHaveLength(2)
+  })
+
+  test('of an empty folder is an empty list', async () => {
+    expect(await manifestOf()).toEqual({ version: 1, files: [], links: [] })
+  })
+
+  test('may be of a folder that is reached through a link', async () => {
+    put('a.yml', 'one')
+    symlinkSync(folder, join(base, 'link'))
+    const files = createPlaybookFolder({ path: join(base, 'link'), maxBytes: MEGABYTE, clock })
+    expect((await manifestOf(files)).files).toHaveLength(1)
+  })
+
+  test('sees a change of the same size within the time step of the file system', async () => {
+    put('a.yml', 'one')
+    const { atime, mtime } = statSync(join(folder, 'a.yml'))
+    // A clock as it is: the file has just changed, so its hash is not remembered.
+    const files = createPlaybookFolder({ path: folder, maxBytes: MEGABYTE, clock: { now: () => Date.now() } })
+    await files.manifest()
+    put('a.yml', 'two')
+    utimesSync(join(folder, 'a.yml'), atime, mtime)
+    expect((await manifestOf(files)).files[0]?.sha256).toBe(sha256('two'))
+  })
+})
+
+describe('calls at the same time', () => {
+  test('share the walk, and a call during a walk gets a later one', async () => {
+    put('a.yml', 'one')
+    const files = open()
+    const first = files.manifest()
+    const shared = files.manifest()
+    expect(shared).toBe(first)
+    // Let the walk begin, then change something: whoever asks now must see it.
+    await Promise.resolve()
+    await Promise.resolve()
+    put('b.yml', 'two')
+    const later = await Promise.all(Array.from({ length: 10 }, () => files.manifest()))
+    for (const { json } of later) expect(parseManifest(json.toString()).files).toHaveLength(2)
+    expect(new Set(later).size).toBe(1)
+    await first
+  })
+
+  test('a failed walk fails those who asked for it, and not the next', async () => {
+    execFileSync('mkfifo', [join(folder, 'pipe')])
+    const files = open()
+    await expect(files.manifest()).rejects.toBeInstanceOf(InvalidInputError)
+    rmSync(join(folder, 'pipe'))
+    expect((await manifestOf(files)).files).toEqual([])
+  })
+})
+
+describe('what may not travel is refused by name', () => {
+  test.each([
+    ['an absolute link', '/etc/passwd'],
+    ['a link that leaves the folder', '../secret'],
+    ['a link that leaves it on a detour', 'roles/../../secret'],
+    ['a link that climbs from where another link leads', 'here/../secret'],
+  ])('%s', async (_name, target) => {
+    writeFileSync(join(base, 'secret'), 'secret')
+    put('roles/x', '')
+    symlinkSync('.', join(folder, 'here'))
+    symlinkSync(target, join(folder, 'bad-link'))
+    await expect(open().manifest()).rejects.toThrow(/bad-link/)
+    await expect(open().manifest()).rejects.toBeInstanceOf(InvalidInputError)
+  })
+
+  test('a named pipe', async () => {
+    execFileSync('mkfifo', [join(folder, 'my-pipe')])
+    await expect(open().manifest()).rejects.toThrow(/my-pipe is a named pipe/)
+  })
+
+  test('a socket', async () => {
+    const listening = createServer()
+    await new Promise<void>((resolve) => listening.listen(join(folder, 'my-socket'), resolve))
+    await expect(open().manifest()).rejects.toThrow(/my-socket is a socket/)
+    listening.close()
+  })
+
+  test('a name that other systems read otherwise', async () => {
+    put('a\\b.yml', '')
+    await expect(open().manifest()).rejects.toThrow(/the name of "a\\\\b.yml"/)
+  })
+
+  test('a name that is no UTF-8', async () => {
+    writeFileSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0xff, 0xfe])]), '')
+    await expect(open().manifest()).rejects.toThrow(/the name of/)
+  })
+
+  test('more bytes than the setting allows; links and version control do not count', async () => {
+    put('big', Buffer.alloc(MEGABYTE))
+    put('.git/pack', Buffer.alloc(5 * MEGABYTE))
+    await open(MEGABYTE).manifest()
+    put('one more', 'x')
+    await expect(open(MEGABYTE).manifest()).rejects.toThrow(/more than 1 MB.*RTE_FILES_MAX_MB/)
+  })
+
+  test('a folder that is missing, or a file in its place', async () => {
+    rmSync(folder, { recursive: true })
+    await expect(open().manifest()).rejects.toBeInstanceOf(InvalidInputError)
+    writeFileSync(folder, '')
+    await expect(open().manifest()).rejects.toThrow(/not a folder/)
+  })
+
+  test('links inside the folder are fine, also broken ones and those to a parent inside', async () => {
+    put('roles/web/x', '')
+    symlinkSync('../..', join(folder, 'roles/web/top'))
+    symlinkSync('nowhere', join(folder, 'broken'))
+    lutimesSync(join(folder, 'broken'), 1, 1)
+    expect((await manifestOf()).links.map((link) => link.path)).toEqual(['broken', 'roles/web/top'])
+  })
+})
+
+describe('opening a blob', () => {
+  test('gives the manifest and every file, in pieces', async () => {
+    const big = Buffer.alloc(700_000, 'abc')
+    put('big', big)
+    put('empty', '')
+    const files = open()
+    const { sha256: name, json } = await files.manifest()
+    expect(await contentOf(await files.open(name, name))).toEqual(json)
+    const blob = await files.open(name, sha256(big))
+    expect(blob?.size).toBe(big.length)
+    const parts: Buffer[] = []
+    for await (const part of blob?.content ?? []) parts.push(part)
+    expect(Buffer.concat(parts).equals(big)).toBe(true)
+    expect(parts.every((part) => part.length <= 256 * 1024)).toBe(true)
+    expect((await contentOf(await files.open(name, sha256('')))).length).toBe(0)
+  })
+
+  test.each([
+    ['changed with another size', () => appendFileSync(join(folder, 'a.yml'), 'more')],
+    ['changed with the same size', () => put('a.yml', 'two')],
+    [
+      'replaced',
+      () => {
+        put('new', 'one')
+        renameSync(join(folder, 'new'), join(folder, 'a.yml'))
+      },
+    ],
+    ['removed', () => rmSync(join(folder, 'a.yml'))],
+    [
+      'replaced by a link',
+      () => {
+        rmSync(join(folder, 'a.yml'))
+        symlinkSync('/etc/passwd', join(folder, 'a.yml'))
+      },
+    ],
+    [
+      'replaced by a pipe',
+      () => {
+        rmSync(join(folder, 'a.yml'))
+        execFileSync('mkfifo', [join(folder, 'a.yml')])
+      },
+    ],
+  ])('gives nothing for a file that was %s', async (_name, change) => {
+    put('a.yml', 'one')
+    const files = open()
+    const { sha256: name } = await files.manifest()
+    change()
+    expect(await files.open(name, sha256('one'))).toBeNull()
+  })
+
+  test('gives nothing for a hash or a manifest that it does not know', async () => {
+    put('a.yml', 'one')
+    const files = open()
+    const { sha256: name } = await files.manifest()
+    expect(await files.open(name, sha256('other'))).toBeNull()
+    expect(await files.open(sha256('other'), sha256('one'))).toBeNull()
+  })
+
+  test('serves the last manifests, and no more than eight', async () => {
+    put('same.yml', 'same')
+    const files = open()
+    const names: string[] = []
+    for (let version = 0; version < 9; version += 1) {
+      put('a.yml', `version ${version}`)
+      names.push((await files.manifest()).sha256)
+    }
+    const [first = '', second = ''] = names
+    expect(await files.open(first, first)).toBeNull()
+    expect((await contentOf(await files.open(second, sha256('same')))).toString()).toBe('same')
+  })
+
+  test('fails when the file becomes shorter while it is sent', async () => {
+    put('big', Buffer.alloc(2 * MEGABYTE, 'x'))
+    const files = open()
+    const { sha256: name } = await files.manifest()
+    const blob = await files.open(name, sha256(Buffer.alloc(2 * MEGABYTE, 'x')))
+    const reading = blob?.content[Symbol.asyncIterator]()
+    await reading?.next()
+    truncateSync(join(folder, 'big'), 1000)
+    const rest = async () => {
+      for (;;) if ((await reading?.next())?.done) return
+    }
+    await expect(rest()).rejects.toThrow(/shorter/)
+  })
+})
+
+test('an unchanged folder is not read again', async () => {
+  for (let index = 0; index < 50; index += 1) put(`roles/r${index % 10}/tasks/t${index}.yml`, `task ${index}`)
+  const files = open()
+  await files.manifest()
+  const crypto = await import('node:crypto')
+  const spy = vi.spyOn(crypto.Hash.prototype, 'update')
+  await files.manifest()
+  // The manifest itself is hashed, and nothing else.
+  expect(spy).toHaveBeenCalledTimes(1)
+  spy.mockRestore()
+})

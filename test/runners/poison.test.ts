@@ -1,0 +1,207 @@
+import { randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
+import { CONTRACT, MAX_PAYLOAD_BYTES, encodeFrame, publicKeyOf, signHello } from '@holdfast/protocol'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { waitFor } from '../support/wait.js'
+import { type HubFixture, startHub } from './hub-fixture.js'
+import { RawAgent, newIdentity } from './raw-agent.js'
+
+let fixture: HubFixture
+let bystander: RawAgent
+
+beforeEach(async () => {
+  fixture = await startHub()
+  bystander = await fixture.approved('bystander')
+})
+afterEach(async () => {
+  // Whatever was sent, nobody else was harmed.
+  const before = fixture.sessions[0]?.messages.length ?? 0
+  bystander.say({ type: 'inventory', jobs: [] })
+  await waitFor('the bystander to be heard', () => (fixture.sessions[0]?.messages.length ?? 0) > before)
+  expect(bystander.closed).toBeNull()
+  await fixture.close()
+})
+
+describe('the handshake', () => {
+  test.each([
+    [CONTRACT + 1, 'update the control plane'],
+    [0, 'update the runner agent'],
+  ])('contract %i is refused with the side to update', async (contract, sentence) => {
+    const agent = await RawAgent.greet(fixture.url, newIdentity('edge-1'), { contract })
+    const closed = await agent.waitForClose()
+    expect(closed).toMatchObject({ reason: 'contract_mismatch' })
+    expect(closed.text).toContain(sentence)
+  })
+
+  test('another contract is told so even when its hello means nothing to us', async () => {
+    const agent = RawAgent.dial(fixture.url)
+    await agent.next('challenge')
+    agent.say({ type: 'hello', payload: JSON.stringify({ contract: CONTRACT + 5, other: true }), signature: '' })
+    expect(await agent.waitForClose()).toMatchObject({ reason: 'contract_mismatch' })
+  })
+
+  test('a signature by another key, over another nonce, or of nonsense is refused and leaves no row', async () => {
+    const identity = newIdentity('edge-1')
+    const payload = RawAgent.prototype.helloText.call({ identity } as RawAgent)
+    const forgeries = [
+      (nonce: string) => signHello(newIdentity('x').keys.identityPrivatePem, nonce, payload),
+      () => signHello(identity.keys.identityPrivatePem, 'another nonce', payload),
+      (nonce: string) => signHello(identity.keys.identityPrivatePem, nonce, `${payload} `),
+      () => 'nonsense',
+      () => '',
+    ]
+    for (const forge of forgeries) {
+      const agent = RawAgent.dial(fixture.url, identity)
+      const { nonce } = await agent.next('challenge')
+      agent.say({ type: 'hello', payload, signature: forge(nonce) })
+      expect(await agent.waitForClose()).toMatchObject({ reason: 'bad_signature' })
+    }
+    expect(await fixture.hub.list()).toHaveLength(1)
+  })
+
+  test('a hello recorded on one connection is worth nothing on another', async () => {
+    const agent = await RawAgent.greet(fixture.url, newIdentity('edge-1'))
+    const { nonce } = await agent.next('challenge')
+    const payload = agent.helloText()
+    const signature = signHello(agent.identity.keys.identityPrivatePem, nonce, payload)
+    const thief = RawAgent.dial(fixture.url, agent.identity)
+    expect((await thief.next('challenge')).nonce).not.toBe(nonce)
+    thief.say({ type: 'hello', payload, signature })
+    expect(await thief.waitForClose()).toMatchObject({ reason: 'bad_signature' })
+  })
+
+  test('keys that are no keys are refused', async () => {
+    for (const key of ['', 'A'.repeat(43) + '=', publicKeyOf(newIdentity('x').keys.identityPrivatePem).slice(1)]) {
+      const agent = await RawAgent.greet(fixture.url, newIdentity('edge-1'), { identity_key: key })
+      expect(['bad_message', 'bad_signature']).toContain((await agent.waitForClose()).reason)
+    }
+  })
+
+  test('anything before the hello ends the connection', async () => {
+    const frame = encodeFrame({
+      kind: 'stream',
+      stream: 'output',
+      final: false,
+      epoch: 1,
+      jobId: 1,
+      offset: 0,
+      payload: Buffer.from('x'),
+    })
+    for (const early of [frame, randomBytes(100), JSON.stringify({ type: 'inventory', jobs: [] })]) {
+      const agent = RawAgent.dial(fixture.url)
+      await agent.next('challenge')
+      agent.raw(early)
+      expect(await agent.waitForClose()).toMatchObject({ reason: 'before_handshake' })
+    }
+  })
+
+  test('a connection that says nothing is closed', async () => {
+    const impatient = await startHub({ limits: { helloMs: 50 } })
+    const agent = RawAgent.dial(impatient.url)
+    expect(await agent.waitForClose()).toMatchObject({ reason: 'handshake_timeout' })
+    await impatient.close()
+  })
+
+  test('connections in their handshake are bounded', async () => {
+    const narrow = await startHub({ limits: { mostHandshakes: 5 } })
+    const silent = Array.from({ length: 5 }, () => RawAgent.dial(narrow.url))
+    await Promise.all(silent.map((agent) => agent.next('challenge')))
+    const refused = RawAgent.dial(narrow.url)
+    expect(await refused.waitForClose()).toMatchObject({ reason: 'too_many_waiting' })
+    await silent[0]?.leave()
+    const agent = await RawAgent.join(narrow.url, newIdentity('edge-1'))
+    expect(agent.closed).toBeNull()
+    await narrow.close()
+  })
+})
+
+describe('an approved runner that breaks the contract', () => {
+  const deep = `${'['.repeat(10_000)}${']'.repeat(10_000)}`
+  const poisons: [string, string | (() => Buffer), string][] = [
+    ['no JSON', 'hello?', 'bad_message'],
+    ['an unknown type', '{"type":"launch"}', 'bad_message'],
+    ['wrong types', '{"type":"status","running_jobs":"many"}', 'bad_message'],
+    ['JSON that is no object', '[1,2,3]', 'bad_message'],
+    ['JSON 10,000 deep', deep, 'bad_message'],
+    ['a number past every bound', '{"type":"claimed","job_id":1e400,"run_id":"0"}', 'bad_message'],
+    ['NUL bytes', '\0\0\0', 'bad_message'],
+    ['a second hello', JSON.stringify({ type: 'hello', payload: '{}', signature: '' }), 'bad_message'],
+    ['an empty frame', () => Buffer.alloc(0), 'bad_frame'],
+    ['an unknown kind of frame', () => Buffer.alloc(64, 9), 'bad_frame'],
+    ['a torn header', () => Buffer.from([1, 0, 0]), 'bad_frame'],
+    ['a huge offset', () => Buffer.concat([Buffer.from([1, 0, 0, 0]), Buffer.alloc(20, 0xff)]), 'bad_frame'],
+    [
+      'a blob',
+      () => encodeFrame({ kind: 'blob', sha256: 'a'.repeat(64), offset: 0, size: 1, payload: Buffer.from('x') }),
+      'bad_frame',
+    ],
+    [
+      'a frame over the limit',
+      () => Buffer.concat([Buffer.from([1, 0, 0, 0]), Buffer.alloc(20 + MAX_PAYLOAD_BYTES + 1)]),
+      'too_large',
+    ],
+  ]
+
+  test.each(poisons)('%s', async (_name, poison, reason) => {
+    const agent = await fixture.approved('edge-1')
+    agent.raw(typeof poison === 'string' ? poison : poison())
+    expect(await agent.waitForClose()).toMatchObject({ reason })
+    expect(fixture.sessions[1]?.isClosed).toBe(true)
+  })
+
+  test('random bytes as frames and as text, 50 connections at once', async () => {
+    const agents = await Promise.all(
+      Array.from({ length: 50 }, async (_, index) => {
+        const agent = RawAgent.dial(fixture.url)
+        await agent.next('challenge')
+        const bytes = randomBytes(1 + index * 100)
+        agent.raw(index % 2 === 0 ? bytes : bytes.toString('latin1'))
+        return agent
+      }),
+    )
+    for (const agent of agents)
+      expect(['before_handshake', 'bad_message']).toContain((await agent.waitForClose()).reason)
+  })
+
+  test('a message over the limit of the socket is refused by the WebSocket itself', async () => {
+    const agent = await fixture.approved('edge-1')
+    agent.raw(JSON.stringify({ type: 'inventory', jobs: [], padding: 'x'.repeat(2 * 1024 * 1024) }))
+    expect((await agent.waitForClose()).code).toBe(1009)
+    await waitFor('it to be offline', async () => !(await fixture.byName('edge-1')).online)
+  })
+
+  test('bytes that are no WebSocket frames end the connection', async () => {
+    const agent = await fixture.approved('edge-1')
+    const { _socket: network } = agent.socket as unknown as { _socket: ReturnType<typeof connect> }
+    network.write(randomBytes(1000))
+    await agent.waitForClose()
+    await waitFor('it to be offline', async () => !(await fixture.byName('edge-1')).online)
+  })
+
+  test('a session that fails by itself costs its connection and nothing else', async () => {
+    const agent = await fixture.approved('edge-1')
+    fixture.behaviour.onMessage = () => {
+      throw new Error('a fault of our own')
+    }
+    agent.say({ type: 'inventory', jobs: [] })
+    expect(await agent.waitForClose()).toMatchObject({ reason: 'internal_error' })
+    fixture.behaviour.onMessage = undefined
+    expect(fixture.logged.some((line) => line.includes('a fault of our own'))).toBe(true)
+  })
+})
+
+describe('a waiting runner', () => {
+  test('may send its status and nothing else', async () => {
+    const agent = await RawAgent.join(fixture.url, newIdentity('edge-1'))
+    agent.status({ running_jobs: 2 })
+    await waitFor('the status', async () => (await fixture.byName('edge-1')).runner.runningJobs === 2)
+    agent.say({ type: 'inventory', jobs: [] })
+    expect(await agent.waitForClose()).toMatchObject({ reason: 'not_approved' })
+  })
+
+  test('may send no frame', async () => {
+    const agent = await RawAgent.join(fixture.url, newIdentity('edge-1'))
+    agent.sendFrame(1, 1, 'x')
+    expect(await agent.waitForClose()).toMatchObject({ reason: 'not_approved' })
+  })
+})

@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto'
+import {
+  type AgentMessage,
+  CONTRACT,
+  type CloseReasonName,
+  type Frame,
+  type HelloPayload,
+  type IdentityKeys,
+  SUBPROTOCOL,
+  type ServerMessage,
+  closeReasonOf,
+  createIdentityKeys,
+  decodeFrame,
+  encodeFrame,
+  parseServerMessage,
+  publicKeyOf,
+  signHello,
+} from '@holdfast/protocol'
+import WebSocket from 'ws'
+import { waitFor } from '../support/wait.js'
+
+/** Who an agent is: what stays the same when it dials again. */
+export interface AgentIdentity {
+  readonly name: string
+  readonly keys: IdentityKeys
+  readonly generation: number
+  readonly instance: string
+}
+
+export function newIdentity(name: string): AgentIdentity {
+  return { name, keys: createIdentityKeys(), generation: 1, instance: randomBytes(16).toString('hex') }
+}
+
+/** The same state folder, started again. */
+export function restarted(identity: AgentIdentity): AgentIdentity {
+  return { ...identity, generation: identity.generation + 1, instance: randomBytes(16).toString('hex') }
+}
+
+type ServerMessageOf<Type extends ServerMessage['type']> = Extract<ServerMessage, { type: Type }>
+
+/**
+ * The least that speaks the protocol: it dials, keeps everything that it is told, and says only what a test tells it
+ * to say, right or wrong.
+ */
+export class RawAgent {
+  readonly messages: ServerMessage[] = []
+  readonly frames: Frame[] = []
+  closed: { readonly code: number; readonly reason: CloseReasonName | null; readonly text: string } | null = null
+
+  private constructor(
+    readonly socket: WebSocket,
+    readonly identity: AgentIdentity,
+  ) {
+    socket.on('message', (data, isBinary) => {
+      const bytes = data as Buffer
+      if (isBinary) this.frames.push(decodeFrame(bytes))
+      else this.messages.push(parseServerMessage(bytes.toString('utf8')))
+    })
+    socket.on('close', (code, text) => {
+      this.closed = { code, reason: closeReasonOf(code), text: text.toString('utf8') }
+    })
+    socket.on('error', () => undefined)
+  }
+
+  /** Dials and does nothing more. */
+  static dial(url: string, identity: AgentIdentity = newIdentity('agent')): RawAgent {
+    return new RawAgent(new WebSocket(url, SUBPROTOCOL, { perMessageDeflate: false }), identity)
+  }
+
+  /** Dials and says hello. */
+  static async greet(url: string, identity: AgentIdentity, payload: Partial<HelloPayload> = {}): Promise<RawAgent> {
+    const agent = RawAgent.dial(url, identity)
+    await agent.hello(payload)
+    return agent
+  }
+
+  /** Dials, says hello and waits for the welcome. */
+  static async join(url: string, identity: AgentIdentity, payload: Partial<HelloPayload> = {}): Promise<RawAgent> {
+    const agent = await RawAgent.greet(url, identity, payload)
+    await agent.next('welcome')
+    return agent
+  }
+
+  async hello(payload: Partial<HelloPayload> = {}): Promise<void> {
+    const { nonce } = await this.next('challenge')
+    const text = this.helloText(payload)
+    const signature = signHello(this.identity.keys.identityPrivatePem, nonce, text)
+    this.say({ type: 'hello', payload: text, signature })
+  }
+
+  helloText(payload: Partial<HelloPayload> = {}): string {
+    const { name, keys, generation, instance } = this.identity
+    const whole: HelloPayload = {
+      name,
+      identity_key: publicKeyOf(keys.identityPrivatePem),
+      sealing_key: publicKeyOf(keys.sealingPrivatePem),
+      generation,
+      instance,
+      contract: CONTRACT,
+      version: '0.1.0',
+      ansible_version: 'core 2.18.1',
+      host: 'test-host',
+      max_jobs: 10,
+      join_token: null,
+      clock: Date.now(),
+      ...payload,
+    }
+    return JSON.stringify(whole)
+  }
+
+  say(message: AgentMessage): void {
+    this.socket.send(JSON.stringify(message))
+  }
+
+  status(changes: Partial<Extract<AgentMessage, { type: 'status' }>> = {}): void {
+    const quiet = { running_jobs: 0, max_jobs: 10, draining: false, spool_bytes: 0, clock: Date.now() }
+    this.say({ type: 'status', ...quiet, ...changes })
+  }
+
+  sendFrame(epoch: number, jobId: number, payload: string, offset = 0): void {
+    const bytes = Buffer.from(payload)
+    this.socket.send(
+      encodeFrame({ kind: 'stream', stream: 'output', final: false, epoch, jobId, offset, payload: bytes }),
+    )
+  }
+
+  raw(data: string | Buffer): void {
+    this.socket.send(data)
+  }
+
+  /** The last message of a type, waited for. */
+  next<Type extends ServerMessage['type']>(type: Type): Promise<ServerMessageOf<Type>> {
+    return waitFor(
+      `message ${type}`,
+      () => {
+        const found = this.messages.findLast((message) => message.type === type)
+        if (found) return found as ServerMessageOf<Type>
+        if (this.closed) throw new Error(`closed with ${this.closed.code} ${this.closed.text}`)
+        return null
+      },
+      { everyMs: 2 },
+    )
+  }
+
+  waitForClose(): Promise<{ readonly code: number; readonly reason: CloseReasonName | null; readonly text: string }> {
+    return waitFor('the close', () => this.closed, { everyMs: 2 })
+  }
+
+  async leave(): Promise<void> {
+    this.socket.close()
+    await this.waitForClose()
+  }
+}

@@ -1,0 +1,169 @@
+import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { SettingsError } from '@holdfast/protocol'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { networkOf } from '../../control-plane/src/auth/network.js'
+import { createPrivateFile, keptSecret } from '../../control-plane/src/secrets.js'
+import { readSettings } from '../../control-plane/src/settings.js'
+import { CONTROL_PLANE_SETTINGS } from '../../control-plane/src/settings-table.js'
+
+const read = (environment: Record<string, string> = {}, flags: Record<string, string> = {}) =>
+  readSettings({ environment, flags, readFile: () => 'from a file, long enough\n' }, false)
+
+describe('settings', () => {
+  test('have the documented defaults', () => {
+    expect(read()).toEqual({
+      port: 8000,
+      listenHost: '127.0.0.1',
+      baseUrl: '/',
+      tls: null,
+      trustProxy: false,
+      persistentPath: resolve('persistent'),
+      formsPath: resolve('persistent/forms'),
+      configPath: resolve('persistent/config.yaml'),
+      playbooksPath: resolve('persistent/playbooks'),
+      databasePath: resolve('persistent/holdfast.db'),
+      accessTokenSecret: null,
+      accessTokenMs: 30 * 60_000,
+      refreshTokenMs: 24 * 3_600_000,
+      admin: { username: 'admin', password: null },
+      launchValidation: 'enforce',
+      jobsListSize: 1000,
+      maskExtravars: /password|secret|token/i,
+      bodyLimitBytes: 50 * 1024 * 1024,
+      maxOutputBytes: 50 * 1024 * 1024,
+      runnerQueueMs: 3_600_000,
+      runnerFilesMaxBytes: 512 * 1024 * 1024,
+      runnerLostMs: 120_000,
+      logLevel: 'info',
+      logFormat: 'json',
+    })
+  })
+
+  test('flags win over the environment, paths follow the persistent folder', () => {
+    const settings = read({ PORT: '9000', PERSISTENT_PATH: '/data', FORMS_FOLDER_PATH: '/forms' }, { PORT: '9001' })
+    expect(settings).toMatchObject({
+      port: 9001,
+      formsPath: '/forms',
+      configPath: '/data/config.yaml',
+      databasePath: '/data/holdfast.db',
+    })
+  })
+
+  test('secrets may stand in a file', () => {
+    expect(read({ ACCESS_TOKEN_SECRET_FILE: '/run/secret' }).accessTokenSecret).toBe('from a file, long enough')
+  })
+
+  test('the log is text on a terminal unless it is said', () => {
+    const sources = { environment: {}, flags: {}, readFile: () => '' }
+    expect(readSettings(sources, true).logFormat).toBe('text')
+    expect(readSettings({ ...sources, environment: { LOG_FORMAT: 'json' } }, true).logFormat).toBe('json')
+  })
+
+  test('TLS needs both files', () => {
+    expect(read({ HTTPS: '1', HTTPS_CERT: '/c.pem', HTTPS_KEY: '/k.pem' }).tls).toEqual({
+      certPath: '/c.pem',
+      keyPath: '/k.pem',
+    })
+    expect(() => read({ HTTPS: '1', HTTPS_CERT: '/c.pem' })).toThrow('HTTPS_KEY: is needed when HTTPS is on')
+  })
+
+  test.each([
+    ['off', 'off'],
+    ['LOG', 'log'],
+    ['enforce', 'enforce'],
+    ['whatever', 'enforce'],
+  ])('LAUNCH_VALIDATION %s means %s', (text, expected) => {
+    expect(read({ LAUNCH_VALIDATION: text }).launchValidation).toBe(expected)
+  })
+
+  test.each([
+    ['30m', 1_800_000],
+    ['24h', 86_400_000],
+    ['90s', 90_000],
+    ['7d', 604_800_000],
+    ['3600', 3_600_000],
+  ])('a time of %s', (text, ms) => {
+    expect(read({ ACCESS_TOKEN_EXPIRATION: text }).accessTokenMs).toBe(ms)
+  })
+
+  test.each([
+    ['PORT', '65536'],
+    ['PORT', 'http'],
+    ['BASE_URL', 'holdfast'],
+    ['BASE_URL', '/a?b'],
+    ['HTTPS', 'maybe'],
+    ['DATABASE_URL', 'mysql://x'],
+    ['DATABASE_URL', 'sqlite:'],
+    ['ACCESS_TOKEN_SECRET', 'short'],
+    ['ACCESS_TOKEN_EXPIRATION', '0m'],
+    ['ACCESS_TOKEN_EXPIRATION', 'soon'],
+    ['ACCESS_TOKEN_REFRESH_EXPIRATION', '-1h'],
+    ['JOBS_LIST_SIZE', '9'],
+    ['JOBS_LIST_SIZE', '10001'],
+    ['MASK_EXTRAVARS_REGEX', '('],
+    ['LOG_LEVEL', 'loud'],
+    ['LOG_FORMAT', 'xml'],
+  ])('%s=%s stops the start with one line that names it', (name, value) => {
+    const start = () => read({ [name]: value })
+    expect(start).toThrow(SettingsError)
+    expect(start).toThrow(new RegExp(`^${name}: [^\\n]+$`))
+  })
+
+  test('PostgreSQL is refused in words, without the password', () => {
+    const start = () => read({ DATABASE_URL: 'postgres://me:hunter2@db/holdfast' })
+    expect(start).toThrow('DATABASE_URL: PostgreSQL is not available yet')
+    expect(start).not.toThrow('hunter2')
+    expect(() => read({ ACCESS_TOKEN_SECRET: 'hunter2' })).not.toThrow('hunter2')
+  })
+
+  test('cannot be changed, and each has a meaning', () => {
+    const settings = read()
+    expect(Object.isFrozen(settings)).toBe(true)
+    for (const [name, { meaning }] of Object.entries(CONTROL_PLANE_SETTINGS))
+      expect([name, meaning.length > 10]).toEqual([name, true])
+  })
+})
+
+describe('kept secrets', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'holdfast-secrets-'))
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+
+  test('are made once, also by many at the same moment, and only their owner reads them', async () => {
+    const given = await Promise.all(Array.from({ length: 20 }, () => keptSecret(join(folder, 'deep'), 'key')))
+    expect(new Set(given).size).toBe(1)
+    expect(given[0]).toMatch(/^[A-Za-z0-9_-]{64}$/)
+    expect(await keptSecret(join(folder, 'deep'), 'key')).toBe(given[0])
+    expect((await stat(join(folder, 'deep', 'key'))).mode & 0o777).toBe(0o600)
+    expect(await readdir(join(folder, 'deep'))).toEqual(['key'])
+  })
+
+  test('an empty file is not taken for a secret', async () => {
+    await writeFile(join(folder, 'empty'), '')
+    await expect(keptSecret(folder, 'empty')).rejects.toThrow('is empty')
+  })
+
+  test('a private file is never written over', async () => {
+    const path = join(folder, 'file')
+    expect(await createPrivateFile(path, 'one')).toBe(true)
+    expect(await createPrivateFile(path, 'two')).toBe(false)
+    expect(await readFile(path, 'utf8')).toBe('one')
+  })
+})
+
+test.each([
+  ['10.1.2.3', '10.1.2.3'],
+  ['::ffff:10.1.2.3', '10.1.2.3'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:DB8:1:2::9', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['not an address', 'not an address'],
+])('the network of %s is %s', (address, network) => {
+  expect(networkOf(address)).toBe(network)
+})

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest'
+import type { Role } from '../../control-plane/src/auth/role-config.js'
+import { grantOf } from '../../control-plane/src/auth/roles.js'
+import { mayUseForm } from '../../control-plane/src/forms/visibility.js'
+
+const jo = { type: 'local', username: 'jo', groups: ['local/ops', 'local/dev'] }
+const grant = (...roles: Role[]) => grantOf(jo, { roles })
+const optionsOf = (...roles: Role[]) => grant(...roles).options
+
+describe('membership', () => {
+  test('is by group or by user, exactly as written', () => {
+    const roles: Role[] = [
+      { name: 'a', groups: ['local/ops'] },
+      { name: 'b', users: ['local/jo'] },
+      { name: 'c', groups: ['ldap/ops', 'ops', 'local/OPS'] },
+      { name: 'd', users: ['jo', 'ldap/jo', 'local/Jo'] },
+      { name: 'e' },
+    ]
+    expect(grant(...roles).roles).toEqual(['a', 'b', 'default'])
+  })
+
+  test('of the role admin makes an admin with every option, whatever roles say', () => {
+    const { isAdmin, options, allowedRunners } = grant(
+      { name: 'admin', groups: ['local/ops'], options: { showAllJobLogs: false }, runners: ['one'] },
+      { name: 'x', groups: ['local/ops'], options: { allowVerboseMode: false } },
+    )
+    expect(isAdmin).toBe(true)
+    expect(new Set(Object.values(options))).toEqual(new Set([true]))
+    expect(allowedRunners).toBeNull()
+  })
+
+  test('everyone has default; public is its old name and nobody’s own role', () => {
+    expect(grant({ name: 'public', groups: ['local/ops'] }).roles).toEqual(['default'])
+    expect(grant({ name: 'default', groups: ['ldap/none'] }).roles).toEqual(['default'])
+    expect(grantOf({ ...jo, groups: [] }, { roles: [] }).roles).toEqual(['default'])
+  })
+})
+
+describe('options', () => {
+  test('have built-in defaults', () => {
+    expect(optionsOf()).toEqual({
+      allowVerboseMode: true,
+      allowJobRelaunch: false,
+      showAllJobLogs: false,
+      manageAllJobs: false,
+      allowApiTokens: false,
+    })
+  })
+
+  test.each([
+    ['one that says yes', [{ showAllJobLogs: true }], true],
+    ['one that says yes and one that is silent', [{ showAllJobLogs: true }, {}], true],
+    ['two that say yes', [{ showAllJobLogs: true }, { showAllJobLogs: true }], true],
+    ['yes and no', [{ showAllJobLogs: true }, { showAllJobLogs: false }], false],
+    ['no and yes', [{ showAllJobLogs: false }, { showAllJobLogs: true }], false],
+    ['silence', [{}, {}], false],
+  ])('%s', (_what, options, expected) => {
+    const roles = options.map((one, index) => ({
+      name: `r${index}`,
+      groups: ['local/ops'],
+      options: one as Record<string, boolean>,
+    }))
+    expect(optionsOf(...roles).showAllJobLogs).toBe(expected)
+  })
+
+  test('the everyone role only fills what is unset', () => {
+    const everyone = { name: 'default', options: { showAllJobLogs: true, allowVerboseMode: false } }
+    const own = { name: 'ops', groups: ['local/ops'], options: { showAllJobLogs: false } }
+    expect(optionsOf(everyone, own)).toMatchObject({ showAllJobLogs: false, allowVerboseMode: false })
+    expect(optionsOf(everyone)).toMatchObject({ showAllJobLogs: true, allowVerboseMode: false })
+  })
+
+  test('default goes before public when both are there', () => {
+    const roles = [
+      { name: 'public', options: { manageAllJobs: true, allowApiTokens: true } },
+      { name: 'default', options: { manageAllJobs: false } },
+    ]
+    expect(optionsOf(...roles)).toMatchObject({ manageAllJobs: false, allowApiTokens: true })
+  })
+})
+
+describe('runners', () => {
+  const role = (name: string, runners?: string[]): Role => ({
+    name,
+    groups: ['local/ops'],
+    ...(runners ? { runners } : {}),
+  })
+
+  test('nobody is limited until a role lists some, then lists add up', () => {
+    expect(grant(role('a'), role('b')).allowedRunners).toBeNull()
+    expect(grant(role('a', ['one']), role('b'), role('c', ['two', 'one'])).allowedRunners).toEqual(['one', 'two'])
+    expect(grant(role('a', [])).allowedRunners).toEqual([])
+    expect(grant({ name: 'default', runners: ['one'] }).allowedRunners).toEqual(['one'])
+    expect(grant({ name: 'other', groups: ['local/none'], runners: ['one'] }).allowedRunners).toBeNull()
+  })
+})
+
+test('a form opens for its roles, for everyone by both names, and for admins', () => {
+  const caller = { isAdmin: false, roles: ['ops', 'default'] }
+  const may = (...roles: string[]) => mayUseForm(caller, { roles })
+  expect([may('ops'), may('default'), may('public'), may('x', 'ops')]).toEqual([true, true, true, true])
+  expect([may(), may('admin'), may('Ops')]).toEqual([false, false, false])
+  expect(mayUseForm({ isAdmin: true, roles: ['admin', 'default'] }, { roles: [] })).toBe(true)
+})
