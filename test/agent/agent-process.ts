@@ -115,12 +115,21 @@ export function supervisorPid(statePath: string): number | null {
 
 /** Pids of processes that carry a job's marker in their environment. */
 export function processesOf(runId: string): number[] {
+  return processesWith('environ', `HOLDFAST_JOB_MARKER=${runId}\0`)
+}
+
+/** Pids of processes that have a path in their arguments or environment: supervisors and what they started. */
+export function processesThatName(path: string): number[] {
+  return [...processesWith('cmdline', path), ...processesWith('environ', path)]
+}
+
+function processesWith(file: 'environ' | 'cmdline', text: string): number[] {
   return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .map(Number)
     .filter((pid) => {
       try {
-        return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`HOLDFAST_JOB_MARKER=${runId}\0`)
+        return readFileSync(`/proc/${pid}/${file}`, 'latin1').includes(text)
       } catch {
         return false
       }

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { agentFolder, eventsOf, exists, fixtures, python, type Event } from './job-folder.js'
+import { eventsOf, type Event } from './events.js'
+import { agentFolder, fixtures, python } from './job-folder.js'
+import { exists } from './observe.js'
 
 interface Driven {
   told: Record<string, unknown>

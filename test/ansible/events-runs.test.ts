@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { JobFolder, exists, fixtures, until } from './job-folder.js'
+import { JobFolder, fixtures } from './job-folder.js'
+import { exists, until } from './observe.js'
 
 const folder = join(fixtures, 'runs')
 const local = ['-i', 'localhost,', '-c', 'local']

@@ -1,12 +1,14 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, open, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { endRecordSchema, parseJson, readEventLine, type EndRecord } from '@holdfast/protocol'
+import { endRecordSchema, parseJson, type EndRecord } from '@holdfast/protocol'
 import { execa } from 'execa'
 import { expect, onTestFinished } from 'vitest'
+import { eventsOf, type Event } from './events.js'
+import { measure, processesOf, tryKill } from './observe.js'
 
 export const agentFolder = fileURLToPath(new URL('../../runner-agent/ansible/', import.meta.url))
 export const fixtures = fileURLToPath(new URL('./fixtures/', import.meta.url))
@@ -35,29 +37,6 @@ export interface Orders {
   drain?: { quiet: number; total: number }
   /** Where the job folder is made; the system's temporary folder by default. */
   below?: string
-}
-
-/** One event as a line of events.jsonl holds it. */
-export interface Event {
-  order: number
-  type: string
-  play: string | null
-  task: string | null
-  host: string | null
-  duration: number | null
-  time: string
-  task_uuid?: string
-  play_uuid?: string
-  action?: string
-  changed?: boolean
-  ignored?: boolean
-  rescued?: boolean
-  attempts?: number
-  item?: unknown
-  path?: string
-  plays?: { play: string; play_uuid: string; duration: number }[]
-  rescued_orders?: number[]
-  result?: Record<string, unknown>
 }
 
 /** A job folder as the agent makes it (docs/job-folder.md), and the supervisor that is started on it. */
@@ -198,79 +177,11 @@ export class JobFolder {
   }
 
   async remove(): Promise<void> {
-    if (this.process && this.process.exitCode === undefined) {
+    if (this.process && this.process.exitCode === null) {
       await this.abort().catch(() => undefined)
       for (const pid of await processesOf(this.marker)) tryKill(pid)
       await this.process
     }
     await rm(dirname(this.path), { recursive: true, force: true })
   }
-}
-
-export function eventsOf(text: string): Event[] {
-  const lines = text.split('\n')
-  expect(lines.pop()).toBe('')
-  return lines.map((line, index) => {
-    expect(Buffer.byteLength(line) + 1).toBeLessThanOrEqual(256 * 1024)
-    expect(readEventLine(line), line.slice(0, 200)).not.toBeNull()
-    const event = JSON.parse(line) as Event
-    expect(event.order).toBe(index + 1)
-    return event
-  })
-}
-
-/** Length and SHA-256 of a file, read in pieces. */
-export async function measure(path: string): Promise<{ length: number; sha256: string }> {
-  const hash = createHash('sha256')
-  const file = await open(path)
-  try {
-    for await (const piece of file.createReadStream({ autoClose: false })) hash.update(piece as Buffer)
-    return { length: (await file.stat()).size, sha256: hash.digest('hex') }
-  } finally {
-    await file.close()
-  }
-}
-
-/** Living processes that carry the job's marker. */
-export async function processesOf(marker: string): Promise<number[]> {
-  const found: number[] = []
-  for (const name of await readdir('/proc')) {
-    if (!/^\d+$/.test(name)) continue
-    const environment = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '')
-    if (environment.includes(`HOLDFAST_JOB_MARKER=${marker}\0`)) found.push(Number(name))
-  }
-  return found
-}
-
-export async function isAlive(pid: number): Promise<boolean> {
-  const text = await readFile(`/proc/${String(pid)}/stat`, 'utf8').catch(() => '')
-  return text !== '' && !/\) [ZX] /.test(text)
-}
-
-export function tryKill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch {
-    // it has ended already
-  }
-}
-
-/** Waits until something is true; says what it waited for when it never is. */
-export async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const giveUp = Date.now() + 60_000
-  while (!(await condition())) {
-    if (Date.now() > giveUp) throw new Error(`waited a minute for this: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}
-
-export async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
-}
-
-export async function fileSays(path: string, text: string): Promise<boolean> {
-  return (await readFile(path, 'utf8').catch(() => '')).includes(text)
 }

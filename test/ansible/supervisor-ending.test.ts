@@ -1,7 +1,8 @@
 import { readFile, readdir, rename, rm, writeFile, mkdir } from 'node:fs/promises'
 import { execa } from 'execa'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { JobFolder, exists, fileSays, isAlive, measure, processesOf, tryKill, until } from './job-folder.js'
+import { JobFolder } from './job-folder.js'
+import { exists, fileSays, isAlive, measure, processesOf, tryKill, until } from './observe.js'
 
 const shell = (script: string) => ['/bin/sh', '-c', script]
 const quickLadder = { interrupt: 0.3, terminate: 0.3 }

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { JobFolder, exists, fixtures, python, until } from './job-folder.js'
+import { JobFolder, fixtures, python } from './job-folder.js'
+import { exists, until } from './observe.js'
 
 const program = (code: string) => [python, '-u', '-c', `import os, sys, time\n${code}`]
 const waitFor = (file: string) => `while not os.path.exists(${JSON.stringify(file)}): time.sleep(0.01)`

@@ -104,7 +104,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const live = createLiveEvents()
   const store = await openSqliteStore(join(folder, 'holdfast.db'))
   const passwords = createPasswords(FAST_HASHES)
-  const roles = await openRoleSource(join(folder, 'config.yaml'), { clock, log: logger })
+  const roles = await openRoleSource(join(folder, 'config.yaml'), { log: logger })
   const tokens = createTokens('a secret that is only used in tests', clock)
   const sessions = createSessions({
     store,
@@ -201,7 +201,6 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     },
     async writeConfig(text) {
       await put('config.yaml', text)
-      time += 2000
     },
     async close() {
       await app.close()

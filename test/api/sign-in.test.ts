@@ -266,6 +266,9 @@ describe('guessing', () => {
     try {
       for (let count = 0; count < 30; count += 1) await from(proxied, `10.0.0.${count}`, 'x')
       expect((await from(proxied, '10.0.1.1', 'x')).status).toBe(401)
+      // What a client puts before the proxy's own entry is only a claim.
+      for (let count = 0; count < 30; count += 1) await from(proxied, `10.0.2.${count}, 192.0.2.7`, 'x')
+      expect((await from(proxied, '10.0.3.1, 192.0.2.7', 'x')).status).toBe(429)
     } finally {
       await proxied.close()
     }

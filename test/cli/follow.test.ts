@@ -156,6 +156,22 @@ describe('when the control plane is away for a while', () => {
     expect(service.usedTwice).toEqual([])
   })
 
+  it('an answer that it cannot give now is asked for again', async () => {
+    const job = service.addJob({ output: Buffer.from('before\n') })
+    const cli = person.start(['job', 'follow', '1'])
+    await cli.shows('before')
+    await waitFor('the live stream', () => service.openStreams() === 1)
+    const refusals = [503, 429]
+    service.override = ({ path }) => {
+      const status = path === '/events' ? undefined : refusals.shift()
+      return status ? { status, body: { error: 'Not now', code: 'x' } } : null
+    }
+    service.append(job, 'after\n')
+    await cli.shows('after')
+    service.end(job, 'success')
+    expect(await cli.ended).toMatchObject({ code: 0, stdout: 'before\nafter\n' })
+  })
+
   it('a server that was never there: 3 at once', async () => {
     await service.stop()
     expect((await person.run(['job', 'follow', '1'])).code).toBe(3)

@@ -127,7 +127,7 @@ describe('changes made by another node', () => {
   test('reach the connection on refresh', async () => {
     const agent = await RawAgent.join(fixture.url, newIdentity('edge-1'))
     const id = await idOf('edge-1')
-    const set = (changes: { state: string; enabled: number }) =>
+    const set = (changes: { state: string; enabled: number; epoch?: number }) =>
       fixture.store.write('test', (queries) =>
         queries.updateTable('runner').set(changes).where('id', '=', id).execute(),
       )
@@ -139,6 +139,13 @@ describe('changes made by another node', () => {
     await set({ state: 'revoked', enabled: 0 })
     await fixture.hub.refresh()
     expect(await agent.waitForClose()).toMatchObject({ reason: 'revoked' })
+  })
+
+  test('a runner that has gone to another node is let go', async () => {
+    const agent = await fixture.approved('edge-1')
+    await fixture.store.write('test', (queries) => queries.updateTable('runner').set({ epoch: 9 }).execute())
+    await fixture.hub.refresh()
+    expect(await agent.waitForClose()).toMatchObject({ reason: 'taken_over' })
   })
 })
 

@@ -81,7 +81,7 @@ export async function startHub(
       sessions.push(session)
       return session
     },
-    onRevoked: (id) => revoked.push(id),
+    onRevoked: (id) => void revoked.push(id),
     heartbeatMs: options.heartbeatMs,
     limits: options.limits,
   })

@@ -89,6 +89,21 @@ describe('messages that come before the welcome', () => {
     await waitFor('it to be offline', async () => !(await hub.list())[0]?.online)
   })
 
+  test('its epoch is stored all the same, so an older connection does not stay behind it', async () => {
+    const { state, close, wrap } = gated('runners.hello')
+    const { approved, url } = await start({ store: wrap })
+    const first = await approved('edge-1')
+    close()
+    const second = await RawAgent.greet(url, first.identity)
+    await waitFor('the hello to reach the database', () => state.arrived === 2)
+    second.socket.terminate()
+    await second.waitForClose()
+    state.open()
+    expect(await first.waitForClose()).toMatchObject({ reason: 'taken_over' })
+    const third = await RawAgent.join(url, first.identity)
+    expect((await third.next('welcome')).epoch).toBe(3)
+  })
+
   test('an approval that races the hello of a second connection is not lost', async () => {
     const { state, close, wrap } = gated('runners.hello')
     const { url, hub, byName, sessions } = await start({ store: wrap })
@@ -142,6 +157,18 @@ describe('heartbeat', () => {
     sessions[0]?.connection.resume()
     await waitFor('the message', () => sessions[0]?.messages.length === 1)
     expect(agent.closed).toBeNull()
+  })
+
+  test('a runner that reads nothing is cut off before it fills the memory', async () => {
+    const { approved, byName, sessions } = await start()
+    const agent = await approved('edge-1')
+    const { _socket: network } = agent.socket as unknown as { _socket: { pause(): void } }
+    network.pause()
+    const run = { job_id: 1, run_id: '0'.repeat(32), verdict: 'forget', output: 0, events: 0, abort: false } as const
+    const jobs = Array.from({ length: 5000 }, () => run)
+    for (let count = 0; count < 100; count += 1) sessions[0]?.connection.send({ type: 'resume', jobs })
+    expect((await byName('edge-1')).online).toBe(false)
+    expect(sessions[0]?.isClosed).toBe(true)
   })
 
   test('the agent is told the rhythm', async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { connect } from 'node:net'
+import type { Socket } from 'node:net'
 import { CONTRACT, MAX_PAYLOAD_BYTES, encodeFrame, publicKeyOf, signHello } from '@holdfast/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { waitFor } from '../support/wait.js'
@@ -172,7 +172,7 @@ describe('an approved runner that breaks the contract', () => {
 
   test('bytes that are no WebSocket frames end the connection', async () => {
     const agent = await fixture.approved('edge-1')
-    const { _socket: network } = agent.socket as unknown as { _socket: ReturnType<typeof connect> }
+    const { _socket: network } = agent.socket as unknown as { _socket: Socket }
     network.write(randomBytes(1000))
     await agent.waitForClose()
     await waitFor('it to be offline', async () => !(await fixture.byName('edge-1')).online)

@@ -20,14 +20,14 @@ export function cleanEnvironment(additions: Readonly<Record<string, string>>): N
   return { ...Object.fromEntries(inherited), ...additions }
 }
 
-/** Starts a Node program. What it says is kept, and written to `logPath` when one is given. */
-export function startNode(
-  script: string,
+/** Starts a program of the product as its users do, by its own first line. What it says is kept, and logged to `logPath`. */
+export function startProgram(
+  program: string,
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
-  options: { readonly cwd?: string; readonly logPath?: string; readonly nodeArguments?: readonly string[] } = {},
+  options: { readonly cwd?: string; readonly logPath?: string } = {},
 ): RunningProcess {
-  const child: ChildProcess = spawn(process.execPath, [...(options.nodeArguments ?? []), script, ...args], {
+  const child: ChildProcess = spawn(program, args, {
     env: cleanEnvironment(environment),
     cwd: options.cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -43,7 +43,7 @@ export function startNode(
     code: code as number | null,
     signal: signal as NodeJS.Signals | null,
   }))
-  if (child.pid === undefined) throw new Error(`could not start ${script}`)
+  if (child.pid === undefined) throw new Error(`could not start ${program}`)
   return {
     pid: child.pid,
     said: () => said,

@@ -2,12 +2,12 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type RunningProcess, startNode } from './process.js'
+import { type RunningProcess, startProgram } from './process.js'
 import { type RestClient, signIn } from './rest.js'
 import { waitFor } from './wait.js'
 
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
-const ADMIN_PASSWORD = 'correct horse battery'
+export const ADMIN_PASSWORD = 'correct horse battery'
 
 export interface ProductOptions {
   /** Settings of the control plane and of the agent, over the defaults of the tests. */
@@ -16,6 +16,10 @@ export interface ProductOptions {
   /** Forms (file name → YAML) and playbook files (path → content). */
   readonly forms?: Readonly<Record<string, string>>
   readonly playbooks?: Readonly<Record<string, string>>
+  /** Text of config.yaml. */
+  readonly config?: string
+  /** False: no runner agent is started. */
+  readonly withAgent?: boolean
   /** A folder whose content becomes the playbook folder. */
   readonly playbookFolder?: string
   /** Where the agent dials, when that is not the control plane itself (a proxy that cuts). */
@@ -49,7 +53,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-test-'))
   const persistent = join(folder, 'persistent')
   for (const part of ['forms', 'playbooks']) mkdirSync(join(persistent, part), { recursive: true })
-  writeFileSync(join(persistent, 'config.yaml'), CONFIG)
+  writeFileSync(join(persistent, 'config.yaml'), options.config ?? CONFIG)
   if (options.playbookFolder) cpSync(options.playbookFolder, join(persistent, 'playbooks'), { recursive: true })
   for (const [name, text] of Object.entries(options.forms ?? {})) writeFileSync(join(persistent, 'forms', name), text)
   for (const [name, text] of Object.entries(options.playbooks ?? {})) {
@@ -60,7 +64,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   let port = '0'
   let dialled = ''
   const startControlPlane = async () => {
-    product.controlPlane = startNode(
+    product.controlPlane = startProgram(
       join(ROOT, 'control-plane/bin/holdfast.js'),
       ['serve'],
       {
@@ -81,7 +85,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     port = new URL(address).port
   }
   const startAgent = () => {
-    product.agent = startNode(
+    product.agent = startProgram(
       join(ROOT, 'runner-agent/bin/holdfast-runner.js'),
       ['run'],
       {
@@ -132,6 +136,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   await startControlPlane()
   dialled = options.dial ? await options.dial(product.address) : product.address
   Object.assign(product, { admin: await signIn(product.address, 'admin', ADMIN_PASSWORD) })
+  if (options.withAgent === false) return product
   startAgent()
   const waiting = await waitFor('the runner to ask to join', async () => {
     if (!product.agent.isRunning()) throw new Error(`the agent ended: ${product.agent.said()}`)

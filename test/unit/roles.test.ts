@@ -71,7 +71,7 @@ describe('options', () => {
   })
 
   test('default goes before public when both are there', () => {
-    const roles = [
+    const roles: Role[] = [
       { name: 'public', options: { manageAllJobs: true, allowApiTokens: true } },
       { name: 'default', options: { manageAllJobs: false } },
     ]
