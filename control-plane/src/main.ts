@@ -184,7 +184,7 @@ async function build(
       persistentPath: settings.persistentPath,
       ...settings.admin,
     })
-    if (admin?.generatedPassword != null) {
+    if (admin && admin.generatedPassword !== null) {
       // Said once, and not through the log, which is kept and shipped elsewhere.
       process.stderr.write(
         `First start: sign in as '${admin.username}' with the password ${admin.generatedPassword}\n` +

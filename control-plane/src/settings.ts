@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { type SettingSources, type SettingValue, SettingsError, resolveSettings } from '@holdfast/protocol'
+import { SHORTEST_PASSWORD } from './auth/account-rules.js'
 import { durationOf } from './durations.js'
 import { CONTROL_PLANE_SETTINGS } from './settings-table.js'
 
@@ -63,7 +64,10 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     accessTokenSecret: longEnough('ACCESS_TOKEN_SECRET', textOrNull('ACCESS_TOKEN_SECRET'), 16),
     accessTokenMs: durationOf('ACCESS_TOKEN_EXPIRATION', text('ACCESS_TOKEN_EXPIRATION')),
     refreshTokenMs: durationOf('ACCESS_TOKEN_REFRESH_EXPIRATION', text('ACCESS_TOKEN_REFRESH_EXPIRATION')),
-    admin: { username: text('ADMIN_USERNAME'), password: textOrNull('ADMIN_PASSWORD') },
+    admin: {
+      username: text('ADMIN_USERNAME'),
+      password: longEnough('ADMIN_PASSWORD', textOrNull('ADMIN_PASSWORD'), SHORTEST_PASSWORD),
+    },
     launchValidation: launchValidationOf(text('LAUNCH_VALIDATION')),
     jobsListSize: number('JOBS_LIST_SIZE'),
     maskExtravars: patternOf('MASK_EXTRAVARS_REGEX', text('MASK_EXTRAVARS_REGEX')),

@@ -2,13 +2,9 @@ import { readFile, stat } from 'node:fs/promises'
 import { SettingsError } from '@holdfast/protocol'
 import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
-import { atMostEvery } from '../fresh.js'
 import { createPrivateFile } from '../secrets.js'
 import { YamlProblem } from '../yaml-text.js'
 import { FIRST_CONFIG, type RoleConfig, parseRoleConfig } from './role-config.js'
-
-/** How often the file is looked at while somebody asks, in milliseconds. */
-const LOOK_EVERY_MS = 1000
 
 /** Why the file as it is now is not in force. */
 export interface RoleFileProblem {
@@ -33,7 +29,10 @@ interface Log {
  * Reads the file, which is made when it is missing, and looks at it again when it changes.
  * @throws SettingsError when it cannot be read or is wrong: at the start there is no last good one
  */
-export async function openRoleSource(path: string, deps: { clock: Clock; log: Log }): Promise<RoleSource> {
+export async function openRoleSource(
+  path: string,
+  deps: { readonly log: Log; readonly clock?: Clock },
+): Promise<RoleSource> {
   await createPrivateFile(path, FIRST_CONFIG)
   let seen = ''
   let problem: RoleFileProblem | null = null
@@ -46,12 +45,20 @@ export async function openRoleSource(path: string, deps: { clock: Clock; log: Lo
     throw new SettingsError(`${path}${line === null ? '' : `, line ${line}`}: ${reason}`)
   }
 
-  const look = atMostEvery(LOOK_EVERY_MS, deps.clock, async () => {
+  let asked = 0
+  let taken = 0
+  /** Looks at the file at every request: one stat is cheap, and an edit counts from the next request on. */
+  async function look(): Promise<void> {
+    const turn = (asked += 1)
     try {
       const fingerprint = await fingerprintOf(path)
       if (fingerprint === seen) return
+      const text = await readFile(path, 'utf8')
+      // A look that began later may have ended earlier, and knows better.
+      if (turn < taken) return
+      taken = turn
       seen = fingerprint
-      config = parseRoleConfig(await readFile(path, 'utf8'))
+      config = parseRoleConfig(text)
       problem = null
       deps.log.info({ file: path }, 'roles were read again')
     } catch (error) {
@@ -62,7 +69,8 @@ export async function openRoleSource(path: string, deps: { clock: Clock; log: Lo
       problem = found
       deps.log.warn(found, 'the roles were not changed: the file is wrong and the last good one stays in force')
     }
-  })
+  }
+
   return {
     async current() {
       await look()

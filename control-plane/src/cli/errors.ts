@@ -56,3 +56,8 @@ export class InterruptedError extends CliError {
     super(EXIT.interrupted, message)
   }
 }
+
+/** Whether trying again mends it: nobody answers, or too much was asked at once. */
+export function isPassing(error: unknown): error is CliError {
+  return error instanceof UnreachableError || (error instanceof RefusedError && error.status === 429)
+}

@@ -22,7 +22,7 @@ export interface AppDeps {
   readonly logger: FastifyBaseLogger
   /** Prefix of every path, `/` for none. */
   readonly baseUrl: string
-  /** Believe `X-Forwarded-*`. */
+  /** Believe `X-Forwarded-*` of the proxy that connects. */
   readonly trustProxy: boolean
   /** Most bytes of a JSON body. */
   readonly bodyLimitBytes: number
@@ -69,7 +69,8 @@ function serverOptions(deps: AppDeps): FastifyServerOptions {
     loggerInstance: deps.logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: requestIdOf,
-    trustProxy: deps.trustProxy,
+    // One proxy is believed, so the client's address is what that proxy saw, not what a client claims before it.
+    trustProxy: deps.trustProxy ? (_address, hop) => hop === 0 : false,
     bodyLimit: deps.bodyLimitBytes,
     // Our own hook answers with the service's error shape.
     return503OnClosing: false,

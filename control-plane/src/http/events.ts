@@ -54,7 +54,12 @@ export function eventRoutes(deps: EventRoutesDeps): FastifyPluginAsyncTypebox {
             )
             return true
           })
-        const reader = { write: (text: string) => raw.write(text), end: () => void raw.end(), isAlive }
+        const end = () => {
+          // A reader that does not read would keep the connection open for ever, and with it the stopping service.
+          if (raw.writableLength > 0) raw.destroy()
+          else raw.end()
+        }
+        const reader = { write: (text: string) => raw.write(text), end, isAlive }
         const stream = createLiveStream(reader, { timers: deps.timers, version: deps.version })
         const unsubscribe = deps.live.subscribe((name) => stream.changed(name))
         open.add(stream)

@@ -13,8 +13,9 @@ const MOST_MISSED_PINGS = 4
 export interface LiveReader {
   /** False when the reader is slow: nothing more is written until {@link LiveStream.drained}. */
   write(text: string): boolean
+  /** Ends the connection; what a slow reader has not taken by now is lost to it. */
   end(): void
-  /** Whether the reader's session still is good. */
+  /** Whether the reader's session still is good. Never rejects. */
   isAlive(): Promise<boolean>
 }
 

@@ -1,10 +1,4 @@
-import {
-  type CloseReasonName,
-  ProtocolError,
-  type ServerMessage,
-  decodeFrame,
-  parseAgentMessage,
-} from '@holdfast/protocol'
+import { type CloseReasonName, ProtocolError, type ServerMessage } from '@holdfast/protocol'
 import type { Logger } from 'pino'
 import type { WebSocket } from 'ws'
 import { messageOf } from '../errors.js'
@@ -12,12 +6,16 @@ import type { RunnerStatus } from '../store/runner-status.js'
 import type { Runner } from '../store/runners.js'
 import { AgentSocket, type Incoming, type NetworkSide } from './agent-socket.js'
 import { BlobSender } from './blob-sender.js'
+import { capacityOf, sameCapacity } from './capacity.js'
 import type { OpenSession, RunnerCapacity, RunnerConnection, RunnerSession } from './connection.js'
 import { type ProvenHello, readHello } from './handshake.js'
-import type { StatusMessage } from './reported.js'
+import { readIncoming } from './incoming.js'
+import { type StatusMessage, statusOf } from './reported.js'
 
 /** Messages kept while a hello is being decided. An honest agent sends none before it is welcome. */
 const MOST_EARLY_MESSAGES = 100
+
+export const TAKEN_OVER_TEXT = 'a newer connection of this runner took the socket over'
 
 /** What a connection needs of the hub. */
 export interface ConnectionOwner {
@@ -163,7 +161,11 @@ export class AgentConnection implements RunnerConnection {
       return
     }
     const before = this.runner
-    this.#runner = { ...runner, epoch: before.epoch }
+    if (runner.epoch > before.epoch) {
+      this.close('taken_over', TAKEN_OVER_TEXT)
+      return
+    }
+    this.#runner = runner
     const approvedNow = this.#phase === 'waiting' && runner.state === 'approved'
     if (approvedNow || before.maxJobs !== runner.maxJobs) {
       this.send({ type: 'settings', state: approvedNow ? 'approved' : this.#phase, max_jobs: runner.maxJobs })
@@ -173,10 +175,12 @@ export class AgentConnection implements RunnerConnection {
   }
 
   #openSession(): void {
+    if (this.socket.ended) return
     this.#phase = 'approved'
-    this.#capacity = this.#capacityNow()
+    const capacity = capacityOf(this.runner, this.status)
+    this.#capacity = capacity
     this.#guard(() => {
-      const session = this.owner.openSession(this, this.#capacityNow())
+      const session = this.owner.openSession(this, capacity)
       // The session may have closed its connection while it was made.
       if (this.socket.ended) session.closed()
       else this.#session = session
@@ -204,36 +208,21 @@ export class AgentConnection implements RunnerConnection {
   }
 
   #dispatch(incoming: Incoming): void {
-    if (typeof incoming !== 'string') {
-      if (!this.#session) throw new ProtocolError('not_approved', 'a waiting runner sent a frame')
-      const frame = decodeFrame(incoming)
-      if (frame.kind !== 'stream') throw new ProtocolError('bad_frame', 'a runner sends no blobs')
-      if (frame.epoch === this.epoch) this.#session.frame(frame)
-      return
-    }
-    const message = parseAgentMessage(incoming)
-    if (message.type === 'hello') throw new ProtocolError('bad_message', 'a second hello')
-    if (message.type === 'status') {
-      this.#status = this.owner.reported(this, message)
+    const what = readIncoming(incoming)
+    if (what.kind === 'status') {
+      this.#status = this.owner.reported(this, what.message)
       this.#tellCapacity()
       return
     }
-    if (!this.#session) throw new ProtocolError('not_approved', `a waiting runner sent ${message.type}`)
-    this.#session.message(message)
-  }
-
-  #capacityNow(): RunnerCapacity {
-    const { enabled, maxJobs } = this.runner
-    const { draining, agentMaxJobs } = this.status
-    return { enabled, draining, maxJobs: maxJobs ?? agentMaxJobs }
+    if (!this.#session) throw new ProtocolError('not_approved', 'a waiting runner sent more than its status')
+    if (what.kind === 'message') this.#session.message(what.message)
+    else if (what.frame.epoch === this.epoch) this.#session.frame(what.frame)
   }
 
   #tellCapacity(): void {
     if (!this.#session) return
-    const now = this.#capacityNow()
-    const before = this.#capacity
-    const same = before?.enabled === now.enabled && before.draining === now.draining && before.maxJobs === now.maxJobs
-    if (same) return
+    const now = capacityOf(this.runner, this.status)
+    if (this.#capacity && sameCapacity(this.#capacity, now)) return
     this.#capacity = now
     this.#guard(() => this.#session?.capacityChanged(now))
   }
@@ -262,9 +251,4 @@ export class AgentConnection implements RunnerConnection {
       }
     }
   }
-}
-
-function statusOf(runner: Runner): RunnerStatus {
-  const { runningJobs, agentMaxJobs, draining, spoolBytes, clockSkewMs, lastSeen } = runner
-  return { runningJobs, agentMaxJobs, draining, spoolBytes, clockSkewMs, lastSeen }
 }

@@ -4,8 +4,11 @@ import type { RawData, WebSocket } from 'ws'
 /** How long the other side may take over its half of the close before the connection is cut, in milliseconds. */
 const CLOSE_PATIENCE_MS = 5000
 
-/** Unsent bytes at which a peer that does not read is given up. Blobs wait long before this, so it is control messages. */
-const MOST_UNSENT_BYTES = 16 * 1024 * 1024
+/**
+ * Unsent bytes at which a peer that does not read is given up. Blobs wait long before this, so it is control messages,
+ * and far more of them than offers to a slow but honest runner.
+ */
+const MOST_UNSENT_BYTES = 64 * 1024 * 1024
 
 /** Text is a control message, bytes are a frame. */
 export type Incoming = string | Buffer
@@ -35,6 +38,7 @@ export class AgentSocket {
   #silentChecks = 0
   #heardBytes = 0
   #ended = false
+  #because: string | null = null
   #paused = false
   #closeTimer: NodeJS.Timeout | null = null
 
@@ -53,6 +57,11 @@ export class AgentSocket {
     return this.#ended
   }
 
+  /** Why we ended it; null when the other side or the network did. */
+  get endedBecause(): string | null {
+    return this.#because
+  }
+
   /** How many checks in a row nothing came, this one included. A pause of our own starts the count anew. */
   checkSilence(): number {
     const bytes = this.network.bytesRead
@@ -64,7 +73,7 @@ export class AgentSocket {
   sendText(text: string): void {
     if (this.#ended) return
     this.socket.send(text, ignoreSendError)
-    if (this.socket.bufferedAmount > MOST_UNSENT_BYTES) this.cut()
+    if (this.socket.bufferedAmount > MOST_UNSENT_BYTES) this.cut('it does not read what it is sent')
   }
 
   /** Resolves when the bytes have left for the network, rejects when they cannot any more. */
@@ -94,7 +103,7 @@ export class AgentSocket {
   /** Closes with a reason of the contract; the first call wins. */
   close(reason: CloseReasonName, text: string): void {
     if (this.#ended) return
-    this.#end()
+    this.#end(reason)
     // The other half of the close must be read, however full we are.
     this.resume()
     this.#closeTimer = setTimeout(() => this.socket.terminate(), CLOSE_PATIENCE_MS)
@@ -102,8 +111,8 @@ export class AgentSocket {
   }
 
   /** Ends the connection without asking the other side. */
-  cut(): void {
-    this.#end()
+  cut(why: string): void {
+    this.#end(why)
     this.socket.terminate()
   }
 
@@ -115,15 +124,16 @@ export class AgentSocket {
     else this.listener.message(bytes.toString('utf8'))
   }
 
-  #end(): void {
+  #end(because: string | null): void {
     if (this.#ended) return
     this.#ended = true
+    this.#because = because
     this.listener.ended()
   }
 
   #gone(): void {
     if (this.#closeTimer) clearTimeout(this.#closeTimer)
-    this.#end()
+    this.#end(null)
     this.listener.gone()
   }
 }

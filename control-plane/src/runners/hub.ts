@@ -68,6 +68,10 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
       clearTimeout(handshakes.get(connection))
       void queue
         .run(connection.hello.fingerprint, () => join(parts, connection))
+        .catch((error: unknown) => {
+          log.error({ ip: connection.address, err: error }, `taking a runner in failed: ${messageOf(error)}`)
+          connection.close('internal_error', 'the control plane failed over the hello')
+        })
         .finally(() => handshakes.delete(connection))
     },
     reported(connection, message) {
@@ -82,7 +86,8 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
       if (!registry.remove(connection)) return
       const { runnerId, epoch, status } = connection
       statuses.note(runnerId, epoch, { ...status, lastSeen: clock.now() }, { urgent: true, visible: true })
-      log.info({ runner: connection.runnerName, ip: connection.address, epoch }, 'runner disconnected')
+      const reason = connection.socket.endedBecause
+      log.info({ runner: connection.runnerName, ip: connection.address, epoch, reason }, 'runner disconnected')
       live.changed('runners')
     },
     gone(connection) {
@@ -159,7 +164,7 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
     const emptied = new Promise<void>((resolve) => (closing = { emptied: resolve }))
     for (const connection of [...present]) connection.close('going_away', 'the control plane stops or restarts')
     if (present.size > 0) await within(emptied, limits.closeMs)
-    for (const connection of present) connection.socket.cut()
+    for (const connection of present) connection.socket.cut('it does not close')
     if (present.size > 0) await within(emptied, limits.closeMs)
     heartbeat.close()
     await queue.idle()

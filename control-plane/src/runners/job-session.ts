@@ -1,28 +1,17 @@
-import { ProtocolError, type ResumedJob, type StreamFrame } from '@holdfast/protocol'
+import { ProtocolError, type SpooledJob, type StreamFrame } from '@holdfast/protocol'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.js'
-import { abortUnstarted, endJob, failJob } from '../jobs/ending.js'
-import { problemOf } from '../jobs/launch.js'
-import { isEnded, jobStatusOf } from '../jobs/status.js'
+import { abortUnstarted, failJob } from '../jobs/ending.js'
 import type { LiveEvents } from '../live/live-events.js'
-import {
-  type HeldJob,
-  findHeldJobs,
-  findJobsOfRunner,
-  findWaiting,
-  markClaimed,
-  requeue,
-  takeQueued,
-} from '../store/dispatch.js'
-import { findStreamLengths } from '../store/job-streams.js'
-import { findRunner } from '../store/runners.js'
+import { markClaimed, requeue, takeQueued } from '../store/dispatch.js'
 import type { Store } from '../store/store.js'
 import { OrderBlobs } from './order-blobs.js'
 import type { JobMessage, RunnerCapacity, RunnerConnection, RunnerSession } from './connection.js'
+import { answerInventory } from './inventory.js'
 import { type PreparedOrder, prepareOrder } from './job-order.js'
 import { JobWriter } from './job-writer.js'
 import type { PlaybookFiles } from './playbook-files.js'
-import { tellWaiting } from './waiting.js'
+import { failWaiting, tellWaiting } from './waiting.js'
 
 /** Bytes of one connection that may wait in memory for the database before reading from its socket stops. */
 const HIGH_WATER_BYTES = 8 * 1024 * 1024
@@ -33,6 +22,9 @@ const MOST_OFFERS = 32
 
 /** How long a runner that said "busy" is left alone unless it says that something changed, in milliseconds. */
 const BUSY_PAUSE_MS = 10_000
+
+/** Ended jobs that a connection remembers. */
+const MOST_ENDED = 100
 
 /** How often an offer is made again because the playbook folder changed under it. */
 const MOST_FILE_CHANGES = 5
@@ -68,6 +60,8 @@ type Ref = { readonly job_id: number; readonly run_id: string }
  */
 export class JobSession implements RunnerSession {
   readonly #jobs = new Map<number, Held>()
+  /** Jobs that ended on this connection: what was on its way when the end was stored is no offence. */
+  readonly #ended = new Set<number>()
   readonly #fileChanges = new Map<number, number>()
   readonly #blobs: OrderBlobs
   #messages: Promise<void> = Promise.resolve()
@@ -90,8 +84,10 @@ export class JobSession implements RunnerSession {
   message(message: JobMessage): void {
     // `claimed` counts at once: its frames may be the very next thing to arrive.
     if (message.type === 'claimed') this.#claim(message)
-    if (message.type === 'end')
+    if (message.type === 'end') {
+      if (this.#ended.has(message.job_id)) return
       this.#require({ job_id: message.job_id, run_id: message.record.run_id }).writer.takeEnd(message.record)
+    }
     this.#messages = this.#messages
       .then(() => this.#handle(message))
       .catch((error: unknown) => {
@@ -104,6 +100,7 @@ export class JobSession implements RunnerSession {
 
   frame(frame: StreamFrame): void {
     const held = this.#jobs.get(frame.jobId)
+    if (this.#ended.has(frame.jobId)) return
     if (!held?.claimed) throw new ProtocolError('not_yours', `job ${frame.jobId} is not with this runner`)
     this.#pending += frame.payload.length
     held.writer.take(frame)
@@ -180,21 +177,12 @@ export class JobSession implements RunnerSession {
 
   /** Jobs that stay in the queue learn why: nobody may give them a slot, or there is none free. */
   async #tellOrFailWaiting(): Promise<void> {
-    const { store, clock, live } = this.dependencies
-    if (!this.capacity.enabled) {
-      const runner = await findRunner(store.read, this.connection.runnerId)
-      const problem = runner === null ? 'The RTE was deleted' : problemOf(runner)
-      if (problem === null) return
-      const failed = await store.write('runners.turned_off', async (queries) => {
-        const waiting = await findWaiting(queries, this.connection.runnerId, null)
-        for (const job of waiting) await failJob(queries, job.id, problem, clock.now())
-        return waiting.length
-      })
-      if (failed > 0) live.changed('jobs')
-      return
+    const { runnerId, runnerName } = this.connection
+    if (this.capacity.enabled) {
+      await tellWaiting(this.dependencies, runnerId, `Waiting for a free slot on RTE ${runnerName}`)
+    } else {
+      await failWaiting(this.dependencies, runnerId)
     }
-    const line = `Waiting for a free slot on RTE ${this.connection.runnerName}`
-    await tellWaiting(this.dependencies, this.connection.runnerId, line)
   }
 
   async #handle(message: JobMessage): Promise<void> {
@@ -227,41 +215,13 @@ export class JobSession implements RunnerSession {
     }
   }
 
-  /** Answers the inventory: what of each spooled job is stored, and what became of jobs that are not in the spool. */
-  async #resume(spooled: readonly { job_id: number; run_id: string }[]): Promise<void> {
-    const { store, clock, live } = this.dependencies
-    const runnerId = this.connection.runnerId
-    const listed = new Map(spooled.map((job) => [job.job_id, job]))
-    const known = new Map(
-      (await findJobsOfRunner(store.read, runnerId, [...listed.keys()])).map((job) => [job.id, job]),
-    )
-    const jobs: ResumedJob[] = []
-    for (const { job_id, run_id } of spooled) {
-      const job = known.get(job_id)
-      const verdict = verdictOn(job, run_id)
-      const stored = (await findStreamLengths(store.read, job_id)) ?? { output: 0, events: 0, eventsCount: 0 }
-      if (verdict === 'continue') {
-        this.#hold(job_id, run_id, stored, null, true)
-        if (job?.dispatch !== 'claimed') await store.write('runners.claimed', (queries) => markClaimed(queries, job_id))
-      }
-      const abort = verdict === 'continue' && job?.abort_requested === 1
-      jobs.push({ job_id, run_id, verdict, output: stored.output, events: stored.events, abort })
+  async #resume(spooled: readonly SpooledJob[]): Promise<void> {
+    const resumptions = await answerInventory(this.dependencies, this.connection.runnerId, spooled)
+    for (const { job, stored } of resumptions) {
+      if (job.verdict === 'continue') this.#hold(job.job_id, job.run_id, stored, null, true)
     }
-    const missing = (await findHeldJobs(store.read, runnerId)).filter(
-      (job) => listed.get(job.id)?.run_id !== job.run_id,
-    )
-    if (missing.length > 0) {
-      await store.write('runners.missing', async (queries) => {
-        for (const job of missing) {
-          if (job.dispatch === 'offered' && job.abort_requested === 0) await requeue(queries, job.id)
-          else if (job.dispatch === 'offered')
-            await abortUnstarted(queries, job.id, job.abort_requested_by, clock.now())
-          else await endJob(queries, job.id, lostOutcome(job), clock.now())
-        }
-      })
-    }
-    live.changed('jobs')
-    this.connection.send({ type: 'resume', jobs })
+    this.dependencies.live.changed('jobs')
+    this.connection.send({ type: 'resume', jobs: resumptions.map(({ job }) => job) })
     this.#resumed = true
     this.offer()
   }
@@ -306,11 +266,18 @@ export class JobSession implements RunnerSession {
       changed: () => live.changed('jobs'),
       ended: () => {
         this.#jobs.delete(jobId)
+        this.#noteEnded(jobId)
         this.#fileChanges.delete(jobId)
         this.offer()
       },
     })
     this.#jobs.set(jobId, { writer, prepared, claimed })
+  }
+
+  #noteEnded(jobId: number): void {
+    this.#ended.add(jobId)
+    const [oldest] = this.#ended
+    if (this.#ended.size > MOST_ENDED && oldest !== undefined) this.#ended.delete(oldest)
   }
 
   /** The held job of a message. @throws ProtocolError `not_yours` */
@@ -354,15 +321,4 @@ export class JobSession implements RunnerSession {
     if (this.#busyTimer) clearTimeout(this.#busyTimer)
     this.#busyTimer = null
   }
-}
-
-function verdictOn(job: HeldJob | undefined, runId: string): ResumedJob['verdict'] {
-  if (job?.run_id !== runId) return 'forget'
-  if (job.dispatch === 'done') return 'stored'
-  return isEnded(jobStatusOf(job.status)) && job.status !== 'abandoned' ? 'stored' : 'continue'
-}
-
-function lostOutcome(job: HeldJob) {
-  const reason = `the RTE '${job.runner_name ?? ''}' claimed the job and no longer knows it: its spool was lost`
-  return { status: 'failed', reason, detail: null } as const
 }

@@ -1,4 +1,4 @@
-import type { AgentConnection } from './agent-connection.js'
+import { type AgentConnection, TAKEN_OVER_TEXT } from './agent-connection.js'
 import type { CloneSightings } from './clone-sightings.js'
 import type { HubLimits, HubOptions } from './hub-options.js'
 import { hashJoinToken } from './join-tokens.js'
@@ -50,8 +50,10 @@ export async function join(deps: JoinDeps, connection: AgentConnection): Promise
   if (runner.name !== payload.name) {
     deps.log.warn({ ...who, approved_as: runner.name }, 'runner calls itself by another name; the approved one stands')
   }
+  // The new epoch is stored, so the older connection is fenced even if this one did not live to see it.
+  deps.registry.takeOut(fingerprint)?.close('taken_over', TAKEN_OVER_TEXT)
   if (!connection.socket.ended) {
-    deps.registry.replace(connection)?.close('taken_over', 'a newer connection of this runner took the socket over')
+    deps.registry.add(connection)
     connection.accept(runner)
     deps.log.info({ ...who, state: runner.state, epoch: runner.epoch }, 'runner connected')
   }

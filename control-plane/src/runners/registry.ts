@@ -2,9 +2,10 @@ import type { AgentConnection } from './agent-connection.js'
 
 /** The connections of runners that were accepted, at most one for each key. */
 export interface Registry {
-  /** Takes a connection in. The one that it replaces, if any, is returned and is no longer registered. */
-  replace(connection: AgentConnection): AgentConnection | null
-  /** False when the connection was never registered, or was replaced before. */
+  add(connection: AgentConnection): void
+  /** Takes out the connection of a key, if there is one: a newer one has been accepted. */
+  takeOut(fingerprint: string): AgentConnection | null
+  /** False when the connection was never registered, or was taken out before. */
   remove(connection: AgentConnection): boolean
   /** The connection that serves this very row; null when there is none. */
   find(runner: { readonly id: number; readonly fingerprint: string }): AgentConnection | null
@@ -14,11 +15,11 @@ export interface Registry {
 export function createRegistry(): Registry {
   const connections = new Map<string, AgentConnection>()
   return {
-    replace(connection) {
-      const { fingerprint } = connection.hello
-      const before = connections.get(fingerprint) ?? null
-      connections.set(fingerprint, connection)
-      return before
+    add: (connection) => void connections.set(connection.hello.fingerprint, connection),
+    takeOut(fingerprint) {
+      const connection = connections.get(fingerprint) ?? null
+      connections.delete(fingerprint)
+      return connection
     },
     remove(connection) {
       if (!connection.accepted) return false

@@ -1,5 +1,6 @@
 import type { AgentMessage } from '@holdfast/protocol'
 import type { RunnerStatus } from '../store/runner-status.js'
+import type { Runner } from '../store/runners.js'
 
 /** Most playbooks that a report may name; more is a nonsense value that no column has to hold. */
 const MOST_JOBS = 1_000_000
@@ -30,6 +31,12 @@ export function reportedStatus(message: StatusMessage, now: number): RunnerStatu
     clockSkewMs: clockSkew(message.clock, now),
     lastSeen: now,
   }
+}
+
+/** The status that a runner's row tells: what counts until the agent reports. */
+export function statusOf(runner: Runner): RunnerStatus {
+  const { runningJobs, agentMaxJobs, draining, spoolBytes, clockSkewMs, lastSeen } = runner
+  return { runningJobs, agentMaxJobs, draining, spoolBytes, clockSkewMs, lastSeen }
 }
 
 /** What is new in a status: `urgent` decides what may be offered, `visible` is seen by an admin, neither by heartbeats. */

@@ -61,19 +61,17 @@ export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
   /** Runs an action in its turn with the key's handshakes: the write, then what the connection must be told. */
   async function act(
     id: number,
-    what: { readonly name: string; readonly by: string },
+    what: { readonly write: string; readonly done: string; readonly by: string },
     write: (queries: Queries, runner: Runner) => Promise<Runner | null>,
     tell: (connection: AgentConnection, runner: Runner | null) => void,
   ): Promise<void> {
     const { fingerprint, name, ip } = await known(store.read, id)
     await deps.queue.run(fingerprint, async () => {
-      const after = await store.write(`runners.${what.name}`, async (queries) =>
-        write(queries, await known(queries, id)),
-      )
+      const after = await store.write(what.write, async (queries) => write(queries, await known(queries, id)))
       const connection = registry.find({ id, fingerprint })
       if (connection) tell(connection, after)
       if (!after) deps.clones.forget(id)
-      log.info({ runner: name, fingerprint, ip, by: what.by }, `runner ${what.name}`)
+      log.info({ runner: name, fingerprint, ip, by: what.by }, `runner ${what.done}`)
       live.changed('runners')
     })
   }
@@ -88,21 +86,21 @@ export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
     approve: (id, by) =>
       act(
         id,
-        { name: 'approve', by },
+        { write: 'runners.approve', done: 'approved', by },
         async (queries, runner) => move(queries, runner, 'approve', await approvalOf(queries, by, deps.clock.now())),
         (connection, after) => connection.apply(after),
       ),
     reject: (id, by) =>
       act(
         id,
-        { name: 'reject', by },
+        { write: 'runners.reject', done: 'rejected', by },
         (queries, runner) => move(queries, runner, 'reject', {}),
         (connection) => connection.close('rejected', 'an admin rejected the request; it may be made again'),
       ),
     async revoke(id, by) {
       await act(
         id,
-        { name: 'revoke', by },
+        { write: 'runners.revoke', done: 'revoked', by },
         (queries, runner) => move(queries, runner, 'revoke', { enabled: 0, is_default: 0 }),
         (connection) => connection.close('revoked', 'an admin revoked this runner'),
       )
@@ -115,14 +113,14 @@ export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
     update: (id, changes, by) =>
       act(
         id,
-        { name: 'update', by },
+        { write: 'runners.update', done: 'changed', by },
         (queries, runner) => change(queries, runner, changes),
         (connection, after) => connection.apply(after),
       ),
     remove: (id, by) =>
       act(
         id,
-        { name: 'remove', by },
+        { write: 'runners.remove', done: 'removed', by },
         async (queries, runner) => {
           const unfinished = await countUnfinishedJobs(queries, id)
           if (unfinished > 0) {

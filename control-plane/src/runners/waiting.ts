@@ -36,19 +36,22 @@ export async function tellWaiting(dependencies: WaitingDependencies, runnerId: n
 
 /** Fails the waiting jobs whose patience is over or whose runner is gone, turned off or revoked. */
 export async function failOverdueWaiting(dependencies: WaitingDependencies): Promise<void> {
+  for (const runnerId of await findRunnersWaitedFor(dependencies.store.read)) await failWaiting(dependencies, runnerId)
+}
+
+/** The same for the jobs of one runner. */
+export async function failWaiting(dependencies: WaitingDependencies, runnerId: number): Promise<void> {
   const { store, clock, live, queueMs } = dependencies
-  for (const runnerId of await findRunnersWaitedFor(store.read)) {
-    const runner = await findRunner(store.read, runnerId)
-    const problem = runner === null ? 'The RTE of this job was deleted' : problemOf(runner)
-    const now = clock.now()
-    const reason =
-      problem ??
-      `the RTE '${runner?.name ?? ''}' had no free slot for ${Math.round(queueMs / 60_000)} minutes (RTE_QUEUE_MINUTES)`
-    const over = problem === null ? now : null
-    if ((await findWaiting(store.read, runnerId, over)).length === 0) continue
-    await store.write('jobs.overdue', async (queries) => {
-      for (const job of await findWaiting(queries, runnerId, over)) await failJob(queries, job.id, reason, now)
-    })
-    live.changed('jobs')
-  }
+  const runner = await findRunner(store.read, runnerId)
+  const problem = runner === null ? 'The RTE of this job was deleted' : problemOf(runner)
+  const now = clock.now()
+  const minutes = Math.round(queueMs / 60_000)
+  const reason =
+    problem ?? `the RTE '${runner?.name ?? ''}' had no free slot for ${minutes} minutes (RTE_QUEUE_MINUTES)`
+  const overAt = problem === null ? now : null
+  if ((await findWaiting(store.read, runnerId, overAt)).length === 0) return
+  await store.write('jobs.overdue', async (queries) => {
+    for (const job of await findWaiting(queries, runnerId, overAt)) await failJob(queries, job.id, reason, now)
+  })
+  live.changed('jobs')
 }

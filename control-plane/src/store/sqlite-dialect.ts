@@ -51,7 +51,6 @@ function createConnection(statements: Statements): DatabaseConnection {
       const { changes, lastId } = await statements.run(sql, parameters)
       return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastId) }
     },
-    // eslint-disable-next-line require-yield
     async *streamQuery() {
       throw new Error('streaming is not used; page through with a key instead')
     },

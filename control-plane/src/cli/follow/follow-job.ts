@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ApiClient } from '../client/api-client.js'
 import type { JobRecord } from '../client/schemas.js'
-import { UnreachableError } from '../errors.js'
+import { isPassing } from '../errors.js'
 import { outcomeOf } from '../exit-codes.js'
 import { readJob, readOutput } from './job-reader.js'
 import { createWake } from './wake.js'
@@ -13,7 +13,7 @@ export interface FollowSink {
   status(job: JobRecord): Promise<void>
   /** The next bytes of output, in order, none twice, none left out. */
   output(bytes: Uint8Array, offset: number): Promise<void>
-  connectionLost(error: UnreachableError): Promise<void>
+  connectionLost(error: Error): Promise<void>
   connectionBack(): Promise<void>
 }
 
@@ -50,7 +50,7 @@ export async function followJob(
         await wake.heard(signal)
         signal.throwIfAborted()
       } catch (error) {
-        if (!(error instanceof UnreachableError) || !reached) throw error
+        if (!isPassing(error) || !reached) throw error
         if (!lost) await sink.connectionLost(error)
         lost = true
         await delay(RECONNECT_MS, undefined, { signal }).catch(() => signal.throwIfAborted())

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ApiClient } from '../client/api-client.js'
-import { CliError, UnreachableError } from '../errors.js'
+import { CliError, isPassing } from '../errors.js'
 import { serverSentEvents } from './sse-lines.js'
 
 /** How long to wait before connecting again: what the server asks for in its `hello`. */
@@ -26,7 +26,7 @@ export async function watchChanges(
     } catch (error) {
       if (signal.aborted) return
       // Anything that is no CliError is a connection that broke in the middle.
-      if (error instanceof CliError && !(error instanceof UnreachableError)) throw error
+      if (error instanceof CliError && !isPassing(error)) throw error
     }
     changed()
     await delay(RECONNECT_MS, undefined, { signal }).catch(() => undefined)
