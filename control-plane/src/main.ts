@@ -95,7 +95,7 @@ async function build(
 
   const secret = settings.accessTokenSecret ?? (await keptSecret(settings.persistentPath, 'access-token-secret'))
   const passwords = createPasswords()
-  const roles = await openRoleSource(settings.configPath, { clock, log })
+  const roles = await openRoleSource(settings.configPath, { log })
   const tokens = createTokens(secret, clock)
   const { accessTokenMs, refreshTokenMs } = settings
   const sessions = createSessions({ store, tokens, roles, clock, accessTokenMs, refreshTokenMs })

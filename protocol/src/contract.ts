@@ -7,8 +7,11 @@ export const CONTRACT = 1
 /** Path of the runners' socket below the control plane's base URL. */
 export const SOCKET_PATH = '/api/v2/rte/socket'
 
+/** What the sub-protocol names of all contracts start with. */
+export const SUBPROTOCOL_PREFIX = 'holdfast-runner.v'
+
 /** WebSocket sub-protocol name, negotiated in the upgrade. */
-export const SUBPROTOCOL = `holdfast-runner.v${CONTRACT}`
+export const SUBPROTOCOL = `${SUBPROTOCOL_PREFIX}${CONTRACT}`
 
 /** Most payload bytes of one binary frame. */
 export const MAX_PAYLOAD_BYTES = 256 * 1024

@@ -1,10 +1,13 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { fingerprintOf } from '@holdfast/protocol'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { AgentProcess } from './agent-process.js'
 import { orderOf, play, publish, say } from './playbooks.js'
 import { createSetting, exactEnd } from './setting.js'
+import { TEST_CERTIFICATE } from './test-certificate.js'
 import { waitUntil } from './waiting.js'
 
 describe('joining', () => {
@@ -23,7 +26,6 @@ describe('joining', () => {
       body: '{"status":"not ready","reason":"waiting for approval"}',
     })
     expect(controlPlane.inventories).toEqual([])
-    expect(controlPlane.statuses).toEqual([])
 
     controlPlane.approve()
     await waitUntil('the inventory came', () => controlPlane.inventories[0])
@@ -66,10 +68,57 @@ describe('joining', () => {
     const agent = start()
     const { socket } = await controlPlane.isConnected()
     // The other side is still there and takes everything, but says nothing: no pong, no acknowledgement.
-    expect(await agent.logged('nothing came from the app for two heartbeats')).toMatchObject({ reason: 'heartbeat_lost' })
+    expect(await agent.logged('nothing came from the app for two heartbeats')).toMatchObject({
+      reason: 'heartbeat_lost',
+    })
     await waitUntil('it has dialled again', () => controlPlane.hellos.length > 1)
     expect(controlPlane.statuses.length).toBeGreaterThan(1)
     socket.terminate()
+  })
+})
+
+describe('the way to the app', () => {
+  test('a certificate that nobody vouches for is refused, unless a setting or an authority says otherwise', async () => {
+    const { controlPlane, folder, start } = await createSetting(TEST_CERTIFICATE)
+    const wary = start()
+    await wary.logged('cannot join the app: self-signed certificate')
+    await wary.kill()
+    expect(controlPlane.hellos).toHaveLength(0)
+    const trusting = start({ APP_TLS_VERIFY: '0' })
+    await controlPlane.isConnected()
+    await trusting.kill()
+    await waitUntil('the socket is closed', () => controlPlane.connected === null)
+    writeFileSync(join(folder, 'authority.pem'), TEST_CERTIFICATE.cert)
+    start({ NODE_EXTRA_CA_CERTS: join(folder, 'authority.pem') })
+    await controlPlane.isConnected()
+  })
+
+  test('HTTPS_PROXY is dialled through, with its password, and NO_PROXY names what is not', async () => {
+    const { controlPlane, start } = await createSetting(TEST_CERTIFICATE)
+    const asked: { target: string; authorization: string | undefined }[] = []
+    const proxy = createServer()
+    proxy.on('connect', (request, client: Socket) => {
+      asked.push({ target: request.url ?? '', authorization: request.headers['proxy-authorization'] })
+      const [host = '', port = ''] = (request.url ?? '').split(':')
+      const server = connect(Number(port), host, () => {
+        client.write('HTTP/1.1 200 Connection established\r\n\r\n')
+        client.pipe(server).pipe(client)
+      })
+      for (const socket of [client, server]) socket.on('error', () => undefined)
+    })
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void proxy.close())
+    const address = `http://me:secret@127.0.0.1:${(proxy.address() as AddressInfo).port}`
+    const through = start({ APP_TLS_VERIFY: '0', https_proxy: address })
+    await controlPlane.isConnected()
+    const target = new URL(controlPlane.url).host
+    expect(asked).toEqual([{ target, authorization: `Basic ${Buffer.from('me:secret').toString('base64')}` }])
+    expect(through.output + through.errors).not.toContain('secret')
+    await through.kill()
+    await waitUntil('the socket is closed', () => controlPlane.connected === null)
+    start({ APP_TLS_VERIFY: '0', HTTPS_PROXY: address, NO_PROXY: 'localhost, 127.0.0.1' })
+    await controlPlane.isConnected()
+    expect(asked).toHaveLength(1)
   })
 })
 
@@ -116,6 +165,7 @@ describe('commands and settings', () => {
     const cases: [Record<string, string>, string][] = [
       [{}, 'APP_URL: is required'],
       [{ APP_URL: 'ftp://app' }, 'APP_URL: must be an http:// or https:// address'],
+      [{ ...app, HTTPS_PROXY: 'proxy:3128' }, 'HTTPS_PROXY: must be an http:// or https:// address'],
       [{ ...app, RTE_MODE: 'inbound' }, 'RTE_MODE: inbound is not available yet'],
       [{ ...app, RTE_MODE: 'sideways' }, 'RTE_MODE: must be one of outbound, inbound'],
       [{ ...app, RTE_MAX_JOBS: 'many' }, 'RTE_MAX_JOBS: must be a whole number'],

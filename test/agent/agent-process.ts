@@ -106,7 +106,9 @@ export function spooledJob(statePath: string): string | null {
 /** The pid of the supervisor of the one job in the spool; null while it has not started. */
 export function supervisorPid(statePath: string): number | null {
   try {
-    const started = JSON.parse(readFileSync(join(spooledJob(statePath) ?? '', 'started.json'), 'utf8')) as { pid: number }
+    const started = JSON.parse(readFileSync(join(spooledJob(statePath) ?? '', 'started.json'), 'utf8')) as {
+      pid: number
+    }
     return started.pid
   } catch {
     return null

@@ -24,7 +24,7 @@ describe('running a playbook', () => {
     expect(goodEnd.lines.map((line) => line.type)).toContain('runner_on_ok')
     expect(goodEnd.lines.at(-1)?.type).toBe('playbook_on_stats')
     expect(await exactEnd(controlPlane, bad)).toMatchObject({ cause: 'exited', exit_code: 2 })
-    expect(good).toMatchObject({ claims: 1, ends: 1, final: { output: true, events: true } })
+    expect(good).toMatchObject({ claims: 1, ends: 1 })
     expect(bad).toMatchObject({ claims: 1, ends: 1 })
   })
 
@@ -47,9 +47,17 @@ describe('running a playbook', () => {
     await joinApp({ RTE_JOIN_TOKEN: 'secret-token', MY_OWN: 'kept', NODE_OPTIONS: '--no-warnings' })
     const report = play(
       { debug: { msg: 'var={{ text }} check={{ ansible_check_mode }} tags={{ ansible_run_tags }}' } },
-      { debug: { msg: "env={{ lookup('env', 'RTE_JOIN_TOKEN') }}|{{ lookup('env', 'NODE_OPTIONS') }}|{{ lookup('env', 'MY_OWN') }}" }, tags: 'always' },
+      {
+        debug: {
+          msg: "env={{ lookup('env', 'RTE_JOIN_TOKEN') }}|{{ lookup('env', 'NODE_OPTIONS') }}|{{ lookup('env', 'MY_OWN') }}",
+        },
+        tags: 'always',
+      },
     )
-    const manifest = publish(controlPlane, { 'plays/site.yml': report, 'plays/hosts/all': 'localhost\nother ansible_connection=local\n' })
+    const manifest = publish(controlPlane, {
+      'plays/site.yml': report,
+      'plays/hosts/all': 'localhost\nother ansible_connection=local\n',
+    })
     const job = controlPlane.offer(
       orderOf(manifest, {
         playbook_sub_path: 'plays',
@@ -111,7 +119,10 @@ describe('files', () => {
     }
     const links = [{ path: 'tools/link.yml', target: '../site.yml' }]
     const first = publish(controlPlane, folder, { links })
-    const end = await exactEnd(controlPlane, controlPlane.offer(orderOf(first, { playbook: 'tools/link.yml', verbose: true, inventory: ['localhost,'] })))
+    const end = await exactEnd(
+      controlPlane,
+      controlPlane.offer(orderOf(first, { playbook: 'tools/link.yml', verbose: true, inventory: ['localhost,'] })),
+    )
     expect(end.cause).toBe('exited')
     expect(new Set(controlPlane.wanted).size).toBe(4)
     expect(controlPlane.wanted).toHaveLength(4)
@@ -172,7 +183,7 @@ describe('files', () => {
         change: { links: [{ path: 'evil', target: '.' }], files: [{ ...file, path: 'evil/site.yml' }] },
         message: '"evil/site.yml" lies below a link',
       },
-      { change: { links: chain }, message: 'the link "site/deep/evil" leads out of the playbook folder' },
+      { change: { links: chain }, message: 'unsafe link "site/deep/evil"' },
     ]
     for (const { change, message } of cases) {
       const job = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(say('x')) }, change)))
@@ -233,11 +244,16 @@ describe('capacity', () => {
     const manifest = publish(controlPlane, { 'site.yml': play(waitFor(join(folder, 'go'))) })
     const first = controlPlane.offer(orderOf(manifest))
     const second = controlPlane.offer(orderOf(manifest))
-    expect(await waitUntil('it is refused', () => second.refusals[0])).toEqual({ code: 'busy', message: '1 jobs run already' })
+    expect(await waitUntil('it is refused', () => second.refusals[0])).toEqual({
+      code: 'busy',
+      message: '1 jobs run already',
+    })
     controlPlane.send({ type: 'settings', state: 'approved', max_jobs: 2 })
     controlPlane.offer(second.order)
     await waitUntil('it is claimed', () => second.claims === 1)
-    await waitUntil('both run', () => controlPlane.statuses.some((status) => status.running_jobs === 2 && status.max_jobs === 2))
+    await waitUntil('both run', () =>
+      controlPlane.statuses.some((status) => status.running_jobs === 2 && status.max_jobs === 2),
+    )
     writeFileSync(join(folder, 'go'), '')
     await exactEnd(controlPlane, first)
     await exactEnd(controlPlane, second)

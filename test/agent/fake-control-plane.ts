@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import {
   type AgentMessage,
@@ -31,7 +32,6 @@ export interface StoredJob {
   refusals: { code: string; message: string }[]
   unknown: number
   readonly streams: Record<StreamName, Buffer[]>
-  readonly final: Record<StreamName, boolean>
   end: EndRecord | null
   ends: number
   /** The end is acknowledged once both streams agree with it; false keeps it back. */
@@ -74,8 +74,8 @@ export class FakeControlPlane {
   readonly #server: Server
   readonly #sockets: WebSocketServer
 
-  constructor() {
-    this.#server = createServer()
+  constructor(private readonly tls: { key: string; cert: string } | null = null) {
+    this.#server = tls ? createTlsServer(tls) : createServer()
     this.#sockets = new WebSocketServer({
       server: this.#server,
       path: SOCKET_PATH,
@@ -88,7 +88,7 @@ export class FakeControlPlane {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    return `${this.tls ? 'https' : 'http'}://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
   async listen(port = 0): Promise<void> {
@@ -99,6 +99,11 @@ export class FakeControlPlane {
     for (const socket of this.#sockets.clients) socket.terminate()
     this.#sockets.close()
     await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  /** Heartbeats of this side, as a real control plane sends them. */
+  ping(): void {
+    this.connected?.socket.ping()
   }
 
   /** The network goes away without a word. */
@@ -130,7 +135,6 @@ export class FakeControlPlane {
       refusals: [],
       unknown: 0,
       streams: { output: [], events: [] },
-      final: { output: false, events: false },
       end: null,
       ends: 0,
       acceptEnd: true,
@@ -174,7 +178,13 @@ export class FakeControlPlane {
       const connected: Connected = { socket, hello: payload, epoch: this.#epoch }
       this.connected = connected
       const { state, maxJobs, heartbeatMs } = this
-      const welcome = { type: 'welcome', state, epoch: this.#epoch, max_jobs: maxJobs, heartbeat_ms: heartbeatMs } as const
+      const welcome = {
+        type: 'welcome',
+        state,
+        epoch: this.#epoch,
+        max_jobs: maxJobs,
+        heartbeat_ms: heartbeatMs,
+      } as const
       socket.send(JSON.stringify(welcome satisfies ServerMessage))
       socket.on('message', (message: Buffer, isBinary) => {
         if (this.connected !== connected) return
@@ -205,7 +215,6 @@ export class FakeControlPlane {
     }
     const fresh = frame.payload.subarray(length - frame.offset)
     if (fresh.length > 0) job.streams[frame.stream].push(Buffer.from(fresh))
-    if (frame.final) job.final[frame.stream] = true
     if (this.acknowledge) this.#acknowledge(frame.jobId, job)
   }
 
@@ -214,6 +223,7 @@ export class FakeControlPlane {
   }
 
   #takeMessage(message: AgentMessage): void {
+    if (this.state === 'waiting' && message.type !== 'status') throw new Error(`${message.type} before the approval`)
     switch (message.type) {
       case 'hello':
         throw new Error('a second hello')

@@ -7,7 +7,11 @@ import { sha256Of } from './fake-control-plane.js'
 export type PlaybookFolder = Readonly<Record<string, string>>
 
 /** Puts a folder into the control plane's store. @returns the hash of its manifest */
-export function publish(controlPlane: FakeControlPlane, folder: PlaybookFolder, change: Partial<Manifest> = {}): string {
+export function publish(
+  controlPlane: FakeControlPlane,
+  folder: PlaybookFolder,
+  change: Partial<Manifest> = {},
+): string {
   const files = Object.entries(folder).map(([path, text]) => ({
     path,
     sha256: controlPlane.addBlob(text),

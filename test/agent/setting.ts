@@ -20,18 +20,19 @@ export interface Setting {
  * The real ansible-playbook, but the question for its version, which takes ansible half a second of computing, is
  * answered at once: every start of an agent asks it.
  */
-const REAL = (process.env.PATH ?? '').split(':').find((folder) => existsSync(join(folder, 'ansible-playbook'))) ?? '/usr/bin'
+const REAL =
+  (process.env.PATH ?? '').split(':').find((folder) => existsSync(join(folder, 'ansible-playbook'))) ?? '/usr/bin'
 const QUICK_ANSWER = `#!/bin/sh
 [ "$1" = --version ] && { echo 'ansible-playbook [core 2.14.0]'; exit 0; }
 exec ${REAL}/ansible-playbook "$@"
 `
 
-export async function createSetting(): Promise<Setting> {
+export async function createSetting(tls: { key: string; cert: string } | null = null): Promise<Setting> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-agent-'))
   const programs = join(folder, 'programs')
   mkdirSync(programs)
   writeFileSync(join(programs, 'ansible-playbook'), QUICK_ANSWER, { mode: 0o755 })
-  const controlPlane = new FakeControlPlane()
+  const controlPlane = new FakeControlPlane(tls)
   await controlPlane.listen()
   const agents: AgentProcess[] = []
   onTestFinished(async () => {

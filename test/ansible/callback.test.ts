@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { eventsOf, type Event } from './events.js'
+import { eventsOf, linesOf, type Event } from './events.js'
 import { agentFolder, fixtures, python } from './job-folder.js'
 import { exists } from './observe.js'
 
@@ -18,19 +18,19 @@ interface Driven {
 async function drive(scenario: string, withFiles = true): Promise<Driven> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-callback-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const [events, report] = [join(folder, 'events.jsonl'), join(folder, 'callback.json')]
-  const env = withFiles ? { HOLDFAST_EVENTS_FILE: events, HOLDFAST_CALLBACK_FILE: report } : {}
+  const [file, reportFile] = [join(folder, 'events.jsonl'), join(folder, 'callback.json')]
+  const env = withFiles ? { HOLDFAST_EVENTS_FILE: file, HOLDFAST_CALLBACK_FILE: reportFile } : {}
   const args = [join(fixtures, 'callback', 'drive.py'), join(agentFolder, 'callback'), scenario]
   const { stdout } = await execa(python, args, { env, cwd: folder })
   const told = JSON.parse(stdout) as Record<string, unknown>
   expect(told['left_in_environment']).toEqual([])
-  if (!withFiles) return { told, events: [], report: {}, text: String(await exists(events)) }
-  const text = await readFile(events, 'utf8')
-  if (scenario !== 'cost') expect((await stat(events)).mode & 0o777).toBe(0o600)
+  if (!withFiles) return { told, events: [], report: {}, text: String(await exists(file)) }
+  const text = await readFile(file, 'utf8')
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
   return {
     told,
-    events: eventsOf(text),
-    report: JSON.parse(await readFile(report, 'utf8')) as Record<string, unknown>,
+    events: scenario === 'full_disk' ? [] : eventsOf(text),
+    report: JSON.parse(await readFile(reportFile, 'utf8')) as Record<string, unknown>,
     text,
   }
 }
@@ -128,12 +128,26 @@ describe('the event callback', () => {
     })
   })
 
-  it('takes torn lines back on a full disk and leaves no gap in the numbers', async () => {
+  it('leaves a torn line on a full disk as it is, and goes on below it', async () => {
     const driven = await drive('full_disk')
-    const kept = results(driven).length - 1
-    expect(kept).toBeGreaterThan(0)
-    expect(driven.report).toMatchObject({ dropped: 20 - kept, errors: 0, finished: true, events: driven.events.length })
-    expect(results(driven).at(-1)).toEqual({ msg: 'well' })
+    const lines = linesOf(driven.text)
+    const torn = lines.flatMap((line, index) => (line === null ? [index] : []))
+    expect(torn).toHaveLength(1)
+    const kept = lines.slice(4, torn[0])
+    expect(kept.length).toBeGreaterThan(0)
+    expect(lines.slice((torn[0] ?? 0) + 1)).toMatchObject([{ result: { msg: 'well' } }, { type: 'playbook_on_stats' }])
+    expect(driven.report).toMatchObject({
+      dropped: 20 - kept.length,
+      events: lines.length - 1,
+      errors: 0,
+      finished: true,
+    })
+  })
+
+  it('goes on after a line of which only the newline was lost', async () => {
+    const driven = await drive('newline_lost')
+    expect(results(driven)).toEqual([{ msg: 'whole' }, { msg: 'well' }])
+    expect(driven.report).toMatchObject({ dropped: 1, events: 6, errors: 0 })
   })
 
   it('counts a line that an interrupt kept from being counted', async () => {

@@ -24,13 +24,21 @@ export interface Event {
   result?: Record<string, unknown>
 }
 
-/** All events of a file; each line must be an event of the contract, and their numbers 1, 2, 3 … */
+/** All events of a file: each line must be an event of the contract, and their numbers 1, 2, 3 … */
 export function eventsOf(text: string): Event[] {
+  return linesOf(text).map((event, index) => {
+    expect(event, `line ${String(index + 1)}`).not.toBeNull()
+    return event as Event
+  })
+}
+
+/** All lines of a file; null for one that a full disk has torn. The number of an event is the number of its line. */
+export function linesOf(text: string): (Event | null)[] {
   const lines = text.split('\n')
-  expect(lines.pop()).toBe('')
+  if (lines.at(-1) === '') lines.pop()
   return lines.map((line, index) => {
     expect(Buffer.byteLength(line) + 1).toBeLessThanOrEqual(256 * 1024)
-    expect(readEventLine(line), line.slice(0, 200)).not.toBeNull()
+    if (readEventLine(line) === null) return null
     const event = JSON.parse(line) as Event
     expect(event.order).toBe(index + 1)
     return event

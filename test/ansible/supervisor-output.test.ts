@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { linesOf } from './events.js'
 import { JobFolder, fixtures, python } from './job-folder.js'
 import { exists, until } from './observe.js'
 
@@ -97,16 +98,18 @@ describe.skipIf(disk === null)('on a full disk (needs the right to mount a tmpfs
     expect(text).toMatch(/\n\[holdfast\] \d+ bytes of output lost: No space left on device\n$/)
   })
 
-  it('events that do not fit are counted, those that do are whole and numbered through', async () => {
+  it('events that do not fit are counted, those that do are numbered through', async () => {
     await writeFile(join(folder, 'ballast'), Buffer.alloc(size / 2, 1))
     const args = ['-i', 'localhost,', '-c', 'local', 'big.yml']
     const job = await JobFolder.ofPlaybook(join(fixtures, 'runs'), args, { below: folder })
     const end = await job.run()
     await rm(join(folder, 'ballast'))
     expect(end).toMatchObject({ cause: 'exited', exit_code: 0, events: { errors: 0, plugin_seen: true } })
-    const events = await job.events()
+    const lines = linesOf(await readFile(job.file('events.jsonl'), 'utf8'))
+    const whole = lines.filter((line) => line !== null)
+    expect(lines.length - whole.length).toBeLessThanOrEqual(1)
     expect(end.events.dropped).toBeGreaterThan(0)
-    expect(await job.report()).toMatchObject({ events: events.length, dropped: end.events.dropped, finished: true })
+    expect(await job.report()).toMatchObject({ events: whole.length, dropped: end.events.dropped, finished: true })
   })
 
   it('output is written again as soon as there is room, and the gap is marked', async () => {

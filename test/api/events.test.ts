@@ -1,6 +1,7 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http'
-import { connect } from 'node:net'
+import { type Socket, connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { LIVE_NAMES } from '../../control-plane/src/live/live-events.js'
 import { waitFor } from '../support/wait.js'
 import { heldTimers } from './held-timers.js'
 import { type TestServer, startServer } from './server.js'
@@ -121,18 +122,34 @@ test('a client that goes away leaves nothing behind', async () => {
   await waitFor('no timers', () => held.count() === before)
 })
 
-test('a client that never reads holds nobody up', async () => {
+test('a client that never reads holds nobody up, takes no memory, and does not hold up the stop', async () => {
+  const sockets: Socket[] = []
+  server.app.server.on('connection', (socket: Socket) => sockets.push(socket))
   const stuck = connect(server.port, '127.0.0.1')
+  stuck.on('error', () => undefined).pause()
   stuck.write(`GET /api/v2/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${server.admin}\r\n\r\n`)
-  stuck.pause()
-  stuck.on('error', () => undefined)
-  const reader = await open(server.admin)
-  await waitFor('both streams', () => held.count() === 2)
-  for (let count = 0; count < 200; count += 1) {
-    server.live.changed('jobs')
-    held.move(1100)
+  await waitFor('the stream', () => held.count() === 1)
+  const [served] = sockets
+  const change = (times: number) => {
+    for (let count = 0; count < times; count += 1) {
+      for (const name of LIVE_NAMES) server.live.changed(name)
+      held.move(1100)
+    }
   }
-  await waitFor('the reader has them all', () => namesIn(reader).length === 200)
+  // More than the system's buffers take, as if the reader had been away for a long time.
+  served?.write(Buffer.alloc(32 * 1024 * 1024, ':'))
+  change(1)
+  const before = served?.writableLength ?? 0
+  expect(before).toBeGreaterThan(0)
+  change(20)
+  expect(served?.writableLength).toBe(before)
+
+  const reader = await open(server.admin)
+  server.live.changed('jobs')
+  await waitFor('the reader hears it', () => namesIn(reader).length === 1)
+  await server.app.close()
+  await reader.ended
+  expect(served?.destroyed).toBe(true)
   stuck.destroy()
 })
 

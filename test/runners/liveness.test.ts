@@ -165,7 +165,7 @@ describe('heartbeat', () => {
     const { _socket: network } = agent.socket as unknown as { _socket: { pause(): void } }
     network.pause()
     const run = { job_id: 1, run_id: '0'.repeat(32), verdict: 'forget', output: 0, events: 0, abort: false } as const
-    const jobs = Array.from({ length: 5000 }, () => run)
+    const jobs = Array.from({ length: 10_000 }, () => run)
     for (let count = 0; count < 100; count += 1) sessions[0]?.connection.send({ type: 'resume', jobs })
     expect((await byName('edge-1')).online).toBe(false)
     expect(sessions[0]?.isClosed).toBe(true)

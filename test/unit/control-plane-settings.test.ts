@@ -97,6 +97,7 @@ describe('settings', () => {
     ['DATABASE_URL', 'mysql://x'],
     ['DATABASE_URL', 'sqlite:'],
     ['ACCESS_TOKEN_SECRET', 'short'],
+    ['ADMIN_PASSWORD', 'elevenchars'],
     ['ACCESS_TOKEN_EXPIRATION', '0m'],
     ['ACCESS_TOKEN_EXPIRATION', 'soon'],
     ['ACCESS_TOKEN_REFRESH_EXPIRATION', '-1h'],

@@ -74,6 +74,18 @@ describe('group commit', () => {
     expect(committed.flat()).toEqual(['a'])
   })
 
+  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
+    'a write %i microtasks after a commit is not forgotten',
+    async (microtasks) => {
+      const { transactions, committed } = fakeTransactions()
+      const commits = createGroupCommit(transactions, clock)
+      await commits.write('a', (queries) => Promise.resolve(queries.put('a')))
+      for (let count = 0; count < microtasks; count += 1) await Promise.resolve()
+      await commits.write('b', (queries) => Promise.resolve(queries.put('b')))
+      expect(committed.flat()).toEqual(['a', 'b'])
+    },
+  )
+
   test('patience ends with a refusal that says so', async () => {
     const { transactions, state } = fakeTransactions()
     state.busyFor = 1_000_000

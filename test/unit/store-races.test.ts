@@ -13,7 +13,7 @@ test('a write that is given just when the one before ends is not forgotten', asy
   )
   for (let ticks = 0; ticks < 20; ticks += 1) {
     await commits.write('first', done)
-    for (let tick = 0; tick < ticks; tick += 1) await null
+    for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve()
     let isDone = false
     void commits.write('second', done).then(() => {
       isDone = true

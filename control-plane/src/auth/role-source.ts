@@ -1,6 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
 import { SettingsError } from '@holdfast/protocol'
-import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
 import { createPrivateFile } from '../secrets.js'
 import { YamlProblem } from '../yaml-text.js'
@@ -29,10 +28,7 @@ interface Log {
  * Reads the file, which is made when it is missing, and looks at it again when it changes.
  * @throws SettingsError when it cannot be read or is wrong: at the start there is no last good one
  */
-export async function openRoleSource(
-  path: string,
-  deps: { readonly log: Log; readonly clock?: Clock },
-): Promise<RoleSource> {
+export async function openRoleSource(path: string, deps: { readonly log: Log }): Promise<RoleSource> {
   await createPrivateFile(path, FIRST_CONFIG)
   let seen = ''
   let problem: RoleFileProblem | null = null

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import helmet from '@fastify/helmet'
 import websocket from '@fastify/websocket'
-import { MAX_SOCKET_MESSAGE_BYTES, SUBPROTOCOL } from '@holdfast/protocol'
+import { MAX_SOCKET_MESSAGE_BYTES, SUBPROTOCOL_PREFIX } from '@holdfast/protocol'
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -49,7 +49,8 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     options: {
       maxPayload: MAX_SOCKET_MESSAGE_BYTES,
       perMessageDeflate: false,
-      handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+      // Another version of ours is taken too: the handshake then says which side to update.
+      handleProtocols: (offered) => [...offered].find((name) => name.startsWith(SUBPROTOCOL_PREFIX)) ?? false,
     },
   })
   await registerDocs(app, { prefix, version: deps.version })

@@ -92,7 +92,7 @@ export class JobSession implements RunnerSession {
       .then(() => this.#handle(message))
       .catch((error: unknown) => {
         if (!this.#open) return
-        const reason = error instanceof ProtocolError ? error.reason : 'going_away'
+        const reason = error instanceof ProtocolError ? error.reason : 'internal_error'
         this.dependencies.log.error({ err: error, runner: this.connection.runnerName }, 'a message of a runner failed')
         this.connection.close(reason, error instanceof ProtocolError ? error.message : 'internal error')
       })

@@ -28,14 +28,24 @@ export class OrderBlobs {
       })
   }
 
+  #sayGone({ job_id, run_id }: PreparedOrder['order'], sha256: string): void {
+    this.connection.send({ type: 'blob_gone', job_id, run_id, sha256 })
+  }
+
   async #sendOne({ order, extravarsBlob }: PreparedOrder, sha256: string): Promise<void> {
     if (extravarsBlob && 'sha256' in order.extravars && order.extravars.sha256 === sha256) {
       await this.connection.sendBlob(sha256, extravarsBlob.length, piecesOf(extravarsBlob))
       return
     }
     const blob = await this.files.open(order.manifest_sha256, sha256)
-    if (blob) await this.connection.sendBlob(sha256, blob.size, blob.content)
-    else this.connection.send({ type: 'blob_gone', job_id: order.job_id, run_id: order.run_id, sha256 })
+    try {
+      if (blob) await this.connection.sendBlob(sha256, blob.size, blob.content)
+    } catch (error) {
+      // It changed while it was sent, or the connection is gone, and then nobody hears this.
+      this.log.info({ job: order.job_id, reason: messageOf(error) }, 'a file of a job could not be sent whole')
+      this.#sayGone(order, sha256)
+    }
+    if (!blob) this.#sayGone(order, sha256)
   }
 }
 

@@ -45,6 +45,8 @@ export function createGroupCommit<Q>(
 
   async function drain(): Promise<void> {
     while (waiting.length > 0) await commitGroup(waiting.splice(0, MOST_IN_GROUP))
+    // In the same step as the last look at the queue: a write that comes now must find nobody running.
+    running = null
   }
 
   async function commitGroup(group: readonly Waiting<Q>[]): Promise<void> {
@@ -101,9 +103,7 @@ export function createGroupCommit<Q>(
           reject,
           since: options.now(),
         })
-        running ??= drain().finally(() => {
-          running = null
-        })
+        running ??= drain()
       })
     },
     async close() {

@@ -18,30 +18,31 @@ export interface Statements {
 }
 
 export function createStatements(handle: sqlite3.Database): Statements {
-  const prepared = new Map<string, sqlite3.Statement>()
+  /** Promises, so that two who ask for the same text at once share one statement. */
+  const prepared = new Map<string, Promise<sqlite3.Statement>>()
 
   function prepare(sql: string): Promise<sqlite3.Statement> {
     const known = prepared.get(sql)
     if (known) {
       prepared.delete(sql)
       prepared.set(sql, known)
-      return Promise.resolve(known)
+      return known
     }
-    return new Promise((resolve, reject) => {
+    const made = new Promise<sqlite3.Statement>((resolve, reject) => {
       const statement = handle.prepare(sql, (error: Error | null) => {
-        if (error) {
-          reject(error)
-          return
-        }
-        prepared.set(sql, statement)
-        const oldest = prepared.keys().next()
-        if (prepared.size > MOST_STATEMENTS && !oldest.done) {
-          prepared.get(oldest.value)?.finalize()
-          prepared.delete(oldest.value)
-        }
-        resolve(statement)
+        if (!error) return resolve(statement)
+        prepared.delete(sql)
+        reject(error)
       })
     })
+    prepared.set(sql, made)
+    const oldest = prepared.keys().next()
+    if (prepared.size > MOST_STATEMENTS && !oldest.done) {
+      // Runs that were given to it before end before it does.
+      void prepared.get(oldest.value)?.then((statement) => statement.finalize())
+      prepared.delete(oldest.value)
+    }
+    return made
   }
 
   return {
@@ -66,8 +67,10 @@ export function createStatements(handle: sqlite3.Database): Statements {
         handle.exec(sql, (error) => (error ? reject(error) : resolve()))
       }),
     async close() {
-      for (const statement of prepared.values())
+      for (const made of prepared.values()) {
+        const statement = await made
         await new Promise<void>((resolve) => statement.finalize(() => resolve()))
+      }
       prepared.clear()
       await new Promise<void>((resolve, reject) => handle.close((error) => (error ? reject(error) : resolve())))
     },

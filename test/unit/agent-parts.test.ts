@@ -1,0 +1,205 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { forEachLimited } from '../../runner-agent/src/async.js'
+import { openBlobCache } from '../../runner-agent/src/files/blob-cache.js'
+import { createBlobTransfer } from '../../runner-agent/src/files/blob-transfer.js'
+import { loadIdentity } from '../../runner-agent/src/identity.js'
+import { socketAddress } from '../../runner-agent/src/link/address.js'
+import { createBackOff } from '../../runner-agent/src/link/back-off.js'
+import { proxyFor } from '../../runner-agent/src/link/proxy.js'
+import { identifyProcess, isRunning } from '../../runner-agent/src/processes.js'
+import { acquireStateLock, StateInUseError } from '../../runner-agent/src/spool/state-lock.js'
+import { sha256Of } from '../agent/fake-control-plane.js'
+
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-parts-'))
+})
+
+afterAll(() => {
+  rmSync(folder, { recursive: true })
+})
+
+test.each([
+  ['http://app:8000', 'ws://app:8000/api/v2/rte/socket'],
+  ['https://app/', 'wss://app/api/v2/rte/socket'],
+  ['https://app/forms/', 'wss://app/forms/api/v2/rte/socket'],
+])('the socket of %s is %s', (app, socket) => {
+  expect(socketAddress(new URL(app))).toBe(socket)
+})
+
+test.each([
+  ['https://app.example.com', null, true],
+  ['http://app.example.com', null, false],
+  ['https://app.example.com', 'example.com', false],
+  ['https://app.example.com', '.example.com', false],
+  ['https://app.example.com', 'other.com, APP.example.com', false],
+  ['https://app.example.com', 'ple.com', true],
+  ['https://app.example.com', '*', false],
+])('through the proxy to %s with NO_PROXY %s: %s', (app, noProxy, through) => {
+  const proxy = new URL('http://proxy:3128')
+  expect(proxyFor(new URL(app), proxy, noProxy)).toBe(through ? proxy : null)
+})
+
+test('the back-off is a random part of a span that doubles up to its longest, and starts anew after a welcome', () => {
+  const backOff = createBackOff({ shortestMs: 500, longestMs: 30_000, random: () => 0.5 })
+  const waits = Array.from({ length: 9 }, () => backOff.next())
+  expect(waits).toEqual([250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000])
+  expect(backOff.longest()).toBe(30_000)
+  backOff.reset()
+  expect(backOff.next()).toBe(250)
+})
+
+describe('the state folder', () => {
+  test('is taken by one of several, and the number of its starts only grows', async () => {
+    const state = join(folder, 'lock')
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => acquireStateLock(state)))
+    const taken = outcomes.filter((outcome) => outcome.status === 'fulfilled')
+    expect(taken.map((outcome) => outcome.value.generation)).toEqual([1])
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(StateInUseError)
+    }
+    // The holder is gone: its pid belongs to another process now, one that started at another time.
+    const gone = { ...identifyProcess(process.pid), start_ticks: 1 }
+    writeFileSync(join(state, 'generations', '1'), JSON.stringify(gone))
+    expect(await acquireStateLock(state)).toEqual({ generation: 2 })
+    expect(readdirSync(join(state, 'generations'))).toEqual(['2'])
+  })
+
+  test('a lock file that says nothing readable does not lock for ever', async () => {
+    const state = join(folder, 'torn-lock')
+    await acquireStateLock(state)
+    writeFileSync(join(state, 'generations', '1'), '')
+    expect(await acquireStateLock(state)).toEqual({ generation: 2 })
+  })
+
+  test('two processes that make the identity at once have the same', async () => {
+    const state = join(folder, 'identity')
+    const identities = await Promise.all([1, 2, 3].map(() => loadIdentity(state)))
+    expect(new Set(identities.map(({ fingerprint }) => fingerprint)).size).toBe(1)
+  })
+})
+
+test('a process is told from another one with its pid', () => {
+  const self = identifyProcess(process.pid)
+  expect(self).not.toBeNull()
+  if (!self) return
+  expect(isRunning(self)).toBe(true)
+  expect(isRunning({ ...self, start_ticks: self.start_ticks + 1 })).toBe(false)
+  expect(isRunning({ ...self, boot_id: 'another' })).toBe(false)
+})
+
+describe('the file cache', () => {
+  const put = (cache: Awaited<ReturnType<typeof openBlobCache>>, text: string): string => {
+    const sha256 = sha256Of(Buffer.from(text))
+    const incoming = cache.receive(sha256)
+    incoming.append(Buffer.from(text))
+    expect(incoming.finish()).toBe(true)
+    return sha256
+  }
+
+  test('takes nothing whose content is not what its hash says', async () => {
+    const cache = await openBlobCache(join(folder, 'cache-1'), 1000)
+    const incoming = cache.receive(sha256Of(Buffer.from('good')))
+    incoming.append(Buffer.from('evil'))
+    expect(incoming.finish()).toBe(false)
+    expect(await cache.has(sha256Of(Buffer.from('good')))).toBe(false)
+    expect(readdirSync(join(folder, 'cache-1', 'cache', 'incoming'))).toEqual([])
+  })
+
+  test('lets the least recently used go, but nothing that is held', async () => {
+    const cache = await openBlobCache(join(folder, 'cache-2'), 25)
+    const [first, second, third] = ['a'.repeat(10), 'b'.repeat(10), 'c'.repeat(10)].map((text) => put(cache, text))
+    const release = cache.hold([String(first)])
+    await cache.trim()
+    expect(cache.bytes()).toBe(20)
+    expect(await cache.has(String(first))).toBe(true)
+    expect([await cache.has(String(second)), await cache.has(String(third))].filter(Boolean)).toHaveLength(1)
+    release()
+    const reopened = await openBlobCache(join(folder, 'cache-2'), 0)
+    expect(reopened.bytes()).toBe(20)
+    await reopened.trim()
+    expect(reopened.bytes()).toBe(0)
+  })
+})
+
+describe('the transfer of blobs', () => {
+  const text = 'z'.repeat(10)
+  const sha256 = sha256Of(Buffer.from(text))
+  const part = (offset: number, length: number) =>
+    ({ kind: 'blob', sha256, offset, size: 10, payload: Buffer.from(text).subarray(offset, offset + length) }) as const
+  const key = (jobId: number) => ({ jobId, runId: String(jobId).repeat(32).slice(0, 32) })
+
+  async function setting(name: string, patienceMs = 60_000) {
+    const asked: number[] = []
+    const cache = await openBlobCache(join(folder, name), 1000)
+    const transfer = createBlobTransfer({
+      cache,
+      send: (message) => {
+        if (message.type === 'want') asked.push(message.job_id)
+      },
+      patienceMs,
+      maxBlobBytes: 100,
+    })
+    return { asked, cache, transfer }
+  }
+
+  test('two jobs that lack the same file get it once', async () => {
+    const { asked, cache, transfer } = await setting('transfer-1')
+    const signal = new AbortController().signal
+    const both = Promise.all([transfer.fetch(key(1), [sha256], signal), transfer.fetch(key(2), [sha256], signal)])
+    transfer.take(part(0, 4))
+    transfer.take(part(4, 6))
+    await both
+    expect(asked).toEqual([1])
+    expect(await cache.has(sha256)).toBe(true)
+    transfer.close()
+  })
+
+  test('when the one that asked is given up, the file is asked for in the name of the other', async () => {
+    const { asked, transfer } = await setting('transfer-2')
+    const cancel = new AbortController()
+    const first = transfer.fetch(key(1), [sha256], cancel.signal)
+    const second = transfer.fetch(key(2), [sha256], new AbortController().signal)
+    transfer.take(part(0, 4))
+    cancel.abort(new Error('given up'))
+    await expect(first).rejects.toThrow('given up')
+    expect(asked).toEqual([1, 2])
+    // The rest of the first answer, then the second answer from its beginning.
+    transfer.take(part(6, 4))
+    transfer.take(part(0, 4))
+    transfer.take(part(4, 6))
+    await second
+    transfer.close()
+  })
+
+  test('a file that stops coming, is too large, or is gone ends the waiting', async () => {
+    const { transfer } = await setting('transfer-3', 40)
+    const signal = new AbortController().signal
+    await expect(transfer.fetch(key(1), [sha256], signal)).rejects.toThrow('sent no more')
+    const large = transfer.fetch(key(2), [sha256], signal)
+    transfer.take({ ...part(0, 4), size: 101 })
+    await expect(large).rejects.toThrow('larger than this agent takes')
+    const gone = transfer.fetch(key(3), [sha256], signal)
+    transfer.gone(key(3), sha256)
+    await expect(gone).rejects.toThrow('changed since the offer')
+    transfer.close()
+  })
+})
+
+test('work in parallel stays within its limit, and its first failure is told', async () => {
+  let running = 0
+  let most = 0
+  const work = forEachLimited([1, 2, 3, 4, 5, 6], 2, async (item) => {
+    running += 1
+    most = Math.max(most, running)
+    await new Promise((resolve) => setImmediate(resolve))
+    running -= 1
+    if (item === 4) throw new Error('item 4')
+  })
+  await expect(work).rejects.toThrow('item 4')
+  expect(most).toBe(2)
+})

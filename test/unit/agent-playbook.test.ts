@@ -1,0 +1,176 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { playbookArguments, type PlaybookRoot, workingFolder } from '../../runner-agent/src/playbook/command-line.js'
+import { playbookEnvironment } from '../../runner-agent/src/playbook/environment.js'
+import { markTemplatesUnsafe } from '../../runner-agent/src/playbook/unsafe.js'
+import { orderOf } from '../agent/playbooks.js'
+
+let folder: string
+let root: PlaybookRoot
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-playbook-'))
+  root = { path: join(folder, 'work'), confined: true }
+  mkdirSync(join(root.path, 'plays', 'inventories'), { recursive: true })
+  mkdirSync(join(root.path, 'inventories'))
+  for (const path of ['site.yml', '-e.yml', 'plays/site.yml', 'plays/inventories/near', 'inventories/far', '@hosts']) {
+    writeFileSync(join(root.path, path), '')
+  }
+  writeFileSync(join(folder, 'outside.yml'), '')
+  symlinkSync(join(folder, 'outside.yml'), join(root.path, 'link.yml'))
+})
+
+afterAll(() => {
+  rmSync(folder, { recursive: true })
+})
+
+const argumentsOf = (change: Parameters<typeof orderOf>[1], subPath: string | null = null): string[] => {
+  const order = orderOf('0'.repeat(64), { inventory: [], ...change })
+  return playbookArguments(order, root, workingFolder(root, subPath), '/job/extravars.json')
+}
+
+describe('the command line', () => {
+  test('has the order of the specification', () => {
+    const all = { inventory: ['web1,web2,'], tags: 'a,b', check: true, diff: true, verbose: true, limit: 'web1' }
+    expect(argumentsOf(all)).toEqual([
+      '-e',
+      '@/job/extravars.json',
+      '--inventory=web1,web2,',
+      '--tags=a,b',
+      '--check',
+      '--diff',
+      '-vvv',
+      '--limit=web1',
+      'site.yml',
+    ])
+    expect(argumentsOf({ tags: '', limit: null })).toEqual(['-e', '@/job/extravars.json', 'site.yml'])
+  })
+
+  test('no value becomes an option', () => {
+    const options = argumentsOf({ inventory: ['--become,'], tags: '--flush-cache', limit: '-C', playbook: '-e.yml' })
+    expect(options.slice(2)).toEqual(['--inventory=--become,', '--tags=--flush-cache', '--limit=-C', './-e.yml'])
+  })
+
+  test('paths count from the working folder; an inventory also from the playbook folder', () => {
+    const near = join(root.path, 'plays/inventories/near')
+    const far = join(root.path, 'inventories/far')
+    const found = argumentsOf({ inventory: ['inventories/near', 'inventories/far'] }, 'plays')
+    expect(found.slice(2)).toEqual([`--inventory=${near}`, `--inventory=${far}`, 'site.yml'])
+    expect(argumentsOf({ playbook: '../site.yml' }, 'plays').at(-1)).toBe('../site.yml')
+    expect(argumentsOf({ playbook: join(root.path, 'site.yml') }).at(-1)).toBe('site.yml')
+    expect(argumentsOf({ limit: '@@hosts' }).at(-2)).toBe('--limit=@@hosts')
+  })
+
+  test.each([
+    [{ playbook: '../outside.yml' }, 'lies outside the playbook folder'],
+    [{ playbook: 'link.yml' }, 'lies outside the playbook folder'],
+    [{ playbook: 'plays' }, 'is not in the playbook folder'],
+    [{ playbook: '' }, 'names no playbook'],
+    [{ playbook: 'a\0b' }, 'NUL'],
+    [{ inventory: ['../outside.yml'] }, 'lies outside the playbook folder'],
+    [{ inventory: ['nowhere'] }, 'is not in the playbook folder'],
+    [{ limit: 'web:@../outside.yml' }, 'lies outside the playbook folder'],
+  ])('%j is refused', (change, message) => {
+    expect(() => argumentsOf(change)).toThrow(message)
+  })
+
+  test('a link of the host itself may lead anywhere', () => {
+    const order = orderOf('0'.repeat(64), { inventory: [], playbook: 'link.yml' })
+    const local = { path: root.path, confined: false }
+    expect(playbookArguments(order, local, root.path, '/x').at(-1)).toBe('link.yml')
+  })
+})
+
+describe('the environment', () => {
+  const environmentOf = (own: Record<string, string>, cwd = root.path): Record<string, string> =>
+    playbookEnvironment({
+      own: { HOME: folder, ...own },
+      cwd,
+      marker: 'the-marker',
+      eventsFile: '/job/events.jsonl',
+      callbackFile: '/job/callback.json',
+      callbackFolder: '/agent/callback',
+    })
+
+  test('is the own one without what configures Holdfast', () => {
+    const own = {
+      PATH: '/bin',
+      MY_OWN: 'kept',
+      HTTPS_PROXY: 'http://proxy',
+      RTE_JOIN_TOKEN: 'x',
+      RTE_JOIN_TOKEN_FILE: 'x',
+      APP_URL: 'x',
+      PORT: 'x',
+      ANSIBLE_PATH: 'x',
+      HOLDFAST_JOB_MARKER: 'of another job',
+      NODE_OPTIONS: 'x',
+      NOTIFY_SOCKET: 'x',
+      ENCRYPTION_SECRET: 'x',
+      DATABASE_URL_FILE: 'x',
+      npm_config_cache: 'x',
+    }
+    expect(environmentOf(own)).toEqual({
+      HOME: folder,
+      PATH: '/bin',
+      MY_OWN: 'kept',
+      HTTPS_PROXY: 'http://proxy',
+      PWD: root.path,
+      ANSIBLE_FORCE_COLOR: '1',
+      PYTHONUNBUFFERED: '1',
+      HOLDFAST_JOB_MARKER: 'the-marker',
+      HOLDFAST_EVENTS_FILE: '/job/events.jsonl',
+      HOLDFAST_CALLBACK_FILE: '/job/callback.json',
+      ANSIBLE_CALLBACKS_ENABLED: 'holdfast_events',
+      ANSIBLE_CALLBACK_PLUGINS: `/agent/callback:${folder}/.ansible/plugins/callback:/usr/share/ansible/plugins/callback`,
+    })
+  })
+
+  test('names the callbacks of the environment beside ours', () => {
+    const own = { ANSIBLE_CALLBACK_WHITELIST: 'timer, profile_tasks', ANSIBLE_CALLBACK_PLUGINS: 'mine:~/theirs' }
+    const environment = environmentOf(own)
+    expect(environment.ANSIBLE_CALLBACKS_ENABLED).toBe('timer,profile_tasks,holdfast_events')
+    expect(environment.ANSIBLE_CALLBACK_WHITELIST).toBeUndefined()
+    expect(environment.ANSIBLE_CALLBACK_PLUGINS).toBe(`/agent/callback:${root.path}/mine:${folder}/theirs`)
+    expect(environmentOf({ ANSIBLE_CALLBACKS_ENABLED: '' }).ANSIBLE_CALLBACKS_ENABLED).toBe('holdfast_events')
+  })
+
+  test.each([
+    ['[defaults]\ncallbacks_enabled = timer, mine\n', 'timer,mine,holdfast_events'],
+    ['[defaults]\n# callbacks_enabled = no\ncallback_whitelist: timer ; old name\n', 'timer,holdfast_events'],
+    ['[defaults]\ncallbacks_enabled = timer,\n    mine\n', 'timer,mine,holdfast_events'],
+    ['[other]\ncallbacks_enabled = timer\n', 'holdfast_events'],
+    ['not a config at all', 'holdfast_events'],
+  ])('reads ansible.cfg of the working folder: %j', (config, enabled) => {
+    const cwd = mkdtempSync(join(folder, 'config-'))
+    writeFileSync(join(cwd, 'ansible.cfg'), config)
+    expect(environmentOf({}, cwd).ANSIBLE_CALLBACKS_ENABLED).toBe(enabled)
+  })
+
+  test('folders of callbacks in ansible.cfg count from its own folder, and ANSIBLE_CONFIG comes first', () => {
+    const elsewhere = mkdtempSync(join(folder, 'elsewhere-'))
+    writeFileSync(join(elsewhere, 'ansible.cfg'), '[defaults]\ncallback_plugins = plugins:{{CWD}}/more\n')
+    const environment = environmentOf({ ANSIBLE_CONFIG: elsewhere })
+    expect(environment.ANSIBLE_CALLBACK_PLUGINS).toBe(`/agent/callback:${elsewhere}/plugins:${root.path}/more`)
+  })
+})
+
+describe('extra variables', () => {
+  test('strings that ansible would template are marked, at any depth, and nothing else is touched', () => {
+    const value = { plain: 'x', n: 1, none: null, list: ['{{ a }}', { deep: '{% b %}' }], comment: 'a {# c' }
+    expect(markTemplatesUnsafe(value)).toEqual({
+      plain: 'x',
+      n: 1,
+      none: null,
+      list: [{ __ansible_unsafe: '{{ a }}' }, { deep: { __ansible_unsafe: '{% b %}' } }],
+      comment: { __ansible_unsafe: 'a {# c' },
+    })
+  })
+
+  test('a variable with a name of its own kind stays a variable', () => {
+    const value = JSON.parse('{"__proto__": "{{ a }}", "constructor": "b"}') as unknown
+    const marked = markTemplatesUnsafe(value)
+    expect(JSON.stringify(marked)).toBe('{"__proto__":{"__ansible_unsafe":"{{ a }}"},"constructor":"b"}')
+  })
+})
