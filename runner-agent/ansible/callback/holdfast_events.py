@@ -311,7 +311,7 @@ class CallbackModule(CallbackBase):
         return self._events.write(event)
 
     def _rescued_orders(self, host, recap):
-        """The failures of a host that were rescued. How many is in the recap; which ones is derived where that leaves a choice."""
+        """The failures of a host that were rescued. The recap says how many; which ones is derived where that is open."""
         failures = self._failures[host]
         count = recap.get(host, {}).get("rescued", 0)
         if count == 0 or count >= len(failures):

@@ -11,10 +11,11 @@ _RESERVE_BYTES = 64 * 1024
 _RESERVE_KEPT = 8 * 1024
 _TRY_AGAIN_AFTER = 1.0
 _MESSAGE_LIMIT = 2000
+_EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
 def keep_reserve(job):
-    """Room on the disk for end.json, taken while there is some. Random bytes, so that no file system can store them as nothing."""
+    """Room on the disk for end.json, taken while there is some. Random bytes, which no file system can store as nothing."""
     try:
         descriptor = os.open(job.path("reserve"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
@@ -27,10 +28,10 @@ def keep_reserve(job):
 
 def end_without_start(job, cause, message):
     """The end of a job whose playbook was never started."""
-    write_end(job, None, cause, message=message, aborted=os.path.exists(job.path("abort.json")))
+    write_end(job, None, cause, message=message)
 
 
-def write_end(job, output, cause, exit_code=None, signal_name=None, message=None, aborted=False):
+def write_end(job, output, cause, exit_code=None, signal_name=None, message=None):
     """Seals both streams and writes end.json: temporary name, sync, rename, sync of the folder."""
     _shrink_reserve(job)
     output_end, output_problem = _seal_output(job, output)
@@ -42,16 +43,13 @@ def write_end(job, output, cause, exit_code=None, signal_name=None, message=None
         "exit_code": exit_code,
         "signal": signal_name,
         "message": text[:_MESSAGE_LIMIT] or None,
-        "aborted": aborted,
+        "aborted": os.path.exists(job.path("abort.json")),
         "started_at": job.started_at,
         "ended_at": iso_now(),
         "output": output_end,
         "events": events_end,
     }
     _write_until_it_is_there(job, json.dumps(record).encode() + b"\n")
-
-
-_EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
 def _seal_output(job, output):
@@ -82,36 +80,22 @@ def _seal_events(job):
         pass
     problem = None
     try:
-        descriptor = os.open(job.path("events.jsonl"), os.O_RDWR | os.O_CLOEXEC)
-        try:
-            if _take_back_torn_line(descriptor):
-                end["dropped"] += 1
-            try:
-                os.fsync(descriptor)
-            except OSError as error:
-                problem = "events.jsonl could not be synced to the disk: %s" % error.strerror
-        finally:
-            os.close(descriptor)
+        _sync_file(job.path("events.jsonl"))
+    except OSError as error:
+        problem = "events.jsonl could not be synced to the disk: %s" % error.strerror
+    try:
         end["length"], end["sha256"] = hash_of_file(job.path("events.jsonl"))
     except OSError as error:
         problem = "events.jsonl could not be read: %s" % error.strerror
     return end, problem
 
 
-def _take_back_torn_line(descriptor):
-    """A line without its newline was torn by a full disk or a kill. Readers take whole lines only, so nobody has seen it."""
-    size = end = os.fstat(descriptor).st_size
-    while end > 0:
-        start = max(0, end - 65536)
-        newline = os.pread(descriptor, end - start, start).rfind(b"\n")
-        if newline >= 0:
-            end = start + newline + 1
-            break
-        end = start
-    if end == size:
-        return False
-    os.ftruncate(descriptor, end)
-    return True
+def _sync_file(path):
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _shrink_reserve(job):

@@ -1,4 +1,4 @@
-"""What an event says of ansible's objects. What is sent is chosen here: never task arguments, never facts in full, nothing under no_log.
+"""What an event says of ansible's objects: never task arguments, never facts in full, nothing under no_log.
 
 Both shapes of a result are read: ansible-core 2.19 gave its parts public names.
 """

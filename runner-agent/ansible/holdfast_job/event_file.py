@@ -10,18 +10,31 @@ PLUGIN_CONTRACT = 1
 _REPORT_BYTES = 512
 
 
+class _State:
+    """How far events.jsonl is. Replaced as one value, so that an interrupt finds all of it changed or nothing."""
+
+    __slots__ = ("end", "lines", "events", "is_torn")
+
+    def __init__(self, end, lines, events, is_torn):
+        self.end = end
+        self.lines = lines
+        self.events = events
+        self.is_torn = is_torn
+
+
 class EventFile:
-    """Whole lines only, numbered 1, 2, 3 … without a gap, whatever the disk says."""
+    """Appends only, for what was written may have been read already: a line that a full disk has torn stays as it is.
+
+    The number of an event is the number of its line, and a torn line is one too. So numbers have no gap and nobody counts twice.
+    """
 
     def __init__(self, events_path, report_path, ansible_version):
         self._report_path = report_path
         self._ansible_version = ansible_version
         self._pid = os.getpid()
         self._file = os.open(events_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        # Where the last whole line ends and how many there are, in one value, so that an interrupt finds both or none changed.
-        self._state = os.fstat(self._file).st_size, 0
-        self._goal = self._state[0]
-        self._newline_first = False
+        self._state = _State(os.fstat(self._file).st_size, 0, 0, False)
+        self._goal = self._state.end
         self._second = -1
         self._second_text = ""
         self.errors = 0
@@ -29,47 +42,42 @@ class EventFile:
         self.finished = False
         self.report()
 
-    @property
-    def written(self):
-        return self._state[1]
-
     def write(self, event):
         """Numbers the event and appends its line with one write. Returns its number, or None when the disk did not take it."""
-        if self._goal != self._state[0]:
-            self._settle()
-        end, written = self._state
-        event["order"] = written + 1
+        if self._goal != self._state.end:
+            self._find_out()
+        before = self._state
+        event["order"] = number = before.lines + 1
         line = line_of(event)
-        if self._newline_first:
+        if before.is_torn:
             line = b"\n" + line
-        self._goal = end + len(line)
+        self._goal = goal = before.end + len(line)
         try:
-            complete = os.write(self._file, line) == len(line)
+            is_whole = os.write(self._file, line) == len(line)
         except OSError:
-            complete = False
-        if complete:
-            self._newline_first = False
-            self._state = self._goal, written + 1
-            return written + 1
-        self._settle()
+            is_whole = False
+        if is_whole:
+            self._state = _State(goal, number, before.events + 1, False)
+            return number
+        self._find_out()
+        if self._state.events > before.events:
+            return number
         self.dropped += 1
         self.report()
         return None
 
-    def _settle(self):
-        """After a write that failed, or that an interrupt kept from being counted: a whole line counts, a torn one is taken back."""
-        end, written = self._state
-        size = os.fstat(self._file).st_size
-        if size == self._goal:
-            self._newline_first = False
-            self._state = size, written + 1
-        elif size > end:
-            try:
-                os.ftruncate(self._file, end)
-            except OSError:
-                self._newline_first = True
-                self._state = size, written
-        self._goal = self._state[0]
+    def _find_out(self):
+        """After a write that failed, or that an interrupt kept from being counted: how much of the line is in the file."""
+        state, size = self._state, os.fstat(self._file).st_size
+        reached = size - state.end - (1 if state.is_torn else 0)
+        missing = self._goal - size
+        if missing <= 1:  # at most its newline is missing
+            self._state = _State(size, state.lines + 1, state.events + 1, missing == 1)
+        elif reached > 0:
+            self._state = _State(size, state.lines + 1, state.events, True)
+        elif size > state.end:
+            self._state = _State(size, state.lines, state.events, False)  # only the newline that ends the torn line
+        self._goal = self._state.end
 
     def now(self):
         """ISO 8601 UTC with milliseconds; the text of a second is made once."""
@@ -92,7 +100,7 @@ class EventFile:
             "plugin": PLUGIN_CONTRACT,
             "ansible": self._ansible_version,
             "pid": self._pid,
-            "events": self.written,
+            "events": self._state.events,
             "errors": self.errors,
             "dropped": self.dropped,
             "finished": self.finished,

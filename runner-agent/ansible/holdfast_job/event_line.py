@@ -117,7 +117,7 @@ def _bounded_field(value):
 
 
 def _ever_shorter(result):
-    """First what is said elsewhere goes, then the longest strings lose their middle, then long lists, at last all but a beginning."""
+    """First what is said elsewhere goes, then the middle of the longest strings, then of long lists, then almost all."""
     copy = _Copy(*_without_repetitions(result))
     for longest in _STRING_STEPS:
         if copy.shorten_strings(longest):

@@ -45,7 +45,7 @@ class ProcessTree:
         return self._members(_all_processes())
 
     def signal(self, number):
-        """Sends to every process group that belongs to the job alone, and to single processes elsewhere. Returns who was found."""
+        """Signals every process group that belongs to the job alone, and single processes elsewhere. Returns who was found."""
         everyone = _all_processes()
         members = self._members(everyone)
         ours = {process.pid for process in members}
@@ -140,7 +140,7 @@ class Ladder:
         self._give_up_at = None
         self.next_look = 0.0
         self.left = []
-        self.first_signalled = None
+        self.first_signalled = frozenset()
 
     def is_done(self):
         """Looks whether anything is left and takes the next step when its time has come."""
@@ -165,6 +165,6 @@ class Ladder:
             number, patience = signal.SIGKILL, _KILL_AGAIN_RARELY if self._has_tried_long_enough(now) else _KILL_AGAIN_EVERY
             self._give_up_at = self._give_up_at or now + _GIVE_UP_AFTER
         members = self._tree.signal(number)
-        if self.first_signalled is None:
-            self.first_signalled = {process.pid for process in members}
+        if not self.first_signalled:
+            self.first_signalled = frozenset(process.pid for process in members)
         self._step_ends = now + patience

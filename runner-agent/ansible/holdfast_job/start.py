@@ -236,7 +236,8 @@ def _spawn(job):
         )
     except OSError as error:
         job.started_at = None
-        hint = " (it is there, so its interpreter may be missing)" if error.errno == errno.ENOENT and os.path.exists(program) else ""
+        is_there = error.errno == errno.ENOENT and os.path.exists(program)
+        hint = " (it is there, so its interpreter may be missing)" if is_there else ""
         raise Refusal("%s could not be started: %s%s" % (os.fsdecode(program), error.strerror, hint))
     finally:
         os.close(pipe_writer)
@@ -244,7 +245,7 @@ def _spawn(job):
 
 
 def _become_subreaper():
-    """Orphans of the job become children of the supervisor, so none can get out of sight. False where the system has no such thing."""
+    """Orphans of the job become children of the supervisor, so none gets out of sight. False where that cannot be had."""
     try:
         import ctypes
 

@@ -33,7 +33,7 @@ def _end_after_fault(job, run, error):
         has_children()
         time.sleep(0.05)
     message = "the supervisor failed and ended the playbook: %s: %s" % (type(error).__name__, error)
-    write_end(job, run and run.output, "supervisor_lost", message=message, aborted=os.path.exists(job.path("abort.json")))
+    write_end(job, run and run.output, "supervisor_lost", message=message)
 
 
 class Run:
@@ -47,8 +47,9 @@ class Run:
         self._tree = ProcessTree(job.marker)
         self._wait_status = None
         self._quiet_at = self._drained_at = 0.0
+        self._abort = None
+        self._abort_seen = False
         self._ladder = None
-        self._abort_asked = False
         self._survivors = []
         self._pipe = job.output_pipe
         os.set_blocking(self._pipe, False)
@@ -59,29 +60,27 @@ class Run:
 
     def follow(self):
         """Until ansible has ended and its output is drained, or until an abort has left nothing of it."""
-        while True:
-            now = time.monotonic()
-            if self._ladder is not None:
-                if now >= self._ladder.next_look and self._ladder.is_done():
-                    self._survivors = self._ladder.left
-                    return
-                self._wait(self._ladder.next_look)
-            elif self._wait_status is not None:
-                if self._pipe is None or now >= self._quiet_at or now >= self._drained_at:
-                    return
-                self._wait(min(self._quiet_at, self._drained_at))
-            else:
+        while self._abort is None:
+            if self._wait_status is None:
                 self._wait(None)
+                continue
+            now = time.monotonic()
+            if self._pipe is None or now >= self._quiet_at or now >= self._drained_at:
+                return
+            self._wait(min(self._quiet_at, self._drained_at))
+        self._climb(self._abort)
 
     def sweep(self):
         """Nothing of a job stays behind when it has ended: daemonised children are ended too."""
-        if self._ladder is not None:
-            return  # the abort has looked already
+        if self._abort is not None:
+            return  # it has looked already
         self._reap()
-        if self._job.adopts_orphans and not has_children():
-            return
-        ladder = Ladder(self._tree, _SWEEP)
-        while not ladder.is_done():
+        if not self._job.adopts_orphans or has_children():
+            self._climb(Ladder(self._tree, _SWEEP))
+
+    def _climb(self, ladder):
+        self._ladder = ladder
+        while time.monotonic() < ladder.next_look or not ladder.is_done():
             self._wait(ladder.next_look)
         self._survivors = ladder.left
 
@@ -89,7 +88,7 @@ class Run:
         self._reap()
         self._read_rest()
         exit_code, signal_name = self._exit()
-        stopped = self._ladder is not None and self._job.ansible_pid in (self._ladder.first_signalled or ())
+        stopped = self._abort is not None and self._job.ansible_pid in self._abort.first_signalled
         if stopped and not self._survivors:
             cause = "aborted"
         elif signal_name is not None:
@@ -99,7 +98,7 @@ class Run:
         message = None
         if self._survivors:
             message = "some processes of the job could not be ended: " + ", ".join(map(str, self._survivors))
-        write_end(self._job, self.output, cause, exit_code, signal_name, message, self._abort_asked)
+        write_end(self._job, self.output, cause, exit_code, signal_name, message)
 
     def _wait(self, until):
         """Sleeps until there is output, a signal, or the time has come."""
@@ -159,16 +158,16 @@ class Run:
             self._ladder.next_look = 0.0
 
     def _look_for_abort(self):
-        """SIGTERM only means: look for abort.json. An ansible that has ended by itself meanwhile has `exited`: that is the truth."""
-        if self._abort_asked or not os.path.exists(self._job.path("abort.json")):
+        """SIGTERM only means: look for abort.json. An ansible that has ended by itself meanwhile has `exited`."""
+        if self._abort_seen or not os.path.exists(self._job.path("abort.json")):
             return
-        self._abort_asked = True
+        self._abort_seen = True
         if self._wait_status is not None:
             self._drained_at = 0.0
             return
         seconds = self._job.orders["abort_ladder_seconds"]
         steps = ((signal.SIGINT, seconds["interrupt"]), (signal.SIGTERM, seconds["terminate"]))
-        self._ladder = Ladder(self._tree, steps, must_end=self._job.ansible_pid)
+        self._abort = Ladder(self._tree, steps, must_end=self._job.ansible_pid)
 
     def _exit(self):
         """(exit code, signal name) of ansible-playbook, as it was."""
