@@ -81,6 +81,34 @@ describe('replication', () => {
     expect(controlPlane.inventories.at(-1)?.jobs).toMatchObject([{ job_id: job.order.job_id }])
   })
 
+  test('a connection that breaks around every claim: each job runs once and ends exactly', async () => {
+    const { controlPlane, folder, join: joinApp } = await createSetting()
+    await joinApp()
+    const jobs: StoredJob[] = []
+    for (let round = 0; round < 6; round += 1) {
+      await controlPlane.isConnected()
+      const { epoch } = await waitUntil('the inventory is answered', () => {
+        const { connected, inventories } = controlPlane
+        return connected && inventories.length >= connected.epoch ? connected : null
+      })
+      const manifest = publish(controlPlane, {
+        'site.yml': play({ shell: `echo run >> '${join(folder, `trace-${round}`)}'` }),
+      })
+      const job = controlPlane.offer(orderOf(manifest))
+      jobs.push(job)
+      // Cut at another moment in each round: before the files, between them, around the claim.
+      const until = controlPlane.wanted.length + Math.min(round, 2)
+      await waitUntil('it is as far as that', () => controlPlane.wanted.length >= until || job.claims > 0)
+      if (round > 3) await waitUntil('it is claimed', () => job.claims > 0)
+      controlPlane.cut()
+      expect(epoch).toBe(round + 1)
+    }
+    for (const [round, job] of jobs.entries()) {
+      expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'exited', exit_code: 0 })
+      expect(readFileSync(join(folder, `trace-${round}`), 'utf8')).toBe('run\n')
+    }
+  })
+
   test('a spool file that lost its tail ends with what is there, and says so', async () => {
     const { controlPlane, statePath, join: joinApp } = await createSetting()
     const agent = await joinApp()

@@ -243,6 +243,11 @@ export class FakeControlPlane {
             return { job_id, run_id, verdict, ...lengths, abort: job?.abort ?? false }
           }),
         })
+        // What was offered and is not on the runner is offered again.
+        for (const { order, end, claims } of this.jobs.values()) {
+          if (claims === 0 && !end && !message.jobs.some((job) => job.run_id === order.run_id))
+            this.send({ type: 'offer', order })
+        }
         return
       case 'claimed':
         this.#mustHave(message).claims += 1

@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto'
-import { type JobOrder, MAX_PAYLOAD_BYTES, WINDOW_PER_JOB_BYTES, encodeFrame } from '@holdfast/protocol'
-import { cpuSeconds } from './cpu.js'
-import { type RawRunner, connectRawRunner, refOf } from './raw-runner.js'
+import {
+  type EndRecord,
+  type JobOrder,
+  MAX_PAYLOAD_BYTES,
+  SOCKET_PATH,
+  type ServerMessage,
+  WINDOW_PER_JOB_BYTES,
+  encodeFrame,
+  parseServerMessage,
+} from '@holdfast/protocol'
+import { RawAgent, newIdentity } from '../support/raw-agent.js'
 
 /**
  * A runner that emits known events as fast as they are acknowledged, as a process of its own:
@@ -52,16 +60,16 @@ let acknowledged = 0
 let startedAt = 0
 let storedAt = 0
 
-function sendWhatFits(runner: RawRunner): void {
+function sendWhatFits(): void {
   for (;;) {
     const frame = frames[next]
     if (!order || !frame || sent + frame.length - acknowledged > WINDOW_PER_JOB_BYTES) break
-    runner.socket.send(
+    agent.socket.send(
       encodeFrame({
         kind: 'stream',
         stream: 'events',
         final: next === frames.length - 1,
-        epoch: runner.epoch,
+        epoch,
         jobId: order.job_id,
         offset: sent,
         payload: frame,
@@ -72,7 +80,7 @@ function sendWhatFits(runner: RawRunner): void {
   }
 }
 
-function endRecord(runId: string) {
+function endRecord(runId: string): EndRecord {
   const now = new Date().toISOString()
   return {
     run_id: runId,
@@ -88,31 +96,37 @@ function endRecord(runId: string) {
   }
 }
 
-await connectRawRunner(address, 'emitter', joinToken, (message, runner) => {
+const agent = await RawAgent.join(address.replace(/^http/, 'ws') + SOCKET_PATH, newIdentity('emitter'), {
+  join_token: joinToken,
+})
+const { epoch } = await agent.next('welcome')
+agent.socket.on('message', (data, isBinary) => {
+  if (!isBinary) handle(parseServerMessage(String(data)))
+})
+agent.say({ type: 'inventory', jobs: [] })
+
+function handle(message: ServerMessage): void {
   switch (message.type) {
     case 'offer':
       if (order) return
       order = message.order
-      runner.send({ type: 'claimed', ...refOf(order) })
+      agent.say({ type: 'claimed', job_id: order.job_id, run_id: order.run_id })
       startedAt = performance.now()
-      sendWhatFits(runner)
+      sendWhatFits()
       return
     case 'ack':
       acknowledged = message.events
       if (acknowledged === eventsLength && storedAt === 0) {
         storedAt = performance.now()
-        runner.send({ type: 'end', job_id: message.job_id, record: endRecord(order?.run_id ?? '') })
+        agent.say({ type: 'end', job_id: message.job_id, record: endRecord(order?.run_id ?? '') })
       }
-      sendWhatFits(runner)
+      sendWhatFits()
       return
-    case 'end_stored': {
-      const seconds = (storedAt - startedAt) / 1000
-      console.log(JSON.stringify({ events: total, bytes: eventsLength, seconds, cpu: cpuSeconds('self') }))
-      process.exitCode = 0
-      runner.socket.terminate()
+    case 'end_stored':
+      console.log(JSON.stringify({ events: total, bytes: eventsLength, seconds: (storedAt - startedAt) / 1000 }))
+      agent.socket.terminate()
       return
-    }
     default:
       return
   }
-})
+}

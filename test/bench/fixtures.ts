@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -23,9 +23,13 @@ const form = (name: 'big' | 'hello') =>
 
 export const FORMS = { 'big.yml': form('big'), 'hello.yml': form('hello') }
 
-/** A folder with the playbooks for the bare runs. */
+/** A folder with the playbooks for the runs without the product; it is an ansible-runner folder too. */
 export function bareFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'holdfast-bench-'))
-  for (const [name, text] of Object.entries(PLAYBOOKS)) writeFileSync(join(path, name), text)
+  for (const folder of ['project', 'inventory']) mkdirSync(join(path, folder))
+  writeFileSync(join(path, 'inventory/hosts'), INVENTORIES['big.yml'].replaceAll(',', '\n'))
+  for (const [name, text] of Object.entries(PLAYBOOKS)) {
+    for (const file of [name, join('project', name)]) writeFileSync(join(path, file), text)
+  }
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }

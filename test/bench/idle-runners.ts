@@ -1,10 +1,12 @@
-import { connectRawRunner } from './raw-runner.js'
+import { SOCKET_PATH } from '@holdfast/protocol'
+import { RawAgent, newIdentity } from '../support/raw-agent.js'
 
 /**
  * Many idle runners in one process: idle-runners.ts <address>, join tokens on standard input, one a line. Prints
  * "connected <n>" when all are approved, and ends when its standard input does.
  */
 const [address = ''] = process.argv.slice(2)
+const url = address.replace(/^http/, 'ws') + SOCKET_PATH
 let rest = ''
 let connected = 0
 process.stdin.setEncoding('utf8')
@@ -15,7 +17,8 @@ for await (const chunk of process.stdin) {
   for (const line of lines) {
     if (line === 'done') console.log(`connected ${connected}`)
     else {
-      await connectRawRunner(address, `idle-${connected}`, line, () => undefined)
+      const agent = await RawAgent.join(url, newIdentity(`idle-${connected}`), { join_token: line })
+      agent.say({ type: 'inventory', jobs: [] })
       connected += 1
     }
   }

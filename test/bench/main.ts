@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { startProduct } from '../support/product.js'
 import { FORMS, PLAYBOOKS, bareFolder } from './fixtures.js'
 import { measureIngest, measureMemory } from './ingest.js'
-import { measureBurst, measureLatency, measureOverhead } from './playbooks.js'
+import { measureAnsibleRunner, measureBurst, measureLatency, measureOverhead } from './playbooks.js'
 import { type Figure, tableOf } from './report.js'
 
 const HELP = `scripts/bench: measures the product next to bare ansible-playbook, in one run, as ratios
@@ -54,6 +54,7 @@ if (values.help) {
     await measure('latency', () => measureLatency(product, bare.path, Math.max(runs, 11), say))
     await measure('burst', () => measureBurst(product, 100, say))
     await measure('overhead', () => measureOverhead(product, bare.path, runs, say))
+    await measure('overhead', () => measureAnsibleRunner(bare.path, runs, say))
     await measure('ingest', () => measureIngest(product, runs, 200_000, say))
     console.log(values.json ? JSON.stringify(figures, null, 2) : `\n${tableOf(figures)}`)
   } finally {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Product } from '../support/product.js'
 import { waitFor } from '../support/wait.js'
@@ -31,6 +32,9 @@ async function ended(product: Product, jobId: number, everyMs: number): Promise<
   return job
 }
 
+const runReference = (folder: string) =>
+  runBare('ansible-playbook', ['-i', INVENTORIES['big.yml'], 'big.yml'], folder, join(folder, 'out'))
+
 /** Whole-system CPU and wall time of the 2,000-result playbook, next to bare ansible-playbook, run by turns. */
 export async function measureOverhead(product: Product, folder: string, runs: number, say: Say): Promise<Figure[]> {
   const cpuRatios: number[] = []
@@ -45,12 +49,10 @@ export async function measureOverhead(product: Product, folder: string, runs: nu
     const cpu = after.reduce((sum, value, index) => sum + value - (before[index] ?? 0), 0)
     return { cpu, wall: (Date.parse(job.end ?? '') - Date.parse(job.start)) / 1000 }
   }
-  const runReference = () =>
-    runBare('ansible-playbook', ['-i', INVENTORIES['big.yml'], 'big.yml'], folder, join(folder, 'out'))
   for (let run = 1; run <= runs; run += 1) {
     // By turns, and in changing order, so that a machine that slows down or warms up favours neither.
     const first = run % 2 === 0 ? await runProduct() : null
-    const bare = await runReference()
+    const bare = await runReference(folder)
     const ours = first ?? (await runProduct())
     cpuRatios.push(ours.cpu / bare.cpuSeconds)
     wallRatios.push(ours.wall / bare.wallSeconds)
@@ -77,6 +79,29 @@ export async function measureOverhead(product: Product, folder: string, runs: nu
       reach: { value: 1.05, better: 'lower' },
       note: `${range(wallRatios, 3)}; bare ${median(bareWall).toFixed(1)} s`,
     },
+  ]
+}
+
+/** The same playbook through ansible-runner, where that is installed; empty where it is not. */
+export async function measureAnsibleRunner(folder: string, runs: number, say: Say): Promise<Figure[]> {
+  const program = 'ansible-runner'
+  const found = (process.env.PATH ?? '').split(':').some((path) => existsSync(join(path, program)))
+  if (!found) {
+    say('  ansible-runner is not installed: left out')
+    return []
+  }
+  const cpu: number[] = []
+  const wall: number[] = []
+  for (let run = 1; run <= runs; run += 1) {
+    const bare = await runReference(folder)
+    const other = await runBare(program, ['run', folder, '-p', 'big.yml'], folder, join(folder, 'out'))
+    cpu.push(other.cpuSeconds / bare.cpuSeconds)
+    wall.push(other.wallSeconds / bare.wallSeconds)
+  }
+  const shown = { unit: 'x', digits: 3, reach: null } as const
+  return [
+    { what: '2,000 results: CPU, ansible-runner / bare', value: median(cpu), note: range(cpu, 3), ...shown },
+    { what: '2,000 results: wall, ansible-runner / bare', value: median(wall), note: range(wall, 3), ...shown },
   ]
 }
 

@@ -5,7 +5,7 @@ import { insertJob } from '../../control-plane/src/store/jobs.js'
 import { RUNNER_STATES, findDefaultRunner } from '../../control-plane/src/store/runners.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
-import { RawAgent, newIdentity } from './raw-agent.js'
+import { RawAgent, newIdentity } from '../support/raw-agent.js'
 
 let fixture: HubFixture
 

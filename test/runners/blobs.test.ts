@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { BlobSender } from '../../control-plane/src/runners/blob-sender.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
-import type { RawAgent } from './raw-agent.js'
+import type { RawAgent } from '../support/raw-agent.js'
 
 let fixture: HubFixture
 let agent: RawAgent

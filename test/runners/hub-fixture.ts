@@ -15,7 +15,7 @@ import { createRunnerHub } from '../../control-plane/src/runners/hub.js'
 import { createJoinTokens } from '../../control-plane/src/runners/join-tokens.js'
 import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import type { Store } from '../../control-plane/src/store/store.js'
-import { RawAgent, newIdentity } from './raw-agent.js'
+import { RawAgent, newIdentity } from '../support/raw-agent.js'
 
 /** A session that only remembers. A test may put something into `onMessage` or `onFrame`. */
 export class RecordingSession {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { NotFoundError } from '../../control-plane/src/errors.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
-import { RawAgent, newIdentity, restarted } from './raw-agent.js'
+import { RawAgent, newIdentity, restarted } from '../support/raw-agent.js'
 
 const MINUTE_MS = 60_000
 

@@ -4,7 +4,7 @@ import { ConflictError } from '../../control-plane/src/errors.js'
 import { findDefaultRunner, findRunnerByName } from '../../control-plane/src/store/runners.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
-import { RawAgent, newIdentity } from './raw-agent.js'
+import { RawAgent, newIdentity } from '../support/raw-agent.js'
 
 const HOUR_MS = 60 * 60 * 1000
 

@@ -3,7 +3,7 @@ import { newsIn } from '../../control-plane/src/runners/reported.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
-import { RawAgent, newIdentity } from './raw-agent.js'
+import { RawAgent, newIdentity } from '../support/raw-agent.js'
 
 let fixture: HubFixture | null = null
 

@@ -4,7 +4,7 @@ import { CONTRACT, MAX_PAYLOAD_BYTES, encodeFrame, publicKeyOf, signHello } from
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
-import { RawAgent, newIdentity } from './raw-agent.js'
+import { RawAgent, newIdentity } from '../support/raw-agent.js'
 
 let fixture: HubFixture
 let bystander: RawAgent

@@ -5,7 +5,7 @@ import { runnerRoutes } from '../../control-plane/src/http/runner.js'
 import { type TestServer, startServer } from '../api/server.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
-import { RawAgent, newIdentity } from './raw-agent.js'
+import { RawAgent, newIdentity } from '../support/raw-agent.js'
 
 /** The fields that the specification lists, in its order, and the two that we add. */
 const SPECIFIED = [

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
-import { RawAgent, restarted } from './raw-agent.js'
+import { RawAgent, restarted } from '../support/raw-agent.js'
 
 let fixture: HubFixture
 

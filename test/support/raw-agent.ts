@@ -17,7 +17,7 @@ import {
   signHello,
 } from '@holdfast/protocol'
 import WebSocket from 'ws'
-import { waitFor } from '../support/wait.js'
+import { waitFor } from './wait.js'
 
 /** Who an agent is: what stays the same when it dials again. */
 export interface AgentIdentity {

@@ -1,0 +1,202 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { waitFor } from '../support/wait.js'
+import { type FakeService, PASSWORD, startFakeService } from './fake-service.js'
+import { type Person, newPerson } from './run-cli.js'
+
+const RED = '\u001b[0;31m'
+const OFF = '\u001b[0m'
+
+let service: FakeService
+let person: Person
+
+beforeEach(async () => {
+  service = await startFakeService()
+  onTestFinished(() => service.stop())
+  person = newPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
+})
+
+describe('following a job', () => {
+  it('shows output as it comes, without colours in a pipe, and ends with the job', async () => {
+    const job = service.addJob()
+    const cli = person.start(['job', 'follow', '1'])
+    await waitFor('the live stream', () => service.openStreams() === 1)
+    service.append(job, `TASK [one] ***\n${RED}fatal${OFF}: ä`)
+    await cli.shows('TASK [one] ***\nfatal: ä')
+    service.append(job, `nd so on\n`)
+    await cli.shows('änd so on\n')
+    service.end(job, 'success')
+    const { code, stdout, stderr } = await cli.ended
+    expect(code).toBe(0)
+    expect(stdout).toBe('TASK [one] ***\nfatal: änd so on\n')
+    expect(stderr).toBe('Job 1 ended success after 3.40 s\n')
+  })
+
+  it('writes plain text also when pieces end inside characters and colours', async () => {
+    const whole = Buffer.from(`${RED}ä漢字${OFF} end\n`)
+    const job = service.addJob()
+    const cli = person.start(['job', 'follow', '1'])
+    await waitFor('the live stream', () => service.openStreams() === 1)
+    for (const byte of whole) {
+      const asked = service.seen.length
+      service.append(job, Buffer.from([byte]))
+      await waitFor('the client to read', () => service.seen.length > asked)
+    }
+    service.end(job, 'success')
+    expect((await cli.ended).stdout).toBe('ä漢字 end\n')
+  })
+
+  it('keeps the bytes as they are with --color', async () => {
+    const job = service.addJob({ output: Buffer.from(`${RED}x${OFF}\n`), status: 'success' })
+    const { stdout } = await person.run(['job', 'follow', '1', '--color'])
+    expect(stdout).toBe(job.output.toString())
+  })
+
+  it('shows colours on a terminal', async () => {
+    service.addJob({ output: Buffer.from(`${RED}x${OFF}\n`), status: 'success' })
+    expect((await person.run(['job', 'follow', '1'], { terminal: true })).stdout).toContain(`${RED}x${OFF}`)
+  })
+
+  it('reads a large output piece by piece', async () => {
+    const output = Buffer.from('0123456789abcde\n'.repeat(200_000))
+    service.addJob({ output, status: 'success' })
+    expect((await person.run(['job', 'follow', '1'])).stdout === output.toString()).toBe(true)
+  })
+
+  it('says that a job waits for an approval', async () => {
+    const job = service.addJob({ status: 'approve' })
+    const cli = person.start(['job', 'follow', '1'])
+    await cli.says('Job 1 waits for an approval.')
+    service.end(job, 'rejected', 'rejected by boss')
+    expect(await cli.ended).toMatchObject({ code: 13 })
+    expect(cli.stderr()).toContain('Job 1 ended rejected after 3.40 s: rejected by boss')
+  })
+
+  it.each([
+    ['success', 0],
+    ['failed', 10],
+    ['warning', 11],
+    ['aborted', 12],
+    ['rejected', 13],
+    ['abandoned', 14],
+  ])('a job that ended %s: %i', async (status, expected) => {
+    service.addJob({ status })
+    expect((await person.run(['job', 'follow', '1'])).code).toBe(expected)
+  })
+})
+
+describe('launching with --follow', () => {
+  it('follows the new job', async () => {
+    const cli = person.start(['job', 'launch', 'Hello world', '--follow'])
+    const job = await waitFor('the launch', () => service.jobs.get(1))
+    service.append(job, 'hello\n')
+    service.end(job, 'failed', 'exit code 2')
+    expect(await cli.ended).toEqual({
+      code: 10,
+      stdout: 'hello\n',
+      stderr: 'Launched job 1 of Hello world.\nJob 1 ended failed after 3.40 s: exit code 2\n',
+    })
+  })
+
+  it('with --json: one object a line', async () => {
+    const cli = person.start(['job', 'launch', 'Hello world', '-f', '--json'])
+    const job = await waitFor('the launch', () => service.jobs.get(1))
+    await cli.shows('"running"')
+    service.append(job, `${RED}hello${OFF}\n`)
+    await cli.shows('hello')
+    service.end(job, 'success')
+    const { stdout, stderr } = await cli.ended
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(lines).toMatchObject([
+      { type: 'launched', id: 1 },
+      { type: 'status', id: 1, status: 'running' },
+      { type: 'output', offset: 0, text: 'hello\n' },
+      { type: 'status', status: 'success' },
+      { type: 'end', job: { id: 1, status: 'success' } },
+    ])
+    expect(stderr).toBe('')
+  })
+})
+
+describe('when the control plane is away for a while', () => {
+  it('says so, comes back by itself and shows every byte once', async () => {
+    const job = service.addJob({ output: Buffer.from('before\n') })
+    const cli = person.start(['job', 'follow', '1'])
+    await cli.shows('before')
+    await waitFor('the live stream', () => service.openStreams() === 1)
+    await service.stop()
+    await cli.says('The connection to the control plane is lost; the job goes on.')
+    job.output = Buffer.concat([job.output, Buffer.from('meanwhile\n')])
+    await service.start()
+    await cli.says('Connected again.')
+    await waitFor('the live stream', () => service.openStreams() === 1)
+    service.append(job, 'after\n')
+    service.end(job, 'success')
+    const { code, stdout, stderr } = await cli.ended
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'before\nmeanwhile\nafter\n' })
+    expect(stderr.match(/is lost/g)).toHaveLength(1)
+  })
+
+  it('renews its token on the way', async () => {
+    const user = newPerson()
+    await user.run(['login', '--server', service.address, '-u', 'a', '--password-stdin'], { input: PASSWORD })
+    const job = service.addJob({ output: Buffer.from('before\n') })
+    const cli = user.start(['job', 'follow', '1'])
+    await cli.shows('before')
+    await waitFor('the live stream', () => service.openStreams() === 1)
+    service.expireTokens()
+    await service.stop()
+    await service.start()
+    await waitFor('the live stream', () => service.openStreams() === 1)
+    service.append(job, 'after\n')
+    service.end(job, 'success')
+    expect(await cli.ended).toMatchObject({ code: 0, stdout: 'before\nafter\n' })
+    expect(service.usedTwice).toEqual([])
+  })
+
+  it('an answer that it cannot give now is asked for again', async () => {
+    const job = service.addJob({ output: Buffer.from('before\n') })
+    const cli = person.start(['job', 'follow', '1'])
+    await cli.shows('before')
+    await waitFor('the live stream', () => service.openStreams() === 1)
+    const refusals = [503, 429]
+    service.override = ({ path }) => {
+      const status = path === '/events' ? undefined : refusals.shift()
+      return status ? { status, body: { error: 'Not now', code: 'x' } } : null
+    }
+    service.append(job, 'after\n')
+    await cli.shows('after').catch((e) => { console.log('STDERR', cli.stderr(), service.openStreams(), JSON.stringify(service.seen.map((s) => s.path))); throw e })
+    service.end(job, 'success')
+    expect(await cli.ended).toMatchObject({ code: 0, stdout: 'before\nafter\n' })
+  })
+
+  it('a server that was never there: 3 at once', async () => {
+    await service.stop()
+    expect((await person.run(['job', 'follow', '1'])).code).toBe(3)
+  })
+
+  it('a job that is deleted meanwhile: 5', async () => {
+    const job = service.addJob({ output: Buffer.from('before\n') })
+    const cli = person.start(['job', 'follow', '1'])
+    await cli.shows('before')
+    await waitFor('the live stream', () => service.openStreams() === 1)
+    service.jobs.delete(1)
+    service.append(job, '')
+    expect(await cli.ended).toMatchObject({ code: 5, stderr: 'holdfast: There is no job 1.\n' })
+  })
+})
+
+it('Ctrl-C stops the following and not the job', async () => {
+  service.addJob({ output: Buffer.from('before\n') })
+  const cli = person.start(['job', 'follow', '1'])
+  await cli.shows('before')
+  await waitFor('the live stream', () => service.openStreams() === 1)
+  cli.process.kill('SIGINT')
+  const { code, stderr } = await cli.ended
+  expect(code).toBe(130)
+  expect(stderr).toContain('Stopped following; job 1 goes on.')
+  expect(stderr).toContain('holdfast job abort 1')
+  expect(service.seen.every(({ method }) => method === 'GET')).toBe(true)
+})

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import { SOCKET_PATH } from '@holdfast/protocol'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Product, startProduct } from '../support/product.js'
+import { RawAgent, newIdentity } from '../support/raw-agent.js'
+import { waitFor } from '../support/wait.js'
+
+/** A runner can only write to jobs that are assigned to it, whatever it sends over the socket. */
+let product: Product
+let url: string
+
+const NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+
+async function join(name: string): Promise<{ agent: RawAgent; epoch: number }> {
+  const { token } = await product.admin.post<{ token: string }>('/runner/join-tokens', {})
+  const agent = await RawAgent.join(url, newIdentity(name), { join_token: token })
+  agent.say({ type: 'inventory', jobs: [] })
+  await agent.next('resume')
+  return { agent, epoch: (await agent.next('welcome')).epoch }
+}
+
+/** An end record for streams of which only the output is filled. */
+function endRecord(runId: string, output: { length: number; sha256: string }) {
+  const now = new Date().toISOString()
+  return {
+    run_id: runId,
+    cause: 'exited' as const,
+    exit_code: 0,
+    signal: null,
+    message: null,
+    aborted: false,
+    started_at: now,
+    ended_at: now,
+    output: { ...output, dropped_bytes: 0 },
+    events: { length: 0, sha256: NOTHING, dropped: 0, errors: 0, plugin_seen: true },
+  }
+}
+
+beforeAll(async () => {
+  product = await startProduct({
+    withAgent: false,
+    forms: {
+      'own.yml': 'name: own\ntype: ansible\nroles: [default]\nplaybook: x.yml\nrunner: honest\nfields: []\n',
+    },
+  })
+  url = product.address.replace(/^http/, 'ws') + SOCKET_PATH
+})
+
+afterAll(() => product.close())
+
+describe('a foreign or broken runner', () => {
+  test('cannot write to a job that is not its own, and harms nobody', async () => {
+    const honest = await join('honest')
+    const jobId = await product.launch('own')
+    const { order } = await honest.agent.next('offer')
+    honest.agent.say({ type: 'claimed', job_id: jobId, run_id: order.run_id })
+    honest.agent.sendFrame(honest.epoch, jobId, 'honest ')
+    await waitFor('the first piece to be stored', () => honest.agent.messages.some((message) => message.type === 'ack'))
+
+    const attacks: ((attacker: { agent: RawAgent; epoch: number }) => void)[] = [
+      ({ agent, epoch }) => agent.sendFrame(epoch, jobId, 'evil', 7),
+      ({ agent }) => agent.say({ type: 'claimed', job_id: jobId, run_id: order.run_id }),
+      ({ agent }) =>
+        agent.say({ type: 'end', job_id: jobId, record: endRecord(order.run_id, { length: 0, sha256: NOTHING }) }),
+      ({ agent }) => agent.say({ type: 'want', job_id: jobId, run_id: order.run_id, hashes: [order.manifest_sha256] }),
+    ]
+    for (const [index, attack] of attacks.entries()) {
+      const attacker = await join(`attacker-${index}`)
+      attack(attacker)
+      expect(await attacker.agent.waitForClose()).toMatchObject({ reason: 'not_yours' })
+    }
+
+    honest.agent.sendFrame(honest.epoch, jobId, 'to the end', 7)
+    const wrong = { length: 17, sha256: NOTHING }
+    honest.agent.say({ type: 'end', job_id: jobId, record: endRecord(order.run_id, wrong) })
+    // The hash is wrong: the control plane asks for everything again instead of believing either side.
+    const rewind = await honest.agent.next('rewind')
+    expect(rewind).toMatchObject({ job_id: jobId, to: 0 })
+    const right = createHash('sha256').update('honest to the end').digest('hex')
+    honest.agent.sendFrame(honest.epoch, jobId, 'honest to the end')
+    honest.agent.say({ type: 'end', job_id: jobId, record: endRecord(order.run_id, { length: 17, sha256: right }) })
+    await honest.agent.next('end_stored')
+    expect(await product.admin.get(`/job/${jobId}?text=true`)).toMatchObject({
+      status: 'success',
+      detail: null,
+      output: 'honest to the end',
+    })
+    await honest.agent.leave()
+  })
+
+  test('that answers with a job of another database is told to forget it', async () => {
+    const { agent } = await join('other-database')
+    const foreign = { job_id: 1, run_id: 'f'.repeat(32) }
+    agent.say({ type: 'inventory', jobs: [{ ...foreign, output: 5, events: 0, ended: false }] })
+    await waitFor('the verdict', () =>
+      agent.messages.some((message) => message.type === 'resume' && message.jobs[0]?.verdict === 'forget'),
+    )
+    await agent.leave()
+  })
+
+  test('that is revoked loses its socket, and its job is given up with the reason', async () => {
+    const { records } = await product.admin.get<{ records: { id: number; name: string }[] }>('/runner')
+    const honest = records.find((runner) => runner.name === 'honest')
+    await product.admin.request('DELETE', `/runner/${honest?.id}`)
+    const { agent } = await join('honest')
+    const jobId = await product.launch('own')
+    const { order } = await agent.next('offer')
+    agent.say({ type: 'claimed', job_id: jobId, run_id: order.run_id })
+    const again = (await product.admin.get<{ records: { id: number; name: string }[] }>('/runner')).records
+    await product.admin.post(`/runner/${again.find((runner) => runner.name === 'honest')?.id}/revoke`)
+    expect(await agent.waitForClose()).toMatchObject({ reason: 'revoked' })
+    const job = await product.waitForEnd(jobId)
+    expect(job).toMatchObject({ status: 'abandoned', status_reason: 'an admin revoked the RTE while the job ran' })
+    expect(job.abandoned_at).toBe(job.end)
+  })
+})
