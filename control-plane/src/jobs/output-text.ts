@@ -2,8 +2,15 @@ import { setImmediate as letOthersRun } from 'node:timers/promises'
 import AnsiToHtml from 'ansi-to-html'
 import stripAnsi from 'strip-ansi'
 
-/** Bytes converted before other requests get their turn: one large output must not hold up the whole service. */
-const SLICE_BYTES = 256 * 1024
+/**
+ * Characters converted before other requests get their turn: one large output must not hold up the whole service. A
+ * line without end is cut too, since the converter's patterns fail on strings of many megabytes.
+ */
+const SLICE_LENGTH = 64 * 1024
+
+const ESCAPE = '\u001b'
+/** Characters that a colour code may have. */
+const LONGEST_CODE = 64
 
 /** Output as plain text, without colours. Broken UTF-8 becomes the replacement character. */
 export function plainText(pieces: AsyncIterable<Buffer>): Promise<string> {
@@ -18,22 +25,34 @@ export function htmlText(pieces: AsyncIterable<Buffer>): Promise<string> {
 }
 
 async function convert(pieces: AsyncIterable<Buffer>, convertSlice: (text: string) => string): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   const results: string[] = []
-  let kept: Buffer[] = []
-  let keptBytes = 0
+  let text = ''
   for await (const piece of pieces) {
-    // Slices end at a line break, so that no character and no colour code is cut in two.
-    const cut = piece.lastIndexOf(0x0a) + 1
-    if (keptBytes + piece.length < SLICE_BYTES || cut === 0) {
-      kept.push(piece)
-      keptBytes += piece.length
-      continue
+    text += decoder.decode(piece, { stream: true })
+    while (text.length >= SLICE_LENGTH) {
+      const cut = cutOf(text)
+      results.push(convertSlice(text.slice(0, cut)))
+      text = text.slice(cut)
+      await letOthersRun()
     }
-    results.push(convertSlice(Buffer.concat([...kept, piece.subarray(0, cut)]).toString('utf8')))
-    kept = [piece.subarray(cut)]
-    keptBytes = piece.length - cut
-    await letOthersRun()
   }
-  if (keptBytes > 0) results.push(convertSlice(Buffer.concat(kept).toString('utf8')))
+  text += decoder.decode()
+  while (text.length > 0) {
+    const cut = cutOf(text)
+    results.push(convertSlice(text.slice(0, cut)))
+    text = text.slice(cut)
+  }
   return results.join('')
+}
+
+/** Where a slice may end: after a line, or in a line without end at least not inside a colour code or a character. */
+function cutOf(text: string): number {
+  if (text.length <= SLICE_LENGTH) return text.length
+  const line = text.lastIndexOf('\n', SLICE_LENGTH - 1) + 1
+  if (line > 0) return line
+  const code = text.lastIndexOf(ESCAPE, SLICE_LENGTH - 1)
+  if (code > SLICE_LENGTH - LONGEST_CODE && code > 0) return code
+  const isSecondHalf = /[\uDC00-\uDFFF]/.test(text.charAt(SLICE_LENGTH))
+  return isSecondHalf ? SLICE_LENGTH - 1 : SLICE_LENGTH
 }
