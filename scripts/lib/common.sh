@@ -17,3 +17,20 @@ fail() {
   printf '%s%s: %s%s\n' "$RED" "$(basename -- "$0")" "$*" "$PLAIN" >&2
   exit 1
 }
+
+is_root() {
+  [ "$(id -u)" = 0 ]
+}
+
+# A clone of an ordinary user stays theirs when root runs something in it: what was made goes to the clone's owner.
+give_back() {
+  local owner path
+  owner=$(stat -c %u:%g "$ROOT")
+  if is_root && [ "$owner" != 0:0 ]; then
+    for path in "$@"; do
+      if [ -e "$path" ]; then
+        chown -R --no-dereference "$owner" "$path"
+      fi
+    done
+  fi
+}

@@ -73,7 +73,7 @@ it('a first admin whose password is too short: 2', async () => {
   const environment = { PERSISTENT_PATH: newFolder(), ...settings, ADMIN_PASSWORD: 'short' }
   const { code, stderr } = await newPerson(environment).run(['serve'])
   expect(code).toBe(2)
-  expect(stderr).toMatch(/^holdfast: ADMIN_USERNAME, ADMIN_PASSWORD: .*12/m)
+  expect(stderr).toMatch(/^holdfast: .*ADMIN_PASSWORD: .*12/m)
 })
 
 it('a generated admin password is said once, kept for the admin alone, and works', async () => {
@@ -90,4 +90,11 @@ it('a generated admin password is said once, kept for the admin alone, and works
   await serving.ended
   const again = await startServing(folder, [], environment)
   expect(again.stderr()).not.toContain(password)
+})
+
+it('a first admin with an impossible name: 2', async () => {
+  const environment = { PERSISTENT_PATH: newFolder(), ...settings, ADMIN_USERNAME: 'a/b' }
+  const { code, stderr } = await newPerson(environment).run(['serve'])
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/^holdfast: ADMIN_USERNAME/m)
 })

@@ -21,7 +21,8 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
     return run.exitCode
   } catch (error) {
     if (isBrokenPipe(error)) return EXIT.ok
-    await writeLine(terminal.stderr, `holdfast: ${messageOf(error)}`)
+    // Nobody left to tell is no reason to fail differently.
+    await writeLine(terminal.stderr, `holdfast: ${messageOf(error)}`).catch(() => undefined)
     return error instanceof CliError ? error.exitCode : EXIT.unexpected
   }
 }

@@ -60,11 +60,16 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
           params: IdParams,
           querystring: Type.Object({
             text: Type.Optional(Type.String({ description: 'true for plain text, else HTML' })),
+            output: Type.Optional(Type.String({ description: 'false leaves the output out: it is then empty' })),
           }),
           response: answers(Job, 400, 403, 404),
         },
       },
-      async (request) => readJob(reading, callerOf(request), idOf(request.params), request.query.text === 'true'),
+      async (request) => {
+        const { text, output } = request.query
+        const form = output === 'false' ? 'none' : text === 'true' ? 'text' : 'html'
+        return readJob(reading, callerOf(request), idOf(request.params), form)
+      },
     )
 
     app.post(

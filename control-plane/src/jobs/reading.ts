@@ -50,22 +50,30 @@ export function recordOf(job: JobSummaryRow) {
   }
 }
 
+/** How the output of a job is wanted. */
+export type OutputForm = 'text' | 'html' | 'none'
+
+const outputAs: Record<OutputForm, (queries: Queries, id: number) => Promise<string>> = {
+  text: (queries, id) => plainText(readOutput(queries, id, 0)),
+  html: (queries, id) => htmlText(readOutput(queries, id, 0)),
+  none: () => Promise.resolve(''),
+}
+
 /** A job with extra variables (masked) and output. @throws NotFoundError, ForbiddenError */
-export async function readJob(reading: JobReading, caller: Caller, id: number, asText: boolean) {
+export async function readJob(reading: JobReading, caller: Caller, id: number, form: OutputForm) {
   const { queries } = reading
   await requireVisible(queries, caller, id)
   const job = await findJob(queries, id)
   if (!job) throw new NotFoundError('job_not_found', `There is no job ${id}`)
   const passwordFields = await reading.passwordFieldsOf(job.form)
   const extravars = maskValues(extravarsOf(job), reading.maskPattern, passwordFields) as Record<string, unknown>
-  const pieces = readOutput(queries, id, 0)
   return {
     ...recordOf(job),
     extravars,
     payload: extravars,
     credentials: JSON.parse(job.credentials) as Record<string, unknown>,
     subjobs: await findSubjobs(queries, id),
-    output: asText ? await plainText(pieces) : await htmlText(pieces),
+    output: await outputAs[form](queries, id),
   }
 }
 

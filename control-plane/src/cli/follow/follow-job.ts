@@ -37,20 +37,19 @@ export async function followJob(
   const done = new AbortController()
   const watch = watchChanges(client, 'jobs', wake.ring, AbortSignal.any([signal, done.signal])).catch(wake.fail)
   const position = { offset: 0, status: '' }
-  let reached = false
   let lost = false
   try {
     for (;;) {
       try {
         const job = await readNews(client, jobId, position, sink, signal)
-        reached = true
         if (lost) await sink.connectionBack()
         lost = false
         if (outcomeOf(job.status) !== null) return job
         await wake.heard(signal)
         signal.throwIfAborted()
       } catch (error) {
-        if (!isPassing(error) || !reached) throw error
+        // Before the first answer there is nothing to go on with: the server was never there.
+        if (!isPassing(error) || position.status === '') throw error
         if (!lost) await sink.connectionLost(error)
         lost = true
         await delay(RECONNECT_MS, undefined, { signal }).catch(() => signal.throwIfAborted())

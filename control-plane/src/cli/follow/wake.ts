@@ -24,8 +24,9 @@ export function createWake(): Wake {
       if (!rung && !failure && !signal.aborted) {
         await new Promise<void>((resolve) => {
           wakeUp = resolve
-          signal.addEventListener('abort', () => resolve(), { once: true })
+          signal.addEventListener('abort', wakeUp, { once: true })
         })
+        if (wakeUp) signal.removeEventListener('abort', wakeUp)
         wakeUp = null
       }
       rung = false
