@@ -28,17 +28,20 @@ export class StreamsMovedError extends Error {
 const MOST_PIECE_BYTES = 256 * 1024
 
 const EVENT_COLUMNS = ['job_id', 'position', 'type', 'play', 'task', 'host', 'duration', 'time', 'line'] as const
-/** Rows of one insert: few sizes, so that few statements are prepared. */
-const ROWS_PER_INSERT = [256, 64, 16, 4, 1] as const
-const EVENT_INSERTS = new Map(
-  ROWS_PER_INSERT.map((rows) => {
+/** Most rows of one insert, and most rows that have a text of their own: few texts, so that they stay prepared. */
+const MOST_ROWS = 256
+const MOST_ODD_ROWS = 64
+/** Texts of inserts by their number of rows. */
+const EVENT_INSERTS: ReadonlyMap<number, string> = new Map(
+  [...Array.from({ length: MOST_ODD_ROWS }, (_, index) => index + 1), MOST_ROWS].map((rows) => {
     const row = `(${EVENT_COLUMNS.map(() => '?').join(',')})`
-    return [
-      rows,
-      `insert into job_event (${EVENT_COLUMNS.join(',')}) values ${Array(rows).fill(row).join(',')}`,
-    ] as const
+    return [rows, `insert into job_event (${EVENT_COLUMNS.join(',')}) values ${Array(rows).fill(row).join(',')}`]
   }),
 )
+
+const MOVE_LENGTHS = `update job_stream
+  set output_length = ?, shown_length = shown_length + ?, events_length = ?, events_count = ?
+  where job_id = ? and output_length = ? and events_length = ? returning job_id`
 
 export async function findStreamLengths(queries: Queries, jobId: number): Promise<StreamLengths | null> {
   const row = await queries.selectFrom('job_stream').selectAll().where('job_id', '=', jobId).executeTakeFirst()
@@ -74,19 +77,18 @@ export async function appendToStreams(
     events: expected.events + eventBytes,
     eventsCount: expected.eventsCount + events.length,
   }
-  const { numUpdatedRows } = await queries
-    .updateTable('job_stream')
-    .set((column) => ({
-      output_length: lengths.output,
-      shown_length: column('shown_length', '+', output.length),
-      events_length: lengths.events,
-      events_count: lengths.eventsCount,
-    }))
-    .where('job_id', '=', jobId)
-    .where('output_length', '=', expected.output)
-    .where('events_length', '=', expected.events)
-    .executeTakeFirst()
-  if (numUpdatedRows === 0n) throw new StreamsMovedError(`streams of job ${jobId} are not at the expected lengths`)
+  const moved = await queries.executeQuery(
+    CompiledQuery.raw(MOVE_LENGTHS, [
+      lengths.output,
+      output.length,
+      lengths.events,
+      lengths.eventsCount,
+      jobId,
+      expected.output,
+      expected.events,
+    ]),
+  )
+  if (moved.rows.length === 0) throw new StreamsMovedError(`streams of job ${jobId} are not at the expected lengths`)
   return lengths
 }
 
@@ -97,27 +99,16 @@ async function insertEvents(
   events: readonly StoredEvent[],
 ): Promise<void> {
   let done = 0
-  for (const rows of ROWS_PER_INSERT) {
-    const insert = EVENT_INSERTS.get(rows)
-    while (insert && events.length - done >= rows) {
-      const parameters: unknown[] = []
-      for (let index = done; index < done + rows; index += 1) {
-        const event = events[index] as StoredEvent
-        parameters.push(
-          jobId,
-          count + index + 1,
-          event.type,
-          event.play,
-          event.task,
-          event.host,
-          event.duration,
-          event.time,
-        )
-        parameters.push(event.line)
-      }
-      await queries.executeQuery(CompiledQuery.raw(insert, parameters))
-      done += rows
+  while (done < events.length) {
+    const left = events.length - done
+    const rows = left >= MOST_ROWS ? MOST_ROWS : Math.min(left, MOST_ODD_ROWS)
+    const parameters: unknown[] = []
+    for (const [index, event] of events.slice(done, done + rows).entries()) {
+      parameters.push(jobId, count + done + index + 1, event.type, event.play, event.task, event.host)
+      parameters.push(event.duration, event.time, event.line)
     }
+    await queries.executeQuery(CompiledQuery.raw(EVENT_INSERTS.get(rows) ?? '', parameters))
+    done += rows
   }
 }
 
