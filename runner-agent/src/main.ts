@@ -73,16 +73,15 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     },
   })
   const membership: Membership = createMembership({ desk, name: settings.name, fingerprint, now, log })
-  const [ansibleVersion] = await Promise.all([readAnsibleVersion(environment), desk.load()])
-  if (ansibleVersion === null) log.warn('ansible-playbook was not found or does not answer; jobs will fail')
-
+  let ansibleVersion: string | null = null
   const { name, joinToken, maxJobs } = settings
   const hello = createHello({
-    ...{ identity, generation, name, joinToken, maxJobs, ansibleVersion, now },
+    ...{ identity, generation, name, joinToken, maxJobs, now },
     version: readVersion(),
+    ansibleVersion: () => ansibleVersion,
   })
   const link = createLink(
-    { address: socketAddress(settings.appUrl), tlsVerify: settings.tlsVerify, hello },
+    { address: socketAddress(settings.appUrl), tlsVerify: settings.tlsVerify, proxy: settings.proxy, hello },
     createBackOff({ shortestMs: SHORTEST_BACK_OFF_MS, longestMs: LONGEST_BACK_OFF_MS, random: dependencies.random }),
     membership.events,
     log,
@@ -121,13 +120,16 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
       desk.abortAll()
       await until(isIdle, TERMINATE_MS)
     }
-    if (!isIdle()) log.info({ running: desk.figures().runningJobs }, 'playbooks go on; the next start takes them up again')
+    if (!isIdle())
+      log.info({ running: desk.figures().runningJobs }, 'playbooks go on; the next start takes them up again')
     await until(() => !isIdle() || membership.state !== 'approved' || desk.figures().spooledJobs === 0, STORE_MS)
   }
 
   try {
     const port = await health.listen(settings.listenHost, settings.port)
     log.info({ address: `http://${settings.listenHost}:${port}` }, 'probes are answered here')
+    await Promise.all([desk.load(), readAnsibleVersion(environment).then((version) => (ansibleVersion = version))])
+    if (ansibleVersion === null) log.warn('ansible-playbook was not found or does not answer; jobs will fail')
     link.start()
     return {
       fingerprint,

@@ -8,7 +8,7 @@ import type { Logger } from './log.js'
  * Where this agent stands with the app:
  *
  *   down       no connection                                   → waiting, approved (the welcome says which)
- *   waiting    connected, gets no job and says nothing of jobs → approved (an admin approved it), down
+ *   waiting    connected, gets no job and says only its status → approved (an admin approved it), down
  *   approved   jobs, files and streams cross the connection    → down
  */
 export type MembershipState = 'down' | 'waiting' | 'approved'
@@ -16,7 +16,7 @@ export type MembershipState = 'down' | 'waiting' | 'approved'
 export interface Membership {
   readonly state: MembershipState
   readonly events: LinkEvents
-  /** Tells the app what the agent does, when it may. */
+  /** Tells the app what the agent does. */
   sendStatus(): void
   notReady(): NotReady | null
 }
@@ -41,15 +41,14 @@ export function createMembership({ desk, name, fingerprint, now, log }: Membersh
     if (before === to) return
     if (to === 'waiting') {
       log.info({ name, fingerprint }, 'connected to the app, waiting for approval by an admin')
-      return
+    } else {
+      log.info({ name, epoch: over.epoch }, 'connected to the app and approved')
+      desk.connected(over)
     }
-    log.info({ name, epoch: over.epoch }, 'connected to the app and approved')
-    sendStatus()
-    desk.connected(over)
   }
 
   const sendStatus = (): void => {
-    if (state !== 'approved' || !connection) return
+    if (!connection) return
     const { runningJobs, maxJobs, draining, spoolBytes } = desk.figures()
     connection.send({
       type: 'status',
@@ -87,8 +86,8 @@ export function createMembership({ desk, name, fingerprint, now, log }: Membersh
         if (state === 'approved') desk.takeBlob(frame)
       },
       heartbeat(over) {
-        if (state === 'approved') sendStatus()
-        else over.ping()
+        over.ping()
+        sendStatus()
       },
       down() {
         if (state === 'approved') desk.disconnected()

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { createLog, describeError } from './log.js'
 import { type Agent, startAgent } from './main.js'
+import { findPython } from './playbook/python.js'
 import type { AgentSettings } from './settings.js'
 import { StateInUseError } from './spool/state-lock.js'
 
@@ -23,6 +24,8 @@ const RANDOM_STEPS = 2 ** 32
  * @returns the exit code
  */
 export async function runAgent(settings: AgentSettings, complain: (line: string) => void): Promise<number> {
+  // Whoever read the log is gone. That must not end the agent, and there is nowhere to tell it.
+  process.stdout.on('error', () => undefined)
   const log = createLog({ level: settings.logLevel, format: settings.logFormat, output: process.stdout })
   let agent: Agent
   try {
@@ -31,7 +34,7 @@ export async function runAgent(settings: AgentSettings, complain: (line: string)
       now: () => new Date(),
       random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
       environment: { ...process.env },
-      python: 'python3',
+      python: await findPython(process.env),
     })
   } catch (error) {
     complain(describeError(error))

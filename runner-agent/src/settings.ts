@@ -9,6 +9,7 @@ import {
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import * as v from 'valibot'
+import { proxyFor } from './link/proxy.js'
 
 const MEBIBYTE = 1024 * 1024
 
@@ -22,6 +23,8 @@ export const SETTINGS = {
   },
   APP_URL: { kind: 'text', default: null, meaning: "the control plane's address, http:// or https://; required" },
   APP_TLS_VERIFY: { kind: 'boolean', default: '1', meaning: "1: the app's certificate must be valid; 0: any is taken" },
+  HTTPS_PROXY: { kind: 'text', default: null, meaning: 'proxy to an https:// app; playbooks see it, too' },
+  NO_PROXY: { kind: 'text', default: null, meaning: 'hosts and .domains that are reached without the proxy; *: all' },
   RTE_NAME: {
     kind: 'text',
     default: () =>
@@ -47,15 +50,24 @@ export const SETTINGS = {
     meaning: 'transfer: the app sends playbook folders; local: run from ANSIBLE_PATH on this host',
   },
   ANSIBLE_PATH: { kind: 'text', default: null, meaning: 'the playbook folder; required with RTE_FILES=local' },
-  RTE_CACHE_MB: { kind: 'integer', default: '1024', meaning: 'cache of received files, least recently used goes first' },
+  RTE_CACHE_MB: {
+    kind: 'integer',
+    default: '1024',
+    meaning: 'cache of received files, least recently used goes first',
+  },
   RTE_SPOOL_MAX_MB: { kind: 'integer', default: '2048', meaning: 'with more output waiting no new jobs are accepted' },
-  PORT: { kind: 'integer', default: '8001', maximum: 65_535, meaning: 'port of /live, /ready and /metrics; 0: any free' },
+  PORT: {
+    kind: 'integer',
+    default: '8001',
+    maximum: 65_535,
+    meaning: 'port of /live, /ready and /metrics; 0: any free',
+  },
   LISTEN_HOST: { kind: 'text', default: '127.0.0.1', meaning: 'address of /live, /ready and /metrics' },
   LOG_LEVEL: {
     kind: 'choice',
     choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     default: 'info',
-    meaning: 'how much is logged',
+    meaning: 'how much is logged: fatal, error, warn, info, debug, trace or silent',
   },
   LOG_FORMAT: {
     kind: 'choice',
@@ -65,15 +77,21 @@ export const SETTINGS = {
   },
 } as const satisfies SettingTable
 
+const httpAddress = v.check<string, string>(
+  (text) => ['http:', 'https:'].includes(protocolOf(text)),
+  'must be an http:// or https:// address',
+)
 const appUrlSchema = v.pipe(
   v.string('is required: the address of the control plane, such as https://forms.example.com'),
-  v.check((text) => ['http:', 'https:'].includes(protocolOf(text)), 'must be an http:// or https:// address'),
+  httpAddress,
 )
 
 const resolvedSchema = v.object({
   RTE_MODE: v.literal('outbound', 'inbound is not available yet; use outbound'),
   APP_URL: appUrlSchema,
   APP_TLS_VERIFY: v.boolean(),
+  HTTPS_PROXY: v.nullable(v.pipe(v.string(), httpAddress)),
+  NO_PROXY: v.nullable(v.string()),
   RTE_NAME: runnerNameSchema,
   RTE_JOIN_TOKEN: v.nullable(v.pipe(v.string(), v.maxLength(200, 'is longer than a join token can be'))),
   RTE_STATE_PATH: v.string(),
@@ -94,6 +112,8 @@ const resolvedSchema = v.object({
 export interface AgentSettings {
   readonly appUrl: URL
   readonly tlsVerify: boolean
+  /** The proxy to dial through; null for the direct way. Its address may hold a password. */
+  readonly proxy: URL | null
   readonly name: string
   readonly joinToken: string | null
   readonly statePath: string
@@ -115,15 +135,19 @@ export interface AgentSettings {
  * @throws SettingsError with one line that names the setting
  */
 export function readSettings(sources: SettingSources, folder: string): AgentSettings {
-  const result = v.safeParse(resolvedSchema, resolveSettings(SETTINGS, sources), { abortEarly: true })
+  const environment = withLowerCase(sources.environment)
+  const resolved = resolveSettings(SETTINGS, { ...sources, environment })
+  const result = v.safeParse(resolvedSchema, resolved, { abortEarly: true })
   // The dot path of an issue is the setting's name, which makes the sentence.
   if (!result.success) throw new SettingsError(firstIssue(result.issues))
   const given = result.output
   if (given.RTE_FILES === 'local' && given.ANSIBLE_PATH === null) {
     throw new SettingsError('ANSIBLE_PATH: is required with RTE_FILES=local')
   }
+  const appUrl = new URL(given.APP_URL)
   return Object.freeze({
-    appUrl: new URL(given.APP_URL),
+    appUrl,
+    proxy: proxyFor(appUrl, given.HTTPS_PROXY === null ? null : new URL(given.HTTPS_PROXY), given.NO_PROXY),
     tlsVerify: given.APP_TLS_VERIFY,
     name: given.RTE_NAME,
     joinToken: given.RTE_JOIN_TOKEN,
@@ -145,6 +169,15 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
 export function readStatePath(sources: SettingSources, folder: string): string {
   const { RTE_STATE_PATH } = resolveSettings({ RTE_STATE_PATH: SETTINGS.RTE_STATE_PATH }, sources)
   return resolve(folder, String(RTE_STATE_PATH))
+}
+
+/** Proxies are set in lower case as often as in upper case. */
+function withLowerCase(environment: SettingSources['environment']): SettingSources['environment'] {
+  return {
+    ...environment,
+    HTTPS_PROXY: environment.HTTPS_PROXY ?? environment.https_proxy,
+    NO_PROXY: environment.NO_PROXY ?? environment.no_proxy,
+  }
 }
 
 function protocolOf(text: string): string {

@@ -101,11 +101,6 @@ export class FakeControlPlane {
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
-  /** Heartbeats of this side, as a real control plane sends them. */
-  ping(): void {
-    this.connected?.socket.ping()
-  }
-
   /** The network goes away without a word. */
   cut(): void {
     for (const socket of this.#sockets.clients) socket.terminate()

@@ -12,7 +12,7 @@ export interface Setting {
   readonly folder: string
   readonly statePath: string
   start(environment?: Record<string, string>): AgentProcess
-  /** Starts an agent and waits until it is connected. */
+  /** Starts an agent and waits until it is connected and, once approved, has told its jobs. */
   join(environment?: Record<string, string>): Promise<AgentProcess>
 }
 
@@ -55,8 +55,12 @@ export async function createSetting(tls: { key: string; cert: string } | null = 
     statePath,
     start,
     async join(environment) {
+      const inventories = controlPlane.inventories.length
       const agent = start(environment)
       await controlPlane.isConnected()
+      // As a real control plane offers nothing before the inventory is answered.
+      const isTold = (): boolean => controlPlane.state === 'waiting' || controlPlane.inventories.length > inventories
+      await waitUntil('the agent tells its jobs', isTold)
       return agent
     },
   }

@@ -20,7 +20,8 @@ function commit(intake: StreamIntake, batch: Batch): void {
 }
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
-const line = (n: number) => `{"type":"runner_on_ok","play":"p","task":"t ${n}","host":"h","duration":0.1,"time":"2026-01-01T00:00:00.000Z"}\n`
+const line = (n: number) =>
+  `{"type":"runner_on_ok","play":"p","task":"t ${n}","host":"h","duration":0.1,"time":"2026-01-01T00:00:00.000Z"}\n`
 
 describe('stream intake', () => {
   test('whatever is sent again, cut elsewhere or in between: the stored streams are the sent ones, once', () => {
@@ -28,11 +29,22 @@ describe('stream intake', () => {
       fc.property(
         fc.uint8Array({ maxLength: 300 }),
         fc.integer({ min: 0, max: 12 }),
-        fc.array(fc.tuple(fc.boolean(), fc.double({ min: 0, max: 1, noNaN: true }), fc.integer({ min: 1, max: 90 }), fc.boolean()), {
-          maxLength: 60,
-        }),
+        fc.array(
+          fc.tuple(
+            fc.boolean(),
+            fc.double({ min: 0, max: 1, noNaN: true }),
+            fc.integer({ min: 1, max: 90 }),
+            fc.boolean(),
+          ),
+          {
+            maxLength: 60,
+          },
+        ),
         (outputBytes, events, steps) => {
-          const streams = { output: Buffer.from(outputBytes), events: Buffer.from(Array.from({ length: events }, (_, n) => line(n)).join('')) }
+          const streams = {
+            output: Buffer.from(outputBytes),
+            events: Buffer.from(Array.from({ length: events }, (_, n) => line(n)).join('')),
+          }
           const intake = new StreamIntake(EMPTY, () => 0)
           const stored: Record<StreamName, Buffer[]> = { output: [], events: [] }
           const store = () => {

@@ -152,7 +152,8 @@ export function createBlobTransfer(options: BlobTransferOptions): BlobTransfer {
     gone(key, sha256) {
       for (const waiter of [...waiters]) {
         const isIt = waiter.key.jobId === key.jobId && waiter.key.runId === key.runId
-        if (isIt && waiter.missing.has(sha256)) fail(waiter, new BlobGoneError('a playbook file changed since the offer'))
+        if (isIt && waiter.missing.has(sha256))
+          fail(waiter, new BlobGoneError('a playbook file changed since the offer'))
       }
     },
 

@@ -37,7 +37,9 @@ export async function gatherInputs(options: GatherOptions): Promise<Extravars> {
     await fetchLacking(options, heads)
     if (workFolder) await gatherFiles(options, workFolder)
     if (!extravarsHash) return 'inline' in order.extravars ? order.extravars.inline : {}
-    const extravars = readBlob(await cache.read(extravarsHash), 'extra variables', (text) => parseJson(extravarsSchema, text))
+    const extravars = readBlob(await cache.read(extravarsHash), 'extra variables', (text) =>
+      parseJson(extravarsSchema, text),
+    )
     // They are one job's own; nobody asks for them a second time.
     await cache.remove(extravarsHash)
     return extravars

@@ -1,31 +1,15 @@
-import type { AgentMessage, BlobFrame, ResumedJob, SpooledJob } from '@holdfast/protocol'
+import type { BlobFrame, ResumedJob, SpooledJob } from '@holdfast/protocol'
 import type { BlobCache } from '../files/blob-cache.js'
-import { createBlobTransfer } from '../files/blob-transfer.js'
 import type { WorkMessage } from '../link/connection.js'
 import { folderNameOf, type JobFolder, type JobKey } from '../spool/job-folder.js'
-import { createSender, type Sender, type SenderPort } from '../spool/sender.js'
+import type { SenderPort } from '../spool/sender.js'
 import type { Spool } from '../spool/spool.js'
-import { createIntake, type IntakePort } from './intake.js'
+import { createIntake } from './intake.js'
 import { JobRun, type JobRunServices } from './job-run.js'
+import { createSession, type Session } from './session.js'
 
 /** Most jobs in the spool: the inventory of so many still fits into one message. */
 const MAX_SPOOLED_JOBS = 5_000
-/** A job whose files stop coming is given up after so long. */
-const FILES_PATIENCE_MS = 60_000
-/** Largest single file of a playbook folder. */
-const MAX_FILE_BYTES = 4 * 1024 * 1024 * 1024
-
-/** Until a job whose files could not be read is tried again. */
-const READ_AGAIN_MS = 5_000
-
-/** One connection over which this agent is approved. What belongs to it ends with it. */
-interface Session extends IntakePort {
-  readonly port: SenderPort
-  readonly sender: Sender
-  /** The jobs whose streams go over it, by the number that frames and acknowledgements carry. */
-  readonly jobs: Map<number, JobRun>
-}
-
 export interface DeskOptions extends JobRunServices {
   readonly spool: Spool
   readonly cache: BlobCache
@@ -92,7 +76,7 @@ export function createDesk(options: DeskOptions): Desk {
     claimed: (folder, port) => {
       const run = addRun(folder)
       port.send({ type: 'claimed', ...refOf(folder.key) })
-      if (session === port) attach(session, run)
+      if (session === port) session.attach(run)
       run.begin()
       options.changed()
     },
@@ -111,22 +95,10 @@ export function createDesk(options: DeskOptions): Desk {
     return run
   }
 
-  /** From now on the job's streams go over this connection. */
-  function attach(to: Session, run: JobRun): void {
-    to.jobs.set(run.folder.key.jobId, run)
-    to.sender.add(run.replica)
-  }
-
-  function detach(run: JobRun): void {
-    const { jobId } = run.folder.key
-    session?.sender.remove(run.replica)
-    if (session?.jobs.get(jobId) === run) session.jobs.delete(jobId)
-  }
-
   function remove(run: JobRun): void {
     const { key } = run.folder
     runs.delete(folderNameOf(key))
-    detach(run)
+    session?.detach(run)
     void run
       .dispose()
       .then(() => spool.trash(run.folder))
@@ -137,7 +109,7 @@ export function createDesk(options: DeskOptions): Desk {
 
   /** The end is stored, or nobody wants the job: one that runs is ended first. Nothing of it is sent any more. */
   function release(run: JobRun): void {
-    detach(run)
+    session?.detach(run)
     if (run.state === 'ended') remove(run)
     else run.forget()
   }
@@ -150,7 +122,7 @@ export function createDesk(options: DeskOptions): Desk {
       return
     }
     run.replica.resume(job)
-    attach(at, run)
+    at.attach(run)
     if (job.abort) run.abort()
   }
 
@@ -195,11 +167,11 @@ export function createDesk(options: DeskOptions): Desk {
         at.transfer.gone(keyOf(message), message.sha256)
         return
       case 'ack':
-        at.jobs.get(message.job_id)?.replica.acknowledge(message)
+        at.find(message.job_id)?.replica.acknowledge(message)
         at.sender.wake()
         return
       case 'rewind':
-        at.jobs.get(message.job_id)?.replica.rewind(message.stream, message.to)
+        at.find(message.job_id)?.replica.rewind(message.stream, message.to)
         at.sender.wake()
         return
       case 'end_stored':
@@ -221,27 +193,12 @@ export function createDesk(options: DeskOptions): Desk {
     },
 
     connected(port) {
-      const send = (message: AgentMessage): void => {
-        port.send(message)
-      }
-      const transfer = createBlobTransfer({
-        cache: options.cache,
-        send,
-        patienceMs: FILES_PATIENCE_MS,
-        maxBlobBytes: MAX_FILE_BYTES,
-      })
-      const sender = createSender(port, (replica, error) => {
-        log.error({ job: replica.key.jobId, error }, 'cannot read the streams of a job; trying again')
-        setTimeout(() => {
-          if (session?.sender === sender && session.jobs.get(replica.key.jobId)?.replica === replica) sender.add(replica)
-        }, READ_AGAIN_MS).unref()
-      })
-      session = { port, send, transfer, sender, jobs: new Map() }
+      session = createSession(port, options.cache, log)
       void announce(session)
     },
 
     disconnected() {
-      session?.transfer.close()
+      session?.close()
       session = null
       intake.dropAll()
     },

@@ -65,7 +65,12 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   /** Everything before the claim: the work folder and the variables, in a folder that nobody else looks at. */
-  const prepare = async (reservation: Reservation, order: JobOrder, staged: StagedJob, port: IntakePort): Promise<void> => {
+  const prepare = async (
+    reservation: Reservation,
+    order: JobOrder,
+    staged: StagedJob,
+    port: IntakePort,
+  ): Promise<void> => {
     const extravars = await gatherInputs({
       key: reservation.key,
       order,

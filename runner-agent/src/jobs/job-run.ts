@@ -2,16 +2,12 @@ import type { EndRecord } from '@holdfast/protocol'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSerialQueue } from '../async.js'
 import type { Logger } from '../log.js'
-import { OrderRefusedError } from '../playbook/command-line.js'
-import { type PlaybookSettings, writePlan } from '../playbook/plan.js'
-import { endMarkedProcesses } from '../playbook/process-tree.js'
-import { lastWordOf, startSupervisor, type SupervisorProcess } from '../playbook/supervisor.js'
-import { isRunning, signalProcess } from '../processes.js'
-import { type AgentEndCause, amendEnd, takeStart, writeAgentEnd } from '../spool/agent-end.js'
-import { writeDurably } from '../spool/durable.js'
+import { isRunning } from '../processes.js'
+import { amendEnd } from '../spool/agent-end.js'
 import type { JobFolder, Started } from '../spool/job-folder.js'
 import { Replica } from '../spool/replica.js'
 import { createStreamFile } from '../spool/stream-file.js'
+import { askAbort, endLostJob, startJob, type StepOutcome, type StepServices } from './steps.js'
 
 /**
  * The life of one job on this host, from its claim to its end. The folder is the truth (docs/job-folder.md); these
@@ -30,22 +26,18 @@ export type JobState = 'claimed' | 'starting' | 'running' | 'lost' | 'ended'
 
 /** Pace of looking at a job's files: quick while they grow, slow while they rest. */
 const QUICK_LOOK_MS = 25
+/** While there is news: what comes in between goes out as one piece, since each costs the app a synced write. */
+const BUSY_LOOK_MS = 100
 const SLOW_LOOK_MS = 200
 const SLOWING = 1.5
 
 /** How long started.json may be there without being readable: its writer syncs it at once. */
 const UNREADABLE_START_MS = 5_000
-/** How long what a lost supervisor leaves is looked for and ended. */
-const END_TREE_MS = 10_000
 /** Until a step that failed (a full disk) is tried again. */
 const RETRY_MS = 1_000
 
-export interface JobRunServices {
+export interface JobRunServices extends StepServices {
   readonly log: Logger
-  readonly now: () => Date
-  readonly bootId: string
-  readonly playbook: PlaybookSettings
-  readonly supervisor: { readonly python: string; readonly script: string }
 }
 
 export interface JobRunEvents {
@@ -156,7 +148,7 @@ export class JobRun {
   #look(): void {
     if (this.#disposed || this.#state === 'ended') return
     const grew = this.replica.look()
-    this.#lookMs = grew ? QUICK_LOOK_MS : Math.min(SLOW_LOOK_MS, this.#lookMs * SLOWING)
+    this.#lookMs = grew ? BUSY_LOOK_MS : Math.min(SLOW_LOOK_MS, this.#lookMs * SLOWING)
     if (grew) this.#events.ready(this)
     if (this.#stepsUnderWay === 0) this.#lookForEnd()
     this.#lookLater()
@@ -184,7 +176,8 @@ export class JobRun {
   }
 
   #ended(end: EndRecord): void {
-    if (this.#state !== 'claimed') this.#log.info({ cause: end.cause, exit_code: end.exit_code ?? undefined }, 'job ended')
+    if (this.#state !== 'claimed')
+      this.#log.info({ cause: end.cause, exit_code: end.exit_code ?? undefined }, 'job ended')
     this.#state = 'ended'
     this.#end = end
     if (this.#timer) clearTimeout(this.#timer)
@@ -211,81 +204,30 @@ export class JobRun {
       })
   }
 
-  async #start(): Promise<void> {
-    if (this.#folder.started() !== 'absent') {
-      this.#log.info('job found again')
-      return
-    }
-    if (this.#abortWanted) {
-      await this.#endBeforeStart('aborted', 'aborted before the playbook was started')
-      return
-    }
-    const claim = this.#folder.claim()
-    if (typeof claim === 'string') {
-      await this.#endBeforeStart('not_started', `the claim of the job is ${claim}`)
-      return
-    }
-    if (claim.boot_id !== this.#services.bootId) {
-      await this.#endBeforeStart('host_rebooted', 'the host was restarted before the playbook was started')
-      return
-    }
-    try {
-      const { playbook, supervisor } = this.#services
-      await writePlan(claim.order, this.#folder, playbook)
-      this.#state = 'starting'
-      this.#watch(startSupervisor(this.#folder, supervisor, playbook.environment))
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      const message = error instanceof OrderRefusedError ? reason : `the start failed: ${reason}`
-      await this.#endBeforeStart('not_started', message)
-    }
-  }
-
-  #watch(supervisor: SupervisorProcess): void {
-    void supervisor.ended.then((how) => {
+  #follow(outcome: StepOutcome): void {
+    if (outcome.kind === 'ended') this.#ended(outcome.end)
+    if (outcome.kind !== 'started') return
+    this.#state = 'starting'
+    void outcome.supervisor.ended.then((how) => {
       this.#supervisorEnd = how
       this.#look()
     })
   }
 
-  async #endBeforeStart(cause: AgentEndCause, message: string): Promise<void> {
-    if (!(await takeStart(this.#folder, this.#services.now()))) return
-    this.#ended(await writeAgentEnd(this.#folder, cause, message, this.#services.now()))
+  async #start(): Promise<void> {
+    const outcome = await startJob(this.#folder, this.#services, this.#abortWanted)
+    if (outcome.kind === 'elsewhere') this.#log.info('job found again')
+    this.#follow(outcome)
   }
 
   async #askAbort(): Promise<void> {
-    const now = this.#services.now()
-    if (!this.#folder.abortAsked()) {
-      await writeDurably(this.#folder.file('abort.json'), JSON.stringify({ time: now.toISOString() }))
-    }
-    const started = this.#folder.started()
-    // Without started.json the supervisor is on its way, and its start is noticed by a later look.
-    if (typeof started !== 'object') return
-    this.#abortSignalled = true
-    if (started.by !== 'agent') signalProcess(started, 'SIGTERM')
+    // Without started.json the supervisor is on its way, and a later look says it again.
+    this.#abortSignalled = await askAbort(this.#folder, this.#services.now())
   }
 
-  /** The supervisor is gone and left no end: what runs still is ended, and the end is what is in the folder. */
   async #endLost(): Promise<void> {
-    const started = this.#folder.started()
-    if (started === 'absent') {
-      const why = [this.#supervisorEnd, lastWordOf(this.#folder)].filter(Boolean).join(': ')
-      await this.#endBeforeStart('not_started', why)
-      return
-    }
-    if (typeof started === 'object' && started.by === 'agent') {
-      const cause = this.#abortWanted ? 'aborted' : 'not_started'
-      const message = 'the agent was ended while it ended this job before its start'
-      this.#ended(await writeAgentEnd(this.#folder, cause, message, this.#services.now()))
-      return
-    }
     this.#state = 'lost'
-    const left = await endMarkedProcesses(this.#folder.key.runId, END_TREE_MS)
-    const rebooted = typeof started === 'object' && started.boot_id !== this.#services.bootId
-    const what = rebooted ? 'the host was restarted while the playbook ran' : 'the supervisor of the playbook was ended'
-    const rest = left.length > 0 ? `; these processes could not be ended: ${left.join(', ')}` : ''
-    const cause = rebooted ? 'host_rebooted' : 'supervisor_lost'
-    this.#ended(await writeAgentEnd(this.#folder, cause, what + rest, this.#services.now()))
+    this.#follow(await endLostJob(this.#folder, this.#services, this.#supervisorEnd))
   }
 
   /** The app and the end record do not agree, or a file is shorter than its end: the files decide. */

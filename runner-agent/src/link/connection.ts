@@ -18,6 +18,7 @@ import {
 import { type RawData, WebSocket } from 'ws'
 import { describeError } from '../log.js'
 import { watchLife } from './life.js'
+import { ProxyAgent } from './proxy.js'
 
 /** Time from dialling to the welcome, and for a close to be answered. */
 const HANDSHAKE_MS = 15_000
@@ -31,6 +32,8 @@ export type WorkMessage = Exclude<ServerMessage, Welcome | Challenge>
 export interface ConnectionOptions {
   readonly address: string
   readonly tlsVerify: boolean
+  /** The proxy to dial through, or null. */
+  readonly proxy: URL | null
   /** Answers the challenge. */
   readonly hello: (challenge: Challenge) => AgentMessage
 }
@@ -71,12 +74,12 @@ export interface Connection {
  *   dialling    the challenge; answered with the hello
  *   greeting    the welcome
  *   welcomed    everything else
- *   closed
+ *   closed      nothing any more counts; also while a close of ours is not answered yet
  */
 type State = 'dialling' | 'greeting' | 'welcomed' | 'closed'
 
 export function openConnection(options: ConnectionOptions, events: ConnectionEvents): Connection {
-  const { address, tlsVerify, hello } = options
+  const { address, tlsVerify, proxy, hello } = options
   let state: State = 'dialling'
   let epoch = 0
   let welcomed = false
@@ -90,6 +93,7 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     maxPayload: MAX_SOCKET_MESSAGE_BYTES,
     handshakeTimeout: HANDSHAKE_MS,
     rejectUnauthorized: tlsVerify,
+    ...(proxy ? { agent: new ProxyAgent(proxy) } : {}),
   })
 
   const after = (milliseconds: number, task: () => void): void => {
@@ -98,6 +102,7 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
 
   const close = (reason: CloseReasonName, text: string = CLOSE_REASONS[reason].meaning): void => {
     failure ??= { reason, text }
+    state = 'closed'
     socket.close(CLOSE_REASONS[reason].code, closeText(text))
     after(CLOSE_MS, () => {
       socket.terminate()
@@ -107,6 +112,7 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
   /** Ends at once: nobody is there to answer a close. */
   const drop = (reason: CloseReasonName, text: string): void => {
     failure ??= { reason, text }
+    state = 'closed'
     socket.terminate()
   }
 
@@ -209,9 +215,10 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
       if (error instanceof ProtocolError) {
         close(error.reason, error.message)
       } else {
-        // A mistake of ours must not end the agent; the connection starts anew and the log says why.
-        failure ??= { reason: null, text: `internal error: ${error instanceof Error ? (error.stack ?? '') : String(error)}` }
-        socket.terminate()
+        // A mistake of ours must not end the agent: the connection starts anew, and the log says what it was.
+        const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
+        failure ??= { reason: 'internal_error', text: `this agent failed over a message: ${what}` }
+        close('internal_error')
       }
     }
   })

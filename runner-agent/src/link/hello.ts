@@ -11,7 +11,8 @@ export interface HelloOptions {
   readonly joinToken: string | null
   readonly maxJobs: number
   readonly version: string
-  readonly ansibleVersion: string | null
+  /** What `ansible-playbook --version` said; null while it is not known. */
+  readonly ansibleVersion: () => string | null
   readonly now: () => Date
 }
 
@@ -28,7 +29,7 @@ export function createHello(options: HelloOptions): (challenge: Challenge) => Ag
       instance,
       contract: CONTRACT,
       version: options.version,
-      ansible_version: options.ansibleVersion,
+      ansible_version: options.ansibleVersion(),
       host: hostname(),
       max_jobs: options.maxJobs,
       join_token: options.joinToken,

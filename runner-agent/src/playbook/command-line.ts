@@ -48,7 +48,8 @@ export function playbookArguments(order: JobOrder, root: PlaybookRoot, cwd: stri
 function playbookFile(root: PlaybookRoot, cwd: string, playbook: string): string {
   if (playbook === '') throw new OrderRefusedError('the order names no playbook')
   const path = resolveBelow(root, cwd, playbook, 'the playbook')
-  if (!isKind(path, 'file')) throw new OrderRefusedError(`the playbook ${quote(playbook)} is not in the playbook folder`)
+  if (!isKind(path, 'file'))
+    throw new OrderRefusedError(`the playbook ${quote(playbook)} is not in the playbook folder`)
   const shown = relative(cwd, path)
   return shown.startsWith('-') ? `./${shown}` : shown
 }

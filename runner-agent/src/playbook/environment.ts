@@ -8,10 +8,10 @@ const REMOVED_PREFIXES = ['RTE_', 'APP_', 'HOLDFAST_', 'npm_', 'ACCESS_TOKEN_', 
 
 /**
  * Single names: Node's own switches, what a service manager says to its service, the shell's notes about the agent's
- * own start, and secrets of a control plane on the same host.
+ * own start, and secrets of a control plane on the same host. The proxy is the host's as much as the agent's.
  */
 const REMOVED_NAMES = new Set([
-  ...Object.keys(SETTINGS),
+  ...Object.keys(SETTINGS).filter((name) => name !== 'HTTPS_PROXY' && name !== 'NO_PROXY'),
   'NODE_OPTIONS',
   'NODE_EXTRA_CA_CERTS',
   'NODE_CHANNEL_FD',

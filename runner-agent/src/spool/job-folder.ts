@@ -1,4 +1,11 @@
-import { countSchema, type EndRecord, type JobOrder, endRecordSchema, jobOrderSchema, parseJson } from '@holdfast/protocol'
+import {
+  countSchema,
+  type EndRecord,
+  type JobOrder,
+  endRecordSchema,
+  jobOrderSchema,
+  parseJson,
+} from '@holdfast/protocol'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as v from 'valibot'

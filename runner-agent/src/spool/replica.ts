@@ -5,7 +5,13 @@ import type { StreamFile } from './stream-file.js'
 
 /** What goes out next for a job: a piece of a stream, or its end. */
 export type ReplicaItem =
-  | { readonly kind: 'piece'; readonly stream: StreamName; readonly offset: number; readonly payload: Buffer; readonly final: boolean }
+  | {
+      readonly kind: 'piece'
+      readonly stream: StreamName
+      readonly offset: number
+      readonly payload: Buffer
+      readonly final: boolean
+    }
   | { readonly kind: 'end'; readonly record: EndRecord }
 
 /** What a replica tells its owner. */
@@ -101,18 +107,23 @@ export class Replica {
     return this.#endIsDue || this.#cursors.output.next(room) !== null || this.#cursors.events.next(room) !== null
   }
 
-  /** Takes what goes out next; null when there is nothing after all. The caller must send it. */
-  async next(room: number): Promise<ReplicaItem | null> {
+  /**
+   * Takes what goes out next; null when there is nothing after all. The caller must send it.
+   * @param space at least a frame's payload; the item's bytes lie in it
+   */
+  async next(room: number, space: Buffer): Promise<ReplicaItem | null> {
     if (!this.isReady(room)) return null
     if (this.#end && this.#endIsDue) {
       this.#endSent = true
+      // Many ended jobs may wait for a slow app; a rewind opens the files again.
+      await this.close()
       return { kind: 'end', record: this.#end }
     }
     // Events first: they are small and what people look at.
     const stream = this.#cursors.events.next(room) ? 'events' : 'output'
     this.#reading = true
     try {
-      return await this.#piece(stream, room)
+      return await this.#piece(stream, room, space)
     } finally {
       this.#reading = false
       // A new connection may have looked while this read for the old one was under way.
@@ -128,12 +139,12 @@ export class Replica {
     return !this.#endSent && this.#cursors.output.complete && this.#cursors.events.complete
   }
 
-  async #piece(stream: StreamName, room: number): Promise<ReplicaItem | null> {
+  async #piece(stream: StreamName, room: number, space: Buffer): Promise<ReplicaItem | null> {
     const cursor = this.#cursors[stream]
     const stretch = cursor.next(room)
     if (stretch === null) return null
     const turn = cursor.turn
-    const bytes = await this.#files[stream].read(stretch.offset, stretch.length)
+    const bytes = await this.#files[stream].read(stretch.offset, space.subarray(0, stretch.length))
     if (turn !== cursor.turn) return null
     if (bytes.length < stretch.length) this.#foundShort(stream)
     if (bytes.length === 0) return null

@@ -38,6 +38,8 @@ export interface Sender {
 
 export function createSender(port: SenderPort, onError: (replica: Replica, error: unknown) => void): Sender {
   const replicas: Replica[] = []
+  // One piece is under way between disk and socket at a time, and the socket takes a copy.
+  const space = Buffer.allocUnsafeSlow(MAX_PAYLOAD_BYTES)
   let turn = 0
   let running = false
 
@@ -79,7 +81,7 @@ export function createSender(port: SenderPort, onError: (replica: Replica, error
       if (!next) break
       const { replica, room } = next
       try {
-        const item = await replica.next(room)
+        const item = await replica.next(room, space)
         if (item && port.open && replicas.includes(replica)) send(replica, item)
       } catch (error) {
         remove(replica)

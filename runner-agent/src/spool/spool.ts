@@ -58,7 +58,11 @@ export async function openSpool(statePath: string, log: Logger): Promise<Spool> 
       for (const name of await readdir(jobs)) {
         const key = jobKeyOf(name)
         if (key) folders.push(createJobFolder(join(jobs, name), key))
-        else log.warn({ folder: join(jobs, name) }, 'the spool holds a folder that is not named like a job; it is left alone')
+        else
+          log.warn(
+            { folder: join(jobs, name) },
+            'the spool holds a folder that is not named like a job; it is left alone',
+          )
       }
       return folders
     },

@@ -7,8 +7,8 @@ import { isErrno } from './durable.js'
 export interface StreamFile {
   /** Its length now, in bytes; 0 while it does not exist. */
   size(): number
-  /** Up to `length` bytes from `offset`; fewer only at the end of the file. */
-  read(offset: number, length: number): Promise<Buffer>
+  /** Fills `into` with the bytes from `offset` on. @returns the filled part: less only at the end of the file */
+  read(offset: number, into: Buffer): Promise<Buffer>
   close(): Promise<void>
 }
 
@@ -32,22 +32,22 @@ export function createStreamFile(path: string): StreamFile {
       if (handle) return fstatSync(handle.fd).size
       return statSync(path, { throwIfNoEntry: false })?.size ?? 0
     },
-    async read(offset, length) {
+    async read(offset, into) {
       const file = await openOnce()
-      const bytes = Buffer.allocUnsafe(length)
       let done = 0
-      while (done < length) {
-        const { bytesRead } = await file.read(bytes, done, length - done, offset + done)
+      while (done < into.length) {
+        const { bytesRead } = await file.read(into, done, into.length - done, offset + done)
         if (bytesRead === 0) break
         done += bytesRead
       }
-      return bytes.subarray(0, done)
+      return into.subarray(0, done)
     },
     async close() {
-      const file = await opened
+      // Let go of at once: a read that comes meanwhile opens the file anew.
+      const closing = opened
       handle = null
       opened = null
-      await file?.close()
+      await (await closing)?.close()
     },
   }
 }

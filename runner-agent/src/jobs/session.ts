@@ -1,0 +1,63 @@
+import type { BlobCache } from '../files/blob-cache.js'
+import { type BlobTransfer, createBlobTransfer } from '../files/blob-transfer.js'
+import type { Logger } from '../log.js'
+import { createSender, type Sender, type SenderPort } from '../spool/sender.js'
+import type { IntakePort } from './intake.js'
+import type { JobRun } from './job-run.js'
+
+/** A job whose files stop coming is given up after so long. */
+const FILES_PATIENCE_MS = 60_000
+/** Largest single file of a playbook folder. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024 * 1024
+/** Until a job whose files could not be read is tried again. */
+const READ_AGAIN_MS = 5_000
+
+/** One connection over which this agent is approved. What belongs to it ends with it. */
+export interface Session extends IntakePort {
+  readonly sender: Sender
+  readonly transfer: BlobTransfer
+  /** From now on the job's streams go over this connection. */
+  attach(run: JobRun): void
+  detach(run: JobRun): void
+  /** A job by the number that frames and acknowledgements carry. */
+  find(jobId: number): JobRun | undefined
+  close(): void
+}
+
+export function createSession(port: SenderPort, cache: BlobCache, log: Logger): Session {
+  const jobs = new Map<number, JobRun>()
+  const send: Session['send'] = (message) => {
+    port.send(message)
+  }
+  const sender = createSender(port, (replica, error) => {
+    log.error({ job: replica.key.jobId, error }, 'cannot read the streams of a job; trying again')
+    setTimeout(() => {
+      if (jobs.get(replica.key.jobId)?.replica === replica) sender.add(replica)
+    }, READ_AGAIN_MS).unref()
+  })
+  const transfer = createBlobTransfer({
+    cache,
+    send,
+    patienceMs: FILES_PATIENCE_MS,
+    maxBlobBytes: MAX_FILE_BYTES,
+  })
+  return {
+    sender,
+    transfer,
+    send,
+    attach(run) {
+      jobs.set(run.folder.key.jobId, run)
+      sender.add(run.replica)
+    },
+    detach(run) {
+      const { jobId } = run.folder.key
+      sender.remove(run.replica)
+      if (jobs.get(jobId) === run) jobs.delete(jobId)
+    },
+    find: (jobId) => jobs.get(jobId),
+    close() {
+      jobs.clear()
+      transfer.close()
+    },
+  }
+}
