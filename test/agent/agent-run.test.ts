@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JobOrder } from '@holdfast/protocol'
@@ -228,12 +229,24 @@ describe('orders that cannot be started', () => {
 
   test('a runner without ansible says so', async () => {
     const { controlPlane, folder, join: joinApp } = await createSetting()
+    const python = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim()
     symlinkSync(process.execPath, join(folder, 'node'))
+    symlinkSync(python, join(folder, 'python3'))
     await joinApp({ PATH: folder })
     expect(controlPlane.hellos[0]?.ansible_version).toBeNull()
     const job = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(say('x')) })))
     const end = await exactEnd(controlPlane, job)
     expect(end.message).toContain('ansible-playbook was not found on this runner')
+  })
+})
+
+describe('a runner without Python', () => {
+  test('does not start, and says what it lacks', async () => {
+    const { folder, start } = await createSetting()
+    symlinkSync(process.execPath, join(folder, 'node'))
+    const agent = start({ PATH: folder })
+    expect(await agent.exited()).toMatchObject({ code: 1 })
+    expect(agent.errors).toContain('python3 does not run here')
   })
 })
 
