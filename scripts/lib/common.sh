@@ -6,6 +6,9 @@ cd -- "$ROOT"
 # The machine's own ansible-playbook comes first; the private virtualenv is for machines without one.
 export PATH="$PATH:$ROOT/.venv/bin"
 
+# The compiler would leave its cache in the folder for temporary files.
+export NODE_DISABLE_COMPILE_CACHE=1
+
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
   BOLD=$'\e[1m' RED=$'\e[31m' GREEN=$'\e[32m' PLAIN=$'\e[0m'
 else

@@ -21,7 +21,11 @@ export const INVENTORIES = { 'big.yml': HOSTS, 'hello.yml': 'localhost,' }
 const form = (name: 'big' | 'hello') =>
   `name: ${name}\ntype: ansible\nroles: [default]\nplaybook: ${name}.yml\ninventory: "${INVENTORIES[`${name}.yml`]}"\nfields: []\n`
 
-export const FORMS = { 'big.yml': form('big'), 'hello.yml': form('hello') }
+export const FORMS = {
+  'big.yml': form('big'),
+  'hello.yml': form('hello'),
+  'synthetic.yml': form('hello').replace('name: hello', 'name: synthetic\nrunner: emitter'),
+}
 
 /** A folder with the playbooks for the runs without the product; it is an ansible-runner folder too. */
 export function bareFolder(): { readonly path: string; remove(): void } {

@@ -17,48 +17,73 @@ const HELP = `scripts/bench: measures the product next to bare ansible-playbook,
 Takes about six minutes. Nothing else should use the machine meanwhile. Exit code 0 when everything could be measured,
 whatever the figures are.`
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: 'string', default: '5' },
-    only: { type: 'string', default: 'memory,ingest,latency,burst,overhead' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
-})
+const PARTS = ['memory', 'latency', 'burst', 'overhead', 'ingest'] as const
 
-if (values.help) {
-  console.log(HELP)
-} else {
-  const runs = Math.max(1, Number.parseInt(values.runs, 10) || 1)
-  const parts = new Set(values.only.split(','))
-  const figures: Figure[] = []
-  const say = (line: string) => console.error(line)
-  const bare = bareFolder()
-  const product = await startProduct({
-    forms: {
-      ...FORMS,
-      'synthetic.yml':
-        'name: synthetic\ntype: ansible\nroles: [default]\nplaybook: hello.yml\nrunner: emitter\nfields: []\n',
-    },
-    playbooks: PLAYBOOKS,
-  })
+interface Options {
+  readonly runs: number
+  readonly parts: ReadonlySet<string>
+  readonly json: boolean
+}
+
+/** Reads the command line. @returns a sentence when it is wrong, null for help */
+function readOptions(): Options | string | null {
+  let values
   try {
-    const ansible = execFileSync('ansible-playbook', ['--version'], { encoding: 'utf8' }).split('\n', 1)[0]
-    say(`Node ${process.version}, ${ansible ?? ''}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`)
-    const measure = async (part: string, run: () => Promise<Figure[]>) => {
-      if (!parts.has(part)) return
-      say(`${part} …`)
-      figures.push(...(await run()))
-    }
+    values = parseArgs({
+      options: {
+        runs: { type: 'string', default: '5' },
+        only: { type: 'string', default: PARTS.join(',') },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    }).values
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+  if (values.help) return null
+  const runs = Number(values.runs)
+  if (!Number.isInteger(runs) || runs < 1 || runs > 100) return '--runs must be a whole number from 1 to 100'
+  const parts = new Set(values.only.split(','))
+  const unknown = [...parts].find((part) => !PARTS.some((known) => known === part))
+  if (unknown !== undefined) return `there is no part ${JSON.stringify(unknown)}: use some of ${PARTS.join(', ')}`
+  return { runs, parts, json: values.json }
+}
+
+const say = (line: string) => console.error(line)
+
+/** Measures what was asked for with one product that runs all the time. */
+async function measureAll({ runs, parts }: Options): Promise<Figure[]> {
+  const figures: Figure[] = []
+  const bare = bareFolder()
+  const product = await startProduct({ forms: FORMS, playbooks: PLAYBOOKS })
+  const measure = async (part: (typeof PARTS)[number], run: () => Promise<Figure[]>) => {
+    if (!parts.has(part)) return
+    say(`${part} …`)
+    figures.push(...(await run()))
+  }
+  try {
     await measure('memory', () => measureMemory(product, 1000, say))
     await measure('latency', () => measureLatency(product, bare.path, Math.max(runs, 11), say))
     await measure('burst', () => measureBurst(product, 100, say))
     await measure('overhead', () => measureOverhead(product, bare.path, runs, say))
     await measure('overhead', () => measureAnsibleRunner(bare.path, runs, say))
     await measure('ingest', () => measureIngest(product, runs, 200_000, say))
-    console.log(values.json ? JSON.stringify(figures, null, 2) : `\n${tableOf(figures)}`)
+    return figures
   } finally {
     await product.close()
     bare.remove()
   }
+}
+
+const options = readOptions()
+if (options === null) {
+  console.log(HELP)
+} else if (typeof options === 'string') {
+  say(`bench: ${options}. See --help.`)
+  process.exitCode = 2
+} else {
+  const ansible = execFileSync('ansible-playbook', ['--version'], { encoding: 'utf8' }).split('\n', 1)[0] ?? ''
+  say(`Node ${process.version}, ${ansible}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`)
+  const figures = await measureAll(options)
+  console.log(options.json ? JSON.stringify(figures, null, 2) : `\n${tableOf(figures)}`)
 }
