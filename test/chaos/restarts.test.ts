@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -13,14 +13,19 @@ let product: Product
 let proxy: CuttingProxy | null = null
 let gates: string
 
-async function start(
-  options: { readonly throughProxy?: boolean; readonly agent?: Record<string, string> } = {},
-): Promise<{ jobId: number; written: Written }> {
+interface StartOptions {
+  readonly throughProxy?: boolean
+  readonly agent?: Record<string, string>
+  readonly controlPlane?: Record<string, string>
+}
+
+async function start(options: StartOptions = {}): Promise<{ jobId: number; written: Written }> {
   gates = mkdtempSync(join(tmpdir(), 'holdfast-gates-'))
   product = await startProduct({
     forms: { 'gated.yml': GATED_FORM },
     playbooks: { 'gated.yml': gatedPlaybook(gates) },
     agent: options.agent ?? {},
+    controlPlane: options.controlPlane ?? {},
     ...(options.throughProxy
       ? {
           dial: async (address) => {
@@ -48,6 +53,19 @@ async function expectEndedExactly(jobId: number, written: Written): Promise<void
   await expectExact(product, jobId, written)
   expect(countStarts(gates)).toBe(1)
   expect(written.output().toString()).toContain('part 3 item 19 on three')
+}
+
+/** Kills every process whose command line or environment names a folder: supervisor, ansible and what it started. */
+function killEverythingOf(folder: string): void {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)) {
+    if (Number(pid) === product.controlPlane.pid) continue
+    try {
+      const known = readFileSync(`/proc/${pid}/cmdline`, 'utf8') + readFileSync(`/proc/${pid}/environ`, 'utf8')
+      if (known.includes(join(folder, 'rte-state'))) process.kill(Number(pid), 'SIGKILL')
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
 }
 
 afterEach(async () => {
@@ -143,5 +161,41 @@ describe('a job holds fast', () => {
     product.startAgent()
     openGate(gates, 2)
     await expectEndedExactly(jobId, written)
+  })
+
+  test('when its runner is silent so long that it is given up: the real outcome comes all the same', async () => {
+    const { jobId, written } = await start({ throughProxy: true, controlPlane: { RTE_LOST_SECONDS: '1' } })
+    await outputShows(jobId, 'part 1 item 19 on three')
+    proxy?.hold(true)
+    proxy?.cut()
+    const abandoned = await product.waitForEnd(jobId)
+    expect(abandoned).toMatchObject({ status: 'abandoned', abandoned_at: abandoned.end })
+    expect(abandoned.status_reason).toMatch(/^the RTE 'test-runner' has been silent since \d{4}-/)
+    proxy?.hold(false)
+    openGate(gates, 1)
+    // What arrives is stored and shown, while the job still counts as abandoned.
+    await outputShows(jobId, 'part 2 item 19 on three')
+    expect((await product.admin.get(`/job/${jobId}`)).status).toBe('abandoned')
+    openGate(gates, 2)
+    const job = await waitFor('the real outcome', async () => {
+      const read = await product.admin.get(`/job/${jobId}`)
+      return read.status === 'abandoned' ? null : read
+    })
+    expect(job).toMatchObject({ status: 'success', status_reason: null, abandoned_at: abandoned.abandoned_at })
+    await expectExact(product, jobId, written)
+    expect(countStarts(gates)).toBe(1)
+  })
+
+  test('when agent, supervisor and playbook are killed: it ends as failed with that reason', async () => {
+    const { jobId, written } = await start()
+    await outputShows(jobId, 'part 1 item 0')
+    await product.agent.stop('SIGKILL')
+    killEverythingOf(product.folder)
+    product.startAgent()
+    const job = await product.waitForEnd(jobId)
+    expect(job.status).toBe('failed')
+    expect(job.status_reason).toMatch(/supervisor|killed|gone/)
+    await expectExact(product, jobId, written)
+    expect(countStarts(gates)).toBe(1)
   })
 })
