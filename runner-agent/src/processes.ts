@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import * as v from 'valibot'
+import { isErrno } from './spool/durable.js'
 
 /**
  * A process named so that a reused pid is never taken for it: pid, start time in clock ticks since boot (field 22 of
@@ -43,8 +44,10 @@ function startTicksOf(pid: number): number | null {
   let stat: string
   try {
     stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-  } catch {
-    return null
+  } catch (error) {
+    // Anything else (no more open files) says nothing about the process: it must not be taken for gone.
+    if (isErrno(error, 'ENOENT', 'ESRCH')) return null
+    throw error
   }
   // The second field is the name in parentheses and may hold anything, parentheses too: count from the last one.
   const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

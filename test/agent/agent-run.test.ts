@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JobOrder } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
@@ -164,6 +164,16 @@ describe('files', () => {
     await joinApp()
     expect((await exactEnd(controlPlane, controlPlane.offer(orderOf(manifest)))).text).toContain('whole')
     expect(controlPlane.wanted).toEqual([sha256])
+  })
+
+  test('a cache that somebody has emptied meanwhile is filled again', async () => {
+    const { controlPlane, statePath, join: joinApp } = await createSetting()
+    await joinApp()
+    const manifest = publish(controlPlane, { 'site.yml': play(say('hello')) })
+    await exactEnd(controlPlane, controlPlane.offer(orderOf(manifest)))
+    const blobs = join(statePath, 'cache', 'blobs')
+    for (const shard of readdirSync(blobs)) rmSync(join(blobs, shard), { recursive: true })
+    expect((await exactEnd(controlPlane, controlPlane.offer(orderOf(manifest)))).text).toContain('hello')
   })
 
   test('a list of files that leads out of its folder is refused, and the next job is none the worse', async () => {

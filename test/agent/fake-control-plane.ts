@@ -61,6 +61,8 @@ export class FakeControlPlane {
   readonly blobs = new Map<string, Buffer>()
   /** Blobs that are said to be gone although asked for. */
   readonly gone = new Set<string>()
+  /** True: blobs that are asked for do not come. */
+  withhold = false
   readonly hellos: HelloPayload[] = []
   readonly inventories: Extract<AgentMessage, { type: 'inventory' }>[] = []
   readonly statuses: Extract<AgentMessage, { type: 'status' }>[] = []
@@ -257,6 +259,7 @@ export class FakeControlPlane {
       }
       case 'want':
         this.wanted.push(...message.hashes)
+        if (this.withhold) return
         for (const sha256 of message.hashes) this.#sendBlob(message, sha256)
         return
       case 'end':

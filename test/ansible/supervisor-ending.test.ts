@@ -47,6 +47,13 @@ describe('the end of a job', () => {
     expect(await job.output()).toContain('still here')
   })
 
+  it('is told whatever the playbook has written over the report of the callback', async () => {
+    const job = await JobFolder.create({
+      argv: shell(`printf '{"dropped": 1e999, "errors": 0}' > callback.json; exit 3`),
+    })
+    expect(await job.run()).toMatchObject({ cause: 'exited', exit_code: 3, events: { plugin_seen: false } })
+  })
+
   it('survives a task that runs `kill 0`', async () => {
     const job = await JobFolder.create({ argv: shell('echo before; kill 0; sleep 600') })
     expect(await job.run()).toMatchObject({ cause: 'signaled', signal: 'SIGTERM' })

@@ -124,6 +124,21 @@ describe('the file cache', () => {
     await reopened.trim()
     expect(reopened.bytes()).toBe(0)
   })
+
+  test('what is held and was found here stays, at whatever moment of a trim that happens', async () => {
+    const cache = await openBlobCache(join(folder, 'cache-3'), 0)
+    const sha256 = put(cache, 'wanted')
+    for (let moment = 0; moment < 30; moment += 1) {
+      const trimming = cache.trim()
+      for (let turn = 0; turn < moment; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+      const release = cache.hold([sha256])
+      const isHere = await cache.has(sha256)
+      await trimming
+      if (isHere) expect((await cache.read(sha256)).toString()).toBe('wanted')
+      release()
+      if (!isHere) put(cache, 'wanted')
+    }
+  })
 })
 
 describe('the transfer of blobs', () => {
@@ -173,6 +188,19 @@ describe('the transfer of blobs', () => {
     transfer.take(part(0, 4))
     transfer.take(part(4, 6))
     await second
+    transfer.close()
+  })
+
+  test('nothing is asked for in the name of a job that was given up', async () => {
+    const { asked, transfer } = await setting('transfer-4')
+    const cancels = [new AbortController(), new AbortController()]
+    const fetches = cancels.map(({ signal }, index) => transfer.fetch(key(index + 1), [sha256], signal))
+    const outcomes = Promise.allSettled(fetches)
+    cancels[0]?.abort(new Error('given up'))
+    expect(asked).toEqual([1, 2])
+    cancels[1]?.abort(new Error('given up, too'))
+    await outcomes
+    expect(asked).toEqual([1, 2])
     transfer.close()
   })
 

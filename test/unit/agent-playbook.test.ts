@@ -81,6 +81,15 @@ describe('the command line', () => {
     const local = { path: root.path, confined: false }
     expect(playbookArguments(order, local, root.path, '/x').at(-1)).toBe('link.yml')
   })
+
+  test('with local files an absolute inventory counts below the folder; elsewhere only a link leads', () => {
+    const local = { path: root.path, confined: false }
+    const inventoryOf = (entry: string): string | undefined =>
+      playbookArguments(orderOf('0'.repeat(64), { inventory: [entry] }), local, root.path, '/x')[2]
+    expect(inventoryOf(join(root.path, 'inventories/far'))).toBe(`--inventory=${join(root.path, 'inventories/far')}`)
+    expect(inventoryOf('link.yml')).toBe(`--inventory=${join(root.path, 'link.yml')}`)
+    expect(() => inventoryOf(join(folder, 'outside.yml'))).toThrow('a link in that folder may lead to it')
+  })
 })
 
 describe('the environment', () => {

@@ -1,5 +1,5 @@
 import { createHash, type Hash, randomBytes } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createSerialQueue, forEachLimited } from '../async.js'
@@ -35,7 +35,8 @@ export interface BlobCache {
   receive(sha256: string): IncomingBlob
   /** Keeps blobs from being trimmed until the returned function is called. */
   hold(hashes: Iterable<string>): () => void
-  remove(sha256: string): Promise<void>
+  /** Removes a blob that nobody will want again, unless somebody holds it. */
+  drop(sha256: string): void
   /** Removes what was not used for longest while the cache is over its limit. */
   trim(): Promise<void>
   /** Bytes in the cache. */
@@ -56,10 +57,11 @@ export async function openBlobCache(statePath: string, limitBytes: number): Prom
 
   const pathOf = (sha256: string): string => join(blobs, sha256.slice(0, 2), sha256)
 
-  const remove = async (sha256: string): Promise<void> => {
-    const found = await stat(pathOf(sha256)).catch(() => null)
+  /** In one go, so that nobody can hold a blob, and find it here, between the look at who holds it and its end. */
+  const remove = (sha256: string): void => {
+    const found = statSync(pathOf(sha256), { throwIfNoEntry: false })
     whole.delete(sha256)
-    await rm(pathOf(sha256), { force: true })
+    rmSync(pathOf(sha256), { force: true })
     if (found) total -= found.size
   }
 
@@ -79,7 +81,7 @@ export async function openBlobCache(statePath: string, limitBytes: number): Prom
         const found = await stat(pathOf(sha256)).catch(() => null)
         if (!found) return false
         if ((await hashFile(pathOf(sha256))).sha256 !== sha256) {
-          await remove(sha256)
+          remove(sha256)
           return false
         }
       }
@@ -114,7 +116,9 @@ export async function openBlobCache(statePath: string, limitBytes: number): Prom
       }
     },
 
-    remove,
+    drop(sha256) {
+      if (!held.has(sha256)) remove(sha256)
+    },
 
     trim: () =>
       trims.add(async () => {
@@ -122,7 +126,7 @@ export async function openBlobCache(statePath: string, limitBytes: number): Prom
         const oldestFirst = (await listBlobs(blobs)).sort((left, right) => left.usedAt - right.usedAt)
         for (const { sha256 } of oldestFirst) {
           if (total <= limitBytes * TRIM_TO) return
-          if (!held.has(sha256)) await remove(sha256)
+          if (!held.has(sha256)) remove(sha256)
         }
       }),
 

@@ -128,6 +128,8 @@ export function createBlobTransfer(options: BlobTransferOptions): BlobTransfer {
         await new Promise<void>((done, failed) => {
           waiter = { key, missing, lastProgress: performance.now(), done, failed }
           signal.addEventListener('abort', () => {
+            // At once, not when the promise is told: nothing may be asked for in its name after it was given up.
+            if (waiter) leave(waiter)
             failed(signal.reason as Error)
           })
           ask(waiter, join(waiter))

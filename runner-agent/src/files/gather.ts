@@ -2,6 +2,7 @@ import { type JobOrder, type Manifest, parseJson, parseManifest, ProtocolError }
 import { rm } from 'node:fs/promises'
 import * as v from 'valibot'
 import { forEachLimited } from '../async.js'
+import { isErrno } from '../spool/durable.js'
 import type { JobKey } from '../spool/job-folder.js'
 import type { BlobCache } from './blob-cache.js'
 import { type BlobTransfer, TransferError } from './blob-transfer.js'
@@ -37,20 +38,18 @@ export async function gatherInputs(options: GatherOptions): Promise<Extravars> {
     await fetchLacking(options, heads)
     if (workFolder) await gatherFiles(options, workFolder)
     if (!extravarsHash) return 'inline' in order.extravars ? order.extravars.inline : {}
-    const extravars = readBlob(await cache.read(extravarsHash), 'extra variables', (text) =>
-      parseJson(extravarsSchema, text),
-    )
-    // They are one job's own; nobody asks for them a second time.
-    await cache.remove(extravarsHash)
-    return extravars
+    const bytes = await readHeld(options, extravarsHash)
+    return readBlob(bytes, 'extra variables', (text) => parseJson(extravarsSchema, text))
   } finally {
     release()
+    // They are one job's own; nobody asks for them a second time.
+    if (extravarsHash) cache.drop(extravarsHash)
   }
 }
 
 async function gatherFiles(options: GatherOptions, workFolder: string): Promise<void> {
   const { order, cache } = options
-  const manifest = readBlob(await cache.read(order.manifest_sha256), 'list of files', parseManifest)
+  const manifest = readBlob(await readHeld(options, order.manifest_sha256), 'list of files', parseManifest)
   const hashes = new Set(manifest.files.map((file) => file.sha256))
   const release = cache.hold(hashes)
   try {
@@ -72,6 +71,18 @@ async function makeAgainWhenMissing(options: GatherOptions, manifest: Manifest, 
     await fetchLacking(options, hashes)
     await rm(workFolder, { recursive: true, force: true })
     await makeWorkFolder(workFolder, manifest, options.cache)
+  }
+}
+
+async function readHeld(options: GatherOptions, sha256: string): Promise<Buffer> {
+  const { cache } = options
+  try {
+    return await cache.read(sha256)
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error
+    cache.doubt(sha256)
+    await fetchLacking(options, [sha256])
+    return cache.read(sha256)
   }
 }
 

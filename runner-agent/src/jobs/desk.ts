@@ -2,11 +2,10 @@ import type { BlobFrame, ResumedJob, SpooledJob } from '@holdfast/protocol'
 import type { BlobCache } from '../files/blob-cache.js'
 import type { WorkMessage } from '../link/connection.js'
 import { folderNameOf, type JobFolder, type JobKey } from '../spool/job-folder.js'
-import type { SenderPort } from '../spool/sender.js'
 import type { Spool } from '../spool/spool.js'
 import { createIntake } from './intake.js'
 import { JobRun, type JobRunServices } from './job-run.js'
-import { createSession, type Session } from './session.js'
+import { createSession, type Session, type SessionPort } from './session.js'
 
 /** Most jobs in the spool: the inventory of so many still fits into one message. */
 const MAX_SPOOLED_JOBS = 5_000
@@ -24,7 +23,7 @@ export interface Desk {
   /** Takes up the jobs that are in the spool. */
   load(): Promise<void>
   /** The agent is approved over this connection: the app hears of every job in the spool. */
-  connected(port: SenderPort): void
+  connected(port: SessionPort): void
   disconnected(): void
   take(message: Exclude<WorkMessage, { type: 'settings' }>): void
   takeBlob(frame: BlobFrame): void
@@ -89,6 +88,12 @@ export function createDesk(options: DeskOptions): Desk {
         if (ended.forgotten) remove(ended)
         session?.sender.wake()
         options.changed()
+      },
+      removed: (removed) => {
+        remove(removed)
+        options.changed()
+        // The app learns that a job is lost from the next list of the spool, and each connection begins with one.
+        if (!removed.forgotten) session?.reconnect('a job was removed from the spool by hand')
       },
     })
     runs.set(folderNameOf(folder.key), run)
@@ -218,6 +223,7 @@ export function createDesk(options: DeskOptions): Desk {
 
     drain() {
       draining = true
+      intake.refuseAll('draining', 'the runner is stopping')
       options.changed()
     },
 

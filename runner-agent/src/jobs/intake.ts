@@ -18,6 +18,7 @@ type RefusalCode = (typeof REFUSALS)[number]
  */
 interface Reservation {
   readonly key: JobKey
+  readonly port: IntakePort
   readonly cancel: AbortController
   state: 'gathering' | 'claiming'
 }
@@ -48,6 +49,8 @@ export interface Intake {
   offer(order: JobOrder, port: IntakePort): void
   /** Gives a reservation up. `claiming` means: too late, ask again after `settled`. */
   drop(key: JobKey): 'dropped' | 'claiming' | 'unknown'
+  /** Gives up all that are not being claimed, and says so to the app. */
+  refuseAll(code: RefusalCode, message: string): void
   /** Gives up all that are not being claimed: the connection is lost. */
   dropAll(): void
   /** Resolves when no claim is being written any more, and those that were are told. */
@@ -125,7 +128,7 @@ export function createIntake(options: IntakeOptions): Intake {
         refuse(key, port, refusal.code, refusal.message)
         return
       }
-      const reservation: Reservation = { key, cancel: new AbortController(), state: 'gathering' }
+      const reservation: Reservation = { key, port, cancel: new AbortController(), state: 'gathering' }
       reservations.set(name, reservation)
       void take(reservation, order, port)
         .finally(() => {
@@ -147,6 +150,12 @@ export function createIntake(options: IntakeOptions): Intake {
       return 'dropped'
     },
 
+    refuseAll(code, message) {
+      for (const { key, port } of [...reservations.values()]) {
+        if (this.drop(key) === 'dropped') refuse(key, port, code, message)
+      }
+    },
+
     dropAll() {
       for (const { key } of [...reservations.values()]) this.drop(key)
     },
@@ -162,5 +171,7 @@ const SECRETS_UNKNOWN = { code: 'files_failed', message: 'this agent cannot open
 
 function refusalCodeOf(error: unknown): RefusalCode {
   if (error instanceof BlobGoneError) return 'files_changed'
-  return isErrno(error, 'ENOSPC', 'EDQUOT') ? 'spool_full' : 'files_failed'
+  if (isErrno(error, 'ENOSPC', 'EDQUOT')) return 'spool_full'
+  // Of the whole host, and over soon: the job is none the worse for being asked again.
+  return isErrno(error, 'EMFILE', 'ENFILE', 'ENOMEM') ? 'busy' : 'files_failed'
 }

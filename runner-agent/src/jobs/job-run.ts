@@ -2,12 +2,13 @@ import type { EndRecord } from '@holdfast/protocol'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSerialQueue } from '../async.js'
 import type { Logger } from '../log.js'
+import { endMarkedProcesses } from '../playbook/process-tree.js'
 import { isRunning } from '../processes.js'
 import { amendEnd } from '../spool/agent-end.js'
 import type { JobFolder, Started } from '../spool/job-folder.js'
 import { Replica } from '../spool/replica.js'
 import { createStreamFile } from '../spool/stream-file.js'
-import { askAbort, endLostJob, startJob, type StepOutcome, type StepServices } from './steps.js'
+import { askAbort, END_TREE_MS, endLostJob, startJob, type StepOutcome, type StepServices } from './steps.js'
 
 /**
  * The life of one job on this host, from its claim to its end. The folder is the truth (docs/job-folder.md); these
@@ -16,13 +17,14 @@ import { askAbort, endLostJob, startJob, type StepOutcome, type StepServices } f
  *   claimed    nothing was started yet            → starting, running (an earlier agent had started it), ended
  *   starting   a supervisor was started           → running when started.json is there; ended
  *   running    started.json names the supervisor  → ended when end.json is there; lost when the supervisor is gone
- *   lost       what is left of it is being ended  → ended
+ *   lost       what is left of it is being ended  → ended, removed
  *   ended      end.json is there; its streams go to the app until the app has stored them
+ *   removed    somebody has removed its folder: nothing can be told of it any more
  *
  * Whatever takes time (start, abort, ending) goes through one queue, so that each step sees the folder as the step
  * before left it.
  */
-export type JobState = 'claimed' | 'starting' | 'running' | 'lost' | 'ended'
+export type JobState = 'claimed' | 'starting' | 'running' | 'lost' | 'ended' | 'removed'
 
 /** Pace of looking at a job's files: quick while they grow, slow while they rest. */
 const QUICK_LOOK_MS = 25
@@ -45,6 +47,8 @@ export interface JobRunEvents {
   ready(run: JobRun): void
   /** Its end is known. */
   ended(run: JobRun): void
+  /** Its folder was removed while it ran, and what ran of it was ended. */
+  removed(run: JobRun): void
 }
 
 export class JobRun {
@@ -114,7 +118,7 @@ export class JobRun {
 
   /** Ends the job and all of its processes; the end record tells when that is done. May be called again. */
   abort(): void {
-    if (this.#state === 'ended') return
+    if (this.#isOver) return
     this.#abortWanted = true
     this.#abortSignalled = false
     this.#step('abort', () => this.#askAbort())
@@ -137,16 +141,31 @@ export class JobRun {
 
   // ---- looking ----
 
+  get #isOver(): boolean {
+    return this.#disposed || this.#state === 'ended' || this.#state === 'removed'
+  }
+
   #lookLater(): void {
-    if (this.#disposed || this.#state === 'ended') return
+    if (this.#isOver) return
     if (this.#timer) clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
-      this.#look()
+      this.#tryToLook()
     }, this.#lookMs)
   }
 
+  /** A look that fails (no more open files) says nothing about the job: the next one may tell. */
+  #tryToLook(): void {
+    try {
+      this.#look()
+    } catch (error) {
+      this.#log.error({ error }, 'cannot look at a job; trying again')
+      this.#lookMs = RETRY_MS
+      this.#lookLater()
+    }
+  }
+
   #look(): void {
-    if (this.#disposed || this.#state === 'ended') return
+    if (this.#isOver) return
     const grew = this.replica.look()
     this.#lookMs = grew ? BUSY_LOOK_MS : Math.min(SLOW_LOOK_MS, this.#lookMs * SLOWING)
     if (grew) this.#events.ready(this)
@@ -159,7 +178,10 @@ export class JobRun {
     const gone = this.#isSupervisorGone()
     const end = this.#folder.end()
     if (typeof end === 'object') this.#ended(end)
+    else if (end === 'absent' && !this.#folder.exists()) this.#step('end', () => this.#endRemoved())
     else if (gone) this.#step('end', () => this.#endLost())
+    // Its start has failed without a trace, or it would be starting.
+    else if (this.#state === 'claimed' && this.#folder.started() === 'absent') this.#step('start', () => this.#start())
     else if (this.#abortWanted && !this.#abortSignalled) this.#step('abort', () => this.#askAbort())
   }
 
@@ -193,7 +215,7 @@ export class JobRun {
     this.#stepsUnderWay += 1
     void this.#steps
       .add(async () => {
-        if (this.#state !== 'ended' && !this.#disposed) await task()
+        if (!this.#isOver) await task()
       })
       .catch(async (error: unknown) => {
         this.#log.error({ step: name, error }, 'a step of a job failed; it is tried again')
@@ -210,7 +232,7 @@ export class JobRun {
     this.#state = 'starting'
     void outcome.supervisor.ended.then((how) => {
       this.#supervisorEnd = how
-      this.#look()
+      this.#tryToLook()
     })
   }
 
@@ -228,6 +250,18 @@ export class JobRun {
   async #endLost(): Promise<void> {
     this.#state = 'lost'
     this.#follow(await endLostJob(this.#folder, this.#services, this.#supervisorEnd))
+  }
+
+  /** Without its folder a job can neither be aborted nor tell its end, so it must not go on. */
+  async #endRemoved(): Promise<void> {
+    this.#state = 'lost'
+    const left = await endMarkedProcesses(this.#folder.key.runId, END_TREE_MS)
+    this.#log.error(
+      { left: left.length > 0 ? left : undefined },
+      'the folder of a running job was removed; the job is lost',
+    )
+    this.#state = 'removed'
+    this.#events.removed(this)
   }
 
   /** The app and the end record do not agree, or a file is shorter than its end: the files decide. */

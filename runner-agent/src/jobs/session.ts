@@ -12,6 +12,11 @@ const MAX_FILE_BYTES = 4 * 1024 * 1024 * 1024
 /** Until a job whose files could not be read is tried again. */
 const READ_AGAIN_MS = 5_000
 
+/** What a session needs of its connection. */
+export interface SessionPort extends SenderPort {
+  close(reason: 'going_away', text: string): void
+}
+
 /** One connection over which this agent is approved. What belongs to it ends with it. */
 export interface Session extends IntakePort {
   readonly sender: Sender
@@ -21,10 +26,12 @@ export interface Session extends IntakePort {
   detach(run: JobRun): void
   /** A job by the number that frames and acknowledgements carry. */
   find(jobId: number): JobRun | undefined
+  /** Ends the connection; the next one begins soon. */
+  reconnect(why: string): void
   close(): void
 }
 
-export function createSession(port: SenderPort, cache: BlobCache, log: Logger): Session {
+export function createSession(port: SessionPort, cache: BlobCache, log: Logger): Session {
   const jobs = new Map<number, JobRun>()
   const send: Session['send'] = (message) => {
     port.send(message)
@@ -55,6 +62,9 @@ export function createSession(port: SenderPort, cache: BlobCache, log: Logger): 
       if (jobs.get(jobId) === run) jobs.delete(jobId)
     },
     find: (jobId) => jobs.get(jobId),
+    reconnect(why) {
+      port.close('going_away', why)
+    },
     close() {
       jobs.clear()
       transfer.close()

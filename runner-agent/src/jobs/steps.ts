@@ -1,15 +1,16 @@
 import type { EndRecord } from '@holdfast/protocol'
+import { writeFile } from 'node:fs/promises'
 import { OrderRefusedError } from '../playbook/command-line.js'
 import { type PlaybookSettings, writePlan } from '../playbook/plan.js'
 import { endMarkedProcesses } from '../playbook/process-tree.js'
 import { lastWordOf, startSupervisor, type SupervisorProcess } from '../playbook/supervisor.js'
 import { signalProcess } from '../processes.js'
 import { type AgentEndCause, takeStart, writeAgentEnd } from '../spool/agent-end.js'
-import { writeDurably } from '../spool/durable.js'
+import { isErrno, syncFolder, writeDurably } from '../spool/durable.js'
 import type { JobFolder, Started } from '../spool/job-folder.js'
 
 /** How long what a lost supervisor leaves is looked for and ended. */
-const END_TREE_MS = 10_000
+export const END_TREE_MS = 10_000
 
 /** What the steps of a job need of the agent. */
 export interface StepServices {
@@ -53,11 +54,23 @@ export async function startJob(folder: JobFolder, services: StepServices, abortW
  * @returns false when there is no supervisor yet that could be told
  */
 export async function askAbort(folder: JobFolder, now: Date): Promise<boolean> {
-  if (!folder.abortAsked()) await writeDurably(folder.file('abort.json'), JSON.stringify({ time: now.toISOString() }))
+  if (!folder.abortAsked()) await noteAbort(folder, now)
   const started = folder.started()
   if (typeof started !== 'object') return false
   if (started.by !== 'agent') signalProcess(started, 'SIGTERM')
   return true
+}
+
+/** A job that has filled the disk must be abortable: that the file is there is enough, and takes no block. */
+async function noteAbort(folder: JobFolder, now: Date): Promise<void> {
+  const path = folder.file('abort.json')
+  try {
+    await writeDurably(path, JSON.stringify({ time: now.toISOString() }))
+  } catch (error) {
+    if (!isErrno(error, 'ENOSPC', 'EDQUOT')) throw error
+    await writeFile(path, '', { mode: 0o600 })
+    await syncFolder(folder.path)
+  }
 }
 
 /**

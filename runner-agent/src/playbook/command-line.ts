@@ -10,7 +10,11 @@ export class OrderRefusedError extends Error {
 /** The folder that a playbook may use. */
 export interface PlaybookRoot {
   readonly path: string
-  /** True for a folder that the app sent: then also a link may not lead out of it. Links on the host are its owner's. */
+  /**
+   * True for a folder that the app sent: then also a link may not lead out of it. Links on the host are its owner's, and
+   * the only way out: an order does not tell what a form says from what its user typed, and a file that is read as an
+   * inventory is shown in part, or run.
+   */
   readonly confined: boolean
 }
 
@@ -79,7 +83,8 @@ function resolveBelow(root: PlaybookRoot, from: string, path: string, what: stri
   const really = root.confined && existsSync(resolved) ? realpathSync(resolved) : resolved
   const reallyRoot = really === resolved ? root.path : realpathSync(root.path)
   if (!isBelow(root.path, resolved) || !isBelow(reallyRoot, really)) {
-    throw new OrderRefusedError(`${what} ${quote(path)} lies outside the playbook folder`)
+    const hint = root.confined ? '' : '; a link in that folder may lead to it'
+    throw new OrderRefusedError(`${what} ${quote(path)} lies outside the playbook folder${hint}`)
   }
   return resolved
 }

@@ -1,9 +1,9 @@
 import type { EndRecord } from '@holdfast/protocol'
 import { rm } from 'node:fs/promises'
 import { identifyProcess } from '../processes.js'
-import { createDurably, writeDurably } from './durable.js'
+import { createDurably, isErrno, isUnreadable, writeDurably } from './durable.js'
 import type { JobFolder } from './job-folder.js'
-import { hashFile } from './stream-file.js'
+import { type FileHash, hashFile } from './stream-file.js'
 
 /** Ends that the agent writes because there is no supervisor to do it. */
 export type AgentEndCause = 'not_started' | 'aborted' | 'supervisor_lost' | 'host_rebooted'
@@ -19,7 +19,10 @@ export async function takeStart(folder: JobFolder, now: Date): Promise<boolean> 
   return withRoom(folder, () => createDurably(folder.file('started.json'), JSON.stringify(started)))
 }
 
-/** Writes the end of a job whose streams nobody writes any more: their lengths and hashes are taken as they are. */
+/**
+ * Writes the end of a job whose streams nobody writes any more: their lengths and hashes are taken as they are.
+ * @throws the system's error when it may be another one soon: a full disk, a folder that was removed
+ */
 export async function writeAgentEnd(
   folder: JobFolder,
   cause: AgentEndCause,
@@ -32,26 +35,33 @@ export async function writeAgentEnd(
   ])
   const callback = folder.callback()
   const { errors, dropped } = typeof callback === 'string' ? { errors: 0, dropped: 0 } : callback
+  const said = [message, unreadable('output', output), unreadable('events', events)].filter((part) => part !== null)
   const record: EndRecord = {
     run_id: folder.key.runId,
     cause,
     exit_code: null,
     signal: null,
-    message: message.slice(0, MESSAGE_LIMIT),
+    message: said.join('; ').slice(0, MESSAGE_LIMIT),
     aborted: cause === 'aborted' || folder.abortAsked(),
     started_at: null,
     ended_at: now.toISOString(),
-    output: { ...output, dropped_bytes: 0 },
-    events: { ...events, dropped, errors, plugin_seen: callback !== 'absent' },
+    output: { length: output.length, sha256: output.sha256, dropped_bytes: 0 },
+    events: { length: events.length, sha256: events.sha256, dropped, errors, plugin_seen: callback !== 'absent' },
   }
-  await writeEnd(folder, record)
+  try {
+    await writeEnd(folder, record)
+  } catch (error) {
+    // Nothing can be written here, now or later: the app hears of the end all the same. The next agent finds it again.
+    if (!isUnreadable(error) || isErrno(error, 'ENOENT')) throw error
+  }
   return record
 }
 
 /**
  * Makes an end record agree with the files again, when a file lost its tail or was changed after the end was written
  * (a power loss, a broken disk). What was lost is counted and said.
- * @returns the record as it was when it agrees, else the new one, which is on disk
+ * @returns the record as it was when it agrees, else the new one. It is written, too; where that cannot be done (the
+ *   folder was removed, the disk is full) the next agent finds out the same.
  */
 export async function amendEnd(folder: JobFolder, record: EndRecord): Promise<EndRecord> {
   const output = await hashFile(folder.file('output.log'), record.output.length)
@@ -66,11 +76,20 @@ export async function amendEnd(folder: JobFolder, record: EndRecord): Promise<En
   const amended: EndRecord = {
     ...record,
     message: (record.message === null ? damage : `${record.message}; ${damage}`).slice(0, MESSAGE_LIMIT),
-    output: { ...output, dropped_bytes: record.output.dropped_bytes + lostOutput },
-    events: { ...record.events, ...events, dropped: record.events.dropped + (lostEvents > 0 ? 1 : 0) },
+    output: { length: output.length, sha256: output.sha256, dropped_bytes: record.output.dropped_bytes + lostOutput },
+    events: {
+      ...record.events,
+      length: events.length,
+      sha256: events.sha256,
+      dropped: record.events.dropped + (lostEvents > 0 ? 1 : 0),
+    },
   }
-  await writeEnd(folder, amended)
+  await writeEnd(folder, amended).catch(() => undefined)
   return amended
+}
+
+function unreadable(stream: string, { problem }: FileHash): string | null {
+  return problem === null ? null : `the ${stream} in the spool cannot be read (${problem})`
 }
 
 async function writeEnd(folder: JobFolder, record: EndRecord): Promise<void> {

@@ -54,6 +54,11 @@ export function isErrno(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }
 
+/** True when a file cannot be read because of what it is or where it lies, which trying again soon will not change. */
+export function isUnreadable(error: unknown): boolean {
+  return isErrno(error, 'EACCES', 'EIO', 'EISDIR', 'ELOOP', 'ENOENT', 'ENOTDIR', 'EPERM')
+}
+
 async function viaTemporary(path: string, text: string, publish: (temporary: string) => Promise<void>): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   try {

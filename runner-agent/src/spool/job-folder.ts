@@ -6,7 +6,7 @@ import {
   jobOrderSchema,
   parseJson,
 } from '@holdfast/protocol'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { processIdentitySchema } from '../processes.js'
@@ -57,6 +57,8 @@ export interface JobFolder {
   callback(): Mark<CallbackReport>
   end(): Mark<EndRecord>
   abortAsked(): boolean
+  /** False when somebody has removed the folder. */
+  exists(): boolean
 }
 
 export type JobFileName =
@@ -83,11 +85,21 @@ export function createJobFolder(path: string, key: JobKey): JobFolder {
     callback: () => readMark(file('callback.json'), callbackSchema),
     end: () => readMark(file('end.json'), endRecordSchema),
     abortAsked: () => existsSync(file('abort.json')),
+    exists: () => isThere(path),
   }
 }
 
 export function claimText(order: JobOrder, claimedAt: Date, bootId: string): string {
   return JSON.stringify({ order, claimed_at: claimedAt.toISOString(), boot_id: bootId } satisfies Claim)
+}
+
+/** Whether the folder's name is there. What only cannot be looked at is there. */
+function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return true
+  }
 }
 
 /** Marks are small and looked at several times a second, so they are read at once and not in the thread pool. */

@@ -1,4 +1,5 @@
 import type { EndRecord, StreamName } from '@holdfast/protocol'
+import { isUnreadable } from './durable.js'
 import type { JobKey } from './job-folder.js'
 import { StreamCursor } from './stream-cursor.js'
 import type { StreamFile } from './stream-file.js'
@@ -144,7 +145,7 @@ export class Replica {
     const stretch = cursor.next(room)
     if (stretch === null) return null
     const turn = cursor.turn
-    const bytes = await this.#files[stream].read(stretch.offset, space.subarray(0, stretch.length))
+    const bytes = await this.#read(stream, stretch.offset, space.subarray(0, stretch.length))
     if (turn !== cursor.turn) return null
     if (bytes.length < stretch.length) this.#foundShort(stream)
     if (bytes.length === 0) return null
@@ -152,6 +153,17 @@ export class Replica {
     if (length === 0) return null
     cursor.advance(length)
     return { kind: 'piece', stream, offset: stretch.offset, payload: bytes.subarray(0, length), final }
+  }
+
+  /** A file that cannot be read any more is as good as a short one once the end is known. */
+  async #read(stream: StreamName, offset: number, into: Buffer): Promise<Buffer> {
+    try {
+      return await this.#files[stream].read(offset, into)
+    } catch (error) {
+      await this.#files[stream].close()
+      if (this.#end && isUnreadable(error)) return into.subarray(0, 0)
+      throw error
+    }
   }
 
   /** The file is shorter than it was: a torn line was taken back before the end, or the disk lost something. */

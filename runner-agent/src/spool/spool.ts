@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from '../log.js'
-import { syncFolder } from './durable.js'
+import { isErrno, syncFolder } from './durable.js'
 import { createJobFolder, folderNameOf, type JobFolder, type JobKey, jobKeyOf } from './job-folder.js'
 
 /**
@@ -21,7 +21,7 @@ export interface Spool {
    */
   admit(staged: StagedJob): Promise<JobFolder>
   discard(staged: StagedJob): Promise<void>
-  /** Takes a job out of the spool; its bytes are removed after that, in the background. */
+  /** Takes a job out of the spool, if it is there; its bytes are removed after that, in the background. */
   trash(folder: JobFolder): Promise<void>
   /** Waits for removals in the background. */
   close(): Promise<void>
@@ -55,13 +55,14 @@ export async function openSpool(statePath: string, log: Logger): Promise<Spool> 
   return {
     async list() {
       const folders: JobFolder[] = []
-      for (const name of await readdir(jobs)) {
-        const key = jobKeyOf(name)
+      for (const entry of await readdir(jobs, { withFileTypes: true })) {
+        const { name } = entry
+        const key = entry.isDirectory() ? jobKeyOf(name) : null
         if (key) folders.push(createJobFolder(join(jobs, name), key))
         else
           log.warn(
-            { folder: join(jobs, name) },
-            'the spool holds a folder that is not named like a job; it is left alone',
+            { path: join(jobs, name) },
+            'the spool holds something that is not the folder of a job; it is left alone',
           )
       }
       return folders
@@ -93,7 +94,12 @@ export async function openSpool(statePath: string, log: Logger): Promise<Spool> 
 
     async trash(folder) {
       const path = join(trash, `${folderNameOf(folder.key)}-${randomBytes(4).toString('hex')}`)
-      await rename(folder.path, path)
+      try {
+        await rename(folder.path, path)
+      } catch (error) {
+        if (isErrno(error, 'ENOENT') && !folder.exists()) return
+        throw error
+      }
       removeLater(path)
     },
 

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, fstatSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { isErrno } from './durable.js'
+import { describeError } from '../log.js'
+import { isErrno, isUnreadable } from './durable.js'
 
 /** A growing file that another process appends to, read at any offset. It is opened by the first read. */
 export interface StreamFile {
-  /** Its length now, in bytes; 0 while it does not exist. */
+  /** Its length now, in bytes; 0 while it does not exist, or cannot be looked at. */
   size(): number
   /** Fills `into` with the bytes from `offset` on. @returns the filled part: less only at the end of the file */
   read(offset: number, into: Buffer): Promise<Buffer>
@@ -17,10 +18,12 @@ export function createStreamFile(path: string): StreamFile {
   let handle: FileHandle | null = null
 
   const openOnce = async (): Promise<FileHandle> => {
-    opened ??= open(path, 'r')
+    const opening = (opened ??= open(path, 'r'))
     try {
-      handle = await opened
-      return handle
+      const file = await opening
+      // Not when `close` has let go of it meanwhile.
+      if (opened === opening) handle = file
+      return file
     } catch (error) {
       opened = null
       throw error
@@ -29,8 +32,12 @@ export function createStreamFile(path: string): StreamFile {
 
   return {
     size() {
-      if (handle) return fstatSync(handle.fd).size
-      return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+      try {
+        return handle ? fstatSync(handle.fd).size : statSync(path).size
+      } catch {
+        // One damaged folder must not stop the agent. Whether bytes are lost is found out at the job's end.
+        return 0
+      }
     },
     async read(offset, into) {
       const file = await openOnce()
@@ -52,10 +59,22 @@ export function createStreamFile(path: string): StreamFile {
   }
 }
 
-/** Length and SHA-256 of a file's first `limit` bytes (of all when there is no limit). A missing file is empty. */
-export async function hashFile(path: string, limit = Infinity): Promise<{ length: number; sha256: string }> {
+export interface FileHash {
+  readonly length: number
+  readonly sha256: string
+  /** Why the file could not be read further than `length`; null when all of it was read, or it does not exist. */
+  readonly problem: string | null
+}
+
+/**
+ * Length and SHA-256 of a file's first `limit` bytes (of all when there is no limit). A missing file is empty, one that
+ * cannot be read ends where reading fails.
+ * @throws the system's error when it may be another one soon (no more open files, no memory)
+ */
+export async function hashFile(path: string, limit = Infinity): Promise<FileHash> {
   const hash = createHash('sha256')
   let length = 0
+  let problem: string | null = null
   try {
     if (limit > 0) {
       for await (const piece of createReadStream(path, { end: limit - 1, highWaterMark: 256 * 1024 })) {
@@ -65,7 +84,8 @@ export async function hashFile(path: string, limit = Infinity): Promise<{ length
       }
     }
   } catch (error) {
-    if (!isErrno(error, 'ENOENT')) throw error
+    if (!isUnreadable(error)) throw error
+    if (!isErrno(error, 'ENOENT')) problem = describeError(error)
   }
-  return { length, sha256: hash.digest('hex') }
+  return { length, sha256: hash.digest('hex'), problem }
 }

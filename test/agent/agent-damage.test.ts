@@ -1,0 +1,131 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { processesOf, spooledJob } from './agent-process.js'
+import { sha256Of, type StoredJob } from './fake-control-plane.js'
+import { orderOf, play, publish, say, waitFor } from './playbooks.js'
+import { createSetting, exactEnd, type Setting } from './setting.js'
+import { waitUntil } from './waiting.js'
+
+/** A job that this control plane knows and whose folder lies in the spool, before any agent is there. */
+function spool({ controlPlane, statePath }: Setting, files: Readonly<Record<string, string>>): [StoredJob, string] {
+  const job = controlPlane.offer(orderOf('0'.repeat(64)))
+  const { job_id, run_id } = job.order
+  const folder = join(statePath, 'spool', 'jobs', `${job_id}-${run_id}`)
+  mkdirSync(folder, { recursive: true })
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  return [job, folder]
+}
+
+const endOf = (runId: string, length: number): string =>
+  JSON.stringify({
+    run_id: runId,
+    cause: 'exited',
+    exit_code: 0,
+    signal: null,
+    message: null,
+    aborted: false,
+    started_at: '2026-11-20T08:00:00.000Z',
+    ended_at: '2026-11-20T08:00:01.000Z',
+    output: { length, sha256: sha256Of(Buffer.from('x'.repeat(length))), dropped_bytes: 0 },
+    events: { length: 0, sha256: sha256Of(Buffer.alloc(0)), dropped: 0, errors: 0, plugin_seen: true },
+  })
+
+function offerWaiting({ controlPlane, folder }: Setting): StoredJob {
+  const tasks = [say('before'), waitFor(join(folder, 'go'))]
+  return controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(...tasks) })))
+}
+
+const printed = ({ controlPlane }: Setting, job: StoredJob, text: string): Promise<unknown> =>
+  waitUntil(`the job prints ${text}`, () => controlPlane.stored(job, 'output').includes(text))
+
+describe('a damaged spool', () => {
+  test('holds up neither the agent nor another job, and every job in it ends', async () => {
+    const setting = await createSetting()
+    const { controlPlane, statePath } = setting
+    const [torn] = spool(setting, { 'claim.json': '{"order":' })
+    const [started] = spool(setting, { 'claim.json': '{}', 'started.json': '', 'output.log': 'torn li' })
+    const [loop, loopFolder] = spool(setting, {})
+    writeFileSync(join(loopFolder, 'end.json'), endOf(loop.order.run_id, 10))
+    symlinkSync('output.log', join(loopFolder, 'output.log'))
+    const [unreadable, unreadableFolder] = spool(setting, {})
+    writeFileSync(join(unreadableFolder, 'end.json'), endOf(unreadable.order.run_id, 10))
+    mkdirSync(join(unreadableFolder, 'output.log'))
+    const [lost, lostFolder] = spool(setting, { 'end.json': 'null' })
+    symlinkSync('output.log', join(lostFolder, 'output.log'))
+    const past = JSON.stringify({ pid: 1, start_ticks: 1, boot_id: 'of long ago' })
+    const [unwritable, unwritableFolder] = spool(setting, { 'started.json': past, 'output.log': 'what is left' })
+    mkdirSync(join(unwritableFolder, 'end.json'))
+    writeFileSync(join(statePath, 'spool', 'jobs', `999-${'f'.repeat(32)}`), 'no folder at all')
+
+    const agent = await setting.join()
+    await agent.logged('not the folder of a job')
+    expect(await exactEnd(controlPlane, torn)).toMatchObject({ cause: 'not_started' })
+    expect(await exactEnd(controlPlane, started)).toMatchObject({ cause: 'supervisor_lost' })
+    for (const job of [loop, unreadable]) {
+      const end = await exactEnd(controlPlane, job)
+      expect(end).toMatchObject({ cause: 'exited', exit_code: 0, output: { length: 0, dropped_bytes: 10 } })
+      expect(end.message).toContain('10 bytes of output')
+    }
+    expect((await exactEnd(controlPlane, lost)).message).toContain('the output in the spool cannot be read')
+    expect(await exactEnd(controlPlane, unwritable)).toMatchObject({ cause: 'host_rebooted', text: 'what is left' })
+    const manifest = publish(controlPlane, { 'site.yml': play(say('unharmed')) })
+    expect((await exactEnd(controlPlane, controlPlane.offer(orderOf(manifest)))).text).toContain('unharmed')
+    expect((await agent.probe('/metrics')).body).toContain('af_rte_running_jobs 0')
+    expect(agent.errors).toBe('')
+  })
+
+  test('the folder of a running job is removed: what runs is ended, its slot is free, and the app hears of it', async () => {
+    const setting = await createSetting()
+    const { controlPlane, statePath } = setting
+    const agent = await setting.join({ RTE_MAX_JOBS: '1' })
+    const job = offerWaiting(setting)
+    await printed(setting, job, 'before')
+    rmSync(spooledJob(statePath) ?? '', { recursive: true })
+    const inventory = await waitUntil('the spool is told again', () => controlPlane.inventories[1])
+    expect(inventory.jobs).toEqual([])
+    expect(processesOf(job.order.run_id)).toEqual([])
+    const manifest = publish(controlPlane, { 'site.yml': play(say('next')) })
+    expect((await exactEnd(controlPlane, controlPlane.offer(orderOf(manifest)))).text).toContain('next')
+    await agent.logged('the folder of a running job was removed')
+  })
+})
+
+test('a job whose files are under way when the agent stops is refused and not started any more', async () => {
+  const setting = await createSetting()
+  const { controlPlane, folder } = setting
+  const agent = await setting.join()
+  const running = offerWaiting(setting)
+  await printed(setting, running, 'before')
+  controlPlane.withhold = true
+  const job = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(say('late')) })))
+  await waitUntil('its files are asked for', () => controlPlane.wanted.includes(job.order.manifest_sha256))
+  agent.signal('SIGTERM')
+  expect(await waitUntil('it is refused', () => job.refusals[0])).toMatchObject({ code: 'draining' })
+  writeFileSync(join(folder, 'go'), '')
+  await exactEnd(controlPlane, running)
+  expect(await agent.exited()).toEqual({ code: 0, signal: null })
+  expect(job.claims).toBe(0)
+})
+
+test('when no file can be opened any more, a running job is not lost and an offered one is asked for again', async () => {
+  const setting = await createSetting()
+  const { controlPlane, folder } = setting
+  const agent = await setting.join()
+  const running = offerWaiting(setting)
+  await printed(setting, running, 'before')
+  const manifest = publish(controlPlane, { 'site.yml': play(say('later')) })
+  const limitFiles = (limit: string): void => {
+    execFileSync('prlimit', ['--pid', String(agent.pid), `--nofile=${limit}`])
+  }
+  limitFiles('5:')
+  await agent.logged('cannot look at a job')
+  const offered = controlPlane.offer(orderOf(manifest))
+  expect(await waitUntil('it is refused', () => offered.refusals[0])).toMatchObject({ code: 'busy' })
+  limitFiles('1000:')
+  writeFileSync(join(folder, 'go'), '')
+  expect(await exactEnd(controlPlane, running)).toMatchObject({ cause: 'exited', exit_code: 0 })
+  controlPlane.offer(offered.order)
+  expect((await exactEnd(controlPlane, offered)).text).toContain('later')
+})
