@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, open, readFile, unlink } from 'node:fs/promises'
+import { link, mkdir, open, readFile, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 /**
@@ -21,6 +21,8 @@ export async function keptSecret(folder: string, name: string): Promise<string> 
  * @returns false when there is one; it is left as it is
  */
 export async function createPrivateFile(path: string, content: string): Promise<boolean> {
+  // Its folder may be one in which nothing can be made.
+  if (await isThere(path)) return false
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   const file = await open(temporary, 'wx', 0o600)
@@ -36,6 +38,16 @@ export async function createPrivateFile(path: string, content: string): Promise<
   } finally {
     await file.close()
     await unlink(temporary)
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path)
+    return true
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false
+    throw error
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { SOCKET_PATH } from '@holdfast/protocol'
+import { SOCKET_PATH, type SpooledJob } from '@holdfast/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Product, startProduct } from '../support/product.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
@@ -11,10 +11,10 @@ let url: string
 
 const NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
-async function join(name: string): Promise<{ agent: RawAgent; epoch: number }> {
+async function join(name: string, jobs: readonly SpooledJob[] = []): Promise<{ agent: RawAgent; epoch: number }> {
   const { token } = await product.admin.post<{ token: string }>('/runner/join-tokens', {})
   const agent = await RawAgent.join(url, newIdentity(name), { join_token: token })
-  agent.say({ type: 'inventory', jobs: [] })
+  agent.say({ type: 'inventory', jobs: [...jobs] })
   await agent.next('resume')
   return { agent, epoch: (await agent.next('welcome')).epoch }
 }
@@ -39,6 +39,7 @@ function endRecord(runId: string, output: { length: number; sha256: string }) {
 beforeAll(async () => {
   product = await startProduct({
     withAgent: false,
+    controlPlane: { RTE_LOST_SECONDS: '1' },
     forms: {
       'own.yml': 'name: own\ntype: ansible\nroles: [default]\nplaybook: x.yml\nrunner: honest\nfields: []\n',
     },
@@ -89,12 +90,9 @@ describe('a foreign or broken runner', () => {
   })
 
   test('that answers with a job of another database is told to forget it', async () => {
-    const { agent } = await join('other-database')
     const foreign = { job_id: 1, run_id: 'f'.repeat(32) }
-    agent.say({ type: 'inventory', jobs: [{ ...foreign, output: 5, events: 0, ended: false }] })
-    await waitFor('the verdict', () =>
-      agent.messages.some((message) => message.type === 'resume' && message.jobs[0]?.verdict === 'forget'),
-    )
+    const { agent } = await join('other-database', [{ ...foreign, output: 5, events: 0, ended: false }])
+    expect((await agent.next('resume')).jobs).toMatchObject([{ ...foreign, verdict: 'forget' }])
     await agent.leave()
   })
 
@@ -107,10 +105,39 @@ describe('a foreign or broken runner', () => {
     const { order } = await agent.next('offer')
     agent.say({ type: 'claimed', job_id: jobId, run_id: order.run_id })
     const again = (await product.admin.get<{ records: { id: number; name: string }[] }>('/runner')).records
-    await product.admin.post(`/runner/${again.find((runner) => runner.name === 'honest')?.id}/revoke`)
+    const own = `/runner/${again.find((runner) => runner.name === 'honest')?.id}`
+    expect((await product.admin.request('DELETE', own)).status).toBe(409)
+    await product.admin.post(`${own}/revoke`)
     expect(await agent.waitForClose()).toMatchObject({ reason: 'revoked' })
     const job = await product.waitForEnd(jobId)
     expect(job).toMatchObject({ status: 'abandoned', status_reason: 'an admin revoked the RTE while the job ran' })
     expect(job.abandoned_at).toBe(job.end)
+    // What was given up is finished for an admin: the runner can be removed, so that it may ask again.
+    expect((await product.admin.request('DELETE', own)).status).toBe(200)
+  })
+
+  test('that comes back with a job that was given up and deleted meanwhile is told to forget it', async () => {
+    const identity = newIdentity('honest')
+    const { token } = await product.admin.post<{ token: string }>('/runner/join-tokens', {})
+    const first = await RawAgent.join(url, identity, { join_token: token })
+    first.say({ type: 'inventory', jobs: [] })
+    const jobId = await product.launch('own')
+    const { order } = await first.next('offer')
+    const ref = { job_id: jobId, run_id: order.run_id }
+    first.say({ type: 'claimed', ...ref })
+    await first.leave()
+    expect(await product.waitForEnd(jobId)).toMatchObject({ status: 'abandoned' })
+
+    const second = await RawAgent.join(url, identity)
+    const { epoch } = await second.next('welcome')
+    second.say({ type: 'inventory', jobs: [{ ...ref, output: 4, events: 0, ended: false }] })
+    expect((await second.next('resume')).jobs).toMatchObject([{ job_id: jobId, verdict: 'continue' }])
+    expect((await product.admin.request('DELETE', `/job/${jobId}`)).status).toBe(200)
+    second.sendFrame(epoch, jobId, 'text')
+    expect(await second.next('forget')).toMatchObject(ref)
+    second.sendFrame(epoch, jobId, 'more', 4)
+    // Neither asked for again, nor an offence.
+    expect(second.messages.filter((message) => message.type === 'rewind')).toEqual([])
+    await second.leave()
   })
 })

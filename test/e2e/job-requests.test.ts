@@ -30,6 +30,8 @@ const FORMS = {
   ),
   'steps.yml': form('steps', 'type: multistep\nroles: [default]\nsteps: [{name: a, type: ansible, playbook: x.yml}]'),
   'awx.yml': form('foreign', 'type: awx\nroles: [default]\ntemplate: t'),
+  'limit.yml':
+    'name: limit\ntype: ansible\nroles: [default]\nplaybook: x.yml\nfields: [{name: __limit__, type: text}]\n',
   'part.yml': form('part', 'type: subform'),
   'escape.yml': form('escape', 'type: ansible\nroles: [default]\nplaybook: ../../../etc/passwd'),
 }
@@ -134,6 +136,24 @@ describe('job requests', () => {
     )
   })
 
+  test('values that are nested without end, or too long for an order, are refused and create nothing', async () => {
+    const before = await product.admin.get<{ count: number }>('/job')
+    const nested = (depth: number) => `{"a": ${'['.repeat(depth)}${']'.repeat(depth)}}`
+    for (const depth of [101, 5000, 100_000]) {
+      for (const name of ['extravars', 'payload', 'rawFormData']) {
+        const response = await fetch(`${product.address}/api/v2/job`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${bob.token}`, 'content-type': 'application/json' },
+          body: `{"formName": "open", "${name}": ${nested(depth)}}`,
+        })
+        expectRefusal({ status: response.status, headers: response.headers, body: await response.json() }, 400)
+      }
+    }
+    const extravars = { __limit__: 'x'.repeat(5000) }
+    expectRefusal(await bob.request('POST', '/job', { formName: 'limit', extravars }), 422)
+    expect((await product.admin.get<{ count: number }>('/job')).count).toBe(before.count)
+  })
+
   test.each([
     ['unknown', 404],
     ['../open', 404],
@@ -211,9 +231,17 @@ describe('job requests', () => {
   test('an event is asked for by a whole number', async () => {
     for (const order of ['x', '1.5', 'NaN'])
       expectRefusal(await ann.request('GET', `/job/${annsJob}/events/${order}`), 400)
-    for (const order of ['1', '0', '-1'])
+    for (const order of ['1', '0', '-1', '99999999999999999999'])
       expectRefusal(await ann.request('GET', `/job/${annsJob}/events/${order}`), 404)
     expect(await ann.get(`/job/${annsJob}/events`)).toEqual({ count: 0, records: [] })
+  })
+
+  test('beyond the end of the output and of the events there is nothing', async () => {
+    const far = '99999999999999999999'
+    expect(await ann.get(`/job/${annsJob}/events?after=${far}`)).toEqual({ count: 0, records: [] })
+    const headers = { authorization: `Bearer ${ann.token}` }
+    const answer = await fetch(`${product.address}/api/v2/job/${annsJob}/output?offset=${far}`, { headers })
+    expect([answer.status, await answer.text()]).toEqual([200, ''])
   })
 
   test('the documentation lists every job endpoint', async () => {
@@ -221,6 +249,11 @@ describe('job requests', () => {
     for (const [method, path] of ENDPOINTS) {
       const documented = `/api/v2${path.replace('/job/1', '/job/{id}').replace('/events/1', '/events/{order}')}`
       expect(paths[documented]?.[method.toLowerCase()], documented).toBeDefined()
+    }
+    for (const path of ['output', 'download']) {
+      const answers = paths[`/api/v2/job/{id}/${path}`]?.get as { responses: Record<string, { content: object }> }
+      expect(Object.keys(answers.responses['200']?.content ?? {})).toEqual(['text/plain'])
+      expect(Object.keys(answers.responses['404']?.content ?? {})).toEqual(['application/json'])
     }
   })
 })

@@ -177,7 +177,8 @@ describe('the socket behind the application', () => {
   test('needs no token, sees the address of the caller, and is no page', async () => {
     const { path } = await ask('socket-1')
     expect((await asAdmin('GET', path)).body).toMatchObject({ ip: '127.0.0.1' })
-    expect((await server.call('GET', '/rte/socket')).status).toBe(404)
+    const plain = await server.call('GET', '/rte/socket')
+    expect([plain.status, plain.body.code]).toEqual([404, 'unknown_route'])
   })
 
   test('the end of a connection is seen', async () => {

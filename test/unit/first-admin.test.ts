@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createFirstAdmin } from '../../control-plane/src/auth/first-admin.js'
 import { createPasswords } from '../../control-plane/src/auth/passwords.js'
 import { createSweeper } from '../../control-plane/src/auth/sweeper.js'
+import { createPrivateFile } from '../../control-plane/src/secrets.js'
 import { insertSession } from '../../control-plane/src/store/sessions.js'
 import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import type { Store } from '../../control-plane/src/store/store.js'
@@ -92,4 +93,8 @@ test('the sweeper removes what is over and ends when it is told to', async () =>
   })
   await sweeper.close()
   expect(held.count()).toBe(0)
+})
+
+test('a file that is there is left alone, also in a folder in which nothing can be made', async () => {
+  expect(await createPrivateFile('/proc/version', 'x')).toBe(false)
 })

@@ -3,11 +3,9 @@ import { Type } from 'typebox'
 import { type JobReading, MOST_EVENTS, readEvent, readEvents, readPlainOutput, readRawOutput } from '../jobs/reading.js'
 import { callerOf } from './guards.js'
 import { Event, EventRecord, EventsQuery } from './job-schemas.js'
-import { IdParams, answers, idOf, listOf, wholeNumberOf } from './schemas.js'
+import { IdParams, answers, idOf, listOf, textAnswers, wholeNumberOf } from './schemas.js'
 
 const tags = ['job']
-/** Sent as it is: buffers are not serialised. */
-const Bytes = Type.Unsafe<Buffer>(Type.String())
 const TEXT = 'text/plain; charset=utf-8'
 
 /** What a job produced: its structured events and its output. */
@@ -53,7 +51,7 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
           description: 'At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet.',
           params: IdParams,
           querystring: Type.Object({ offset: Type.Optional(Type.String()) }),
-          response: answers(Bytes, 400, 403, 404),
+          response: textAnswers(400, 403, 404),
         },
       },
       async (request, reply) => {
@@ -74,7 +72,7 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
           tags,
           summary: 'Output as a file',
           params: IdParams,
-          response: answers(Bytes, 400, 403, 404),
+          response: textAnswers(400, 403, 404),
         },
       },
       async (request, reply) => {

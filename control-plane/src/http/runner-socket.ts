@@ -1,6 +1,7 @@
 import { SOCKET_PATH } from '@holdfast/protocol'
 import type { FastifyPluginAsync } from 'fastify'
 import type { RunnerHub } from '../runners/hub.js'
+import { unknownRoute } from './errors.js'
 import { API_PREFIX } from './paths.js'
 
 export interface RunnerSocketDeps {
@@ -14,8 +15,16 @@ export interface RunnerSocketDeps {
 export function runnerSocketRoute({ hub }: RunnerSocketDeps): FastifyPluginAsync {
   return async (app) => {
     const path = SOCKET_PATH.slice(API_PREFIX.length)
-    app.get(path, { websocket: true, config: { public: true } }, (socket, request) =>
-      hub.accept(socket, request.ip, request.raw.socket),
-    )
+    app.route({
+      method: 'GET',
+      url: path,
+      schema: { hide: true },
+      config: { public: true },
+      wsHandler: (socket, request) => hub.accept(socket, request.ip, request.raw.socket),
+      // Without a WebSocket there is nothing here; said in the shape of every refusal.
+      handler: () => {
+        throw unknownRoute()
+      },
+    })
   }
 }

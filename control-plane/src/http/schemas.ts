@@ -30,6 +30,12 @@ export function answers<Answer extends TSchema>(answer: Answer, ...refusals: Ref
   return { ...errors, '4xx': ErrorBody, '5xx': ErrorBody, 200: answer }
 }
 
+/** The same for a route that answers with plain text, which is sent as it is: buffers are not serialised. */
+export function textAnswers(...refusals: RefusalStatus[]) {
+  const text = { description: 'Plain text', content: { 'text/plain': { schema: Type.Unsafe<Buffer>(Type.String()) } } }
+  return { ...answers(Type.Null(), ...refusals), 200: text }
+}
+
 /** A list: `count` is the length of `records`. */
 export function listOf<Item extends TSchema>(item: Item) {
   return Type.Object({ count: Type.Integer(), records: Type.Array(item) })
@@ -51,13 +57,12 @@ export function idOf(params: { readonly id: string }): number {
 }
 
 /**
- * A whole number given as text in a path. One that is too large to be anything's id becomes -1, which nothing has.
+ * A whole number given as text. One that is too large to be anybody's becomes the largest there is, which nothing has.
  * @throws InvalidInputError naming the parameter
  */
 export function wholeNumberOf(text: string, name: string): number {
   if (!/^[+-]?\d+$/.test(text)) {
     throw new InvalidInputError(`invalid_${name}`, `${name} must be a whole number`, { [name]: text })
   }
-  const value = Number(text)
-  return Number.isSafeInteger(value) ? value : -1
+  return Math.min(Math.max(Number(text), -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)
 }

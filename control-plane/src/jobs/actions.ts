@@ -25,19 +25,23 @@ export async function abort(dependencies: ActionDependencies, caller: Caller, id
   const { store, live, clock, runners } = dependencies
   await requireManageable(store.read, caller, id)
   const now = clock.now()
-  const { job, ended } = await store.write('jobs.abort', async (queries) => {
+  // Refusals are thrown afterwards: inside a write they would make its whole group start anew.
+  const { job, requested, ended } = await store.write('jobs.abort', async (queries) => {
     const current = await findJobSummary(queries, id)
-    if (!current) throw new NotFoundError('job_not_found', `There is no job ${id}`)
-    if (current.status !== 'running')
-      throw new ConflictError('not_running', `Job ${id} is not running but ${current.status}`)
-    if (!(await requestAbort(queries, id, caller.username))) {
-      throw new ConflictError('abort_pending', `The abort of job ${id} was asked for before`)
+    if (!current || !(await requestAbort(queries, id, caller.username))) {
+      return { job: current, requested: false, ended: false }
     }
-    if (current.dispatch === 'queued')
-      return { job: current, ended: await abortUnstarted(queries, id, caller.username, now) }
+    if (current.dispatch === 'queued') {
+      return { job: current, requested: true, ended: await abortUnstarted(queries, id, caller.username, now) }
+    }
     await appendServiceLine(queries, id, `[WARNING]: Abort requested by ${caller.username}`)
-    return { job: current, ended: false }
+    return { job: current, requested: true, ended: false }
   })
+  if (!job) throw gone(id)
+  if (!requested && job.status !== 'running') {
+    throw new ConflictError('not_running', `Job ${id} is not running but ${job.status}`)
+  }
+  if (!requested) throw new ConflictError('abort_pending', `The abort of job ${id} was asked for before`)
   live.changed('jobs')
   if (!ended && job.runner_id !== null) runners.abortRequested(job.runner_id, id, job.run_id)
   return ended ? `Job ${id} was aborted before it started` : `The abort of job ${id} was requested`
@@ -49,9 +53,18 @@ export async function abort(dependencies: ActionDependencies, caller: Caller, id
  */
 export async function remove(dependencies: ActionDependencies, caller: Caller, id: number): Promise<string> {
   const { store, live } = dependencies
-  const job = await requireManageable(store.read, caller, id)
-  const deleted = await store.write('jobs.delete', (queries) => deleteJob(queries, id))
+  await requireManageable(store.read, caller, id)
+  const { job, deleted } = await store.write('jobs.delete', async (queries) => {
+    const current = await findJobSummary(queries, id)
+    return { job: current, deleted: await deleteJob(queries, id) }
+  })
+  if (!job) throw gone(id)
   if (!deleted) throw new ConflictError('not_ended', `Job ${id} has not ended but is ${job.status}`)
   live.changed('jobs')
   return `Job ${id} was deleted`
+}
+
+/** Somebody was quicker. */
+function gone(id: number): NotFoundError {
+  return new NotFoundError('job_not_found', `There is no job ${id}`)
 }

@@ -1,4 +1,5 @@
-import { isSafeRelativePath } from '@holdfast/protocol'
+import { isSafeRelativePath, jobOrderSchema } from '@holdfast/protocol'
+import * as v from 'valibot'
 import type { Caller } from '../auth/caller.js'
 import { RefusedValuesError } from '../errors.js'
 import type { AnsibleForm } from '../forms/form.js'
@@ -6,6 +7,16 @@ import type { Playbook } from './playbook.js'
 
 /** Keys that belong to the service: a client may send one only if the form declares a field of that name. */
 const RESERVED = /^__.+__$/
+
+const { entries: order } = jobOrderSchema
+/** What an order to a runner can carry: a longer one would be refused by every runner, again and again. */
+const CARRIED = [
+  ['playbook', order.playbook],
+  ['playbookSubPath', order.playbook_sub_path],
+  ['inventory', order.inventory],
+  ['tags', order.tags],
+  ['limit', order.limit],
+] as const
 
 /**
  * The extra variables of a launch and the playbook settings that follow from them (spec forms.md section 2): each
@@ -39,6 +50,7 @@ export function buildExtravars(
     verbose: flag('__verbose__', extravars, form.verbose),
     allowJinjaInExtravars: form.allowJinjaInExtravars,
   }
+  for (const [name, schema] of CARRIED) if (!v.is(schema, playbook[name])) refuse(`__${name}__`, 'shorter')
   extravars.__playbook__ = playbook.playbook
   if (playbook.playbookSubPath !== null) extravars.__playbookSubPath__ = playbook.playbookSubPath
   if (playbook.inventory.length > 0) extravars.__inventory__ = playbook.inventory

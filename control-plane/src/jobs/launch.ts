@@ -1,6 +1,6 @@
 import type { Caller } from '../auth/caller.js'
 import type { Clock } from '../clock.js'
-import { ForbiddenError, RefusedValuesError } from '../errors.js'
+import { ForbiddenError, InvalidInputError, RefusedValuesError } from '../errors.js'
 import type { Form, Forms, AnsibleForm } from '../forms/form.js'
 import { mayUseForm } from '../forms/visibility.js'
 import type { LiveEvents } from '../live/live-events.js'
@@ -13,6 +13,9 @@ import type { RunnerPort } from './runner-port.js'
 
 /** Properties whose promise this release cannot keep; a job that ignored them would be unsafe. */
 const NOT_YET = ['approval', 'credentials', 'ansibleCredentials', 'vaultCredentials'] as const
+
+/** Levels of objects and lists in the values of a launch. Python, which reads them in the end, gives up at some 1000. */
+const MOST_DEPTH = 100
 
 export interface LaunchRequest {
   readonly formName: string
@@ -42,6 +45,9 @@ export async function launchJob(
   request: LaunchRequest,
 ): Promise<number> {
   const { store, forms, live, clock, runners } = dependencies
+  if (isDeeperThan(MOST_DEPTH, [request.extravars, request.rawFormData])) {
+    throw new InvalidInputError('too_deep', `Values may be nested ${MOST_DEPTH} levels deep`)
+  }
   const form = await forms.find(request.formName)
   requireLaunchable(form, caller)
   if (request.extravars.__verbose__ === true && !caller.options.allowVerboseMode) {
@@ -92,6 +98,20 @@ export async function launchJob(
   live.changed('jobs')
   if (choice.runner && choice.problem === null) runners.jobQueued(choice.runner.id)
   return id
+}
+
+/** Goes down level by level and calls nothing on the way, so that no depth can hurt. */
+function isDeeperThan(most: number, values: readonly unknown[]): boolean {
+  let level: unknown[] = values.filter(isContainer)
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth === most) return true
+    level = level.flatMap((value) => Object.values(value as object).filter(isContainer))
+  }
+  return false
+}
+
+function isContainer(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
 }
 
 function requireLaunchable(form: Form, caller: Caller): asserts form is AnsibleForm {

@@ -115,8 +115,9 @@ export async function readEvents(reading: JobReading, caller: Caller, id: number
 /** One event with its whole result. @throws NotFoundError, ForbiddenError, InvalidInputError for a broken order */
 export async function readEvent(reading: JobReading, caller: Caller, id: number, orderText: string) {
   await requireVisible(reading.queries, caller, id)
-  if (!/^-?\d{1,15}$/.test(orderText)) throw new InvalidInputError('order_not_a_number', 'order must be a whole number')
-  const row = await findEvent(reading.queries, id, Number(orderText))
+  if (!/^[+-]?\d+$/.test(orderText)) throw new InvalidInputError('order_not_a_number', 'order must be a whole number')
+  const order = Number(orderText)
+  const row = Number.isSafeInteger(order) ? await findEvent(reading.queries, id, order) : null
   if (!row) throw new NotFoundError('event_not_found', `Job ${id} has no event ${orderText}`)
   const { line, position, job_id: _, ...event } = row
   return { ...extrasOf(line), ...event, order: position }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { messageOf } from '../errors.js'
 import type { RunnerPort } from '../jobs/runner-port.js'
+import { findRunnersWaitedFor } from '../store/dispatch.js'
 import { findRunner } from '../store/runners.js'
 import type { OpenSession } from './connection.js'
 import { JobSession, type JobSessionDependencies } from './job-session.js'
@@ -31,6 +32,10 @@ export function createDispatcher(dependencies: DispatcherDependencies): Dispatch
 
   const sweep = async () => {
     await failOverdueWaiting(dependencies)
+    // A connection may have ended before its jobs were offered or told anything.
+    for (const runnerId of await findRunnersWaitedFor(dependencies.store.read)) {
+      if (!sessions.has(runnerId)) await tellOffline(runnerId)
+    }
     await abandonSilent({ ...dependencies, startedAt, isOnline: (runnerId) => sessions.has(runnerId) })
   }
   const report = (what: string) => (error: unknown) =>

@@ -19,34 +19,30 @@ const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
  * are forgotten, jobs that the agent never claimed go back into the queue, jobs that it claimed and lost are ended with
  * that reason, and all others go on from what is stored.
  */
-export async function answerInventory(
+export function answerInventory(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
   runnerId: number,
   spooled: readonly SpooledJob[],
 ): Promise<Resumption[]> {
-  const ids = spooled.map((job) => job.job_id)
-  const known = new Map((await findJobsOfRunner(store.read, runnerId, ids)).map((job) => [job.id, job]))
-  const answers: Resumption[] = []
-  for (const { job_id, run_id } of spooled) {
-    const job = known.get(job_id)
-    const verdict = verdictOn(job, run_id)
-    const stored = (await findStreamLengths(store.read, job_id)) ?? NOTHING_STORED
-    const abort = verdict === 'continue' && job?.abort_requested === 1
-    answers.push({ job: { job_id, run_id, verdict, output: stored.output, events: stored.events, abort }, stored })
-  }
-  const runIds = new Map(spooled.map((job) => [job.job_id, job.run_id]))
-  const held = await findHeldJobs(store.read, runnerId)
-  const missing = held.filter((job) => runIds.get(job.id) !== job.run_id)
-  const unmarked = answers.filter(
-    ({ job }) => job.verdict === 'continue' && known.get(job.job_id)?.dispatch !== 'claimed',
-  )
-  if (missing.length + unmarked.length > 0) {
-    await store.write('runners.inventory', async (queries) => {
-      for (const { job } of unmarked) await markClaimed(queries, job.job_id)
-      for (const job of missing) await settleMissing(queries, job, clock.now())
-    })
-  }
-  return answers
+  // All of it in its turn with the writes: what an older connection of the runner still had under way is stored by then.
+  return store.write('runners.inventory', async (queries) => {
+    const ids = spooled.map((job) => job.job_id)
+    const known = new Map((await findJobsOfRunner(queries, runnerId, ids)).map((job) => [job.id, job]))
+    const answers: Resumption[] = []
+    for (const { job_id, run_id } of spooled) {
+      const job = known.get(job_id)
+      const verdict = verdictOn(job, run_id)
+      const stored = (await findStreamLengths(queries, job_id)) ?? NOTHING_STORED
+      const abort = verdict === 'continue' && job?.abort_requested === 1
+      answers.push({ job: { job_id, run_id, verdict, output: stored.output, events: stored.events, abort }, stored })
+      if (verdict === 'continue') await markClaimed(queries, job_id)
+    }
+    const runIds = new Map(spooled.map((job) => [job.job_id, job.run_id]))
+    for (const job of await findHeldJobs(queries, runnerId)) {
+      if (runIds.get(job.id) !== job.run_id) await settleMissing(queries, job, clock.now())
+    }
+    return answers
+  })
 }
 
 function verdictOn(job: HeldJob | undefined, runId: string): ResumedJob['verdict'] {
@@ -60,8 +56,25 @@ async function settleMissing(queries: Queries, job: HeldJob, now: number): Promi
   if (job.dispatch === 'claimed') {
     const reason = `the RTE '${job.runner_name ?? ''}' claimed the job and no longer knows it: its spool was lost`
     await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
-  } else if (job.abort_requested === 1) {
+  } else {
+    await settleUnclaimed(queries, job, now)
+  }
+}
+
+/** Takes an offered job back that its runner did not claim: it goes back into the queue, if it still is to run. */
+export async function takeBack(queries: Queries, runnerId: number, jobId: number, now: number): Promise<void> {
+  for (const job of await findJobsOfRunner(queries, runnerId, [jobId])) {
+    if (job.dispatch === 'offered') await settleUnclaimed(queries, job, now)
+  }
+}
+
+async function settleUnclaimed(queries: Queries, job: HeldJob, now: number): Promise<void> {
+  if (job.abort_requested === 1) {
     await abortUnstarted(queries, job.id, job.abort_requested_by, now)
+  } else if (isEnded(jobStatusOf(job.status))) {
+    // People saw it end; it must not start behind their backs.
+    const reason = `given up on its way to the RTE '${job.runner_name ?? ''}', which never started it`
+    await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
   } else {
     await requeue(queries, job.id)
   }

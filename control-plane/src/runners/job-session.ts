@@ -1,13 +1,13 @@
-import { ProtocolError, type SpooledJob, type StreamFrame } from '@holdfast/protocol'
+import { ProtocolError, type ServerMessage, type SpooledJob, type StreamFrame } from '@holdfast/protocol'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.js'
 import { abortUnstarted, failJob } from '../jobs/ending.js'
 import type { LiveEvents } from '../live/live-events.js'
-import { markClaimed, requeue, takeQueued } from '../store/dispatch.js'
+import { markClaimed, takeQueued } from '../store/dispatch.js'
 import type { Store } from '../store/store.js'
 import { OrderBlobs } from './order-blobs.js'
 import type { JobMessage, RunnerCapacity, RunnerConnection, RunnerSession } from './connection.js'
-import { answerInventory } from './inventory.js'
+import { answerInventory, takeBack } from './inventory.js'
 import { type PreparedOrder, prepareOrder } from './job-order.js'
 import { JobWriter } from './job-writer.js'
 import type { PlaybookFiles } from './playbook-files.js'
@@ -20,7 +20,7 @@ const LOW_WATER_BYTES = 2 * 1024 * 1024
 /** Jobs offered in one go to a runner without a limit. */
 const MOST_OFFERS = 32
 
-/** How long a runner that said "busy" is left alone unless it says that something changed, in milliseconds. */
+/** How long nothing is offered after a "busy" or a failure, unless the runner's capacity changes, in milliseconds. */
 const BUSY_PAUSE_MS = 10_000
 
 /** Ended jobs that a connection remembers. */
@@ -63,10 +63,13 @@ export class JobSession implements RunnerSession {
   /** Jobs that ended on this connection: what was on its way when the end was stored is no offence. */
   readonly #ended = new Set<number>()
   readonly #fileChanges = new Map<number, number>()
+  /** Jobs whose abort was asked for before they were offered or resumed here: the agent hears of it right after. */
+  readonly #lateAborts = new Set<number>()
   readonly #blobs: OrderBlobs
   #messages: Promise<void> = Promise.resolve()
   #pending = 0
   #paused = false
+  #listed = false
   #resumed = false
   #open = true
   #offering = false
@@ -82,6 +85,10 @@ export class JobSession implements RunnerSession {
   }
 
   message(message: JobMessage): void {
+    if (message.type === 'inventory') {
+      if (this.#listed) throw new ProtocolError('bad_message', 'a second inventory')
+      this.#listed = true
+    }
     // `claimed` counts at once: its frames may be the very next thing to arrive.
     if (message.type === 'claimed') this.#claim(message)
     if (message.type === 'end') {
@@ -123,9 +130,10 @@ export class JobSession implements RunnerSession {
     this.dependencies.closed()
   }
 
-  /** Tells the agent to abort a job, if it may have it. Otherwise the next `resume` says so. */
+  /** Tells the agent to abort a job, at once or as soon as it has heard of it. After a reconnect `resume` says so. */
   abort(jobId: number, runId: string): void {
-    if (this.#open && this.#jobs.has(jobId)) this.connection.send({ type: 'abort', job_id: jobId, run_id: runId })
+    if (this.#jobs.has(jobId)) this.#send({ type: 'abort', job_id: jobId, run_id: runId })
+    else this.#lateAborts.add(jobId)
   }
 
   /** Offers waiting jobs while there are free slots. Runs once at a time. */
@@ -138,6 +146,7 @@ export class JobSession implements RunnerSession {
     this.#offerAll()
       .catch((error: unknown) => {
         this.dependencies.log.error({ err: error, runner: this.connection.runnerName }, 'offering jobs failed')
+        this.#leaveAlone()
       })
       .finally(() => {
         this.#offering = false
@@ -169,7 +178,8 @@ export class JobSession implements RunnerSession {
       for (const job of jobs) {
         const prepared = prepareOrder(job, manifest.sha256, this.dependencies.outputLimitBytes)
         this.#hold(job.id, job.run_id, { output: 0, events: 0, eventsCount: 0 }, prepared, false)
-        if (this.#open) this.connection.send({ type: 'offer', order: prepared.order })
+        this.#send({ type: 'offer', order: prepared.order })
+        this.#sayLateAbort(job.id, job.run_id)
       }
     }
     if (this.#open && this.#resumed) await this.#tellOrFailWaiting()
@@ -187,6 +197,8 @@ export class JobSession implements RunnerSession {
 
   async #handle(message: JobMessage): Promise<void> {
     const { store, clock, live } = this.dependencies
+    // The next connection lists its jobs anew. A claim counts in any case: the job may run, and must never run twice.
+    if (!this.#open && message.type !== 'claimed') return
     switch (message.type) {
       case 'inventory':
         await this.#resume(message.jobs)
@@ -221,7 +233,8 @@ export class JobSession implements RunnerSession {
       if (job.verdict === 'continue') this.#hold(job.job_id, job.run_id, stored, null, true)
     }
     this.dependencies.live.changed('jobs')
-    this.connection.send({ type: 'resume', jobs: resumptions.map(({ job }) => job) })
+    this.#send({ type: 'resume', jobs: resumptions.map(({ job }) => job) })
+    for (const { job } of resumptions) this.#sayLateAbort(job.job_id, job.run_id)
     this.#resumed = true
     this.offer()
   }
@@ -236,7 +249,9 @@ export class JobSession implements RunnerSession {
       await store.write('runners.refused', (queries) => failJob(queries, message.job_id, message.message, clock.now()))
     } else {
       if (changes > 0) this.#fileChanges.set(message.job_id, changes)
-      await store.write('runners.requeue', (queries) => requeue(queries, message.job_id))
+      await store.write('runners.requeue', (queries) =>
+        takeBack(queries, this.connection.runnerId, message.job_id, clock.now()),
+      )
       if (message.code !== 'files_changed') this.#leaveAlone()
     }
     live.changed('jobs')
@@ -259,9 +274,7 @@ export class JobSession implements RunnerSession {
       store,
       clock,
       log,
-      send: (message) => {
-        if (this.#open) this.connection.send(message)
-      },
+      send: (message) => this.#send(message),
       released: (bytes) => this.#released(bytes),
       changed: () => live.changed('jobs'),
       ended: () => {
@@ -272,6 +285,14 @@ export class JobSession implements RunnerSession {
       },
     })
     this.#jobs.set(jobId, { writer, prepared, claimed })
+  }
+
+  #send(message: ServerMessage): void {
+    if (this.#open) this.connection.send(message)
+  }
+
+  #sayLateAbort(jobId: number, runId: string): void {
+    if (this.#lateAborts.delete(jobId)) this.abort(jobId, runId)
   }
 
   #noteEnded(jobId: number): void {
@@ -311,6 +332,7 @@ export class JobSession implements RunnerSession {
 
   #leaveAlone(): void {
     this.#clearBusy()
+    if (!this.#open) return
     this.#busyTimer = setTimeout(() => {
       this.#busyTimer = null
       this.offer()

@@ -5,13 +5,7 @@ import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
 import { endJob } from '../jobs/ending.js'
 import { outcomeOf } from '../jobs/outcome.js'
-import {
-  type StreamLengths,
-  StreamsMovedError,
-  appendToStreams,
-  findStreamLengths,
-  resetStreams,
-} from '../store/job-streams.js'
+import { type StreamLengths, appendToStreams, findStreamLengths, resetStreams } from '../store/job-streams.js'
 import { findJobSummary } from '../store/jobs.js'
 import type { Store } from '../store/store.js'
 import { type Batch, StreamIntake } from './stream-intake.js'
@@ -29,9 +23,17 @@ export interface JobWriterDependencies {
   readonly released: (bytes: number) => void
   /** Something of the job is new in the database. */
   readonly changed: () => void
-  /** The end is stored; the runner may forget the job. */
+  /** The end is stored, or the job was deleted; the runner may forget it. */
   readonly ended: () => void
 }
+
+/** What a write came to: the lengths now, null when the job is gone. Not appended: they were not what was expected. */
+interface Written {
+  readonly isAppended: boolean
+  readonly lengths: StreamLengths | null
+}
+
+const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
 
 /**
  * Writes the streams of one job of one connection and ends the job. One write at a time: what arrives meanwhile is the
@@ -40,7 +42,8 @@ export interface JobWriterDependencies {
  *   - the end counts only when both stored streams have the lengths and hashes that the end record names, and it is
  *     stored in one transaction with the last bytes where possible;
  *   - lengths that fall short are answered with a rewind; hashes that differ make the runner send everything again,
- *     once, and after that the real outcome is stored with a word about it.
+ *     once, and after that the real outcome is stored with a word about it;
+ *   - a job that was deleted meanwhile (it had been given up) is forgotten on the runner too.
  */
 export class JobWriter {
   readonly #intake: StreamIntake
@@ -111,8 +114,11 @@ export class JobWriter {
   async #write(batch: Batch): Promise<void> {
     const record = this.#end
     const finishes = record !== null && this.#completes(record, batch) && this.#agrees(record, batch)
-    const lengths = await this.#store(batch, finishes ? record : null)
-    if (!lengths) return
+    const written = await this.#store(batch, finishes ? record : null)
+    if (!written) return
+    const { isAppended, lengths } = written
+    if (!lengths) return this.#gone()
+    if (!isAppended) return this.#resynchronise(lengths)
     this.#intake.committed(batch, lengths)
     this.dependencies.send({ type: 'ack', job_id: this.jobId, output: lengths.output, events: lengths.events })
     this.dependencies.changed()
@@ -120,21 +126,18 @@ export class JobWriter {
     else if (record && this.#end === record && !this.#intake.hasBatch) await this.#settle(record)
   }
 
-  /** Appends the batch, with the end when it is complete; tries again while the database is away. */
-  async #store(batch: Batch, record: EndRecord | null): Promise<StreamLengths | null> {
+  /** Appends the batch, with the end when it is complete; tries again while the database is away. Null: closed. */
+  async #store(batch: Batch, record: EndRecord | null): Promise<Written | null> {
     const { store, log } = this.dependencies
     for (;;) {
       try {
         return await store.write('streams.append', async (queries) => {
           const lengths = await appendToStreams(queries, this.jobId, this.#intake.stored, batch.output, batch.events)
+          if (!lengths) return { isAppended: false, lengths: await findStreamLengths(queries, this.jobId) }
           if (record) await this.#endIn(queries, record, null)
-          return lengths
+          return { isAppended: true, lengths }
         })
       } catch (error) {
-        if (error instanceof StreamsMovedError) {
-          await this.#resynchronise()
-          return null
-        }
         // Nothing was acknowledged, so nothing is lost by trying again.
         log.warn({ job: this.jobId, reason: messageOf(error) }, 'could not store a piece, trying again')
         await pause(RETRY_MS)
@@ -166,7 +169,7 @@ export class JobWriter {
         'stored streams differ from the end record; asking for them again',
       )
       await this.dependencies.store.write('streams.reset', (queries) => resetStreams(queries, this.jobId))
-      await this.#resynchronise()
+      this.#resynchronise(NOTHING_STORED)
       return
     }
     const word = agrees ? null : 'output or events differ from what the runner recorded'
@@ -182,17 +185,27 @@ export class JobWriter {
   }
 
   #finished(): void {
+    this.dependencies.send({ type: 'end_stored', job_id: this.jobId, run_id: this.runId })
+    this.#letGo()
+  }
+
+  /** Somebody deleted the job: nothing of it can be stored any more. */
+  #gone(): void {
+    this.dependencies.send({ type: 'forget', job_id: this.jobId, run_id: this.runId })
+    this.#letGo()
+  }
+
+  #letGo(): void {
     this.#end = null
     this.#closed = true
-    this.dependencies.send({ type: 'end_stored', job_id: this.jobId, run_id: this.runId })
+    this.dependencies.released(this.#intake.heldBytes)
     this.dependencies.changed()
     this.dependencies.ended()
   }
 
-  async #resynchronise(): Promise<void> {
-    const stored = await findStreamLengths(this.dependencies.store.read, this.jobId)
+  #resynchronise(stored: StreamLengths): void {
     this.dependencies.released(this.#intake.heldBytes)
-    this.#intake.reset(stored ?? { output: 0, events: 0, eventsCount: 0 })
+    this.#intake.reset(stored)
     this.#end = null
     this.#rewind('output', this.#intake.stored.output)
     this.#rewind('events', this.#intake.stored.events)

@@ -23,13 +23,9 @@ export class OrderBlobs {
         for (const sha256 of hashes) await this.#sendOne(prepared, sha256)
       })
       .catch((error: unknown) => {
-        // The connection is gone or a file could not be read; the agent's reservation ends with either.
+        // The connection is gone, and with it the agent's reservation.
         this.log.warn({ job: prepared.order.job_id, reason: messageOf(error) }, 'could not send the files of a job')
       })
-  }
-
-  #sayGone({ job_id, run_id }: PreparedOrder['order'], sha256: string): void {
-    this.connection.send({ type: 'blob_gone', job_id, run_id, sha256 })
   }
 
   async #sendOne({ order, extravarsBlob }: PreparedOrder, sha256: string): Promise<void> {
@@ -37,15 +33,18 @@ export class OrderBlobs {
       await this.connection.sendBlob(sha256, extravarsBlob.length, piecesOf(extravarsBlob))
       return
     }
-    const blob = await this.files.open(order.manifest_sha256, sha256)
     try {
-      if (blob) await this.connection.sendBlob(sha256, blob.size, blob.content)
+      const blob = await this.files.open(order.manifest_sha256, sha256)
+      if (blob) {
+        await this.connection.sendBlob(sha256, blob.size, blob.content)
+        return
+      }
     } catch (error) {
-      // It changed while it was sent, or the connection is gone, and then nobody hears this.
+      // It cannot be read, changed while it was sent, or the connection is gone, and then nobody hears this.
       this.log.info({ job: order.job_id, reason: messageOf(error) }, 'a file of a job could not be sent whole')
-      this.#sayGone(order, sha256)
     }
-    if (!blob) this.#sayGone(order, sha256)
+    const { job_id, run_id } = order
+    this.connection.send({ type: 'blob_gone', job_id, run_id, sha256 })
   }
 }
 

@@ -79,6 +79,7 @@ export class StreamIntake {
   /** Forgets what is not stored, after the database turned out to stand elsewhere. */
   reset(stored: StreamLengths): void {
     this.stored = stored
+    this.writing = null
     this.#output = []
     this.#lines = []
     this.#lineStart = []
@@ -110,6 +111,8 @@ export class StreamIntake {
   /** The batch is committed: these are the lengths now. */
   committed(batch: Batch, lengths: StreamLengths): void {
     this.stored = lengths
+    // Its bytes are counted by `stored` now.
+    this.writing = null
     this.#hashes?.output.update(batch.output)
     for (const event of batch.events) this.#hashes?.events.update(event.line)
   }

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js'
 import { failJob } from '../jobs/ending.js'
 import { problemOf } from '../jobs/launch.js'
 import type { LiveEvents } from '../live/live-events.js'
-import { findRunnersWaitedFor, findUntoldWaiting, findWaiting } from '../store/dispatch.js'
+import { findRunnersWaitedFor, findUntoldWaiting, findWaiting, setWaitUntil } from '../store/dispatch.js'
 import { appendServiceLine } from '../store/job-streams.js'
 import { findRunner } from '../store/runners.js'
 import type { Store } from '../store/store.js'
@@ -23,11 +23,7 @@ export async function tellWaiting(dependencies: WaitingDependencies, runnerId: n
     const jobs = await findUntoldWaiting(queries, runnerId)
     for (const job of jobs) {
       await appendServiceLine(queries, job.id, line)
-      await queries
-        .updateTable('job')
-        .set({ wait_until: job.start_time + queueMs })
-        .where('id', '=', job.id)
-        .execute()
+      await setWaitUntil(queries, job.id, job.start_time + queueMs)
     }
     return jobs.length
   })

@@ -34,7 +34,7 @@ export async function takeQueued(queries: Queries, runnerId: number, most: numbe
   if (next.length === 0) return []
   const taken = await queries
     .updateTable('job')
-    .set({ dispatch: 'offered', wait_until: null })
+    .set({ dispatch: 'offered' })
     .where('dispatch', '=', 'queued')
     .where(
       'id',
@@ -46,13 +46,14 @@ export async function takeQueued(queries: Queries, runnerId: number, most: numbe
   return taken.sort((one, other) => one.id - other.id)
 }
 
-/** Puts an offered job back into the queue, at its old place. */
+/** Puts an offered job back into the queue, at its old place, unless it was given up meanwhile. */
 export async function requeue(queries: Queries, jobId: number): Promise<void> {
   await queries
     .updateTable('job')
     .set({ dispatch: 'queued' })
     .where('id', '=', jobId)
     .where('dispatch', '=', 'offered')
+    .where('status', '=', 'running')
     .execute()
 }
 
@@ -98,6 +99,11 @@ export function findUntoldWaiting(queries: Queries, runnerId: number): Promise<P
     .where('wait_until', 'is', null)
     .orderBy('id')
     .execute()
+}
+
+/** Notes until when a job may wait for its runner; from then on it counts as told. */
+export async function setWaitUntil(queries: Queries, jobId: number, time: number): Promise<void> {
+  await queries.updateTable('job').set({ wait_until: time }).where('id', '=', jobId).execute()
 }
 
 /** Ids of the runners for which jobs wait. */

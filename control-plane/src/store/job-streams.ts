@@ -19,11 +19,6 @@ export interface StoredEvent {
   readonly line: Buffer
 }
 
-/** The streams do not stand where the writer believed: another connection wrote meanwhile. Nothing was stored. */
-export class StreamsMovedError extends Error {
-  override readonly name = 'StreamsMovedError'
-}
-
 /** Output is stored in pieces of at most this many bytes, so that reading a few at a time is bounded. */
 const MOST_PIECE_BYTES = 256 * 1024
 
@@ -41,7 +36,7 @@ const EVENT_INSERTS: ReadonlyMap<number, string> = new Map(
 
 const MOVE_LENGTHS = `update job_stream
   set output_length = ?, shown_length = shown_length + ?, events_length = ?, events_count = ?
-  where job_id = ? and output_length = ? and events_length = ? returning job_id`
+  where job_id = ? and output_length = ? and events_length = ? returning shown_length`
 
 export async function findStreamLengths(queries: Queries, jobId: number): Promise<StreamLengths | null> {
   const row = await queries.selectFrom('job_stream').selectAll().where('job_id', '=', jobId).executeTakeFirst()
@@ -52,7 +47,7 @@ export async function findStreamLengths(queries: Queries, jobId: number): Promis
  * Appends to both streams of a job if they stand at `expected`, together with their new lengths.
  * @param output bytes to append, may be empty
  * @param events whole lines to append
- * @throws StreamsMovedError
+ * @returns null when they stand elsewhere (another connection wrote meanwhile) or the job is gone; nothing is stored then
  */
 export async function appendToStreams(
   queries: Queries,
@@ -60,24 +55,15 @@ export async function appendToStreams(
   expected: StreamLengths,
   output: Buffer,
   events: readonly StoredEvent[],
-): Promise<StreamLengths> {
-  for (let done = 0; done < output.length; done += MOST_PIECE_BYTES) {
-    const piece = output.subarray(done, done + MOST_PIECE_BYTES)
-    await queries.executeQuery(
-      CompiledQuery.raw(
-        `insert into job_output (job_id, position, origin, data) select job_id, shown_length + ?, 'runner', ? from job_stream where job_id = ?`,
-        [done, piece, jobId],
-      ),
-    )
-  }
-  await insertEvents(queries, jobId, expected.eventsCount, events)
+): Promise<StreamLengths | null> {
   const eventBytes = events.reduce((bytes, event) => bytes + event.line.length, 0)
   const lengths: StreamLengths = {
     output: expected.output + output.length,
     events: expected.events + eventBytes,
     eventsCount: expected.eventsCount + events.length,
   }
-  const moved = await queries.executeQuery(
+  // First the lengths: rows that do not belong here would collide with those of the other connection.
+  const moved = await queries.executeQuery<{ shown_length: number }>(
     CompiledQuery.raw(MOVE_LENGTHS, [
       lengths.output,
       output.length,
@@ -88,7 +74,20 @@ export async function appendToStreams(
       expected.events,
     ]),
   )
-  if (moved.rows.length === 0) throw new StreamsMovedError(`streams of job ${jobId} are not at the expected lengths`)
+  const [row] = moved.rows
+  if (!row) return null
+  const position = row.shown_length - output.length
+  for (let done = 0; done < output.length; done += MOST_PIECE_BYTES) {
+    const piece = output.subarray(done, done + MOST_PIECE_BYTES)
+    await queries.executeQuery(
+      CompiledQuery.raw(`insert into job_output (job_id, position, origin, data) values (?, ?, 'runner', ?)`, [
+        jobId,
+        position + done,
+        piece,
+      ]),
+    )
+  }
+  await insertEvents(queries, jobId, expected.eventsCount, events)
   return lengths
 }
 

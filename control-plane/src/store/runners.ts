@@ -82,12 +82,13 @@ export async function countWaitingRunners(queries: Queries): Promise<number> {
   return Number((await query.where('state', '=', 'waiting').executeTakeFirstOrThrow()).count)
 }
 
-/** Jobs of a runner that wait for it or that it may hold. */
+/** Jobs of a runner that wait for it or that it may hold, and that were not given up. */
 export async function countUnfinishedJobs(queries: Queries, runnerId: number): Promise<number> {
   const query = queries.selectFrom('job').select((e) => e.fn.countAll<number>().as('count'))
   const row = await query
     .where('dispatch', 'in', ['queued', 'offered', 'claimed'])
     .where('runner_id', '=', runnerId)
+    .where('status', 'in', ['running', 'approve'])
     .executeTakeFirstOrThrow()
   return Number(row.count)
 }

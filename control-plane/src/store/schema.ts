@@ -75,7 +75,7 @@ export interface JobTable {
   runner_name: string | null
   /** Where the job is on its way to a runner: `queued`, `offered`, `claimed`, `done`. */
   dispatch: string
-  /** Until when it may wait for the runner; null when it does not wait. */
+  /** Until when it may wait for the runner; null when it never had to wait, or has ended. */
   wait_until: number | null
   parent_id: Fixed<number | null>
   step: string | null

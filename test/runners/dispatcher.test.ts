@@ -1,0 +1,40 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
+import { readOutput } from '../../control-plane/src/store/job-output.js'
+import { insertJob } from '../../control-plane/src/store/jobs.js'
+import { waitFor } from '../support/wait.js'
+import { type HubFixture, startHub } from './hub-fixture.js'
+import { queuedJob } from './queued-job.js'
+
+let fixture: HubFixture
+
+beforeEach(async () => {
+  fixture = await startHub()
+})
+afterEach(() => fixture.close())
+
+test('a job that was never offered nor told anything learns that its runner is not connected', async () => {
+  const { store, clock, live } = fixture
+  await (await fixture.approved('away')).leave()
+  const { runner } = await fixture.byName('away')
+  // As a control plane leaves it that stops, or loses the runner, between the launch and the offer.
+  const jobId = await store.write('test', (queries) => insertJob(queries, queuedJob(runner.id)))
+  const dispatcher = createDispatcher({
+    store,
+    clock,
+    live,
+    log: fixture.log,
+    files: { manifest: () => Promise.reject(new Error('not asked for')), open: () => Promise.resolve(null) },
+    outputLimitBytes: 1000,
+    queueMs: 60_000,
+    lostMs: 60_000,
+  })
+  await waitFor('the word about the runner', async () => {
+    for await (const piece of readOutput(store.read, jobId, 0))
+      return piece.toString().includes('RTE away, which is not')
+    return false
+  })
+  await dispatcher.close()
+  const job = await store.read.selectFrom('job').select('wait_until').where('id', '=', jobId).executeTakeFirst()
+  expect(job?.wait_until).not.toBeNull()
+})
