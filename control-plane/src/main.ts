@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { HEARTBEAT_MS } from '@holdfast/protocol'
 import type { Logger } from 'pino'
@@ -38,6 +38,7 @@ import { keptSecret } from './secrets.js'
 import type { ControlPlaneSettings } from './settings.js'
 import { openSqliteStore } from './store/sqlite-store.js'
 import { systemTimers } from './timers.js'
+import { readTlsFiles } from './tls-files.js'
 import { version } from './version.js'
 
 /** What a test may put in place of the real thing. */
@@ -84,6 +85,7 @@ async function build(
   const timers = systemTimers
   const log =
     overrides.log ?? createLog({ level: settings.logLevel, format: settings.logFormat, output: process.stdout })
+  const tls = await readTlsFiles(settings.tls)
   for (const folder of [settings.persistentPath, dirname(settings.databasePath)]) {
     await mkdir(folder, { recursive: true, mode: 0o700 })
   }
@@ -145,7 +147,7 @@ async function build(
     baseUrl: settings.baseUrl,
     trustProxy: settings.trustProxy,
     bodyLimitBytes: settings.bodyLimitBytes,
-    tls: settings.tls && { cert: await readFile(settings.tls.certPath), key: await readFile(settings.tls.keyPath) },
+    tls,
     version,
     authenticate: sessions.authenticate,
     plugins: [

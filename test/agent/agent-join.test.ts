@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { AgentProcess } from './agent-process.js'
 import { orderOf, play, publish, say } from './playbooks.js'
 import { createSetting, exactEnd } from './setting.js'
-import { TEST_CERTIFICATE } from './test-certificate.js'
+import { TEST_CERTIFICATE } from '../support/test-certificate.js'
 import { waitUntil } from './waiting.js'
 
 describe('joining', () => {

@@ -175,6 +175,14 @@ describe('job requests', () => {
     expect((await product.admin.get<{ count: number }>('/job')).count).toBe(before.count)
   })
 
+  test('uploads that could not reach the playbook are refused, not ignored', async () => {
+    expectRefusal(
+      await bob.request('POST', '/job', { formName: 'open', files: { report: { path: '/etc/passwd' } } }),
+      422,
+    )
+    expect((await bob.request('POST', '/job', { formName: 'open', files: {} })).status).toBe(200)
+  })
+
   test('the verbose mode needs its role option', async () => {
     expectRefusal(await ann.request('POST', '/job', { formName: 'open', extravars: { __verbose__: true } }), 403)
     expect((await bob.request('POST', '/job', { formName: 'open', extravars: { __verbose__: true } })).status).toBe(200)

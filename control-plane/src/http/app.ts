@@ -44,7 +44,11 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   registerErrorHandling(app)
   registerEveryRequest(app)
   registerBodyParsing(app)
-  await app.register(helmet, { contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } } })
+  await app.register(helmet, {
+    contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
+    // What other names of the domain do is not ours to say.
+    strictTransportSecurity: { includeSubDomains: false },
+  })
   await app.register(websocket, {
     options: {
       maxPayload: MAX_SOCKET_MESSAGE_BYTES,

@@ -29,8 +29,13 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
         },
       },
       async (request) => {
-        const { formName, extravars, payload, rawFormData } = request.body
-        const launch = { formName, extravars: extravars ?? payload ?? {}, rawFormData: rawFormData ?? null }
+        const { formName, extravars, payload, rawFormData, files } = request.body
+        const launch = {
+          formName,
+          extravars: extravars ?? payload ?? {},
+          rawFormData: rawFormData ?? null,
+          hasFiles: Object.keys(files ?? {}).length > 0,
+        }
         return { id: await launchJob(launching, callerOf(request), launch) }
       },
     )

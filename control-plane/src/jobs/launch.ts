@@ -21,6 +21,8 @@ export interface LaunchRequest {
   readonly formName: string
   readonly extravars: Readonly<Record<string, unknown>>
   readonly rawFormData: Readonly<Record<string, unknown>> | null
+  /** True when the launch names uploads. */
+  readonly hasFiles: boolean
 }
 
 export interface LaunchDependencies {
@@ -50,6 +52,9 @@ export async function launchJob(
   }
   const form = await forms.find(request.formName)
   requireLaunchable(form, caller)
+  if (request.hasFiles) {
+    throw new RefusedValuesError('files_unsupported', 'Uploaded files cannot be passed to a job by this service yet')
+  }
   if (request.extravars.__verbose__ === true && !caller.options.allowVerboseMode) {
     throw new ForbiddenError('verbose_not_allowed', 'Your roles do not allow the verbose mode')
   }
