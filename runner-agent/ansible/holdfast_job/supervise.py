@@ -11,6 +11,8 @@ from holdfast_job.process_tree import Ladder, ProcessTree, has_children
 
 _READ_BYTES = 64 * 1024
 _PIPE_BYTES = 256 * 1024
+_FLOOD_BYTES = 16 * 1024
+_GATHER_MILLISECONDS = 20
 _SWEEP = ((signal.SIGTERM, 2.0),)
 
 
@@ -54,6 +56,9 @@ class Run:
         self._pipe = job.output_pipe
         os.set_blocking(self._pipe, False)
         _widen(self._pipe)
+        self._taken = 0
+        self._signals = select.poll()
+        self._signals.register(job.signals_fd, select.POLLIN)
         self._poller = select.poll()
         self._poller.register(job.signals_fd, select.POLLIN)
         self._poller.register(self._pipe, select.POLLIN)
@@ -62,7 +67,9 @@ class Run:
         """Until ansible has ended and its output is drained, or until an abort has left nothing of it."""
         while self._abort is None:
             if self._wait_status is None:
+                self._taken = 0
                 self._wait(None)
+                self._gather()
                 continue
             now = time.monotonic()
             if self._pipe is None or now >= self._quiet_at or now >= self._drained_at:
@@ -109,6 +116,11 @@ class Run:
             else:
                 self._on_signals()
 
+    def _gather(self):
+        """Lets a few lines come together, unless ansible floods: waking up for each takes time that ansible needs."""
+        if 0 < self._taken < _FLOOD_BYTES:
+            self._signals.poll(_GATHER_MILLISECONDS)
+
     def _read_output(self):
         """One piece; False when there is nothing more to read now."""
         try:
@@ -120,6 +132,7 @@ class Run:
             os.close(self._pipe)
             self._pipe = None
             return False
+        self._taken = len(piece)
         self.output.feed(piece)
         if self._wait_status is not None:
             self._quiet_at = time.monotonic() + self._job.orders["drain_seconds"]["quiet"]

@@ -26,10 +26,11 @@ import { askAbort, END_TREE_MS, endLostJob, startJob, type StepOutcome, type Ste
  */
 export type JobState = 'claimed' | 'starting' | 'running' | 'lost' | 'ended' | 'removed'
 
-/** Pace of looking at a job's files: quick while they grow, slow while they rest. */
+/**
+ * Pace of looking at a job's files: quick at first, when somebody may wait for the first line, then slow. What comes in
+ * between goes out as one piece, since each piece costs the app a synced write; readers hear of news once a second.
+ */
 const QUICK_LOOK_MS = 25
-/** While there is news: what comes in between goes out as one piece, since each costs the app a synced write. */
-const BUSY_LOOK_MS = 100
 const SLOW_LOOK_MS = 200
 const SLOWING = 1.5
 
@@ -167,7 +168,7 @@ export class JobRun {
   #look(): void {
     if (this.#isOver) return
     const grew = this.replica.look()
-    this.#lookMs = grew ? BUSY_LOOK_MS : Math.min(SLOW_LOOK_MS, this.#lookMs * SLOWING)
+    this.#lookMs = grew ? SLOW_LOOK_MS : Math.min(SLOW_LOOK_MS, this.#lookMs * SLOWING)
     if (grew) this.#events.ready(this)
     if (this.#stepsUnderWay === 0) this.#lookForEnd()
     this.#lookLater()
