@@ -133,17 +133,23 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     },
   }
 
-  await startControlPlane()
-  dialled = options.dial ? await options.dial(product.address) : product.address
-  Object.assign(product, { admin: await signIn(product.address, 'admin', ADMIN_PASSWORD) })
-  if (options.withAgent === false) return product
-  startAgent()
-  const waiting = await waitFor('the runner to ask to join', async () => {
-    if (!product.agent.isRunning()) throw new Error(`the agent ended: ${product.agent.said()}`)
-    const { records } = await product.admin.get<{ records: { id: number; state: string }[] }>('/runner')
-    return records.find((runner) => runner.state === 'waiting')
-  })
-  await product.admin.post(`/runner/${waiting.id}/approve`)
-  await product.waitForRunner()
-  return product
+  try {
+    await startControlPlane()
+    dialled = options.dial ? await options.dial(product.address) : product.address
+    Object.assign(product, { admin: await signIn(product.address, 'admin', ADMIN_PASSWORD) })
+    if (options.withAgent === false) return product
+    startAgent()
+    const waiting = await waitFor('the runner to ask to join', async () => {
+      if (!product.agent.isRunning()) throw new Error(`the agent ended: ${product.agent.said()}`)
+      const { records } = await product.admin.get<{ records: { id: number; state: string }[] }>('/runner')
+      return records.find((runner) => runner.state === 'waiting')
+    })
+    await product.admin.post(`/runner/${waiting.id}/approve`)
+    await product.waitForRunner()
+    return product
+  } catch (error) {
+    // A start that fails leaves nothing running: nobody holds the product yet.
+    await product.close()
+    throw error
+  }
 }
