@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { startProduct } from '../support/product.js'
+import { measureCallback } from './callback.js'
 import { FORMS, PLAYBOOKS, bareFolder } from './fixtures.js'
 import { measureIngest, measureMemory } from './ingest.js'
 import { measureAnsibleRunner, measureBurst, measureLatency, measureOverhead } from './playbooks.js'
@@ -10,14 +11,14 @@ import { type Figure, tableOf } from './report.js'
 const HELP = `scripts/bench: measures the product next to bare ansible-playbook, in one run, as ratios
 
   --runs N      runs of each comparison, at least 1 (default 5)
-  --only LIST   parts, separated by commas: memory, ingest, latency, burst, overhead (default all)
+  --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest (default all)
   --json        the figures as JSON instead of a table
   --help
 
 Takes about six minutes. Nothing else should use the machine meanwhile. Exit code 0 when everything could be measured,
 whatever the figures are.`
 
-const PARTS = ['memory', 'latency', 'burst', 'overhead', 'ingest'] as const
+const PARTS = ['memory', 'latency', 'burst', 'overhead', 'callback', 'ingest'] as const
 
 interface Options {
   readonly runs: number
@@ -67,6 +68,7 @@ async function measureAll({ runs, parts }: Options): Promise<Figure[]> {
     await measure('burst', () => measureBurst(product, 100, say))
     await measure('overhead', () => measureOverhead(product, bare.path, runs, say))
     await measure('overhead', () => measureAnsibleRunner(bare.path, runs, say))
+    await measure('callback', () => Promise.resolve(measureCallback(bare.path, runs)))
     await measure('ingest', () => measureIngest(product, runs, 200_000, say))
     return figures
   } finally {

@@ -202,9 +202,10 @@ describe('status', () => {
     for (let count = 0; count < 1000; count += 1) agent.status()
     agent.status({ running_jobs: 5 })
     await waitFor('the last', async () => (await byName('edge-1')).runner.runningJobs === 5)
-    expect(state.arrived).toBeLessThanOrEqual(4)
+    // About one a second: a machine on which this takes a minute still stays far below one for each message.
+    expect(state.arrived).toBeLessThan(100)
     await waitFor('the news', () => raised.includes('runners'))
-    expect(raised.length).toBeLessThanOrEqual(2)
+    expect(raised.length).toBeLessThan(100)
   })
 
   test('numbers that are no numbers of anything do no harm', async () => {
