@@ -6,6 +6,7 @@ import { RUNNER_STATES, findDefaultRunner } from '../../control-plane/src/store/
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
+import { queuedJob } from './queued-job.js'
 
 let fixture: HubFixture
 
@@ -150,31 +151,5 @@ describe('changes made by another node', () => {
 })
 
 function jobOf(runnerId: number, dispatch: string): Parameters<typeof insertJob>[1] {
-  return {
-    run_id: '0'.repeat(32),
-    form: 'demo',
-    target: 'demo',
-    job_type: 'ansible',
-    status: 'running',
-    status_reason: null,
-    detail: null,
-    start_time: 0,
-    end_time: null,
-    user_name: 'root',
-    user_type: 'local',
-    runner_id: runnerId,
-    runner_name: 'edge-1',
-    dispatch,
-    wait_until: null,
-    parent_id: null,
-    step: null,
-    approval: null,
-    abort_requested: 0,
-    abort_requested_by: null,
-    abandoned_at: null,
-    extravars: '{}',
-    credentials: '{}',
-    raw_form_data: null,
-    playbook: '{}',
-  }
+  return { ...queuedJob(runnerId), dispatch }
 }

@@ -193,19 +193,25 @@ describe('status', () => {
   })
 
   test('a thousand of them are a few writes, and heartbeats without news raise nothing', async () => {
-    const { state, wrap } = gated('runners.status')
+    const { state, close, wrap } = gated('runners.status')
     const { approved, byName, raised } = await start({ store: wrap })
     const agent = await approved('edge-1')
+    close()
     agent.status()
     await waitFor('the first', () => state.arrived === 1)
     raised.length = 0
+    // While the first write is held, all others come: how many writes they make then depends on no clock.
     for (let count = 0; count < 1000; count += 1) agent.status()
     agent.status({ running_jobs: 5 })
+    const heard = new Promise((resolve) => agent.socket.once('pong', resolve))
+    agent.socket.ping()
+    await heard
+    expect(state.arrived).toBe(1)
+    state.open()
     await waitFor('the last', async () => (await byName('edge-1')).runner.runningJobs === 5)
-    // About one a second: a machine on which this takes a minute still stays far below one for each message.
-    expect(state.arrived).toBeLessThan(100)
+    expect(state.arrived).toBeLessThanOrEqual(3)
     await waitFor('the news', () => raised.includes('runners'))
-    expect(raised.length).toBeLessThan(100)
+    expect(raised.length).toBeLessThanOrEqual(2)
   })
 
   test('numbers that are no numbers of anything do no harm', async () => {
