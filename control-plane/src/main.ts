@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { HEARTBEAT_MS } from '@holdfast/protocol'
 import type { Logger } from 'pino'
 import { createAccounts } from './auth/accounts.js'
 import { createFirstAdmin } from './auth/first-admin.js'
@@ -44,7 +43,6 @@ import { version } from './version.js'
 /** What a test may put in place of the real thing. */
 export interface ControlPlaneOverrides {
   readonly log?: Logger
-  readonly heartbeatMs?: number
 }
 
 /** A control plane that serves. */
@@ -128,7 +126,7 @@ async function build(
     version,
     openSession: dispatcher.openSession,
     onRevoked: dispatcher.revoked,
-    heartbeatMs: overrides.heartbeatMs ?? HEARTBEAT_MS,
+    heartbeatMs: settings.runnerHeartbeatMs,
   })
   onClose(() => hub.close())
 

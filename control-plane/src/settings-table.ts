@@ -87,6 +87,13 @@ export const CONTROL_PLANE_SETTINGS = {
     minimum: 1,
     meaning: 'silence of a runner after which its jobs are shown as abandoned',
   },
+  RTE_HEARTBEAT_SECONDS: {
+    kind: 'integer',
+    default: '20',
+    minimum: 1,
+    maximum: 300,
+    meaning: 'how often control plane and runners say that they are there; two missed end a connection',
+  },
   LOG_LEVEL: {
     kind: 'choice',
     choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],

@@ -33,6 +33,7 @@ export interface ControlPlaneSettings {
   readonly runnerQueueMs: number
   readonly runnerFilesMaxBytes: number
   readonly runnerLostMs: number
+  readonly runnerHeartbeatMs: number
   readonly logLevel: LogLevel
   readonly logFormat: 'text' | 'json'
 }
@@ -76,6 +77,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     runnerQueueMs: number('RTE_QUEUE_MINUTES') * 60_000,
     runnerFilesMaxBytes: number('RTE_FILES_MAX_MB') * MIB,
     runnerLostMs: number('RTE_LOST_SECONDS') * 1000,
+    runnerHeartbeatMs: number('RTE_HEARTBEAT_SECONDS') * 1000,
     logLevel: raw.LOG_LEVEL as LogLevel,
     logFormat: (raw.LOG_FORMAT ?? (isTerminal ? 'text' : 'json')) as 'text' | 'json',
   })

@@ -1,16 +1,17 @@
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type CuttingProxy, startCuttingProxy } from '../support/cutting-proxy.js'
 import { type Written, expectExact, keepWritten, storedOutput } from '../support/exactness.js'
 import { GATED_FORM, countStarts, gatedPlaybook, openGate } from '../support/gated-playbook.js'
 import { type Product, startProduct } from '../support/product.js'
+import { killProcessesOfFolder } from '../support/processes-of-folder.js'
 import { waitFor } from '../support/wait.js'
+import { type FaultyProxy, startFaultyProxy } from './kit/faulty-proxy.js'
 
 /** The survival points of spec runner.md section 4 that this release promises: restarts and a cut socket. */
 let product: Product
-let proxy: CuttingProxy | null = null
+let proxy: FaultyProxy | null = null
 let gates: string
 
 interface StartOptions {
@@ -29,7 +30,7 @@ async function start(options: StartOptions = {}): Promise<{ jobId: number; writt
     ...(options.throughProxy
       ? {
           dial: async (address) => {
-            proxy = await startCuttingProxy(address)
+            proxy = await startFaultyProxy(address)
             return proxy.address
           },
         }
@@ -53,19 +54,6 @@ async function expectEndedExactly(jobId: number, written: Written): Promise<void
   await expectExact(product, jobId, written)
   expect(countStarts(gates)).toBe(1)
   expect(written.output().toString()).toContain('part 3 item 19 on three')
-}
-
-/** Kills every process whose command line or environment names a folder: supervisor, ansible and what it started. */
-function killEverythingOf(folder: string): void {
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)) {
-    if (Number(pid) === product.controlPlane.pid) continue
-    try {
-      const known = readFileSync(`/proc/${pid}/cmdline`, 'utf8') + readFileSync(`/proc/${pid}/environ`, 'utf8')
-      if (known.includes(join(folder, 'rte-state'))) process.kill(Number(pid), 'SIGKILL')
-    } catch {
-      // It has ended meanwhile.
-    }
-  }
 }
 
 afterEach(async () => {
@@ -140,9 +128,9 @@ describe('a job holds fast', () => {
     await outputShows(jobId, 'part 1 item 0')
     openGate(gates, 1)
     for (let cuts = 0; cuts < 3; cuts += 1) {
-      const before = proxy?.carried() ?? 0
+      const before = proxy?.carried('up') ?? 0
       proxy?.cut()
-      await waitFor('the agent to be back', () => (proxy?.carried() ?? 0) > before)
+      await waitFor('the agent to be back', () => (proxy?.carried('up') ?? 0) > before)
     }
     proxy?.hold(true)
     proxy?.cut()
@@ -190,7 +178,7 @@ describe('a job holds fast', () => {
     const { jobId, written } = await start()
     await outputShows(jobId, 'part 1 item 0')
     await product.agent.stop('SIGKILL')
-    killEverythingOf(product.folder)
+    await killProcessesOfFolder(join(product.folder, 'rte-state'))
     product.startAgent()
     const job = await product.waitForEnd(jobId)
     expect(job.status).toBe('failed')

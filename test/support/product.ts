@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type RunningProcess, startProgram } from './process.js'
+import { killProcessesOfFolder } from './processes-of-folder.js'
 import { type RestClient, signIn } from './rest.js'
 import { waitFor } from './wait.js'
 
@@ -24,6 +25,8 @@ export interface ProductOptions {
   readonly playbookFolder?: string
   /** Where the agent dials, when that is not the control plane itself (a proxy that cuts). */
   readonly dial?: (address: string) => Promise<string>
+  /** Called with the folder before anything starts; what it gives is in the environment of both programs. */
+  readonly prepare?: (folder: string) => Promise<Readonly<Record<string, string>>>
 }
 
 /** The whole product in a folder of its own: a control plane and a runner agent as separate processes. */
@@ -61,6 +64,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     writeFileSync(join(persistent, 'playbooks', name), text)
   }
 
+  const prepared = (await options.prepare?.(folder)) ?? {}
   let port = '0'
   let dialled = ''
   const startControlPlane = async () => {
@@ -72,6 +76,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
         PORT: port,
         ADMIN_PASSWORD,
         LOG_FORMAT: 'json',
+        ...prepared,
         ...options.controlPlane,
       },
       { logPath: join(folder, 'control-plane.log') },
@@ -94,6 +99,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
         RTE_STATE_PATH: join(folder, 'rte-state'),
         PORT: '0',
         LOG_FORMAT: 'json',
+        ...prepared,
         ...options.agent,
       },
       { logPath: join(folder, 'agent.log') },
@@ -126,9 +132,10 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
         return job.status === 'running' || job.status === 'approve' ? null : job
       }),
     async close() {
-      // The agent may have playbooks that it would leave running; the tests leave nothing behind.
       if (product.agent) await product.agent.stop('SIGKILL')
       if (product.controlPlane) await product.controlPlane.stop('SIGTERM')
+      // Playbooks go on without their agent; the tests leave nothing behind.
+      await killProcessesOfFolder(folder)
       rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -36,6 +36,7 @@ describe('settings', () => {
       runnerQueueMs: 3_600_000,
       runnerFilesMaxBytes: 512 * 1024 * 1024,
       runnerLostMs: 120_000,
+      runnerHeartbeatMs: 20_000,
       logLevel: 'info',
       logFormat: 'json',
     })

@@ -1,0 +1,103 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** What the emitter writes. A step is a line of output, an event, or both. */
+export interface Load {
+  readonly steps: number
+  /** Bytes of output in a step, 0 for none. */
+  readonly outputBytes: number
+  /** Bytes of filler in the event of a step, 0 for no events. */
+  readonly eventBytes: number
+  /** Steps in a second, 0 for as fast as it goes. */
+  readonly perSecond: number
+  readonly seed: number
+  readonly exitCode: number
+  /** True: output is any bytes at all. */
+  readonly binary: boolean
+  /** True: the output does not end with a line end. */
+  readonly unfinished: boolean
+  /** Steps before which it waits until `openGate` of that number. */
+  readonly gates: readonly number[]
+}
+
+export const SMALL_LOAD: Load = {
+  steps: 200,
+  outputBytes: 80,
+  eventBytes: 100,
+  perSecond: 0,
+  seed: 1,
+  exitCode: 0,
+  binary: false,
+  unfinished: false,
+  gates: [],
+}
+
+/** The form whose jobs are emitted instead of run by ansible. */
+export const SYNTHETIC_FORM = `name: synthetic
+type: ansible
+roles: [default]
+playbook: synthetic.yml
+inventory: localhost,
+fields: []
+`
+
+/** What one job wrote, by its own account or by that of its files; and whether it was started more than once. */
+export interface Truth {
+  readonly outputPath: string
+  readonly eventsPath: string
+  starts(): number
+}
+
+/** The truth of one emitted job. */
+export interface SyntheticTruth extends Truth {
+  readonly name: string
+  openGate(step: number): void
+  /** True once it has written everything. */
+  finished(): boolean
+  /** How long it took, and how late its latest step was, in seconds; what it waited at gates is not counted. */
+  pace(): { readonly seconds: number; readonly latest: number }
+  /** Bytes of output and events that it has written so far. */
+  written(): number
+}
+
+export function truthOf(folder: string, name: string): SyntheticTruth {
+  const file = (suffix: string): string => join(folder, `${name}.${suffix}`)
+  const size = (suffix: string): number => statSync(file(suffix), { throwIfNoEntry: false })?.size ?? 0
+  return {
+    name,
+    outputPath: file('output'),
+    eventsPath: file('events'),
+    starts: () => countLines(file('starts')),
+    openGate(step) {
+      writeFileSync(file(`gate-${step}`), '')
+    },
+    finished: () => existsSync(file('pace')),
+    pace: () => JSON.parse(readFileSync(file('pace'), 'utf8')) as { seconds: number; latest: number },
+    written: () => size('output') + size('events'),
+  }
+}
+
+/** The extra variables that tell the emitter what to write. */
+export function extravarsOf(load: Load, folder: string, name: string): { readonly load: Record<string, unknown> } {
+  return {
+    load: {
+      folder,
+      name,
+      steps: load.steps,
+      output_bytes: load.outputBytes,
+      event_bytes: load.eventBytes,
+      per_second: load.perSecond,
+      seed: load.seed,
+      exit_code: load.exitCode,
+      binary: load.binary,
+      unfinished: load.unfinished,
+      gates: load.gates,
+    },
+  }
+}
+
+/** Lines of a file, 0 when it is not there. */
+export function countLines(path: string): number {
+  if (!existsSync(path)) return 0
+  return readFileSync(path, 'utf8').split('\n').length - 1
+}
