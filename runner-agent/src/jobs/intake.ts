@@ -46,6 +46,8 @@ export interface IntakeOptions {
 /** From the offer of a job to its claim. */
 export interface Intake {
   readonly count: number
+  /** Claims that are being written: nothing can stop them from being jobs of the spool soon. */
+  readonly claiming: number
   offer(order: JobOrder, port: IntakePort): void
   /** Gives a reservation up. `claiming` means: too late, ask again after `settled`. */
   drop(key: JobKey): 'dropped' | 'claiming' | 'unknown'
@@ -118,12 +120,16 @@ export function createIntake(options: IntakeOptions): Intake {
       return reservations.size
     },
 
+    get claiming() {
+      return claims.size
+    },
+
     offer(order, port) {
       const key = { jobId: order.job_id, runId: order.run_id }
       const name = folderNameOf(key)
       // Said twice: the answer to the first is on its way.
       if (reservations.has(name)) return
-      const refusal = order.sealed === null ? options.refusal() : SECRETS_UNKNOWN
+      const refusal = spool.isPast(key) ? RAN_BEFORE : order.sealed === null ? options.refusal() : SECRETS_UNKNOWN
       if (refusal) {
         refuse(key, port, refusal.code, refusal.message)
         return
@@ -168,6 +174,12 @@ export function createIntake(options: IntakeOptions): Intake {
 
 /** An agent that cannot open secrets must not run a playbook without them. */
 const SECRETS_UNKNOWN = { code: 'files_failed', message: 'this agent cannot open sealed secrets yet' } as const
+
+/** The database of the app went back in time: only this host knows that the playbook ran. */
+const RAN_BEFORE = {
+  code: 'files_failed',
+  message: 'this run was over before and is not started again: the database that asks for it is older than its end',
+} as const
 
 function refusalCodeOf(error: unknown): RefusalCode {
   if (error instanceof BlobGoneError) return 'files_changed'
