@@ -37,7 +37,9 @@ export const FAULT_KINDS: readonly FaultKind[] = [
     name: 'clock jump',
     weight: 1,
     async inject({ chaos, chance }) {
-      chaos.faults.moveClock(chance.between(-7200, 7200))
+      chaos.faults.moveClock(chance.between(-7200, 7200), 'runner')
+      // Less than a job waits in the queue: a control plane that starts meanwhile goes by its clock.
+      chaos.faults.moveClock(chance.between(-900, 900), 'control plane')
       await pause(drawn(chance))
       chaos.faults.moveClock(0)
     },
