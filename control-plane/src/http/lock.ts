@@ -27,6 +27,7 @@ export function lockRoutes(deps: { readonly lock: DesignerLock }): FastifyPlugin
     app.post(
       '/lock',
       {
+        config: { audit: { action: 'lock.take', kind: 'lock' } },
         schema: {
           tags: ['designer'],
           summary: 'Take or keep the designer lock (admin); it is free again after 10 minutes of silence',
@@ -42,6 +43,7 @@ export function lockRoutes(deps: { readonly lock: DesignerLock }): FastifyPlugin
     app.delete(
       '/lock',
       {
+        config: { audit: { action: 'lock.release', kind: 'lock' } },
         schema: {
           tags: ['designer'],
           summary: 'Release the designer lock (admin)',
