@@ -13,7 +13,7 @@ import { insertSession } from '../store/sessions.js'
 import type { Store } from '../store/store.js'
 import { type Caller, callerFor } from './caller.js'
 import type { RoleSource } from './role-source.js'
-import { hashOf, invalidToken, randomId } from './tokens.js'
+import { hashOf, invalidToken, randomId, randomName } from './tokens.js'
 
 /** What every API token begins with, so that people and scanners of secrets know one when they see it. */
 export const API_TOKEN_PREFIX = 'hfat_'
@@ -97,7 +97,7 @@ export function createApiTokens(deps: ApiTokenDeps): ApiTokens {
         })
       }
       const now = clock.now()
-      const [sid, secret] = [randomId(), randomId()]
+      const [sid, secret] = [randomName(), randomId()]
       const record: ApiToken = { sid, name, createdAt: now, expiresAt: now + lifetime * DAY_MS, lastUsedAt: null }
       const outcome = await store.write('api-tokens.create', async (queries) => {
         if (!(await isSignedIn(queries, by.sessionId, now))) return 'not signed in' as const
@@ -122,7 +122,7 @@ export function createApiTokens(deps: ApiTokenDeps): ApiTokens {
       return revoked
     },
     async authenticate(token) {
-      const [, sid, secret] = /^hfat_([\w-]+)\.([\w-]+)$/.exec(token) ?? []
+      const [, sid, secret] = /^hfat_([0-9a-f]+)\.([\w-]+)$/.exec(token) ?? []
       if (sid === undefined || secret === undefined) throw invalidToken()
       const found = await findApiToken(store.read, sid, clock.now())
       if (!found?.user.enabled || !isSame(hashOf(secret), found.tokenHash)) throw invalidToken()
