@@ -28,7 +28,6 @@ export function eventRoutes(deps: EventRoutesDeps): FastifyPluginAsyncTypebox {
       {
         // A HEAD of this would never end.
         exposeHeadRoute: false,
-        config: { staysOpen: true },
         schema: {
           tags: ['events'],
           summary: 'Server-sent events: hello, then changed with the name of what changed',

@@ -8,23 +8,18 @@ export interface HttpMeters {
     readonly route: string
     readonly method: string
     readonly status: number
-    /** Null for what stays open on purpose, such as the event stream. */
-    readonly seconds: number | null
+    readonly seconds: number
   }): void
   /** Somebody asked for a job. */
   launchAnswered(outcome: 'accepted' | 'refused'): void
 }
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** True for routes whose answers stay open: how long is no measure of anything. */
-    staysOpen?: boolean
-  }
-}
-
 const LAUNCHES: readonly string[] = ['job.launch', 'job.relaunch']
 
-/** Counts every request, known path or not. */
+/**
+ * Counts every request, known path or not. What stays open (event streams, runners' sockets) is taken out of the framework's
+ * hands and is no request here.
+ */
 export function registerHttpMeters(
   app: FastifyInstance,
   { meters, basePath }: { readonly meters: HttpMeters; readonly basePath: string },
@@ -35,7 +30,7 @@ export function registerHttpMeters(
       route: url === undefined ? 'other' : url.slice(basePath.length),
       method: request.method,
       status: reply.statusCode,
-      seconds: config.staysOpen ? null : reply.elapsedTime / 1000,
+      seconds: reply.elapsedTime / 1000,
     })
     const action = auditNameOf({ method: request.method, url: url ?? '', config })?.action
     if (action !== undefined && LAUNCHES.includes(action)) {

@@ -19,7 +19,7 @@ export function runnerSocketRoute({ hub }: RunnerSocketDeps): FastifyPluginAsync
       method: 'GET',
       url: path,
       schema: { hide: true },
-      config: { public: true, staysOpen: true },
+      config: { public: true },
       wsHandler: (socket, request) => hub.accept(socket, request.ip, request.raw.socket),
       // Without a WebSocket there is nothing here; said in the shape of every refusal.
       handler: () => {

@@ -27,13 +27,13 @@ export function createMetrics(deps: MetricsDeps) {
 
   const requests = new Counter({
     name: 'af_http_requests_total',
-    help: 'Requests that were answered',
+    help: 'Requests that were answered; what stays open is none',
     labelNames: ['route', 'method', 'status'],
     registers,
   })
   const durations = new Histogram({
     name: 'af_http_request_duration_seconds',
-    help: 'How long requests took, without those that stay open on purpose',
+    help: 'How long requests took',
     labelNames: ['route'],
     buckets: REQUEST_SECONDS,
     registers,
@@ -92,11 +92,11 @@ export function createMetrics(deps: MetricsDeps) {
         readonly route: string
         readonly method: string
         readonly status: number
-        readonly seconds: number | null
+        readonly seconds: number
       }): void {
         const { route, method, status, seconds } = request
         requests.inc({ route, method, status })
-        if (seconds !== null) durations.observe({ route }, seconds)
+        durations.observe({ route }, seconds)
       },
       launchAnswered: (outcome: 'accepted' | 'refused') => launches.inc({ outcome }),
     },
