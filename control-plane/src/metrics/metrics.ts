@@ -23,6 +23,7 @@ export interface MetricsDeps {
 export function createMetrics(deps: MetricsDeps) {
   const registry = new Registry()
   const registers = [registry]
+  // These watch the process for as long as it lives, so there is nothing to close.
   collectDefaultMetrics({ register: registry, prefix: 'af_' })
 
   const requests = new Counter({

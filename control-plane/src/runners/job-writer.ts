@@ -71,8 +71,8 @@ export class JobWriter {
 
   take(frame: StreamFrame): void {
     const before = this.#intake.heldBytes
-    this.#waitingSince ??= this.dependencies.clock.now()
     const taken = this.#intake.take(frame)
+    if (this.#intake.heldBytes > before) this.#waitingSince ??= this.dependencies.clock.now()
     // What was dropped because it is stored already leaves the memory at once.
     this.dependencies.released(frame.payload.length - (this.#intake.heldBytes - before))
     if (taken) this.#rewind(frame.stream, taken.rewindTo)
