@@ -43,12 +43,21 @@ export default tseslint.config(
   ),
   room(
     ['control-plane/src/store/**'],
-    ['**/http/**', '**/jobs/**', '**/runners/**', '**/auth/**', '**/forms/**', '**/live/**'],
+    [
+      '**/http/**',
+      '**/jobs/**',
+      '**/runners/**',
+      '**/auth/**',
+      '**/forms/**',
+      '**/live/**',
+      '**/audit/**',
+      '**/metrics/**',
+    ],
     'store is the lowest room',
   ),
   room(
     ['control-plane/src/jobs/**'],
-    ['**/http/**', '**/runners/**', 'ws', 'fastify*'],
+    ['**/http/**', '**/runners/**', '**/audit/**', '**/metrics/**', 'ws', 'fastify*'],
     'jobs knows no socket and no HTTP',
   ),
   room(
@@ -58,7 +67,12 @@ export default tseslint.config(
       'control-plane/src/forms/**',
       'control-plane/src/live/**',
     ],
-    ['**/http/**', 'fastify*'],
-    'http is the highest room',
+    ['**/http/**', '**/audit/**', '**/metrics/**', 'fastify*', 'prom-client'],
+    'http is the highest room; what is measured or audited is seen from above',
+  ),
+  room(
+    ['control-plane/src/audit/**', 'control-plane/src/metrics/**'],
+    ['**/http/**', '**/runners/**', '**/auth/**', '**/forms/**', '**/live/**', 'fastify*'],
+    'audit and metrics look at the database and are called from above',
   ),
 )

@@ -2,7 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
+import { createAuditRetention } from './audit/retention.js'
+import { createAuditTrail } from './audit/trail.js'
 import { createAccounts } from './auth/accounts.js'
+import { createApiTokens } from './auth/api-tokens.js'
+import { bearerCheck } from './auth/bearer.js'
 import { createFirstAdmin } from './auth/first-admin.js'
 import { createPasswords } from './auth/passwords.js'
 import { openRoleSource } from './auth/role-source.js'
@@ -15,13 +19,16 @@ import { createDesignerLock } from './forms/designer-lock.js'
 import { createForms } from './forms/loader.js'
 import { buildApp } from './http/app.js'
 import { appearanceRoutes } from './http/appearance.js'
+import { auditRoutes } from './http/audit.js'
 import { authRoutes } from './http/auth.js'
 import { eventRoutes } from './http/events.js'
 import { formRoutes } from './http/forms.js'
 import { jobStreamRoutes } from './http/job-streams.js'
 import { jobRoutes } from './http/job.js'
 import { lockRoutes } from './http/lock.js'
+import { metricsRoutes } from './http/metrics.js'
 import { monitoringRoutes } from './http/monitoring.js'
+import { profileTokenRoutes } from './http/profile-tokens.js'
 import { profileRoutes } from './http/profile.js'
 import { runnerSocketRoute } from './http/runner-socket.js'
 import { runnerRoutes } from './http/runner.js'
@@ -29,6 +36,7 @@ import { userRoutes } from './http/user.js'
 import type { JobReading } from './jobs/reading.js'
 import { createLiveEvents } from './live/live-events.js'
 import { createLog } from './log.js'
+import { createMetrics } from './metrics/metrics.js'
 import { createDispatcher } from './runners/dispatcher.js'
 import { createRunnerHub } from './runners/hub.js'
 import { createJoinTokens } from './runners/join-tokens.js'
@@ -89,8 +97,12 @@ async function build(
   }
   for (const folder of [settings.formsPath, settings.playbooksPath]) await mkdir(folder, { recursive: true })
 
-  const store = await openSqliteStore(settings.databasePath)
-  onClose(() => store.close())
+  const database = await openSqliteStore(settings.databasePath)
+  onClose(() => database.close())
+  const trail = createAuditTrail({ store: database, clock, log })
+  onClose(() => trail.settled())
+  const { store } = trail
+  const metrics = createMetrics({ store, clock, log, onlineRunners: () => hub.counts().online })
   const live = createLiveEvents()
 
   const secret = settings.accessTokenSecret ?? (await keptSecret(settings.persistentPath, 'access-token-secret'))
@@ -99,10 +111,14 @@ async function build(
   const tokens = createTokens(secret, clock)
   const { accessTokenMs, refreshTokenMs } = settings
   const sessions = createSessions({ store, tokens, roles, clock, accessTokenMs, refreshTokenMs })
-  const signIn = createSignIn({ store, passwords, sessions, clock })
+  const apiTokens = createApiTokens({ store, roles, clock, log, mostDays: settings.apiTokenMaxDays })
+  const authenticate = bearerCheck({ sessions, apiTokens })
+  const signIn = createSignIn({ store, passwords, sessions, clock, meters: metrics.signIn })
   const accounts = createAccounts({ store, passwords, roles, signIn, clock })
   const sweeper = createSweeper({ store, clock, timers, log })
   onClose(() => sweeper.close())
+  const retention = createAuditRetention({ store, clock, timers, log, keepMs: settings.auditRetentionMs })
+  onClose(() => retention.close())
   await welcomeFirstAdmin()
 
   const forms = createForms({ folder: settings.formsPath, clock, log })
@@ -115,6 +131,7 @@ async function build(
     outputLimitBytes: settings.maxOutputBytes,
     queueMs: settings.runnerQueueMs,
     lostMs: settings.runnerLostMs,
+    meters: metrics.streams,
   })
   onClose(() => dispatcher.close())
   const hub = createRunnerHub({
@@ -147,16 +164,22 @@ async function build(
     bodyLimitBytes: settings.bodyLimitBytes,
     tls,
     version,
-    authenticate: sessions.authenticate,
+    authenticate,
+    trail,
+    authRateLimit: settings.authRateLimit,
+    meters: metrics.http,
     plugins: [
       monitoringRoutes({ store, version }),
+      metricsRoutes({ metrics, metricsToken: settings.metricsToken, authenticate }),
+      auditRoutes({ trail }),
       authRoutes({ signIn, sessions }),
       profileRoutes({ accounts }),
+      profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),
       formRoutes({ forms, roles }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock: createDesignerLock({ store, live, clock }) }),
-      eventRoutes({ live, sessions, timers, version }),
+      eventRoutes({ live, sessions, timers, version, meters: metrics.live }),
       jobRoutes({
         reading,
         launching: { store, forms, live, clock, runners: dispatcher, newRunId },

@@ -36,6 +36,19 @@ export const CONTROL_PLANE_SETTINGS = {
     default: '24h',
     meaning: 'how long a refresh token is good; a session ends when it is not used that long',
   },
+  AUTH_RATE_LIMIT: {
+    kind: 'integer',
+    default: '120',
+    maximum: 1_000_000,
+    meaning: 'requests a minute of one address to each route that works with passwords and tokens; 0 = no limit',
+  },
+  API_TOKEN_MAX_DAYS: {
+    kind: 'integer',
+    default: '90',
+    minimum: 1,
+    maximum: 3650,
+    meaning: 'how long an API token may be good',
+  },
   ADMIN_USERNAME: { kind: 'text', default: 'admin', meaning: 'name of the account that is made at first start' },
   ADMIN_PASSWORD: {
     kind: 'text',
@@ -68,6 +81,18 @@ export const CONTROL_PLANE_SETTINGS = {
     default: '50',
     minimum: 1,
     meaning: 'stored output of one job; past it comes one warning line and the playbook goes on',
+  },
+  AUDIT_RETENTION_DAYS: {
+    kind: 'integer',
+    default: '0',
+    maximum: 36_500,
+    meaning: 'how long the audit trail is kept; 0 = for ever',
+  },
+  METRICS_TOKEN: {
+    kind: 'text',
+    default: null,
+    secret: true,
+    meaning: 'bearer token of /api/v2/metrics; without it only admins may read them',
   },
   RTE_QUEUE_MINUTES: {
     kind: 'integer',

@@ -24,12 +24,18 @@ export interface ControlPlaneSettings {
   readonly accessTokenSecret: string | null
   readonly accessTokenMs: number
   readonly refreshTokenMs: number
+  /** Requests a minute of one address; 0: no limit. */
+  readonly authRateLimit: number
+  readonly apiTokenMaxDays: number
   readonly admin: { readonly username: string; readonly password: string | null }
   readonly launchValidation: LaunchValidation
   readonly jobsListSize: number
   readonly maskExtravars: RegExp
   readonly bodyLimitBytes: number
   readonly maxOutputBytes: number
+  /** Null: kept for ever. */
+  readonly auditRetentionMs: number | null
+  readonly metricsToken: string | null
   readonly runnerQueueMs: number
   readonly runnerFilesMaxBytes: number
   readonly runnerLostMs: number
@@ -39,6 +45,7 @@ export interface ControlPlaneSettings {
 }
 
 const MIB = 1024 * 1024
+const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
  * Reads every setting of the control plane.
@@ -65,6 +72,8 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     accessTokenSecret: longEnough('ACCESS_TOKEN_SECRET', textOrNull('ACCESS_TOKEN_SECRET'), 16),
     accessTokenMs: durationOf('ACCESS_TOKEN_EXPIRATION', text('ACCESS_TOKEN_EXPIRATION')),
     refreshTokenMs: durationOf('ACCESS_TOKEN_REFRESH_EXPIRATION', text('ACCESS_TOKEN_REFRESH_EXPIRATION')),
+    authRateLimit: number('AUTH_RATE_LIMIT'),
+    apiTokenMaxDays: number('API_TOKEN_MAX_DAYS'),
     admin: {
       username: text('ADMIN_USERNAME'),
       password: longEnough('ADMIN_PASSWORD', textOrNull('ADMIN_PASSWORD'), SHORTEST_PASSWORD),
@@ -74,6 +83,8 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     maskExtravars: patternOf('MASK_EXTRAVARS_REGEX', text('MASK_EXTRAVARS_REGEX')),
     bodyLimitBytes: number('API_BODY_LIMIT_MB') * MIB,
     maxOutputBytes: number('PROCESS_MAX_BUFFER_MB') * MIB,
+    auditRetentionMs: number('AUDIT_RETENTION_DAYS') * DAY_MS || null,
+    metricsToken: textOrNull('METRICS_TOKEN'),
     runnerQueueMs: number('RTE_QUEUE_MINUTES') * 60_000,
     runnerFilesMaxBytes: number('RTE_FILES_MAX_MB') * MIB,
     runnerLostMs: number('RTE_LOST_SECONDS') * 1000,

@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { pino } from 'pino'
+import { createAuditTrail } from '../../control-plane/src/audit/trail.js'
 import { createAccounts } from '../../control-plane/src/auth/accounts.js'
+import { createApiTokens } from '../../control-plane/src/auth/api-tokens.js'
+import { bearerCheck } from '../../control-plane/src/auth/bearer.js'
 import { createFirstAdmin } from '../../control-plane/src/auth/first-admin.js'
 import { createPasswords } from '../../control-plane/src/auth/passwords.js'
 import { openRoleSource } from '../../control-plane/src/auth/role-source.js'
@@ -14,14 +17,18 @@ import { createDesignerLock } from '../../control-plane/src/forms/designer-lock.
 import { createForms } from '../../control-plane/src/forms/loader.js'
 import { buildApp } from '../../control-plane/src/http/app.js'
 import { appearanceRoutes } from '../../control-plane/src/http/appearance.js'
+import { auditRoutes } from '../../control-plane/src/http/audit.js'
 import { authRoutes } from '../../control-plane/src/http/auth.js'
 import { eventRoutes } from '../../control-plane/src/http/events.js'
 import { formRoutes } from '../../control-plane/src/http/forms.js'
 import { lockRoutes } from '../../control-plane/src/http/lock.js'
+import { metricsRoutes } from '../../control-plane/src/http/metrics.js'
 import { monitoringRoutes } from '../../control-plane/src/http/monitoring.js'
+import { profileTokenRoutes } from '../../control-plane/src/http/profile-tokens.js'
 import { profileRoutes } from '../../control-plane/src/http/profile.js'
 import { userRoutes } from '../../control-plane/src/http/user.js'
 import { type LiveEvents, createLiveEvents } from '../../control-plane/src/live/live-events.js'
+import { createMetrics } from '../../control-plane/src/metrics/metrics.js'
 import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
@@ -39,6 +46,9 @@ export interface ServerOptions {
   readonly bodyLimitBytes?: number
   readonly trustProxy?: boolean
   readonly timers?: Timers
+  /** AUTH_RATE_LIMIT; no limit when left out. */
+  readonly authRateLimit?: number
+  readonly metricsToken?: string
   readonly plugins?: readonly FastifyPluginAsync[]
   /** Lines of the log end up here. */
   readonly log?: string[]
@@ -102,7 +112,10 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const logger = lines ? pino({}, { write: (line: string) => void lines.push(line) }) : pino({ level: 'silent' })
   const timers = options.timers ?? systemTimers
   const live = createLiveEvents()
-  const store = await openSqliteStore(join(folder, 'holdfast.db'))
+  const database = await openSqliteStore(join(folder, 'holdfast.db'))
+  const trail = createAuditTrail({ store: database, clock, log: logger })
+  const { store } = trail
+  const metrics = createMetrics({ store, clock, log: logger, onlineRunners: () => 0 })
   const passwords = createPasswords(FAST_HASHES)
   const roles = await openRoleSource(join(folder, 'config.yaml'), { log: logger })
   const tokens = createTokens('a secret that is only used in tests', clock)
@@ -114,7 +127,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     accessTokenMs: 30 * 60_000,
     refreshTokenMs: 24 * 3_600_000,
   })
-  const signIns = createSignIn({ store, passwords, sessions, clock })
+  const apiTokens = createApiTokens({ store, roles, clock, log: logger, mostDays: 90 })
+  const authenticate = bearerCheck({ sessions, apiTokens })
+  const signIns = createSignIn({ store, passwords, sessions, clock, meters: metrics.signIn })
   const accounts = createAccounts({ store, passwords, roles, signIn: signIns, clock })
   const forms = createForms({ folder: join(folder, 'forms'), clock, log: logger })
   const lock = createDesignerLock({ store, live, clock })
@@ -134,16 +149,22 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     bodyLimitBytes: options.bodyLimitBytes ?? 1024 * 1024,
     tls: null,
     version: '1.2.3',
-    authenticate: sessions.authenticate,
+    authenticate,
+    trail,
+    authRateLimit: options.authRateLimit ?? 0,
+    meters: metrics.http,
     plugins: [
       monitoringRoutes({ store, version: '1.2.3' }),
+      metricsRoutes({ metrics, metricsToken: options.metricsToken ?? null, authenticate }),
+      auditRoutes({ trail }),
       authRoutes({ signIn: signIns, sessions }),
       profileRoutes({ accounts }),
+      profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),
       formRoutes({ forms, roles }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock }),
-      eventRoutes({ live, sessions, timers, version: '1.2.3' }),
+      eventRoutes({ live, sessions, timers, version: '1.2.3', meters: metrics.live }),
       ...(options.plugins ?? []),
     ],
   })
@@ -204,6 +225,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     },
     async close() {
       await app.close()
+      await trail.settled()
       await store.close()
       await rm(folder, { recursive: true, force: true })
     },

@@ -211,6 +211,29 @@ describe('guessing', () => {
     expect((await guess('guessed', ADMIN_PASSWORD)).status).toBe(200)
   })
 
+  test('a locked account does not reveal whether the password was right, or whether there is such an account', async () => {
+    await own.addUser('sealed')
+    for (let count = 0; count < 5; count += 1) await guess('sealed')
+    for (let count = 0; count < 5; count += 1) await guess('nobody')
+    const right = await guess('sealed', ADMIN_PASSWORD)
+    const held = { error: expect.any(String) as string, code: 'sign_in_held_back' }
+    expect([right.status, right.body]).toEqual([429, held])
+    for (const other of [await guess('sealed'), await guess('nobody'), await guess('nobody', ADMIN_PASSWORD)]) {
+      expect([other.status, other.body]).toEqual([429, right.body])
+      expect(other.headers.get('retry-after')).toBe(right.headers.get('retry-after'))
+    }
+    // Tries while it is locked neither open it nor keep it locked for longer.
+    own.clock.move(15 * MINUTE + 1)
+    expect((await guess('sealed', ADMIN_PASSWORD)).status).toBe(200)
+  })
+
+  test('who is signed in stays so while the account is locked', async () => {
+    const { token, refreshtoken } = await own.addUser('guarded')
+    for (let count = 0; count < 6; count += 1) await guess('guarded')
+    expect((await own.call('GET', '/profile', { token })).status).toBe(200)
+    expect((await own.call('POST', '/token', { json: { refreshtoken } })).status).toBe(200)
+  })
+
   test('an unknown name is locked just the same', async () => {
     for (let count = 0; count < 5; count += 1) await guess('ghost')
     expect((await guess('ghost')).status).toBe(429)

@@ -112,6 +112,17 @@ describe('with a real control plane and runner', () => {
     expect((await person.run(['join-token', 'revoke', String(token.id)])).code).toBe(0)
   })
 
+  it('an API token: made with a sign-in, used by a script, revoked', async () => {
+    const created = await admin().run(['token', 'create', '--name', 'script', '--days', '1'])
+    const script = newPerson({ HOLDFAST_SERVER: product.address, HOLDFAST_TOKEN: created.stdout.trim() })
+    expect((await script.run(['job', 'list'])).code).toBe(0)
+    const child = await script.run(['token', 'create'])
+    expect([child.code, child.stderr]).toEqual([5, expect.stringContaining('An API token cannot make API tokens')])
+    expect((await admin().run(['token', 'list'])).stdout).toMatch(/^[0-9a-f]{24} {2}script /m)
+    expect((await admin().run(['token', 'revoke', 'script'])).code).toBe(0)
+    expect((await script.run(['job', 'list'])).code).toBe(4)
+  })
+
   it('a session: signed in, renewed, signed out', async () => {
     const person = newPerson({ HOLDFAST_SERVER: product.address })
     const input = 'correct horse battery'

@@ -79,6 +79,7 @@ test('the sweeper removes what is over and ends when it is told to', async () =>
       kind: 'login',
       name: null,
       refreshHash: null,
+      tokenHash: null,
       createdAt: 1,
       expiresAt,
     } as const

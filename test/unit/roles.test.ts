@@ -47,6 +47,14 @@ describe('options', () => {
     })
   })
 
+  test('a role that only says extendedTokenExpiration, the older name, says allowApiTokens', () => {
+    const role = (options: Record<string, boolean>): Role => ({ name: 'x', groups: ['local/ops'], options })
+    expect(optionsOf(role({ extendedTokenExpiration: true })).allowApiTokens).toBe(true)
+    expect(optionsOf(role({ extendedTokenExpiration: true, allowApiTokens: false })).allowApiTokens).toBe(false)
+    expect(optionsOf({ name: 'default', options: { extendedTokenExpiration: true } }).allowApiTokens).toBe(true)
+    expect(optionsOf(role({ extendedTokenExpiration: true })).allowJobRelaunch).toBe(false)
+  })
+
   test.each([
     ['one that says yes', [{ showAllJobLogs: true }], true],
     ['one that says yes and one that is silent', [{ showAllJobLogs: true }, {}], true],

@@ -37,13 +37,13 @@ export interface Accounts {
   /** @throws InvalidInputError, ConflictError when the name is taken */
   create(account: NewAccount): Promise<StoredUser>
   /**
-   * Changes what is given. Blocking the account or a new password ends its sessions.
+   * Changes what is given. Blocking the account or a new password ends its sessions and API tokens.
    * @throws NotFoundError, InvalidInputError, ConflictError when it would take the caller's own admin rights away
    */
   change(id: number, changes: AccountChanges, by: Caller): Promise<StoredUser>
   /** @throws NotFoundError, ConflictError for the caller's own account */
   remove(id: number, by: Caller): Promise<void>
-  /** The caller's new password; ends all sessions. @throws InvalidInputError, ForbiddenError, TooManyError */
+  /** The caller's new password; ends all sessions and API tokens. @throws InvalidInputError, ForbiddenError, TooManyError */
   changeOwnPassword(
     by: Caller,
     passwords: { readonly current: string; readonly next: string },

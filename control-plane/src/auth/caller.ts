@@ -1,3 +1,7 @@
+import type { StoredUser } from '../store/users.js'
+import type { RoleConfig } from './role-config.js'
+import { grantOf } from './roles.js'
+
 /** Kinds of users (service interface, Authentication). */
 export const USER_TYPES = ['local', 'ldap', 'azuread', 'oidc'] as const
 export type UserType = (typeof USER_TYPES)[number]
@@ -25,4 +29,11 @@ export interface Caller {
   /** Names of runners that the roles limit a launch to; null: not limited. */
   readonly allowedRunners: readonly string[] | null
   readonly sessionId: string
+}
+
+/** The owner of an account as a caller, with what the roles give them. */
+export function callerFor(user: StoredUser, sessionId: string, config: RoleConfig): Caller {
+  const groups = user.groups.map((group) => `${user.type}/${group}`)
+  const subject = { type: user.type as UserType, username: user.username, groups }
+  return { ...subject, ...grantOf(subject, config), id: user.id, email: user.email, sessionId }
 }

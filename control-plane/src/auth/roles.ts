@@ -32,6 +32,9 @@ const BUILT_IN: RoleOptions = {
   allowApiTokens: false,
 }
 
+/** Options that had another name before; a role that only says the old one means the new one. */
+const OLD_NAMES: Partial<Record<keyof RoleOptions, string>> = { allowApiTokens: 'extendedTokenExpiration' }
+
 const OPTION_NAMES = Object.keys(BUILT_IN) as (keyof RoleOptions)[]
 
 /**
@@ -67,8 +70,9 @@ function hasMember(role: Role, subject: RoleSubject): boolean {
 function resolveOptions(own: readonly Role[], everyone: readonly Role[], isAdmin: boolean): RoleOptions {
   const resolved = { ...BUILT_IN }
   for (const name of OPTION_NAMES) {
-    const named = own.flatMap((role) => role.options?.[name] ?? [])
-    const filled = everyone.flatMap((role) => role.options?.[name] ?? [])
+    const said = ({ options }: Role) => options?.[name] ?? options?.[OLD_NAMES[name] ?? name] ?? []
+    const named = own.flatMap(said)
+    const filled = everyone.flatMap(said)
     if (isAdmin) resolved[name] = true
     else if (named.length > 0) resolved[name] = named.every(Boolean)
     else resolved[name] = filled[0] ?? BUILT_IN[name]

@@ -3,9 +3,8 @@ import { UnauthenticatedError } from '../errors.js'
 import { deleteSession, findSessionUser, insertSession, replaceRefreshHash } from '../store/sessions.js'
 import type { Store } from '../store/store.js'
 import { type StoredUser, findUser } from '../store/users.js'
-import type { Caller, UserType } from './caller.js'
+import { type Caller, callerFor } from './caller.js'
 import type { RoleSource } from './role-source.js'
-import { grantOf } from './roles.js'
 import { type TokenPair, type Tokens, hashOf, invalidToken, randomId } from './tokens.js'
 
 /** The signed-in sessions: begun by a sign-in, carried on by refresh tokens, alive as long as the database says so. */
@@ -18,9 +17,10 @@ export interface Sessions {
   /**
    * A new pair for a refresh token, which works once. One that is used again was stolen or is a mistake, nobody can
    * tell which, so the session ends.
+   * @param onUser told whose session it is as soon as that is known, also when the token is refused then
    * @throws UnauthenticatedError
    */
-  refresh(refreshToken: string): Promise<TokenPair>
+  refresh(refreshToken: string, onUser?: (user: StoredUser) => void): Promise<TokenPair>
   end(sessionId: string): Promise<void>
   /** Who a bearer token belongs to, with the roles as they are now. @throws UnauthenticatedError */
   authenticate(accessToken: string): Promise<Caller>
@@ -68,6 +68,7 @@ export function createSessions(deps: SessionDeps): Sessions {
           kind: 'login',
           name: null,
           refreshHash: hashOf(refreshId),
+          tokenHash: null,
           createdAt: now,
           expiresAt: now + deps.refreshTokenMs,
         })
@@ -76,10 +77,11 @@ export function createSessions(deps: SessionDeps): Sessions {
       if (!hasBegun) throw new UnauthenticatedError('wrong_credentials', 'Wrong username or password')
       return pairOf(user.id, sessionId, refreshId, now)
     },
-    async refresh(refreshToken) {
+    async refresh(refreshToken, onUser) {
       const { sessionId, refreshId: used } = await tokens.readRefresh(refreshToken)
       const user = await aliveUser(sessionId)
       if (!user) throw sessionOver()
+      onUser?.(user)
       const now = clock.now()
       const next = randomId()
       const change = { used: hashOf(used), next: hashOf(next), now, expiresAt: now + deps.refreshTokenMs }
@@ -100,9 +102,7 @@ export function createSessions(deps: SessionDeps): Sessions {
       const user = await aliveUser(sessionId)
       if (!user) throw sessionOver()
       if (user.id !== userId) throw invalidToken()
-      const groups = user.groups.map((group) => `${user.type}/${group}`)
-      const subject = { type: user.type as UserType, username: user.username, groups }
-      return { ...subject, ...grantOf(subject, await deps.roles.current()), id: user.id, email: user.email, sessionId }
+      return callerFor(user, sessionId, await deps.roles.current())
     },
     isAlive: async (sessionId) => (await aliveUser(sessionId)) !== null,
   }

@@ -29,6 +29,15 @@ export interface SignIn {
    * @throws TooManyError
    */
   confirm(username: string, password: string, address: string): Promise<boolean>
+  /** The account that a sign-in with this name is for, for the audit; never to be told to who signs in. */
+  knownAs(username: string): Promise<StoredUser | null>
+}
+
+/** What the metrics count. */
+export interface SignInMeters {
+  signInFailed(): void
+  /** An account or an address is held back from now on. */
+  heldBack(): void
 }
 
 export interface SignInDeps {
@@ -36,6 +45,7 @@ export interface SignInDeps {
   readonly passwords: Passwords
   readonly sessions: Sessions
   readonly clock: Clock
+  readonly meters?: SignInMeters
 }
 
 /** Failures are counted by this key and by the address, whether there is such an account or not. */
@@ -64,11 +74,18 @@ export function createSignIn(deps: SignInDeps): SignIn {
       const user = await findUserByName(store.read, 'local', username)
       const matches = await deps.passwords.verify(user?.passwordHash ?? null, password)
       const accepted = user?.enabled && matches ? user : null
-      await store.write('sign-in.count', async (queries) => {
-        if (accepted) return forgetFailures(queries, account)
-        await countFailure(queries, account, ACCOUNT_LIMIT, clock.now())
-        await countFailure(queries, addressKey(address), ADDRESS_LIMIT, clock.now())
+      const held = await store.write('sign-in.count', async (queries) => {
+        if (accepted) {
+          await forgetFailures(queries, account)
+          return []
+        }
+        return [
+          await countFailure(queries, account, ACCOUNT_LIMIT, clock.now()),
+          await countFailure(queries, addressKey(address), ADDRESS_LIMIT, clock.now()),
+        ]
       })
+      if (!accepted) deps.meters?.signInFailed()
+      for (const isHeld of held) if (isHeld) deps.meters?.heldBack()
       return accepted
     })
   }
@@ -80,6 +97,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
       return deps.sessions.begin(user)
     },
     confirm: async (username, password, address) => (await check(username, password, address)) !== null,
+    knownAs: (username) => findUserByName(store.read, 'local', username),
   }
 }
 

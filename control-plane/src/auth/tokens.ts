@@ -83,6 +83,11 @@ export function randomId(): string {
   return randomBytes(24).toString('base64url')
 }
 
+/** An id that cannot be guessed either, of digits and letters that no command line takes for a flag. */
+export function randomName(): string {
+  return randomBytes(12).toString('hex')
+}
+
 /** What is stored of an id that must stay the client's secret. */
 export function hashOf(id: string): string {
   return createHash('sha256').update(id).digest('hex')

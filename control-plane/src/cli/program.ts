@@ -6,12 +6,14 @@ import { joinTokenCommands } from './commands/join-token.js'
 import { loginCommand, logoutCommand } from './commands/login.js'
 import { runnerCommands } from './commands/runner/index.js'
 import { serveCommand } from './commands/serve.js'
+import { tokenCommands } from './commands/token.js'
 import { CliError, UsageError } from './errors.js'
 import { EXIT, exitCodesText, type ExitCode } from './exit-codes.js'
 import { writeLine, type Terminal } from './terminal.js'
 import { version } from '../version.js'
 
-const ENVIRONMENT = 'Environment: HOLDFAST_SERVER (address), HOLDFAST_TOKEN (an access token, for scripts), NO_COLOR.'
+const ENVIRONMENT =
+  'Environment: HOLDFAST_SERVER (address), HOLDFAST_TOKEN (a token for scripts, see holdfast token), NO_COLOR.'
 
 /** Runs one command line and returns the exit code. Never throws. */
 export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
@@ -41,6 +43,7 @@ function parser(run: Run) {
       .command(jobCommands(run))
       .command(runnerCommands(run))
       .command(joinTokenCommands(run))
+      .command(tokenCommands(run))
       .demandCommand(1, 'What shall be done? holdfast --help lists the commands.')
       .strict()
       .version(version)

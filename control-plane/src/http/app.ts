@@ -10,13 +10,17 @@ import fastify, {
   type FastifyServerOptions,
   LogController,
 } from 'fastify'
+import type { AuditTrail } from '../audit/trail.js'
 import { UnavailableError } from '../errors.js'
+import { registerAudit } from './audit-hook.js'
 import { type Authenticate, registerAuthentication } from './authentication.js'
 import { registerBodyParsing } from './bodies.js'
 import { registerDocs } from './docs.js'
 import { answerBrokenRequest, registerErrorHandling, sendError, unknownRoute } from './errors.js'
+import { type HttpMeters, registerHttpMeters } from './meters.js'
 import { API_PREFIX, prefixOf } from './paths.js'
 import { endUnusedConnections } from './unused-connections.js'
+import { registerRateLimit } from './rate-limit.js'
 
 /** What the HTTP application is made of. */
 export interface AppDeps {
@@ -32,6 +36,10 @@ export interface AppDeps {
   /** The service's own version, for the documentation page. */
   readonly version: string
   readonly authenticate: Authenticate
+  readonly trail: AuditTrail
+  /** Requests a minute of one address to each route that works with passwords and tokens; 0: no limit. */
+  readonly authRateLimit: number
+  readonly meters: HttpMeters
   /** The resources, each a plugin with paths relative to {@link API_PREFIX}. */
   readonly plugins: readonly FastifyPluginAsync[]
 }
@@ -45,6 +53,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   registerErrorHandling(app)
   registerEveryRequest(app)
   endUnusedConnections(app, deps.tls !== null)
+  registerHttpMeters(app, { meters: deps.meters, basePath: prefixOf(deps.baseUrl) })
   registerBodyParsing(app)
   await app.register(helmet, {
     contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
@@ -64,7 +73,9 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   await registerDocs(app, { prefix, version: deps.version })
   await app.register(
     async (api) => {
+      registerAudit(api, deps.trail)
       registerAuthentication(api, deps.authenticate)
+      await registerRateLimit(api, deps.authRateLimit)
       for (const plugin of deps.plugins) await api.register(plugin)
     },
     { prefix },

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import type { LiveEvents } from '../live/live-events.js'
 import { changeAppearance, readAppearance } from '../store/appearance.js'
 import type { Store } from '../store/store.js'
-import { adminOf } from './guards.js'
+import { requireAdmin } from './guards.js'
 import { answers } from './schemas.js'
 
 const Appearance = Type.Object({
@@ -28,7 +28,7 @@ export function appearanceRoutes(deps: {
     app.put(
       '/settings/appearance',
       {
-        preValidation: async (request) => void adminOf(request),
+        onRequest: requireAdmin,
         schema: {
           tags: ['settings'],
           summary: 'Change what is given of what the header shows (admin)',

@@ -5,7 +5,10 @@ import { LONGEST_PASSWORD } from '../auth/account-rules.js'
 import type { Sessions } from '../auth/sessions.js'
 import type { SignIn } from '../auth/sign-in.js'
 import { UnauthenticatedError } from '../errors.js'
+import type { StoredUser } from '../store/users.js'
+import { type AuditName, noteAudit } from './audit-hook.js'
 import { callerOf } from './guards.js'
+import { LIMITED } from './rate-limit.js'
 import { Message, answers } from './schemas.js'
 
 export interface AuthRoutesDeps {
@@ -34,7 +37,7 @@ export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
     app.post(
       '/auth/login',
       {
-        config: { public: true },
+        config: { public: true, ...LIMITED, audit: audited('login') },
         schema: {
           tags: ['sign-in'],
           summary: 'Sign in with HTTP Basic or with a JSON body',
@@ -50,33 +53,54 @@ export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
           }
         },
       },
-      (request) => deps.signIn.signIn(request.body.username, request.body.password, request.ip),
+      async (request) => {
+        const { username, password } = request.body
+        // A name that nobody has is not kept: it may be a password in the wrong field.
+        const user = await deps.signIn.knownAs(username)
+        if (user) noteUser(request, user)
+        return deps.signIn.signIn(username, password, request.ip)
+      },
     )
 
     app.post(
       '/token',
       {
-        config: { public: true },
+        config: { public: true, ...LIMITED, audit: audited('refresh') },
         schema: {
           tags: ['sign-in'],
           summary: 'A new pair of tokens for a refresh token, which works once',
           security: [],
           body: Type.Object({ refreshtoken: Type.String({ minLength: 1, maxLength: 4096 }) }),
-          response: answers(Tokens, 400),
+          response: answers(Tokens, 400, 429),
         },
       },
-      (request) => deps.sessions.refresh(request.body.refreshtoken),
+      (request) => deps.sessions.refresh(request.body.refreshtoken, (user) => noteUser(request, user)),
     )
 
     app.post(
       '/auth/logout',
-      { schema: { tags: ['sign-in'], summary: 'End the session', response: answers(Message) } },
+      {
+        config: { ...LIMITED, audit: audited('logout') },
+        schema: {
+          tags: ['sign-in'],
+          summary: 'End the session; an API token revokes itself',
+          response: answers(Message, 429),
+        },
+      },
       async (request) => {
         await deps.sessions.end(callerOf(request).sessionId)
         return { message: 'Signed out' }
       },
     )
   }
+}
+
+function audited(verb: string): AuditName {
+  return { action: `auth.${verb}`, kind: 'session' }
+}
+
+function noteUser(request: FastifyRequest, user: StoredUser): void {
+  noteAudit(request, { user: { name: user.username, type: user.type } })
 }
 
 /** Username and password of HTTP Basic; null without such a header. The password may hold colons. */

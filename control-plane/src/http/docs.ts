@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
+import { auditNameOf } from './audit-hook.js'
 
 /** The page runs its own scripts only and asks no foreign server; it must also work without TLS. */
 const PAGE_POLICY =
@@ -23,10 +24,17 @@ export async function registerDocs(
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } } },
       security: [{ bearer: [] }],
     },
+    transform: ({ schema, url, route }) => ({ schema: withAuditAction(schema, route), url }),
   })
   await app.register(swaggerUi, {
     routePrefix: `${options.prefix}/docs`,
     staticCSP: PAGE_POLICY,
     uiConfig: { validatorUrl: null },
   })
+}
+
+/** Says in the document under which name an operation stands in the audit trail. */
+function withAuditAction(schema: FastifySchema, route: RouteOptions): FastifySchema {
+  const name = auditNameOf({ method: String(route.method), url: route.url, config: route.config })
+  return name && schema ? { ...schema, ...{ 'x-audit-action': name.action } } : schema
 }

@@ -12,6 +12,7 @@ export interface EventRoutesDeps {
   readonly sessions: Pick<Sessions, 'isAlive'>
   readonly timers: Timers
   readonly version: string
+  readonly meters?: { streamOpened(): void; streamClosed(): void }
 }
 
 /** `GET /events`: the stream of what changed. Streams end with the session and with the service. */
@@ -63,11 +64,13 @@ export function eventRoutes(deps: EventRoutesDeps): FastifyPluginAsyncTypebox {
         const stream = createLiveStream(reader, { timers: deps.timers, version: deps.version })
         const unsubscribe = deps.live.subscribe((name) => stream.changed(name))
         open.add(stream)
+        deps.meters?.streamOpened()
         raw.on('drain', () => stream.drained())
         raw.on('error', (error) => request.log.debug({ err: error }, 'event stream broke'))
         raw.on('close', () => {
           unsubscribe()
           open.delete(stream)
+          deps.meters?.streamClosed()
           stream.close()
         })
       },

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../auth/caller.js'
 import { ForbiddenError, UnauthenticatedError } from '../errors.js'
+import { idOf } from './schemas.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -24,4 +25,24 @@ export function adminOf(request: FastifyRequest): Caller {
   const caller = callerOf(request)
   if (!caller.isAdmin) throw new ForbiddenError('admin_only', 'Only an admin may do this')
   return caller
+}
+
+/**
+ * The `onRequest` of a route that is for admins: said before the body is read, since who may not do it need not learn
+ * what it takes.
+ */
+export async function requireAdmin(request: FastifyRequest): Promise<void> {
+  adminOf(request)
+}
+
+/**
+ * The `onRequest` of a route that lets admins do something to one thing: that there is no such thing is said first,
+ * then that only an admin may do it, and only then is anything of the request looked at.
+ * @param find throws NotFoundError when there is none of that id
+ */
+export function requireAdminFor(find: (id: number, request: FastifyRequest) => Promise<unknown>) {
+  return async (request: FastifyRequest): Promise<void> => {
+    await find(idOf(request.params as { id: string }), request)
+    adminOf(request)
+  }
 }

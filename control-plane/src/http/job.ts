@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { type ActionDependencies, abort, remove } from '../jobs/actions.js'
 import { type LaunchDependencies, launchJob } from '../jobs/launch.js'
 import { type JobReading, readJob, readJobs } from '../jobs/reading.js'
+import { noteAudit } from './audit-hook.js'
 import { callerOf } from './guards.js'
 import { Job, JobRecord, LaunchBody, ListQuery } from './job-schemas.js'
 import { JSON_TYPE, streamOf, streamed, withText } from './long-answer.js'
@@ -22,6 +23,7 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
     app.post(
       '/job',
       {
+        config: { audit: { action: 'job.launch', kind: 'job' } },
         schema: {
           tags,
           summary: 'Launch a form',
@@ -31,6 +33,7 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
       },
       async (request) => {
         const { formName, extravars, payload, rawFormData, files } = request.body
+        noteAudit(request, { name: formName })
         const launch = {
           formName,
           extravars: extravars ?? payload ?? {},

@@ -4,7 +4,7 @@ import type { Caller } from '../auth/caller.js'
 import { isoTime } from '../clock.js'
 import { type DesignerLock, LOCK_SILENCE_MS } from '../forms/designer-lock.js'
 import type { Lock } from '../store/locks.js'
-import { adminOf, callerOf } from './guards.js'
+import { adminOf, callerOf, requireAdmin } from './guards.js'
 import { Message, answers, nullable } from './schemas.js'
 
 const LockState = Type.Object({
@@ -27,6 +27,8 @@ export function lockRoutes(deps: { readonly lock: DesignerLock }): FastifyPlugin
     app.post(
       '/lock',
       {
+        onRequest: requireAdmin,
+        config: { audit: { action: 'lock.take', kind: 'lock' } },
         schema: {
           tags: ['designer'],
           summary: 'Take or keep the designer lock (admin); it is free again after 10 minutes of silence',
@@ -42,6 +44,8 @@ export function lockRoutes(deps: { readonly lock: DesignerLock }): FastifyPlugin
     app.delete(
       '/lock',
       {
+        onRequest: requireAdmin,
+        config: { audit: { action: 'lock.release', kind: 'lock' } },
         schema: {
           tags: ['designer'],
           summary: 'Release the designer lock (admin)',

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { UnavailableError } from '../errors.js'
+import { within } from '../patience.js'
 import type { Store } from '../store/store.js'
 import { API_VERSION } from '../version.js'
 import { answers } from './schemas.js'
@@ -74,17 +75,12 @@ export function monitoringRoutes(deps: MonitoringRoutesDeps): FastifyPluginAsync
 
 /** Why the database cannot serve, in the words of the probe; null when it can. */
 async function databaseTrouble(store: Pick<Store, 'check'>): Promise<string | null> {
-  let timer: NodeJS.Timeout | undefined
-  const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new UnavailableError('database_unreachable', 'the database is slow')), PATIENCE_MS)
-  })
+  const tooLate = () => new UnavailableError('database_unreachable', 'the database is slow')
   try {
-    await Promise.race([store.check(), tooLate])
+    await within(PATIENCE_MS, store.check(), tooLate)
     return null
   } catch (error) {
     if (error instanceof UnavailableError) return error.code.replaceAll('_', ' ')
     throw error
-  } finally {
-    clearTimeout(timer)
   }
 }

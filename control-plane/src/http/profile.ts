@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Accounts } from '../auth/accounts.js'
 import { callerOf } from './guards.js'
+import { LIMITED } from './rate-limit.js'
 import { Message, answers } from './schemas.js'
 
 const Profile = Type.Object({
@@ -37,9 +38,10 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
     app.put(
       '/profile',
       {
+        config: { ...LIMITED, audit: { action: 'profile.password', kind: 'user' } },
         schema: {
           tags: ['profile'],
-          summary: 'Change the own password; ends all sessions of the user, this one too',
+          summary: 'Change the own password; ends all sessions and API tokens of the user, this session too',
           body: Type.Object({ password: Type.String(), currentPassword: Type.String({ maxLength: 1024 }) }),
           response: answers(Message, 400, 403, 429),
         },

@@ -1,8 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
-import type { Caller } from '../auth/caller.js'
 import type { RunnerActions } from '../runners/runner-actions.js'
-import { adminOf } from './guards.js'
+import { noteAudit } from './audit-hook.js'
+import { adminOf, requireAdmin, requireAdminFor } from './guards.js'
 import { RunnerBody, RunnerRecord, runnerRecordOf } from './runner-schemas.js'
 import { type JoinTokenRouteDeps, joinTokenRoutes } from './join-token.js'
 import { IdParams, Message, answers, asList, idOf, listOf } from './schemas.js'
@@ -15,38 +14,35 @@ const tags = ['runner']
 
 /** Runners and their join tokens: for admins. */
 export function runnerRoutes({ hub, joinTokens }: RunnerRouteDeps): FastifyPluginAsyncTypebox {
-  /** Who may act on a runner that exists: "no such runner" is said before "not allowed", as everywhere. */
-  async function actOn(request: FastifyRequest, params: { id: string }): Promise<{ id: number; admin: Caller }> {
-    const id = idOf(params)
-    await hub.get(id)
-    return { id, admin: adminOf(request) }
-  }
+  const requireAdminForRunner = requireAdminFor(async (id, request) => {
+    noteAudit(request, { name: (await hub.get(id)).runner.name })
+  })
 
   return async (app) => {
     await app.register(joinTokenRoutes({ joinTokens }))
 
     app.get(
       '/runner',
-      { schema: { tags, summary: 'List runners and requests', response: answers(listOf(RunnerRecord), 403) } },
-      async (request) => {
-        adminOf(request)
-        return asList((await hub.list()).map(runnerRecordOf))
+      {
+        onRequest: requireAdmin,
+        schema: { tags, summary: 'List runners and requests', response: answers(listOf(RunnerRecord), 403) },
       },
+      async () => asList((await hub.list()).map(runnerRecordOf)),
     )
 
     app.get(
       '/runner/:id',
-      { schema: { tags, summary: 'One runner', params: IdParams, response: answers(RunnerRecord, 400, 403, 404) } },
-      async (request) => {
-        const view = await hub.get(idOf(request.params))
-        adminOf(request)
-        return runnerRecordOf(view)
+      {
+        onRequest: requireAdminForRunner,
+        schema: { tags, summary: 'One runner', params: IdParams, response: answers(RunnerRecord, 400, 403, 404) },
       },
+      async (request) => runnerRecordOf(await hub.get(idOf(request.params))),
     )
 
     app.put(
       '/runner/:id',
       {
+        onRequest: requireAdminForRunner,
         schema: {
           tags,
           summary: 'Change what an admin sets',
@@ -56,9 +52,9 @@ export function runnerRoutes({ hub, joinTokens }: RunnerRouteDeps): FastifyPlugi
         },
       },
       async (request) => {
-        const { id, admin } = await actOn(request, request.params)
         const { enabled, is_default: isDefault, description, max_jobs: maxJobs } = request.body
-        await hub.update(id, { enabled, isDefault, description, maxJobs }, admin.username)
+        const changes = { enabled, isDefault, description, maxJobs }
+        await hub.update(idOf(request.params), changes, adminOf(request).username)
         return { message: 'The runner was changed' }
       },
     )
@@ -66,11 +62,11 @@ export function runnerRoutes({ hub, joinTokens }: RunnerRouteDeps): FastifyPlugi
     app.delete(
       '/runner/:id',
       {
+        onRequest: requireAdminForRunner,
         schema: { tags, summary: 'Remove a runner', params: IdParams, response: answers(Message, 400, 403, 404, 409) },
       },
       async (request) => {
-        const { id, admin } = await actOn(request, request.params)
-        await hub.remove(id, admin.username)
+        await hub.remove(idOf(request.params), adminOf(request).username)
         return { message: 'The runner was removed' }
       },
     )
@@ -83,10 +79,12 @@ export function runnerRoutes({ hub, joinTokens }: RunnerRouteDeps): FastifyPlugi
     for (const { path, summary, act, message } of actions) {
       app.post(
         `/runner/:id/${path}`,
-        { schema: { tags, summary, params: IdParams, response: answers(Message, 400, 403, 404, 409) } },
+        {
+          onRequest: requireAdminForRunner,
+          schema: { tags, summary, params: IdParams, response: answers(Message, 400, 403, 404, 409) },
+        },
         async (request) => {
-          const { id, admin } = await actOn(request, request.params)
-          await act(id, admin.username)
+          await act(idOf(request.params), adminOf(request).username)
           return { message }
         },
       )

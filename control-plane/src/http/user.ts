@@ -3,7 +3,8 @@ import { Type } from 'typebox'
 import type { Accounts } from '../auth/accounts.js'
 import { isoTime } from '../clock.js'
 import type { StoredUser } from '../store/users.js'
-import { adminOf } from './guards.js'
+import { noteAudit } from './audit-hook.js'
+import { adminOf, requireAdmin, requireAdminFor } from './guards.js'
 import { IdParams, Message, answers, asList, idOf, listOf, nullable } from './schemas.js'
 
 const User = Type.Object({
@@ -28,21 +29,23 @@ const UserChanges = Type.Partial(NewUser)
 /** The accounts, for admins. */
 export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPluginAsyncTypebox {
   const { accounts } = deps
+  const requireAdminForUser = requireAdminFor(async (id, request) => {
+    noteAudit(request, { name: (await accounts.find(id)).username })
+  })
   return async (app) => {
     app.get(
       '/user',
-      { schema: { tags: ['users'], summary: 'All users (admin)', response: answers(listOf(User), 403) } },
-      async (request) => {
-        adminOf(request)
-        return asList((await accounts.list()).map(show))
+      {
+        onRequest: requireAdmin,
+        schema: { tags: ['users'], summary: 'All users (admin)', response: answers(listOf(User), 403) },
       },
+      async () => asList((await accounts.list()).map(show)),
     )
 
     app.post(
       '/user',
       {
-        // Before the body is looked at: who may not do it need not know what it takes.
-        preValidation: async (request) => void adminOf(request),
+        onRequest: requireAdmin,
         schema: {
           tags: ['users'],
           summary: 'Add a local user (admin)',
@@ -51,14 +54,16 @@ export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPlugin
         },
       },
       async (request) => {
-        adminOf(request)
-        return show(await accounts.create(request.body))
+        const user = await accounts.create(request.body)
+        noteAudit(request, { name: user.username })
+        return show(user)
       },
     )
 
     app.get(
       '/user/:id',
       {
+        onRequest: requireAdminForUser,
         schema: {
           tags: ['users'],
           summary: 'One user (admin)',
@@ -66,19 +71,16 @@ export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPlugin
           response: answers(User, 400, 403, 404),
         },
       },
-      async (request) => {
-        adminOf(request)
-        return show(await accounts.find(idOf(request.params)))
-      },
+      async (request) => show(await accounts.find(idOf(request.params))),
     )
 
     app.put(
       '/user/:id',
       {
-        preValidation: async (request) => void adminOf(request),
+        onRequest: requireAdminForUser,
         schema: {
           tags: ['users'],
-          summary: 'Change what is given of a user (admin); blocking or a new password ends the sessions',
+          summary: 'Change what is given of a user (admin); blocking or a new password ends sessions and API tokens',
           params: IdParams,
           body: UserChanges,
           response: answers(User, 400, 403, 404, 409),
@@ -90,6 +92,7 @@ export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPlugin
     app.delete(
       '/user/:id',
       {
+        onRequest: requireAdminForUser,
         schema: {
           tags: ['users'],
           summary: 'Delete a user (admin)',

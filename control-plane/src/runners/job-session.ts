@@ -12,6 +12,7 @@ import { type PreparedOrder, prepareOrder } from './job-order.js'
 import { JobWriter } from './job-writer.js'
 import { OfferWatch } from './offer-watch.js'
 import type { PlaybookFiles } from './playbook-files.js'
+import type { StreamMeters } from './stream-meters.js'
 import { failWaiting, tellWaiting } from './waiting.js'
 
 /** Bytes of one connection that may wait in memory for the database before reading from its socket stops. */
@@ -44,6 +45,7 @@ export interface JobSessionDependencies {
   readonly outputLimitBytes: number
   /** RTE_QUEUE_MINUTES, in milliseconds. */
   readonly queueMs: number
+  readonly meters?: StreamMeters
   readonly closed: () => void
 }
 
@@ -304,6 +306,7 @@ export class JobSession implements RunnerSession {
       send: (message) => this.#send(message),
       released: (bytes) => this.#released(bytes),
       changed: () => live.changed('jobs'),
+      meters: this.dependencies.meters,
       ended: () => {
         this.#jobs.delete(jobId)
         this.#noteEnded(jobId)

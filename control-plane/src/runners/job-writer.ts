@@ -9,6 +9,7 @@ import { type StreamLengths, appendToStreams, findStreamLengths, resetStreams } 
 import { findJobSummary } from '../store/jobs.js'
 import type { Store } from '../store/store.js'
 import { type Batch, StreamIntake } from './stream-intake.js'
+import type { StreamMeters } from './stream-meters.js'
 import { digestsOfStored } from './stored-digests.js'
 
 /** How long a failed write waits before it is tried again, in milliseconds. */
@@ -25,6 +26,7 @@ export interface JobWriterDependencies {
   readonly changed: () => void
   /** The end is stored, or the job was deleted; the runner may forget it. */
   readonly ended: () => void
+  readonly meters?: StreamMeters | undefined
 }
 
 /** What a write came to: the lengths now, null when the job is gone. Not appended: they were not what was expected. */
@@ -52,6 +54,8 @@ export class JobWriter {
   #writing = false
   #closed = false
   #sentAgain = false
+  /** When the oldest piece came in that is in no batch yet. */
+  #waitingSince: number | null = null
 
   constructor(
     readonly jobId: number,
@@ -69,6 +73,7 @@ export class JobWriter {
   take(frame: StreamFrame): void {
     const before = this.#intake.heldBytes
     const taken = this.#intake.take(frame)
+    if (this.#intake.heldBytes > before) this.#waitingSince ??= this.dependencies.clock.now()
     // What was dropped because it is stored already leaves the memory at once.
     this.dependencies.released(frame.payload.length - (this.#intake.heldBytes - before))
     if (taken) this.#rewind(frame.stream, taken.rewindTo)
@@ -114,6 +119,8 @@ export class JobWriter {
 
   async #write(batch: Batch): Promise<void> {
     const record = this.#end
+    const since = this.#waitingSince
+    this.#waitingSince = null
     const finishes = record !== null && this.#completes(record, batch) && this.#agrees(record, batch)
     const written = await this.#store(batch, finishes ? record : null)
     if (!written) return
@@ -122,9 +129,16 @@ export class JobWriter {
     if (!isAppended) return this.#resynchronise(lengths)
     this.#intake.committed(batch, lengths)
     this.dependencies.send({ type: 'ack', job_id: this.jobId, output: lengths.output, events: lengths.events })
+    this.#measure(batch, since)
     this.dependencies.changed()
     if (finishes) this.#finished()
     else if (record && this.#end === record && !this.#intake.hasBatch) await this.#settle(record)
+  }
+
+  #measure(batch: Batch, since: number | null): void {
+    const { meters, clock } = this.dependencies
+    meters?.stored({ output: batch.output.length, events: batch.eventsBytes, eventsCount: batch.events.length })
+    if (since !== null) meters?.acknowledged((clock.now() - since) / 1000)
   }
 
   /** Appends the batch, with the end when it is complete; tries again while the database is away. Null: closed. */

@@ -17,6 +17,7 @@ export interface Database {
   join_token: JoinTokenTable
   appearance: AppearanceTable
   lock: LockTable
+  audit: AuditTable
 }
 
 /** A column that is written once, at insert. */
@@ -44,6 +45,8 @@ export interface SessionTable {
   name: string | null
   /** SHA-256 of the one refresh token that is good now; null for API tokens. */
   refresh_hash: string | null
+  /** SHA-256 of the secret part of an API token; null for sign-ins. */
+  token_hash: string | null
   created_at: Fixed<number>
   expires_at: number
   last_used_at: number | null
@@ -201,4 +204,19 @@ export interface LockTable {
   holder: string
   taken_at: number
   touched_at: number
+}
+
+/** One record for each request that would change something. `status` is null until the request was answered. */
+export interface AuditTable {
+  id: Generated<number>
+  time: Fixed<number>
+  user_name: string | null
+  user_type: string | null
+  address: Fixed<string>
+  action: string
+  object_kind: string
+  object_id: string | null
+  object_name: string | null
+  status: number | null
+  request_id: Fixed<string>
 }

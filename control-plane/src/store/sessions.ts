@@ -9,6 +9,8 @@ export interface NewSession {
   readonly name: string | null
   /** SHA-256 of the refresh token's random id; null when it cannot be refreshed. */
   readonly refreshHash: string | null
+  /** SHA-256 of the secret part of an API token; null for a sign-in. */
+  readonly tokenHash: string | null
   readonly createdAt: number
   readonly expiresAt: number
 }
@@ -22,6 +24,7 @@ export async function insertSession(queries: Queries, session: NewSession): Prom
       kind: session.kind,
       name: session.name,
       refresh_hash: session.refreshHash,
+      token_hash: session.tokenHash,
       created_at: session.createdAt,
       expires_at: session.expiresAt,
       last_used_at: null,

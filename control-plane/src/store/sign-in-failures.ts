@@ -20,8 +20,11 @@ export interface FailureLimit {
   readonly lockMs: number
 }
 
-/** Counts one failed sign-in. Failures older than the window, or from before a lock that is over, do not count. */
-export async function countFailure(queries: Queries, key: string, limit: FailureLimit, now: number): Promise<void> {
+/**
+ * Counts one failed sign-in. Failures older than the window, or from before a lock that is over, do not count.
+ * @returns whether this one was the one too many
+ */
+export async function countFailure(queries: Queries, key: string, limit: FailureLimit, now: number): Promise<boolean> {
   const row = await queries.selectFrom('sign_in_failure').selectAll().where('key', '=', key).executeTakeFirst()
   const isOver = row && (row.locked_until === null ? row.first_at <= now - limit.windowMs : row.locked_until <= now)
   const continues = row !== undefined && !isOver
@@ -33,6 +36,7 @@ export async function countFailure(queries: Queries, key: string, limit: Failure
     .values({ key, failures, first_at, locked_until })
     .onConflict((conflict) => conflict.column('key').doUpdateSet({ failures, first_at, locked_until }))
     .execute()
+  return failures === limit.failures
 }
 
 export async function forgetFailures(queries: Queries, key: string): Promise<void> {

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Kysely, sql } from 'kysely'
+import { Kysely } from 'kysely'
 import sqlite3 from 'sqlite3'
 import { UnavailableError, messageOf } from '../errors.js'
 import { createGroupCommit } from './group-commit.js'
-import { migrate } from './migrations/index.js'
+import { migrate, schemaState } from './migrations/index.js'
 import type { Database } from './schema.js'
 import { createSqliteDialect } from './sqlite-dialect.js'
 import { asReader, isPassing } from './sqlite-errors.js'
@@ -83,11 +83,11 @@ function createStore(writer: Statements, writing: Kysely<Database>, readers: rea
     read,
     write: (name, operation) => commits.write(name, operation),
     async check() {
-      try {
-        await sql`select 1 from job limit 1`.execute(read)
-      } catch (error) {
+      const state = await schemaState(read).catch((error: unknown) => {
         throw new UnavailableError('database_unreachable', 'database unreachable', undefined, { cause: error })
-      }
+      })
+      if (state === 'not provisioned') throw new UnavailableError('schema_not_provisioned', 'schema not provisioned')
+      if (state === 'not upgraded') throw new UnavailableError('schema_not_upgraded', 'schema not upgraded')
       const { trouble } = commits
       if (trouble === null) return
       // Nobody else may want to write, and then nobody would find out that it is possible again.

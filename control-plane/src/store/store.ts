@@ -17,7 +17,11 @@ export interface Store {
    * @throws UnavailableError when the database stays locked or cannot be written; whatever the operation throws, rolled back
    */
   write<T>(name: string, operation: (queries: Queries) => Promise<T>): Promise<T>
-  /** @throws UnavailableError when the database cannot be read, or could not be written at the latest try */
+  /**
+   * @throws UnavailableError `database_unreachable` when it cannot be read, `schema_not_provisioned` and
+   * `schema_not_upgraded` when its tables are not those of this release, `database_not_writable` when the latest
+   * write failed
+   */
   check(): Promise<void>
   close(): Promise<void>
 }

@@ -85,3 +85,17 @@ export const joinTokenListSchema = v.looseObject({ count: v.number(), records: v
 
 /** The only time that the token itself is shown. */
 export const newJoinTokenSchema = v.looseObject({ ...joinTokenSchema.entries, token: v.string() })
+
+export const apiTokenSchema = v.looseObject({
+  sid: v.string(),
+  name: v.optional(nullableText, null),
+  created_at: v.optional(nullableText, null),
+  expires_at: v.optional(nullableText, null),
+  last_used_at: v.optional(nullableText, null),
+})
+export type ApiToken = v.InferOutput<typeof apiTokenSchema>
+
+export const apiTokenListSchema = v.looseObject({ count: v.number(), records: v.array(apiTokenSchema) })
+
+/** The only time that the token itself is shown. */
+export const newApiTokenSchema = v.looseObject({ ...apiTokenSchema.entries, token: v.string() })

@@ -1,18 +1,46 @@
-import { type Kysely, Migrator } from 'kysely'
+import { type Kysely, Migrator, sql } from 'kysely'
 import type { Database } from '../schema.js'
 import * as initial from './001-initial.js'
+import * as accounts from './003-accounts.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
-const MIGRATIONS = { '001-initial': initial }
+const MIGRATIONS = { '001-initial': initial, '003-accounts': accounts }
+
+/** Where Kysely notes the steps that were done. */
+const STEPS_TABLE = 'kysely_migration'
 
 /**
- * Brings the tables up to date; does nothing when they are.
+ * Brings the tables up to date; does nothing when they are. A step that was released late is made up for, since steps
+ * of one release do not build on each other.
  * @throws Error naming the step that failed
  */
 export async function migrate(database: Kysely<Database>): Promise<void> {
-  const migrator = new Migrator({ db: database, provider: { getMigrations: () => Promise.resolve(MIGRATIONS) } })
+  const migrator = new Migrator({
+    db: database,
+    provider: { getMigrations: () => Promise.resolve(MIGRATIONS) },
+    migrationTableName: STEPS_TABLE,
+    allowUnorderedMigrations: true,
+  })
   const { error, results } = await migrator.migrateToLatest()
   if (!error) return
   const failed = results?.find((result) => result.status === 'Error')?.migrationName ?? 'before the first step'
   throw new Error(`the database could not be brought up to date (${failed})`, { cause: error })
+}
+
+/** How the tables stand to what this release needs: never made, made by an older release, or good. */
+export type SchemaState = 'not provisioned' | 'not upgraded' | 'good'
+
+/** @throws what the database throws when it cannot be read */
+export async function schemaState(database: Kysely<Database>): Promise<SchemaState> {
+  let done: ReadonlySet<string>
+  try {
+    const { rows } = await sql<{ name: string }>`select name from ${sql.table(STEPS_TABLE)}`.execute(database)
+    done = new Set(rows.map((row) => row.name))
+  } catch (error) {
+    // The two dialects have different words for a missing table, so the database is asked which it has.
+    const tables = await database.introspection.getTables({ withInternalKyselyTables: true })
+    if (tables.some((table) => table.name === STEPS_TABLE)) throw error
+    return 'not provisioned'
+  }
+  return Object.keys(MIGRATIONS).every((name) => done.has(name)) ? 'good' : 'not upgraded'
 }

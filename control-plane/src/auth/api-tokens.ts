@@ -1,0 +1,141 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../clock.js'
+import { ConflictError, ForbiddenError, InvalidInputError, NotFoundError, UnauthenticatedError } from '../errors.js'
+import {
+  type ApiToken,
+  deleteApiToken,
+  findApiToken,
+  isSignedIn,
+  listApiTokens,
+  noteApiTokenUse,
+} from '../store/api-tokens.js'
+import { insertSession } from '../store/sessions.js'
+import type { Store } from '../store/store.js'
+import { type Caller, callerFor } from './caller.js'
+import type { RoleSource } from './role-source.js'
+import { hashOf, invalidToken, randomId, randomName } from './tokens.js'
+
+/** What every API token begins with, so that people and scanners of secrets know one when they see it. */
+export const API_TOKEN_PREFIX = 'hfat_'
+
+/** How long a token is good when nothing is said, unless the most is less. */
+const DAYS_WHEN_UNSAID = 30
+/** Tokens that one user may have at once. */
+const MOST_TOKENS = 100
+const DAY_MS = 24 * 60 * 60 * 1000
+/** The last use is noted this often: a script that asks every second must not write every second. */
+const USE_NOTED_EVERY_MS = 60_000
+
+/**
+ * Tokens for scripts: bearers that live for days without a sign-in. A token is `hfat_<sid>.<secret>`; its secret part
+ * is stored as a hash. It is a session of its own kind, so that whatever ends the sessions of a user (blocking,
+ * deletion, a new password) ends it too. Without the role option `allowApiTokens` none can be made, and those that
+ * were made before do not work until the option is back.
+ */
+export interface ApiTokens {
+  /** @throws ForbiddenError when the caller's roles do not allow API tokens */
+  requireAllowed(by: Caller): void
+  /**
+   * The only time that the token itself is given away.
+   * @throws ForbiddenError when {@link requireAllowed} does, and for a caller who came with an API token
+   * @throws InvalidInputError for a time that is too long, ConflictError when there are too many
+   */
+  create(
+    by: Caller,
+    given: { readonly name: string | null; readonly days: number | null },
+  ): Promise<{ readonly token: string; readonly record: ApiToken }>
+  list(by: Caller): Promise<ApiToken[]>
+  /** @throws NotFoundError when the caller has no such token */
+  revoke(by: Caller, sid: string): Promise<ApiToken>
+  /** Who a token belongs to, with the roles as they are now. @throws UnauthenticatedError */
+  authenticate(token: string): Promise<Caller>
+}
+
+export interface ApiTokenDeps {
+  readonly store: Store
+  readonly roles: RoleSource
+  readonly clock: Clock
+  readonly log: { warn(fields: object, text: string): void }
+  /** Longest life of a token, in days. */
+  readonly mostDays: number
+}
+
+/** Whether a bearer token is an API token, good or not. */
+export function isApiToken(token: string): boolean {
+  return token.startsWith(API_TOKEN_PREFIX)
+}
+
+export function createApiTokens(deps: ApiTokenDeps): ApiTokens {
+  const { store, clock } = deps
+  /** Tokens whose use is being noted. */
+  const noting = new Set<string>()
+
+  function noteUse(sid: string, lastUsedAt: number | null): void {
+    const now = clock.now()
+    if (noting.has(sid) || (lastUsedAt !== null && now - lastUsedAt < USE_NOTED_EVERY_MS)) return
+    noting.add(sid)
+    // Nobody waits for it: a request that only reads must not stand behind a write.
+    store
+      .write('api-tokens.used', (queries) => noteApiTokenUse(queries, sid, now))
+      .catch((error: unknown) => deps.log.warn({ err: error }, 'the use of an API token could not be noted'))
+      .finally(() => noting.delete(sid))
+  }
+
+  function requireAllowed(by: Caller): void {
+    if (by.options.allowApiTokens) return
+    throw new ForbiddenError('api_tokens_not_allowed', 'Your roles do not allow API tokens')
+  }
+
+  return {
+    requireAllowed,
+    async create(by, { name, days }) {
+      requireAllowed(by)
+      const lifetime = days ?? Math.min(DAYS_WHEN_UNSAID, deps.mostDays)
+      if (lifetime > deps.mostDays) {
+        throw new InvalidInputError('too_long', `An API token may be good for at most ${deps.mostDays} days`, {
+          most: deps.mostDays,
+        })
+      }
+      const now = clock.now()
+      const [sid, secret] = [randomName(), randomId()]
+      const record: ApiToken = { sid, name, createdAt: now, expiresAt: now + lifetime * DAY_MS, lastUsedAt: null }
+      const outcome = await store.write('api-tokens.create', async (queries) => {
+        if (!(await isSignedIn(queries, by.sessionId, now))) return 'not signed in' as const
+        if ((await listApiTokens(queries, by.id, now)).length >= MOST_TOKENS) return 'too many' as const
+        const { createdAt, expiresAt } = record
+        const hashes = { refreshHash: null, tokenHash: hashOf(secret) }
+        await insertSession(queries, { id: sid, userId: by.id, kind: 'api', name, createdAt, expiresAt, ...hashes })
+        return 'made' as const
+      })
+      if (outcome === 'not signed in') {
+        throw new ForbiddenError('sign_in_needed', 'An API token cannot make API tokens; sign in with your password')
+      }
+      if (outcome === 'too many') {
+        throw new ConflictError('too_many_tokens', `You have ${MOST_TOKENS} API tokens; revoke some of them first`)
+      }
+      return { token: `${API_TOKEN_PREFIX}${sid}.${secret}`, record }
+    },
+    list: (by) => listApiTokens(store.read, by.id, clock.now()),
+    async revoke(by, sid) {
+      const revoked = await store.write('api-tokens.revoke', (queries) => deleteApiToken(queries, by.id, sid))
+      if (!revoked) throw new NotFoundError('no_such_token', 'You have no such API token')
+      return revoked
+    },
+    async authenticate(token) {
+      const [, sid, secret] = /^hfat_([0-9a-f]+)\.([\w-]+)$/.exec(token) ?? []
+      if (sid === undefined || secret === undefined) throw invalidToken()
+      const found = await findApiToken(store.read, sid, clock.now())
+      if (!found?.user.enabled || !isSame(hashOf(secret), found.tokenHash)) throw invalidToken()
+      const caller = callerFor(found.user, sid, await deps.roles.current())
+      if (!caller.options.allowApiTokens) {
+        throw new UnauthenticatedError('token_not_allowed', 'Your roles do not allow API tokens any more')
+      }
+      noteUse(sid, found.lastUsedAt)
+      return caller
+    },
+  }
+}
+
+function isSame(one: string, other: string): boolean {
+  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+}

@@ -1,0 +1,11 @@
+import { type ApiTokens, isApiToken } from './api-tokens.js'
+import type { Caller } from './caller.js'
+import type { Sessions } from './sessions.js'
+
+/** Who a bearer token belongs to, whichever kind it is. @throws UnauthenticatedError */
+export function bearerCheck(deps: {
+  readonly sessions: Pick<Sessions, 'authenticate'>
+  readonly apiTokens: Pick<ApiTokens, 'authenticate'>
+}): (token: string) => Promise<Caller> {
+  return (token) => (isApiToken(token) ? deps.apiTokens.authenticate(token) : deps.sessions.authenticate(token))
+}

@@ -1,0 +1,112 @@
+import type { ApiClient } from '../client/api-client.js'
+import { type ApiToken, apiTokenListSchema, messageSchema, newApiTokenSchema } from '../client/schemas.js'
+import { UsageError } from '../errors.js'
+import { writeAnswer } from '../show/answer.js'
+import { type Column, tableText } from '../show/table.js'
+import { localTime } from '../show/time.js'
+import { clientOf, clientOptions, command, type Run } from './common.js'
+
+const PATH = '/profile/tokens'
+
+const COLUMNS: readonly Column<ApiToken>[] = [
+  { title: 'sid', value: (token) => token.sid },
+  { title: 'name', value: (token) => token.name },
+  { title: 'created', value: (token) => localTime(token.created_at) },
+  { title: 'last used', value: (token) => localTime(token.last_used_at) },
+  { title: 'expires', value: (token) => localTime(token.expires_at) },
+]
+
+/** `holdfast token create`: a bearer for scripts. */
+const createCommand = (run: Run) =>
+  command({
+    command: 'create',
+    describe: 'Make an API token for a script; it is shown only now',
+    builder: (yargs) =>
+      clientOptions(yargs)
+        .option('name', { type: 'string', requiresArg: true, describe: 'What it is for' })
+        .option('days', {
+          type: 'string',
+          requiresArg: true,
+          describe: 'How long it is good for',
+          defaultDescription: '30',
+        }),
+    handler: async (args) => {
+      const body = { name: args.name, expiryDays: daysOf(args.days) }
+      const client = await clientOf(run, args)
+      const token = await client.ask({ method: 'POST', path: PATH, body }, newApiTokenSchema)
+      await run.terminal.stderr.write(
+        run.terminal.stdout.isTerminal && !args.json
+          ? `Give this to the script as HOLDFAST_TOKEN; it is good until ${localTime(token.expires_at) ?? 'it expires'}:\n`
+          : '',
+      )
+      await writeAnswer(run.terminal.stdout, args.json, token, () => `${token.token}\n`)
+    },
+  })
+
+/** `holdfast token list` */
+const listCommand = (run: Run) =>
+  command({
+    command: 'list',
+    describe: 'List your API tokens (never the tokens themselves)',
+    builder: (yargs) => clientOptions(yargs),
+    handler: async (args) => {
+      const list = await listOf(await clientOf(run, args))
+      await writeAnswer(run.terminal.stdout, args.json, list, () =>
+        list.records.length === 0 ? 'No API tokens.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
+      )
+    },
+  })
+
+/** `holdfast token revoke` */
+const revokeCommand = (run: Run) =>
+  command({
+    command: 'revoke <token>',
+    describe: 'Make an API token worthless',
+    builder: (yargs) =>
+      clientOptions(yargs).positional('token', {
+        type: 'string',
+        demandOption: true,
+        describe: 'Its sid, or its name when no other has it',
+      }),
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const { sid } = oneOf((await listOf(client)).records, args.token)
+      const path = `${PATH}/${encodeURIComponent(sid)}`
+      const answer = await client.ask({ method: 'DELETE', path }, messageSchema)
+      await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message}\n`)
+    },
+  })
+
+function listOf(client: ApiClient) {
+  return client.ask({ method: 'GET', path: PATH }, apiTokenListSchema)
+}
+
+/** @throws UsageError when none is meant, or it is not clear which */
+function oneOf(tokens: readonly ApiToken[], which: string): ApiToken {
+  const meant = tokens.filter((token) => token.sid === which || token.name === which)
+  const [token] = meant
+  // What was given is not repeated: it may be the token itself.
+  if (!token) throw new UsageError('You have no API token of that sid or name; see holdfast token list.')
+  if (meant.length === 1) return token
+  throw new UsageError(`Several API tokens have that name: ${meant.map(({ sid }) => sid).join(', ')}. Give the sid.`)
+}
+
+function daysOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new UsageError('--days must be a whole number of days.')
+  return Number(text)
+}
+
+/** `holdfast token …` */
+export const tokenCommands = (run: Run) =>
+  command({
+    command: 'token',
+    describe: 'Your API tokens, for scripts',
+    builder: (yargs) =>
+      yargs
+        .command(createCommand(run))
+        .command(listCommand(run))
+        .command(revokeCommand(run))
+        .demandCommand(1, 'What about API tokens? create, list or revoke.'),
+    handler: () => undefined,
+  })

@@ -1,0 +1,81 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from 'typebox'
+import type { AuditTrail } from '../audit/trail.js'
+import { USER_TYPES } from '../auth/caller.js'
+import { isoTime } from '../clock.js'
+import { type StoredAuditEntry, listAudit } from '../store/audit.js'
+import { requireAdmin } from './guards.js'
+import { answers, asList, listOf, nullable, wholeNumberOf } from './schemas.js'
+
+/** Records that a page holds when nothing is said, and at most. */
+const RECORDS = { default: 100, most: 1000 } as const
+
+const AuditRecord = Type.Object({
+  id: Type.Integer(),
+  time: Type.String({ format: 'date-time' }),
+  user: nullable(Type.String({ description: 'null: nobody who is known' })),
+  user_type: nullable(Type.String()),
+  address: Type.String(),
+  action: Type.String({ description: 'Such as job.abort; every operation here names its own' }),
+  object: Type.Object({
+    kind: Type.String(),
+    id: nullable(Type.String()),
+    name: nullable(Type.String()),
+  }),
+  status: nullable(Type.Integer({ description: 'Of the answer; null: the service ended before it answered' })),
+  request_id: Type.String(),
+})
+
+const AuditQuery = Type.Object({
+  records: Type.Optional(Type.String({ description: `${RECORDS.default} when left out, at most ${RECORDS.most}` })),
+  before: Type.Optional(Type.String({ description: 'Only older records than the one of this id: the next page' })),
+  user: Type.Optional(Type.String({ description: 'Only what this user did' })),
+  user_type: Type.Optional(Type.Enum(USER_TYPES)),
+  action: Type.Optional(Type.String({ description: 'Only this action' })),
+})
+
+/** The audit trail, for admins. */
+export function auditRoutes(deps: { readonly trail: AuditTrail }): FastifyPluginAsyncTypebox {
+  const { trail } = deps
+  return async (app) => {
+    app.get(
+      '/audit',
+      {
+        onRequest: requireAdmin,
+        schema: {
+          tags: ['audit'],
+          summary: 'Who changed what, newest first (admin)',
+          querystring: AuditQuery,
+          response: answers(listOf(AuditRecord), 400, 403),
+        },
+      },
+      async (request) => {
+        const { records, before, user, user_type: userType, action } = request.query
+        const olderThan = before === undefined ? undefined : wholeNumberOf(before, 'before')
+        await trail.settled()
+        const filter = { before: olderThan, user, userType, action }
+        return asList((await listAudit(trail.store.read, filter, pageSizeOf(records))).map(show))
+      },
+    )
+  }
+}
+
+/** As for every list: what is no number falls back, what is too small or too large is brought into bounds. */
+function pageSizeOf(text: string | undefined): number {
+  const wanted = Math.trunc(Number(text ?? Number.NaN))
+  return Number.isNaN(wanted) ? RECORDS.default : Math.min(Math.max(wanted, 1), RECORDS.most)
+}
+
+function show(entry: StoredAuditEntry): Static<typeof AuditRecord> {
+  return {
+    id: entry.id,
+    time: isoTime(entry.time),
+    user: entry.user?.name ?? null,
+    user_type: entry.user?.type ?? null,
+    address: entry.address,
+    action: entry.action,
+    object: entry.object,
+    status: entry.status,
+    request_id: entry.requestId,
+  }
+}

@@ -1,0 +1,101 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { ApiTokens } from '../auth/api-tokens.js'
+import { isoTime } from '../clock.js'
+import type { ApiToken } from '../store/api-tokens.js'
+import { noteAudit } from './audit-hook.js'
+import { callerOf } from './guards.js'
+import { LIMITED } from './rate-limit.js'
+import { Message, answers, asList, listOf, nullable } from './schemas.js'
+
+const time = Type.String({ format: 'date-time' })
+
+const TokenRecord = Type.Object({
+  sid: Type.String({ description: 'Names the token; it is no secret' }),
+  name: nullable(Type.String()),
+  created_at: time,
+  expires_at: time,
+  last_used_at: nullable(time),
+})
+
+const NewToken = Type.Object({
+  ...TokenRecord.properties,
+  token: Type.String({ description: 'The bearer of requests; shown only now' }),
+})
+
+const TokenBody = nullable(
+  Type.Object({
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'What it is for' })),
+    expiryDays: Type.Optional(
+      Type.Integer({ minimum: 1, description: '30 when left out; at most API_TOKEN_MAX_DAYS' }),
+    ),
+  }),
+)
+
+const tags = ['profile']
+const audited = (verb: string) => ({ action: `token.${verb}`, kind: 'token' })
+
+/** The caller's API tokens: bearers for scripts. Making one takes the role option `allowApiTokens` and a sign-in. */
+export function profileTokenRoutes(deps: { readonly apiTokens: ApiTokens }): FastifyPluginAsyncTypebox {
+  const { apiTokens } = deps
+  return async (app) => {
+    // The new token must not stay in anybody's cache.
+    app.addHook('onSend', async (_request, reply) => {
+      reply.header('cache-control', 'no-store')
+    })
+
+    app.get(
+      '/profile/tokens',
+      { schema: { tags, summary: 'The own API tokens, newest first', response: answers(listOf(TokenRecord)) } },
+      async (request) => asList((await apiTokens.list(callerOf(request))).map(show)),
+    )
+
+    app.post(
+      '/profile/tokens',
+      {
+        config: { ...LIMITED, audit: audited('create') },
+        schema: {
+          tags,
+          summary: 'Make an API token, shown once (role option allowApiTokens, and not with an API token)',
+          body: TokenBody,
+          response: answers(NewToken, 400, 403, 409, 429),
+        },
+        onRequest: async (request) => apiTokens.requireAllowed(callerOf(request)),
+      },
+      async (request) => {
+        const { name = null, expiryDays: days = null } = request.body ?? {}
+        const { token, record } = await apiTokens.create(callerOf(request), { name, days })
+        noteAudit(request, { id: record.sid, ...(name === null ? {} : { name }) })
+        return { ...show(record), token }
+      },
+    )
+
+    app.delete(
+      '/profile/tokens/:sid',
+      {
+        config: { ...LIMITED, audit: audited('revoke') },
+        schema: {
+          tags,
+          summary: 'Revoke an own API token',
+          params: Type.Object({ sid: Type.String() }),
+          response: answers(Message, 404, 429),
+        },
+      },
+      async (request) => {
+        const { sid, name } = await apiTokens.revoke(callerOf(request), request.params.sid)
+        noteAudit(request, { id: sid, ...(name === null ? {} : { name }) })
+        return { message: 'The API token was revoked' }
+      },
+    )
+  }
+}
+
+function show(token: ApiToken) {
+  return {
+    sid: token.sid,
+    name: token.name,
+    created_at: isoTime(token.createdAt),
+    expires_at: isoTime(token.expiresAt),
+    last_used_at: isoTime(token.lastUsedAt),
+  }
+}

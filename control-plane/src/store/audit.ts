@@ -1,0 +1,87 @@
+import type { Selectable } from 'kysely'
+import type { AuditTable } from './schema.js'
+import type { Queries } from './store.js'
+
+/** Who did what to what, and how it came out. Never values, passwords or tokens. */
+export interface AuditEntry {
+  /** Milliseconds since the epoch. */
+  readonly time: number
+  /** Null: nobody who is known. */
+  readonly user: { readonly name: string; readonly type: string } | null
+  readonly address: string
+  /** Such as `job.abort`. */
+  readonly action: string
+  readonly object: { readonly kind: string; readonly id: string | null; readonly name: string | null }
+  /** Status of the answer; null: the service ended before it answered. */
+  readonly status: number | null
+  readonly requestId: string
+}
+
+export interface StoredAuditEntry extends AuditEntry {
+  readonly id: number
+}
+
+/** @returns the id of the record */
+export async function insertAudit(queries: Queries, entry: AuditEntry): Promise<number> {
+  const { id } = await queries
+    .insertInto('audit')
+    .values({ time: entry.time, address: entry.address, request_id: entry.requestId, ...changeableOf(entry) })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+/** Completes a record with what was not known when it was made. */
+export async function completeAudit(queries: Queries, id: number, entry: AuditEntry): Promise<void> {
+  await queries.updateTable('audit').set(changeableOf(entry)).where('id', '=', id).execute()
+}
+
+export interface AuditFilter {
+  /** Only older records than this one. */
+  readonly before?: number
+  readonly user?: string
+  readonly userType?: string
+  readonly action?: string
+}
+
+/** Newest first, at most `limit`. */
+export async function listAudit(queries: Queries, filter: AuditFilter, limit: number): Promise<StoredAuditEntry[]> {
+  let query = queries.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(limit)
+  if (filter.before !== undefined) query = query.where('id', '<', filter.before)
+  if (filter.user !== undefined) query = query.where('user_name', '=', filter.user)
+  if (filter.userType !== undefined) query = query.where('user_type', '=', filter.userType)
+  if (filter.action !== undefined) query = query.where('action', '=', filter.action)
+  return (await query.execute()).map(parseEntry)
+}
+
+/** Removes at most `most` records from before `time`. @returns how many there were */
+export async function deleteAuditBefore(queries: Queries, time: number, most: number): Promise<number> {
+  const old = queries.selectFrom('audit').select('id').where('time', '<', time).limit(most)
+  const { numDeletedRows } = await queries.deleteFrom('audit').where('id', 'in', old).executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
+function changeableOf({ user, action, object, status }: AuditEntry) {
+  return {
+    user_name: user?.name ?? null,
+    user_type: user?.type ?? null,
+    action,
+    object_kind: object.kind,
+    object_id: object.id,
+    object_name: object.name,
+    status,
+  }
+}
+
+function parseEntry(row: Selectable<AuditTable>): StoredAuditEntry {
+  return {
+    id: row.id,
+    time: row.time,
+    user: row.user_name === null ? null : { name: row.user_name, type: row.user_type ?? 'local' },
+    address: row.address,
+    action: row.action,
+    object: { kind: row.object_kind, id: row.object_id, name: row.object_name },
+    status: row.status,
+    requestId: row.request_id,
+  }
+}

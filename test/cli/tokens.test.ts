@@ -1,0 +1,74 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { type FakeService, startFakeService } from './fake-service.js'
+import { type Person, newPerson } from './run-cli.js'
+
+let service: FakeService
+let person: Person
+
+const token = {
+  sid: '0a1b2c',
+  name: 'nightly',
+  created_at: '2026-11-20T08:00:00.000Z',
+  expires_at: '2026-12-20T08:00:00.000Z',
+  last_used_at: null as string | null,
+}
+let tokens = [token]
+
+beforeEach(async () => {
+  service = await startFakeService()
+  onTestFinished(() => service.stop())
+  tokens = [token]
+  service.override = ({ method, path, token: bearer }) => {
+    if (bearer !== 'script-token') return null
+    if (path === '/profile/tokens' && method === 'POST') {
+      return { status: 200, body: { ...token, token: 'hfat_0a1b2c.secret' } }
+    }
+    if (path === '/profile/tokens') return { status: 200, body: { count: tokens.length, records: tokens } }
+    if (path === '/profile/tokens/0a1b2c') return { status: 200, body: { message: 'The API token was revoked' } }
+    return null
+  }
+  person = newPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
+})
+
+describe('API tokens', () => {
+  it('are made; the token alone stands on stdout', async () => {
+    const { stdout, stderr } = await person.run(['token', 'create', '--name', 'nightly', '--days', '7'])
+    expect([stdout, stderr]).toEqual(['hfat_0a1b2c.secret\n', ''])
+    expect(service.seen.at(-1)?.body).toEqual({ name: 'nightly', expiryDays: 7 })
+    const { stdout: json } = await person.run(['token', 'create', '--json'])
+    expect(JSON.parse(json)).toMatchObject({ sid: '0a1b2c', token: 'hfat_0a1b2c.secret' })
+    expect(service.seen.at(-1)?.body).toEqual({})
+  })
+
+  it('with a time that is no number of days: 2, and nothing is asked for', async () => {
+    for (const days of ['0', 'never', '1.5', '-1']) {
+      expect([days, (await person.run(['token', 'create', `--days=${days}`])).code]).toEqual([days, 2])
+    }
+    expect(service.seen).toEqual([])
+  })
+
+  it('are listed without themselves', async () => {
+    const { stdout } = await person.run(['token', 'list'])
+    expect(stdout).toMatch(/^sid +name +created +last used +expires\s*$/m)
+    expect(stdout).toMatch(/^0a1b2c {2}nightly {2}2026-\S+ \S+ {2}- +2026-/m)
+    tokens = []
+    expect((await person.run(['token', 'list'])).stdout).toBe('No API tokens.\n')
+  })
+
+  it('are revoked by sid or by name', async () => {
+    for (const which of ['0a1b2c', 'nightly']) {
+      expect((await person.run(['token', 'revoke', which])).stdout).toBe('The API token was revoked\n')
+      expect(service.seen.at(-1)).toMatchObject({ method: 'DELETE', path: '/profile/tokens/0a1b2c' })
+    }
+  })
+
+  it('that nobody has, or that two are called: 2, and nothing is revoked', async () => {
+    const unknown = await person.run(['token', 'revoke', 'hfat_0a1b2c.secret'])
+    expect(unknown.code).toBe(2)
+    expect(unknown.stderr).not.toContain('secret')
+    tokens = [token, { ...token, sid: '3d4e5f' }]
+    const twice = await person.run(['token', 'revoke', 'nightly'])
+    expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining('0a1b2c, 3d4e5f')])
+    expect(service.seen.every(({ method }) => method === 'GET')).toBe(true)
+  })
+})

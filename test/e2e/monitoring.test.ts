@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { metricsText } from '../../runner-agent/src/metrics.js'
+import { type Product, ROOT, startProduct } from '../support/product.js'
+
+/** The whole service as it is watched: its metrics and the dashboard, and the audit trail of every operation it documents. */
+const METRICS_TOKEN = 'for-prometheus-only'
+const HELLO = `- hosts: localhost
+  connection: local
+  gather_facts: false
+  tasks:
+    - {name: hello, ansible.builtin.debug: {msg: hello}}
+`
+
+let product: Product
+
+beforeAll(async () => {
+  product = await startProduct({
+    forms: { 'hello.yml': 'name: hello\ntype: ansible\nroles: [default]\nplaybook: hello.yml\nfields: []\n' },
+    playbooks: { 'hello.yml': HELLO },
+    controlPlane: { METRICS_TOKEN, AUTH_RATE_LIMIT: '0' },
+  })
+})
+afterAll(() => product.close())
+
+async function metrics(): Promise<string> {
+  const answer = await fetch(`${product.address}/api/v2/metrics`, {
+    headers: { authorization: `Bearer ${METRICS_TOKEN}` },
+  })
+  expect(answer.status).toBe(200)
+  return answer.text()
+}
+
+function sample(text: string, name: string): number {
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `))
+  return line === undefined ? Number.NaN : Number(line.slice(name.length + 1))
+}
+
+describe('metrics', () => {
+  test('a job is seen: its launch, its bytes and events, its acknowledgements, its end, its runner', async () => {
+    const id = await product.launch('hello')
+    await product.admin.request('POST', '/job', { formName: 'unknown' })
+    expect(await product.waitForEnd(id)).toMatchObject({ status: 'success' })
+    const { bytes: output } = await product.admin.raw(`/job/${id}/output`)
+    const { count: events } = await product.admin.get<{ count: number }>(`/job/${id}/events`)
+    const text = await metrics()
+    expect(sample(text, 'holdfast_job_launches_total{outcome="accepted"}')).toBe(1)
+    expect(sample(text, 'holdfast_job_launches_total{outcome="refused"}')).toBe(1)
+    expect(sample(text, 'holdfast_stream_bytes_stored_total{stream="output"}')).toBe(output.length)
+    expect(sample(text, 'holdfast_stream_bytes_stored_total{stream="events"}')).toBeGreaterThan(0)
+    expect(sample(text, 'holdfast_events_stored_total')).toBe(events)
+    expect(sample(text, 'holdfast_ack_seconds_count')).toBeGreaterThan(0)
+    expect(sample(text, 'af_jobs_ended_24h{status="success"}')).toBe(1)
+    expect(sample(text, 'holdfast_runners{state="approved"}')).toBe(1)
+    expect(sample(text, 'holdfast_runners_online')).toBe(1)
+    expect(sample(text, 'holdfast_runner_spool_bytes{runner="test-runner"}')).toBeGreaterThanOrEqual(0)
+  })
+
+  test('every metric of the dashboard and of the documentation is there', async () => {
+    const agent = metricsText({
+      runningJobs: 0,
+      maxJobs: 10,
+      draining: false,
+      spooledJobs: 0,
+      spoolBytes: 0,
+      unacknowledgedBytes: 0,
+      approved: true,
+      connects: 1,
+      cacheBytes: 0,
+    })
+    const declared = new Set(
+      [...`${await metrics()}\n${agent}`.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type]) =>
+        type === 'histogram' ? [name, `${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
+      ),
+    )
+    for (const file of ['docs/grafana/holdfast.json', 'docs/monitoring.md']) {
+      const text = readFileSync(join(ROOT, file), 'utf8')
+      const used = [...new Set(text.match(/\b(af|holdfast)_[a-z0-9_]*[a-z0-9]\b(?!_?\*)/g))]
+      expect(used.length).toBeGreaterThan(15)
+      expect([file, used.filter((name) => !declared.has(name))]).toEqual([file, []])
+    }
+  })
+
+  test('every panel of the dashboard asks for something', () => {
+    const { panels } = JSON.parse(readFileSync(join(ROOT, 'docs/grafana/holdfast.json'), 'utf8')) as {
+      panels: { id: number; type: string; title: string; targets?: { expr: string }[] }[]
+    }
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+    for (const { type, title, targets } of panels.filter((panel) => panel.type !== 'row')) {
+      expect([title, type, targets?.every(({ expr }) => /(af|holdfast)_/.test(expr))]).toEqual([title, type, true])
+    }
+  })
+})
+
+describe('the audit trail knows every operation that is documented', () => {
+  interface Operation {
+    readonly 'x-audit-action'?: string
+    readonly security?: readonly unknown[]
+  }
+
+  test('each operation that changes something names its action, and leaves a record with it', async () => {
+    const { paths } = await product.admin.get<{ paths: Record<string, Record<string, Operation>> }>('/docs/json')
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+    )
+    const changing = operations.filter(({ method }) => ['POST', 'PUT', 'PATCH', 'DELETE'].includes(method))
+    expect(changing.length).toBeGreaterThan(15)
+    for (const { method, operation } of operations) {
+      if (method === 'GET') expect(operation['x-audit-action']).toBeUndefined()
+    }
+    const seen: [string, string | undefined, string | undefined][] = []
+    // Signing out ends the session that asks for the others.
+    const last = changing.sort((a, b) => Number(a.path.endsWith('/logout')) - Number(b.path.endsWith('/logout')))
+    for (const { path, method, operation } of last) {
+      const requestId = `walk-${seen.length}`
+      // Nothing has this id, so nothing that the other tests need is harmed.
+      const url = `${product.address}${path.replace(/\{\w+\}/g, '999999999')}`
+      await fetch(url, {
+        method,
+        headers: {
+          authorization: `Bearer ${product.admin.token}`,
+          'content-type': 'application/json',
+          'x-request-id': requestId,
+        },
+        body: '{}',
+      })
+      seen.push([`${method} ${path}`, operation['x-audit-action'], requestId])
+    }
+    const { token } = (await (
+      await fetch(`${product.address}/api/v2/auth/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ username: 'admin', password: 'correct horse battery' }),
+      })
+    ).json()) as { token: string }
+    const answer = await fetch(`${product.address}/api/v2/audit?records=1000`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const { records } = (await answer.json()) as { records: { action: string; request_id: string }[] }
+    const actionOf = new Map(records.map((record) => [record.request_id, record.action]))
+    for (const [what, action, requestId = ''] of seen) {
+      expect([what, action]).toEqual([what, expect.stringMatching(/^[a-z-]+(\.[a-z-]+)+$/)])
+      expect([what, actionOf.get(requestId)]).toEqual([what, action])
+    }
+    expect(new Set(seen.map(([, action]) => action)).size).toBe(seen.length)
+  })
+})
