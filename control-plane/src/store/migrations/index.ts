@@ -1,9 +1,10 @@
 import { type Kysely, Migrator } from 'kysely'
 import type { Database } from '../schema.js'
 import * as initial from './001-initial.js'
+import * as passwordFields from './002-password-fields.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
-const MIGRATIONS = { '001-initial': initial }
+const MIGRATIONS = { '001-initial': initial, '002-password-fields': passwordFields }
 
 /**
  * Brings the tables up to date; does nothing when they are.
