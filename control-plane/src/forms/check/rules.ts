@@ -2,7 +2,7 @@ import type { Bound, Field } from '../fields/field.js'
 import { parsePath } from '../fields/model-path.js'
 import type { Evaluator } from '../sandbox/evaluator.js'
 import { isSpecialChoice } from '../values/choices.js'
-import { type Resolve, fillText } from '../values/placeholders.js'
+import { type Resolve, fillText, textOf } from '../values/placeholders.js'
 import { isBlank, isEmpty, isSame } from '../values/plain.js'
 import type { ValidationError } from './report.js'
 import type { VerifiedUpload } from '../uploads.js'
@@ -70,6 +70,11 @@ function boundOf(bound: Bound | null, resolve: Resolve): number | null {
   return Number.isNaN(value) ? null : value
 }
 
+/** An object is no amount; it is not asked, for it may say what it likes (`{"valueOf": 1}`). */
+function amountOf(value: unknown): number {
+  return typeof value === 'object' ? Number.NaN : Number(value)
+}
+
 function size(name: 'minSize' | 'maxSize', words: string, holds: (bytes: number, bound: number) => boolean): Rule {
   return (field, _value, { upload, resolve }) => {
     const bound = boundOf(field.rules[name], resolve)
@@ -93,7 +98,7 @@ function inWords(bytes: number): string {
 function amount(name: 'minValue' | 'maxValue', words: string, holds: (value: number, bound: number) => boolean): Rule {
   return (field, value, { resolve }) => {
     const bound = boundOf(field.rules[name], resolve)
-    if (bound === null || isEmpty(value) || holds(Number(value), bound)) return null
+    if (bound === null || isEmpty(value) || holds(amountOf(value), bound)) return null
     return `${field.label} must be ${words} ${bound}`
   }
 }
@@ -106,7 +111,7 @@ function length(
   return (field, value, { resolve }) => {
     const bound = boundOf(field.rules[name], resolve)
     if (bound === null || isEmpty(value)) return null
-    const actual = Array.isArray(value) ? value.length : String(value).length
+    const actual = Array.isArray(value) ? value.length : textOf(value).length
     if (holds(actual, bound)) return null
     return `${field.label} must be ${words} ${bound} characters long`
   }
@@ -115,7 +120,7 @@ function length(
 function regex(field: Field, value: unknown, { evaluator, upload }: RuleContext): string | null {
   const rule = field.rules.regex
   if (rule === null || isEmpty(value)) return null
-  const text = upload !== null ? upload.originalname : typeof value === 'object' ? JSON.stringify(value) : String(value)
+  const text = upload !== null ? upload.originalname : textOf(value)
   const matched = evaluator.matches(rule.expression, text)
   if (!matched.ok) return `${field.label} could not be compared with its pattern: ${matched.reason}`
   return matched.value === true ? null : (rule.description ?? `${field.label} does not have the expected form`)
@@ -138,7 +143,7 @@ function sameAs(field: Field, value: unknown, { resolve, labelOf }: RuleContext)
   if (name === null || isEmpty(value)) return null
   const other = valueAt(name, resolve)
   const isDefined = other !== undefined && other !== null
-  if (isDefined && (isSame(value, other) || (typeof other !== 'object' && String(other) === String(value)))) return null
+  if (isDefined && (isSame(value, other) || textOf(value) === textOf(other))) return null
   return `Must match the field '${labelOf(name)}'`
 }
 

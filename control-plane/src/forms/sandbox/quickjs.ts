@@ -12,12 +12,13 @@ import type { Evaluated, Evaluator } from './evaluator.js'
  * modules. Patterns run there too, and not in RE2, because forms use what RE2 does not know (`(?=…)`, `\1`), and not in
  * the engine of Node, which cannot be interrupted.
  *
- * Time is counted in the engine's own ticks, so that the same expression is never refused on a busy machine that runs
- * on an idle one. A few built-in functions run long between two ticks: whoever uses this does so in a thread that can
- * be ended.
+ * Time is counted in the engine's own ticks, so that an expression that runs on an idle machine is not refused on a busy
+ * one; a wide limit in real time stops those whose ticks are long. A few built-in functions run very long between two
+ * ticks: whoever uses this does so in a thread that can be ended.
  */
 const TICKS_OF_ONE = 200
 const TICKS_OF_ALL = 4000
+const LONGEST_MS = 1000
 const MEMORY_BYTES = 16 * 1024 * 1024
 const STACK_BYTES = 256 * 1024
 /** Characters of one result. */
@@ -48,6 +49,7 @@ function openEvaluator(engine: QuickJSWASMModule, now: number): QuickJsEvaluator
   let broken = false
   let ticks = 0
   let ticksOfAll = 0
+  let began = 0
 
   function contextFor(kind: 'expressions' | 'patterns'): QuickJSContext {
     if (!runtime) {
@@ -57,7 +59,7 @@ function openEvaluator(engine: QuickJSWASMModule, now: number): QuickJsEvaluator
       runtime.setInterruptHandler(() => {
         ticks += 1
         ticksOfAll += 1
-        return ticks > TICKS_OF_ONE || ticksOfAll > TICKS_OF_ALL
+        return ticks > TICKS_OF_ONE || ticksOfAll > TICKS_OF_ALL || performance.now() - began > LONGEST_MS
       })
     }
     if (kind === 'patterns') return (patterns ??= runtime.newContext())
@@ -84,6 +86,7 @@ function openEvaluator(engine: QuickJSWASMModule, now: number): QuickJsEvaluator
     if (broken) return { ok: false, reason: 'the sandbox broke down' }
     if (ticksOfAll > TICKS_OF_ALL) return { ok: false, reason: 'the expressions of this form take too long together' }
     ticks = 0
+    began = performance.now()
     try {
       return resultOf(run(contextFor(kind), script))
     } catch (error) {
