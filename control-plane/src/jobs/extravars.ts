@@ -19,49 +19,37 @@ const CARRIED = [
   ['limit', order.limit],
 ] as const
 
-/** Values on their way to the extra variables. */
-export interface SentVariables {
-  readonly values: Readonly<Record<string, unknown>>
-  /** Whether the values may hold a reserved key. */
-  readonly mayHold: (key: string) => boolean
-}
-
 /**
- * What a client sent as extra variables: a reserved key counts only if the form declares a field of that name, and what
- * a client writes for a file field is no upload.
+ * What counts of what a client sent as extra variables: a reserved key only if the form declares a field of that name (or
+ * it is `__verbose__`), and nothing for a file field, since it is no upload.
  */
 export function ofClient(
   form: Pick<Form, 'fields' | 'wizard'>,
   subforms: Readonly<Record<string, readonly Field[]>>,
   extravars: Readonly<Record<string, unknown>>,
-): SentVariables {
+): Record<string, unknown> {
   const ofSteps = form.wizard.flatMap((step) => subforms[step.subform] ?? [])
-  const declared = new Set([...form.fields, ...ofSteps].map((field) => field.name))
+  const declared = new Set([...form.fields, ...ofSteps].map((field) => field.name)).add('__verbose__')
   const files = new Set(form.fields.filter((field) => field.type === 'file').map((field) => field.name))
-  return {
-    values: Object.fromEntries(Object.entries(extravars).filter(([key]) => !files.has(key))),
-    mayHold: (key) => declared.has(key),
-  }
+  const counts = (key: string) => !files.has(key) && (!RESERVED.test(key) || declared.has(key))
+  return Object.fromEntries(Object.entries(extravars).filter(([key]) => counts(key)))
 }
 
 /**
  * The extra variables of a launch and the playbook settings that follow from them (spec forms.md section 2): each
  * static property of the form fills `__<property>__` unless the values hold that key, and the argument is taken from
- * there. Reserved keys that the values may not hold are dropped; `__verbose__` always counts.
+ * there.
+ * @param values built from checked field values, or what counts of what the client sent
  * @throws ForbiddenError when the values ask for the verbose mode and the roles do not allow it
  * @throws RefusedValuesError when a reserved key has a value of the wrong type
  */
 export function buildExtravars(
   form: AnsibleForm,
-  sent: SentVariables,
+  values: Readonly<Record<string, unknown>>,
   caller: Caller,
 ): { readonly extravars: Record<string, unknown>; readonly playbook: Playbook } {
-  const extravars: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(sent.values)) {
-    // `__proto__` as a key of a plain object would be its prototype.
-    if (key === '__proto__') continue
-    if (!RESERVED.test(key) || key === '__verbose__' || sent.mayHold(key)) extravars[key] = value
-  }
+  // `__proto__` as a key of a plain object would be its prototype.
+  const extravars = Object.fromEntries(Object.entries(values).filter(([key]) => key !== '__proto__'))
   requireVerboseAllowed(extravars, caller)
   const playbook: Playbook = {
     playbook: relativePath('__playbook__', text('__playbook__', extravars, form.playbook)),

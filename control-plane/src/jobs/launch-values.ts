@@ -7,7 +7,7 @@ import { type Form, type FormSurroundings, LAUNCH_VALIDATIONS, type LaunchValida
 import type { LaunchChecks } from '../forms/sandbox/launch-checks.js'
 import type { UploadVerifier, VerifiedUpload } from '../forms/uploads.js'
 import { isSame } from '../forms/values/plain.js'
-import { type SentVariables, ofClient, userVariable } from './extravars.js'
+import { ofClient, userVariable } from './extravars.js'
 
 /** What decides about the values of a launch. */
 export interface LaunchValuesDependencies {
@@ -30,7 +30,7 @@ export interface LaunchValuesRequest {
 
 /** The values that a launch runs with. */
 export interface LaunchValues {
-  readonly sent: SentVariables
+  readonly values: Readonly<Record<string, unknown>>
   /** Names of credentials by the field that asked for them. */
   readonly credentials: Readonly<Record<string, unknown>>
 }
@@ -77,17 +77,16 @@ export async function valuesOfLaunch(
     const { __verbose__ } = request.extravars
     const verbose = __verbose__ === undefined ? {} : { __verbose__ }
     return {
-      sent: { values: { ...result.extravars, ...verbose }, mayHold: () => true },
+      values: { ...result.extravars, ...verbose },
       credentials: result.credentials,
     }
   }
 
   const refused = Object.keys(uploads).filter((name) => !uploads[name])
   refuseUnlessGood({ ...NOTHING_WRONG, uploads: refused })
-  const sent = ofClient(form, surroundings.subforms, request.extravars)
-  const values = { ...sent.values, ...uploadVariables(form, uploads) }
+  const values = { ...ofClient(form, surroundings.subforms, request.extravars), ...uploadVariables(form, uploads) }
   if (mode === 'log') await logCheck(deps, form, request.rawFormData, values, check)
-  return { sent: { ...sent, values }, credentials: {} }
+  return { values, credentials: {} }
 }
 
 /** The stricter of two; an unset one does not count. */

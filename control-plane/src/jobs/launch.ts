@@ -52,9 +52,9 @@ export async function launchJob(
   const choice = await chooseRunner(store.read, form)
   requireRunnerAllowed(choice.runner, caller)
   const surroundings = await forms.surroundingsOf(form)
-  const { sent, credentials } = await valuesOfLaunch(dependencies, form, surroundings, caller, request)
+  const { values, credentials } = await valuesOfLaunch(dependencies, form, surroundings, caller, request)
   requireNoCredentials(form, credentials)
-  const { extravars, playbook } = buildExtravars(form, sent, caller)
+  const { extravars, playbook } = buildExtravars(form, values, caller)
   const { rawFormData } = request
   const stored =
     rawFormData === null
