@@ -50,19 +50,20 @@ test('callers take turns: one with many checks does not hold up another', async 
 })
 
 test('a caller with too many checks waiting is told to come back; others are not', async () => {
-  checks = createLaunchChecks({ log, script, threads: 1, mostWaiting: 2, limitMs: 1500 })
-  const taken = [STUCK, STUCK, STUCK].map((input) => checks?.check(input, 'many'))
-  await expect(checks.check(local('1'), 'many')).rejects.toThrow(TooManyError)
-  expect((await checks.check(local('1'), 'other')).extravars).toEqual({ f: 1 })
+  const bounded = createLaunchChecks({ log, script, threads: 1, mostWaiting: 2, limitMs: 1500 })
+  checks = bounded
+  const taken = [STUCK, STUCK, STUCK].map((input) => bounded.check(input, 'many'))
+  await expect(bounded.check(local('1'), 'many')).rejects.toThrow(TooManyError)
+  expect((await bounded.check(local('1'), 'other')).extravars).toEqual({ f: 1 })
   await Promise.all(taken)
 })
 
 test('closing ends what runs and what waits, as a service that stops', async () => {
-  checks = createLaunchChecks({ log, script, threads: 1 })
-  const asked = [STUCK, local('1')].map((input) => checks?.check(input, 'a'))
-  const ends = Promise.allSettled(asked)
-  await checks.close()
+  const closing = createLaunchChecks({ log, script, threads: 1 })
+  checks = closing
+  const ends = Promise.allSettled([STUCK, local('1')].map((input) => closing.check(input, 'a')))
+  await closing.close()
   for (const end of await ends)
     expect(end).toMatchObject({ status: 'rejected', reason: expect.any(UnavailableError) as Error })
-  await expect(checks.check(local('1'), 'a')).rejects.toThrow(UnavailableError)
+  await expect(closing.check(local('1'), 'a')).rejects.toThrow(UnavailableError)
 })

@@ -114,6 +114,15 @@ describe('rows of a list', () => {
     expect(details.validationErrors.m).toMatchObject([{ type: 'maxRows' }])
   })
 
+  test('a row may name what an outer field that sums up the rows is called too', async () => {
+    const total = { name: 'total', type: 'expression', runLocal: true, expression: '$(rows).length' }
+    const own = { name: 'total', type: 'expression', runLocal: true, expression: '__parent__.host + "/total"' }
+    const both = formOf([{ name: 'rows', type: 'list', subform: 's' }, { name: 'host' }, total], { s: [own] })
+    const { details, extravars } = await check(both, { host: 'h', rows: [{}, {}] })
+    expect(details.waiting).toEqual([])
+    expect(extravars).toEqual({ host: 'h', rows: [{ total: 'h/total' }, { total: 'h/total' }], total: 2 })
+  })
+
   test('a required list needs a row', async () => {
     expect((await check(form({ required: true }), { disks: [] })).details.missing).toEqual(['disks'])
   })

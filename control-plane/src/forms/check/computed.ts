@@ -21,6 +21,9 @@ export function runScript(
   if (!filled.complete) return waitingFor(`it waits for a value of ${filled.missing}`)
   const { context, parent } = scope
   context.at(field.name)
-  const result = context.evaluator.evaluate(filled.text, parent.object(filled.text))
+  const result = context.evaluator.evaluate(
+    filled.text,
+    filled.text.includes('__parent__') ? parent.object(filled.text) : {},
+  )
   return result.ok ? valueIs(result.value ?? undefined) : waitingFor(`its expression failed: ${result.reason}`)
 }

@@ -113,8 +113,10 @@ export function createScope(fields: readonly Field[], sent: PlainObject, context
     findings: () => fields.map(findingOf),
     resolve: (path) => resolveWith(path, true),
     object(script) {
-      // Only what the script names: to work out all fields here would ask for the one that asks.
-      const named = fields.filter((field) => script.includes(field.name) && values.get(field.name) !== 'in progress')
+      // Only what the script names: to work out all fields here would ask for those that hang on the one that asks.
+      const tokens = [...script.matchAll(NAMED_OF_PARENT)].map((match) => match[1] ?? '')
+      const isNamed = ({ name }: Field) => tokens.some((token) => token === name || token.startsWith(`${name}-`))
+      const named = fields.filter((field) => isNamed(field) && values.get(field.name) !== 'in progress')
       const above = script.includes('__parent__.__parent__') ? { __parent__: parent.object(script) } : {}
       return { ...above, ...Object.fromEntries(named.map((field) => [field.name, valueOf(field).value])) }
     },
@@ -136,6 +138,9 @@ export function createScope(fields: readonly Field[], sent: PlainObject, context
   }
   return scope
 }
+
+/** `__parent__.name` and `__parent__['name']` in a script. */
+const NAMED_OF_PARENT = /__parent__\s*(?:\?\.|\.|\[\s*['"`])\s*([A-Za-z0-9_-]+)/g
 
 const NOT_FOUND: Resolved = { known: false, value: undefined }
 
