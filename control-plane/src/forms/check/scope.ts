@@ -114,7 +114,7 @@ export function createScope(fields: readonly Field[], sent: PlainObject, context
     resolve: (path) => resolveWith(path, true),
     object(script) {
       // Only what the script names: to work out all fields here would ask for those that hang on the one that asks.
-      const tokens = [...script.matchAll(NAMED_OF_PARENT)].map((match) => match[1] ?? '')
+      const tokens = [...script.matchAll(NAMED_OF_PARENT)].map(([token]) => token)
       const isNamed = ({ name }: Field) => tokens.some((token) => token === name || token.startsWith(`${name}-`))
       const named = fields.filter((field) => isNamed(field) && values.get(field.name) !== 'in progress')
       const above = script.includes('__parent__.__parent__') ? { __parent__: parent.object(script) } : {}
@@ -140,7 +140,7 @@ export function createScope(fields: readonly Field[], sent: PlainObject, context
 }
 
 /** `__parent__.name` and `__parent__['name']` in a script. */
-const NAMED_OF_PARENT = /__parent__\s*(?:\?\.|\.|\[\s*['"`])\s*([A-Za-z0-9_-]+)/g
+const NAMED_OF_PARENT = /(?<=__parent__\s*(?:\?\.|\.|\[\s*['"`]))[A-Za-z0-9_-]+/g
 
 const NOT_FOUND: Resolved = { known: false, value: undefined }
 
