@@ -17,6 +17,8 @@ import { createTokens } from './auth/tokens.js'
 import { systemClock } from './clock.js'
 import { createDesignerLock } from './forms/designer-lock.js'
 import { createForms } from './forms/loader.js'
+import { createLaunchChecks } from './forms/sandbox/launch-checks.js'
+import { noUploads } from './forms/uploads.js'
 import { buildApp } from './http/app.js'
 import { appearanceRoutes } from './http/appearance.js'
 import { auditRoutes } from './http/audit.js'
@@ -95,7 +97,8 @@ async function build(
   for (const folder of [settings.persistentPath, dirname(settings.databasePath)]) {
     await mkdir(folder, { recursive: true, mode: 0o700 })
   }
-  for (const folder of [settings.formsPath, settings.playbooksPath]) await mkdir(folder, { recursive: true })
+  for (const folder of [settings.formsPath, settings.varsFilesPath, settings.playbooksPath])
+    await mkdir(folder, { recursive: true })
 
   const database = await openSqliteStore(settings.databasePath)
   onClose(() => database.close())
@@ -121,7 +124,15 @@ async function build(
   onClose(() => retention.close())
   await welcomeFirstAdmin()
 
-  const forms = createForms({ folder: settings.formsPath, clock, log })
+  const forms = createForms({
+    folder: settings.formsPath,
+    varsFolder: settings.varsFilesPath,
+    constants: async () => (await roles.current()).constants ?? {},
+    clock,
+    log,
+  })
+  const checks = createLaunchChecks({ log })
+  onClose(() => checks.close())
   const dispatcher = createDispatcher({
     store,
     clock,
@@ -153,7 +164,7 @@ async function build(
     listSize: settings.jobsListSize,
     passwordFieldsOf: async (name) => {
       const form = (await forms.all()).find((known) => known.name === name)
-      return new Set(form?.type === 'ansible' ? form.passwordFields : [])
+      return new Set(form?.passwordFields ?? [])
     },
   }
   const newRunId = () => randomBytes(16).toString('hex')
@@ -182,7 +193,18 @@ async function build(
       eventRoutes({ live, sessions, timers, version, meters: metrics.live }),
       jobRoutes({
         reading,
-        launching: { store, forms, live, clock, runners: dispatcher, newRunId },
+        launching: {
+          store,
+          forms,
+          live,
+          clock,
+          log,
+          runners: dispatcher,
+          newRunId,
+          validation: settings.launchValidation,
+          checks,
+          uploads: noUploads,
+        },
         actions: { store, live, clock, runners: dispatcher },
       }),
       jobStreamRoutes(reading),

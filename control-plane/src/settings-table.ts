@@ -16,7 +16,12 @@ export const CONTROL_PLANE_SETTINGS = {
   TRUST_PROXY: { kind: 'boolean', default: '0', meaning: 'believe X-Forwarded-* headers' },
   PERSISTENT_PATH: { kind: 'text', default: './persistent', meaning: 'folder that holds everything below' },
   FORMS_FOLDER_PATH: { kind: 'text', default: below('forms'), meaning: 'folder with the form files' },
-  CONFIG_PATH: { kind: 'text', default: below('config.yaml'), meaning: 'file with the roles' },
+  CONFIG_PATH: { kind: 'text', default: below('config.yaml'), meaning: 'file with the roles, and constants for forms' },
+  VARS_FILES_PATH: {
+    kind: 'text',
+    default: below('vars'),
+    meaning: 'folder with the files that forms name in varsFiles',
+  },
   ANSIBLE_PATH: { kind: 'text', default: below('playbooks'), meaning: 'folder with the playbooks' },
   DATABASE_URL: {
     kind: 'text',
@@ -61,7 +66,7 @@ export const CONTROL_PLANE_SETTINGS = {
     kind: 'text',
     default: 'enforce',
     meaning:
-      'off, log or enforce, anything else means enforce; this release runs every launch as off: the extra variables of the client run unchecked',
+      'how values of a launch are checked: enforce (checked, and the extra variables built from them), log (checked and said, but run as sent) or off; anything else means enforce; a form can only ask for more',
   },
   JOBS_LIST_SIZE: {
     kind: 'integer',

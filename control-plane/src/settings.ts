@@ -2,9 +2,9 @@ import { resolve } from 'node:path'
 import { type SettingSources, type SettingValue, SettingsError, resolveSettings } from '@holdfast/protocol'
 import { SHORTEST_PASSWORD } from './auth/account-rules.js'
 import { durationOf } from './durations.js'
+import type { LaunchValidation } from './forms/form.js'
 import { CONTROL_PLANE_SETTINGS } from './settings-table.js'
 
-export type LaunchValidation = 'off' | 'log' | 'enforce'
 export type LogLevel = (typeof CONTROL_PLANE_SETTINGS.LOG_LEVEL.choices)[number]
 
 /** The control plane's settings, checked. Paths are absolute, times in milliseconds, sizes in bytes. */
@@ -18,6 +18,7 @@ export interface ControlPlaneSettings {
   readonly persistentPath: string
   readonly formsPath: string
   readonly configPath: string
+  readonly varsFilesPath: string
   readonly playbooksPath: string
   readonly databasePath: string
   /** Null: made once and kept in the persistent folder. */
@@ -67,6 +68,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     persistentPath: path('PERSISTENT_PATH'),
     formsPath: path('FORMS_FOLDER_PATH'),
     configPath: path('CONFIG_PATH'),
+    varsFilesPath: path('VARS_FILES_PATH'),
     playbooksPath: path('ANSIBLE_PATH'),
     databasePath: databasePathOf(text('DATABASE_URL')),
     accessTokenSecret: longEnough('ACCESS_TOKEN_SECRET', textOrNull('ACCESS_TOKEN_SECRET'), 16),

@@ -30,6 +30,12 @@ const until = (what: string, condition: (list: FormList) => boolean) =>
   })
 const form = (name: string, more = '') => `name: ${name}\ntype: ansible\nroles: [default]\nplaybook: site.yml\n${more}`
 
+const surroundings = ({ folder }: TestServer) => ({
+  folder: join(folder, 'forms'),
+  varsFolder: join(folder, 'vars'),
+  constants: () => Promise.resolve({}),
+})
+
 test('an empty folder has no forms', async () => {
   expect(await list()).toEqual({ count: 0, records: [], errors: [] })
 })
@@ -88,7 +94,7 @@ fields:
     )
     await until('the form', (now) => now.count === 1)
     const log = { info: () => undefined, warn: () => undefined }
-    const forms = createForms({ folder: join(server.folder, 'forms'), clock: server.clock, log })
+    const forms = createForms({ ...surroundings(server), clock: server.clock, log })
     expect(await forms.find('small')).toMatchObject({
       type: 'ansible',
       roles: [],
@@ -111,9 +117,9 @@ fields:
       form('pw', 'fields:\n  - {name: pin, type: password, model: ["db.accounts[0].code", other]}\n  - {name: city}\n'),
     )
     const log = { info: () => undefined, warn: () => undefined }
-    const forms = createForms({ folder: join(server.folder, 'forms'), clock: server.clock, log })
+    const forms = createForms({ ...surroundings(server), clock: server.clock, log })
     expect(await forms.find('pw')).toMatchObject({
-      fieldNames: ['pin', 'city'],
+      fields: [{ name: 'pin' }, { name: 'city', type: 'text' }],
       passwordFields: ['pin', 'code', 'other'],
     })
   })

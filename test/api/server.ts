@@ -131,7 +131,13 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const authenticate = bearerCheck({ sessions, apiTokens })
   const signIns = createSignIn({ store, passwords, sessions, clock, meters: metrics.signIn })
   const accounts = createAccounts({ store, passwords, roles, signIn: signIns, clock })
-  const forms = createForms({ folder: join(folder, 'forms'), clock, log: logger })
+  const forms = createForms({
+    folder: join(folder, 'forms'),
+    varsFolder: join(folder, 'vars'),
+    constants: () => Promise.resolve({}),
+    clock,
+    log: logger,
+  })
   const lock = createDesignerLock({ store, live, clock })
   await createFirstAdmin({
     store,

@@ -31,6 +31,8 @@ beforeAll(async () => {
       'failing.yml': 'name: failing\ntype: ansible\nroles: [default]\nplaybook: failing.yml\nfields: []\n',
     },
     playbookFolder: join(EXAMPLES, 'playbooks'),
+    // As the product comes: what is given with -e are values of the form's fields.
+    controlPlane: { LAUNCH_VALIDATION: 'enforce' },
     playbooks: { 'gated.yml': gatedPlaybook(gates), 'failing.yml': FAILING },
   })
 })

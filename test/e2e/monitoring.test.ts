@@ -60,6 +60,7 @@ describe('metrics', () => {
   test('every metric of the dashboard and of the documentation is there', async () => {
     const agent = metricsText({
       runningJobs: 0,
+      claimingJobs: 0,
       maxJobs: 10,
       draining: false,
       spooledJobs: 0,

@@ -22,6 +22,7 @@ describe('settings', () => {
       persistentPath: resolve('persistent'),
       formsPath: resolve('persistent/forms'),
       configPath: resolve('persistent/config.yaml'),
+      varsFilesPath: resolve('persistent/vars'),
       playbooksPath: resolve('persistent/playbooks'),
       databasePath: resolve('persistent/holdfast.db'),
       accessTokenSecret: null,

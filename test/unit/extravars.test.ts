@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Caller } from '../../control-plane/src/auth/caller.js'
-import { RefusedValuesError } from '../../control-plane/src/errors.js'
+import { ForbiddenError, RefusedValuesError } from '../../control-plane/src/errors.js'
 import type { AnsibleForm } from '../../control-plane/src/forms/form.js'
-import { buildExtravars } from '../../control-plane/src/jobs/extravars.js'
+import { parseField } from '../../control-plane/src/forms/fields/parse-field.js'
+import { buildExtravars, ofClient } from '../../control-plane/src/jobs/extravars.js'
 import { MASK, maskValues } from '../../control-plane/src/jobs/masking.js'
 
 const caller: Caller = {
@@ -43,26 +44,39 @@ function form(changes: Partial<AnsibleForm> = {}): AnsibleForm {
     check: false,
     diff: false,
     verbose: false,
+    keepExtravars: false,
     allowJinjaInExtravars: false,
-    fieldNames: [],
+    fields: [],
+    wizard: [],
+    launchValidation: null,
+    userExtravars: null,
+    varsFiles: [],
+    approval: null,
+    credentials: {},
+    ansibleCredentials: null,
+    vaultCredentials: null,
     passwordFields: [],
     ...changes,
   }
 }
 
+const fields = (...names: string[]) => names.map((name) => parseField({ name }))
+const build = (form: AnsibleForm, sent: Record<string, unknown>, by = caller) =>
+  buildExtravars(form, ofClient(form, {}, sent), by)
+
 describe('extra variables of a launch', () => {
   test('a reserved key counts only when the form declares it; the verbose switch always', () => {
     const sent = { __playbook__: 'evil.yml', __limit__: 'web', __verbose__: true, plain: 1 }
-    const { extravars, playbook } = buildExtravars(form({ fieldNames: ['__limit__'] }), sent, caller)
+    const { extravars, playbook } = build(form({ fields: fields('__limit__') }), sent)
     expect(playbook).toMatchObject({ playbook: 'site.yml', limit: 'web', verbose: true })
     expect(extravars).toMatchObject({ __playbook__: 'site.yml', __limit__: 'web', __verbose__: true, plain: 1 })
   })
 
   test('static properties fill their keys unless a declared field holds them', () => {
-    const { playbook } = buildExtravars(form({ tags: 'a', inventory: ['x'], check: true }), {}, caller)
+    const { playbook } = build(form({ tags: 'a', inventory: ['x'], check: true }), {})
     expect(playbook).toMatchObject({ tags: 'a', inventory: ['x'], check: true })
-    const fields = form({ tags: 'a', inventory: ['x'], fieldNames: ['__tags__', '__inventory__'] })
-    expect(buildExtravars(fields, { __tags__: ['b', 'c'], __inventory__: 'y' }, caller).playbook).toMatchObject({
+    const declaring = form({ tags: 'a', inventory: ['x'], fields: fields('__tags__', '__inventory__') })
+    expect(build(declaring, { __tags__: ['b', 'c'], __inventory__: 'y' }).playbook).toMatchObject({
       tags: 'b,c',
       inventory: ['y'],
     })
@@ -76,23 +90,42 @@ describe('extra variables of a launch', () => {
     ['__playbook__', '/etc/passwd'],
     ['__playbookSubPath__', 'a/../../b'],
   ])('%s of %j is refused, naming it', (key, value) => {
-    const run = () => buildExtravars(form({ fieldNames: [key] }), { [key]: value }, caller)
+    const run = () => build(form({ fields: fields(key) }), { [key]: value })
     expect(run).toThrow(RefusedValuesError)
     expect(run).toThrow(key)
   })
 
   test('the launching user is the server’s word, whatever was sent', () => {
-    const { extravars } = buildExtravars(form(), { ansibleforms_user: { username: 'root' } }, caller)
+    const { extravars } = build(form(), { ansibleforms_user: { username: 'root' } })
     expect(extravars.ansibleforms_user).toMatchObject({ username: 'ann', id: 7, type: 'local' })
   })
 
   test('a key named __proto__ changes nothing', () => {
-    const { extravars } = buildExtravars(
-      form({ fieldNames: ['__proto__'] }),
-      JSON.parse('{"__proto__":{"check":true}}'),
-      caller,
-    )
+    const { extravars } = build(form(), JSON.parse('{"__proto__":{"check":true}}') as Record<string, unknown>)
     expect(Object.getPrototypeOf(extravars)).toBe(Object.prototype)
+  })
+})
+
+describe('what a form says about the launch', () => {
+  test('ansibleforms_user is trimmed by userExtravars: none, or the named keys', () => {
+    expect(build(form({ userExtravars: ['username', 'groups', 'x'] }), {}).extravars.ansibleforms_user).toEqual({
+      username: 'ann',
+      groups: ['local/ops'],
+    })
+    expect(build(form({ userExtravars: [] }), {}).extravars.ansibleforms_user).toEqual({})
+  })
+
+  test('keepExtravars and allowJinjaInExtravars fill their keys, and a declared field overrides them', () => {
+    const both = form({ keepExtravars: true, allowJinjaInExtravars: true })
+    expect(build(both, {}).extravars).toMatchObject({ __keepExtravars__: true, __allowJinjaInExtravars__: true })
+    const declaring = form({ allowJinjaInExtravars: true, fields: fields('__allowJinjaInExtravars__') })
+    expect(build(declaring, { __allowJinjaInExtravars__: false }).playbook.allowJinjaInExtravars).toBe(false)
+  })
+
+  test('__verbose__ without allowVerboseMode is refused, also when a field of the form sets it', () => {
+    const by = { ...caller, options: { ...caller.options, allowVerboseMode: false } }
+    expect(() => build(form({ fields: fields('__verbose__') }), { __verbose__: true }, by)).toThrow(ForbiddenError)
+    expect(build(form({ verbose: true }), {}, by).playbook.verbose).toBe(true)
   })
 })
 

@@ -13,8 +13,8 @@ const RoleEntry = Type.Object({
   credentials: Type.Optional(Names),
 })
 
-/** Other top-level keys of the product family (categories, constants) are other rooms' business. */
-const RoleFile = Type.Object({ roles: Type.Array(RoleEntry) })
+/** Other top-level keys of the product family (categories) are other rooms' business. */
+const RoleFile = Type.Object({ roles: Type.Array(RoleEntry), constants: Type.Optional(Type.Unknown()) })
 const roleFile = Compile(RoleFile)
 
 export type Role = Readonly<Static<typeof RoleEntry>>
@@ -22,6 +22,8 @@ export type Role = Readonly<Static<typeof RoleEntry>>
 /** The roles of config.yaml. */
 export interface RoleConfig {
   readonly roles: readonly Role[]
+  /** What forms may refer to as `$(NAME.path)`. */
+  readonly constants?: Readonly<Record<string, unknown>>
 }
 
 /** What a first start writes. */
@@ -45,7 +47,7 @@ export function parseRoleConfig(text: string): RoleConfig {
   const yaml = readYaml(text)
   const problem = problemWith(roleFile, yaml.value)
   if (problem) throw new YamlProblem(yaml.lineOf(problem.path), problem.reason)
-  const { roles } = yaml.value as Static<typeof RoleFile>
+  const { roles, constants } = yaml.value as Static<typeof RoleFile>
   const seen = new Set<string>()
   roles.forEach((role, index) => {
     if (seen.has(role.name)) {
@@ -55,5 +57,7 @@ export function parseRoleConfig(text: string): RoleConfig {
   })
   // Without it nobody could put the file's users right again, so it is an edit gone wrong.
   if (!seen.has('admin')) throw new YamlProblem(yaml.lineOf(['roles']), 'the role admin is missing')
-  return { roles }
+  const isObject = typeof constants === 'object' && constants !== null && !Array.isArray(constants)
+  // Through JSON: only plain values travel on.
+  return isObject ? { roles, constants: JSON.parse(JSON.stringify(constants)) as Record<string, unknown> } : { roles }
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { FieldFile, WizardStepFile } from './fields/field-schema.js'
 
 const Text = Type.String()
 const Flag = Type.Optional(Type.Boolean())
@@ -20,10 +21,15 @@ export const FORM_TYPES = [
   'jenkins',
 ] as const
 
-const Field = Type.Object({
-  name: Type.String({ minLength: 1 }),
-  type: Type.Optional(Text),
-  model: Type.Optional(TextOrList),
+/** Fields of one form; more than anybody would fill in. */
+const MOST_FIELDS = 1000
+
+const Approval = Type.Object({
+  title: Type.Optional(Text),
+  message: Type.Optional(Text),
+  roles: Names,
+  notifications: Type.Optional(Type.Array(Text)),
+  allowSelf: Flag,
 })
 
 /** What a form must be to be loaded. Properties that are not named here are other people's and stay as they are. */
@@ -33,7 +39,15 @@ const FormFile = Type.Object({
   roles: Type.Optional(Names),
   description: Type.Optional(Text),
   categories: Type.Optional(Names),
-  fields: Type.Optional(Type.Array(Field)),
+  fields: Type.Optional(Type.Array(FieldFile, { maxItems: MOST_FIELDS })),
+  wizard: Type.Optional(Type.Array(WizardStepFile, { maxItems: 100 })),
+  launchValidation: Type.Optional(Type.Enum(['off', 'log', 'enforce'])),
+  userExtravars: Type.Optional(TextOrList),
+  varsFiles: Type.Optional(Type.Array(Type.String({ minLength: 1 }))),
+  approval: Type.Optional(Approval),
+  credentials: Type.Optional(Type.Record(Type.String({ minLength: 1 }), Type.String({ minLength: 1 }))),
+  ansibleCredentials: Type.Optional(Text),
+  vaultCredentials: Type.Optional(Text),
   runner: Type.Optional(Text),
   abortable: Flag,
   allowRelaunch: Flag,

@@ -1,3 +1,21 @@
+import type { Field, WizardStep } from './fields/field.js'
+import type { PlainObject } from './values/plain.js'
+
+/** Who must agree before the job runs. */
+export interface Approval {
+  readonly title: string | null
+  readonly message: string | null
+  readonly roles: readonly string[]
+  /** E-mail addresses. */
+  readonly notifications: readonly string[]
+  /** Whoever launched the job may approve it. */
+  readonly allowSelf: boolean
+}
+
+/** How strictly the values of a launch are checked; each is stricter than the one before. */
+export const LAUNCH_VALIDATIONS = ['off', 'log', 'enforce'] as const
+export type LaunchValidation = (typeof LAUNCH_VALIDATIONS)[number]
+
 /** What a form says that matters to a launch; GUI properties are kept in `source` and served as they are. */
 export interface FormBase {
   readonly name: string
@@ -7,6 +25,21 @@ export interface FormBase {
   readonly runner: string | null
   readonly abortable: boolean
   readonly allowRelaunch: boolean
+  readonly fields: readonly Field[]
+  readonly wizard: readonly WizardStep[]
+  /** What the form asks for; the setting counts where it is stricter. Null: the setting decides. */
+  readonly launchValidation: LaunchValidation | null
+  /** Keys of the launching user that the playbook gets; null: all. */
+  readonly userExtravars: readonly string[] | null
+  /** Paths of YAML files with constants, below VARS_FILES_PATH. */
+  readonly varsFiles: readonly string[]
+  readonly approval: Approval | null
+  /** Names of credentials by the key under which the playbook gets them. */
+  readonly credentials: Readonly<Record<string, string>>
+  readonly ansibleCredentials: string | null
+  readonly vaultCredentials: string | null
+  /** Keys under which values of its password fields can appear, those of its subforms included: they are masked. */
+  readonly passwordFields: readonly string[]
   /** The whole form as it stands in its file. */
   readonly source: Readonly<Record<string, unknown>>
 }
@@ -21,11 +54,8 @@ export interface AnsibleForm extends FormBase {
   readonly check: boolean
   readonly diff: boolean
   readonly verbose: boolean
+  readonly keepExtravars: boolean
   readonly allowJinjaInExtravars: boolean
-  /** Names of the form's fields: a client may send a reserved key only if there is a field of that name. */
-  readonly fieldNames: readonly string[]
-  /** Names of its password fields, whose values are masked. */
-  readonly passwordFields: readonly string[]
 }
 
 /** A form of a type that loads and cannot be launched (yet). */
@@ -49,4 +79,13 @@ export interface Forms {
   /** @throws NotFoundError */
   find(name: string): Promise<Form>
   errors(): Promise<readonly FormError[]>
+  /** What a form draws on beside its own file. */
+  surroundingsOf(form: Form): Promise<FormSurroundings>
+}
+
+export interface FormSurroundings {
+  /** The subforms it reaches, however deep, with their fields. */
+  readonly subforms: Readonly<Record<string, readonly Field[]>>
+  /** What its `varsFiles` hold, over the constants of the configuration. */
+  readonly constants: PlainObject
 }

@@ -4,13 +4,20 @@ import { NotFoundError, messageOf } from '../errors.js'
 import { atMostEvery } from '../fresh.js'
 import type { Form, FormError, Forms } from './form.js'
 import { type FoundFile, findFormFiles } from './form-files.js'
-import { type ParsedFile, parseFormFile } from './parse-form.js'
+import { type ParsedFile, type PlacedForm, parseFormFile } from './parse-form.js'
+import { namedSubforms, passwordKeys, reachedSubforms } from './subforms.js'
+import type { PlainObject } from './values/plain.js'
+import { type VarsFiles, createVarsFiles, mergeDeep } from './vars-files.js'
 
 /** How often the folder is looked at while somebody asks, in milliseconds. */
 const LOOK_EVERY_MS = 1000
 
 export interface FormsDeps {
   readonly folder: string
+  /** VARS_FILES_PATH. */
+  readonly varsFolder: string
+  /** `constants` of the configuration, as it is now. */
+  readonly constants: () => Promise<PlainObject>
   readonly clock: Clock
   readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }
 }
@@ -18,13 +25,15 @@ export interface FormsDeps {
 interface Loaded {
   readonly forms: readonly Form[]
   readonly byName: ReadonlyMap<string, Form>
+  readonly subforms: ReadonlyMap<string, Form>
   readonly errors: readonly FormError[]
 }
 
 /** The forms below a folder. Files that did not change are not read again. */
 export function createForms(deps: FormsDeps): Forms {
   let parsed = new Map<string, { readonly fingerprint: string; readonly content: ParsedFile }>()
-  let loaded: Loaded = { forms: [], byName: new Map(), errors: [] }
+  let loaded: Loaded = { forms: [], byName: new Map(), subforms: new Map(), errors: [] }
+  const varsFiles = createVarsFiles(deps.varsFolder)
   let reported = ''
 
   const look = atMostEvery(LOOK_EVERY_MS, deps.clock, async () => {
@@ -40,10 +49,11 @@ export function createForms(deps: FormsDeps): Forms {
       )
     }
     parsed = next
-    loaded = collect(
+    const collected = collect(
       [...next.values()].map((file) => file.content),
       errors,
     )
+    loaded = { ...collected, errors: [...collected.errors, ...(await varsProblems(collected.placed, varsFiles))] }
     logWhenNew()
   })
 
@@ -52,7 +62,7 @@ export function createForms(deps: FormsDeps): Forms {
     const summary = JSON.stringify(loaded.errors)
     if (summary === reported) return
     reported = summary
-    for (const error of loaded.errors) deps.log.warn(error, 'a form was left out')
+    for (const error of loaded.errors) deps.log.warn(error, 'a form was left out, or something of it')
     if (loaded.errors.length === 0) deps.log.info({ forms: loaded.forms.length }, 'all forms are good')
   }
 
@@ -71,7 +81,28 @@ export function createForms(deps: FormsDeps): Forms {
       await look()
       return loaded.errors
     },
+    async surroundingsOf(form) {
+      await look()
+      const subforms = reachedSubforms(form, loaded.subforms)
+      const contents = await Promise.all(form.varsFiles.map((path) => varsFiles.read(path)))
+      const dictionaries = contents.map((content) => ('value' in content ? content.value : {}))
+      return { subforms, constants: [await deps.constants(), ...dictionaries].reduce(mergeDeep, {}) }
+    },
   }
+}
+
+/** A file of constants that cannot be used is skipped, and said. */
+async function varsProblems(placed: readonly PlacedForm[], varsFiles: VarsFiles): Promise<FormError[]> {
+  const errors: FormError[] = []
+  for (const { form, file, line } of placed) {
+    for (const path of form.varsFiles) {
+      const content = await varsFiles.read(path)
+      if ('problem' in content) {
+        errors.push({ file, line, form: form.name, reason: `varsFiles ${JSON.stringify(path)}: ${content.problem}` })
+      }
+    }
+  }
+  return errors
 }
 
 async function parseFound(file: FoundFile): Promise<ParsedFile> {
@@ -83,21 +114,44 @@ async function parseFound(file: FoundFile): Promise<ParsedFile> {
 }
 
 /** All forms in the order of their files; the first of two equal names wins. */
-function collect(contents: readonly ParsedFile[], folderErrors: readonly FormError[]): Loaded {
+function collect(
+  contents: readonly ParsedFile[],
+  folderErrors: readonly FormError[],
+): Loaded & { readonly placed: readonly PlacedForm[] } {
   const errors: FormError[] = [...folderErrors]
-  const byName = new Map<string, Form>()
-  const fileOf = new Map<string, string>()
+  const first = new Map<string, PlacedForm>()
   for (const content of contents) {
     errors.push(...content.errors)
-    for (const { form, file, line } of content.forms) {
-      const first = fileOf.get(form.name)
-      if (first === undefined) {
-        fileOf.set(form.name, file)
-        byName.set(form.name, form)
-      } else {
-        errors.push({ file, line, form: form.name, reason: `there already is a form of this name in ${first}` })
-      }
+    for (const placed of content.forms) {
+      const { form, file, line } = placed
+      const known = first.get(form.name)
+      if (known)
+        errors.push({ file, line, form: form.name, reason: `there already is a form of this name in ${known.file}` })
+      else first.set(form.name, placed)
     }
   }
-  return { forms: [...byName.values()], byName, errors }
+  const placed = withTheirSubforms([...first.values()], errors)
+  const subforms = new Map(placed.filter(({ form }) => form.type === 'subform').map(({ form }) => [form.name, form]))
+  const forms = placed.map(({ form }) => ({
+    ...form,
+    passwordFields: passwordKeys(form, reachedSubforms(form, subforms)),
+  }))
+  return { placed, forms, byName: new Map(forms.map((form) => [form.name, form])), subforms, errors }
+}
+
+/** A form that names a subform that is not there cannot be filled in: it is left out, and so is what builds on it. */
+function withTheirSubforms(placed: readonly PlacedForm[], errors: FormError[]): readonly PlacedForm[] {
+  const names = new Set(placed.filter(({ form }) => form.type === 'subform').map(({ form }) => form.name))
+  const kept = placed.filter(({ form, file, line }) => {
+    const unknown = namedSubforms(form).find((name) => !names.has(name))
+    if (unknown === undefined) return true
+    errors.push({
+      file,
+      line,
+      form: form.name,
+      reason: `there is no form of type subform named ${JSON.stringify(unknown)}`,
+    })
+    return false
+  })
+  return kept.length === placed.length ? kept : withTheirSubforms(kept, errors)
 }

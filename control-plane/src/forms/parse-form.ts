@@ -1,7 +1,10 @@
 import { posix } from 'node:path'
 import { YamlProblem, type YamlText, problemWith, readYaml } from '../yaml-text.js'
+import type { Field, WizardStep } from './fields/field.js'
+import { FieldProblem, parseField, parseWizardStep } from './fields/parse-field.js'
 import type { Form, FormBase, FormError } from './form.js'
 import { type FormFile, formFile } from './form-schema.js'
+import { passwordKeys } from './subforms.js'
 
 /** A form with the line where it stands. */
 export interface PlacedForm {
@@ -46,6 +49,9 @@ function parseForm(entry: unknown, path: Path, yaml: YamlText): Form {
   const problem = problemWith(formFile, entry)
   if (problem) throw new YamlProblem(yaml.lineOf([...path, ...problem.path]), problem.reason)
   const source = entry as FormFile & Readonly<Record<string, unknown>>
+  const lineOf = (...keys: (string | number)[]) => yaml.lineOf([...path, ...keys])
+  const fields = parseParts(source.fields ?? [], 'fields', parseField, lineOf)
+  const wizard = parseParts(source.wizard ?? [], 'wizard', parseWizardStep, lineOf)
   const base: FormBase = {
     name: source.name,
     roles: source.roles ?? [],
@@ -54,11 +60,61 @@ function parseForm(entry: unknown, path: Path, yaml: YamlText): Form {
     runner: source.runner || null,
     abortable: source.abortable ?? true,
     allowRelaunch: source.allowRelaunch ?? source.disableRelaunch !== true,
+    fields,
+    wizard,
+    launchValidation: source.launchValidation ?? null,
+    userExtravars: userExtravarsOf(source.userExtravars),
+    varsFiles: source.varsFiles ?? [],
+    approval: approvalOf(source.approval),
+    credentials: source.credentials ?? {},
+    ansibleCredentials: source.ansibleCredentials || null,
+    vaultCredentials: source.vaultCredentials || null,
+    passwordFields: passwordKeys({ fields }, {}),
     source,
   }
   const type = source.type ?? 'ansible'
   if (type !== 'ansible') return { ...base, type }
-  return { ...base, type, ...ansiblePartOf(source, (key) => yaml.lineOf([...path, key])) }
+  return { ...base, type, ...ansiblePartOf(source, lineOf) }
+}
+
+/** Fields or steps of a form, each under a name of its own. */
+function parseParts<InFile extends object, Part extends Field | WizardStep>(
+  entries: readonly InFile[],
+  key: string,
+  parse: (entry: InFile) => Part,
+  lineOf: (...keys: (string | number)[]) => number,
+): Part[] {
+  const seen = new Set<string>()
+  return entries.map((entry, index) => {
+    try {
+      const part = parse(entry)
+      if (seen.has(part.name)) throw new FieldProblem('name', `there already is one named ${part.name}`)
+      seen.add(part.name)
+      return part
+    } catch (error) {
+      if (!(error instanceof FieldProblem)) throw error
+      throw new YamlProblem(lineOf(key, index, error.key), `${key}.${index} ${error.reason}`)
+    }
+  })
+}
+
+/** `all` (or nothing), `none`, or the keys with commas between them. */
+function userExtravarsOf(given: FormFile['userExtravars']): string[] | null {
+  const keys = listOf(given).flatMap((text) => text.split(',').map((key) => key.trim()))
+  const named = keys.filter((key) => key !== '')
+  if (named.length === 0 || named.includes('all')) return null
+  return named.includes('none') ? [] : named
+}
+
+function approvalOf(given: FormFile['approval']): FormBase['approval'] {
+  if (!given) return null
+  return {
+    title: given.title ?? null,
+    message: given.message ?? null,
+    roles: given.roles,
+    notifications: given.notifications ?? [],
+    allowSelf: given.allowSelf ?? false,
+  }
 }
 
 function ansiblePartOf(source: FormFile, lineOf: (key: string) => number) {
@@ -68,7 +124,6 @@ function ansiblePartOf(source: FormFile, lineOf: (key: string) => number) {
   if (!staysInside(playbookSubPath ?? '.', '.') || !staysInside(playbookSubPath ?? '.', playbook)) {
     throw new YamlProblem(lineOf('playbook'), 'playbook must be a path inside the playbook folder')
   }
-  const fields = source.fields ?? []
   return {
     playbook,
     playbookSubPath,
@@ -78,16 +133,9 @@ function ansiblePartOf(source: FormFile, lineOf: (key: string) => number) {
     check: source.check ?? false,
     diff: source.diff ?? false,
     verbose: source.verbose ?? false,
+    keepExtravars: source.keepExtravars ?? false,
     allowJinjaInExtravars: source.allowJinjaInExtravars ?? false,
-    fieldNames: fields.map((field) => field.name),
-    passwordFields: fields.filter((field) => field.type === 'password').flatMap(keysOf),
   }
-}
-
-/** The keys under which a field's value can appear: its name, and the last part of each `model` path. */
-function keysOf(field: NonNullable<FormFile['fields']>[number]): string[] {
-  const lastParts = listOf(field.model).map((path) => (path.split('.').at(-1) ?? path).replace(/(\[\d+\])+$/, ''))
-  return [field.name, ...lastParts]
 }
 
 /** Whether `path`, seen from the folder `from`, lies in the folder that both are below. */

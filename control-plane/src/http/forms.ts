@@ -29,29 +29,37 @@ const FormList = Type.Object({
   errors: Type.Optional(Type.Array(LeftOut, { description: 'For admins: what was left out and why' })),
 })
 
-/** Properties of a form that only matter to a page that shows it; what a job runs with stays here. */
-const PAGE_PROPERTIES = [
-  'abortable',
-  'allowRelaunch',
-  'enableForChat',
-  'fieldGroupClasses',
-  'help',
-  'icon',
-  'iconColor',
-  'iconSize',
-  'image',
-  'onAbort',
-  'onFailure',
-  'onFinish',
-  'onSubmit',
-  'onSuccess',
-  'order',
-  'overlayIcon',
-  'overlayIconColor',
-  'overlayIconSize',
-  'showHelp',
-  'tileClass',
-  'wizard',
+/** What a job runs with stays here; everything else that a form says is for the pages that show it. */
+const RUN_PROPERTIES = [
+  'allowJinjaInExtravars',
+  'ansibleCredentials',
+  'approval',
+  'awx',
+  'awxCredentials',
+  'check',
+  'credentials',
+  'diff',
+  'executionEnvironment',
+  'instanceGroups',
+  'inventory',
+  'keepExtravars',
+  'launchValidation',
+  'limit',
+  'notifications',
+  'playbook',
+  'playbookSubPath',
+  'roles',
+  'runner',
+  'scmBranch',
+  'scm_branch',
+  'steps',
+  'tags',
+  'template',
+  'userExtravars',
+  'varsFiles',
+  'vaultCredentials',
+  'verbose',
+  'workflow',
 ]
 
 /** The forms that the caller may launch; admins also see what was left out and why. */
@@ -86,7 +94,7 @@ export function formRoutes(deps: {
 }
 
 function show(form: Form) {
-  const forPages = Object.entries(form.source).filter(([key]) => PAGE_PROPERTIES.includes(key))
+  const forPages = Object.entries(form.source).filter(([key]) => !RUN_PROPERTIES.includes(key))
   const { name, type, description, categories } = form
   const fields = Array.isArray(form.source.fields) ? (form.source.fields as unknown[]) : []
   return { ...Object.fromEntries(forPages), name, type, description, categories: [...categories], fields }

@@ -45,7 +45,11 @@ export const LaunchBody = Type.Object({
   formName: Type.String({ minLength: 1, maxLength: 200 }),
   extravars: Type.Optional(AnyObject),
   payload: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Another name for extravars' })),
-  rawFormData: Type.Optional(AnyObject),
+  rawFormData: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Values of the fields by name; in a wizard, an object of values by step',
+    }),
+  ),
   credentials: Type.Optional(AnyObject),
   files: Type.Optional(AnyObject),
 })

@@ -17,6 +17,12 @@ export interface JobRouteDeps {
 
 const tags = ['job']
 
+const LAUNCH_RULES =
+  'Under LAUNCH_VALIDATION=enforce the values of rawFormData are checked against the fields of the form, and the extra ' +
+  'variables are built from them; of extravars only __verbose__ counts. A field that is not named in rawFormData gets its ' +
+  'default; one that is null or empty has no value. Refused values answer 422 with details: missing, invalid, waiting, ' +
+  'validationErrors, rowErrors, uploads. Nothing is created then.'
+
 /** Launching, reading, listing, aborting and deleting jobs. */
 export function jobRoutes({ reading, launching, actions }: JobRouteDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
@@ -27,8 +33,9 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
         schema: {
           tags,
           summary: 'Launch a form',
+          description: LAUNCH_RULES,
           body: LaunchBody,
-          response: answers(Type.Object({ id: Type.Integer() }), 400, 403, 404, 413, 422),
+          response: answers(Type.Object({ id: Type.Integer() }), 400, 403, 404, 413, 422, 429),
         },
       },
       async (request) => {
@@ -38,7 +45,7 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
           formName,
           extravars: extravars ?? payload ?? {},
           rawFormData: rawFormData ?? null,
-          hasFiles: Object.keys(files ?? {}).length > 0,
+          files: files ?? {},
         }
         return { id: await launchJob(launching, callerOf(request), launch) }
       },

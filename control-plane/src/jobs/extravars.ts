@@ -1,8 +1,9 @@
 import { isSafeRelativePath, jobOrderSchema } from '@holdfast/protocol'
 import * as v from 'valibot'
 import type { Caller } from '../auth/caller.js'
-import { RefusedValuesError } from '../errors.js'
-import type { AnsibleForm } from '../forms/form.js'
+import { ForbiddenError, RefusedValuesError } from '../errors.js'
+import type { Field } from '../forms/fields/field.js'
+import type { AnsibleForm, Form } from '../forms/form.js'
 import type { Playbook } from './playbook.js'
 
 /** Keys that belong to the service: a client may send one only if the form declares a field of that name. */
@@ -19,23 +20,37 @@ const CARRIED = [
 ] as const
 
 /**
+ * What counts of what a client sent as extra variables: a reserved key only if the form declares a field of that name (or
+ * it is `__verbose__`), and nothing for a file field, since it is no upload.
+ */
+export function ofClient(
+  form: Pick<Form, 'fields' | 'wizard'>,
+  subforms: Readonly<Record<string, readonly Field[]>>,
+  extravars: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const ofSteps = form.wizard.flatMap((step) => subforms[step.subform] ?? [])
+  const declared = new Set([...form.fields, ...ofSteps].map((field) => field.name)).add('__verbose__')
+  const files = new Set(form.fields.filter((field) => field.type === 'file').map((field) => field.name))
+  const counts = (key: string) => !files.has(key) && (!RESERVED.test(key) || declared.has(key))
+  return Object.fromEntries(Object.entries(extravars).filter(([key]) => counts(key)))
+}
+
+/**
  * The extra variables of a launch and the playbook settings that follow from them (spec forms.md section 2): each
  * static property of the form fills `__<property>__` unless the values hold that key, and the argument is taken from
- * there. Reserved keys that the form does not declare are dropped.
+ * there.
+ * @param values built from checked field values, or what counts of what the client sent
+ * @throws ForbiddenError when the values ask for the verbose mode and the roles do not allow it
  * @throws RefusedValuesError when a reserved key has a value of the wrong type
  */
 export function buildExtravars(
   form: AnsibleForm,
-  sent: Readonly<Record<string, unknown>>,
+  values: Readonly<Record<string, unknown>>,
   caller: Caller,
 ): { readonly extravars: Record<string, unknown>; readonly playbook: Playbook } {
-  const declared = new Set(form.fieldNames)
-  const extravars: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(sent)) {
-    // `__proto__` as a key of a plain object would be its prototype.
-    if (key === '__proto__') continue
-    if (!RESERVED.test(key) || declared.has(key) || key === '__verbose__') extravars[key] = value
-  }
+  // `__proto__` as a key of a plain object would be its prototype.
+  const extravars = Object.fromEntries(Object.entries(values).filter(([key]) => key !== '__proto__'))
+  requireVerboseAllowed(extravars, caller)
   const playbook: Playbook = {
     playbook: relativePath('__playbook__', text('__playbook__', extravars, form.playbook)),
     playbookSubPath: optionalPath(
@@ -48,7 +63,7 @@ export function buildExtravars(
     check: flag('__check__', extravars, form.check),
     diff: flag('__diff__', extravars, form.diff),
     verbose: flag('__verbose__', extravars, form.verbose),
-    allowJinjaInExtravars: form.allowJinjaInExtravars,
+    allowJinjaInExtravars: flag('__allowJinjaInExtravars__', extravars, form.allowJinjaInExtravars),
   }
   for (const [name, schema] of CARRIED) if (!v.is(schema, playbook[name])) refuse(`__${name}__`, 'shorter')
   extravars.__playbook__ = playbook.playbook
@@ -56,13 +71,24 @@ export function buildExtravars(
   if (playbook.inventory.length > 0) extravars.__inventory__ = playbook.inventory
   if (playbook.tags !== null) extravars.__tags__ = playbook.tags
   if (playbook.limit !== null) extravars.__limit__ = playbook.limit
-  for (const name of ['check', 'diff', 'verbose'] as const) if (playbook[name]) extravars[`__${name}__`] = true
-  extravars.ansibleforms_user = userVariable(caller)
+  for (const name of ['check', 'diff', 'verbose', 'allowJinjaInExtravars'] as const) {
+    if (playbook[name]) extravars[`__${name}__`] = true
+  }
+  if (flag('__keepExtravars__', extravars, form.keepExtravars)) extravars.__keepExtravars__ = true
+  extravars.ansibleforms_user = userVariable(caller, form.userExtravars)
   return { extravars, playbook }
 }
 
-function userVariable(caller: Caller): Record<string, unknown> {
-  return {
+/** @throws ForbiddenError */
+export function requireVerboseAllowed(values: Readonly<Record<string, unknown>>, caller: Caller): void {
+  if (values.__verbose__ === true && !caller.options.allowVerboseMode) {
+    throw new ForbiddenError('verbose_not_allowed', 'Your roles do not allow the verbose mode')
+  }
+}
+
+/** The launching user. @param keys `userExtravars` of the form; null: everything */
+export function userVariable(caller: Caller, keys: readonly string[] | null): Record<string, unknown> {
+  const user: Record<string, unknown> = {
     username: caller.username,
     id: caller.id,
     type: caller.type,
@@ -71,6 +97,7 @@ function userVariable(caller: Caller): Record<string, unknown> {
     roles: caller.roles,
     options: caller.options,
   }
+  return keys === null ? user : Object.fromEntries(Object.entries(user).filter(([key]) => keys.includes(key)))
 }
 
 function refuse(key: string, expected: string): never {

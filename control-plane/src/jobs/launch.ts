@@ -1,14 +1,15 @@
 import type { Caller } from '../auth/caller.js'
-import type { Clock } from '../clock.js'
 import { ForbiddenError, InvalidInputError, RefusedValuesError } from '../errors.js'
 import type { Form, Forms, AnsibleForm } from '../forms/form.js'
+import { valuesToStore } from '../forms/stored-values.js'
 import { mayUseForm } from '../forms/visibility.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { insertJob } from '../store/jobs.js'
 import { type Runner, findDefaultRunner, findRunnerByName } from '../store/runners.js'
 import type { Queries, Store } from '../store/store.js'
 import { failJob } from './ending.js'
-import { buildExtravars } from './extravars.js'
+import { buildExtravars, requireVerboseAllowed } from './extravars.js'
+import { type LaunchValuesDependencies, type LaunchValuesRequest, valuesOfLaunch } from './launch-values.js'
 import type { RunnerPort } from './runner-port.js'
 
 /** Properties whose promise this release cannot keep; a job that ignored them would be unsafe. */
@@ -17,19 +18,14 @@ const NOT_YET = ['approval', 'credentials', 'ansibleCredentials', 'vaultCredenti
 /** Levels of objects and lists in the values of a launch. Python, which reads them in the end, gives up at some 1000. */
 const MOST_DEPTH = 100
 
-export interface LaunchRequest {
+export interface LaunchRequest extends LaunchValuesRequest {
   readonly formName: string
-  readonly extravars: Readonly<Record<string, unknown>>
-  readonly rawFormData: Readonly<Record<string, unknown>> | null
-  /** True when the launch names uploads. */
-  readonly hasFiles: boolean
 }
 
-export interface LaunchDependencies {
+export interface LaunchDependencies extends LaunchValuesDependencies {
   readonly store: Store
   readonly forms: Forms
   readonly live: LiveEvents
-  readonly clock: Clock
   readonly runners: RunnerPort
   /** A random id of 32 hex digits. */
   readonly newRunId: () => string
@@ -39,7 +35,7 @@ export interface LaunchDependencies {
  * Creates a job and puts it on its way. A job whose runner is missing or turned off is created and fails at once with
  * the reason; it never goes to another runner.
  * @returns the id of the job
- * @throws NotFoundError, ForbiddenError, RefusedValuesError; nothing is created then
+ * @throws NotFoundError, ForbiddenError, RefusedValuesError, TooManyError, UnavailableError; nothing is created then
  */
 export async function launchJob(
   dependencies: LaunchDependencies,
@@ -47,27 +43,23 @@ export async function launchJob(
   request: LaunchRequest,
 ): Promise<number> {
   const { store, forms, live, clock, runners } = dependencies
-  if (isDeeperThan(MOST_DEPTH, [request.extravars, request.rawFormData])) {
+  if (isDeeperThan(MOST_DEPTH, [request.extravars, request.rawFormData, request.files])) {
     throw new InvalidInputError('too_deep', `Values may be nested ${MOST_DEPTH} levels deep`)
   }
   const form = await forms.find(request.formName)
   requireLaunchable(form, caller)
-  if (request.hasFiles) {
-    throw new RefusedValuesError('files_unsupported', 'Uploaded files cannot be passed to a job by this service yet')
-  }
-  if (request.extravars.__verbose__ === true && !caller.options.allowVerboseMode) {
-    throw new ForbiddenError('verbose_not_allowed', 'Your roles do not allow the verbose mode')
-  }
-  const { extravars, playbook } = buildExtravars(form, request.extravars, caller)
+  requireVerboseAllowed(request.extravars, caller)
   const choice = await chooseRunner(store.read, form)
-  if (
-    choice.runner &&
-    caller.allowedRunners &&
-    !caller.isAdmin &&
-    !caller.allowedRunners.includes(choice.runner.name)
-  ) {
-    throw new ForbiddenError('runner_not_allowed', `Your roles do not allow jobs on the runner '${choice.runner.name}'`)
-  }
+  requireRunnerAllowed(choice.runner, caller)
+  const surroundings = await forms.surroundingsOf(form)
+  const { values, credentials } = await valuesOfLaunch(dependencies, form, surroundings, caller, request)
+  requireNoCredentials(form, credentials)
+  const { extravars, playbook } = buildExtravars(form, values, caller)
+  const { rawFormData } = request
+  const stored =
+    rawFormData === null
+      ? null
+      : valuesToStore({ fields: form.fields, wizard: form.wizard, subforms: surroundings.subforms }, rawFormData)
   const now = clock.now()
   const id = await store.write('jobs.launch', async (queries) => {
     const jobId = await insertJob(queries, {
@@ -93,8 +85,9 @@ export async function launchJob(
       abort_requested_by: null,
       abandoned_at: null,
       extravars: JSON.stringify(extravars),
-      credentials: '{}',
-      raw_form_data: request.rawFormData === null ? null : JSON.stringify(request.rawFormData),
+      credentials: JSON.stringify(credentials),
+      raw_form_data: stored === null ? null : JSON.stringify(stored),
+      password_fields: JSON.stringify(form.passwordFields),
       playbook: JSON.stringify(playbook),
     })
     if (choice.problem !== null) await failJob(queries, jobId, choice.problem, now)
@@ -136,12 +129,25 @@ function requireLaunchable(form: Form, caller: Caller): asserts form is AnsibleF
     )
   }
   const promised = NOT_YET.find((property) => form.source[property] !== undefined && form.source[property] !== null)
-  if (promised) {
-    throw new RefusedValuesError(
-      'form_property_unsupported',
-      `The form '${form.name}' has '${promised}', which this service cannot honour yet`,
-    )
-  }
+  if (promised) throw notYet(form, promised)
+}
+
+/** A field that names a credential is a promise like the form's own `credentials`. */
+function requireNoCredentials(form: Form, credentials: Readonly<Record<string, unknown>>): void {
+  const [field] = Object.keys(credentials)
+  if (field !== undefined) throw notYet(form, `asCredential of the field ${field}`)
+}
+
+function notYet(form: Form, promised: string): RefusedValuesError {
+  return new RefusedValuesError(
+    'form_property_unsupported',
+    `The form '${form.name}' has '${promised}', which this service cannot honour yet`,
+  )
+}
+
+function requireRunnerAllowed(runner: Runner | null, caller: Caller): void {
+  if (!runner || caller.isAdmin || !caller.allowedRunners || caller.allowedRunners.includes(runner.name)) return
+  throw new ForbiddenError('runner_not_allowed', `Your roles do not allow jobs on the runner '${runner.name}'`)
 }
 
 async function chooseRunner(

@@ -69,7 +69,9 @@ export async function readJob(reading: JobReading, caller: Caller, id: number, f
   await requireVisible(queries, caller, id)
   const job = await findJob(queries, id)
   if (!job) throw new NotFoundError('job_not_found', `There is no job ${id}`)
-  const passwordFields = await reading.passwordFieldsOf(job.form)
+  // Also those of the form as it was: it may have been changed or removed since.
+  const atLaunch = job.password_fields === null ? [] : (JSON.parse(job.password_fields) as string[])
+  const passwordFields = new Set([...(await reading.passwordFieldsOf(job.form)), ...atLaunch])
   const extravars = maskValues(extravarsOf(job), reading.maskPattern, passwordFields) as Record<string, unknown>
   return {
     job: {

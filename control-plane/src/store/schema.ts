@@ -91,7 +91,10 @@ export interface JobTable {
   extravars: Fixed<string>
   /** JSON object of names. */
   credentials: Fixed<string>
+  /** JSON object of the field values, without passwords. */
   raw_form_data: Fixed<string | null>
+  /** JSON array: keys under which the form's password fields had their values at the launch. */
+  password_fields: ColumnType<string | null, string | null | undefined, never>
   /** JSON: what the order to the runner needs beside the extra variables. */
   playbook: Fixed<string>
 }

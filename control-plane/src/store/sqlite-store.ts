@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { Kysely } from 'kysely'
+import { Kysely, sql } from 'kysely'
 import sqlite3 from 'sqlite3'
 import { UnavailableError, messageOf } from '../errors.js'
 import { createGroupCommit } from './group-commit.js'

@@ -1,10 +1,11 @@
 import { type Kysely, Migrator, sql } from 'kysely'
 import type { Database } from '../schema.js'
 import * as initial from './001-initial.js'
+import * as passwordFields from './002-password-fields.js'
 import * as accounts from './003-accounts.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
-const MIGRATIONS = { '001-initial': initial, '003-accounts': accounts }
+const MIGRATIONS = { '001-initial': initial, '002-password-fields': passwordFields, '003-accounts': accounts }
 
 /** Where Kysely notes the steps that were done. */
 const STEPS_TABLE = 'kysely_migration'

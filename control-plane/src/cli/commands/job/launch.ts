@@ -24,7 +24,8 @@ export const launchCommand = (run: Run) =>
           nargs: 1,
           default: [] as string[],
           defaultDescription: 'none',
-          describe: 'Variables: key=value, @file.json, @file.yml or an object in JSON; may be given several times',
+          describe:
+            'Values of the fields by name: key=value, @file.json, @file.yml or an object in JSON; may be given several times',
         })
         .option('verbose', { type: 'boolean', default: false, describe: 'Run the playbook in verbose mode' })
         .option('follow', {
@@ -39,14 +40,15 @@ export const launchCommand = (run: Run) =>
           describe: 'With --follow: go on when the job is given up (abandoned), until its real outcome comes',
         })
         .option('color', { type: 'boolean', describe: 'Keep (or with --no-color drop) the colours of the output' })
-        .example('$0 job launch "Hello world" -e name=Ada -f', 'launch and watch')
+        .example('$0 job launch "Hello world" -e greeted=Ada -f', 'launch and watch')
+        .example(`$0 job launch Order -e '{"hosts": [{"name": "a"}]}'`, 'a list field: its rows')
+        .example(`$0 job launch Wizard -e '{"network": {"vlan": 7}}'`, 'a wizard: values by step')
         .epilogue(exitCodesText()),
     handler: async (args) => {
       const { terminal } = run
-      const extravars = await readExtraVars(args.extraVars)
-      if (args.verbose) extravars.__verbose__ = true
+      const values = await readExtraVars(args.extraVars)
       const client = await clientOf(run, args)
-      const launched = await launch(client, args.form, extravars)
+      const launched = await launch(client, args.form, values, args.verbose)
       if (!args.follow) {
         await writeAnswer(terminal.stdout, args.json, launched, () => `Launched job ${launched.id} of ${args.form}.\n`)
         return
@@ -57,9 +59,23 @@ export const launchCommand = (run: Run) =>
     },
   })
 
-async function launch(client: ApiClient, formName: string, extravars: ExtraVars): Promise<{ id: number }> {
+/**
+ * The values go out twice: as the values of the form's fields, which a service that checks launches builds the variables
+ * from, and as variables for one that does not (LAUNCH_VALIDATION=off). It uses the one or the other.
+ */
+async function launch(
+  client: ApiClient,
+  formName: string,
+  values: ExtraVars,
+  verbose: boolean,
+): Promise<{ id: number }> {
+  const { __verbose__, ...rawFormData } = verbose ? { ...values, __verbose__: true } : values
+  const extravars = __verbose__ === undefined ? rawFormData : { ...rawFormData, __verbose__ }
   try {
-    return await client.ask({ method: 'POST', path: '/job', body: { formName, extravars } }, launchedSchema)
+    return await client.ask(
+      { method: 'POST', path: '/job', body: { formName, extravars, rawFormData } },
+      launchedSchema,
+    )
   } catch (error) {
     if (error instanceof UnreachableError && !wasNeverSent(error)) {
       throw new CliError(

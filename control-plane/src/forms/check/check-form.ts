@@ -1,0 +1,106 @@
+import type { WizardStep } from '../fields/field.js'
+import { parsePath } from '../fields/model-path.js'
+import type { Evaluator } from '../sandbox/evaluator.js'
+import { putAt } from '../values/extravars.js'
+import { fillScript } from '../values/fill-script.js'
+import type { Resolved } from '../values/placeholders.js'
+import { isPlainObject, partOf } from '../values/plain.js'
+import { type CheckContext, type CheckInput, type CheckResult, MOST_ROWS, NO_PARENT, type Parent } from './context.js'
+import { type CheckDetails, detailsOf, together } from './report.js'
+import { type Scope, createScope } from './scope.js'
+
+/**
+ * Checks the values of a launch against its form and builds the extra variables from them. Nothing but its input
+ * decides: the same values of the same form at the same time give the same answer.
+ * @param at told before a script or pattern of the form runs
+ */
+export function checkForm(
+  input: CheckInput,
+  evaluator: Evaluator,
+  at: (field: string) => void = () => undefined,
+): CheckResult {
+  const context: CheckContext = {
+    evaluator,
+    at,
+    subforms: input.subforms,
+    constants: input.constants,
+    user: input.user,
+    uploads: input.uploads,
+    rows: { left: MOST_ROWS },
+  }
+  const form = createScope(input.fields, input.values, context, NO_PARENT)
+  const details = [detailsOf(form.findings()), unknownUploads(input)]
+  const extravars = form.extravars()
+  const credentials = form.credentials()
+
+  const steps = new Map<string, Scope>()
+  const parent = parentOfSteps(form, steps, input.wizard)
+  for (const step of input.wizard) {
+    const shown = isShown(step, parent, context)
+    if (typeof shown === 'string') details.push(waitingStep(step, shown))
+    if (shown !== true) continue
+    const sent = input.values[step.name] ?? {}
+    if (!isPlainObject(sent)) {
+      details.push(brokenStep(step))
+      continue
+    }
+    if (step.optional && Object.keys(sent).length === 0) continue
+    const scope = createScope(input.subforms[step.subform] ?? [], sent, { ...context, uploads: {} }, parent)
+    details.push(detailsOf(scope.findings(), `${step.name}.`))
+    putStep(extravars, step, scope.extravars())
+    Object.assign(credentials, scope.credentials())
+    steps.set(step.name, scope)
+  }
+  return { details: together(details), extravars, credentials }
+}
+
+/** Uploads under names that no file field has are told, not swallowed. */
+function unknownUploads({ fields, uploads }: CheckInput): CheckDetails {
+  const known = new Set(fields.filter((field) => field.type === 'file').map((field) => field.name))
+  return { ...detailsOf([]), uploads: Object.keys(uploads).filter((name) => !known.has(name)) }
+}
+
+/** In a wizard, `__parent__` holds the form's own fields and the steps; one that was not taken holds nothing. */
+function parentOfSteps(form: Scope, steps: ReadonlyMap<string, Scope>, wizard: readonly WizardStep[]): Parent {
+  return {
+    resolve(path): Resolved {
+      const step = typeof path[0] === 'string' ? steps.get(path[0]) : undefined
+      if (!step) return form.resolve(path)
+      return path.length > 1 ? step.resolve(path.slice(1)) : { known: true, value: step.values() }
+    },
+    object: () => ({
+      ...form.values(),
+      ...Object.fromEntries(wizard.map(({ name }) => [name, steps.get(name)?.values() ?? {}])),
+    }),
+  }
+}
+
+/** Whether a step is shown; a text says why that cannot be known. */
+function isShown(step: WizardStep, parent: Parent, context: CheckContext): boolean | string {
+  if (step.when === null) return true
+  const resolve = (path: readonly (string | number)[]): Resolved => {
+    if (path[0] === '__parent__') return parent.resolve(path.slice(1))
+    const value = path[0] === '__user__' ? partOf(context.user, path.slice(1)) : partOf(context.constants, path)
+    return { known: value !== undefined, value }
+  }
+  // A step that was not taken has no values, which is an answer.
+  const filled = fillScript(step.when, resolve, true)
+  context.at(step.name)
+  const result = context.evaluator.evaluate(filled.text, parent.object(filled.text))
+  return result.ok ? Boolean(result.value) : `whether this step is shown cannot be known: ${result.reason}`
+}
+
+function putStep(extravars: Record<string, unknown>, step: WizardStep, values: Record<string, unknown>): void {
+  const model = step.defaultModel === null ? null : parsePath(step.defaultModel)
+  if (model !== null) putAt(extravars, model, values)
+  else for (const [key, value] of Object.entries(values)) putAt(extravars, [key], value)
+}
+
+function waitingStep(step: WizardStep, reason: string): CheckDetails {
+  return detailsOf([{ name: step.name, errors: [], waiting: reason, rowErrors: [], isUploadRefused: false }])
+}
+
+function brokenStep(step: WizardStep): CheckDetails {
+  const errors = [{ type: 'type', description: `${step.name} must be an object with the values of its fields` }]
+  return detailsOf([{ name: step.name, errors, waiting: null, rowErrors: [], isUploadRefused: false }])
+}

@@ -1,0 +1,29 @@
+import type { Field } from '../fields/field.js'
+import { fillScript } from '../values/fill-script.js'
+import { type FieldValue, valueIs, waitingFor } from './field-value.js'
+import type { Scope } from './scope.js'
+
+/** Why a field that asks a database or another system has no value. */
+export const NO_DATA_SOURCE = 'it needs a data source that this service does not have'
+
+/**
+ * Runs the script of a field over the values it names.
+ * @param missing whether a value that is not there stops the evaluation; the field itself may say so too
+ */
+export function runScript(
+  field: Field,
+  script: string,
+  scope: Scope,
+  missing: 'stop at missing' | 'allow missing' = 'stop at missing',
+): FieldValue {
+  const mayMiss = field.ignoreIncomplete || missing === 'allow missing'
+  const filled = fillScript(script, (path) => scope.resolve(path), mayMiss)
+  if (!filled.complete) return waitingFor(`it waits for a value of ${filled.missing}`)
+  const { context, parent } = scope
+  context.at(field.name)
+  const result = context.evaluator.evaluate(
+    filled.text,
+    filled.text.includes('__parent__') ? parent.object(filled.text) : {},
+  )
+  return result.ok ? valueIs(result.value ?? undefined) : waitingFor(`its expression failed: ${result.reason}`)
+}

@@ -1,0 +1,54 @@
+import type { Field, WizardStep } from '../fields/field.js'
+import type { Evaluator } from '../sandbox/evaluator.js'
+import type { VerifiedUpload } from '../uploads.js'
+import type { PathStep } from '../fields/model-path.js'
+import type { Resolved } from '../values/placeholders.js'
+import type { PlainObject } from '../values/plain.js'
+import type { CheckDetails } from './report.js'
+
+/** Rows of all lists of a launch together. */
+export const MOST_ROWS = 500
+
+/** What a check needs to know: plain data, so that it can be done in another thread. */
+export interface CheckInput {
+  readonly fields: readonly Field[]
+  readonly wizard: readonly WizardStep[]
+  /** Fields of the subforms that are reached from the form. */
+  readonly subforms: Readonly<Record<string, readonly Field[]>>
+  /** `rawFormData` of the launch. */
+  readonly values: PlainObject
+  /** What `files` of the launch says, looked up; null: no upload of this service. */
+  readonly uploads: Readonly<Record<string, VerifiedUpload | null>>
+  /** `varsFiles` of the form over the constants of the configuration. */
+  readonly constants: PlainObject
+  /** What `$(__user__.…)` stands for. */
+  readonly user: PlainObject
+  /** Milliseconds. */
+  readonly now: number
+}
+
+/** What came of a check. The extra variables are only to be used when nothing is wrong. */
+export interface CheckResult {
+  readonly details: CheckDetails
+  readonly extravars: Readonly<Record<string, unknown>>
+  /** Names of credentials by the field that asked for them. */
+  readonly credentials: Readonly<Record<string, unknown>>
+}
+
+/** What the fields of one form, row or step share with all others of the same launch. */
+export interface CheckContext extends Pick<CheckInput, 'subforms' | 'constants' | 'user' | 'uploads'> {
+  readonly evaluator: Evaluator
+  /** Counts the rows that are still allowed. */
+  readonly rows: { left: number }
+  /** Told before anything of the form's own runs, so that whoever waits too long knows for what. */
+  readonly at: (field: string) => void
+}
+
+/** The values around a row or step: what `__parent__` means there. */
+export interface Parent {
+  resolve(path: readonly PathStep[]): Resolved
+  /** As an object for a script that names it. */
+  object(script: string): PlainObject
+}
+
+export const NO_PARENT: Parent = { resolve: () => ({ known: false, value: undefined }), object: () => ({}) }

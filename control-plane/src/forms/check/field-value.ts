@@ -1,0 +1,43 @@
+import type { VerifiedUpload } from '../uploads.js'
+import type { RowError, ValidationError } from './report.js'
+
+/** A field as it stands after its value was worked out, before its rules are looked at. */
+export interface FieldValue {
+  /** A hidden field has no value, is not checked and not sent. */
+  readonly isHidden: boolean
+  readonly value: unknown
+  /** What the playbook gets, where that is something else than the value; undefined: it follows from the value. */
+  readonly output: unknown
+  /** Why the value could not be worked out; null: it could. */
+  readonly waiting: string | null
+  /** Why what was sent is no value of this field. */
+  readonly errors: readonly ValidationError[]
+  readonly rowErrors: readonly RowError[]
+  readonly upload: VerifiedUpload | null
+  readonly isUploadRefused: boolean
+}
+
+const NOTHING: FieldValue = {
+  isHidden: false,
+  value: undefined,
+  output: undefined,
+  waiting: null,
+  errors: [],
+  rowErrors: [],
+  upload: null,
+  isUploadRefused: false,
+}
+
+export const HIDDEN: FieldValue = { ...NOTHING, isHidden: true }
+
+export function valueIs(value: unknown, more: Partial<FieldValue> = {}): FieldValue {
+  return { ...NOTHING, value, ...more }
+}
+
+export function waitingFor(reason: string): FieldValue {
+  return { ...NOTHING, waiting: reason }
+}
+
+export function refusedAs(type: string, description: string): FieldValue {
+  return { ...NOTHING, errors: [{ type, description }] }
+}

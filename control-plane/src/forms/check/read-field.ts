@@ -1,0 +1,102 @@
+import type { Field } from '../fields/field.js'
+import { choose, isSpecialChoice, optionsOf } from '../values/choices.js'
+import { fillText } from '../values/placeholders.js'
+import { readValue } from '../values/read-value.js'
+import { NO_DATA_SOURCE, runScript } from './computed.js'
+import { type FieldValue, refusedAs, valueIs, waitingFor } from './field-value.js'
+import { readList, readObject } from './rows.js'
+import type { Scope } from './scope.js'
+
+/** What a field falls back to when the client sent nothing under its name, or why that cannot be known. */
+type Fallback = { readonly value: unknown } | { readonly waiting: string }
+
+/** Works out the value of a field that is shown. */
+export function readField(field: Field, scope: Scope): FieldValue {
+  switch (field.type) {
+    case 'html':
+      return valueIs(undefined)
+    case 'file':
+      return readFile(field, scope)
+    case 'expression':
+      return readExpression(field, scope)
+    case 'radio':
+    case 'enum':
+      return readChoice(field, scope)
+    case 'list':
+      return readList(field, scope)
+    default:
+      return readTyped(field, scope)
+  }
+}
+
+function readTyped(field: Field, scope: Scope): FieldValue {
+  const sent = sentOrDefault(field, scope)
+  if ('waiting' in sent) return waitingFor(sent.waiting)
+  const read = readValue(field, sent.value)
+  if (!read.ok) return refusedAs(read.type, read.description)
+  return field.type === 'yaml' && field.subform !== null ? readObject(field, read.value, scope) : valueIs(read.value)
+}
+
+/** A path that the client wrote is no upload: only what was found on the disk counts. */
+function readFile(field: Field, scope: Scope): FieldValue {
+  const { uploads } = scope.context
+  if (!Object.hasOwn(uploads, field.name)) return valueIs(undefined)
+  const upload = uploads[field.name] ?? null
+  return upload === null ? valueIs(undefined, { isUploadRefused: true }) : valueIs(upload.description, { upload })
+}
+
+function readExpression(field: Field, scope: Scope): FieldValue {
+  const isSent = field.editable && Object.hasOwn(scope.sent, field.name)
+  if (isSent) return valueIs(scope.sent[field.name] ?? undefined)
+  switch (field.source.kind) {
+    case 'constant':
+      return valueIs(field.source.value)
+    case 'local':
+      return runScript(field, field.source.expression, scope)
+    case 'remote':
+      if (!field.editable) return waitingFor(NO_DATA_SOURCE)
+      break
+    case 'client':
+      break
+  }
+  const fallback = defaultOf(field, scope)
+  return 'waiting' in fallback ? waitingFor(fallback.waiting) : valueIs(fallback.value)
+}
+
+function readChoice(field: Field, scope: Scope): FieldValue {
+  const given = sentOrDefault(field, scope)
+  if ('waiting' in given) return waitingFor(given.waiting)
+  const { source } = field
+  if (source.kind === 'remote') {
+    if (!field.editable) return waitingFor(NO_DATA_SOURCE)
+    return valueIs(isSpecialChoice(given.value) ? undefined : (given.value ?? undefined))
+  }
+  const computed = source.kind === 'local' ? runScript(field, source.expression, scope) : null
+  if (computed?.waiting) return waitingFor(computed.waiting)
+  const options = optionsOf(field, source.kind === 'constant' ? source.value : computed?.value)
+  if (options === null) return waitingFor('its options are no list')
+  const chosen = choose(field, options, given.value)
+  if (chosen.ok) return valueIs(chosen.value)
+  // A default that is no option (any more) chooses nothing; only what was sent can be wrong.
+  if (!Object.hasOwn(scope.sent, field.name)) return valueIs(undefined)
+  return refusedAs(
+    'choice',
+    `${field.label}: ${chosen.reason === 'takes one choice' ? 'one choice is expected' : 'this choice is not among the options'}`,
+  )
+}
+
+/** What the client sent under the field's name; its default when there is no such key. Null is an answer: nothing. */
+export function sentOrDefault(field: Field, scope: Scope): Fallback {
+  return Object.hasOwn(scope.sent, field.name) ? { value: scope.sent[field.name] } : defaultOf(field, scope)
+}
+
+function defaultOf(field: Field, scope: Scope): Fallback {
+  const given = field.default
+  if (typeof given !== 'string') return { value: given }
+  if (field.evalDefault) {
+    const computed = runScript(field, given, scope, 'allow missing')
+    return computed.waiting === null ? { value: computed.value } : { waiting: computed.waiting }
+  }
+  const filled = fillText(given, (path) => scope.resolve(path))
+  return { value: filled.complete ? filled.text : undefined }
+}

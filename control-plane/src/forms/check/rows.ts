@@ -1,0 +1,111 @@
+import type { Field } from '../fields/field.js'
+import { type PlainObject, isPlainObject, isSame } from '../values/plain.js'
+import { NO_DATA_SOURCE, runScript } from './computed.js'
+import { MOST_ROWS } from './context.js'
+import { type FieldValue, refusedAs, valueIs, waitingFor } from './field-value.js'
+import { sentOrDefault } from './read-field.js'
+import { type RowError, detailsOf, rowErrorOf } from './report.js'
+import { type Scope, createScope } from './scope.js'
+
+/** A row after its check: as the form shows it, and as the playbook gets it. */
+interface CheckedRow {
+  readonly value: unknown
+  readonly output: unknown
+  readonly error: RowError | null
+}
+
+/**
+ * Reads the rows of a list. A row that the list itself brought along passes as it is, one that carries the delete marker
+ * is kept; every other row goes through the subform.
+ */
+export function readList(field: Field, scope: Scope): FieldValue {
+  const own = ownRows(field, scope)
+  if ('waiting' in own) return waitingFor(own.waiting)
+  const isSent = Object.hasOwn(scope.sent, field.name)
+  const given = isSent ? scope.sent[field.name] : own.value
+  if (given === undefined || given === null || given === '') return valueIs(undefined)
+  if (!Array.isArray(given)) return refusedAs('type', `${field.label} must be a list of rows`)
+  const source: unknown[] = Array.isArray(own.value) ? own.value : []
+  const { rows } = scope.context
+  if (rows.left < given.length) {
+    rows.left = 0
+    return refusedAs('maxRows', `A launch may have ${MOST_ROWS} rows in all its lists`)
+  }
+  rows.left -= given.length
+  const checked = given.map((row: unknown, index) => checkRow(field, row, index, source, scope))
+  return valueIs(
+    checked.map((row) => row.value),
+    { output: checked.map((row) => row.output), rowErrors: checked.flatMap((row) => row.error ?? []) },
+  )
+}
+
+/** The object of a yaml field goes through its subform like a row. */
+export function readObject(field: Field, given: unknown, scope: Scope): FieldValue {
+  if (given === undefined) return valueIs(undefined)
+  if (!isPlainObject(given)) return refusedAs('type', `${field.label} must be an object`)
+  const row = throughSubform(field, given, scope)
+  const error = rowErrorOf(detailsOf(row.findings()), null)
+  return valueIs(row.values(), { output: row.extravars(), rowErrors: error ? [error] : [] })
+}
+
+/** The rows that a list begins with: its default, else what its expression gives. */
+function ownRows(field: Field, scope: Scope): { readonly value: unknown } | { readonly waiting: string } {
+  if (field.default !== undefined) {
+    const withoutSent = { ...scope, sent: {} }
+    return sentOrDefault(field, withoutSent)
+  }
+  if (field.source.kind === 'remote' && !field.editable) return { waiting: NO_DATA_SOURCE }
+  if (field.source.kind !== 'local') return { value: undefined }
+  const computed = runScript(field, field.source.expression, scope)
+  return computed.waiting === null ? { value: computed.value } : { waiting: computed.waiting }
+}
+
+function checkRow(field: Field, row: unknown, index: number, source: readonly unknown[], scope: Scope): CheckedRow {
+  const { markers } = field
+  if (source.some((known) => isSame(known, row))) return { value: row, output: row, error: null }
+  if (!isPlainObject(row)) {
+    const error = { type: 'type', description: 'a row must be an object' }
+    return {
+      value: row,
+      output: row,
+      error: { index, invalid: [field.name], validationErrors: { [field.name]: [error] } },
+    }
+  }
+  if (markers.delete !== null && row[markers.delete] === true) return { value: row, output: row, error: null }
+  const checked = throughSubform(field, row, scope)
+  const kept = { ...columnsOfSource(row, checked, field, source), ...markersOf(field, row, source) }
+  return {
+    value: { ...checked.values(), ...kept },
+    output: { ...checked.extravars(), ...kept },
+    error: rowErrorOf(detailsOf(checked.findings()), index),
+  }
+}
+
+function throughSubform(field: Field, values: PlainObject, scope: Scope): Scope {
+  const fields = scope.context.subforms[field.subform ?? ''] ?? []
+  // Uploads are named by the fields of the form itself; a row cannot name one.
+  return createScope(fields, values, { ...scope.context, uploads: {} }, scope)
+}
+
+/** What the page says was done to a row. Where no row came with the list, each one is new. */
+function markersOf({ markers }: Field, row: PlainObject, source: readonly unknown[]): Record<string, boolean> {
+  const names = [markers.insert, markers.update, markers.delete].filter((name) => name !== null)
+  const marks = names.filter((name) => typeof row[name] === 'boolean').map((name) => [name, row[name]] as const)
+  const isNew = source.length === 0 && markers.insert !== null ? { [markers.insert]: true } : {}
+  return { ...(Object.fromEntries(marks) as Record<string, boolean>), ...isNew }
+}
+
+/**
+ * Columns that no field of the subform shows, such as the id of a row that was edited. They are kept when a row that
+ * came with the list has just these; anything else that a client adds is dropped.
+ */
+function columnsOfSource(row: PlainObject, checked: Scope, field: Field, source: readonly unknown[]): PlainObject {
+  const { insert, update, delete: deleted } = field.markers
+  const named = new Set<string | null>([...checked.fields.map((one) => one.name), insert, update, deleted])
+  const others = Object.entries(row).filter(([key]) => !named.has(key))
+  const cameWithList = source.some(
+    (known) =>
+      isPlainObject(known) && others.every(([key, value]) => Object.hasOwn(known, key) && isSame(known[key], value)),
+  )
+  return cameWithList ? Object.fromEntries(others) : {}
+}

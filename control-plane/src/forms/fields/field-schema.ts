@@ -1,0 +1,71 @@
+import { Type } from 'typebox'
+import { FIELD_TYPES } from './field.js'
+
+const Text = Type.String()
+const Flag = Type.Optional(Type.Boolean())
+const Name = Type.String({ minLength: 1, maxLength: 200 })
+const OptionalName = Type.Optional(Type.String({ maxLength: 200 }))
+const Bound = Type.Optional(Type.Union([Type.Number(), Text]))
+const Description = Type.Optional(Type.Union([Text, Type.Null()]))
+const Comparison = Type.Optional(Type.Object({ field: Name, description: Description }))
+
+/** Names under which the product family knows special kinds of expressions. */
+export const FIELD_ALIASES = ['local', 'local_out', 'credential'] as const
+
+/** A field as it stands in its file. Properties that only matter to a page are other people's and stay as they are. */
+export const FieldFile = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9_-]+$' }),
+  type: Type.Optional(Type.Enum([...FIELD_TYPES, ...FIELD_ALIASES])),
+  label: Type.Optional(Type.Union([Text, Type.Null()])),
+  required: Flag,
+  dependencies: Type.Optional(
+    Type.Array(Type.Object({ name: Name, values: Type.Optional(Type.Array(Type.Unknown())), isValid: Flag })),
+  ),
+  dependencyFn: Type.Optional(Type.Enum(['and', 'or', 'nand', 'nor'])),
+  ignoreIncomplete: Flag,
+  minSize: Bound,
+  maxSize: Bound,
+  minValue: Bound,
+  maxValue: Bound,
+  minLength: Bound,
+  maxLength: Bound,
+  regex: Type.Optional(Type.Object({ expression: Text, description: Description })),
+  validIf: Comparison,
+  validIfNot: Comparison,
+  notIn: Comparison,
+  in: Comparison,
+  sameAs: Type.Optional(Name),
+  default: Type.Optional(Type.Unknown()),
+  evalDefault: Flag,
+  output: Flag,
+  noOutput: Flag,
+  model: Type.Optional(Type.Union([Text, Type.Array(Text)])),
+  asCredential: Flag,
+  value: Type.Optional(Type.Unknown()),
+  values: Type.Optional(Type.Array(Type.Unknown())),
+  expression: Type.Optional(Text),
+  runLocal: Flag,
+  query: Type.Optional(Text),
+  editable: Flag,
+  multiple: Flag,
+  horizontal: Type.Optional(Type.Unknown()),
+  valueColumn: OptionalName,
+  placeholderColumn: OptionalName,
+  outputObject: Flag,
+  dateType: Type.Optional(Type.Enum(['date', 'datetime', 'time', 'month', 'year', 'week'])),
+  yamlError: Type.Optional(Type.Object({ description: Description })),
+  subform: OptionalName,
+  insertMarker: OptionalName,
+  updateMarker: OptionalName,
+  deleteMarker: OptionalName,
+  allowDelete: Flag,
+})
+
+/** A page of a wizard as it stands in its file. */
+export const WizardStepFile = Type.Object({
+  subform: Name,
+  name: OptionalName,
+  defaultModel: OptionalName,
+  when: Type.Optional(Text),
+  optional: Flag,
+})

@@ -1,0 +1,111 @@
+/** What a field is once its aliases are resolved (reference forms.md section 3.1). */
+export const FIELD_TYPES = [
+  'text',
+  'textarea',
+  'password',
+  'number',
+  'checkbox',
+  'radio',
+  'enum',
+  'datetime',
+  'file',
+  'html',
+  'expression',
+  'yaml',
+  'list',
+] as const
+export type FieldType = (typeof FIELD_TYPES)[number]
+
+/** Where a field's value comes from; for choices and lists, where the options or the first rows come from. */
+export type FieldSource =
+  | { readonly kind: 'client' }
+  | { readonly kind: 'constant'; readonly value: unknown }
+  /** JavaScript over the form's values, run in the sandbox. */
+  | { readonly kind: 'local'; readonly expression: string }
+  /** Needs a data source that this service does not have yet. */
+  | { readonly kind: 'remote' }
+
+/** When a field is shown: a condition on another field of the same form. */
+export type Dependency =
+  | { readonly on: string; readonly inverted: boolean; readonly values: readonly unknown[] }
+  | { readonly on: string; readonly inverted: boolean; readonly isValid: boolean }
+
+export type DependencyFn = 'and' | 'or' | 'nand' | 'nor'
+
+/** A bound as the file has it: a number, or a text that may hold placeholders. */
+export type Bound = number | string
+
+export interface PatternRule {
+  readonly expression: string
+  readonly description: string | null
+}
+
+export interface FieldRule {
+  readonly field: string
+  readonly description: string | null
+}
+
+/** The rules of a field; null: it has no such rule. */
+export interface FieldRules {
+  readonly required: boolean
+  readonly minSize: Bound | null
+  readonly maxSize: Bound | null
+  readonly minValue: Bound | null
+  readonly maxValue: Bound | null
+  readonly minLength: Bound | null
+  readonly maxLength: Bound | null
+  readonly regex: PatternRule | null
+  readonly validIf: FieldRule | null
+  readonly validIfNot: FieldRule | null
+  readonly notIn: FieldRule | null
+  readonly in: FieldRule | null
+  readonly sameAs: string | null
+}
+
+/** Keys by which rows of a list say what was done to them. */
+export interface RowMarkers {
+  readonly insert: string | null
+  readonly update: string | null
+  readonly delete: string | null
+}
+
+/** A field of a form, checked, with everything that decides about its value. Plain data: it travels to the checker. */
+export interface Field {
+  readonly name: string
+  readonly type: FieldType
+  readonly label: string
+  readonly source: FieldSource
+  /** Computed, and the client may put a value of its own in place. */
+  readonly editable: boolean
+  /** Null: always shown. An empty list is a condition too: `or` of nothing never holds. */
+  readonly dependencies: readonly Dependency[] | null
+  readonly dependencyFn: DependencyFn
+  readonly ignoreIncomplete: boolean
+  readonly rules: FieldRules
+  /** Undefined: none. */
+  readonly default?: unknown
+  readonly evalDefault: boolean
+  readonly output: boolean
+  /** Dot paths; empty: the field's own name. */
+  readonly model: readonly string[]
+  readonly asCredential: boolean
+  readonly multiple: boolean
+  readonly valueColumn: string | null
+  readonly placeholderColumn: string | null
+  readonly outputObject: boolean
+  readonly dateType: string | null
+  readonly yamlError: string | null
+  readonly subform: string | null
+  readonly markers: RowMarkers
+}
+
+/** A page of a wizard: the fields of a subform under a name. */
+export interface WizardStep {
+  readonly name: string
+  readonly subform: string
+  /** Dot path under which the step's values go; null: the top level. */
+  readonly defaultModel: string | null
+  /** JavaScript; falsy hides the step. */
+  readonly when: string | null
+  readonly optional: boolean
+}

@@ -1,0 +1,152 @@
+import type { Static } from 'typebox'
+import type { Dependency, Field, FieldSource, FieldType, RowMarkers, WizardStep } from './field.js'
+import type { FieldFile, WizardStepFile } from './field-schema.js'
+import { UNSAFE_KEYS, parsePath } from './model-path.js'
+
+export type FieldInFile = Static<typeof FieldFile>
+type StepInFile = Static<typeof WizardStepFile>
+
+/** Something in a field that its schema cannot say; `key` is where it stands. */
+export class FieldProblem extends Error {
+  override readonly name = 'FieldProblem'
+
+  constructor(
+    readonly key: string,
+    readonly reason: string,
+  ) {
+    super(reason)
+  }
+}
+
+/**
+ * Turns a field of a file into what launches work with.
+ * @throws FieldProblem
+ */
+export function parseField(file: FieldInFile): Field {
+  if (UNSAFE_KEYS.has(file.name)) throw new FieldProblem('name', `name cannot be ${file.name}`)
+  const alias = file.type === 'local' || file.type === 'local_out' || file.type === 'credential' ? file.type : null
+  const type: FieldType = alias !== null ? 'expression' : ((file.type ?? 'text') as FieldType)
+  const label = file.label || file.name
+  checkPattern(file)
+  return {
+    name: file.name,
+    type,
+    label,
+    source: sourceOf(file, type, alias !== null || file.runLocal === true),
+    editable: file.editable ?? false,
+    dependencies: file.dependencies?.map(dependencyOf) ?? null,
+    dependencyFn: file.dependencyFn ?? 'and',
+    ignoreIncomplete: file.ignoreIncomplete ?? false,
+    rules: rulesOf(file),
+    ...(file.default === undefined ? {} : { default: file.default }),
+    evalDefault: file.evalDefault ?? false,
+    output: file.output ?? !(file.noOutput === true || alias === 'local'),
+    model: modelOf(file.model),
+    asCredential: file.asCredential ?? alias === 'credential',
+    multiple: file.multiple ?? (file.horizontal !== undefined && file.horizontal !== false),
+    valueColumn: file.valueColumn || null,
+    placeholderColumn: file.placeholderColumn || null,
+    outputObject: file.outputObject ?? false,
+    dateType: file.dateType ?? null,
+    yamlError: file.yamlError?.description ?? null,
+    subform: subformOf(file, type),
+    markers: markersOf(file),
+  }
+}
+
+/** @throws FieldProblem */
+export function parseWizardStep(file: StepInFile): WizardStep {
+  const name = file.name || file.subform
+  if (UNSAFE_KEYS.has(name)) throw new FieldProblem('name', `name cannot be ${name}`)
+  const defaultModel = file.defaultModel || null
+  if (defaultModel !== null && parsePath(defaultModel) === null) {
+    throw new FieldProblem('defaultModel', 'defaultModel must be a dot path such as vm.disk')
+  }
+  return { name, subform: file.subform, defaultModel, when: file.when || null, optional: file.optional ?? false }
+}
+
+function sourceOf(file: FieldInFile, type: FieldType, isLocal: boolean): FieldSource {
+  const { values, expression, query } = file
+  if (type === 'radio' || type === 'enum') {
+    if (values !== undefined) return { kind: 'constant', value: values }
+    if (type === 'radio') throw new FieldProblem('name', 'a radio field needs values')
+    if (expression === undefined && query === undefined) {
+      throw new FieldProblem('name', 'an enum field needs values, an expression or a query')
+    }
+  }
+  if (type === 'expression') {
+    if (file.value !== undefined) return { kind: 'constant', value: file.value }
+    if (expression === undefined && query === undefined) {
+      throw new FieldProblem('name', 'an expression field needs an expression, a value or a query')
+    }
+  }
+  if (type !== 'expression' && type !== 'enum' && type !== 'list') return { kind: 'client' }
+  if (expression !== undefined) return isLocal ? { kind: 'local', expression } : { kind: 'remote' }
+  return query === undefined ? { kind: 'client' } : { kind: 'remote' }
+}
+
+function dependencyOf(file: NonNullable<FieldInFile['dependencies']>[number]): Dependency {
+  const inverted = file.name.startsWith('!')
+  const on = inverted ? file.name.slice(1) : file.name
+  if (file.values !== undefined) return { on, inverted, values: file.values }
+  if (file.isValid !== undefined) return { on, inverted, isValid: file.isValid }
+  throw new FieldProblem('dependencies', `the dependency on ${on} needs values or isValid`)
+}
+
+function rulesOf(file: FieldInFile): Field['rules'] {
+  const comparison = (given: FieldInFile['in']) =>
+    given ? { field: given.field, description: given.description ?? null } : null
+  return {
+    required: file.required ?? false,
+    minSize: file.minSize ?? null,
+    maxSize: file.maxSize ?? null,
+    minValue: file.minValue ?? null,
+    maxValue: file.maxValue ?? null,
+    minLength: file.minLength ?? null,
+    maxLength: file.maxLength ?? null,
+    regex: file.regex ? { expression: file.regex.expression, description: file.regex.description ?? null } : null,
+    validIf: comparison(file.validIf),
+    validIfNot: comparison(file.validIfNot),
+    notIn: comparison(file.notIn),
+    in: comparison(file.in),
+    sameAs: file.sameAs ?? null,
+  }
+}
+
+function checkPattern(file: FieldInFile): void {
+  if (!file.regex) return
+  try {
+    new RegExp(file.regex.expression)
+  } catch (error) {
+    throw new FieldProblem('regex', `regex: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function modelOf(model: FieldInFile['model']): string[] {
+  const paths = (typeof model === 'string' ? [model] : (model ?? [])).filter((path) => path !== '')
+  for (const path of paths) {
+    if (parsePath(path) === null) {
+      throw new FieldProblem('model', `model ${JSON.stringify(path)} must be a dot path such as vm.disks[0].name`)
+    }
+  }
+  return paths
+}
+
+function subformOf(file: FieldInFile, type: FieldType): string | null {
+  if (type !== 'list' && type !== 'yaml') return null
+  if (type === 'list' && !file.subform) throw new FieldProblem('name', 'a list field needs a subform')
+  return file.subform || null
+}
+
+/** Rows say that they are new under a name of ours when the list tells old rows from new ones in any other way. */
+function markersOf(file: FieldInFile): RowMarkers {
+  for (const key of ['insertMarker', 'updateMarker', 'deleteMarker'] as const) {
+    if (UNSAFE_KEYS.has(file[key] ?? '')) throw new FieldProblem(key, `${key} cannot be ${file[key]}`)
+  }
+  const tellsApart = Boolean(file.deleteMarker || file.updateMarker) || file.allowDelete === false
+  return {
+    insert: file.insertMarker || (tellsApart ? '__inserted__' : null),
+    update: file.updateMarker || null,
+    delete: file.deleteMarker || null,
+  }
+}

@@ -1,0 +1,159 @@
+import { Worker } from 'node:worker_threads'
+import { TooManyError, UnavailableError, messageOf } from '../../errors.js'
+import type { CheckInput, CheckResult } from '../check/context.js'
+import { NOTHING_WRONG } from '../check/report.js'
+import type { CheckOrder, CheckReport } from './worker-messages.js'
+
+/** Checks of launches, away from the thread that serves requests. */
+export interface LaunchChecks {
+  /**
+   * @param callerKey whose check it is: callers take turns, so that nobody's many or slow checks hold up another's
+   * @throws TooManyError when this caller has too many waiting, UnavailableError when the service stops
+   */
+  check(input: CheckInput, callerKey: string): Promise<CheckResult>
+  close(): Promise<void>
+}
+
+export interface LaunchChecksOptions {
+  readonly log: { warn(fields: object, text: string): void }
+  /** Threads at most; each is made when it is needed first and kept. */
+  readonly threads?: number
+  /** How long one check may take before its thread is ended, in milliseconds. */
+  readonly limitMs?: number
+  /** Checks of one caller that may wait. */
+  readonly mostWaiting?: number
+  /** The built check-worker.js. */
+  readonly script?: URL
+}
+
+interface Waiting {
+  readonly input: CheckInput
+  readonly resolve: (result: CheckResult) => void
+  readonly reject: (error: Error) => void
+}
+
+/** Megabytes of the heap of a thread; a check that needs more ends the thread, not the control plane. */
+const HEAP_MB = 512
+const STACK_MB = 8
+
+/**
+ * States of a thread: it waits for a check, or works on one, or is ended. Each check ends in exactly one of: its result,
+ * a refusal because it took too long or ran out of memory, an error because the service stops.
+ */
+export function createLaunchChecks(options: LaunchChecksOptions): LaunchChecks {
+  const { log, threads = 2, limitMs = 10_000, mostWaiting = 200 } = options
+  const script = options.script ?? new URL('./check-worker.js', import.meta.url)
+  /** Callers in the order of their turns; each with its checks. */
+  const turns = new Map<string, Waiting[]>()
+  const idle: Worker[] = []
+  const busy = new Set<Worker>()
+  const running = new Set<Waiting>()
+  let closed = false
+
+  function takeTurn(): Waiting | null {
+    const [turn] = turns
+    if (!turn) return null
+    const [key, checks] = turn
+    const next = checks.shift() ?? null
+    turns.delete(key)
+    // Whoever has more waits behind the others.
+    if (checks.length > 0) turns.set(key, checks)
+    return next
+  }
+
+  function goOn(): void {
+    while (!closed && (idle.length > 0 || busy.size < threads)) {
+      const next = takeTurn()
+      if (!next) return
+      const worker =
+        idle.pop() ?? new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, stackSizeMb: STACK_MB } })
+      run(worker, next)
+    }
+  }
+
+  function run(worker: Worker, check: Waiting): void {
+    busy.add(worker)
+    running.add(check)
+    let at: string | null = null
+    const timer = setTimeout(() => giveUp(`took longer than ${limitMs} ms`), limitMs)
+
+    const end = (isFit: boolean) => {
+      clearTimeout(timer)
+      worker.removeAllListeners()
+      busy.delete(worker)
+      running.delete(check)
+      if (isFit && !closed) {
+        // An idle thread keeps no program alive, and says when it dies.
+        worker.unref()
+        worker.on('error', () => idle.splice(idle.indexOf(worker), 1))
+        idle.push(worker)
+      } else {
+        worker.on('error', () => undefined)
+        void worker.terminate()
+      }
+      goOn()
+    }
+    const giveUp = (reason: string) => {
+      log.warn({ field: at, reason }, 'the check of a launch was given up')
+      end(false)
+      check.resolve(tooMuch(at, reason))
+    }
+
+    worker.removeAllListeners()
+    worker.on('message', (report: CheckReport) => {
+      if (report.kind === 'at') at = report.field
+      else if (report.kind === 'failed') giveUp(report.reason)
+      else {
+        end(report.isFit)
+        check.resolve(report.result)
+      }
+    })
+    worker.on('error', (error) => giveUp(messageOf(error)))
+    worker.on('exit', () => giveUp('its thread ended'))
+    worker.ref()
+    try {
+      worker.postMessage({ input: check.input } satisfies CheckOrder)
+    } catch (error) {
+      giveUp(messageOf(error))
+    }
+  }
+
+  return {
+    check(input, callerKey) {
+      if (closed) return Promise.reject(stopping())
+      const waiting = turns.get(callerKey) ?? []
+      if (waiting.length >= mostWaiting) {
+        return Promise.reject(
+          new TooManyError('too_many_launches', 'Too many of your launches wait for their check', 5),
+        )
+      }
+      return new Promise((resolve, reject) => {
+        waiting.push({ input, resolve, reject })
+        turns.set(callerKey, waiting)
+        goOn()
+      })
+    },
+    async close() {
+      closed = true
+      const left = [...running, ...[...turns.values()].flat()]
+      turns.clear()
+      running.clear()
+      for (const { reject } of left) reject(stopping())
+      const workers = [...idle.splice(0), ...busy]
+      busy.clear()
+      for (const worker of workers) worker.removeAllListeners('exit')
+      await Promise.all(workers.map((worker) => worker.terminate()))
+    },
+  }
+}
+
+function stopping(): UnavailableError {
+  return new UnavailableError('stopping', 'The service is stopping')
+}
+
+/** A check that was given up says which field it was at, as one that could not be evaluated. */
+function tooMuch(at: string | null, reason: string): CheckResult {
+  const field = at ?? 'form'
+  const errors = { [field]: [{ type: 'waiting', description: `the check of the values was given up: it ${reason}` }] }
+  return { details: { ...NOTHING_WRONG, waiting: [field], validationErrors: errors }, extravars: {}, credentials: {} }
+}

@@ -1,0 +1,156 @@
+import {
+  type QuickJSContext,
+  type QuickJSRuntime,
+  type QuickJSWASMModule,
+  newQuickJSWASMModuleFromVariant,
+} from 'quickjs-emscripten-core'
+import { messageOf } from '../../errors.js'
+import type { Evaluated, Evaluator } from './evaluator.js'
+
+/**
+ * JavaScript and patterns run in QuickJS, an engine of its own inside WebAssembly: it has no files, no network and no
+ * modules. Patterns run there too, and not in RE2, because forms use what RE2 does not know (`(?=…)`, `\1`), and not in
+ * the engine of Node, which cannot be interrupted.
+ *
+ * Time is counted in the engine's own ticks, so that an expression that runs on an idle machine is not refused on a busy
+ * one; a wide limit in real time stops those whose ticks are long. A few built-in functions run very long between two
+ * ticks: whoever uses this does so in a thread that can be ended.
+ */
+const TICKS_OF_ONE = 200
+const TICKS_OF_ALL = 4000
+const LONGEST_MS = 1000
+const MEMORY_BYTES = 16 * 1024 * 1024
+const STACK_BYTES = 256 * 1024
+/** Characters of one result. */
+const LONGEST_RESULT = 1024 * 1024
+/** Levels of objects and lists in one result. */
+const DEEPEST_RESULT = 100
+
+/** An evaluator for one check of one launch; closed afterwards. */
+export interface QuickJsEvaluator extends Evaluator {
+  /** False when the engine broke down: it must not be used again. */
+  close(): boolean
+}
+
+/** @param now what expressions take for the present, in milliseconds */
+export type OpenEvaluator = (now: number) => QuickJsEvaluator
+
+/** Loads the engine. */
+export async function loadQuickJs(): Promise<OpenEvaluator> {
+  const engine = await newQuickJSWASMModuleFromVariant(import('@jitl/quickjs-wasmfile-release-sync'))
+  return (now) => openEvaluator(engine, now)
+}
+
+function openEvaluator(engine: QuickJSWASMModule, now: number): QuickJsEvaluator {
+  let runtime: QuickJSRuntime | null = null
+  /** Patterns have a context of their own: no expression can change what `test` means there. */
+  let expressions: QuickJSContext | null = null
+  let patterns: QuickJSContext | null = null
+  let broken = false
+  let ticks = 0
+  let ticksOfAll = 0
+  let began = 0
+
+  function contextFor(kind: 'expressions' | 'patterns'): QuickJSContext {
+    if (!runtime) {
+      runtime = engine.newRuntime()
+      runtime.setMemoryLimit(MEMORY_BYTES)
+      runtime.setMaxStackSize(STACK_BYTES)
+      runtime.setInterruptHandler(() => {
+        ticks += 1
+        ticksOfAll += 1
+        return ticks > TICKS_OF_ONE || ticksOfAll > TICKS_OF_ALL || performance.now() - began > LONGEST_MS
+      })
+    }
+    if (kind === 'patterns') return (patterns ??= runtime.newContext())
+    if (!expressions) {
+      expressions = runtime.newContext()
+      run(expressions, presentIs(now))
+    }
+    return expressions
+  }
+
+  function run(context: QuickJSContext, script: string): unknown {
+    const result = context.evalCode(script, 'expression.js')
+    if (result.error) {
+      const error: unknown = context.dump(result.error)
+      result.error.dispose()
+      throw new Error(reasonOf(error))
+    }
+    const value: unknown = context.dump(result.value)
+    result.value.dispose()
+    return value
+  }
+
+  function bounded(kind: 'expressions' | 'patterns', script: string): Evaluated {
+    if (broken) return { ok: false, reason: 'the sandbox broke down' }
+    if (ticksOfAll > TICKS_OF_ALL) return { ok: false, reason: 'the expressions of this form take too long together' }
+    ticks = 0
+    began = performance.now()
+    try {
+      return resultOf(run(contextFor(kind), script))
+    } catch (error) {
+      // A trap of WebAssembly leaves the engine in pieces; errors of the script arrive as plain ones.
+      if (error instanceof RangeError || (error instanceof Error && error.name === 'RuntimeError')) broken = true
+      return { ok: false, reason: messageOf(error) }
+    }
+  }
+
+  return {
+    evaluate(script, parent) {
+      const named = script.includes('__parent__') ? `var __parent__=JSON.parse(${quoted(parent)});` : ''
+      // Inside a function, so that the names it declares are gone afterwards.
+      return bounded('expressions', `JSON.stringify((function(){${named}return eval(${JSON.stringify(script)})})())`)
+    },
+    matches(pattern, text) {
+      const script = `JSON.stringify(new RegExp(${JSON.stringify(pattern)}).test(${JSON.stringify(text)}))`
+      return bounded('patterns', script)
+    },
+    close() {
+      if (broken) return false
+      try {
+        expressions?.dispose()
+        patterns?.dispose()
+        runtime?.dispose()
+        return true
+      } catch {
+        return false
+      }
+    },
+  }
+}
+
+function quoted(value: unknown): string {
+  return JSON.stringify(JSON.stringify(value ?? {}))
+}
+
+function resultOf(json: unknown): Evaluated {
+  if (typeof json !== 'string') return { ok: true, value: undefined }
+  if (json.length > LONGEST_RESULT) return { ok: false, reason: 'the result is too large' }
+  const value: unknown = JSON.parse(json)
+  return isDeeper(value, DEEPEST_RESULT) ? { ok: false, reason: 'the result is nested too deep' } : { ok: true, value }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1))
+}
+
+function reasonOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null || !('message' in error)) return String(error)
+  const message = String(error.message)
+  return message === 'interrupted' ? 'it takes too long' : message.slice(0, 200)
+}
+
+/** Expressions see the time of the launch, the same one in each. */
+function presentIs(now: number): string {
+  return `{
+    const Real = Date
+    const now = () => ${now}
+    globalThis.Date = new Proxy(Real, {
+      apply: () => new Real(${now}).toString(),
+      construct: (target, given) => (given.length === 0 ? new Real(${now}) : new Real(...given)),
+      get: (target, key) => (key === 'now' ? now : Reflect.get(target, key)),
+    })
+  }`
+}

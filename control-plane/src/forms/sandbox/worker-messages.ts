@@ -1,0 +1,14 @@
+import type { CheckInput, CheckResult } from '../check/context.js'
+
+/** To the worker: one check at a time. */
+export interface CheckOrder {
+  readonly input: CheckInput
+}
+
+/** From the worker. */
+export type CheckReport =
+  /** A script or pattern of this field begins to run. */
+  | { readonly kind: 'at'; readonly field: string }
+  /** @property isFit false: the engine broke down, and this worker must not be used again */
+  | { readonly kind: 'done'; readonly result: CheckResult; readonly isFit: boolean }
+  | { readonly kind: 'failed'; readonly reason: string }

@@ -1,0 +1,51 @@
+import type { Field, WizardStep } from './fields/field.js'
+import { passwordKeys } from './subforms.js'
+import { type PlainObject, isPlainObject } from './values/plain.js'
+
+interface StoredForm {
+  readonly fields: readonly Field[]
+  readonly wizard: readonly WizardStep[]
+  readonly subforms: Readonly<Record<string, readonly Field[]>>
+}
+
+/**
+ * The field values of a launch as they are kept with the job: only what fields of the form hold, and no password, at no
+ * depth. What should hold rows and does not is left out where a row could hold a password.
+ */
+export function valuesToStore(form: StoredForm, sent: PlainObject): Record<string, unknown> {
+  const values = keptOf(form.fields, sent, form.subforms)
+  for (const step of form.wizard) {
+    const given = Object.hasOwn(sent, step.name) ? sent[step.name] : undefined
+    if (isPlainObject(given)) values[step.name] = keptOf(form.subforms[step.subform] ?? [], given, form.subforms)
+  }
+  return values
+}
+
+function keptOf(
+  fields: readonly Field[],
+  sent: PlainObject,
+  subforms: StoredForm['subforms'],
+): Record<string, unknown> {
+  const kept = fields.flatMap((field): [string, unknown][] => {
+    if (field.type === 'password' || field.type === 'file' || !Object.hasOwn(sent, field.name)) return []
+    const value = sent[field.name]
+    if (field.subform === null) return [[field.name, value]]
+    const below = subforms[field.subform] ?? []
+    const row = (one: unknown) => (isPlainObject(one) ? keptRow(below, one, subforms) : null)
+    if (Array.isArray(value)) return [[field.name, value.map(row)]]
+    if (isPlainObject(value)) return [[field.name, row(value)]]
+    return passwordKeys({ fields: below }, subforms).length === 0 ? [[field.name, value]] : []
+  })
+  return Object.fromEntries(kept)
+}
+
+/** Columns without a field are kept too: a row of the list's own is known again by them. */
+function keptRow(
+  fields: readonly Field[],
+  row: PlainObject,
+  subforms: StoredForm['subforms'],
+): Record<string, unknown> {
+  const declared = new Set(fields.map((field) => field.name))
+  const others = Object.entries(row).filter(([key]) => !declared.has(key))
+  return { ...Object.fromEntries(others), ...keptOf(fields, row, subforms) }
+}

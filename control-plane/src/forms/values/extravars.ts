@@ -1,0 +1,79 @@
+import { type Field } from '../fields/field.js'
+import { type PathStep, parsePath } from '../fields/model-path.js'
+import { columnOf } from './choices.js'
+import { isPlainObject } from './plain.js'
+
+type Container = Record<PathStep, unknown> | unknown[]
+
+/** Types whose whole value is sent. */
+const WHOLE: ReadonlySet<Field['type']> = new Set(['expression', 'file', 'list', 'yaml', 'datetime'])
+
+/** A field's value as the playbook gets it: a choice is reduced to its value column, a month counts from one. */
+export function outputOf(field: Field, value: unknown): unknown {
+  if (field.type === 'datetime') return field.dateType === 'month' ? monthOf(value) : value
+  if (WHOLE.has(field.type) || field.outputObject) return value
+  const reduce = (one: unknown) => (isPlainObject(one) ? columnOf(one, field.valueColumn) : one)
+  return Array.isArray(value) ? value.map(reduce) : reduce(value)
+}
+
+/** The date picker counts months from zero. */
+function monthOf(value: unknown): unknown {
+  return isPlainObject(value) && typeof value.month === 'number' ? { ...value, month: value.month + 1 } : value
+}
+
+/** Puts a field's value where its `model` says, or under its own name. Undefined is put nowhere. */
+export function putField(into: Record<string, unknown>, field: Field, value: unknown): void {
+  if (value === undefined) return
+  const paths = field.model.length > 0 ? field.model.map((path) => parsePath(path) ?? []) : [[field.name]]
+  for (const path of paths) putAt(into, path, value)
+}
+
+/**
+ * Puts a value at the end of a path, making objects and lists on the way. Objects merge deep, anything else is
+ * overwritten; a path that runs into a single value ends there and puts nothing.
+ */
+export function putAt(into: Record<string, unknown>, path: readonly PathStep[], value: unknown): void {
+  let container: Container = into
+  for (const [index, step] of path.entries()) {
+    if (Array.isArray(container) !== (typeof step === 'number')) return
+    const next = path[index + 1]
+    const existing: unknown = Object.hasOwn(container, step)
+      ? (container as Record<PathStep, unknown>)[step]
+      : undefined
+    if (next === undefined) {
+      set(container, step, merged(existing, value))
+      return
+    }
+    if (existing !== undefined && existing !== null && typeof existing !== 'object') return
+    const below: Container = isContainer(existing) ? existing : typeof next === 'number' ? [] : {}
+    if (below !== existing) set(container, step, below)
+    container = below
+  }
+}
+
+function isContainer(value: unknown): value is Container {
+  return typeof value === 'object' && value !== null
+}
+
+function merged(existing: unknown, value: unknown): unknown {
+  if (!isPlainObject(existing) || !isPlainObject(value)) return copyOf(value)
+  const result: Record<string, unknown> = { ...existing }
+  for (const [key, entry] of Object.entries(value)) {
+    set(result, key, merged(Object.hasOwn(result, key) ? result[key] : undefined, entry))
+  }
+  return result
+}
+
+/** Values under two paths do not share their parts. */
+function copyOf(value: unknown): unknown {
+  return isContainer(value) ? structuredClone(value) : value
+}
+
+/** Also for keys such as `__proto__`, which a plain assignment would take for something else. */
+function set(container: Container, step: PathStep, value: unknown): void {
+  if (Array.isArray(container)) {
+    // A list without holes: JSON has none.
+    while (typeof step === 'number' && container.length < step) container.push(null)
+  }
+  Object.defineProperty(container, step, { value, writable: true, enumerable: true, configurable: true })
+}

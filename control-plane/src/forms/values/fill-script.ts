@@ -1,0 +1,57 @@
+import { type Filled, type Resolve, findPlaceholders, resolvePlaceholder, textOf } from './placeholders.js'
+import { codePositions } from './script-contexts.js'
+
+/**
+ * Replaces the placeholders of a JavaScript expression, so that a value stays a value: what a person typed into a field
+ * never becomes code, whatever it holds. Inside a text or a pattern it stands for itself; elsewhere numbers, true,
+ * false, null and JSON are what they say, other texts are text. Line breaks are removed, as forms expect.
+ * @param allowMissing `ignoreIncomplete`: what is not known becomes undefined or null
+ */
+export function fillScript(script: string, resolve: Resolve, allowMissing: boolean): Filled {
+  const isCode = codePositions(script)
+  let filled = ''
+  let end = 0
+  let missing: string | null = null
+  for (const found of findPlaceholders(script)) {
+    const resolved = resolvePlaceholder(found.inside, resolve)
+    if (!resolved.known && !allowMissing) missing ??= found.inside
+    filled += script.slice(end, found.start)
+    filled += isCode(found.start) ? codeOf(resolved.value) : escaped(textOf(resolved.value))
+    end = found.end
+  }
+  filled += script.slice(end)
+  return missing === null ? { complete: true, text: filled } : { complete: false, text: filled, missing }
+}
+
+function codeOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value)
+  if (typeof value === 'string') return textAsCode(value)
+  return typeof value === 'object' ? parsed(JSON.stringify(value)) : JSON.stringify(value)
+}
+
+function textAsCode(text: string): string {
+  const trimmed = text.trim()
+  if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(trimmed)) return ` ${trimmed}`
+  if (/^(true|false|null|undefined)$/.test(trimmed)) return trimmed
+  return /^[[{]/.test(trimmed) && isJson(trimmed) ? parsed(trimmed) : `"${escaped(text)}"`
+}
+
+/** Through JSON.parse: as code, a key `__proto__` would mean something else. */
+function parsed(json: string): string {
+  return `JSON.parse("${escaped(json, false)}")`
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Good in every kind of text and in patterns: all but letters, digits and blanks is written as its code. */
+function escaped(text: string, withoutLineBreaks = true): string {
+  const plain = withoutLineBreaks ? text.replace(/[\r\n]/g, '') : text
+  return plain.replace(/[^A-Za-z0-9 _]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}

@@ -1,0 +1,42 @@
+/** A value with named parts: an object that is no list. */
+export type PlainObject = Readonly<Record<string, unknown>>
+
+export function isPlainObject(value: unknown): value is PlainObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Nothing was given: null, an empty text or an empty list. */
+export function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+}
+
+/** What `required` takes for nothing: also blanks and an object without a key. 0 and false are something. */
+export function isBlank(value: unknown): boolean {
+  if (isEmpty(value)) return true
+  if (typeof value === 'string') return value.trim() === ''
+  return isPlainObject(value) && Object.keys(value).length === 0
+}
+
+/** Whether two JSON values are the same, whatever the order of their keys. */
+export function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((entry, index) => isSame(entry, other[index]))
+  }
+  if (!isPlainObject(one) || !isPlainObject(other)) return false
+  const keys = Object.keys(one)
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && isSame(one[key], other[key]))
+  )
+}
+
+/** The value below `value` along the steps; undefined where the way ends. */
+export function partOf(value: unknown, steps: readonly (string | number)[]): unknown {
+  let current = value
+  for (const step of steps) {
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, step)) return undefined
+    current = (current as Record<string | number, unknown>)[step]
+  }
+  return current
+}

@@ -1,0 +1,74 @@
+import { parseDocument } from 'yaml'
+import type { Field } from '../fields/field.js'
+
+/** A sent value as the field holds it, or why it is none. Undefined: nothing was given. */
+export type ReadValue =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly type: string; readonly description: string }
+
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
+
+/**
+ * Reads what a client sent for a field that people fill in. Text from a terminal is welcome where it can mean only one
+ * thing (`"5"` in a number, `"true"` in a checkbox, 5 in a text). Choices, lists and files have readers of their own.
+ */
+export function readValue(field: Field, sent: unknown): ReadValue {
+  if (sent === undefined || sent === null) return good(field.type === 'checkbox' ? false : undefined)
+  switch (field.type) {
+    case 'text':
+    case 'textarea':
+    case 'password':
+      if (typeof sent === 'string') return good(sent)
+      return typeof sent === 'object' ? bad(field, 'text') : good(String(sent))
+    case 'number':
+      return readNumber(field, sent)
+    case 'checkbox':
+      if (typeof sent === 'boolean') return good(sent)
+      if (sent === '') return good(false)
+      return sent === 'true' || sent === 'false' ? good(sent === 'true') : bad(field, 'true or false')
+    case 'yaml':
+      return readYamlValue(field, sent)
+    case 'html':
+      return good(undefined)
+    default:
+      return good(sent)
+  }
+}
+
+function readNumber(field: Field, sent: unknown): ReadValue {
+  if (typeof sent === 'number') return Number.isFinite(sent) ? good(sent) : bad(field, 'a number')
+  if (typeof sent !== 'string') return bad(field, 'a number')
+  const text = sent.trim()
+  if (text === '') return good(undefined)
+  const value = Number(text)
+  return NUMBER.test(text) && Number.isFinite(value) ? good(value) : bad(field, 'a number')
+}
+
+/** A text is read as YAML, so that a playbook gets what it says; anything else is taken for read already. */
+function readYamlValue(field: Field, sent: unknown): ReadValue {
+  if (typeof sent !== 'string') return good(sent)
+  if (sent.trim() === '') return good(undefined)
+  const broken: ReadValue = {
+    ok: false,
+    type: 'validYaml',
+    description: field.yamlError ?? `${field.label} must be valid YAML`,
+  }
+  try {
+    const document = parseDocument(sent, { prettyErrors: false, merge: true })
+    if (document.errors.length > 0) return broken
+    // Through JSON: dates, binary data and maps with odd keys become what a playbook can get.
+    const value: unknown = JSON.parse(JSON.stringify(document.toJS()) ?? 'null')
+    return good(value ?? undefined)
+  } catch {
+    // The library bounds aliases by throwing.
+    return broken
+  }
+}
+
+function good(value: unknown): ReadValue {
+  return { ok: true, value }
+}
+
+function bad(field: Field, expected: string): ReadValue {
+  return { ok: false, type: 'type', description: `${field.label} must be ${expected}` }
+}

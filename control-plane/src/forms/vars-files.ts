@@ -1,0 +1,69 @@
+import { readFile, realpath, stat } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import { messageOf } from '../errors.js'
+import { YamlProblem, readYaml } from '../yaml-text.js'
+import { type PlainObject, isPlainObject } from './values/plain.js'
+
+/** A file of constants: what it holds, or why it cannot be used. */
+export type VarsFile = { readonly value: PlainObject } | { readonly problem: string }
+
+/** The YAML files with constants that forms name, below one folder. */
+export interface VarsFiles {
+  /** Reads a file again when it changed. @param path as the form has it, relative to the folder */
+  read(path: string): Promise<VarsFile>
+}
+
+/** Larger files are no constants. */
+const LARGEST_FILE_BYTES = 8 * 1024 * 1024
+
+export function createVarsFiles(folder: string): VarsFiles {
+  const known = new Map<string, { readonly fingerprint: string; readonly content: VarsFile }>()
+
+  async function read(path: string): Promise<VarsFile> {
+    if (!/\.ya?ml$/i.test(path)) return { problem: 'the file must end in .yml or .yaml' }
+    const root = await realpath(folder)
+    const real = await realpath(join(root, path))
+    if (!real.startsWith(root + sep)) return { problem: 'the file must lie below the folder of the vars files' }
+    const { ino, size, mtimeMs, ctimeMs } = await stat(real)
+    if (size > LARGEST_FILE_BYTES) return { problem: 'the file is too large' }
+    const fingerprint = `${real} ${ino} ${size} ${mtimeMs} ${ctimeMs}`
+    const seen = known.get(path)
+    if (seen?.fingerprint === fingerprint) return seen.content
+    const content = contentOf(await readFile(real, 'utf8'))
+    known.set(path, { fingerprint, content })
+    return content
+  }
+
+  return {
+    async read(path) {
+      try {
+        return await read(path)
+      } catch (error) {
+        const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+        return { problem: isMissing ? 'there is no such file' : messageOf(error) }
+      }
+    },
+  }
+}
+
+/** Objects merge deep; of anything else the later one counts. */
+export function mergeDeep(one: PlainObject, other: PlainObject): PlainObject {
+  const merged = Object.entries(other).map(([key, value]) => {
+    const before = Object.hasOwn(one, key) ? one[key] : undefined
+    return [key, isPlainObject(before) && isPlainObject(value) ? mergeDeep(before, value) : value] as const
+  })
+  return { ...one, ...Object.fromEntries(merged) }
+}
+
+function contentOf(text: string): VarsFile {
+  try {
+    const { value } = readYaml(text)
+    // Through JSON: only plain values travel on, and no alias makes two of them one.
+    return isPlainObject(value)
+      ? { value: JSON.parse(JSON.stringify(value)) as PlainObject }
+      : { problem: 'the file must hold a mapping' }
+  } catch (error) {
+    if (error instanceof YamlProblem) return { problem: error.message }
+    throw error
+  }
+}

@@ -1,0 +1,154 @@
+import type { Caller } from '../auth/caller.js'
+import type { Clock } from '../clock.js'
+import { RefusedValuesError, messageOf } from '../errors.js'
+import type { CheckResult } from '../forms/check/context.js'
+import { type CheckDetails, NOTHING_WRONG, isGood, summaryOf } from '../forms/check/report.js'
+import { type Form, type FormSurroundings, LAUNCH_VALIDATIONS, type LaunchValidation } from '../forms/form.js'
+import type { LaunchChecks } from '../forms/sandbox/launch-checks.js'
+import type { UploadVerifier, VerifiedUpload } from '../forms/uploads.js'
+import { isSame } from '../forms/values/plain.js'
+import { ofClient, userVariable } from './extravars.js'
+
+/** What decides about the values of a launch. */
+export interface LaunchValuesDependencies {
+  readonly clock: Clock
+  /** LAUNCH_VALIDATION; a form can only make it stricter. */
+  readonly validation: LaunchValidation
+  readonly checks: LaunchChecks
+  readonly uploads: UploadVerifier
+  readonly log: { warn(fields: object, text: string): void }
+}
+
+/** The parts of a launch request that hold values. */
+export interface LaunchValuesRequest {
+  readonly extravars: Readonly<Record<string, unknown>>
+  /** Null: the launch brings none. */
+  readonly rawFormData: Readonly<Record<string, unknown>> | null
+  /** Descriptions of uploads by file field. */
+  readonly files: Readonly<Record<string, unknown>>
+}
+
+/** The values that a launch runs with. */
+export interface LaunchValues {
+  readonly values: Readonly<Record<string, unknown>>
+  /** Names of credentials by the field that asked for them. */
+  readonly credentials: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Settles which values a launch runs with (spec forms.md section 4): under `enforce` those that were built from checked
+ * field values, else what the client sent.
+ * @throws RefusedValuesError with the details of the check, TooManyError, UnavailableError
+ */
+export async function valuesOfLaunch(
+  deps: LaunchValuesDependencies,
+  form: Form,
+  surroundings: FormSurroundings,
+  caller: Caller,
+  request: LaunchValuesRequest,
+): Promise<LaunchValues> {
+  const uploads = await verifyUploads(deps.uploads, request.files)
+  const check = (values: Readonly<Record<string, unknown>>) =>
+    deps.checks.check(
+      {
+        fields: form.fields,
+        wizard: form.wizard,
+        subforms: surroundings.subforms,
+        constants: surroundings.constants,
+        values,
+        uploads,
+        user: userVariable(caller, null),
+        now: deps.clock.now(),
+      },
+      `${caller.type}/${caller.username}`,
+    )
+
+  const mode = stricter(deps.validation, form.launchValidation)
+  if (mode === 'enforce') {
+    if (request.rawFormData === null) {
+      throw new RefusedValuesError(
+        'raw_form_data_needed',
+        'The launch needs rawFormData, the values of the fields of the form ({} for none)',
+        { ...NOTHING_WRONG },
+      )
+    }
+    const result = await check(request.rawFormData)
+    refuseUnlessGood(result.details)
+    const { __verbose__ } = request.extravars
+    const verbose = __verbose__ === undefined ? {} : { __verbose__ }
+    return {
+      values: { ...result.extravars, ...verbose },
+      credentials: result.credentials,
+    }
+  }
+
+  const refused = Object.keys(uploads).filter((name) => !uploads[name])
+  refuseUnlessGood({ ...NOTHING_WRONG, uploads: refused })
+  const values = { ...ofClient(form, surroundings.subforms, request.extravars), ...uploadVariables(form, uploads) }
+  if (mode === 'log') await logCheck(deps, form, request.rawFormData, values, check)
+  return { values, credentials: {} }
+}
+
+/** The stricter of two; an unset one does not count. */
+export function stricter(setting: LaunchValidation, form: LaunchValidation | null): LaunchValidation {
+  if (form === null) return setting
+  return LAUNCH_VALIDATIONS.indexOf(form) > LAUNCH_VALIDATIONS.indexOf(setting) ? form : setting
+}
+
+async function verifyUploads(
+  verifier: UploadVerifier,
+  files: Readonly<Record<string, unknown>>,
+): Promise<Record<string, VerifiedUpload | null>> {
+  const verified = Object.entries(files)
+    .filter(([, description]) => description !== null)
+    .map(async ([name, description]) => [name, await verifier.verify(description)] as const)
+  return Object.fromEntries(await Promise.all(verified))
+}
+
+/** Without a check the files are still ours: what the client wrote for a file field was dropped before. */
+function uploadVariables(
+  form: Form,
+  uploads: Readonly<Record<string, VerifiedUpload | null>>,
+): Readonly<Record<string, unknown>> {
+  const files = form.fields.filter((field) => field.type === 'file' && uploads[field.name])
+  return Object.fromEntries(files.map((field) => [field.name, uploads[field.name]?.description]))
+}
+
+function refuseUnlessGood(details: CheckDetails): void {
+  if (isGood(details)) return
+  const { missing, invalid, waiting, uploads } = details
+  const parts = Object.entries({ missing, invalid, waiting, 'no upload of this service': uploads })
+    .filter(([, names]) => names.length > 0)
+    .map(([what, names]) => `${what}: ${[...new Set(names)].join(', ')}`)
+  throw new RefusedValuesError('values_refused', `The values of the form are refused (${parts.join('; ')})`, {
+    ...details,
+  })
+}
+
+/** Says what `enforce` would do, by names and never with a value. Nothing of it holds up the launch. */
+async function logCheck(
+  deps: LaunchValuesDependencies,
+  form: Form,
+  rawFormData: Readonly<Record<string, unknown>> | null,
+  values: Readonly<Record<string, unknown>>,
+  check: (values: Readonly<Record<string, unknown>>) => Promise<CheckResult>,
+): Promise<void> {
+  if (rawFormData === null) {
+    deps.log.warn({ form: form.name }, 'launch validation would refuse this launch: it brings no rawFormData')
+    return
+  }
+  try {
+    const { details, extravars } = await check(rawFormData)
+    if (!isGood(details)) {
+      deps.log.warn({ form: form.name, refused: summaryOf(details) }, 'launch validation would refuse this launch')
+      return
+    }
+    const keys = new Set([...Object.keys(extravars), ...Object.keys(values)].filter((key) => key !== '__verbose__'))
+    const differing = [...keys].filter((key) => !isSame(extravars[key], values[key]))
+    if (differing.length > 0) {
+      deps.log.warn({ form: form.name, differing }, 'launch validation would change extra variables of this launch')
+    }
+  } catch (error) {
+    deps.log.warn({ form: form.name, reason: messageOf(error) }, 'launch validation could not be done')
+  }
+}

@@ -1,0 +1,209 @@
+import { describe, expect, test } from 'vitest'
+import { check, formOf } from './check.js'
+
+const DISK = [
+  { name: 'label', required: true, maxLength: 5 },
+  { name: 'gb', type: 'number', minValue: 1, model: 'size.gb' },
+  { name: 'path', type: 'expression', runLocal: true, expression: "'/' + '$(__parent__.host)' + '/' + '$(label)'" },
+  { name: 'note', output: false },
+]
+const form = (list: object = {}, more: object[] = []) =>
+  formOf([{ name: 'host', default: 'h' }, { name: 'disks', type: 'list', subform: 'disk', ...list }, ...more], {
+    disk: DISK,
+  })
+const row = { label: 'a', gb: 1 }
+const sentRow = { label: 'a', size: { gb: 1 }, path: '/h/a' }
+
+describe('rows of a list', () => {
+  test('go through their subform: rules, computed fields over __parent__, model and output', async () => {
+    const { details, extravars } = await check(form(), {
+      disks: [{ ...row, note: 'n', undeclared: 1, path: 'forged' }],
+    })
+    expect(details.invalid).toEqual([])
+    expect(extravars.disks).toEqual([sentRow])
+  })
+
+  test('a bad row makes its list invalid, with index, fields and rules', async () => {
+    const { details } = await check(form(), { disks: [row, { gb: 0 }, { label: 'toolong' }, 'no row'] })
+    expect(details).toMatchObject({ missing: [], invalid: ['disks'], waiting: ['disks'] })
+    expect(details.rowErrors.disks).toMatchObject([
+      { index: 1, missing: ['label'], invalid: ['gb'], validationErrors: { gb: [{ type: 'minValue' }] } },
+      { index: 2, invalid: ['label'], validationErrors: { label: [{ type: 'maxLength' }] } },
+      { index: 3, invalid: ['disks'] },
+    ])
+  })
+
+  test('a row that the list itself brings along passes untouched and unchecked', async () => {
+    const own = { id: 7, label: 'much too long' }
+    for (const source of [{ default: [own] }, { expression: JSON.stringify([own]), runLocal: true }]) {
+      expect((await check(form(source), {})).extravars.disks).toEqual([own])
+      const { details, extravars } = await check(form(source), { disks: [own, row] })
+      expect(details.invalid).toEqual([])
+      expect(extravars.disks).toEqual([own, sentRow])
+      expect((await check(form(source), { disks: [{ ...own, label: 'also too long' }] })).details.invalid).toEqual([
+        'disks',
+      ])
+    }
+  })
+
+  test('an edited row keeps the columns that no field shows, and only as the list had them', async () => {
+    const source = { default: [{ id: 7, label: 'x' }] }
+    const rows = async (sent: object) => (await check(form(source), { disks: [sent] })).extravars.disks
+    expect(await rows({ id: 7, ...row })).toEqual([{ id: 7, ...sentRow }])
+    expect(await rows({ id: 8, ...row })).toEqual([sentRow])
+  })
+
+  test('markers reach the playbook; a row with the delete marker is kept and not checked', async () => {
+    const markers = { insertMarker: 'new', updateMarker: 'changed', deleteMarker: 'gone', default: [{ label: 'x' }] }
+    const sent = [
+      { ...row, new: true },
+      { ...row, changed: true },
+      { label: 'not checked any more', gone: true },
+    ]
+    const { details, extravars } = await check(form(markers), { disks: sent })
+    expect(details.invalid).toEqual([])
+    expect(extravars.disks).toEqual([{ ...sentRow, new: true }, { ...sentRow, changed: true }, sent[2]])
+  })
+
+  test('where no row came with the list each one is new; the marker is __inserted__ if rows are told apart otherwise', async () => {
+    expect((await check(form({ insertMarker: 'new' }), { disks: [row] })).extravars.disks).toEqual([
+      { ...sentRow, new: true },
+    ])
+    for (const list of [{ updateMarker: 'u' }, { deleteMarker: 'd' }, { allowDelete: false }]) {
+      expect((await check(form(list), { disks: [row] })).extravars.disks).toEqual([{ ...sentRow, __inserted__: true }])
+    }
+    expect((await check(form(), { disks: [row] })).extravars.disks).toEqual([sentRow])
+  })
+
+  test('lists in lists, with __parent__.__parent__ and errors in their places', async () => {
+    const nested = formOf([{ name: 'site' }, { name: 'hosts', type: 'list', subform: 'host' }], {
+      host: [{ name: 'name' }, { name: 'disks', type: 'list', subform: 'disk' }],
+      disk: [
+        { name: 'gb', type: 'number', maxValue: 9 },
+        {
+          name: 'id',
+          type: 'expression',
+          runLocal: true,
+          expression: '__parent__.__parent__.site + "-" + __parent__.name + "-" + $(gb)',
+        },
+      ],
+    })
+    const values = { site: 'eu', hosts: [{ name: 'a', disks: [{ gb: 1 }] }] }
+    expect((await check(nested, values)).extravars.hosts).toEqual([{ name: 'a', disks: [{ gb: 1, id: 'eu-a-1' }] }])
+    const { details } = await check(nested, { site: 'eu', hosts: [{ name: 'a', disks: [{ gb: 1 }, { gb: 10 }] }] })
+    expect(details.rowErrors.hosts).toMatchObject([
+      { index: 0, invalid: ['disks'], rowErrors: { disks: [{ index: 1, invalid: ['gb'] }] } },
+    ])
+  })
+
+  test('at most 500 rows a launch, all levels together', async () => {
+    const nested = formOf(
+      [
+        { name: 'l', type: 'list', subform: 's' },
+        { name: 'm', type: 'list', subform: 't' },
+      ],
+      {
+        s: [{ name: 'k', type: 'list', subform: 't' }],
+        t: [{ name: 'v' }],
+      },
+    )
+    const rows = (count: number) => Array.from({ length: count }, () => ({ v: 'x' }))
+    expect((await check(nested, { l: [{ k: rows(300) }], m: rows(199) })).details.invalid).toEqual([])
+    const { details } = await check(nested, { l: [{ k: rows(300) }], m: rows(200) })
+    expect(details.invalid).toEqual(['m'])
+    expect(details.validationErrors.m).toMatchObject([{ type: 'maxRows' }])
+  })
+
+  test('a row may name what an outer field that sums up the rows is called too', async () => {
+    const total = { name: 'total', type: 'expression', runLocal: true, expression: '$(rows).length' }
+    const own = { name: 'total', type: 'expression', runLocal: true, expression: '__parent__.host + "/total"' }
+    const both = formOf([{ name: 'rows', type: 'list', subform: 's' }, { name: 'host' }, total], { s: [own] })
+    const { details, extravars } = await check(both, { host: 'h', rows: [{}, {}] })
+    expect(details.waiting).toEqual([])
+    expect(extravars).toEqual({ host: 'h', rows: [{ total: 'h/total' }, { total: 'h/total' }], total: 2 })
+  })
+
+  test('a required list needs a row', async () => {
+    expect((await check(form({ required: true }), { disks: [] })).details.missing).toEqual(['disks'])
+  })
+})
+
+describe('a yaml field with a subform', () => {
+  const yaml = formOf(
+    [
+      { name: 'host', default: 'h' },
+      { name: 'disk', type: 'yaml', subform: 'disk' },
+    ],
+    { disk: DISK },
+  )
+
+  test('is one object that goes through it, as an object or as YAML', async () => {
+    for (const disk of [row, 'label: a\ngb: 1\n']) {
+      expect((await check(yaml, { disk })).extravars.disk).toEqual(sentRow)
+    }
+  })
+
+  test('has errors without an index', async () => {
+    const { details } = await check(yaml, { disk: { gb: 0, label: 'x' } })
+    expect(details.invalid).toEqual(['disk'])
+    expect(details.rowErrors.disk).toMatchObject([{ invalid: ['gb'] }])
+    expect(details.rowErrors.disk?.[0]).not.toHaveProperty('index')
+    expect((await check(yaml, { disk: 'just words' })).details.invalid).toEqual(['disk'])
+  })
+})
+
+describe('a wizard', () => {
+  const wizard = formOf(
+    undefined,
+    {
+      network: [
+        { name: 'vlan', type: 'number', required: true },
+        { name: 'kind', default: 'lan' },
+      ],
+      storage: [
+        { name: 'gb', type: 'number', maxValue: 9 },
+        { name: 'at', type: 'expression', runLocal: true, expression: "'vlan ' + $(__parent__.net.vlan)" },
+      ],
+      extra: [{ name: 'note', required: true }],
+    },
+    {
+      fields: undefined,
+      wizard: [
+        { subform: 'network', name: 'net' },
+        {
+          subform: 'storage',
+          defaultModel: 'vm.storage',
+          when: "'$(__parent__.net.kind)' === 'san' || __parent__.net.vlan > 5",
+        },
+        { subform: 'extra', optional: true },
+        { subform: 'extra', name: 'last', when: '__parent__.storage.gb > 1', defaultModel: 'last' },
+      ],
+    },
+  )
+
+  test('values of its steps merge, or go under defaultModel', async () => {
+    const { details, extravars } = await check(wizard, { net: { vlan: 6 }, storage: { gb: 1 } })
+    expect(details).toMatchObject({ missing: [], invalid: [], waiting: [] })
+    expect(extravars).toEqual({ vlan: 6, kind: 'lan', vm: { storage: { gb: 1, at: 'vlan 6' } } })
+  })
+
+  test('a step whose when is false is neither checked nor sent', async () => {
+    const { details, extravars } = await check(wizard, { net: { vlan: 1 }, storage: { gb: 99 } })
+    expect(details.invalid).toEqual([])
+    expect(extravars).toEqual({ vlan: 1, kind: 'lan' })
+    expect((await check(wizard, { net: { vlan: 1, kind: 'san' }, storage: { gb: 99 } })).details.invalid).toEqual([
+      'storage.gb',
+    ])
+  })
+
+  test('each step is checked against its subform, and named in what is wrong', async () => {
+    expect((await check(wizard, {})).details.missing).toEqual(['net.vlan'])
+    expect((await check(wizard, { net: [], storage: {} })).details.invalid).toEqual(['net'])
+    expect((await check(wizard, { net: { vlan: 6 }, storage: { gb: 2 } })).details.missing).toEqual(['last.note'])
+  })
+
+  test('an optional step may be left out; one that is filled in is checked', async () => {
+    expect((await check(wizard, { net: { vlan: 1 }, extra: { note: '' } })).details.missing).toEqual(['extra.note'])
+    expect((await check(wizard, { net: { vlan: 1 }, extra: { note: 'x' } })).extravars).toMatchObject({ note: 'x' })
+  })
+})
