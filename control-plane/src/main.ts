@@ -11,11 +11,16 @@ import { createSignIn } from './auth/sign-in.js'
 import { createSweeper } from './auth/sweeper.js'
 import { createTokens } from './auth/tokens.js'
 import { systemClock } from './clock.js'
+import { createCredentialFile } from './credentials/credential-file.js'
+import { createCredentials } from './credentials/credentials.js'
+import { createJobSealing } from './credentials/job-secrets.js'
+import { createSecretBox } from './credentials/secret-box.js'
 import { createDesignerLock } from './forms/designer-lock.js'
 import { createForms } from './forms/loader.js'
 import { buildApp } from './http/app.js'
 import { appearanceRoutes } from './http/appearance.js'
 import { authRoutes } from './http/auth.js'
+import { credentialRoutes } from './http/credential.js'
 import { eventRoutes } from './http/events.js'
 import { formRoutes } from './http/forms.js'
 import { jobStreamRoutes } from './http/job-streams.js'
@@ -106,12 +111,22 @@ async function build(
   await welcomeFirstAdmin()
 
   const forms = createForms({ folder: settings.formsPath, clock, log })
+  const encryptionSecret = settings.encryptionSecret ?? (await keptSecret(settings.persistentPath, 'encryption-secret'))
+  const credentials = createCredentials({
+    store,
+    clock,
+    log,
+    box: createSecretBox(encryptionSecret),
+    file: createCredentialFile({ path: settings.credentialsPath, clock, log }),
+  })
+  await credentials.check()
   const dispatcher = createDispatcher({
     store,
     clock,
     live,
     log,
     files: createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock }),
+    sealSecrets: createJobSealing(credentials),
     outputLimitBytes: settings.maxOutputBytes,
     queueMs: settings.runnerQueueMs,
     lostMs: settings.runnerLostMs,
@@ -154,12 +169,13 @@ async function build(
       profileRoutes({ accounts }),
       userRoutes({ accounts }),
       formRoutes({ forms, roles }),
+      credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock: createDesignerLock({ store, live, clock }) }),
       eventRoutes({ live, sessions, timers, version }),
       jobRoutes({
         reading,
-        launching: { store, forms, live, clock, runners: dispatcher, newRunId },
+        launching: { store, forms, live, clock, runners: dispatcher, credentials, newRunId },
         actions: { store, live, clock, runners: dispatcher },
       }),
       jobStreamRoutes(reading),

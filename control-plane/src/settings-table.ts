@@ -16,7 +16,11 @@ export const CONTROL_PLANE_SETTINGS = {
   TRUST_PROXY: { kind: 'boolean', default: '0', meaning: 'believe X-Forwarded-* headers' },
   PERSISTENT_PATH: { kind: 'text', default: './persistent', meaning: 'folder that holds everything below' },
   FORMS_FOLDER_PATH: { kind: 'text', default: below('forms'), meaning: 'folder with the form files' },
-  CONFIG_PATH: { kind: 'text', default: below('config.yaml'), meaning: 'file with the roles' },
+  CONFIG_PATH: {
+    kind: 'text',
+    default: below('config.yaml'),
+    meaning: 'file with the roles; credentials.yaml lies beside it',
+  },
   ANSIBLE_PATH: { kind: 'text', default: below('playbooks'), meaning: 'folder with the playbooks' },
   DATABASE_URL: {
     kind: 'text',
@@ -29,6 +33,13 @@ export const CONTROL_PLANE_SETTINGS = {
     default: null,
     secret: true,
     meaning: 'signs access tokens, at least 16 characters; without it one is made and kept in the persistent folder',
+  },
+  ENCRYPTION_SECRET: {
+    kind: 'text',
+    default: null,
+    secret: true,
+    meaning:
+      'encrypts stored credentials, at least 16 characters; without it one is made and kept in the persistent folder',
   },
   ACCESS_TOKEN_EXPIRATION: { kind: 'text', default: '30m', meaning: 'how long an access token is good' },
   ACCESS_TOKEN_REFRESH_EXPIRATION: {

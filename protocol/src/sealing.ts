@@ -49,7 +49,12 @@ export function sealSecrets(
   ephemeral: KeyObject = generateKeyPairSync('x25519').privateKey,
 ): string {
   const ephemeralPublic = rawPublicKeyOf(ephemeral)
-  const { key, nonce } = derive(ephemeral, publicKeyFrom(sealingKey), ephemeralPublic, Buffer.from(sealingKey, 'base64'))
+  const { key, nonce } = derive(
+    ephemeral,
+    publicKeyFrom(sealingKey),
+    ephemeralPublic,
+    Buffer.from(sealingKey, 'base64'),
+  )
   const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES }).setAAD(boundBytes(binding))
   const header = Buffer.concat([Buffer.of(VERSION), ephemeralPublic])
   return Buffer.concat([header, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64')

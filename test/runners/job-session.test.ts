@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { ServerMessage } from '@holdfast/protocol'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { SealJobSecrets } from '../../control-plane/src/credentials/job-secrets.js'
 import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
 import type { RunnerConnection } from '../../control-plane/src/runners/connection.js'
 import { JobSession } from '../../control-plane/src/runners/job-session.js'
@@ -23,12 +24,14 @@ let folder: string
 let store: Store
 let files: PlaybookFiles
 let sent: ServerMessage[]
+let sealSecrets: SealJobSecrets
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-session-'))
   store = await openSqliteStore(join(folder, 'test.db'))
   files = { manifest: () => Promise.resolve(MANIFEST), open: () => Promise.resolve(null) }
   sent = []
+  sealSecrets = () => Promise.resolve(null)
 })
 
 afterEach(async () => {
@@ -47,6 +50,8 @@ function openSession(): JobSession {
   const connection: RunnerConnection = {
     runnerId: RUNNER,
     runnerName: 'seven',
+    fingerprint: 'SHA256:seven',
+    sealingKey: '',
     epoch: 1,
     send: (message) => void sent.push(message),
     sendBlob: () => Promise.resolve(),
@@ -61,6 +66,7 @@ function openSession(): JobSession {
     live: createLiveEvents(),
     log: pino({ level: 'silent' }),
     files,
+    sealSecrets: (...asked) => sealSecrets(...asked),
     outputLimitBytes: 1000,
     queueMs: 60_000,
     closed: () => undefined,

@@ -33,6 +33,7 @@ const services: StepServices = {
   bootId: 'this boot',
   playbook: { localFolder: null, environment: {}, callbackFolder: '/none' },
   supervisor: { python: '/none', script: '/none' },
+  openSecrets: () => null,
 }
 
 test('a start that failed without a trace is tried again', async () => {

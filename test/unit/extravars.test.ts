@@ -21,6 +21,7 @@ const caller: Caller = {
   },
   isAdmin: false,
   allowedRunners: null,
+  allowedCredentials: null,
   sessionId: 's',
 }
 

@@ -1,5 +1,12 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { SealError, type SealBinding, createIdentityKeys, openSecrets, publicKeyOf, sealSecrets } from '@holdfast/protocol'
+import {
+  SealError,
+  type SealBinding,
+  createIdentityKeys,
+  openSecrets,
+  publicKeyOf,
+  sealSecrets,
+} from '@holdfast/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 

@@ -46,7 +46,11 @@ export const LaunchBody = Type.Object({
   extravars: Type.Optional(AnyObject),
   payload: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Another name for extravars' })),
   rawFormData: Type.Optional(AnyObject),
-  credentials: Type.Optional(AnyObject),
+  credentials: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'Names of credentials by the variables and credential fields of the form; others are dropped',
+    }),
+  ),
   files: Type.Optional(AnyObject),
 })
 

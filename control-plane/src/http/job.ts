@@ -29,11 +29,12 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
         },
       },
       async (request) => {
-        const { formName, extravars, payload, rawFormData, files } = request.body
+        const { formName, extravars, payload, rawFormData, credentials, files } = request.body
         const launch = {
           formName,
           extravars: extravars ?? payload ?? {},
           rawFormData: rawFormData ?? null,
+          credentials: credentials ?? {},
           hasFiles: Object.keys(files ?? {}).length > 0,
         }
         return { id: await launchJob(launching, callerOf(request), launch) }

@@ -1,5 +1,7 @@
 import type { Caller } from '../auth/caller.js'
 import type { Clock } from '../clock.js'
+import type { Credentials } from '../credentials/credentials.js'
+import { chooseCredentials } from '../credentials/needs.js'
 import { ForbiddenError, InvalidInputError, RefusedValuesError } from '../errors.js'
 import type { Form, Forms, AnsibleForm } from '../forms/form.js'
 import { mayUseForm } from '../forms/visibility.js'
@@ -7,12 +9,20 @@ import type { LiveEvents } from '../live/live-events.js'
 import { insertJob } from '../store/jobs.js'
 import { type Runner, findDefaultRunner, findRunnerByName } from '../store/runners.js'
 import type { Queries, Store } from '../store/store.js'
+import {
+  credentialFieldsOf,
+  credentialNeedsOf,
+  credentialVariables,
+  requireAllowedCredentials,
+  withLaunchNames,
+} from './credential-needs.js'
 import { failJob } from './ending.js'
 import { buildExtravars } from './extravars.js'
+import type { Playbook } from './playbook.js'
 import type { RunnerPort } from './runner-port.js'
 
 /** Properties whose promise this release cannot keep; a job that ignored them would be unsafe. */
-const NOT_YET = ['approval', 'credentials', 'ansibleCredentials', 'vaultCredentials'] as const
+const NOT_YET = ['approval'] as const
 
 /** Levels of objects and lists in the values of a launch. Python, which reads them in the end, gives up at some 1000. */
 const MOST_DEPTH = 100
@@ -21,6 +31,8 @@ export interface LaunchRequest {
   readonly formName: string
   readonly extravars: Readonly<Record<string, unknown>>
   readonly rawFormData: Readonly<Record<string, unknown>> | null
+  /** Names of credentials by the form's variables and credential fields. */
+  readonly credentials: Readonly<Record<string, unknown>>
   /** True when the launch names uploads. */
   readonly hasFiles: boolean
 }
@@ -31,6 +43,7 @@ export interface LaunchDependencies {
   readonly live: LiveEvents
   readonly clock: Clock
   readonly runners: RunnerPort
+  readonly credentials: Pick<Credentials, 'has'>
   /** A random id of 32 hex digits. */
   readonly newRunId: () => string
 }
@@ -47,7 +60,7 @@ export async function launchJob(
   request: LaunchRequest,
 ): Promise<number> {
   const { store, forms, live, clock, runners } = dependencies
-  if (isDeeperThan(MOST_DEPTH, [request.extravars, request.rawFormData])) {
+  if (isDeeperThan(MOST_DEPTH, [request.extravars, request.rawFormData, request.credentials])) {
     throw new InvalidInputError('too_deep', `Values may be nested ${MOST_DEPTH} levels deep`)
   }
   const form = await forms.find(request.formName)
@@ -59,6 +72,15 @@ export async function launchJob(
     throw new ForbiddenError('verbose_not_allowed', 'Your roles do not allow the verbose mode')
   }
   const { extravars, playbook } = buildExtravars(form, request.extravars, caller)
+  const needs = withLaunchNames(
+    credentialNeedsOf(form.source),
+    extravars,
+    request.credentials,
+    credentialFieldsOf(form.source),
+  )
+  const chosen = await chooseCredentials(needs, (name) => dependencies.credentials.has(name))
+  requireAllowedCredentials(caller, chosen)
+  const { credentials, ansibleCredentials, vaultCredentials } = chosen.needs
   const choice = await chooseRunner(store.read, form)
   if (
     choice.runner &&
@@ -68,6 +90,7 @@ export async function launchJob(
   ) {
     throw new ForbiddenError('runner_not_allowed', `Your roles do not allow jobs on the runner '${choice.runner.name}'`)
   }
+  const problem = choice.problem ?? chosen.problem
   const now = clock.now()
   const id = await store.write('jobs.launch', async (queries) => {
     const jobId = await insertJob(queries, {
@@ -92,16 +115,16 @@ export async function launchJob(
       abort_requested: 0,
       abort_requested_by: null,
       abandoned_at: null,
-      extravars: JSON.stringify(extravars),
-      credentials: '{}',
+      extravars: JSON.stringify({ ...extravars, ...credentialVariables(chosen.needs) }),
+      credentials: JSON.stringify(credentials),
       raw_form_data: request.rawFormData === null ? null : JSON.stringify(request.rawFormData),
-      playbook: JSON.stringify(playbook),
+      playbook: JSON.stringify({ ...playbook, ansibleCredentials, vaultCredentials } satisfies Playbook),
     })
-    if (choice.problem !== null) await failJob(queries, jobId, choice.problem, now)
+    if (problem !== null) await failJob(queries, jobId, problem, now)
     return jobId
   })
   live.changed('jobs')
-  if (choice.runner && choice.problem === null) runners.jobQueued(choice.runner.id)
+  if (choice.runner && problem === null) runners.jobQueued(choice.runner.id)
   return id
 }
 

@@ -1,11 +1,13 @@
 import { ProtocolError, type ServerMessage, type SpooledJob, type StreamFrame } from '@holdfast/protocol'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.js'
+import type { SealJobSecrets } from '../credentials/job-secrets.js'
 import { abortUnstarted, failJob } from '../jobs/ending.js'
 import type { LiveEvents } from '../live/live-events.js'
-import { markClaimed, takeQueued } from '../store/dispatch.js'
+import { type OfferableJob, markClaimed, takeQueued } from '../store/dispatch.js'
 import type { Store } from '../store/store.js'
 import { OrderBlobs } from './order-blobs.js'
+import { sealOrFail } from './order-secrets.js'
 import type { JobMessage, RunnerCapacity, RunnerConnection, RunnerSession } from './connection.js'
 import { answerInventory, takeBack } from './inventory.js'
 import { type PreparedOrder, prepareOrder } from './job-order.js'
@@ -35,6 +37,7 @@ export interface JobSessionDependencies {
   readonly live: LiveEvents
   readonly log: Logger
   readonly files: PlaybookFiles
+  readonly sealSecrets: SealJobSecrets
   readonly outputLimitBytes: number
   /** RTE_QUEUE_MINUTES, in milliseconds. */
   readonly queueMs: number
@@ -175,14 +178,27 @@ export class JobSession implements RunnerSession {
         live.changed('jobs')
         continue
       }
-      for (const job of jobs) {
-        const prepared = prepareOrder(job, manifest.sha256, this.dependencies.outputLimitBytes)
+      for (const [index, job] of jobs.entries()) {
+        const sealed = await sealOrFail(this.dependencies, this.connection, job).catch(async (error: unknown) => {
+          await this.#giveBack(jobs.slice(index))
+          throw error
+        })
+        if (sealed === undefined) continue
+        const prepared = prepareOrder(job, manifest.sha256, this.dependencies.outputLimitBytes, sealed)
         this.#hold(job.id, job.run_id, { output: 0, events: 0, eventsCount: 0 }, prepared, false)
         this.#send({ type: 'offer', order: prepared.order })
         this.#sayLateAbort(job.id, job.run_id)
       }
     }
     if (this.#open && this.#resumed) await this.#tellOrFailWaiting()
+  }
+
+  /** Jobs that were taken out of the queue and could not be offered go back to their places. */
+  async #giveBack(jobs: readonly OfferableJob[]): Promise<void> {
+    const { store, clock } = this.dependencies
+    await store.write('runners.give_back', async (queries) => {
+      for (const job of jobs) await takeBack(queries, this.connection.runnerId, job.id, clock.now())
+    })
   }
 
   /** Jobs that stay in the queue learn why: nobody may give them a slot, or there is none free. */

@@ -17,6 +17,7 @@ export interface Database {
   join_token: JoinTokenTable
   appearance: AppearanceTable
   lock: LockTable
+  credential: CredentialTable
 }
 
 /** A column that is written once, at insert. */
@@ -201,4 +202,18 @@ export interface LockTable {
   holder: string
   taken_at: number
   touched_at: number
+}
+
+export interface CredentialTable {
+  id: Generated<number>
+  name: string
+  type: string
+  user_name: string | null
+  host: string | null
+  port: number | null
+  description: string
+  /** Encrypted with ENCRYPTION_SECRET and bound to the name. */
+  secret: Buffer
+  created_at: Fixed<number>
+  updated_at: number
 }

@@ -1,0 +1,113 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { CREDENTIAL_TYPES, CredentialInput } from '../credentials/credential.js'
+import { type Credentials, type ListedCredential, SHOWN_SECRET } from '../credentials/credentials.js'
+import { adminOf } from './guards.js'
+import { IdParams, Message, answers, idOf, listOf, nullable } from './schemas.js'
+
+const Credential = Type.Object({
+  id: nullable(Type.Integer({ description: 'Null for a credential of credentials.yaml' })),
+  name: Type.String(),
+  type: Type.Enum([...CREDENTIAL_TYPES]),
+  user: nullable(Type.String()),
+  password: Type.String({ description: 'Always ********' }),
+  host: nullable(Type.String()),
+  port: nullable(Type.Integer()),
+  description: Type.String(),
+  source: Type.Enum(['database', 'file'], { description: 'Those of the file are changed in the file' }),
+  overridden: Type.Boolean({ description: 'True when credentials.yaml has the name: the file wins' }),
+})
+
+const CredentialList = Type.Object({
+  ...listOf(Credential).properties,
+  errors: Type.Array(Type.Object({ file: Type.String(), line: nullable(Type.Integer()), reason: Type.String() }), {
+    description: 'Entries of credentials.yaml that were left out',
+  }),
+})
+
+const tags = ['credentials']
+/** Before the body is looked at: who may not do it need not know what it takes. */
+const preValidation = async (request: Parameters<typeof adminOf>[0]) => void adminOf(request)
+
+/** The credentials, for admins. A secret goes in and never comes out. */
+export function credentialRoutes({ credentials }: { readonly credentials: Credentials }): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/credential',
+      { schema: { tags, summary: 'All credentials (admin)', response: answers(CredentialList, 403) } },
+      async (request) => {
+        adminOf(request)
+        const records = (await credentials.list()).map(show)
+        return { count: records.length, records, errors: [...(await credentials.problems())] }
+      },
+    )
+
+    app.post(
+      '/credential',
+      {
+        preValidation,
+        schema: {
+          tags,
+          summary: 'Add a credential (admin)',
+          body: CredentialInput,
+          response: answers(Credential, 400, 403, 409),
+        },
+      },
+      async (request) => show(await credentials.create(request.body, adminOf(request).username)),
+    )
+
+    app.get(
+      '/credential/:id',
+      {
+        schema: {
+          tags,
+          summary: 'One credential (admin)',
+          params: IdParams,
+          response: answers(Credential, 400, 403, 404),
+        },
+      },
+      async (request) => {
+        adminOf(request)
+        return show(await credentials.find(idOf(request.params)))
+      },
+    )
+
+    app.put(
+      '/credential/:id',
+      {
+        preValidation,
+        schema: {
+          tags,
+          summary: 'Change what is given of a credential (admin); without a password the stored one stays',
+          params: IdParams,
+          body: Type.Partial(CredentialInput),
+          response: answers(Credential, 400, 403, 404, 409),
+        },
+      },
+      async (request) => show(await credentials.change(idOf(request.params), request.body, adminOf(request).username)),
+    )
+
+    app.delete(
+      '/credential/:id',
+      {
+        schema: {
+          tags,
+          summary: 'Delete a credential (admin); waiting jobs that need it will fail',
+          params: IdParams,
+          response: answers(Message, 400, 403, 404),
+        },
+      },
+      async (request) => {
+        const admin = adminOf(request)
+        await credentials.remove(idOf(request.params), admin.username)
+        return { message: 'The credential was deleted' }
+      },
+    )
+  }
+}
+
+/** Field by field, so that nothing that is not meant to be shown can come along. */
+function show(credential: ListedCredential) {
+  const { id, name, type, user, host, port, description, source, overridden } = credential
+  return { id, name, type, user, password: SHOWN_SECRET, host, port, description, source, overridden }
+}
