@@ -1,6 +1,7 @@
 import yargs from 'yargs'
 import { messageOf } from '../errors.js'
 import { createRun, type Run } from './commands/common.js'
+import { credentialCommands } from './commands/credential/index.js'
 import { jobCommands } from './commands/job/index.js'
 import { joinTokenCommands } from './commands/join-token.js'
 import { loginCommand, logoutCommand } from './commands/login.js'
@@ -41,6 +42,7 @@ function parser(run: Run) {
       .command(jobCommands(run))
       .command(runnerCommands(run))
       .command(joinTokenCommands(run))
+      .command(credentialCommands(run))
       .demandCommand(1, 'What shall be done? holdfast --help lists the commands.')
       .strict()
       .version(version)

@@ -1,5 +1,5 @@
 import { launchedSchema } from '../../client/schemas.js'
-import { CliError, UnreachableError } from '../../errors.js'
+import { CliError, UnreachableError, UsageError } from '../../errors.js'
 import { EXIT, exitCodesText } from '../../exit-codes.js'
 import { readExtraVars, type ExtraVars } from '../../extra-vars.js'
 import { runFollow } from '../../follow/run-follow.js'
@@ -26,6 +26,14 @@ export const launchCommand = (run: Run) =>
           defaultDescription: 'none',
           describe: 'Variables: key=value, @file.json, @file.yml or an object in JSON; may be given several times',
         })
+        .option('credential', {
+          type: 'string',
+          array: true,
+          nargs: 1,
+          default: [] as string[],
+          defaultDescription: 'none',
+          describe: 'Name of a credential for a variable of the form: key=name; may be given several times',
+        })
         .option('verbose', { type: 'boolean', default: false, describe: 'Run the playbook in verbose mode' })
         .option('follow', {
           alias: 'f',
@@ -40,8 +48,9 @@ export const launchCommand = (run: Run) =>
       const { terminal } = run
       const extravars = await readExtraVars(args.extraVars)
       if (args.verbose) extravars.__verbose__ = true
+      const credentials = credentialNames(args.credential)
       const client = await clientOf(run, args)
-      const launched = await launch(client, args.form, extravars)
+      const launched = await launch(client, { formName: args.form, extravars, credentials })
       if (!args.follow) {
         await writeAnswer(terminal.stdout, args.json, launched, () => `Launched job ${launched.id} of ${args.form}.\n`)
         return
@@ -52,9 +61,26 @@ export const launchCommand = (run: Run) =>
     },
   })
 
-async function launch(client: ApiClient, formName: string, extravars: ExtraVars): Promise<{ id: number }> {
+interface Launch {
+  readonly formName: string
+  readonly extravars: ExtraVars
+  readonly credentials: Readonly<Record<string, string>> | undefined
+}
+
+function credentialNames(given: readonly string[]): Launch['credentials'] {
+  if (given.length === 0) return undefined
+  return Object.fromEntries(
+    given.map((text) => {
+      const equals = text.indexOf('=')
+      if (equals < 1) throw new UsageError(`--credential ${JSON.stringify(text)}: give key=name.`)
+      return [text.slice(0, equals).trim(), text.slice(equals + 1)]
+    }),
+  )
+}
+
+async function launch(client: ApiClient, body: Launch): Promise<{ id: number }> {
   try {
-    return await client.ask({ method: 'POST', path: '/job', body: { formName, extravars } }, launchedSchema)
+    return await client.ask({ method: 'POST', path: '/job', body }, launchedSchema)
   } catch (error) {
     if (error instanceof UnreachableError && !wasNeverSent(error)) {
       throw new CliError(
