@@ -61,7 +61,7 @@ describe('a secret', () => {
     ['in base64, URL-encoded', encodeURIComponent(bytes.toString('base64').replace(/=+$/, ''))],
     ['URL-encoded', encodeURIComponent(value).replaceAll("'", '%27')],
     ['URL-encoded with small letters', 'p%22%c3%a4%27s%5cw%26rd%2f%2b%25'],
-    ['in HTML', 'p&quot;ä\'s\\w&amp;rd/+%'],
+    ['in HTML', "p&quot;ä's\\w&amp;rd/+%"],
     ['in a shell’s quotes', `p"ä'"'"'s\\w&rd/+%`],
   ])('%s is hidden', (_, form) => {
     expect(hide([value], `before ${form} after`)).toBe('before ******** after')
@@ -83,7 +83,11 @@ describe('a secret', () => {
       [lines[0], '********', '********', lines[3]].map((line) => `\u001b[0;32m    ${line ?? ''}\u001b[0m`).join('\n'),
     )
     expect(hide([KEY], `"msg": ${JSON.stringify(KEY)}`)).toBe('"msg": "********\\n"')
-    const wrapped = (Buffer.from(KEY.trim()).toString('base64').match(/.{1,76}/g) ?? []).join('\n')
+    const wrapped = (
+      Buffer.from(KEY.trim())
+        .toString('base64')
+        .match(/.{1,76}/g) ?? []
+    ).join('\n')
     expect(hide([KEY], wrapped).replaceAll('\n', '')).toMatch(/^\**[^*]{0,8}$/)
   })
 

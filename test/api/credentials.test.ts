@@ -7,6 +7,10 @@ import { type Answer, ENCRYPTION_SECRET, type TestServer, startServer } from './
 const SECRET = 'canary-of-the-credentials'
 const KEY = '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAAkeycanary\n-----END OPENSSH PRIVATE KEY-----\n'
 
+/** As `ssh-keygen -N secret` begins it: after the magic stands the name of a cipher. */
+const LOCKED = Buffer.concat([Buffer.from('openssh-key-v1\0\0\0\0\x0aaes256-ctr'), Buffer.alloc(40)])
+const LOCKED_KEY = KEY.replace('AAAAkeycanary', LOCKED.toString('base64'))
+
 let server: TestServer
 let log: string[]
 let number = 0
@@ -93,7 +97,8 @@ describe('credentials over REST', () => {
     ['an unknown type', { type: 'token' }],
     ['a port that is none', { port: 70_000 }],
     ['a key that is none', { type: 'ssh' }],
-    ['a key with a passphrase', { type: 'ssh', password: KEY.replace('AAAA', 'Proc-Type: 4,ENCRYPTED\n') }],
+    ['an OpenSSH key with a passphrase', { type: 'ssh', password: LOCKED_KEY }],
+    ['a PEM key with a passphrase', { type: 'ssh', password: KEY.replace('AAAA', 'Proc-Type: 4,ENCRYPTED\n') }],
   ])('with %s are refused with 400 and without showing the secret', async (_, wrong) => {
     const answer = await call('POST', '/credential', { name, password: SECRET, ...wrong })
     expect(answer.status, answer.text).toBe(400)

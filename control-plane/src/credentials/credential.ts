@@ -55,5 +55,15 @@ export function problemOfSecret(type: CredentialType, password: string): string 
   if (!/^-----BEGIN [A-Z ]*PRIVATE KEY-----$/m.test(password)) {
     return 'the password of a credential of type ssh must be a private key (PEM or OpenSSH)'
   }
-  return /ENCRYPTED/.test(password) ? 'the private key must not have a passphrase: nobody is there to enter it' : null
+  return hasPassphrase(password) ? 'the private key must not have a passphrase: nobody is there to enter it' : null
+}
+
+/** PEM says so in words; OpenSSH's own form names a cipher after its first 15 bytes. */
+function hasPassphrase(key: string): boolean {
+  if (key.includes('ENCRYPTED')) return true
+  const [, body] = /-----BEGIN OPENSSH PRIVATE KEY-----([^-]*)-----/.exec(key) ?? []
+  const bytes = Buffer.from(body ?? '', 'base64')
+  return (
+    bytes.subarray(0, 14).equals(Buffer.from('openssh-key-v1')) && !bytes.subarray(19, 23).equals(Buffer.from('none'))
+  )
 }
