@@ -43,7 +43,7 @@ export default tseslint.config(
   ),
   room(
     ['control-plane/src/store/**'],
-    ['**/http/**', '**/jobs/**', '**/runners/**', '**/auth/**', '**/forms/**', '**/live/**'],
+    ['**/http/**', '**/jobs/**', '**/runners/**', '**/auth/**', '**/credentials/**', '**/forms/**', '**/live/**'],
     'store is the lowest room',
   ),
   room(
@@ -55,6 +55,7 @@ export default tseslint.config(
     [
       'control-plane/src/runners/**',
       'control-plane/src/auth/**',
+      'control-plane/src/credentials/**',
       'control-plane/src/forms/**',
       'control-plane/src/live/**',
     ],

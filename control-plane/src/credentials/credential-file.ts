@@ -1,5 +1,4 @@
 import { readFile, stat } from 'node:fs/promises'
-import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
@@ -92,7 +91,7 @@ function parseCredentialFile(file: string, text: string): Loaded {
       problems.push({ file, line: yaml.lineOf(path), reason })
     const problem = problemWith(entryOfFile, entry)
     if (problem) return void report(problem.reason, [...place, ...problem.path])
-    const { name, type = 'userpass', user, password, host, port, description } = entry as Static<typeof CredentialInput>
+    const { name, type = 'userpass', user, password, host, port, description } = entry as CredentialInput
     const problemOfKey = problemOfSecret(type, password)
     if (problemOfKey) return void report(problemOfKey)
     if (names.has(name)) return void report(`there already is a credential named ${name}`)
