@@ -116,6 +116,21 @@ describe('a stream', () => {
     })
   })
 
+  test('cut anywhere is hidden as the whole would be, also with long secrets that begin alike', () => {
+    const long = 'ab'.repeat(150)
+    const values = [`${long}c`, `${long}ab\nline of it`, 'abab c', `x${long}`]
+    const text = fc.array(fc.constantFrom('ab', 'c', 'x', long, `${long}c`, `${long}ab`, '\nline of it', ' ', 'abab'), {
+      maxLength: 12,
+    })
+    const task = fc.record({ text, pieces: fc.array(fc.nat({ max: 200 }), { maxLength: 20 }) })
+    const tasks = fc
+      .sample(task, 1500)
+      .map((one) => ({ values, pieces: one.pieces, data: Buffer.from(one.text.join('')) }))
+    hideAll(tasks).forEach(({ pieces, whole }, index) => {
+      expect(Buffer.concat(pieces).toString(), JSON.stringify(tasks[index])).toBe(whole.toString())
+    })
+  })
+
   test('of single bytes is hidden as the whole would be, with a private key too', () => {
     const data = Buffer.from(`one ${KEY}two ${JSON.stringify(KEY)} three ${Buffer.from(KEY).toString('base64')} end`)
     const [answer] = hideAll([{ values: [KEY, 'two words'], data, pieces: new Array<number>(data.length).fill(1) }])

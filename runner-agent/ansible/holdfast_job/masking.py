@@ -6,12 +6,17 @@ them. What is shorter than SHORTEST is not hidden: it would be found everywhere.
 
 import base64
 import json
+import re
 from urllib.parse import quote, quote_plus
 
 MASK = "********"
 SHORTEST = 4
 _SHORTEST_PART = 8
 _BASE64_WIDTHS = (76, 64)
+# Needles longer than this are few, so each of them is looked for by its first letters.
+_NEAR = 128
+_BEGINNING = 16
+_RUN = "[A-Za-z0-9+/=_%-]{24,}"
 
 
 def needles_of(values):
@@ -76,14 +81,23 @@ def _base64_forms(data):
 
 
 class Hider:
-    """Replaces needles in texts, or in bytes: they are found wherever they are, also where they overlap."""
+    """Replaces needles in texts, or in bytes: they are found wherever they are, also where they overlap.
+
+    A key is some hundred needles, nearly all of them long and without a space. Those are looked for only where there is as long a
+    run of their letters, which in what people read there hardly ever is.
+    """
 
     def __init__(self, needles, mask=MASK):
-        self._needles = needles
+        is_text = isinstance(mask, str)
         self._mask = mask
+        self._run = re.compile(_RUN if is_text else _RUN.encode())
+        self._in_runs = [needle for needle in needles if self._run.fullmatch(needle)]
+        self._anywhere = [needle for needle in needles if not self._run.fullmatch(needle)]
 
     def occurs_in(self, text):
-        return any(needle in text for needle in self._needles)
+        if any(needle in text for needle in self._anywhere):
+            return True
+        return any(needle in run for run in self._runs(text) for needle in self._in_runs)
 
     def hide(self, text):
         spans = self.spans(text)
@@ -98,11 +112,12 @@ class Hider:
     def spans(self, text):
         """(start, end) of what must be hidden, in order; what touches is one."""
         found = []
-        for needle in self._needles:
-            at = text.find(needle)
-            while at >= 0:
-                found.append((at, at + len(needle)))
-                at = text.find(needle, at + 1)
+        for needle in self._anywhere:
+            _find_all(needle, text, 0, len(text), found)
+        if self._in_runs:
+            for run in self._run.finditer(text):
+                for needle in self._in_runs:
+                    _find_all(needle, text, run.start(), run.end(), found)
         found.sort()
         merged = []
         for start, end in found:
@@ -111,6 +126,16 @@ class Hider:
             else:
                 merged.append([start, end])
         return merged
+
+    def _runs(self, text):
+        return self._run.findall(text) if self._in_runs else ()
+
+
+def _find_all(needle, text, start, end, found):
+    at = text.find(needle, start, end)
+    while at >= 0:
+        found.append((at, at + len(needle)))
+        at = text.find(needle, at + 1, end)
 
 
 class StreamHider:
@@ -123,12 +148,13 @@ class StreamHider:
     def __init__(self, values):
         needles = [needle.encode("utf-8", "surrogatepass") for needle in needles_of(values)]
         self._hider = Hider(needles, MASK.encode())
-        self._longest = max(map(len, needles), default=1)
+        self._long = [needle for needle in needles if len(needle) > _NEAR]
         self._by_beginning = {}
         for needle in needles:
             self._by_beginning.setdefault(needle[:SHORTEST], []).append(needle)
         self._held = b""
         self._covered = 0  # bytes of what is held that a mask stands for already
+        self._after_mask = False  # whether what was given last is a mask
 
     def feed(self, piece):
         return self._take(self._held + piece, False)
@@ -138,29 +164,37 @@ class StreamHider:
 
     def _take(self, data, is_last):
         hold = len(data) if is_last else self._hold_from(data)
-        parts, at, is_masked = [], self._covered, self._covered > 0
+        parts, at = [], self._covered
         for start, end in self._hider.spans(data):
             if start >= hold:
                 break
-            if start > at or not is_masked:
+            if start > at or not self._after_mask:
                 parts += [data[at:start], MASK.encode()]
-                is_masked = True
+                self._after_mask = True
             at = max(at, end)
         if at < hold:
             parts.append(data[at:hold])
+            self._after_mask = False
         self._held = data[hold:]
         self._covered = max(0, at - hold)
         return b"".join(parts)
 
     def _hold_from(self, data):
         """Where a needle may begin that is not whole yet; the end when none does."""
-        size = len(data)
-        for at in range(max(0, size - self._longest + 1), size):
-            beginning = data[at : at + SHORTEST]
-            if len(beginning) == SHORTEST:
-                needles = self._by_beginning.get(beginning, ())
-            else:
-                needles = [one for key, some in self._by_beginning.items() if key.startswith(beginning) for one in some]
-            if any(len(needle) > size - at and needle.startswith(data[at:]) for needle in needles):
+        size = first = len(data)
+        for needle in self._long:
+            at = data.find(needle[:_BEGINNING], max(0, size - len(needle) + 1))
+            while 0 <= at < first:
+                if needle.startswith(data[at:]):
+                    first = at
+                at = data.find(needle[:_BEGINNING], at + 1)
+        for at in range(max(0, size - _NEAR), first):
+            rest = data[at:]
+            if any(len(needle) > len(rest) and needle.startswith(rest) for needle in self._beginning_with(rest[:SHORTEST])):
                 return at
-        return size
+        return first
+
+    def _beginning_with(self, letters):
+        if len(letters) == SHORTEST:
+            return self._by_beginning.get(letters, ())
+        return [needle for key, needles in self._by_beginning.items() if key.startswith(letters) for needle in needles]
