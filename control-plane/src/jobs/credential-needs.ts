@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import * as v from 'valibot'
 import type { Caller } from '../auth/caller.js'
-import { type ChosenCredentials, type CredentialNeeds, allNames } from '../credentials/needs.js'
+import { type ChosenCredentials, type CredentialNeeds, allNames, chooseCredentials } from '../credentials/needs.js'
 import { ForbiddenError, RefusedValuesError } from '../errors.js'
 import type { JobRow } from '../store/jobs.js'
 import { type Playbook, playbookOf } from './playbook.js'
@@ -18,6 +18,29 @@ const CredentialProperties = Type.Object({
 const credentialProperties = Compile(CredentialProperties)
 
 const namesSchema = v.record(v.string(), v.string())
+
+/**
+ * The credentials of a launch: what the form (or step, or node) asks for and the launch says, chosen from what there is
+ * and allowed to the caller. Nothing is created here; a need for which there is no credential is the answer's problem.
+ * @throws RefusedValuesError, ForbiddenError
+ */
+export async function credentialsOfLaunch(
+  credentials: { has(name: string): Promise<boolean> },
+  caller: Pick<Caller, 'isAdmin' | 'allowedCredentials'>,
+  launch: {
+    readonly source: Readonly<Record<string, unknown>>
+    /** Without reserved keys that the form does not declare. */
+    readonly extravars: Readonly<Record<string, unknown>>
+    /** Names by variable, as the client sent them. */
+    readonly sent: Readonly<Record<string, unknown>>
+  },
+): Promise<ChosenCredentials> {
+  const { source, extravars, sent } = launch
+  const needs = withLaunchNames(credentialNeedsOf(source), extravars, sent, credentialFieldsOf(source))
+  const chosen = await chooseCredentials(needs, (name) => credentials.has(name))
+  requireAllowedCredentials(caller, chosen)
+  return chosen
+}
 
 /**
  * What a form, a step or a node asks for, as its source says it.

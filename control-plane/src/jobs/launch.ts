@@ -1,7 +1,6 @@
 import type { Caller } from '../auth/caller.js'
 import type { Clock } from '../clock.js'
 import type { Credentials } from '../credentials/credentials.js'
-import { chooseCredentials } from '../credentials/needs.js'
 import { ForbiddenError, InvalidInputError, RefusedValuesError } from '../errors.js'
 import type { Form, Forms, AnsibleForm } from '../forms/form.js'
 import { mayUseForm } from '../forms/visibility.js'
@@ -9,13 +8,7 @@ import type { LiveEvents } from '../live/live-events.js'
 import { insertJob } from '../store/jobs.js'
 import { type Runner, findDefaultRunner, findRunnerByName } from '../store/runners.js'
 import type { Queries, Store } from '../store/store.js'
-import {
-  credentialFieldsOf,
-  credentialNeedsOf,
-  credentialVariables,
-  requireAllowedCredentials,
-  withLaunchNames,
-} from './credential-needs.js'
+import { credentialVariables, credentialsOfLaunch } from './credential-needs.js'
 import { failJob } from './ending.js'
 import { buildExtravars } from './extravars.js'
 import type { Playbook } from './playbook.js'
@@ -72,14 +65,11 @@ export async function launchJob(
     throw new ForbiddenError('verbose_not_allowed', 'Your roles do not allow the verbose mode')
   }
   const { extravars, playbook } = buildExtravars(form, request.extravars, caller)
-  const needs = withLaunchNames(
-    credentialNeedsOf(form.source),
+  const chosen = await credentialsOfLaunch(dependencies.credentials, caller, {
+    source: form.source,
     extravars,
-    request.credentials,
-    credentialFieldsOf(form.source),
-  )
-  const chosen = await chooseCredentials(needs, (name) => dependencies.credentials.has(name))
-  requireAllowedCredentials(caller, chosen)
+    sent: request.credentials,
+  })
   const { credentials, ansibleCredentials, vaultCredentials } = chosen.needs
   const choice = await chooseRunner(store.read, form)
   if (
