@@ -22,9 +22,11 @@ describe('settings', () => {
       persistentPath: resolve('persistent'),
       formsPath: resolve('persistent/forms'),
       configPath: resolve('persistent/config.yaml'),
+      credentialsPath: resolve('persistent/credentials.yaml'),
       playbooksPath: resolve('persistent/playbooks'),
       databasePath: resolve('persistent/holdfast.db'),
       accessTokenSecret: null,
+      encryptionSecret: null,
       accessTokenMs: 30 * 60_000,
       refreshTokenMs: 24 * 3_600_000,
       admin: { username: 'admin', password: null },
@@ -48,12 +50,14 @@ describe('settings', () => {
       port: 9001,
       formsPath: '/forms',
       configPath: '/data/config.yaml',
+      credentialsPath: '/data/credentials.yaml',
       databasePath: '/data/holdfast.db',
     })
   })
 
   test('secrets may stand in a file', () => {
     expect(read({ ACCESS_TOKEN_SECRET_FILE: '/run/secret' }).accessTokenSecret).toBe('from a file, long enough')
+    expect(read({ ENCRYPTION_SECRET_FILE: '/run/secret' }).encryptionSecret).toBe('from a file, long enough')
   })
 
   test('the log is text on a terminal unless it is said', () => {
@@ -98,6 +102,7 @@ describe('settings', () => {
     ['DATABASE_URL', 'mysql://x'],
     ['DATABASE_URL', 'sqlite:'],
     ['ACCESS_TOKEN_SECRET', 'short'],
+    ['ENCRYPTION_SECRET', 'short'],
     ['ADMIN_PASSWORD', 'elevenchars'],
     ['ACCESS_TOKEN_EXPIRATION', '0m'],
     ['ACCESS_TOKEN_EXPIRATION', 'soon'],

@@ -6,8 +6,6 @@ import type { Terminal } from './terminal.js'
 
 /** Asks the person at the terminal for a line; with `hidden` what they type is not shown. */
 export async function ask(terminal: Terminal, question: string, hidden: boolean): Promise<string> {
-  // The question goes to stderr, so that the output of a command stays clean.
-  await terminal.stderr.write(question)
   const echo = new Writable({
     write(chunk, _encoding, done) {
       if (hidden) done()
@@ -16,11 +14,15 @@ export async function ask(terminal: Terminal, question: string, hidden: boolean)
   })
   const lines = createInterface({ input: terminal.stdin, output: echo, terminal: true, historySize: 0 })
   try {
-    return await new Promise<string>((resolve, reject) => {
+    const answer = new Promise<string>((resolve, reject) => {
       lines.once('line', resolve)
       lines.once('SIGINT', () => reject(new InterruptedError('Stopped; nothing was changed.')))
       lines.once('close', () => reject(new UsageError('The input ended before an answer was given.')))
     })
+    // Asked when the terminal no longer shows what is typed, nor takes Ctrl-C for itself. The question goes to stderr, so
+    // that the output of a command stays clean.
+    const [given] = await Promise.all([answer, terminal.stderr.write(question)])
+    return given
   } finally {
     lines.close()
     if (hidden) await terminal.stderr.write('\n')
