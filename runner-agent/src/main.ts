@@ -114,7 +114,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   }
 
   const drain = async (): Promise<void> => {
-    const isIdle = (): boolean => desk.figures().runningJobs === 0
+    const isIdle = (): boolean => desk.figures().runningJobs + desk.figures().claimingJobs === 0
     desk.drain()
     log.info({ running: desk.figures().runningJobs, wait_seconds: settings.drainSeconds }, 'agent stops')
     await until(isIdle, settings.drainSeconds * 1000)

@@ -27,33 +27,66 @@ export async function runAgent(settings: AgentSettings, complain: (line: string)
   // Whoever read the log is gone. That must not end the agent, and there is nowhere to tell it.
   process.stdout.on('error', () => undefined)
   const log = createLog({ level: settings.logLevel, format: settings.logFormat, output: process.stdout })
-  let agent: Agent
-  try {
-    agent = await startAgent(settings, {
+  const signals = countSignals()
+  const starting = findPython(process.env).then((python) =>
+    startAgent(settings, {
       log,
       now: () => new Date(),
       random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
       environment: { ...process.env },
-      python: await findPython(process.env),
-    })
+      python,
+    }),
+  )
+  try {
+    const agent = await Promise.race([starting, signals.next()])
+    if (agent) return await untilStopped(agent, signals)
   } catch (error) {
     complain(describeError(error))
     return error instanceof StateInUseError ? EXIT_CODES.stateInUse : EXIT_CODES.failed
   }
-  return untilStopped(agent)
+  // It runs nothing yet, and what it waits for (a program that hangs) may never come.
+  log.info('stopped before the start was complete')
+  starting.then(
+    (agent) => agent.kill(),
+    () => undefined,
+  )
+  return EXIT_CODES.stopped
 }
 
-async function untilStopped(agent: Agent): Promise<number> {
-  let signals = 0
-  return new Promise((resolve, reject) => {
-    const onSignal = (): void => {
-      signals += 1
-      const ending = signals === 1 ? agent.stop() : agent.kill()
-      ending.then(() => {
-        resolve(signals === 1 ? EXIT_CODES.stopped : EXIT_CODES.forced)
-      }, reject)
-    }
-    process.on('SIGTERM', onSignal)
-    process.on('SIGINT', onSignal)
-  })
+/** The first signal stops the agent in good order, every later one at once. */
+async function untilStopped(agent: Agent, signals: Signals): Promise<number> {
+  await signals.next()
+  const forced = signals.next().then(() => agent.kill())
+  await Promise.race([agent.stop(), forced])
+  return signals.count === 1 ? EXIT_CODES.stopped : EXIT_CODES.forced
+}
+
+interface Signals {
+  readonly count: number
+  /** Resolves at the next signal. */
+  next(): Promise<void>
+}
+
+/**
+ * SIGTERM and SIGINT. They are taken from the first moment on: the first process of a container is not even ended by one
+ * that it does not handle.
+ */
+function countSignals(): Signals {
+  let count = 0
+  let wake: (() => void) | null = null
+  const onSignal = (): void => {
+    count += 1
+    wake?.()
+  }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+  return {
+    get count() {
+      return count
+    },
+    next: () =>
+      new Promise((resolve) => {
+        wake = resolve
+      }),
+  }
 }

@@ -20,3 +20,9 @@ export function residentBytes(pid: number): number {
   const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Number(kibibytes ?? 0) * 1024
 }
+
+/** The most resident memory that a process has had, in bytes. */
+export function peakResidentBytes(pid: number): number {
+  const kibibytes = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Number(kibibytes ?? 0) * 1024
+}

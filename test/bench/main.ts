@@ -7,22 +7,29 @@ import { FORMS, PLAYBOOKS, bareFolder } from './fixtures.js'
 import { measureIngest, measureMemory } from './ingest.js'
 import { measureAnsibleRunner, measureBurst, measureLatency, measureOverhead } from './playbooks.js'
 import { type Figure, tableOf } from './report.js'
+import { measureFairness, measureRecovery } from './survival.js'
+import { measureCut } from './survival-cut.js'
 
 const HELP = `scripts/bench: measures the product next to bare ansible-playbook, in one run, as ratios
 
   --runs N      runs of each comparison, at least 1 (default 5)
-  --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest (default all)
+  --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest, survival (default all)
+  --cut N       survival: seconds without a network, 1 to 600 (default 30); 600 is what a long outage is like
   --json        the figures as JSON instead of a table
   --help
 
-Takes about six minutes. Nothing else should use the machine meanwhile. Exit code 0 when everything could be measured,
+survival: one job catches up on 500 MB while another one writes on; the network is away under 2,000 events a second; both
+programs are killed and started again.
+
+Takes about ten minutes. Nothing else should use the machine meanwhile. Exit code 0 when everything could be measured,
 whatever the figures are.`
 
-const PARTS = ['memory', 'latency', 'burst', 'overhead', 'callback', 'ingest'] as const
+const PARTS = ['memory', 'latency', 'burst', 'overhead', 'callback', 'ingest', 'survival'] as const
 
 interface Options {
   readonly runs: number
   readonly parts: ReadonlySet<string>
+  readonly cutSeconds: number
   readonly json: boolean
 }
 
@@ -34,6 +41,7 @@ function readOptions(): Options | string | null {
       options: {
         runs: { type: 'string', default: '5' },
         only: { type: 'string', default: PARTS.join(',') },
+        cut: { type: 'string', default: '30' },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
@@ -44,16 +52,34 @@ function readOptions(): Options | string | null {
   if (values.help) return null
   const runs = Number(values.runs)
   if (!Number.isInteger(runs) || runs < 1 || runs > 100) return '--runs must be a whole number from 1 to 100'
+  const cutSeconds = Number(values.cut)
+  if (!Number.isInteger(cutSeconds) || cutSeconds < 1 || cutSeconds > 600) {
+    return '--cut must be a whole number from 1 to 600'
+  }
   const parts = new Set(values.only.split(','))
   const unknown = [...parts].find((part) => !PARTS.some((known) => known === part))
   if (unknown !== undefined) return `there is no part ${JSON.stringify(unknown)}: use some of ${PARTS.join(', ')}`
-  return { runs, parts, json: values.json }
+  return { runs, parts, cutSeconds, json: values.json }
 }
 
 const say = (line: string) => console.error(line)
 
-/** Measures what was asked for with one product that runs all the time. */
-async function measureAll({ runs, parts }: Options): Promise<Figure[]> {
+/** Measures what was asked for, one part after the other. */
+async function measureAll(options: Options): Promise<Figure[]> {
+  const { parts, runs, cutSeconds } = options
+  const figures: Figure[] = []
+  if (PARTS.some((part) => part !== 'survival' && parts.has(part))) figures.push(...(await measureRunning(options)))
+  if (parts.has('survival')) {
+    say('survival …')
+    figures.push(...(await measureFairness(say)))
+    figures.push(...(await measureCut(cutSeconds, say)))
+    figures.push(...(await measureRecovery(runs, say)))
+  }
+  return figures
+}
+
+/** The parts that are measured with one product that runs all the time. */
+async function measureRunning({ runs, parts }: Options): Promise<Figure[]> {
   const figures: Figure[] = []
   const bare = bareFolder()
   const product = await startProduct({ forms: FORMS, playbooks: PLAYBOOKS })

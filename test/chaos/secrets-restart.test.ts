@@ -43,7 +43,7 @@ test('a claimed job that was not started is started with its secrets after both 
     },
     prepare: async (folder) => {
       programs = holdingPython(folder)
-      return { PATH: `${programs}:${process.env.PATH ?? ''}` }
+      return { controlPlane: {}, agent: { PATH: `${programs}:${process.env.PATH ?? ''}` } }
     },
   })
   const { folder } = product

@@ -84,6 +84,61 @@ describe('following a job', () => {
   })
 })
 
+describe('a job that is given up while it is followed', () => {
+  const REASON = "the RTE 'edge' has been silent since 2026-11-20T08:00:00.000Z"
+
+  it('ends with 14, and says that the real outcome may still come and how to see it', async () => {
+    const job = service.addJob({ output: Buffer.from('before\n') })
+    const cli = person.start(['job', 'follow', '1'])
+    await cli.shows('before')
+    service.end(job, 'abandoned', REASON)
+    const { code, stdout, stderr } = await cli.ended
+    expect({ code, stdout }).toEqual({ code: 14, stdout: 'before\n' })
+    expect(stderr).toBe(
+      `Job 1 ended abandoned after 3.40 s: ${REASON}\n` +
+        'Its playbook may still be running, and its real outcome replaces this as soon as the runner reports it. ' +
+        'Wait for it with: holdfast job follow 1 --wait\n',
+    )
+  })
+
+  it.each([
+    ['success', null, 0],
+    ['failed', 'ansible-playbook ended with 2', 10],
+    ['aborted', 'aborted by ann', 12],
+  ])('with --wait: shows what still comes, and ends with the real outcome %s', async (status, reason, expected) => {
+    const job = service.addJob({ output: Buffer.from('before\n') })
+    const cli = person.start(['job', 'follow', '1', '--wait'])
+    await cli.shows('before')
+    service.end(job, 'abandoned', REASON)
+    await cli.says(`Job 1 was given up: ${REASON}. Waiting for its real outcome; Ctrl-C stops waiting.\n`)
+    service.append(job, 'meanwhile\n')
+    await cli.shows('meanwhile')
+    service.end(job, status, reason ?? undefined)
+    const { code, stdout, stderr } = await cli.ended
+    expect({ code, stdout }).toEqual({ code: expected, stdout: 'before\nmeanwhile\n' })
+    expect(stderr).toContain(`Job 1 ended ${status} after 3.40 s${reason ? `: ${reason}` : ''}\n`)
+    expect(stderr).not.toContain('holdfast job follow')
+  })
+
+  it('with --wait: one that was given up before is waited for, too, and Ctrl-C stops that', async () => {
+    service.addJob({ status: 'abandoned', status_reason: REASON })
+    const cli = person.start(['job', 'follow', '1', '--wait', '--json'])
+    await cli.shows('"abandoned"')
+    await waitFor('the live stream', () => service.openStreams() === 1)
+    cli.process.kill('SIGINT')
+    expect((await cli.ended).code).toBe(130)
+  })
+
+  it('launched with --follow --wait: the real outcome', async () => {
+    const cli = person.start(['job', 'launch', 'Hello world', '-f', '--wait'])
+    const job = await waitFor('the launch', () => service.jobs.get(1))
+    service.end(job, 'abandoned', REASON)
+    await cli.says('Waiting for its real outcome')
+    service.end(job, 'success')
+    expect((await cli.ended).code).toBe(0)
+  })
+})
+
 describe('launching with --follow', () => {
   it('follows the new job', async () => {
     const cli = person.start(['job', 'launch', 'Hello world', '--follow'])

@@ -1,5 +1,7 @@
 import { type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -45,6 +47,20 @@ it('an open live stream does not hold the stop up', async () => {
   expect(stream.status).toBe(200)
   serving.process.kill('SIGTERM')
   expect((await serving.ended).code).toBe(0)
+})
+
+it('a connection over which no request has come does not hold the stop up', async () => {
+  const serving = await startServing(newFolder())
+  const { hostname, port } = new URL(serving.address)
+  const socket = connect(Number(port), hostname)
+  await once(socket, 'connect')
+  // Another one's answer tells that the server has taken this one, too.
+  expect((await fetch(`${serving.address}/api/v2/live`)).status).toBe(200)
+  serving.process.kill('SIGTERM')
+  const { code, stderr } = await serving.ended
+  expect(code).toBe(0)
+  expect(stderr).not.toContain('still stopping')
+  socket.destroy()
 })
 
 it('flags win over the environment', async () => {

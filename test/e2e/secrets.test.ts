@@ -132,7 +132,7 @@ beforeAll(async () => {
     prepare: async (at) => {
       const entry = { name: 'of the file', user: 'f', password: SECRETS.file }
       writeFileSync(join(at, 'persistent/credentials.yaml'), JSON.stringify({ credentials: [entry] }))
-      return {}
+      return { controlPlane: {}, agent: {} }
     },
   })
   const login = { user: 'dbuser', password: SECRETS.login, host: 'db.example.com', port: 5432 }

@@ -88,7 +88,12 @@ export async function startHub(
   const tokens = createJoinTokens({ store, clock, random: randomBytes, log })
 
   const server = createServer()
-  const sockets = new WebSocketServer({ server, path: SOCKET_PATH, maxPayload: MAX_SOCKET_MESSAGE_BYTES })
+  const sockets = new WebSocketServer({
+    server,
+    path: SOCKET_PATH,
+    maxPayload: MAX_SOCKET_MESSAGE_BYTES,
+    autoPong: false,
+  })
   sockets.on('connection', (socket, request) => hub.accept(socket, request.socket.remoteAddress ?? '', request.socket))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import type { ServerMessage } from '@holdfast/protocol'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -8,6 +9,7 @@ import { type SealJobSecrets, SecretsProblem } from '../../control-plane/src/cre
 import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
 import type { RunnerConnection } from '../../control-plane/src/runners/connection.js'
 import { JobSession } from '../../control-plane/src/runners/job-session.js'
+import { OFFER_PATIENCE_MS } from '../../control-plane/src/runners/offer-watch.js'
 import type { PlaybookFiles } from '../../control-plane/src/runners/playbook-files.js'
 import { readOutput } from '../../control-plane/src/store/job-output.js'
 import { findJob, insertJob, moveJob, requestAbort } from '../../control-plane/src/store/jobs.js'
@@ -25,6 +27,11 @@ let store: Store
 let files: PlaybookFiles
 let sent: ServerMessage[]
 let sealSecrets: SealJobSecrets
+/** What a close of the connection said. */
+let closings: string[]
+/** Moves the clock by which patience is measured. */
+let later = 0
+let blobsSent: Promise<void> = Promise.resolve()
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-session-'))
@@ -32,6 +39,9 @@ beforeEach(async () => {
   files = { manifest: () => Promise.resolve(MANIFEST), open: () => Promise.resolve(null) }
   sent = []
   sealSecrets = () => Promise.resolve(null)
+  closings = []
+  later = 0
+  blobsSent = Promise.resolve()
 })
 
 afterEach(async () => {
@@ -54,15 +64,16 @@ function openSession(): JobSession {
     sealingKey: 'the sealing key',
     epoch: 1,
     send: (message) => void sent.push(message),
-    sendBlob: () => Promise.resolve(),
+    sendBlob: () => blobsSent,
     pause: () => undefined,
     resume: () => undefined,
-    close: () => undefined,
+    close: (reason, text) => void closings.push(`${reason}: ${text}`),
   }
   const capacity = { enabled: true, draining: false, maxJobs: 10 }
   return new JobSession(connection, capacity, {
     store,
     clock: { now: () => Date.now() },
+    steady: { now: () => Date.now() + later },
     live: createLiveEvents(),
     log: pino({ level: 'silent' }),
     files,
@@ -211,6 +222,68 @@ describe('the job traffic of a connection', () => {
     const hashes = ['b'.repeat(64), 'c'.repeat(64)]
     session.message({ type: 'want', job_id: jobId, run_id: RUN_ID, hashes })
     await waitFor('both answers', () => sentOf('blob_gone').length === 2)
+    session.closed()
+  })
+
+  test('an offer that is never answered ends the connection, whose next inventory settles it', async () => {
+    const jobId = await addJob()
+    const session = openSession()
+    session.message({ type: 'inventory', jobs: [] })
+    await offered(jobId)
+    session.checkOffers()
+    expect(closings).toEqual([])
+    later += OFFER_PATIENCE_MS + 1000
+    session.checkOffers()
+    expect(closings).toEqual([`internal_error: the runner gives no answer to the offer of job ${jobId}`])
+    session.closed()
+    const next = openSession()
+    next.message({ type: 'inventory', jobs: [] })
+    await waitFor('the next offer', () => sentOf('offer').length === 2)
+    next.message({ type: 'claimed', job_id: jobId, run_id: RUN_ID })
+    later += OFFER_PATIENCE_MS + 1000
+    next.checkOffers()
+    expect(closings).toHaveLength(1)
+    next.closed()
+  })
+
+  test('an offer is not overdue while its files are on their way', async () => {
+    let arrive: () => void = () => undefined
+    blobsSent = new Promise((resolve) => (arrive = resolve))
+    let isAsked = false
+    const open = () => {
+      isAsked = true
+      return Promise.resolve({ size: 0, content: Readable.from([]) })
+    }
+    files = { ...files, open }
+    const jobId = await addJob()
+    const session = openSession()
+    session.message({ type: 'inventory', jobs: [] })
+    await offered(jobId)
+    session.message({ type: 'want', job_id: jobId, run_id: RUN_ID, hashes: ['b'.repeat(64), 'c'.repeat(64)] })
+    await waitFor('the file to be opened', () => isAsked)
+    for (const _hour of [1, 2, 3]) {
+      later += 3_600_000
+      session.checkOffers()
+    }
+    expect(closings).toEqual([])
+    arrive()
+    await waitFor('the connection to be closed', () => {
+      later += OFFER_PATIENCE_MS
+      session.checkOffers()
+      return closings.length > 0
+    })
+    session.closed()
+  })
+
+  test('a claimed job that the agent does not know ends as lost', async () => {
+    const jobId = await addJob()
+    const session = openSession()
+    session.message({ type: 'inventory', jobs: [] })
+    await offered(jobId)
+    session.message({ type: 'claimed', job_id: jobId, run_id: RUN_ID })
+    session.message({ type: 'unknown_job', job_id: jobId, run_id: RUN_ID })
+    await waitFor('the end', async () => (await findJob(store.read, jobId))?.status === 'failed')
+    expect((await findJob(store.read, jobId))?.status_reason).toMatch(/claimed the job and no longer knows it/)
     session.closed()
   })
 

@@ -69,6 +69,7 @@ test('the leftover token of an approved runner is ignored, used, expired or good
   await RawAgent.join(fixture.url, identity, { join_token: token })
   const reconnected = await RawAgent.join(fixture.url, identity, { join_token: token })
   expect((await reconnected.next('welcome')).state).toBe('approved')
+  await reconnected.leave()
   const unused = await newToken()
   const again = await RawAgent.join(fixture.url, restarted(identity), { join_token: unused })
   expect((await again.next('welcome')).state).toBe('approved')
@@ -77,7 +78,7 @@ test('the leftover token of an approved runner is ignored, used, expired or good
 
 test('a token approves a runner that waits already', async () => {
   const identity = newIdentity('edge-1')
-  await RawAgent.join(fixture.url, identity)
+  await (await RawAgent.join(fixture.url, identity)).leave()
   const agent = await RawAgent.join(fixture.url, restarted(identity), { join_token: await newToken() })
   expect((await agent.next('welcome')).state).toBe('approved')
 })

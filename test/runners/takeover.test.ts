@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import { RawAgent, restarted } from '../support/raw-agent.js'
@@ -76,10 +76,31 @@ describe('clones of a state folder', () => {
     expect(view.online).toBe(true)
   })
 
-  test('of two copies that both start anew, the later one acts and the other is refused', async () => {
+  test('a copy that is started while the original runs is refused, though it counts as a newer start', async () => {
     const original = await fixture.approved('edge-1')
+    const copy = await RawAgent.greet(fixture.url, restarted(original.identity), { host: 'other-host' })
+    expect(await copy.waitForClose()).toMatchObject({ reason: 'clone' })
+    expect(original.closed).toBeNull()
+    const view = await fixture.byName('edge-1')
+    expect(view).toMatchObject({ online: true, clone: { host: 'other-host' } })
+    expect(view.runner).toMatchObject({ host: 'test-host', generation: original.identity.generation })
+  })
+
+  test('a newer start is let in beside the connection of a process that is gone without a word', async () => {
+    const impatient = await startHub({ limits: { answerMs: 100 } })
+    onTestFinished(() => impatient.close())
+    const gone = await impatient.approved('edge-1')
+    const { _socket: network } = gone.socket as unknown as { _socket: { pause(): void } }
+    network.pause()
+    const back = await RawAgent.join(impatient.url, restarted(gone.identity))
+    expect((await back.next('welcome')).epoch).toBe(2)
+    gone.socket.terminate()
+  })
+
+  test('of two copies that start one after the other, the later one acts and the other is refused', async () => {
+    const original = await fixture.approved('edge-1')
+    await original.leave()
     const copy = await RawAgent.join(fixture.url, restarted(original.identity))
-    expect(await original.waitForClose()).toMatchObject({ reason: 'taken_over' })
     const back = await RawAgent.greet(fixture.url, original.identity)
     expect(await back.waitForClose()).toMatchObject({ reason: 'clone' })
     expect(copy.closed).toBeNull()

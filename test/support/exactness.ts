@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Product } from './product.js'
@@ -18,7 +18,10 @@ export async function keepWritten(product: Product, jobId: number): Promise<Writ
   await waitFor(`the streams of job ${jobId} on the runner`, () => {
     const name = readdirSync(jobs).find((folder) => folder.startsWith(`${jobId}-`))
     if (name === undefined) return false
-    for (const file of ['output.log', 'events.jsonl']) linkSync(join(jobs, name, file), join(kept, file))
+    for (const file of ['output.log', 'events.jsonl']) {
+      // The one may be there a moment before the other.
+      if (!existsSync(join(kept, file))) linkSync(join(jobs, name, file), join(kept, file))
+    }
     return true
   })
   return {

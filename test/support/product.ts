@@ -8,6 +8,8 @@ import { type RestClient, signIn } from './rest.js'
 import { waitFor } from './wait.js'
 
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
+/** The command of the runner agent. */
+const AGENT = join(ROOT, 'runner-agent/bin/holdfast-runner.js')
 export const ADMIN_PASSWORD = 'correct horse battery'
 
 export interface ProductOptions {
@@ -25,8 +27,17 @@ export interface ProductOptions {
   readonly playbookFolder?: string
   /** Where the agent dials, when that is not the control plane itself (a proxy that cuts). */
   readonly dial?: (address: string) => Promise<string>
-  /** Called with the folder before anything starts; what it gives is in the environment of both programs. */
-  readonly prepare?: (folder: string) => Promise<Readonly<Record<string, string>>>
+  /** Called with the folder before anything starts; what it gives is in the environments of the two programs. */
+  readonly prepare?: (folder: string) => Promise<Environments>
+}
+
+/** What is added to the environment of each program. */
+export type Environments = Readonly<Record<'controlPlane' | 'agent', Readonly<Record<string, string>>>>
+
+/** An agent that takes over the state folder of the product's own. */
+export interface AnotherAgent {
+  readonly settings?: Readonly<Record<string, string>>
+  readonly program?: string
 }
 
 /** The whole product in a folder of its own: a control plane and a runner agent as separate processes. */
@@ -37,11 +48,13 @@ export interface Product {
   controlPlane: RunningProcess
   agent: RunningProcess
   startControlPlane(): Promise<void>
-  startAgent(): void
+  /** @param another what differs from the agent of this product: settings, or a program of another place */
+  startAgent(another?: AnotherAgent): void
   waitForRunner(): Promise<void>
   launch(form: string, extravars?: Record<string, unknown>): Promise<number>
   waitForEnd(jobId: number): Promise<Record<string, unknown>>
-  close(): Promise<void>
+  /** Ends both programs and everything they started; the folder is removed unless it shall be kept. */
+  close(options?: { readonly keep?: boolean }): Promise<void>
 }
 
 const CONFIG = `roles:
@@ -64,7 +77,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     writeFileSync(join(persistent, 'playbooks', name), text)
   }
 
-  const prepared = (await options.prepare?.(folder)) ?? {}
+  const prepared = await options.prepare?.(folder)
   let port = '0'
   let dialled = ''
   const startControlPlane = async () => {
@@ -76,22 +89,22 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
         PORT: port,
         ADMIN_PASSWORD,
         LOG_FORMAT: 'json',
-        ...prepared,
+        ...prepared?.controlPlane,
         ...options.controlPlane,
       },
       { logPath: join(folder, 'control-plane.log') },
     )
     const running = product.controlPlane
-    const address = await waitFor('the control plane to listen', () => {
-      if (!running.isRunning()) throw new Error(`the control plane ended: ${running.said()}`)
-      return /"address":"([^"]+)"/.exec(running.said())?.[1]
-    })
+    const address = await waitFor('the control plane to listen', () =>
+      running.isRunning() ? /"address":"([^"]+)"/.exec(running.said())?.[1] : 'ended',
+    )
+    if (address === 'ended') throw new Error(`the control plane ended: ${running.said()}`)
     Object.assign(product, { address })
     port = new URL(address).port
   }
-  const startAgent = () => {
+  const startAgent = ({ settings = {}, program = AGENT }: AnotherAgent = {}) => {
     product.agent = startProgram(
-      join(ROOT, 'runner-agent/bin/holdfast-runner.js'),
+      program,
       ['run'],
       {
         APP_URL: dialled,
@@ -99,8 +112,9 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
         RTE_STATE_PATH: join(folder, 'rte-state'),
         PORT: '0',
         LOG_FORMAT: 'json',
-        ...prepared,
+        ...prepared?.agent,
         ...options.agent,
+        ...settings,
       },
       { logPath: join(folder, 'agent.log') },
     )
@@ -128,15 +142,16 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     },
     waitForEnd: (jobId) =>
       waitFor(`job ${jobId} to end`, async () => {
-        const job = await product.admin.get(`/job/${jobId}?text=true`)
-        return job.status === 'running' || job.status === 'approve' ? null : job
+        // Its output may be long, so it is asked for once.
+        const { status } = await product.admin.get(`/job/${jobId}?output=false`)
+        return status === 'running' || status === 'approve' ? null : product.admin.get(`/job/${jobId}?text=true`)
       }),
-    async close() {
+    async close({ keep = false } = {}) {
       if (product.agent) await product.agent.stop('SIGKILL')
       if (product.controlPlane) await product.controlPlane.stop('SIGTERM')
       // Playbooks go on without their agent; the tests leave nothing behind.
       await killProcessesOfFolder(folder)
-      rmSync(folder, { recursive: true, force: true })
+      if (!keep) rmSync(folder, { recursive: true, force: true })
     },
   }
 

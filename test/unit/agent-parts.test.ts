@@ -44,7 +44,7 @@ test.each([
   expect(proxyFor(new URL(app), proxy, noProxy)).toBe(through ? proxy : null)
 })
 
-test('the back-off is a random part of a span that doubles up to its longest, and starts anew after a welcome', () => {
+test('the back-off is a random part of a span that doubles up to its longest, and starts anew when it is reset', () => {
   const backOff = createBackOff({ shortestMs: 500, longestMs: 30_000, random: () => 0.5 })
   const waits = Array.from({ length: 9 }, () => backOff.next())
   expect(waits).toEqual([250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000])

@@ -34,6 +34,7 @@ const services: StepServices = {
   playbook: { localFolder: null, environment: {}, callbackFolder: '/none' },
   supervisor: { python: '/none', script: '/none' },
   openSecrets: () => null,
+  giveUp: () => Promise.reject(new Error('there is no spool around this folder')),
 }
 
 test('a start that failed without a trace is tried again', async () => {

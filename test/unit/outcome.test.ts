@@ -45,7 +45,17 @@ describe('outcome of a run', () => {
   })
 
   test('an abort that came too late does not hide a success', () => {
-    expect(outcomeOf(record({ exit_code: 0, aborted: false }), 'ann').status).toBe('success')
+    const { status, detail } = outcomeOf(record({ exit_code: 0, aborted: false }), 'ann')
+    expect(status).toBe('success')
+    expect(detail).toBe('ann asked for an abort when the playbook had already ended')
+  })
+
+  test('an abort that left something running is told with what is left', () => {
+    const message = 'some processes of the job could not be ended: 7 (sleep)'
+    const end = record({ cause: 'signaled', exit_code: null, signal: 'SIGINT', aborted: true, message })
+    const { status, detail } = outcomeOf(end, 'ann')
+    expect(status).toBe('failed')
+    expect(detail).toBe(`ann asked for an abort; ${message}`)
   })
 
   test('what was cut or is missing is said, and changes no status', () => {

@@ -31,7 +31,7 @@ export const EXIT_CODE_MEANINGS: readonly (readonly [ExitCode, string])[] = [
   [EXIT.jobWarning, 'the followed job ended warning'],
   [EXIT.jobAborted, 'the followed job ended aborted'],
   [EXIT.jobRejected, 'the followed job ended rejected'],
-  [EXIT.jobAbandoned, 'the followed job was given up (abandoned)'],
+  [EXIT.jobAbandoned, 'the followed job was given up (abandoned); --wait goes on until its real outcome'],
   [EXIT.interrupted, 'ended by Ctrl-C; a followed job goes on'],
 ]
 
@@ -54,4 +54,9 @@ const OUTCOMES: ReadonlyMap<string, ExitCode> = new Map([
 /** The exit code for a job's final status; null while the job is not at its end. */
 export function outcomeOf(status: string): ExitCode | null {
   return OUTCOMES.get(status) ?? null
+}
+
+/** True for a status that turns into the real outcome when the runner reports it after all. */
+export function mayStillEnd(status: string): boolean {
+  return status === 'abandoned'
 }

@@ -16,6 +16,7 @@ import { registerBodyParsing } from './bodies.js'
 import { registerDocs } from './docs.js'
 import { answerBrokenRequest, registerErrorHandling, sendError, unknownRoute } from './errors.js'
 import { API_PREFIX, prefixOf } from './paths.js'
+import { endUnusedConnections } from './unused-connections.js'
 
 /** What the HTTP application is made of. */
 export interface AppDeps {
@@ -43,6 +44,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   app.decorateRequest('caller', null)
   registerErrorHandling(app)
   registerEveryRequest(app)
+  endUnusedConnections(app, deps.tls !== null)
   registerBodyParsing(app)
   await app.register(helmet, {
     contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
@@ -53,6 +55,8 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     options: {
       maxPayload: MAX_SOCKET_MESSAGE_BYTES,
       perMessageDeflate: false,
+      // Whoever takes the socket answers pings itself, as far as the answers are read.
+      autoPong: false,
       // Another version of ours is taken too: the handshake then says which side to update.
       handleProtocols: (offered) => [...offered].find((name) => name.startsWith(SUBPROTOCOL_PREFIX)) ?? false,
     },

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { type JobReading, MOST_EVENTS, readEvent, readEvents, readPlainOutput, readRawOutput } from '../jobs/reading.js'
 import { callerOf } from './guards.js'
 import { Event, EventRecord, EventsQuery } from './job-schemas.js'
+import { streamOf } from './long-answer.js'
 import { IdParams, answers, idOf, listOf, textAnswers, wholeNumberOf } from './schemas.js'
 
 const tags = ['job']
@@ -81,7 +82,7 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
         await reply
           .header('content-disposition', `attachment; filename="holdfast-job-${id}.txt"`)
           .type(TEXT)
-          .send(Buffer.from(text, 'utf8'))
+          .send(await streamOf(text))
         return reply
       },
     )

@@ -5,6 +5,7 @@ import { type LaunchDependencies, launchJob } from '../jobs/launch.js'
 import { type JobReading, readJob, readJobs } from '../jobs/reading.js'
 import { callerOf } from './guards.js'
 import { Job, JobRecord, LaunchBody, ListQuery } from './job-schemas.js'
+import { JSON_TYPE, streamOf, streamed, withText } from './long-answer.js'
 import { IdParams, Message, answers, idOf, listOf } from './schemas.js'
 
 export interface JobRouteDeps {
@@ -68,13 +69,15 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
             text: Type.Optional(Type.String({ description: 'true for plain text, else HTML' })),
             output: Type.Optional(Type.String({ description: 'false leaves the output out: it is then empty' })),
           }),
-          response: answers(Job, 400, 403, 404),
+          response: answers(streamed(Job), 400, 403, 404),
         },
       },
-      async (request) => {
-        const { text, output } = request.query
-        const form = output === 'false' ? 'none' : text === 'true' ? 'text' : 'html'
-        return readJob(reading, callerOf(request), idOf(request.params), form)
+      async (request, reply) => {
+        const { text, output: wanted } = request.query
+        const form = wanted === 'false' ? 'none' : text === 'true' ? 'text' : 'html'
+        const { job, output } = await readJob(reading, callerOf(request), idOf(request.params), form)
+        await reply.type(JSON_TYPE).send(await streamOf(withText(job, 'output', output)))
+        return reply
       },
     )
 

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { Type, type TSchema } from 'typebox'
 import { InvalidInputError } from '../errors.js'
 
@@ -30,9 +31,12 @@ export function answers<Answer extends TSchema>(answer: Answer, ...refusals: Ref
   return { ...errors, '4xx': ErrorBody, '5xx': ErrorBody, 200: answer }
 }
 
-/** The same for a route that answers with plain text, which is sent as it is: buffers are not serialised. */
+/** The same for a route that answers with plain text, which is sent as it is: buffers and streams are not serialised. */
 export function textAnswers(...refusals: RefusalStatus[]) {
-  const text = { description: 'Plain text', content: { 'text/plain': { schema: Type.Unsafe<Buffer>(Type.String()) } } }
+  const text = {
+    description: 'Plain text',
+    content: { 'text/plain': { schema: Type.Unsafe<Buffer | Readable>(Type.String()) } },
+  }
   return { ...answers(Type.Null(), ...refusals), 200: text }
 }
 

@@ -26,7 +26,7 @@ const EXIT_MEANINGS: Readonly<Record<number, string>> = {
  * illustrate it, and so does what was cut.
  */
 export function outcomeOf(record: EndRecord, abortedBy: string | null): Outcome {
-  return { ...verdictOf(record, abortedBy), detail: detailOf(record) }
+  return { ...verdictOf(record, abortedBy), detail: detailOf(record, abortedBy) }
 }
 
 function verdictOf(record: EndRecord, abortedBy: string | null): Pick<Outcome, 'status' | 'reason'> {
@@ -52,12 +52,22 @@ function verdictOf(record: EndRecord, abortedBy: string | null): Pick<Outcome, '
   }
 }
 
-function detailOf(record: EndRecord): string | null {
+function detailOf(record: EndRecord, abortedBy: string | null): string | null {
   const details: string[] = []
   const ran = record.cause === 'exited' || record.cause === 'signaled'
+  if (ran && abortedBy !== null) details.push(vainAbort(record, abortedBy))
+  // The other causes show it as the reason.
+  if (ran && record.message !== null) details.push(record.message)
   if (ran && !record.events.plugin_seen) details.push('no structured events: the event plugin did not start')
   if (record.events.errors > 0) details.push(`${record.events.errors} structured events could not be made`)
   if (record.events.dropped > 0) details.push(`${record.events.dropped} structured events were lost on the runner`)
   if (record.output.dropped_bytes > 0) details.push(`${record.output.dropped_bytes} bytes of output were not kept`)
   return details.length > 0 ? details.join('; ') : null
+}
+
+/** Why a job whose abort was asked for has an end of its own: it had ended, or something of it could not be ended. */
+function vainAbort(record: EndRecord, abortedBy: string): string {
+  return record.message === null
+    ? `${abortedBy} asked for an abort when the playbook had already ended`
+    : `${abortedBy} asked for an abort`
 }

@@ -12,27 +12,29 @@ const ESCAPE = '\u001b'
 /** Characters that a colour code may have. */
 const LONGEST_CODE = 64
 
-/** Output as plain text, without colours. Broken UTF-8 becomes the replacement character. */
-export function plainText(pieces: AsyncIterable<Buffer>): Promise<string> {
+/**
+ * Output as plain text, without colours, slice by slice: whoever reads it slowly makes nobody hold it in memory. Broken
+ * UTF-8 becomes the replacement character.
+ */
+export function plainText(pieces: AsyncIterable<Buffer>): AsyncGenerator<string> {
   return convert(pieces, (text) => stripAnsi(text))
 }
 
 /** Output as HTML with the colours of the job page, everything else escaped. Line breaks stay line breaks. */
-export function htmlText(pieces: AsyncIterable<Buffer>): Promise<string> {
+export function htmlText(pieces: AsyncIterable<Buffer>): AsyncGenerator<string> {
   // `stream` keeps a colour that is open at the end of a slice open in the next one.
   const converter = new AnsiToHtml({ escapeXML: true, newline: false, stream: true })
   return convert(pieces, (text) => converter.toHtml(text))
 }
 
-async function convert(pieces: AsyncIterable<Buffer>, convertSlice: (text: string) => string): Promise<string> {
+async function* convert(pieces: AsyncIterable<Buffer>, convertSlice: (text: string) => string): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-  const results: string[] = []
   let text = ''
   for await (const piece of pieces) {
     text += decoder.decode(piece, { stream: true })
     while (text.length >= SLICE_LENGTH) {
       const cut = cutOf(text)
-      results.push(convertSlice(text.slice(0, cut)))
+      yield convertSlice(text.slice(0, cut))
       text = text.slice(cut)
       await letOthersRun()
     }
@@ -40,10 +42,9 @@ async function convert(pieces: AsyncIterable<Buffer>, convertSlice: (text: strin
   text += decoder.decode()
   while (text.length > 0) {
     const cut = cutOf(text)
-    results.push(convertSlice(text.slice(0, cut)))
+    yield convertSlice(text.slice(0, cut))
     text = text.slice(cut)
   }
-  return results.join('')
 }
 
 /** Where a slice may end: after a line, or in a line without end at least not inside a colour code or a character. */

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { Caller, UserType } from '../auth/caller.js'
 import { isoTime } from '../clock.js'
 import { InvalidInputError, NotFoundError } from '../errors.js'
@@ -53,13 +54,16 @@ export function recordOf(job: JobSummaryRow) {
 /** How the output of a job is wanted. */
 export type OutputForm = 'text' | 'html' | 'none'
 
-const outputAs: Record<OutputForm, (queries: Queries, id: number) => Promise<string>> = {
+const outputAs: Record<OutputForm, (queries: Queries, id: number) => AsyncIterable<string>> = {
   text: (queries, id) => plainText(readOutput(queries, id, 0)),
   html: (queries, id) => htmlText(readOutput(queries, id, 0)),
-  none: () => Promise.resolve(''),
+  none: () => plainText(Readable.from([])),
 }
 
-/** A job with extra variables (masked) and output. @throws NotFoundError, ForbiddenError */
+/**
+ * A job with extra variables (masked), and its output apart: that may be very large and is read slice by slice.
+ * @throws NotFoundError, ForbiddenError
+ */
 export async function readJob(reading: JobReading, caller: Caller, id: number, form: OutputForm) {
   const { queries } = reading
   await requireVisible(queries, caller, id)
@@ -68,12 +72,14 @@ export async function readJob(reading: JobReading, caller: Caller, id: number, f
   const passwordFields = await reading.passwordFieldsOf(job.form)
   const extravars = maskValues(extravarsOf(job), reading.maskPattern, passwordFields) as Record<string, unknown>
   return {
-    ...recordOf(job),
-    extravars,
-    payload: extravars,
-    credentials: JSON.parse(job.credentials) as Record<string, unknown>,
-    subjobs: await findSubjobs(queries, id),
-    output: await outputAs[form](queries, id),
+    job: {
+      ...recordOf(job),
+      extravars,
+      payload: extravars,
+      credentials: JSON.parse(job.credentials) as Record<string, unknown>,
+      subjobs: await findSubjobs(queries, id),
+    },
+    output: outputAs[form](queries, id),
   }
 }
 
@@ -123,11 +129,14 @@ export async function readEvent(reading: JobReading, caller: Caller, id: number,
   return { ...extrasOf(line), ...event, order: position }
 }
 
+/** Deepest event that is shown as JSON: writing one asks for as much stack as it is deep. The plugin stays far below. */
+const MOST_DEPTH = 500
+
 /** What the line says beyond the listed fields, its result included; an unreadable line is shown as it is. */
 function extrasOf(line: Buffer): Record<string, unknown> & { result: unknown } {
   try {
     const value: unknown = JSON.parse(line.toString('utf8'))
-    if (typeof value === 'object' && value !== null) {
+    if (typeof value === 'object' && value !== null && !isDeeperThan(value, MOST_DEPTH)) {
       const { order: _, result, ...extras } = value as Record<string, unknown>
       return { ...extras, result: result ?? null }
     }
@@ -135,6 +144,18 @@ function extrasOf(line: Buffer): Record<string, unknown> & { result: unknown } {
     // Not JSON: torn or foreign. It was stored byte by byte, and is shown so.
   }
   return { result: { unreadable: line.toString('utf8') } }
+}
+
+/** Looks level by level, since a recursion would need the very stack that is to be spared. */
+function isDeeperThan(value: object, limit: number): boolean {
+  let level = [value]
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > limit) return true
+    level = level
+      .flatMap((container) => Object.values(container) as unknown[])
+      .filter((part) => typeof part === 'object' && part !== null)
+  }
+  return false
 }
 
 /** Output as it is, colours included, from a byte offset on; at most MOST_OUTPUT_BYTES. */
@@ -150,8 +171,12 @@ export async function readRawOutput(reading: JobReading, caller: Caller, id: num
   return Buffer.concat(pieces).subarray(0, MOST_OUTPUT_BYTES)
 }
 
-/** The whole output as plain text. @throws NotFoundError, ForbiddenError */
-export async function readPlainOutput(reading: JobReading, caller: Caller, id: number): Promise<string> {
+/** The whole output as plain text, slice by slice. @throws NotFoundError, ForbiddenError */
+export async function readPlainOutput(
+  reading: JobReading,
+  caller: Caller,
+  id: number,
+): Promise<AsyncGenerator<string>> {
   await requireVisible(reading.queries, caller, id)
   return plainText(readOutput(reading.queries, id, 0))
 }

@@ -204,6 +204,7 @@ export class AgentConnection implements RunnerConnection {
   #greeted(message: Incoming): void {
     this.#hello = readHello(message, this.nonce)
     this.#phase = 'deciding'
+    this.socket.greeted()
     this.socket.pause()
     this.owner.proven(this)
   }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { CLOSE_REASONS, type CloseReasonName, MAX_CONTROL_BYTES, closeText } from '@holdfast/protocol'
 import type { RawData, WebSocket } from 'ws'
 
@@ -9,6 +10,13 @@ const CLOSE_PATIENCE_MS = 5000
  * and far more of them than offers to a slow but honest runner.
  */
 const MOST_UNSENT_BYTES = 64 * 1024 * 1024
+
+/** Unsent bytes at which pings are not answered any more: who does not read the answers shall not fill the memory with them. */
+const MOST_UNSENT_PONGS_BYTES = 64 * 1024
+
+/** Bytes that may come before the hello: far more than one has. The second number cuts who goes on nevertheless. */
+const MOST_GREETING_BYTES = 64 * 1024
+const CUT_GREETING_BYTES = 4 * MOST_GREETING_BYTES
 
 /** Text is a control message, bytes are a frame. */
 export type Incoming = string | Buffer
@@ -25,6 +33,8 @@ export interface SocketListener {
 /** The network below a WebSocket: all that came over it counts, also the parts of a message that is not whole yet. */
 export interface NetworkSide {
   readonly bytesRead: number
+  on(event: 'data', listener: (bytes: Buffer) => void): unknown
+  off(event: 'data', listener: (bytes: Buffer) => void): unknown
 }
 
 /**
@@ -37,6 +47,7 @@ export interface NetworkSide {
 export class AgentSocket {
   #silentChecks = 0
   #heardBytes = 0
+  #greetingBytes = 0
   #ended = false
   #because: string | null = null
   #paused = false
@@ -51,6 +62,15 @@ export class AgentSocket {
     // The library closes the socket after an error (broken WebSocket framing, a message over its limit) by itself.
     socket.on('error', () => undefined)
     socket.on('close', () => this.#gone())
+    socket.on('ping', (data: Buffer) => {
+      if (!this.#ended && socket.bufferedAmount < MOST_UNSENT_PONGS_BYTES) socket.pong(data, undefined, ignoreSendError)
+    })
+    network.on('data', this.#greetingCame)
+  }
+
+  /** The hello is there: from now on messages may be large. */
+  greeted(): void {
+    this.network.off('data', this.#greetingCame)
   }
 
   get ended(): boolean {
@@ -88,6 +108,29 @@ export class AgentSocket {
     if (!this.#ended) this.socket.ping(undefined, undefined, ignoreSendError)
   }
 
+  /**
+   * Whether somebody is there at the other end: true when a ping made for this question is answered in time. Bytes that
+   * were on their way already prove nothing, and neither does a socket that we do not read.
+   */
+  answers(withinMs: number): Promise<boolean> {
+    if (this.#ended) return Promise.resolve(false)
+    const mark = randomBytes(8)
+    return new Promise((resolve) => {
+      const settle = (isThere: boolean) => {
+        clearTimeout(timer)
+        this.socket.off('pong', heard).off('close', gone)
+        resolve(isThere)
+      }
+      const heard = (data: Buffer) => {
+        if (data.equals(mark)) settle(true)
+      }
+      const gone = () => settle(false)
+      const timer = setTimeout(gone, withinMs)
+      this.socket.on('pong', heard).on('close', gone)
+      this.socket.ping(mark, undefined, ignoreSendError)
+    })
+  }
+
   pause(): void {
     if (this.#ended || this.#paused) return
     this.#paused = true
@@ -114,6 +157,13 @@ export class AgentSocket {
   cut(why: string): void {
     this.#end(why)
     this.socket.terminate()
+  }
+
+  /** Before anybody has proven anything, not even the start of a large message is kept. */
+  readonly #greetingCame = (bytes: Buffer): void => {
+    this.#greetingBytes += bytes.length
+    if (this.#greetingBytes > CUT_GREETING_BYTES) this.cut('it sent too much before the hello')
+    else if (this.#greetingBytes > MOST_GREETING_BYTES) this.close('too_large', 'too many bytes came before the hello')
   }
 
   #arrived(data: RawData, isBinary: boolean): void {

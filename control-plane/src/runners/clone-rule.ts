@@ -8,7 +8,8 @@ export const CLONE_TEXT =
 /**
  * True when the sender of a hello is the one that continues a runner's identity. The agent counts its generation up,
  * durably, at every start, so:
- *   - a higher generation is a newer start: it continues;
+ *   - a higher generation is a newer start: it continues, unless the process before it still runs (which is asked of
+ *     its connection, before this rule);
  *   - the same generation by the same process is a reconnect;
  *   - the same generation by another process, or a lower one, comes from a copy of the state folder.
  */

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { type Clock, createSteadyClock } from '../clock.js'
 import { messageOf } from '../errors.js'
 import type { RunnerPort } from '../jobs/runner-port.js'
 import { findRunnersWaitedFor } from '../store/dispatch.js'
@@ -11,10 +12,12 @@ import { failOverdueWaiting, tellWaiting } from './waiting.js'
 /** How often overdue waits and silent runners are looked for, in milliseconds. */
 const SWEEP_MS = 1000
 
-export interface DispatcherDependencies extends Omit<JobSessionDependencies, 'closed'> {
+export interface DispatcherDependencies extends Omit<JobSessionDependencies, 'closed' | 'steady'> {
   readonly log: Logger
   /** RTE_LOST_SECONDS, in milliseconds. */
   readonly lostMs: number
+  /** By which silence and waiting are measured; without it one made of `clock`. */
+  readonly steady?: Clock
 }
 
 /** Brings jobs to runners: knows the sessions of this node, and looks after jobs that wait for a runner in vain. */
@@ -25,18 +28,27 @@ export interface Dispatcher extends RunnerPort {
   close(): Promise<void>
 }
 
-export function createDispatcher(dependencies: DispatcherDependencies): Dispatcher {
+export function createDispatcher(given: DispatcherDependencies): Dispatcher {
+  const steady = given.steady ?? createSteadyClock(given.clock)
+  const dependencies = { ...given, steady }
   const sessions = new Map<number, JobSession>()
-  const startedAt = dependencies.clock.now()
+  const startedAt = steady.now()
+  /** When the last session of a runner was closed, by the steady clock. */
+  const closedAt = new Map<number, number>()
   let sweeping: Promise<void> | null = null
 
   const sweep = async () => {
+    for (const session of sessions.values()) session.checkOffers()
     await failOverdueWaiting(dependencies)
     // A connection may have ended before its jobs were offered or told anything.
     for (const runnerId of await findRunnersWaitedFor(dependencies.store.read)) {
       if (!sessions.has(runnerId)) await tellOffline(runnerId)
     }
-    await abandonSilent({ ...dependencies, startedAt, isOnline: (runnerId) => sessions.has(runnerId) })
+    await abandonSilent({
+      ...dependencies,
+      isOnline: (runnerId) => sessions.has(runnerId),
+      silentFor: (runnerId) => steady.now() - (closedAt.get(runnerId) ?? startedAt),
+    })
   }
   const report = (what: string) => (error: unknown) =>
     dependencies.log.error({ reason: messageOf(error) }, `${what} failed`)
@@ -58,7 +70,9 @@ export function createDispatcher(dependencies: DispatcherDependencies): Dispatch
       const session = new JobSession(connection, capacity, {
         ...dependencies,
         closed: () => {
-          if (sessions.get(connection.runnerId) === session) sessions.delete(connection.runnerId)
+          if (sessions.get(connection.runnerId) !== session) return
+          sessions.delete(connection.runnerId)
+          closedAt.set(connection.runnerId, steady.now())
         },
       })
       sessions.set(connection.runnerId, session)

@@ -12,6 +12,8 @@ export interface HubLimits extends JoinLimits {
   readonly helloMs: number
   /** Connections that may be in their handshake at once. */
   readonly mostHandshakes: number
+  /** How long an older process may take to show that it still runs when a newer one of the same identity says hello. */
+  readonly answerMs: number
   /** How long `close` waits for the other sides, in milliseconds. */
   readonly closeMs: number
 }
@@ -22,6 +24,7 @@ export const HUB_LIMITS: HubLimits = {
   waitingMs: 24 * 60 * 60 * 1000,
   helloMs: 10_000,
   mostHandshakes: 1000,
+  answerMs: 10_000,
   closeMs: 2000,
 }
 

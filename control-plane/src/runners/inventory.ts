@@ -54,17 +54,22 @@ function verdictOn(job: HeldJob | undefined, runId: string): ResumedJob['verdict
 
 async function settleMissing(queries: Queries, job: HeldJob, now: number): Promise<void> {
   if (job.dispatch === 'claimed') {
-    const reason = `the RTE '${job.runner_name ?? ''}' claimed the job and no longer knows it: its spool was lost`
+    // Which of the two cannot be told apart from here: a restored database knows nothing of what it had stored before.
+    const why = 'its spool was lost, or this database was restored from a backup'
+    const reason = `the RTE '${job.runner_name ?? ''}' claimed the job and no longer knows it: ${why}`
     await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
   } else {
     await settleUnclaimed(queries, job, now)
   }
 }
 
-/** Takes an offered job back that its runner did not claim: it goes back into the queue, if it still is to run. */
+/**
+ * Settles a job that its runner refused or does not have: one that was not claimed goes back into the queue, if it still
+ * is to run, one that was claimed is lost.
+ */
 export async function takeBack(queries: Queries, runnerId: number, jobId: number, now: number): Promise<void> {
   for (const job of await findJobsOfRunner(queries, runnerId, [jobId])) {
-    if (job.dispatch === 'offered') await settleUnclaimed(queries, job, now)
+    if (job.dispatch === 'offered' || job.dispatch === 'claimed') await settleMissing(queries, job, now)
   }
 }
 

@@ -2,22 +2,27 @@ import { ProtocolError, type ServerMessage, type SpooledJob, type StreamFrame } 
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.js'
 import type { SealJobSecrets } from '../credentials/job-secrets.js'
-import { abortUnstarted, failJob } from '../jobs/ending.js'
+import { failJob } from '../jobs/ending.js'
 import type { LiveEvents } from '../live/live-events.js'
-import { type OfferableJob, markClaimed, takeQueued } from '../store/dispatch.js'
+import { markClaimed, takeQueued } from '../store/dispatch.js'
 import type { Store } from '../store/store.js'
 import { OrderBlobs } from './order-blobs.js'
-import { sealOrFail } from './order-secrets.js'
+import { withSecrets } from './order-secrets.js'
 import type { JobMessage, RunnerCapacity, RunnerConnection, RunnerSession } from './connection.js'
 import { answerInventory, takeBack } from './inventory.js'
 import { type PreparedOrder, prepareOrder } from './job-order.js'
 import { JobWriter } from './job-writer.js'
+import { OfferWatch } from './offer-watch.js'
 import type { PlaybookFiles } from './playbook-files.js'
 import { failWaiting, tellWaiting } from './waiting.js'
 
 /** Bytes of one connection that may wait in memory for the database before reading from its socket stops. */
 const HIGH_WATER_BYTES = 8 * 1024 * 1024
 const LOW_WATER_BYTES = 2 * 1024 * 1024
+
+/** The same for messages that wait to be handled, and for blobs that were asked for. */
+const MOST_WAITING_MESSAGES = 500
+const MOST_WAITING_BLOBS = 20_000
 
 /** Jobs offered in one go to a runner without a limit. */
 const MOST_OFFERS = 32
@@ -34,6 +39,7 @@ const MOST_FILE_CHANGES = 5
 export interface JobSessionDependencies {
   readonly store: Store
   readonly clock: Clock
+  readonly steady: Clock
   readonly live: LiveEvents
   readonly log: Logger
   readonly files: PlaybookFiles
@@ -69,8 +75,10 @@ export class JobSession implements RunnerSession {
   /** Jobs whose abort was asked for before they were offered or resumed here: the agent hears of it right after. */
   readonly #lateAborts = new Set<number>()
   readonly #blobs: OrderBlobs
+  readonly #offers: OfferWatch
   #messages: Promise<void> = Promise.resolve()
   #pending = 0
+  #waiting = 0
   #paused = false
   #listed = false
   #resumed = false
@@ -84,7 +92,8 @@ export class JobSession implements RunnerSession {
     private capacity: RunnerCapacity,
     private readonly dependencies: JobSessionDependencies,
   ) {
-    this.#blobs = new OrderBlobs(connection, dependencies.files, dependencies.log)
+    this.#blobs = new OrderBlobs(connection, dependencies.files, dependencies.log, () => this.#regulate())
+    this.#offers = new OfferWatch(dependencies.steady)
   }
 
   message(message: JobMessage): void {
@@ -98,6 +107,8 @@ export class JobSession implements RunnerSession {
       if (this.#ended.has(message.job_id)) return
       this.#require({ job_id: message.job_id, run_id: message.record.run_id }).writer.takeEnd(message.record)
     }
+    this.#waiting += 1
+    this.#regulate()
     this.#messages = this.#messages
       .then(() => this.#handle(message))
       .catch((error: unknown) => {
@@ -105,6 +116,10 @@ export class JobSession implements RunnerSession {
         const reason = error instanceof ProtocolError ? error.reason : 'internal_error'
         this.dependencies.log.error({ err: error, runner: this.connection.runnerName }, 'a message of a runner failed')
         this.connection.close(reason, error instanceof ProtocolError ? error.message : 'internal error')
+      })
+      .finally(() => {
+        this.#waiting -= 1
+        this.#regulate()
       })
   }
 
@@ -114,10 +129,7 @@ export class JobSession implements RunnerSession {
     if (!held?.claimed) throw new ProtocolError('not_yours', `job ${frame.jobId} is not with this runner`)
     this.#pending += frame.payload.length
     held.writer.take(frame)
-    if (!this.#paused && this.#pending > HIGH_WATER_BYTES) {
-      this.#paused = true
-      this.connection.pause()
-    }
+    this.#regulate()
   }
 
   capacityChanged(capacity: RunnerCapacity): void {
@@ -137,6 +149,13 @@ export class JobSession implements RunnerSession {
   abort(jobId: number, runId: string): void {
     if (this.#jobs.has(jobId)) this.#send({ type: 'abort', job_id: jobId, run_id: runId })
     else this.#lateAborts.add(jobId)
+  }
+
+  /** Ends a connection whose agent leaves an offer without an answer: its next inventory tells what became of the job. */
+  checkOffers(): void {
+    const jobId = this.#offers.overdue(this.#blobs.isSending)
+    if (jobId === null || !this.#open) return
+    this.connection.close('internal_error', `the runner gives no answer to the offer of job ${jobId}`)
   }
 
   /** Offers waiting jobs while there are free slots. Runs once at a time. */
@@ -178,27 +197,15 @@ export class JobSession implements RunnerSession {
         live.changed('jobs')
         continue
       }
-      for (const [index, job] of jobs.entries()) {
-        const sealed = await sealOrFail(this.dependencies, this.connection, job).catch(async (error: unknown) => {
-          await this.#giveBack(jobs.slice(index))
-          throw error
-        })
-        if (sealed === undefined) continue
+      for await (const [job, sealed] of withSecrets(this.dependencies, this.connection, jobs)) {
         const prepared = prepareOrder(job, manifest.sha256, this.dependencies.outputLimitBytes, sealed)
         this.#hold(job.id, job.run_id, { output: 0, events: 0, eventsCount: 0 }, prepared, false)
+        this.#offers.note(job.id)
         this.#send({ type: 'offer', order: prepared.order })
         this.#sayLateAbort(job.id, job.run_id)
       }
     }
     if (this.#open && this.#resumed) await this.#tellOrFailWaiting()
-  }
-
-  /** Jobs that were taken out of the queue and could not be offered go back to their places. */
-  async #giveBack(jobs: readonly OfferableJob[]): Promise<void> {
-    const { store, clock } = this.dependencies
-    await store.write('runners.give_back', async (queries) => {
-      for (const job of jobs) await takeBack(queries, this.connection.runnerId, job.id, clock.now())
-    })
   }
 
   /** Jobs that stay in the queue learn why: nobody may give them a slot, or there is none free. */
@@ -228,12 +235,18 @@ export class JobSession implements RunnerSession {
         return
       case 'want': {
         const { prepared } = this.#require(message)
-        if (prepared) this.#blobs.send(prepared, message.hashes)
+        if (prepared) {
+          this.#offers.note(message.job_id)
+          this.#blobs.send(prepared, message.hashes)
+        }
         return
       }
       case 'unknown_job':
-        if (this.#drop(message)) {
-          await store.write('runners.aborted', (queries) => abortUnstarted(queries, message.job_id, null, clock.now()))
+        // Of a claimed one nothing is left on the runner: it ends like one that the inventory does not name.
+        if (this.#drop(message, 'claimed too')) {
+          await store.write('runners.aborted', (queries) =>
+            takeBack(queries, this.connection.runnerId, message.job_id, clock.now()),
+          )
           live.changed('jobs')
           this.offer()
         }
@@ -276,6 +289,7 @@ export class JobSession implements RunnerSession {
 
   #claim(ref: Ref): void {
     this.#require(ref).claimed = true
+    this.#offers.answered(ref.job_id)
   }
 
   #hold(
@@ -297,6 +311,8 @@ export class JobSession implements RunnerSession {
         this.#jobs.delete(jobId)
         this.#noteEnded(jobId)
         this.#fileChanges.delete(jobId)
+        // What a refusal was for (slots, room in the spool) may be over with it.
+        this.#clearBusy()
         this.offer()
       },
     })
@@ -325,16 +341,27 @@ export class JobSession implements RunnerSession {
     return held
   }
 
-  #drop(ref: Ref): boolean {
+  #drop(ref: Ref, which: 'unclaimed' | 'claimed too' = 'unclaimed'): boolean {
     const held = this.#jobs.get(ref.job_id)
-    if (held?.writer.runId !== ref.run_id || held.claimed) return false
+    if (held?.writer.runId !== ref.run_id || (held.claimed && which === 'unclaimed')) return false
     held.writer.close()
+    this.#offers.answered(ref.job_id)
     return this.#jobs.delete(ref.job_id)
   }
 
   #released(bytes: number): void {
     this.#pending -= bytes
-    if (this.#paused && this.#pending < LOW_WATER_BYTES) {
+    this.#regulate()
+  }
+
+  /** Stops reading when more comes than can be worked off, and goes on when most of it is done. */
+  #regulate(): void {
+    const [pending, waiting, blobs] = [this.#pending, this.#waiting, this.#blobs.waiting]
+    if (!this.#paused) {
+      if (pending <= HIGH_WATER_BYTES && waiting <= MOST_WAITING_MESSAGES && blobs <= MOST_WAITING_BLOBS) return
+      this.#paused = true
+      this.connection.pause()
+    } else if (pending < LOW_WATER_BYTES && waiting < MOST_WAITING_MESSAGES / 2 && blobs < MOST_WAITING_BLOBS / 2) {
       this.#paused = false
       this.connection.resume()
     }

@@ -43,6 +43,7 @@ const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
  *     stored in one transaction with the last bytes where possible;
  *   - lengths that fall short are answered with a rewind; hashes that differ make the runner send everything again,
  *     once, and after that the real outcome is stored with a word about it;
+ *   - what is stored beyond the lengths of the end record stays, when it goes on where they end: the runner has lost it;
  *   - a job that was deleted meanwhile (it had been given up) is forgotten on the runner too.
  */
 export class JobWriter {
@@ -155,12 +156,13 @@ export class JobWriter {
       if (events < record.events.length) this.#rewind('events', events)
       return
     }
-    const digests = await digestsOfStored(this.dependencies.store.read, this.jobId)
-    const agrees =
-      output === record.output.length &&
-      events === record.events.length &&
-      digests.output === record.output.sha256 &&
-      digests.events === record.events.sha256
+    const digests = await digestsOfStored(this.dependencies.store.read, this.jobId, {
+      output: record.output.length,
+      events: record.events.length,
+    })
+    // Reading may have taken long: what belongs to a connection that is gone, a revoked runner's too, counts no more.
+    if (this.#closed) return
+    const agrees = digests.output === record.output.sha256 && digests.events === record.events.sha256
     if (!agrees && !this.#sentAgain) {
       this.#sentAgain = true
       this.#end = null
@@ -172,7 +174,9 @@ export class JobWriter {
       this.#resynchronise(NOTHING_STORED)
       return
     }
-    const word = agrees ? null : 'output or events differ from what the runner recorded'
+    const word = agrees
+      ? lostOnRunner(output - record.output.length, events - record.events.length)
+      : 'output or events differ from what the runner recorded'
     await this.dependencies.store.write('jobs.end', (queries) => this.#endIn(queries, record, word))
     this.#finished()
   }
@@ -224,4 +228,13 @@ export class JobWriter {
     const digests = this.#intake.digestsWith(batch)
     return digests !== null && digests.output === record.output.sha256 && digests.events === record.events.sha256
   }
+}
+
+/**
+ * What a power loss has taken from the runner's files after it was stored here: it stays, since a runner that lost the
+ * end of a stream has no better one.
+ */
+function lostOnRunner(output: number, events: number): string | null {
+  if (output === 0 && events === 0) return null
+  return `the runner lost its last ${output} bytes of output and ${events} of events, which had been stored here before`
 }

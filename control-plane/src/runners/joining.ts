@@ -23,6 +23,8 @@ export interface JoinRequest {
   readonly payload: HelloPayload
   readonly fingerprint: string
   readonly address: string
+  /** An older process of the same identity is connected and has just shown that it runs. */
+  readonly rivalAnswers: boolean
   /** SHA-256 of the join token in hex, or null when none was sent. */
   readonly tokenHash: string | null
   readonly time: number
@@ -88,7 +90,7 @@ async function acceptAgain(
   changes: RunnerUpdate,
 ): Promise<JoinDecision> {
   const { payload } = request
-  if (!continuesIdentity(known, payload)) return refuseClone(queries, known, request.time)
+  if (request.rivalAnswers || !continuesIdentity(known, payload)) return refuseClone(queries, known, request.time)
   // A restarted agent has not begun to drain; a reconnecting one may have.
   const restarted = payload.generation > known.generation ? { draining: 0 } : {}
   const runner = await updateRunner(queries, known.id, known.state, {
@@ -112,7 +114,9 @@ async function joinByToken(
   request: JoinRequest,
   hash: string,
 ): Promise<JoinDecision> {
-  if (waiting && !continuesIdentity(waiting, request.payload)) return refuseClone(queries, waiting, request.time)
+  if (waiting && (request.rivalAnswers || !continuesIdentity(waiting, request.payload))) {
+    return refuseClone(queries, waiting, request.time)
+  }
   const token = await consumeJoinToken(queries, hash, { time: request.time, by: request.payload.name })
   if (!token) return refused('bad_join_token', 'the join token is unknown, used or expired', waiting?.id ?? null)
   const approval = await approvalOf(queries, `join token ${token.name ?? `#${token.id}`}`, request.time)

@@ -20,6 +20,7 @@ export async function join(deps: JoinDeps, connection: AgentConnection): Promise
   const who = { runner: payload.name, fingerprint, ip: connection.address }
   const request: JoinRequest = {
     payload,
+    rivalAnswers: await rivalAnswers(deps, connection),
     fingerprint,
     address: connection.address,
     tokenHash: payload.join_token === null ? null : hashJoinToken(payload.join_token),
@@ -58,4 +59,15 @@ export async function join(deps: JoinDeps, connection: AgentConnection): Promise
     deps.log.info({ ...who, state: runner.state, epoch: runner.epoch }, 'runner connected')
   }
   deps.live.changed('runners')
+}
+
+/**
+ * Whether an older process of the same identity still runs. An agent starts only when the one before it is gone, so the
+ * newer one then comes from a copy of the state folder, and what it believes of the jobs in there is wrong.
+ */
+async function rivalAnswers({ registry, limits }: JoinDeps, connection: AgentConnection): Promise<boolean> {
+  const { payload, fingerprint } = connection.hello
+  const rival = registry.of(fingerprint)
+  if (!rival || payload.generation <= rival.hello.payload.generation) return false
+  return rival.socket.answers(limits.answerMs)
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { messageOf } from '../errors.js'
 import type { RunnerConnection } from './connection.js'
@@ -10,21 +11,52 @@ const PIECE_BYTES = 256 * 1024
 /** Sends the blobs that offered jobs need, one after the other, so that a large folder fills no memory. */
 export class OrderBlobs {
   #sending: Promise<void> = Promise.resolve()
+  #underWay = 0
+  #waiting = 0
 
   constructor(
     private readonly connection: RunnerConnection,
     private readonly files: PlaybookFiles,
     private readonly log: Logger,
+    private readonly sent: () => void,
   ) {}
 
+  /** True until everything that was asked for is sent, or cannot be. */
+  get isSending(): boolean {
+    return this.#underWay > 0
+  }
+
+  /** Blobs that were asked for and are not sent. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
   send(prepared: PreparedOrder, hashes: readonly string[]): void {
+    this.#underWay += 1
+    this.#waiting += hashes.length
     this.#sending = this.#sending
       .then(async () => {
-        for (const sha256 of hashes) await this.#sendOne(prepared, sha256)
+        let left = hashes.length
+        try {
+          for (const sha256 of hashes) {
+            await this.#sendOne(prepared, sha256)
+            left -= 1
+            this.#waiting -= 1
+            this.sent()
+            // Small blobs that the network takes at once would leave no turn to anybody else.
+            await nextTurn()
+          }
+        } finally {
+          this.#waiting -= left
+        }
       })
       .catch((error: unknown) => {
         // The connection is gone, and with it the agent's reservation.
         this.log.warn({ job: prepared.order.job_id, reason: messageOf(error) }, 'could not send the files of a job')
+      })
+      .finally(() => {
+        this.#underWay -= 1
+        this.sent()
       })
   }
 

@@ -3,6 +3,8 @@ import type { AgentConnection } from './agent-connection.js'
 /** The connections of runners that were accepted, at most one for each key. */
 export interface Registry {
   add(connection: AgentConnection): void
+  /** The connection of a key; null when there is none. */
+  of(fingerprint: string): AgentConnection | null
   /** Takes out the connection of a key, if there is one: a newer one has been accepted. */
   takeOut(fingerprint: string): AgentConnection | null
   /** False when the connection was never registered, or was taken out before. */
@@ -16,6 +18,7 @@ export function createRegistry(): Registry {
   const connections = new Map<string, AgentConnection>()
   return {
     add: (connection) => void connections.set(connection.hello.fingerprint, connection),
+    of: (fingerprint) => connections.get(fingerprint) ?? null,
     takeOut(fingerprint) {
       const connection = connections.get(fingerprint) ?? null
       connections.delete(fingerprint)

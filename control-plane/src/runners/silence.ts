@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import { type Clock, isoTime } from '../clock.js'
 import { abandonJob } from '../jobs/ending.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { findHeldJobs, findRunnersWithRunningJobs } from '../store/dispatch.js'
@@ -12,20 +12,23 @@ export interface SilenceDependencies {
   /** RTE_LOST_SECONDS in milliseconds: silence after which a runner's jobs are shown abandoned. */
   readonly lostMs: number
   readonly isOnline: (runnerId: number) => boolean
-  /** When this process started, milliseconds: a restart gives every runner the whole time to come back. */
-  readonly startedAt: number
+  /**
+   * How long a runner that is not online has been silent, in milliseconds; at most since this process started: a restart
+   * gives every runner the whole time to come back.
+   */
+  readonly silentFor: (runnerId: number) => number
 }
 
 /** Gives up the jobs of runners that have been silent too long, or that were revoked or deleted. */
 export async function abandonSilent(dependencies: SilenceDependencies): Promise<void> {
-  const { store, clock, lostMs, isOnline, startedAt } = dependencies
+  const { store, clock, lostMs, isOnline, silentFor } = dependencies
   for (const runnerId of await findRunnersWithRunningJobs(store.read)) {
     if (isOnline(runnerId)) continue
     const runner = await findRunner(store.read, runnerId)
-    const silentSince = Math.max(runner?.lastSeen ?? 0, startedAt)
+    const silentMs = silentFor(runnerId)
     if (runner === null) await abandonHeld(dependencies, runnerId, 'The RTE of this job was deleted while it ran')
-    else if (clock.now() - silentSince > lostMs) {
-      const since = new Date(silentSince).toISOString()
+    else if (silentMs > lostMs) {
+      const since = isoTime(clock.now() - silentMs)
       await abandonHeld(dependencies, runnerId, `the RTE '${runner.name}' has been silent since ${since}`)
     }
   }

@@ -33,10 +33,12 @@ export function createStatusWriter(deps: {
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> = Promise.resolve()
   let closed = false
+  let isQueued = false
 
   async function flush(): Promise<void> {
     if (timer) clearTimeout(timer)
     timer = null
+    isQueued = false
     const batch = [...noted]
     noted.clear()
     if (batch.length === 0) return
@@ -51,7 +53,10 @@ export function createStatusWriter(deps: {
     }
   }
 
+  /** One write at a time, and one that waits: whatever is noted until it begins is in it. */
   function start(): void {
+    if (isQueued) return
+    isQueued = true
     writing = writing.then(flush)
   }
 

@@ -1,8 +1,13 @@
 import { createHash, type Hash } from 'node:crypto'
 import { MAX_EVENT_LINE_BYTES, type StreamFrame, type StreamName, readEventLine } from '@holdfast/protocol'
 import type { StoredEvent, StreamLengths } from '../store/job-streams.js'
+import { Pieces } from './pieces.js'
 
 const NEWLINE = 0x0a
+const OPENING_BRACE = 0x7b
+
+/** Most events of one batch. Each becomes a row and costs memory, however short its line is. */
+const MOST_EVENTS = 2000
 
 /** What has come in and is not stored yet, taken out for one write. */
 export interface Batch {
@@ -23,13 +28,11 @@ export type Taken = { readonly rewindTo: number } | null
  *     here (`null`) and is hashed from the database at the end.
  */
 export class StreamIntake {
-  #output: Buffer[] = []
-  #outputBytes = 0
-  #lines: Buffer[] = []
-  #linesBytes = 0
+  readonly #output = new Pieces()
+  /** Whole lines, each piece one or more of them. */
+  readonly #lines = new Pieces()
   /** The start of a line whose end has not come. */
-  #lineStart: Buffer[] = []
-  #lineStartBytes = 0
+  readonly #lineStart = new Pieces()
   #rewinding: Record<StreamName, boolean> = { output: false, events: false }
   #hashes: Record<StreamName, Hash> | null
 
@@ -49,11 +52,11 @@ export class StreamIntake {
 
   /** Bytes held in memory. */
   get heldBytes(): number {
-    return this.#outputBytes + this.#linesBytes + this.#lineStartBytes
+    return this.#output.bytes + this.#lines.bytes + this.#lineStart.bytes
   }
 
   get hasBatch(): boolean {
-    return this.#outputBytes > 0 || this.#linesBytes > 0
+    return this.#output.bytes > 0 || this.#lines.bytes > 0
   }
 
   /** Takes a piece. A rewind is asked for once, until a piece fits again. */
@@ -67,12 +70,8 @@ export class StreamIntake {
     }
     this.#rewinding[stream] = false
     const fresh = frame.payload.subarray(expected - frame.offset)
-    if (stream === 'output') {
-      if (fresh.length > 0) this.#output.push(fresh)
-      this.#outputBytes += fresh.length
-    } else {
-      this.#takeLines(fresh, frame.final)
-    }
+    if (stream === 'output') this.#output.add(fresh)
+    else this.#takeLines(fresh, frame.final)
     return null
   }
 
@@ -80,23 +79,26 @@ export class StreamIntake {
   reset(stored: StreamLengths): void {
     this.stored = stored
     this.writing = null
-    this.#output = []
-    this.#lines = []
-    this.#lineStart = []
-    this.#outputBytes = this.#linesBytes = this.#lineStartBytes = 0
+    for (const pieces of [this.#output, this.#lines, this.#lineStart]) pieces.clear()
     this.#rewinding = { output: false, events: false }
     this.#hashes = stored.output === 0 && stored.events === 0 ? freshHashes() : null
   }
 
-  /** Takes everything that can be stored now. */
+  /** Takes what can be stored now; of very many events some stay for the next batch. */
   batch(): Batch {
-    const output = this.#output.length === 1 ? (this.#output[0] as Buffer) : Buffer.concat(this.#output)
-    const events = this.#lines.map((line) => storedEventOf(line, this.now))
-    const eventsBytes = this.#linesBytes
-    this.#output = []
-    this.#lines = []
-    this.#outputBytes = this.#linesBytes = 0
-    return { output, events, eventsBytes }
+    const events: StoredEvent[] = []
+    let eventsBytes = 0
+    for (let piece = this.#lines.first(); piece && events.length < MOST_EVENTS; piece = this.#lines.first()) {
+      let from = 0
+      while (from < piece.length && events.length < MOST_EVENTS) {
+        const line = piece.subarray(from, endOfLine(piece, from))
+        events.push(storedEventOf(line, this.now))
+        from += line.length
+      }
+      this.#lines.shift(from)
+      eventsBytes += from
+    }
+    return { output: this.#output.takeAll(), events, eventsBytes }
   }
 
   /** Hex digests of both streams as they will be with `batch` stored; null when only the database can tell. */
@@ -120,8 +122,8 @@ export class StreamIntake {
   /** Where the next piece of a stream must start. While a batch is being written its bytes count as taken. */
   #expected(stream: StreamName): number {
     return stream === 'output'
-      ? this.#base.output + this.#outputBytes
-      : this.#base.events + this.#linesBytes + this.#lineStartBytes
+      ? this.#base.output + this.#output.bytes
+      : this.#base.events + this.#lines.bytes + this.#lineStart.bytes
   }
 
   /** Stored lengths plus the batch that is being written. */
@@ -133,29 +135,24 @@ export class StreamIntake {
   }
 
   #takeLines(bytes: Buffer, final: boolean): void {
-    let from = 0
-    for (;;) {
-      const end = bytes.indexOf(NEWLINE, from)
-      if (end === -1) break
-      this.#addLine(bytes.subarray(from, end + 1))
-      from = end + 1
+    const end = bytes.lastIndexOf(NEWLINE) + 1
+    if (end > 0) {
+      const first = this.#lineStart.bytes > 0 ? bytes.indexOf(NEWLINE) + 1 : 0
+      this.#lineStart.add(bytes.subarray(0, first))
+      this.#lines.add(this.#lineStart.takeAll())
+      this.#lines.add(bytes.subarray(first, end))
     }
-    if (from < bytes.length) {
-      this.#lineStart.push(bytes.subarray(from))
-      this.#lineStartBytes += bytes.length - from
-    }
+    this.#lineStart.add(bytes.subarray(end))
     // A line that is longer than any event may be, or that its writer never finished, is stored as it is.
-    if (this.#lineStartBytes > 0 && (final || this.#lineStartBytes >= MAX_EVENT_LINE_BYTES))
-      this.#addLine(Buffer.alloc(0))
+    if (this.#lineStart.bytes > 0 && (final || this.#lineStart.bytes >= MAX_EVENT_LINE_BYTES))
+      this.#lines.addApart(this.#lineStart.takeAll())
   }
+}
 
-  #addLine(end: Buffer): void {
-    const line = this.#lineStartBytes > 0 ? Buffer.concat([...this.#lineStart, end]) : end
-    this.#lineStart = []
-    this.#lineStartBytes = 0
-    this.#lines.push(line)
-    this.#linesBytes += line.length
-  }
+/** Where the line ends that begins there: after its newline, or with the piece. */
+function endOfLine(piece: Buffer, from: number): number {
+  const newline = piece.indexOf(NEWLINE, from)
+  return newline === -1 ? piece.length : newline + 1
 }
 
 function freshHashes(): Record<StreamName, Hash> {
@@ -163,7 +160,8 @@ function freshHashes(): Record<StreamName, Hash> {
 }
 
 function storedEventOf(line: Buffer, now: () => number): StoredEvent {
-  const event = readEventLine(line.toString('utf8'))
+  // What is no object at all is not worth an exception: a runner may send a million of them.
+  const event = line[0] === OPENING_BRACE ? readEventLine(line.toString('utf8')) : null
   if (event) return { ...event, line }
   return {
     type: 'unreadable',

@@ -10,6 +10,8 @@ import type { Store } from '../store/store.js'
 export interface WaitingDependencies {
   readonly store: Store
   readonly clock: Clock
+  /** By which patience is measured: whoever sets the other clock must not end it. */
+  readonly steady: Clock
   readonly live: LiveEvents
   /** RTE_QUEUE_MINUTES in milliseconds: how long a job waits for its runner. */
   readonly queueMs: number
@@ -17,13 +19,13 @@ export interface WaitingDependencies {
 
 /** Writes once into the output of each waiting job of a runner what it waits for, and starts its patience. */
 export async function tellWaiting(dependencies: WaitingDependencies, runnerId: number, line: string): Promise<void> {
-  const { store, live, queueMs } = dependencies
+  const { store, steady, live, queueMs } = dependencies
   if ((await findUntoldWaiting(store.read, runnerId)).length === 0) return
   const told = await store.write('jobs.waiting', async (queries) => {
     const jobs = await findUntoldWaiting(queries, runnerId)
     for (const job of jobs) {
       await appendServiceLine(queries, job.id, line)
-      await setWaitUntil(queries, job.id, job.start_time + queueMs)
+      await setWaitUntil(queries, job.id, steady.now() + queueMs)
     }
     return jobs.length
   })
@@ -37,14 +39,14 @@ export async function failOverdueWaiting(dependencies: WaitingDependencies): Pro
 
 /** The same for the jobs of one runner. */
 export async function failWaiting(dependencies: WaitingDependencies, runnerId: number): Promise<void> {
-  const { store, clock, live, queueMs } = dependencies
+  const { store, clock, steady, live, queueMs } = dependencies
   const runner = await findRunner(store.read, runnerId)
   const problem = runner === null ? 'The RTE of this job was deleted' : problemOf(runner)
   const now = clock.now()
   const minutes = Math.round(queueMs / 60_000)
   const reason =
     problem ?? `the RTE '${runner?.name ?? ''}' had no free slot for ${minutes} minutes (RTE_QUEUE_MINUTES)`
-  const overAt = problem === null ? now : null
+  const overAt = problem === null ? steady.now() : null
   if ((await findWaiting(store.read, runnerId, overAt)).length === 0) return
   await store.write('jobs.overdue', async (queries) => {
     for (const job of await findWaiting(queries, runnerId, overAt)) await failJob(queries, job.id, reason, now)

@@ -90,10 +90,10 @@ export function findJobsOfRunner(queries: Queries, runnerId: number, ids: readon
 }
 
 /** Waiting jobs of a runner that have not been told that they wait. */
-export function findUntoldWaiting(queries: Queries, runnerId: number): Promise<Pick<JobRow, 'id' | 'start_time'>[]> {
+export function findUntoldWaiting(queries: Queries, runnerId: number): Promise<Pick<JobRow, 'id'>[]> {
   return queries
     .selectFrom('job')
-    .select(['id', 'start_time'])
+    .select('id')
     .where('dispatch', '=', 'queued')
     .where('runner_id', '=', runnerId)
     .where('wait_until', 'is', null)

@@ -9,12 +9,14 @@ export interface WriteTransactions<Q> {
   begin(): Promise<void>
   commit(): Promise<void>
   rollback(): Promise<void>
-  /** True for an error that goes away by waiting: the database is locked or briefly away. */
+  /** True for an error that may go away by itself: the database is locked, its disk is full or fails. */
   isPassing(error: unknown): boolean
 }
 
 export interface GroupCommit<Q> {
   write<T>(name: string, operation: (queries: Q) => Promise<T>): Promise<T>
+  /** Why nothing can be committed, as the latest try found it; null when that one was committed. */
+  readonly trouble: string | null
   /** Resolves when everything given so far is committed or refused; later writes are refused. */
   close(): Promise<void>
 }
@@ -33,7 +35,8 @@ interface Waiting<Q> {
  *   - a write resolves only after the commit that holds it;
  *   - when one write of a group fails, the whole group is rolled back and each is run again in a transaction of its
  *     own, so a bad neighbour costs time and never data;
- *   - while the database is locked nothing is dropped: the group waits and is tried again, until `patienceMs` is over.
+ *   - while the database is locked or cannot be written nothing is dropped: the group waits and is tried again as a whole,
+ *     until `patienceMs` is over. A commit that failed counts for nothing: what it held is written once more.
  */
 export function createGroupCommit<Q>(
   transactions: WriteTransactions<Q>,
@@ -42,6 +45,7 @@ export function createGroupCommit<Q>(
   const waiting: Waiting<Q>[] = []
   let running: Promise<void> | null = null
   let closed = false
+  let trouble: string | null = null
 
   async function drain(): Promise<void> {
     while (waiting.length > 0) await commitGroup(waiting.splice(0, MOST_IN_GROUP))
@@ -65,6 +69,7 @@ export function createGroupCommit<Q>(
       for (const one of group) one.reject(error)
       return
     }
+    trouble = null
     group.forEach((one, index) => one.resolve(results[index]))
   }
 
@@ -83,6 +88,7 @@ export function createGroupCommit<Q>(
 
   async function waitForDatabase(group: readonly Waiting<Q>[], error: unknown): Promise<void> {
     const patient: Waiting<Q>[] = []
+    trouble = messageOf(error)
     for (const one of group) {
       if (!closed && options.now() - one.since < options.patienceMs) patient.push(one)
       else
@@ -93,6 +99,9 @@ export function createGroupCommit<Q>(
   }
 
   return {
+    get trouble() {
+      return trouble
+    },
     write<T>(name: string, operation: (queries: Q) => Promise<T>): Promise<T> {
       if (closed) return Promise.reject(new UnavailableError('stopping', `the service is stopping (${name})`))
       return new Promise<T>((resolve, reject) => {

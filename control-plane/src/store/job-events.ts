@@ -7,8 +7,9 @@ export type EventSummaryRow = Omit<EventRow, 'line' | 'job_id'>
 
 const SUMMARY_COLUMNS = ['position', 'type', 'play', 'task', 'host', 'duration', 'time'] as const
 
-/** Lines read at once to hash them. */
+/** Lines read at once to hash them, as long as they are not longer together than so many bytes. */
 const LINES_PER_READ = 500
+const BYTES_PER_READ = 1024 * 1024
 
 /** Events after an order, at most `limit`, in order. */
 export function listEvents(queries: Queries, jobId: number, after: number, limit: number): Promise<EventSummaryRow[]> {
@@ -37,17 +38,37 @@ export async function findEvent(queries: Queries, jobId: number, order: number):
 export async function* readEventLines(queries: Queries, jobId: number): AsyncGenerator<Buffer> {
   let after = 0
   for (;;) {
+    const last = await endOfRead(queries, jobId, after)
+    if (last === null) return
     const rows = await queries
       .selectFrom('job_event')
       .select(['position', 'line'])
       .where('job_id', '=', jobId)
       .where('position', '>', after)
+      .where('position', '<=', last)
       .orderBy('position')
-      .limit(LINES_PER_READ)
       .execute()
     for (const { line } of rows) yield line
-    const last = rows.at(-1)
-    if (!last) return
-    after = last.position
+    after = last
   }
+}
+
+/** Up to which event to read on, by the lengths of the lines: always one, and no more than fit; null at the end. */
+async function endOfRead(queries: Queries, jobId: number, after: number): Promise<number | null> {
+  const rows = await queries
+    .selectFrom('job_event')
+    .select(({ fn }) => ['position', fn<number>('length', ['line']).as('length')])
+    .where('job_id', '=', jobId)
+    .where('position', '>', after)
+    .orderBy('position')
+    .limit(LINES_PER_READ)
+    .execute()
+  let bytes = 0
+  let last: number | null = null
+  for (const { position, length } of rows) {
+    bytes += length
+    if (last !== null && bytes > BYTES_PER_READ) break
+    last = position
+  }
+  return last
 }

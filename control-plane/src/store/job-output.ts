@@ -1,7 +1,7 @@
 import type { Queries } from './store.js'
 
-/** Pieces of output read at once. */
-const PIECES_PER_READ = 16
+/** Pieces of output read at once: a reader holds so many in memory. */
+const PIECES_PER_READ = 4
 
 /**
  * What is shown as a job's output, from a byte offset on, piece by piece.

@@ -134,13 +134,28 @@ export async function appendServiceLine(queries: Queries, jobId: number, line: s
     .execute()
 }
 
-/** Forgets both streams, so that the runner sends them again from the start; the service's own lines stay. */
+/**
+ * Forgets both streams, so that the runner sends them again from the start; the service's own lines stay. They move to the
+ * front: what is shown has no holes, since its readers count bytes.
+ */
 export async function resetStreams(queries: Queries, jobId: number): Promise<void> {
-  await queries.deleteFrom('job_output').where('job_id', '=', jobId).where('origin', '=', 'runner').execute()
+  const lines = await queries
+    .selectFrom('job_output')
+    .select('data')
+    .where('job_id', '=', jobId)
+    .where('origin', '=', 'service')
+    .orderBy('position')
+    .execute()
+  await queries.deleteFrom('job_output').where('job_id', '=', jobId).execute()
+  let shown = 0
+  for (const { data } of lines) {
+    await queries.insertInto('job_output').values({ job_id: jobId, position: shown, origin: 'service', data }).execute()
+    shown += data.length
+  }
   await queries.deleteFrom('job_event').where('job_id', '=', jobId).execute()
   await queries
     .updateTable('job_stream')
-    .set({ output_length: 0, events_length: 0, events_count: 0 })
+    .set({ output_length: 0, shown_length: shown, events_length: 0, events_count: 0 })
     .where('job_id', '=', jobId)
     .execute()
 }

@@ -93,12 +93,19 @@ export async function moveJob(
     >
   },
 ): Promise<boolean> {
-  const before = await queries.selectFrom('job').select('status').where('id', '=', id).executeTakeFirst()
+  const before = await queries
+    .selectFrom('job')
+    .select(['status', 'start_time'])
+    .where('id', '=', id)
+    .executeTakeFirst()
   if (!before || !move.from.includes(before.status)) return false
   const detail = move.detail === undefined ? {} : { detail: move.detail }
+  // A clock that was set back while the job ran must not show that it ended before it began.
+  const { end_time: ended } = move.changes ?? {}
+  const endTime = typeof ended === 'number' ? { end_time: Math.max(ended, before.start_time) } : {}
   const { numUpdatedRows } = await queries
     .updateTable('job')
-    .set({ status: move.to, status_reason: move.reason, ...detail, ...move.changes })
+    .set({ status: move.to, status_reason: move.reason, ...detail, ...move.changes, ...endTime })
     .where('id', '=', id)
     .where('status', '=', before.status)
     .executeTakeFirst()

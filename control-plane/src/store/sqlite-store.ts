@@ -6,19 +6,27 @@ import { createGroupCommit } from './group-commit.js'
 import { migrate } from './migrations/index.js'
 import type { Database } from './schema.js'
 import { createSqliteDialect } from './sqlite-dialect.js'
+import { asReader, isPassing } from './sqlite-errors.js'
 import { type Statements, createStatements } from './statements.js'
 import type { Store } from './store.js'
 
 /** Handles that serve reads in turn, so that one long query does not hold up the others. */
 const READERS = 2
 
-/** How long a write waits for a locked database before it is refused, in milliseconds. */
-const PATIENCE_MS = 30_000
+/** How long a write waits for a database that is locked or cannot be written before it is refused, in milliseconds. */
+const PATIENCE_MS = 10_000
+
+/** How long opening waits for other processes to let the log be brought into the main file, in milliseconds. */
+const SETTLE_MS = 30_000
 
 /**
  * Opens (and creates) the database file and brings its tables up to date. WAL with `synchronous=FULL`: a commit is on
  * the disk before anybody is told. One handle writes, others read; sharing a handle would mix transactions.
- * @throws UnavailableError when the file cannot be opened
+ *
+ * A commit whose sync failed does not count: the log's index is not moved on, nobody reads it, and the next commit writes
+ * all its frames anew over it, so that its own sync covers them. Only a process that is killed in between leaves such a
+ * commit behind for the next one to find, see `settleLog`.
+ * @throws UnavailableError when the file cannot be opened or what it holds cannot be made durable
  */
 export async function openSqliteStore(path: string): Promise<Store> {
   const writer = await openHandle(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE)
@@ -27,10 +35,11 @@ export async function openSqliteStore(path: string): Promise<Store> {
     await writer.execute(
       'pragma journal_mode=wal; pragma synchronous=full; pragma foreign_keys=on; pragma wal_autocheckpoint=4000; pragma cache_size=-16000',
     )
+    await settleLog(path, writer)
     const writing = new Kysely<Database>({ dialect: createSqliteDialect([writer]) })
     await migrate(writing)
     for (let count = 0; count < READERS; count += 1) {
-      const reader = await openHandle(path, sqlite3.OPEN_READONLY)
+      const reader = asReader(await openHandle(path, sqlite3.OPEN_READONLY))
       readers.push(reader)
       await reader.execute('pragma query_only=on; pragma cache_size=-16000')
     }
@@ -54,19 +63,36 @@ function createStore(writer: Statements, writing: Kysely<Database>, readers: rea
           () => undefined,
           () => undefined,
         ),
-      isPassing: isBusy,
+      isPassing,
     },
-    { patienceMs: PATIENCE_MS, pause: (ms) => pause(ms), now: () => Date.now() },
+    { patienceMs: PATIENCE_MS, pause: (ms) => pause(ms), now: () => performance.now() },
   )
+  let probing = false
+  /** Setting this number, which nothing uses, to what it is writes a page and thereby tells whether that is possible. */
+  const probe = () => {
+    if (probing) return
+    probing = true
+    commits
+      .write('store.probe', (queries) => sql`pragma user_version = 0`.execute(queries))
+      .catch(() => undefined)
+      .finally(() => {
+        probing = false
+      })
+  }
   return {
     read,
     write: (name, operation) => commits.write(name, operation),
     async check() {
       try {
-        await sql`select 1`.execute(read)
+        await sql`select 1 from job limit 1`.execute(read)
       } catch (error) {
         throw new UnavailableError('database_unreachable', 'database unreachable', undefined, { cause: error })
       }
+      const { trouble } = commits
+      if (trouble === null) return
+      // Nobody else may want to write, and then nobody would find out that it is possible again.
+      probe()
+      throw new UnavailableError('database_not_writable', `the database cannot be written now: ${trouble}`)
     },
     async close() {
       await commits.close()
@@ -75,8 +101,32 @@ function createStore(writer: Statements, writing: Kysely<Database>, readers: rea
   }
 }
 
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'SQLITE_BUSY' || error.code === 'SQLITE_LOCKED')
+/**
+ * Brings what an earlier process left in the log into the main file, synced. What is found there may be a commit whose
+ * sync failed before that process was killed: it can be read, but a failed sync is not repeated by a later one, so it
+ * may be gone after a power loss. Copied and synced it is as good as any other, and only then may a runner hear of it.
+ * @throws UnavailableError when that cannot be done
+ */
+async function settleLog(path: string, writer: Statements): Promise<void> {
+  const deadline = performance.now() + SETTLE_MS
+  for (;;) {
+    const problem = await settleOnce(writer)
+    if (problem === null) return
+    if (performance.now() > deadline)
+      throw new UnavailableError('database_unreachable', `the database ${path} cannot be taken up: ${problem}`)
+    await pause(100)
+  }
+}
+
+/** Null when everything is in the main file, else why not. */
+async function settleOnce(writer: Statements): Promise<string | null> {
+  try {
+    const [row] = (await writer.all('pragma wal_checkpoint(full)', [])) as { log: number; checkpointed: number }[]
+    return row && row.log > row.checkpointed ? 'another process holds its log' : null
+  } catch (error) {
+    if (isPassing(error)) return messageOf(error)
+    throw error
+  }
 }
 
 function openHandle(path: string, mode: number): Promise<Statements> {

@@ -14,10 +14,10 @@ export interface Store {
    * Runs `operation` inside a write transaction and resolves after the durable commit. The operation may be run more
    * than once (when a neighbour in its group fails it is run again alone), so it must do nothing but queries.
    * @param name for the log and for errors, such as `jobs.create`
-   * @throws UnavailableError when the database stays locked or away; whatever the operation throws, rolled back
+   * @throws UnavailableError when the database stays locked or cannot be written; whatever the operation throws, rolled back
    */
   write<T>(name: string, operation: (queries: Queries) => Promise<T>): Promise<T>
-  /** @throws UnavailableError when the database cannot be read */
+  /** @throws UnavailableError when the database cannot be read, or could not be written at the latest try */
   check(): Promise<void>
   close(): Promise<void>
 }

@@ -16,6 +16,10 @@ except ImportError:
 EXIT_ALREADY_STARTED = 17
 EXIT_NOTHING_STARTED = 18
 
+# A limit that Linux has not enforced since 2.4.25 (locks of files) and that each child inherits: a mark that outlives a
+# cleaned environment, a new session and a change of parent.
+_RLIMIT_LOCKS = 10
+
 # Signals whose inherited disposition must not reach ansible. A background service starts its children with SIGINT
 # ignored, Python itself ignores SIGPIPE and SIGXFSZ.
 _RESET_FOR_ANSIBLE = [number for number in range(1, 32) if number not in (signal.SIGKILL, signal.SIGSTOP)]
@@ -247,6 +251,7 @@ def _spawn(job):
         serve_secrets(job)
     job.output_pipe, pipe_writer = os.pipe()
     _enter(orders["cwd"])
+    own_limit = _set_lock_limit(orders.get("limit_mark"))
     try:
         job.started_at = iso_now()
         job.ansible_pid = os.posix_spawn(
@@ -268,6 +273,7 @@ def _spawn(job):
         hint = " (it is there, so its interpreter may be missing)" if is_there else ""
         raise Refusal("%s could not be started: %s%s" % (os.fsdecode(program), error.strerror, hint))
     finally:
+        _set_lock_limit(own_limit)
         os.close(pipe_writer)
         os.chdir("/")
 
@@ -281,6 +287,26 @@ def _become_subreaper():
         return ctypes.CDLL(None).prctl(pr_set_child_subreaper, *map(ctypes.c_ulong, (1, 0, 0, 0))) == 0
     except Exception:
         return False
+
+
+def _set_lock_limit(soft):
+    """Sets the soft limit of file locks, by which the agent finds what a lost supervisor leaves. Returns the one before.
+
+    The hard one stays, so that an agent run by a playbook can mark jobs of its own. None: nothing is set, or was.
+    """
+    if soft is None:
+        return None
+    try:
+        import ctypes
+
+        library = ctypes.CDLL(None)
+        limits = (ctypes.c_ulong * 2)()
+        if library.getrlimit(_RLIMIT_LOCKS, limits) != 0:
+            return None
+        before, limits[0] = limits[0], soft
+        return before if library.setrlimit(_RLIMIT_LOCKS, limits) == 0 else None
+    except Exception:
+        return None
 
 
 def _bytes(text):

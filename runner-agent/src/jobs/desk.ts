@@ -9,7 +9,8 @@ import { createSession, type Session, type SessionPort } from './session.js'
 
 /** Most jobs in the spool: the inventory of so many still fits into one message. */
 const MAX_SPOOLED_JOBS = 5_000
-export interface DeskOptions extends JobRunServices {
+
+export interface DeskOptions extends Omit<JobRunServices, 'giveUp'> {
   readonly spool: Spool
   readonly cache: BlobCache
   readonly ownMaxJobs: number
@@ -31,6 +32,7 @@ export interface Desk {
   limit(maxJobs: number | null): void
   /** No new jobs from now on. */
   drain(): void
+  /** Ends all jobs, those too whose claim is being written. */
   abortAll(): void
   figures(): DeskFigures
   dispose(): Promise<void>
@@ -38,6 +40,8 @@ export interface Desk {
 
 export interface DeskFigures {
   readonly runningJobs: number
+  /** Claims that are being written; each is a running job soon. */
+  readonly claimingJobs: number
   readonly maxJobs: number
   readonly draining: boolean
   /** Jobs in the spool, ended ones too. */
@@ -50,9 +54,11 @@ export interface DeskFigures {
 export function createDesk(options: DeskOptions): Desk {
   const { spool, log } = options
   const runs = new Map<string, JobRun>()
+  const services = { ...options, giveUp: (key: JobKey) => spool.giveUp(key) }
   let session: Session | null = null
   let adminMaxJobs: number | null = null
   let draining = false
+  let aborting = false
 
   const find = (ref: { job_id: number; run_id: string }): JobRun | undefined => runs.get(folderNameOf(keyOf(ref)))
   const running = (): number => [...runs.values()].filter((run) => run.state !== 'ended').length
@@ -76,13 +82,14 @@ export function createDesk(options: DeskOptions): Desk {
       const run = addRun(folder)
       port.send({ type: 'claimed', ...refOf(folder.key) })
       if (session === port) session.attach(run)
+      if (aborting) run.abort()
       run.begin()
       options.changed()
     },
   })
 
   function addRun(folder: JobFolder): JobRun {
-    const run = new JobRun(folder, options, {
+    const run = new JobRun(folder, services, {
       ready: () => session?.sender.wake(),
       ended: (ended) => {
         if (ended.forgotten) remove(ended)
@@ -113,8 +120,13 @@ export function createDesk(options: DeskOptions): Desk {
   }
 
   /** The end is stored, or nobody wants the job: one that runs is ended first. Nothing of it is sent any more. */
-  function release(run: JobRun): void {
+  function release(run: JobRun, isKnown: boolean): void {
     session?.detach(run)
+    if (!isKnown) {
+      // The only trace that is left of it: the app has none.
+      const { key } = run.folder
+      log.warn({ job: key.jobId, run: key.runId, state: run.state }, 'the app does not know this job; it is removed')
+    }
     if (run.state === 'ended') remove(run)
     else run.forget()
   }
@@ -123,7 +135,7 @@ export function createDesk(options: DeskOptions): Desk {
     const run = find(job)
     if (!run) return
     if (job.verdict !== 'continue') {
-      release(run)
+      release(run, job.verdict === 'stored')
       return
     }
     run.replica.resume(job)
@@ -182,7 +194,7 @@ export function createDesk(options: DeskOptions): Desk {
       case 'end_stored':
       case 'forget': {
         const run = find(message)
-        if (run) release(run)
+        if (run) release(run, message.type === 'end_stored')
         else if (message.type === 'forget') intake.drop(keyOf(message))
         return
       }
@@ -228,11 +240,13 @@ export function createDesk(options: DeskOptions): Desk {
     },
 
     abortAll() {
+      aborting = true
       for (const run of runs.values()) run.abort()
     },
 
     figures: () => ({
       runningJobs: running(),
+      claimingJobs: intake.claiming,
       maxJobs: maxJobs(),
       draining,
       spooledJobs: runs.size,

@@ -48,6 +48,8 @@ export interface IntakeOptions {
 /** From the offer of a job to its claim. */
 export interface Intake {
   readonly count: number
+  /** Claims that are being written: nothing can stop them from being jobs of the spool soon. */
+  readonly claiming: number
   offer(order: JobOrder, port: IntakePort): void
   /** Gives a reservation up. `claiming` means: too late, ask again after `settled`. */
   drop(key: JobKey): 'dropped' | 'claiming' | 'unknown'
@@ -130,12 +132,16 @@ export function createIntake(options: IntakeOptions): Intake {
       return reservations.size
     },
 
+    get claiming() {
+      return claims.size
+    },
+
     offer(order, port) {
       const key = { jobId: order.job_id, runId: order.run_id }
       const name = folderNameOf(key)
       // Said twice: the answer to the first is on its way.
       if (reservations.has(name)) return
-      const refusal = options.refusal() ?? secretsRefusal(order)
+      const refusal = spool.isPast(key) ? RAN_BEFORE : (options.refusal() ?? secretsRefusal(order))
       if (refusal) {
         refuse(key, port, refusal.code, refusal.message)
         return
@@ -177,6 +183,12 @@ export function createIntake(options: IntakeOptions): Intake {
     },
   }
 }
+
+/** The database of the app went back in time: only this host knows that the playbook ran. */
+const RAN_BEFORE = {
+  code: 'files_failed',
+  message: 'this run was over before and is not started again: the database that asks for it is older than its end',
+} as const
 
 function refusalCodeOf(error: unknown): RefusalCode {
   if (error instanceof BlobGoneError) return 'files_changed'

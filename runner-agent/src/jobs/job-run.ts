@@ -1,14 +1,22 @@
 import type { EndRecord } from '@holdfast/protocol'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSerialQueue } from '../async.js'
-import type { Logger } from '../log.js'
+import { describeError, type Logger } from '../log.js'
 import { endMarkedProcesses } from '../playbook/process-tree.js'
 import { isRunning } from '../processes.js'
 import { amendEnd } from '../spool/agent-end.js'
 import type { JobFolder, Started } from '../spool/job-folder.js'
 import { Replica } from '../spool/replica.js'
 import { createStreamFile } from '../spool/stream-file.js'
-import { askAbort, END_TREE_MS, endLostJob, startJob, type StepOutcome, type StepServices } from './steps.js'
+import {
+  askAbort,
+  END_TREE_MS,
+  endLostJob,
+  endUnwritable,
+  startJob,
+  type StepOutcome,
+  type StepServices,
+} from './steps.js'
 
 /**
  * The life of one job on this host, from its claim to its end. The folder is the truth (docs/job-folder.md); these
@@ -38,6 +46,8 @@ const SLOWING = 1.5
 const UNREADABLE_START_MS = 5_000
 /** Until a step that failed (a full disk) is tried again. */
 const RETRY_MS = 1_000
+/** Steps that fail one after the other before a job that was never started is given up: its slot is for others then. */
+const MOST_FAILURES = 10
 
 export interface JobRunServices extends StepServices {
   readonly log: Logger
@@ -69,6 +79,7 @@ export class JobRun {
   #abortSignalled = false
   #forgotten = false
   #stepsUnderWay = 0
+  #failures = 0
   #timer: NodeJS.Timeout | null = null
   #lookMs = QUICK_LOOK_MS
   #disposed = false
@@ -107,7 +118,8 @@ export class JobRun {
 
   /** Starts the job, or finds out how far an earlier agent came with it. */
   begin(): void {
-    this.#abortWanted = this.#folder.abortAsked()
+    // It may have been aborted in the very moment of its claim.
+    this.#abortWanted ||= this.#folder.abortAsked()
     const end = this.#folder.end()
     if (typeof end === 'object') {
       this.#ended(end)
@@ -190,6 +202,8 @@ export class JobRun {
     const started = this.#started ?? this.#folder.started()
     if (started === 'absent') return this.#supervisorEnd !== null
     if (started === 'unreadable') {
+      // A supervisor of this process that is kept from writing (a stopped machine) would start the playbook after its end.
+      if (this.#state === 'starting' && this.#supervisorEnd === null) return false
       this.#unreadableSince ??= performance.now()
       return performance.now() - this.#unreadableSince > UNREADABLE_START_MS
     }
@@ -217,14 +231,31 @@ export class JobRun {
     void this.#steps
       .add(async () => {
         if (!this.#isOver) await task()
+        this.#failures = 0
       })
       .catch(async (error: unknown) => {
+        this.#failures += 1
         this.#log.error({ step: name, error }, 'a step of a job failed; it is tried again')
         await delay(RETRY_MS, undefined, { ref: false })
+        if (this.#failures >= MOST_FAILURES && !this.#isOver && this.#neverStarted) await this.#giveUp(error)
       })
       .finally(() => {
         this.#stepsUnderWay -= 1
       })
+  }
+
+  /** Certain only while no supervisor of this process is on its way and no other can have begun. */
+  get #neverStarted(): boolean {
+    if (this.#started !== null || this.#folder.started() !== 'absent') return false
+    return this.#state === 'claimed' || this.#supervisorEnd !== null
+  }
+
+  async #giveUp(problem: unknown): Promise<void> {
+    try {
+      this.#follow(await endUnwritable(this.#folder, this.#services, this.#abortWanted, describeError(problem)))
+    } catch (error) {
+      this.#log.error({ error }, 'a job that cannot be started cannot be given up either; trying again')
+    }
   }
 
   #follow(outcome: StepOutcome): void {

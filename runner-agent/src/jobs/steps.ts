@@ -6,9 +6,9 @@ import { endMarkedProcesses } from '../playbook/process-tree.js'
 import { type OpenSecrets, secretsText } from '../playbook/secrets.js'
 import { lastWordOf, startSupervisor, type SupervisorProcess } from '../playbook/supervisor.js'
 import { signalProcess } from '../processes.js'
-import { type AgentEndCause, takeStart, writeAgentEnd } from '../spool/agent-end.js'
+import { type AgentEndCause, agentEndOf, takeStart, writeAgentEnd } from '../spool/agent-end.js'
 import { isErrno, syncFolder, writeDurably } from '../spool/durable.js'
-import type { JobFolder, Started } from '../spool/job-folder.js'
+import type { JobFolder, JobKey, Started } from '../spool/job-folder.js'
 
 /** How long what a lost supervisor leaves is looked for and ended. */
 export const END_TREE_MS = 10_000
@@ -20,6 +20,8 @@ export interface StepServices {
   readonly playbook: PlaybookSettings
   readonly supervisor: { readonly python: string; readonly script: string }
   readonly openSecrets: OpenSecrets
+  /** Notes elsewhere than in its folder that a run is over. @throws the system's error when that cannot be done */
+  readonly giveUp: (key: JobKey) => Promise<void>
 }
 
 /** What came of a step that may start or end a job. `elsewhere`: another process has the start, its marks tell more. */
@@ -107,9 +109,26 @@ async function lostCause(
   if (started !== 'unreadable' && started.boot_id !== services.bootId) {
     return { cause: 'host_rebooted', message: 'the host was restarted while the playbook ran' }
   }
-  const left = await endMarkedProcesses(folder.key.runId, END_TREE_MS)
+  const supervised = started === 'unreadable' ? folder.path : null
+  const left = await endMarkedProcesses(folder.key.runId, END_TREE_MS, supervised)
   const rest = left.length > 0 ? `; these processes could not be ended: ${left.join(', ')}` : ''
   return { cause: 'supervisor_lost', message: `the supervisor of the playbook was ended${rest}` }
+}
+
+/**
+ * Ends a job that was never started and whose folder nobody can write: neither a start nor an end can be noted in it. That
+ * it is over is noted beside it, so that no later agent starts it, and the app hears of the end.
+ */
+export async function endUnwritable(
+  folder: JobFolder,
+  services: StepServices,
+  abortWanted: boolean,
+  problem: string,
+): Promise<StepOutcome> {
+  await services.giveUp(folder.key)
+  const message = `the folder of the job cannot be written, so it was not started: ${problem}`
+  const cause = abortWanted ? 'aborted' : 'not_started'
+  return { kind: 'ended', end: await agentEndOf(folder, cause, message, services.now()) }
 }
 
 async function endBeforeStart(

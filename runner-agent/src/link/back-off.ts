@@ -4,7 +4,7 @@ export interface BackOff {
   next(): number
   /** After a refusal that only a person can change: the longest wait. */
   longest(): number
-  /** After a welcome. */
+  /** After a connection has proven itself. */
   reset(): void
 }
 

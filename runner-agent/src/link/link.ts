@@ -10,6 +10,15 @@ import {
   type WorkMessage,
 } from './connection.js'
 
+/**
+ * How long a connection must last to have proven itself, in milliseconds; less where the heartbeat is quicker. Short
+ * enough for a network that comes and goes every few seconds.
+ */
+const PROVEN_MS = 1_000
+
+/** Messages that show that work gets through, however short the connection. */
+const PROOFS: ReadonlySet<WorkMessage['type']> = new Set(['ack', 'end_stored'])
+
 /** What the link tells the rest of the agent. `down` follows every `up`, once. */
 export interface LinkEvents {
   up(welcome: Welcome, connection: Connection): void
@@ -19,7 +28,11 @@ export interface LinkEvents {
   down(): void
 }
 
-/** Keeps one connection to the app, dialling again whenever it is lost, until it is closed. */
+/**
+ * Keeps one connection to the app, dialling again whenever it is lost, until it is closed. The waits between the dials
+ * grow until a connection has proven itself: a welcome alone does not, or an agent whose connections are lost right after
+ * it would dial several times a second for ever.
+ */
 export interface Link {
   start(): void
   /** Connections made so far. */
@@ -34,15 +47,24 @@ export function createLink(options: ConnectionOptions, backOff: BackOff, events:
   let connects = 0
 
   const connectOnce = async (): Promise<ConnectionEnd> => {
+    let proving: NodeJS.Timeout | undefined
+    const proven = (): void => {
+      backOff.reset()
+    }
     connection = openConnection(options, {
       ...events,
       welcome: (welcome, current) => {
         connects += 1
-        backOff.reset()
+        proving = setTimeout(proven, Math.min(PROVEN_MS, welcome.heartbeat_ms))
         events.up(welcome, current)
+      },
+      message: (message) => {
+        if (PROOFS.has(message.type)) proven()
+        events.message(message)
       },
     })
     const end = await connection.ended
+    clearTimeout(proving)
     connection = null
     if (end.welcomed) events.down()
     return end

@@ -6,6 +6,7 @@ import { writeReplacing } from '../spool/durable.js'
 import type { JobFolder } from '../spool/job-folder.js'
 import { OrderRefusedError, playbookArguments, type PlaybookRoot, workingFolder } from './command-line.js'
 import { playbookEnvironment } from './environment.js'
+import { limitMarkOf } from './process-tree.js'
 import { markTemplatesUnsafe } from './unsafe.js'
 
 /** How long an abort waits after SIGINT and after SIGTERM, and how long output may come after the end, in seconds. */
@@ -71,6 +72,7 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
     cwd,
     env,
     marker,
+    limit_mark: limitMarkOf(marker),
     output_limit_bytes: order.output_limit_bytes,
     abort_ladder_seconds: ABORT_LADDER_SECONDS,
     drain_seconds: DRAIN_SECONDS,

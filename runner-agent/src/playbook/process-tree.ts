@@ -1,17 +1,37 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { identifyProcess } from '../processes.js'
 
 const LOOK_EVERY_MS = 50
 
+/** So many hex digits of a marker become a limit mark: below 2^53, and far above every limit that anybody sets. */
+const LIMIT_DIGITS = 13
+const LEAST_LIMIT_MARK = 2 ** 52
+
 /**
- * Ends with SIGKILL whatever still carries a job's marker in its environment, until nothing is left: what a job leaves
- * when its supervisor is gone. New children of what is being ended are found by the next look.
+ * The soft limit of file locks that everything of a job carries. Linux does not enforce it; children inherit it, also
+ * those that clean their environment and leave session and parent.
+ * @param marker a run id
+ */
+export function limitMarkOf(marker: string): number {
+  return LEAST_LIMIT_MARK + Number.parseInt(marker.slice(0, LIMIT_DIGITS), 16)
+}
+
+/**
+ * Ends with SIGKILL whatever still carries a job's marks, until nothing is left: what a job leaves when its supervisor is
+ * gone. New children of what is being ended are found by the next look.
+ * @param supervised a job folder whose supervisor is ended too, since nobody can say whether it still is to start anything
  * @returns the pids that were still there after `boundMs`
  */
-export async function endMarkedProcesses(marker: string, boundMs: number): Promise<number[]> {
+export async function endMarkedProcesses(
+  marker: string,
+  boundMs: number,
+  supervised: string | null = null,
+): Promise<number[]> {
   const lastLook = performance.now() + boundMs
   for (;;) {
-    const found = markedProcesses(marker)
+    const supervisors = supervised === null ? [] : supervisorsOf(supervised)
+    const found = [...supervisors, ...markedProcesses(marker)]
     if (found.length === 0 || performance.now() >= lastLook) return found
     for (const pid of found) {
       try {
@@ -24,20 +44,35 @@ export async function endMarkedProcesses(marker: string, boundMs: number): Promi
   }
 }
 
-/** Living processes with the marker in their environment, the agent itself not among them. */
+/** Living processes with the marker in their environment or in their limits, the agent itself not among them. */
 export function markedProcesses(marker: string): number[] {
-  const needle = Buffer.from(`HOLDFAST_JOB_MARKER=${marker}\0`)
-  const pids = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-  return pids.filter((pid) => pid !== process.pid && environmentHolds(pid, needle))
+  const inEnvironment = Buffer.from(`HOLDFAST_JOB_MARKER=${marker}\0`)
+  const inLimits = new RegExp(`^Max file locks +${limitMarkOf(marker)} `, 'm')
+  return otherProcesses().filter((pid) => {
+    const isMarked =
+      read(pid, 'environ')?.includes(inEnvironment) || inLimits.test(read(pid, 'limits')?.toString('latin1') ?? '')
+    // The limits of a zombie can be read like those of the living.
+    return isMarked && identifyProcess(pid) !== null
+  })
 }
 
-function environmentHolds(pid: number, needle: Buffer): boolean {
+/** Living supervisors of a job folder, by their only argument. */
+function supervisorsOf(folder: string): number[] {
+  const lastArgument = `\0${folder}\0`
+  return otherProcesses().filter((pid) => read(pid, 'cmdline')?.toString('utf8').endsWith(lastArgument))
+}
+
+function otherProcesses(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .map(Number)
+}
+
+/** A file of a process; null when the process is gone, or another user's environment. */
+function read(pid: number, file: 'environ' | 'limits' | 'cmdline'): Buffer | null {
   try {
-    // The environment of a zombie reads as empty.
-    return readFileSync(`/proc/${pid}/environ`).includes(needle)
+    return readFileSync(`/proc/${pid}/${file}`)
   } catch {
-    return false
+    return null
   }
 }

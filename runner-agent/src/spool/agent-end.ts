@@ -29,6 +29,23 @@ export async function writeAgentEnd(
   message: string,
   now: Date,
 ): Promise<EndRecord> {
+  const record = await agentEndOf(folder, cause, message, now)
+  try {
+    await writeEnd(folder, record)
+  } catch (error) {
+    // Nothing can be written here, now or later: the app hears of the end all the same. The next agent finds it again.
+    if (!isUnreadable(error) || isErrno(error, 'ENOENT')) throw error
+  }
+  return record
+}
+
+/** The end of a job as its folder tells it, without writing it. */
+export async function agentEndOf(
+  folder: JobFolder,
+  cause: AgentEndCause,
+  message: string,
+  now: Date,
+): Promise<EndRecord> {
   const [output, events] = await Promise.all([
     hashFile(folder.file('output.log')),
     hashFile(folder.file('events.jsonl')),
@@ -36,7 +53,7 @@ export async function writeAgentEnd(
   const callback = folder.callback()
   const { errors, dropped } = typeof callback === 'string' ? { errors: 0, dropped: 0 } : callback
   const said = [message, unreadable('output', output), unreadable('events', events)].filter((part) => part !== null)
-  const record: EndRecord = {
+  return {
     run_id: folder.key.runId,
     cause,
     exit_code: null,
@@ -48,13 +65,6 @@ export async function writeAgentEnd(
     output: { length: output.length, sha256: output.sha256, dropped_bytes: 0 },
     events: { length: events.length, sha256: events.sha256, dropped, errors, plugin_seen: callback !== 'absent' },
   }
-  try {
-    await writeEnd(folder, record)
-  } catch (error) {
-    // Nothing can be written here, now or later: the app hears of the end all the same. The next agent finds it again.
-    if (!isUnreadable(error) || isErrno(error, 'ENOENT')) throw error
-  }
-  return record
 }
 
 /**

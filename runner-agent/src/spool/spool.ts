@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Logger } from '../log.js'
 import { isErrno, syncFolder } from './durable.js'
 import { createJobFolder, folderNameOf, type JobFolder, type JobKey, jobKeyOf } from './job-folder.js'
+import { openPastRuns } from './past-runs.js'
 
 /**
  * All jobs of this host that the control plane has not stored to the end, one folder each. A job is in the spool from
@@ -11,7 +12,7 @@ import { createJobFolder, folderNameOf, type JobFolder, type JobKey, jobKeyOf } 
  * moment its folder is renamed into `trash/`.
  */
 export interface Spool {
-  /** The jobs in the spool, by what is on disk. */
+  /** The jobs in the spool, by what is on disk. What is over and still lies there is taken out. */
   list(): Promise<JobFolder[]>
   /** A fresh folder to prepare a job in, and the folder that it will be after `admit`. */
   stage(key: JobKey): Promise<StagedJob>
@@ -23,6 +24,13 @@ export interface Spool {
   discard(staged: StagedJob): Promise<void>
   /** Takes a job out of the spool, if it is there; its bytes are removed after that, in the background. */
   trash(folder: JobFolder): Promise<void>
+  /** True for a run that was in the spool and has left it: it must not be started again. */
+  isPast(key: JobKey): boolean
+  /**
+   * Notes that a run is over whose folder cannot be written, so that nobody starts it, now or later.
+   * @throws the system's error when that cannot be noted either
+   */
+  giveUp(key: JobKey): Promise<void>
   /** Waits for removals in the background. */
   close(): Promise<void>
 }
@@ -51,6 +59,30 @@ export async function openSpool(statePath: string, log: Logger): Promise<Spool> 
     removals.add(removal)
   }
   for (const name of await readdir(trash)) removeLater(join(trash, name))
+  const past = await openPastRuns(join(statePath, 'spool', 'past'), () => Date.now())
+
+  const trashFolder = async (folder: JobFolder): Promise<void> => {
+    await past.note(folder.key).catch((error: unknown) => {
+      log.warn({ job: folder.key.jobId, error }, 'cannot note that a run is over; nothing else depends on it')
+    })
+    const path = join(trash, `${folderNameOf(folder.key)}-${randomBytes(4).toString('hex')}`)
+    try {
+      await rename(folder.path, path)
+    } catch (error) {
+      if (isErrno(error, 'ENOENT') && !folder.exists()) return
+      throw error
+    }
+    removeLater(path)
+  }
+
+  const stays =
+    (key: JobKey) =>
+    (error: unknown): void => {
+      log.error(
+        { job: key.jobId, error },
+        'the folder of a run that is over cannot be removed; it is not started again',
+      )
+    }
 
   return {
     async list() {
@@ -58,7 +90,8 @@ export async function openSpool(statePath: string, log: Logger): Promise<Spool> 
       for (const entry of await readdir(jobs, { withFileTypes: true })) {
         const { name } = entry
         const key = entry.isDirectory() ? jobKeyOf(name) : null
-        if (key) folders.push(createJobFolder(join(jobs, name), key))
+        if (key && past.has(key)) await trashFolder(createJobFolder(join(jobs, name), key)).catch(stays(key))
+        else if (key) folders.push(createJobFolder(join(jobs, name), key))
         else
           log.warn(
             { path: join(jobs, name) },
@@ -92,16 +125,10 @@ export async function openSpool(statePath: string, log: Logger): Promise<Spool> 
       await rm(path, { recursive: true, force: true })
     },
 
-    async trash(folder) {
-      const path = join(trash, `${folderNameOf(folder.key)}-${randomBytes(4).toString('hex')}`)
-      try {
-        await rename(folder.path, path)
-      } catch (error) {
-        if (isErrno(error, 'ENOENT') && !folder.exists()) return
-        throw error
-      }
-      removeLater(path)
-    },
+    trash: trashFolder,
+
+    isPast: (key) => past.has(key),
+    giveUp: (key) => past.note(key),
 
     async close() {
       await Promise.all(removals)

@@ -6,7 +6,8 @@ import { type Faults, createFaults } from './preload/faults.js'
 import { type FaultyProxy, startFaultyProxy } from './faulty-proxy.js'
 import { type Load, SMALL_LOAD, SYNTHETIC_FORM, type SyntheticTruth, extravarsOf, truthOf } from './load.js'
 
-const EMITTER = fileURLToPath(new URL('./emitter', import.meta.url))
+/** The folder that stands before ansible's in the agent's PATH. */
+export const EMITTER = fileURLToPath(new URL('./emitter', import.meta.url))
 
 /** The two programs with a faulty network between them, faulty disks below them, and an emitter beside ansible. */
 export interface ChaosProduct {
@@ -15,7 +16,8 @@ export interface ChaosProduct {
   readonly faults: Faults
   /** Launches an emitted job; what the load does not say is small and quick. */
   launchSynthetic(load?: Partial<Load>): Promise<{ readonly jobId: number; readonly truth: SyntheticTruth }>
-  close(): Promise<void>
+  /** @param options `keep`: the folder stays */
+  close(options?: { readonly keep?: boolean }): Promise<void>
 }
 
 /** @param options like those of the product; forms and playbooks are added to the synthetic ones */
@@ -30,7 +32,7 @@ export async function startChaos(options: ProductOptions = {}): Promise<ChaosPro
     prepare: async (folder) => {
       faults = await createFaults(folder)
       mkdirSync(join(folder, 'truth'))
-      return faults.environment
+      return faults.environments
     },
     controlPlane: { RTE_HEARTBEAT_SECONDS: '1', LAUNCH_VALIDATION: 'off', ...options.controlPlane },
     agent: { PATH: `${EMITTER}:${process.env['PATH'] ?? ''}`, ...options.agent },
@@ -51,9 +53,9 @@ export async function startChaos(options: ProductOptions = {}): Promise<ChaosPro
       const jobId = await product.launch('synthetic', extravarsOf({ ...SMALL_LOAD, ...load }, folder, name))
       return { jobId, truth: truthOf(folder, name) }
     },
-    async close() {
+    async close(options) {
       disk.disarmAll()
-      await product.close()
+      await product.close(options)
       await network.close()
     },
   }

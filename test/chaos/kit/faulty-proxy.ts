@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { once, setMaxListeners } from 'node:events'
 import { type Server, type Socket, connect, createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
@@ -24,12 +24,16 @@ export interface FaultyProxy {
   readonly address: string
   /** For all connections, those to come too. */
   flow(direction: Direction, flow: Flow): void
+  /** The connections that there are carry nothing more in this direction; new ones do. Nobody is told. */
+  forget(direction: Direction): void
   /** While true, new connections are refused. */
   refuse(refused: boolean): void
   /** Destroys every connection now, in the middle of whatever it carries. */
   cut(): void
   /** Destroys the connection that carries this many more bytes, in the middle of them. Resolves when that has happened. */
   cutAfter(direction: Direction, bytes: number): Promise<void>
+  /** Takes back the cuts that have not happened. */
+  forgetCuts(): void
   /** Half-open: the other end sees the connection closed, this end is told nothing and its bytes go nowhere. */
   halfOpen(left: 'agent' | 'control plane'): void
   /** Refuses new connections and stops the old ones in both directions; false: mends both. */
@@ -55,6 +59,13 @@ interface Cut {
   readonly done: () => void
 }
 
+/** Every connection may wait for it. */
+function newSignal(): AbortController {
+  const controller = new AbortController()
+  setMaxListeners(0, controller.signal)
+  return controller
+}
+
 /** Starts a proxy in front of an address such as http://127.0.0.1:8000. */
 export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
   const { hostname, port } = new URL(target)
@@ -64,7 +75,7 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
   let cuts: Cut[] = []
   let refused = false
   let accepted = 0
-  let changed = new AbortController()
+  let changed = newSignal()
 
   const end = (connection: Connection): void => {
     connections.delete(connection)
@@ -152,12 +163,15 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
   const setFlow = (direction: Direction, flow: Flow): void => {
     flows[direction] = flow
     changed.abort()
-    changed = new AbortController()
+    changed = newSignal()
   }
 
   return {
     address: `http://127.0.0.1:${bound.port}`,
     flow: setFlow,
+    forget(direction) {
+      for (const connection of connections) connection.swallows[direction] = true
+    },
     refuse(value) {
       refused = value
     },
@@ -168,6 +182,9 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
       new Promise((done) => {
         cuts.push({ direction, left: bytes, done })
       }),
+    forgetCuts() {
+      cuts = []
+    },
     halfOpen(left) {
       for (const connection of connections) {
         connection.halfOpen = true

@@ -1,6 +1,17 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+/** Bytes that the emitter writes as they are, in the place of an event or of output. */
+export interface RawPiece {
+  /** Before which step. */
+  readonly step: number
+  readonly stream: 'output' | 'events'
+  /** A file with the bytes. */
+  readonly path: string
+  /** How often, each time by one write. */
+  readonly times: number
+}
+
 /** What the emitter writes. A step is a line of output, an event, or both. */
 export interface Load {
   readonly steps: number
@@ -16,8 +27,11 @@ export interface Load {
   readonly binary: boolean
   /** True: the output does not end with a line end. */
   readonly unfinished: boolean
-  /** Steps before which it waits until `openGate` of that number. */
+  /** True: each line of output says when it was written, as `at <milliseconds since the epoch>`. */
+  readonly stamped: boolean
+  /** Steps before which it waits until `openGate` of that number; one more than there are: before its end. */
   readonly gates: readonly number[]
+  readonly raw: readonly RawPiece[]
 }
 
 export const SMALL_LOAD: Load = {
@@ -29,7 +43,9 @@ export const SMALL_LOAD: Load = {
   exitCode: 0,
   binary: false,
   unfinished: false,
+  stamped: false,
   gates: [],
+  raw: [],
 }
 
 /** The form whose jobs are emitted instead of run by ansible. */
@@ -52,6 +68,8 @@ export interface Truth {
 export interface SyntheticTruth extends Truth {
   readonly name: string
   openGate(step: number): void
+  /** True once it has come to that gate: everything before it is written. */
+  waitsAt(step: number): boolean
   /** True once it has written everything. */
   finished(): boolean
   /** How long it took, and how late its latest step was, in seconds; what it waited at gates is not counted. */
@@ -71,6 +89,7 @@ export function truthOf(folder: string, name: string): SyntheticTruth {
     openGate(step) {
       writeFileSync(file(`gate-${step}`), '')
     },
+    waitsAt: (step) => existsSync(file(`waits-${step}`)),
     finished: () => existsSync(file('pace')),
     pace: () => JSON.parse(readFileSync(file('pace'), 'utf8')) as { seconds: number; latest: number },
     written: () => size('output') + size('events'),
@@ -91,7 +110,9 @@ export function extravarsOf(load: Load, folder: string, name: string): { readonl
       exit_code: load.exitCode,
       binary: load.binary,
       unfinished: load.unfinished,
+      stamped: load.stamped,
       gates: load.gates,
+      raw: load.raw,
     },
   }
 }

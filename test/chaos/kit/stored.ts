@@ -1,8 +1,7 @@
+import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import sqlite3 from 'sqlite3'
 import type { Product } from '../../support/product.js'
+import { type DatabaseFile, closeDatabase, databasePathOf, openDatabase, query } from '../../support/database-file.js'
 import type { Truth } from './load.js'
 
 /** How the stored job differs from what was written, in bytes of output and lines of events. All 0: it is exact. */
@@ -17,8 +16,8 @@ export interface Comparison {
 }
 
 /**
- * Compares what is stored of a job with what was written: output over REST byte for byte, events as lines in the database
- * and as numbers over REST.
+ * Compares what is stored of a job with what was written: every byte of output and every line of events as they stand in
+ * the database, and that users are shown just these over REST.
  */
 export async function compareStored(product: Product, jobId: number, truth: Truth): Promise<Comparison> {
   const problems: string[] = []
@@ -60,30 +59,65 @@ function judge(stored: number, written: number, different: number): Part {
 
 async function compareOutput(product: Product, jobId: number, truth: Truth, problems: string[]): Promise<Part> {
   const file = await open(truth.outputPath, 'r')
+  const database = await openDatabase(databasePathOf(product), 'read')
   try {
     const { size } = await file.stat()
+    const shown = createHash('sha256')
     let offset = 0
     let different = 0
-    for (;;) {
-      const { status, bytes } = await product.admin.raw(`/job/${jobId}/output?offset=${offset}`)
-      if (status !== 200) throw new Error(`output of job ${jobId} from ${offset}: ${status} ${bytes.toString()}`)
-      if (bytes.length === 0) break
-      const written = Buffer.alloc(bytes.length)
-      const { bytesRead } = await file.read(written, 0, bytes.length, offset)
-      if (!bytes.subarray(0, bytesRead).equals(written.subarray(0, bytesRead))) different += bytesRead
-      offset += bytes.length
+    for await (const { origin, data } of storedPieces(database, jobId)) {
+      shown.update(data)
+      // The service's own lines ("Waiting for a free slot") are no part of what the runner wrote.
+      if (origin !== 'runner') continue
+      const written = Buffer.alloc(data.length)
+      const { bytesRead } = await file.read(written, 0, data.length, offset)
+      if (!data.subarray(0, bytesRead).equals(written.subarray(0, bytesRead))) different += bytesRead
+      offset += data.length
     }
     if (offset !== size) problems.push(`${offset} bytes of output are stored, ${size} were written`)
     if (different > 0) problems.push(`output differs in pieces of ${different} bytes together`)
+    if (shown.digest('hex') !== (await hashOfShown(product, jobId)))
+      problems.push('output is shown otherwise than stored')
     return judge(offset, size, different)
   } finally {
+    await closeDatabase(database)
     await file.close()
   }
 }
 
+/** SHA-256 of the output as a user reads it, piece by piece. */
+async function hashOfShown(product: Product, jobId: number): Promise<string> {
+  const hash = createHash('sha256')
+  let offset = 0
+  for (;;) {
+    const { status, bytes } = await product.admin.raw(`/job/${jobId}/output?offset=${offset}`)
+    if (status !== 200) throw new Error(`output of job ${jobId} from ${offset}: ${status} ${bytes.toString()}`)
+    if (bytes.length === 0) return hash.digest('hex')
+    hash.update(bytes)
+    offset += bytes.length
+  }
+}
+
+interface OutputRow {
+  readonly position: number
+  readonly origin: string
+  readonly data: Buffer
+}
+
+const PIECES = 16
+
+async function* storedPieces(database: DatabaseFile, jobId: number): AsyncGenerator<OutputRow> {
+  yield* pages<OutputRow>(
+    database,
+    `select position, origin, data from job_output where job_id = ? and position > ? order by position limit ${PIECES}`,
+    jobId,
+    -1,
+  )
+}
+
 async function compareEvents(product: Product, jobId: number, truth: Truth, problems: string[]): Promise<Part> {
   const file = await open(truth.eventsPath, 'r')
-  const database = await openDatabase(product)
+  const database = await openDatabase(databasePathOf(product), 'read')
   try {
     const { size } = await file.stat()
     let offset = 0
@@ -119,36 +153,33 @@ interface EventRow {
   readonly line: Buffer
 }
 
-const PAGE = 500
+const LINES = 500
 
 /** Every event of a job as it stands in the database. */
-async function* storedLines(database: sqlite3.Database, jobId: number): AsyncGenerator<EventRow> {
-  let last = 0
+async function* storedLines(database: DatabaseFile, jobId: number): AsyncGenerator<EventRow> {
+  yield* pages<EventRow>(
+    database,
+    `select position, line from job_event where job_id = ? and position > ? order by position limit ${LINES}`,
+    jobId,
+    0,
+  )
+}
+
+/** The rows of a query that takes a job and the last position, a page at a time. */
+async function* pages<Row extends { readonly position: number }>(
+  database: DatabaseFile,
+  sql: string,
+  jobId: number,
+  before: number,
+): AsyncGenerator<Row> {
+  let last = before
   for (;;) {
-    const rows = await new Promise<EventRow[]>((resolve, reject) => {
-      database.all<EventRow>(
-        'select position, line from job_event where job_id = ? and position > ? order by position limit ?',
-        [jobId, last, PAGE],
-        (error, found) => (error ? reject(error) : resolve(found)),
-      )
-    })
+    const rows = await query<Row>(database, sql, [jobId, last])
     yield* rows
     const lastRow = rows.at(-1)
     if (!lastRow) return
     last = lastRow.position
   }
-}
-
-async function openDatabase(product: Product): Promise<sqlite3.Database> {
-  const database = new sqlite3.Database(join(product.folder, 'persistent/holdfast.db'), sqlite3.OPEN_READONLY)
-  await once(database, 'open')
-  return database
-}
-
-function closeDatabase(database: sqlite3.Database): Promise<void> {
-  return new Promise((resolve, reject) => {
-    database.close((error) => (error ? reject(error) : resolve()))
-  })
 }
 
 /** Events as a user sees them: numbered 1 to n. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ApiClient } from '../client/api-client.js'
 import type { JobRecord } from '../client/schemas.js'
 import { isPassing } from '../errors.js'
-import { outcomeOf } from '../exit-codes.js'
+import { mayStillEnd, outcomeOf } from '../exit-codes.js'
 import { readJob, readOutput } from './job-reader.js'
 import { createWake } from './wake.js'
 import { RECONNECT_MS, watchChanges } from './watch-changes.js'
@@ -16,6 +16,9 @@ export interface FollowSink {
   connectionLost(error: Error): Promise<void>
   connectionBack(): Promise<void>
 }
+
+/** What counts as the end: `abandoned` too, or only the real outcome, which may come after that. */
+export type FollowEnd = 'any' | 'real'
 
 /**
  * Follows a job to its end and returns it as it ended.
@@ -31,6 +34,7 @@ export async function followJob(
   client: ApiClient,
   jobId: number,
   sink: FollowSink,
+  until: FollowEnd,
   signal: AbortSignal,
 ): Promise<JobRecord> {
   const wake = createWake()
@@ -44,7 +48,7 @@ export async function followJob(
         const job = await readNews(client, jobId, position, sink, signal)
         if (lost) await sink.connectionBack()
         lost = false
-        if (outcomeOf(job.status) !== null) return job
+        if (outcomeOf(job.status) !== null && (until === 'any' || !mayStillEnd(job.status))) return job
         await wake.heard(signal)
         signal.throwIfAborted()
       } catch (error) {

@@ -10,6 +10,8 @@ export interface FollowOptions {
   readonly json: boolean
   /** Undefined: colours when stdout takes them. */
   readonly color: boolean | undefined
+  /** True: a job that was given up is followed on until its real outcome. */
+  readonly wait: boolean
 }
 
 /** Follows a job in this terminal until it ends or the person presses Ctrl-C; returns the command's exit code. */
@@ -31,8 +33,8 @@ export async function runFollow(
   process.once('SIGINT', interrupt)
   try {
     const color = options.color ?? (terminal.stdout.color && !options.json)
-    const sink = options.json ? createJsonSink(terminal, color) : createTerminalSink(terminal, color)
-    const job = await followJob(client, jobId, sink, stop.signal)
+    const sink = options.json ? createJsonSink(terminal, color) : createTerminalSink(terminal, color, options.wait)
+    const job = await followJob(client, jobId, sink, options.wait ? 'real' : 'any', stop.signal)
     await sink.end(job)
     return outcomeOf(job.status) ?? EXIT.unexpected
   } finally {

@@ -1,3 +1,4 @@
+import { mayStillEnd } from '../exit-codes.js'
 import { paint, statusPaint } from '../show/paint.js'
 import { printable } from '../show/printable.js'
 import { durationText, jobSeconds } from '../show/time.js'
@@ -10,8 +11,11 @@ export interface FollowingSink extends FollowSink {
   end(job: JobRecord): Promise<void>
 }
 
-/** For people: the job's output on stdout as the playbook wrote it, everything else on stderr. */
-export function createTerminalSink(terminal: Terminal, color: boolean): FollowingSink {
+/**
+ * For people: the job's output on stdout as the playbook wrote it, everything else on stderr.
+ * @param waits true when a job that is given up is followed on
+ */
+export function createTerminalSink(terminal: Terminal, color: boolean, waits: boolean): FollowingSink {
   const stripper = color ? null : createAnsiStripper()
   let midLine = false
 
@@ -24,6 +28,11 @@ export function createTerminalSink(terminal: Terminal, color: boolean): Followin
   return {
     async status(job) {
       if (job.status === 'approve') await notice(`Job ${job.id} waits for an approval.`)
+      if (waits && mayStillEnd(job.status)) {
+        await notice(
+          `Job ${job.id} was given up${reasonText(job)}. Waiting for its real outcome; Ctrl-C stops waiting.`,
+        )
+      }
     },
     async output(bytes) {
       await terminal.stdout.write(stripper ? stripper.push(bytes) : bytes)
@@ -38,10 +47,20 @@ export function createTerminalSink(terminal: Terminal, color: boolean): Followin
       const rest = stripper?.end()
       if (rest) await terminal.stdout.write(rest)
       const took = durationText(jobSeconds(job.start, job.end, Date.now()))
-      const reasons = [job.status_reason, job.detail].filter((text) => text !== null)
-      const reason = reasons.length > 0 ? `: ${printable(reasons.join('; '))}` : ''
       const status = paint(terminal.stderr, job.status, statusPaint(job.status))
-      await notice(`Job ${job.id} ended ${status}${took ? ` after ${took}` : ''}${reason}`)
+      await notice(`Job ${job.id} ended ${status}${took ? ` after ${took}` : ''}${reasonText(job)}`)
+      if (mayStillEnd(job.status)) {
+        await notice(
+          'Its playbook may still be running, and its real outcome replaces this as soon as the runner reports it. ' +
+            `Wait for it with: holdfast job follow ${job.id} --wait`,
+        )
+      }
     },
   }
+}
+
+/** Why a job has its status, to be put behind it; empty when there is nothing to say. */
+function reasonText(job: JobRecord): string {
+  const reasons = [job.status_reason, job.detail].filter((text) => text !== null)
+  return reasons.length > 0 ? `: ${printable(reasons.join('; '))}` : ''
 }

@@ -36,6 +36,7 @@ class Emitter:
         self._truth_events = _open(truth + ".events")
         self._pace_file = truth + ".pace"
         self._gate = truth + ".gate-"
+        self._waits = truth + ".waits-"
         self._events_file = _open(os.environ["HOLDFAST_EVENTS_FILE"])
         self._pool = _pool(load)
         self._written = 0
@@ -55,6 +56,8 @@ class Emitter:
                 while time.monotonic() < due:
                     time.sleep(min(0.01, max(0.0, due - time.monotonic())))
             self._step(number)
+        if load["steps"] + 1 in load["gates"]:
+            begin += self._wait_for_gate(load["steps"] + 1)
         if load["unfinished"]:
             self._output(b"a last line without an end")
         with open(self._pace_file, "w") as file:
@@ -63,10 +66,25 @@ class Emitter:
 
     def _step(self, number):
         load = self._load
+        for raw in load["raw"]:
+            if raw["step"] == number:
+                self._raw(raw)
         if load["output_bytes"]:
-            self._output(b"step %d: " % number + self._take(load["output_bytes"]) + b"\n")
+            stamp = b" at %d" % (time.time_ns() // 1000000) if load["stamped"] else b""
+            self._output(b"step %d%s: " % (number, stamp) + self._take(load["output_bytes"]) + b"\n")
         if load["event_bytes"]:
             self._event(number)
+
+    def _raw(self, raw):
+        """Bytes of a file as they are, in one write each time."""
+        with open(raw["path"], "rb") as file:
+            data = file.read()
+        for _ in range(raw["times"]):
+            if raw["stream"] == "output":
+                self._output(data)
+            else:
+                _append(self._events_file, data)
+                _append(self._truth_events, data)
 
     def _event(self, number):
         filler = "x" * self._load["event_bytes"]
@@ -89,15 +107,17 @@ class Emitter:
         _append(self._truth_output, data)
 
     def _take(self, count):
-        data = b""
-        while len(data) < count:
+        parts = []
+        while count > 0:
             start = (self._written * 7919) % (_POOL_BYTES // 2)
-            data += self._pool[start : start + min(count - len(data), _POOL_BYTES // 2)]
+            parts.append(self._pool[start : start + min(count, _POOL_BYTES // 2)])
+            count -= len(parts[-1])
             self._written += 1
-        return data
+        return b"".join(parts)
 
     def _wait_for_gate(self, number):
         begin = time.monotonic()
+        os.close(_open(self._waits + str(number)))
         while not os.path.exists(self._gate + str(number)):
             time.sleep(0.01)
         return time.monotonic() - begin
@@ -114,9 +134,12 @@ class Emitter:
             "finished": finished,
         }
         path = os.environ["HOLDFAST_CALLBACK_FILE"]
-        with open(path + ".new", "w") as file:
-            json.dump(report, file)
-        os.rename(path + ".new", path)
+        try:
+            with open(path + ".new", "w") as file:
+                json.dump(report, file)
+            os.rename(path + ".new", path)
+        except OSError:
+            pass  # the disk is full: the report before this one stands
 
 
 def _pool(load):

@@ -5,10 +5,13 @@
  *   CHAOS_CLOCK   a file with one signed 64-bit number: nanoseconds added to the wall clock. It is mapped, so a change
  *                 is seen at once
  *
+ *   CHAOS_BOOT_ID a file that is read in place of the system's boot id: the program believes to be on another host
+ *
  *   operation     write, sync, rename, link, unlink, open (for writing)
  *   program       must occur in the command line; - is any
  *   path          a pattern (fnmatch, where * takes slashes too) for the path; the new one for rename and link
- *   action        kill-before, kill-after, short (half of a write, then no space), or an errno: ENOSPC, EIO, EDQUOT, EROFS
+ *   action        kill-before, kill-after, stop-before, stop-after (SIGSTOP to itself; the test lets it go on),
+ *                 short (half of a write, then no space), or an errno: ENOSPC, EIO, EDQUOT, EROFS
  *
  * A rule that says `once` is used up by whoever removes its file: exactly one call of one process meets it, which is
  * also how a test sees that it was met. Rules may be added and removed at any time; `.` begins the name of a file that
@@ -41,7 +44,7 @@ enum { MOST_RULES = 32, LINE = 1024 };
 struct rule {
   char file[PATH_MAX];
   char operation[16], program[128], path[512];
-  int once, kill_before, kill_after, cut_short, error;
+  int once, kill_before, kill_after, stop_before, stop_after, cut_short, error;
 };
 
 static struct rule rules[MOST_RULES];
@@ -92,6 +95,8 @@ static void read_rule(const char *name) {
   rule->once = !strcmp(when, "once");
   rule->kill_before = !strcmp(action, "kill-before");
   rule->kill_after = !strcmp(action, "kill-after");
+  rule->stop_before = !strcmp(action, "stop-before");
+  rule->stop_after = !strcmp(action, "stop-after");
   rule->cut_short = !strcmp(action, "short");
   rule->error = errno_of(action);
   if (strcmp(rule->program, "-") && !strstr(command_line, rule->program)) return;
@@ -126,6 +131,11 @@ static int meets(const struct rule *rule, const char *operation, const char *pat
   return !rule->once || REAL(unlink)(rule->file) == 0;
 }
 
+/* To this very thread, so that it does nothing more before the whole process stands still. */
+static void stop_here(void) {
+  raise(SIGSTOP);
+}
+
 /* The rule that this call meets, copied to `found`. Kills before it returns when the rule says so. */
 static int fault(const char *operation, const char *path, struct rule *found) {
   if (!rules_folder || inside || !path) return 0;
@@ -141,6 +151,7 @@ static int fault(const char *operation, const char *path, struct rule *found) {
   pthread_mutex_unlock(&lock);
   inside = 0;
   if (met && found->kill_before) kill(getpid(), SIGKILL);
+  if (met && found->stop_before) stop_here();
   errno = before;
   return met;
 }
@@ -166,6 +177,7 @@ static int fault_at(const char *operation, int descriptor, struct rule *found) {
     }                                                               \
     __auto_type result = (call);                                    \
     if ((found).kill_after) kill(getpid(), SIGKILL);                \
+    if ((found).stop_after) stop_here();                            \
     return result;                                                  \
   } while (0)
 
@@ -241,6 +253,11 @@ int unlink(const char *path) {
   FAIL_OR(found, call(path));
 }
 
+static const char *found_at(const char *path) {
+  const char *boot_id = getenv("CHAOS_BOOT_ID");
+  return boot_id && path && !strcmp(path, "/proc/sys/kernel/random/boot_id") ? boot_id : path;
+}
+
 #define OPENING(name)                                                                   \
   int name(const char *path, int flags, ...) {                                          \
     __auto_type call = REAL(name);                                                      \
@@ -252,12 +269,38 @@ int unlink(const char *path) {
       va_end(rest);                                                                     \
     }                                                                                   \
     struct rule found;                                                                  \
-    if ((flags & O_ACCMODE) == O_RDONLY || !fault("open", path, &found)) return call(path, flags, mode); \
+    if ((flags & O_ACCMODE) == O_RDONLY || !fault("open", path, &found)) \
+      return call(found_at(path), flags, mode);                                         \
     FAIL_OR(found, call(path, flags, mode));                                            \
   }
 
 OPENING(open)
 OPENING(open64)
+
+/* ---- what these programs start ---- */
+
+static const char *const PASSED_ON[] = {"LD_PRELOAD", "CHAOS_RULES", "CHAOS_CLOCK", "CHAOS_BOOT_ID"};
+enum { PASSED_COUNT = sizeof PASSED_ON / sizeof *PASSED_ON };
+static char *passed_on[PASSED_COUNT];
+
+__attribute__((constructor)) static void note_passed_on(void) {
+  for (int at = 0; at < PASSED_COUNT; at++) {
+    const char *value = getenv(PASSED_ON[at]);
+    if (value && asprintf(&passed_on[at], "%s=%s", PASSED_ON[at], value) < 0) _exit(97);
+  }
+}
+
+/* Runs in a child that was just forked, so it takes no memory but that of its stack. */
+int execvp(const char *file, char *const arguments[]) {
+  int count = 0, kept = 0;
+  while (environ[count]) count++;
+  char *environment[count + PASSED_COUNT + 1];
+  for (int at = 0; at < PASSED_COUNT; at++)
+    if (passed_on[at] && !getenv(PASSED_ON[at])) environment[kept++] = passed_on[at];
+  for (int at = 0; at < count; at++) environment[kept++] = environ[at];
+  environment[kept] = NULL;
+  return execvpe(file, arguments, environment);
+}
 
 /* ---- the wall clock ---- */
 

@@ -4,6 +4,7 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
+import type { Environments } from '../../../support/product.js'
 
 const SOURCE = fileURLToPath(new URL('./faults.c', import.meta.url))
 
@@ -14,7 +15,8 @@ export interface FaultRule {
   readonly program?: string
   /** Pattern of the whole path; `*` takes slashes too. The new path of a rename. */
   readonly path: string
-  readonly action: 'kill-before' | 'kill-after' | 'short' | 'ENOSPC' | 'EIO' | 'EDQUOT' | 'EROFS'
+  readonly action:
+    'kill-before' | 'kill-after' | 'stop-before' | 'stop-after' | 'short' | 'ENOSPC' | 'EIO' | 'EDQUOT' | 'EROFS'
   /** True: the first call that meets the rule uses it up. */
   readonly once: boolean
 }
@@ -33,24 +35,32 @@ export interface ArmedFault {
   disarm(): void
 }
 
-/** Faults of files and of the clock for the programs that are started with `environment`. */
+/** Whose clock is moved. The runner's is that of its agent, the supervisors and ansible. */
+export type ClockOwner = 'runner' | 'control plane'
+
+/** Faults of files and of the clocks for the programs that are started with one of `environments`. */
 export interface Faults {
-  readonly environment: Readonly<Record<string, string>>
+  readonly environments: Environments
   arm(rule: FaultRule): ArmedFault
   disarmAll(): void
-  /** Moves the wall clock of these programs away from the machine's, at once. */
-  moveClock(seconds: number): void
+  /** Moves the wall clock away from the machine's, at once; without an owner that of all programs. */
+  moveClock(seconds: number, owner?: ClockOwner): void
 }
 
 /** @param folder an existing folder for the rules and the clock */
 export async function createFaults(folder: string): Promise<Faults> {
   const library = await buildLibrary()
   const rules = join(folder, 'chaos-rules')
-  const clockPath = join(folder, 'chaos-clock')
+  const clocks = { runner: join(folder, 'chaos-clock-runner'), 'control plane': join(folder, 'chaos-clock') }
   mkdirSync(rules)
-  writeFileSync(clockPath, Buffer.alloc(8))
+  for (const path of Object.values(clocks)) writeFileSync(path, Buffer.alloc(8))
+  const environmentOf = (owner: ClockOwner) => ({
+    LD_PRELOAD: library,
+    CHAOS_RULES: rules,
+    CHAOS_CLOCK: clocks[owner],
+  })
   return {
-    environment: { LD_PRELOAD: library, CHAOS_RULES: rules, CHAOS_CLOCK: clockPath },
+    environments: { controlPlane: environmentOf('control plane'), agent: environmentOf('runner') },
     arm({ operation, program = '-', path, action, once }) {
       const name = randomUUID()
       const file = join(rules, name)
@@ -61,11 +71,13 @@ export async function createFaults(folder: string): Promise<Faults> {
     disarmAll() {
       for (const name of readdirSync(rules)) rmSync(join(rules, name), { force: true })
     },
-    moveClock(seconds) {
+    moveClock(seconds, owner) {
       const nanoseconds = Buffer.alloc(8)
       nanoseconds.writeBigInt64LE(BigInt(Math.round(seconds * 1000)) * 1_000_000n)
       // In place: the programs have mapped this very file.
-      writeFileSync(clockPath, nanoseconds, { flag: 'r+' })
+      for (const path of owner ? [clocks[owner]] : Object.values(clocks)) {
+        writeFileSync(path, nanoseconds, { flag: 'r+' })
+      }
     },
   }
 }

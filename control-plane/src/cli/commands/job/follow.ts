@@ -11,6 +11,11 @@ export const followCommand = (run: Run) =>
       clientOptions(yargs)
         .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
         .option('color', { type: 'boolean', describe: 'Keep (or with --no-color drop) the colours of the output' })
+        .option('wait', {
+          type: 'boolean',
+          default: false,
+          describe: 'Go on when the job is given up (abandoned), until its real outcome comes',
+        })
         .epilogue(exitCodesText()),
     handler: async (args) => {
       const jobId = jobIdOf(args.id)

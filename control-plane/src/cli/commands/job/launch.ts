@@ -41,6 +41,11 @@ export const launchCommand = (run: Run) =>
           default: false,
           describe: 'Show the output live until the end',
         })
+        .option('wait', {
+          type: 'boolean',
+          default: false,
+          describe: 'With --follow: go on when the job is given up (abandoned), until its real outcome comes',
+        })
         .option('color', { type: 'boolean', describe: 'Keep (or with --no-color drop) the colours of the output' })
         .example('$0 job launch "Hello world" -e name=Ada -f', 'launch and watch')
         .epilogue(exitCodesText()),

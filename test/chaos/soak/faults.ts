@@ -1,0 +1,277 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ChaosProduct } from '../kit/chaos-product.js'
+import { holdDatabase } from '../kit/database-hold.js'
+import type { FaultRule } from '../kit/preload/faults.js'
+import { PROGRAMS } from '../kit/preload/faults.js'
+import type { Chance } from '../kit/seed.js'
+import type { Lives } from './lives.js'
+
+/** What a fault works on. */
+export interface FaultContext {
+  readonly chaos: ChaosProduct
+  readonly lives: Lives
+  readonly chance: Chance
+  /** Notes that this job may truthfully end otherwise than planned: a part of it was killed. */
+  readonly harmed: (jobId: number) => void
+}
+
+/** One kind of fault: how often it comes next to the others, and what it does. It mends itself before it resolves. */
+export interface FaultKind {
+  readonly name: string
+  readonly weight: number
+  readonly inject: (context: FaultContext) => Promise<void>
+}
+
+const DOWN = { between: [200, 5000] } as const
+const drawn = (chance: Chance, span: { readonly between: readonly [number, number] } = DOWN): number =>
+  chance.between(...span.between)
+
+export const FAULT_KINDS: readonly FaultKind[] = [
+  ...networkFaults(),
+  ...processFaults(),
+  ...diskFaults(),
+  { name: 'database locked', weight: 2, inject: lockDatabase },
+  {
+    name: 'clock jump',
+    weight: 1,
+    async inject({ chaos, chance }) {
+      chaos.faults.moveClock(chance.between(-7200, 7200))
+      await pause(drawn(chance))
+      chaos.faults.moveClock(0)
+    },
+  },
+]
+
+function networkFaults(): FaultKind[] {
+  const flowFault = (name: string, weight: number, apply: (context: FaultContext) => void): FaultKind => ({
+    name,
+    weight,
+    async inject(context) {
+      apply(context)
+      await pause(drawn(context.chance))
+      for (const direction of ['up', 'down'] as const) context.chaos.proxy.flow(direction, { kind: 'open' })
+    },
+  })
+  return [
+    {
+      name: 'cut',
+      weight: 4,
+      inject: async ({ chaos }) => {
+        chaos.proxy.cut()
+      },
+    },
+    {
+      name: 'cut mid frame',
+      weight: 4,
+      async inject({ chaos, chance }) {
+        const cut = chaos.proxy.cutAfter(chance.pick(['up', 'up', 'down']), chance.between(1, 300_000))
+        await Promise.race([cut, pause(5000)])
+        chaos.proxy.forgetCuts()
+      },
+    },
+    {
+      name: 'cut for long',
+      weight: 2,
+      async inject({ chaos, chance }) {
+        chaos.proxy.hold(true)
+        chaos.proxy.cut()
+        await pause(chance.between(1000, 8000))
+        chaos.proxy.hold(false)
+      },
+    },
+    {
+      name: 'flapping',
+      weight: 1,
+      async inject({ chaos, chance }) {
+        for (let turn = 0; turn < 5; turn += 1) {
+          chaos.proxy.hold(true)
+          chaos.proxy.cut()
+          await pause(chance.between(50, 500))
+          chaos.proxy.hold(false)
+          await pause(chance.between(50, 500))
+        }
+      },
+    },
+    {
+      name: 'half-open',
+      weight: 2,
+      async inject({ chaos, chance }) {
+        chaos.proxy.halfOpen(chance.pick(['agent', 'control plane']))
+        await pause(drawn(chance))
+      },
+    },
+    flowFault('one-way', 3, ({ chaos, chance }) => {
+      chaos.proxy.flow(chance.pick(['up', 'down']), { kind: 'swallowed' })
+    }),
+    flowFault('stopped', 2, ({ chaos, chance }) => {
+      chaos.proxy.flow(chance.pick(['up', 'down']), { kind: 'stopped' })
+    }),
+    flowFault('delayed', 2, ({ chaos, chance }) => {
+      chaos.proxy.flow('up', { kind: 'delayed', milliseconds: chance.between(10, 300) })
+      chaos.proxy.flow('down', { kind: 'delayed', milliseconds: chance.between(10, 300) })
+    }),
+    flowFault('throttled', 2, ({ chaos, chance }) => {
+      chaos.proxy.flow('up', { kind: 'throttled', bytesPerSecond: chance.between(20_000, 2_000_000) })
+    }),
+  ]
+}
+
+function processFaults(): FaultKind[] {
+  return [
+    {
+      name: 'kill control plane',
+      weight: 3,
+      inject: async ({ lives }) => {
+        lives.kill('control plane', 'SIGKILL')
+      },
+    },
+    {
+      name: 'stop control plane',
+      weight: 1,
+      inject: async ({ lives }) => {
+        lives.kill('control plane', 'SIGTERM')
+      },
+    },
+    {
+      name: 'kill agent',
+      weight: 3,
+      inject: async ({ lives }) => {
+        lives.kill('agent', 'SIGKILL')
+      },
+    },
+    {
+      name: 'stop agent',
+      weight: 1,
+      inject: async ({ lives }) => {
+        lives.kill('agent', 'SIGTERM')
+      },
+    },
+    {
+      name: 'kill both',
+      weight: 1,
+      inject: async ({ lives }) => {
+        lives.kill('agent', 'SIGKILL')
+        lives.kill('control plane', 'SIGKILL')
+      },
+    },
+    {
+      name: 'freeze',
+      weight: 2,
+      inject: ({ lives, chance }) => lives.freeze(chance.pick(['agent', 'control plane']), drawn(chance)),
+    },
+    { name: 'kill supervisor', weight: 1, inject: killSupervisor },
+    ruleFault(
+      'kill before commit',
+      1,
+      { program: PROGRAMS.controlPlane, operation: 'sync', path: '*-wal' },
+      'kill-before',
+    ),
+    ruleFault(
+      'kill after commit',
+      2,
+      { program: PROGRAMS.controlPlane, operation: 'sync', path: '*-wal' },
+      'kill-after',
+    ),
+    ruleFault(
+      'kill before claim',
+      1,
+      { program: PROGRAMS.agent, operation: 'rename', path: '*/spool/jobs/*' },
+      'kill-before',
+    ),
+    ruleFault(
+      'kill after claim',
+      1,
+      { program: PROGRAMS.agent, operation: 'rename', path: '*/spool/jobs/*' },
+      'kill-after',
+    ),
+    ruleFault(
+      'kill before removal',
+      1,
+      { program: PROGRAMS.agent, operation: 'rename', path: '*/spool/trash/*' },
+      'kill-before',
+    ),
+    ruleFault(
+      'kill after removal',
+      1,
+      { program: PROGRAMS.agent, operation: 'rename', path: '*/spool/trash/*' },
+      'kill-after',
+    ),
+  ]
+}
+
+function diskFaults(): FaultKind[] {
+  const [wal, staging] = ['*holdfast.db-wal', '*/spool/staging/*'] as const
+  return [
+    whileFault('database disk full', 2, {
+      program: PROGRAMS.controlPlane,
+      operation: 'write',
+      path: wal,
+      action: 'ENOSPC',
+    }),
+    whileFault('database sync error', 1, {
+      program: PROGRAMS.controlPlane,
+      operation: 'sync',
+      path: wal,
+      action: 'EIO',
+    }),
+    whileFault('claim disk full', 1, { program: PROGRAMS.agent, operation: 'write', path: staging, action: 'ENOSPC' }),
+    whileFault('claim sync error', 1, { program: PROGRAMS.agent, operation: 'sync', path: '*/spool/*', action: 'EIO' }),
+  ]
+}
+
+/** Kills a process at the next call of a kind; takes the rule back when none comes. */
+function ruleFault(
+  name: string,
+  weight: number,
+  where: Pick<FaultRule, 'program' | 'operation' | 'path'>,
+  action: 'kill-before' | 'kill-after',
+): FaultKind {
+  return {
+    name,
+    weight,
+    async inject({ chaos }) {
+      const fault = chaos.faults.arm({ ...where, action, once: true })
+      for (let looks = 0; looks < 50 && !fault.wasMet(); looks += 1) await pause(100)
+      fault.disarm()
+    },
+  }
+}
+
+/** Every such call fails for a while. */
+function whileFault(name: string, weight: number, rule: Omit<FaultRule, 'once'>): FaultKind {
+  return {
+    name,
+    weight,
+    async inject({ chaos, chance }) {
+      const fault = chaos.faults.arm({ ...rule, once: false })
+      await pause(drawn(chance))
+      fault.disarm()
+    },
+  }
+}
+
+/** The supervisor of one running job is killed: that job ends as failed, with what was written until then. */
+async function killSupervisor({ chaos, chance, harmed }: FaultContext): Promise<void> {
+  const jobs = join(chaos.product.folder, 'rte-state/spool/jobs')
+  for (const name of chance.shuffle(readdirSync(jobs))) {
+    try {
+      const started = JSON.parse(readFileSync(join(jobs, name, 'started.json'), 'utf8')) as { pid: number }
+      const isThere = readFileSync(`/proc/${started.pid}/cmdline`, 'latin1').includes(name)
+      if (!isThere) continue
+      harmed(Number(name.split('-')[0]))
+      process.kill(started.pid, 'SIGKILL')
+      return
+    } catch {
+      // Not started yet, or over meanwhile: the next one.
+    }
+  }
+}
+
+/** Somebody else writes: the control plane cannot, for a while. */
+async function lockDatabase({ chaos, chance }: FaultContext): Promise<void> {
+  const hold = await holdDatabase(chaos.product, 'begin immediate')
+  await pause(drawn(chance))
+  await hold.release()
+}

@@ -1,0 +1,49 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Chance } from '../kit/seed.js'
+import { FAULT_KINDS, type FaultContext, type FaultKind } from './faults.js'
+
+/** Most faults at the same time: they shall meet, and the product shall still get somewhere between them. */
+const MOST_AT_ONCE = 3
+const LONGEST_GAP_MS = 2500
+
+/** What was injected. */
+export interface Injected {
+  readonly counts: ReadonlyMap<string, number>
+  /** Faults that could not be injected, with the reason; most often their victim was down. */
+  readonly missed: readonly string[]
+}
+
+/** Injects drawn faults at drawn moments until the signal, and then waits until each has mended itself. */
+export async function injectFaults(
+  context: Omit<FaultContext, 'chance'>,
+  chance: Chance,
+  until: AbortSignal,
+  counts: Map<string, number>,
+): Promise<Injected> {
+  const missed: string[] = []
+  const underWay = new Set<Promise<void>>()
+  for (let number = 1; !until.aborted; number += 1) {
+    await pause(chance.between(100, LONGEST_GAP_MS), undefined, { signal: until }).catch(() => undefined)
+    if (until.aborted) break
+    const kind = draw(chance)
+    // Each fault draws from a stream of its own, so that what it draws does not depend on when others do.
+    const own = chance.fork(`fault ${number}`)
+    const injection = kind
+      .inject({ ...context, chance: own })
+      .then(() => void counts.set(kind.name, (counts.get(kind.name) ?? 0) + 1))
+      .catch((error: unknown) => void missed.push(`${kind.name}: ${String(error)}`))
+      .finally(() => underWay.delete(injection))
+    underWay.add(injection)
+    if (underWay.size >= MOST_AT_ONCE) await Promise.race(underWay)
+  }
+  await Promise.all(underWay)
+  return { counts, missed }
+}
+
+function draw(chance: Chance): FaultKind {
+  const whole = FAULT_KINDS.reduce((sum, kind) => sum + kind.weight, 0)
+  let place = chance.next() * whole
+  const found = FAULT_KINDS.find((kind) => (place -= kind.weight) < 0)
+  if (!found) throw new Error('no fault drawn')
+  return found
+}

@@ -1,0 +1,27 @@
+import type { Verdict } from './verdict.js'
+
+/** The last line: all that was done, and what was lost, doubled or wrong. */
+export function lastLine(
+  seed: number,
+  minutes: number,
+  verdict: Verdict,
+  faults: ReadonlyMap<string, number>,
+  restarts: Readonly<Record<string, number>>,
+): string {
+  const { jobs } = verdict
+  const all = jobs.emitted + jobs.ansible
+  const faultCount = [...faults.values()].reduce((sum, count) => sum + count, 0)
+  const kinds = [...faults]
+    .sort(([one], [other]) => one.localeCompare(other))
+    .map(([name, count]) => `${name} ${count}`)
+  return (
+    `chaos: seed ${seed}, ${minutes} min: ${all} jobs (${jobs.emitted} emitted, ${jobs.ansible} ansible; ` +
+    `${jobs.aborted} aborted, ${jobs.harmed} harmed, ${jobs.abandoned} abandoned on the way), ` +
+    `${faultCount} faults (${kinds.join(', ')}), ` +
+    `restarts (${Object.entries(restarts)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ')}), ` +
+    `compared ${(verdict.outputBytes / 1e6).toFixed(1)} MB of output and ${verdict.events} events: ` +
+    `lost ${verdict.lost}, doubled ${verdict.doubled}, wrong ${verdict.wrong}`
+  )
+}

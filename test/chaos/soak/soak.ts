@@ -1,0 +1,106 @@
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { waitFor } from '../../support/wait.js'
+import { startChaos } from '../kit/chaos-product.js'
+import { createChance } from '../kit/seed.js'
+import { injectFaults } from './injector.js'
+import { type SoakUsers, createUsers, isFinal } from './jobs.js'
+import { startKeeper } from './keeper.js'
+import { watchLives } from './lives.js'
+import type { SoakOptions } from './options.js'
+import { soakFiles } from './playbooks.js'
+import { lastLine } from './report.js'
+import { judgeAll } from './verdict.js'
+
+const PROGRESS_MS = 10_000
+/** After the faults: until every job has come to its real end. Far beyond any machine's slowness. */
+const SETTLE_MS = 600_000
+
+/** Where the soak says what it does, line by line. */
+type Say = (line: string) => void
+
+/**
+ * Runs jobs under faults, mends everything, and compares.
+ * @param interrupted ends it early; whatever runs is ended then, too
+ * @returns the last line, and whether nothing was lost, doubled or wrong
+ * @throws Error when it was interrupted, or when jobs did not come to their ends
+ */
+export async function soak(
+  { minutes, seed, keep }: SoakOptions,
+  interrupted: AbortSignal,
+  say: Say,
+): Promise<{ readonly line: string; readonly isExact: boolean }> {
+  const chance = createChance(seed)
+  say(`seed ${seed}; the same again: ./scripts/chaos --minutes ${minutes} --seed ${seed}`)
+  const chaos = await startChaos({
+    ...soakFiles(),
+    controlPlane: { RTE_LOST_SECONDS: '3', ACCESS_TOKEN_EXPIRATION: '24h', JOBS_LIST_SIZE: '10000' },
+    agent: { RTE_DRAIN_SECONDS: '1' },
+  })
+  const { product, proxy, faults } = chaos
+  const keeper = startKeeper(product.folder)
+  const lives = watchLives(product, chance.fork('lives'))
+  const users = createUsers(chaos, chance.fork('users'))
+  const harmed = new Set<number>()
+  const counts = new Map<string, number>()
+  const startedAt = Date.now()
+  const progress = setInterval(() => {
+    const injected = [...counts.values()].reduce((sum, count) => sum + count, 0)
+    say(
+      `${Math.round((Date.now() - startedAt) / 1000)} s: ${injected} faults, ${users.abandoned.size} jobs were abandoned`,
+    )
+  }, PROGRESS_MS)
+  const run = async () => {
+    const over = AbortSignal.any([AbortSignal.timeout(minutes * 60_000), interrupted])
+    const [injected] = await Promise.all([
+      injectFaults({ chaos, lives, harmed: (jobId) => void harmed.add(jobId) }, chance.fork('faults'), over, counts),
+      users.launchUntil(over),
+    ])
+    for (const miss of injected.missed) say(`not injected: ${miss}`)
+    faults.disarmAll()
+    proxy.hold(false)
+    lives.calm()
+    say('everything is mended; waiting for the real end of every job')
+    await allSettled(users, join(product.folder, 'rte-state/spool/jobs'))
+    await lives.close()
+    const verdict = await judgeAll(chaos, users, keeper, harmed, say)
+    for (const problem of verdict.problems) say(`WRONG: ${problem}`)
+    const isExact = verdict.lost === 0 && verdict.doubled === 0 && verdict.wrong === 0
+    return { isExact, line: lastLine(seed, minutes, verdict, injected.counts, lives.restarts) }
+  }
+
+  let keeps = true
+  try {
+    const interruption = once(interrupted, 'abort').then(() => {
+      keeps = keep
+      throw new Error('interrupted')
+    })
+    const result = await Promise.race([run(), interruption])
+    keeps = keep || !result.isExact
+    return result
+  } finally {
+    clearInterval(progress)
+    keeper.close()
+    await lives.close()
+    if (keeps) say(`kept: ${product.folder}`)
+    await chaos.close({ keep: keeps })
+  }
+}
+
+/** Every job has its real end, and the runner has forgotten all of them. */
+async function allSettled(users: SoakUsers, spool: string): Promise<void> {
+  await waitFor(
+    'every job to come to its real end, and the spool to be empty',
+    async () => {
+      const records = await users.look()
+      if (!records) throw new Error('the control plane does not answer')
+      const open = records.filter(({ status }) => !isFinal(status))
+      if (open.length > 0) throw new Error(`still open: ${open.map(({ id, status }) => `${id} ${status}`).join(', ')}`)
+      const spooled = readdirSync(spool)
+      if (spooled.length > 0) throw new Error(`still in the spool: ${spooled.join(', ')}`)
+      return true
+    },
+    { everyMs: 250, timeoutMs: SETTLE_MS },
+  )
+}

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ChaosProduct } from '../kit/chaos-product.js'
+import { type Truth, countLines, truthOf } from '../kit/load.js'
+import { compareStored } from '../kit/stored.js'
+import type { SoakUsers } from './jobs.js'
+import type { Keeper } from './keeper.js'
+import type { PlannedJob } from './plan.js'
+import { startsPath } from './playbooks.js'
+
+/** What came of all jobs. */
+export interface Verdict {
+  readonly jobs: Record<'emitted' | 'ansible' | 'aborted' | 'harmed' | 'abandoned', number>
+  readonly outputBytes: number
+  readonly events: number
+  readonly lost: number
+  readonly doubled: number
+  readonly wrong: number
+  readonly problems: readonly string[]
+}
+
+interface JobRecord {
+  readonly id: number
+  readonly status: string
+  readonly status_reason: string | null
+  readonly detail: string | null
+  readonly abandoned_at: string | null
+  readonly extravars: { readonly load?: { readonly name?: string }; readonly soak?: string }
+}
+
+/** Compares every job that the database knows with what was written, and its end with how it had to end. */
+export async function judgeAll(
+  chaos: ChaosProduct,
+  users: SoakUsers,
+  keeper: Keeper,
+  harmed: ReadonlySet<number>,
+  say: (line: string) => void,
+): Promise<Verdict> {
+  const { product } = chaos
+  const { records } = await product.admin.get<{ records: { id: number }[] }>('/job?records=10000')
+  const sum = { outputBytes: 0, events: 0, lost: 0, doubled: 0, wrong: 0 }
+  const jobs = { emitted: 0, ansible: 0, aborted: 0, harmed: harmed.size, abandoned: 0 }
+  const problems: string[] = [...users.complaints]
+  for (const [index, { id }] of records.entries()) {
+    if (index % 50 === 49) say(`compared ${index + 1} of ${records.length} jobs`)
+    const job = await product.admin.get<JobRecord>(`/job/${id}?output=false`)
+    const plan = users.planOf(job.extravars.load?.name ?? job.extravars.soak ?? '')
+    if (!plan) {
+      problems.push(`job ${id} was never launched`)
+      continue
+    }
+    jobs[plan.kind] += 1
+    if (job.status === 'aborted') jobs.aborted += 1
+    if (job.abandoned_at !== null) jobs.abandoned += 1
+    const written = keeper.writtenOf(id)
+    const comparison = await compareStored(product, id, written ? { ...written, starts: () => 0 } : nothing(chaos))
+    for (const name of ['outputBytes', 'events', 'lost', 'doubled', 'wrong'] as const) sum[name] += comparison[name]
+    const wrongs = [
+      ...comparison.problems,
+      ...judgeEnd(job, plan, users.wasAbortAsked(id), harmed.has(id)),
+      ...judgeStarts(chaos, job, plan),
+      ...judgeEmitted(chaos, job, plan, written),
+    ]
+    problems.push(...wrongs.map((problem) => `job ${id} (${plan.name}, ${job.status}): ${problem}`))
+  }
+  // Whatever is not right counts: a wrong end or a second start is as bad as a wrong byte.
+  return { ...sum, wrong: sum.wrong + problems.length, jobs, problems }
+}
+
+function judgeEnd(job: JobRecord, plan: PlannedJob, abortAsked: boolean, isHarmed: boolean): string[] {
+  const planned = plan.kind === 'ansible' ? plan.playbook.status : plan.load.exitCode === 0 ? 'success' : 'failed'
+  const allowed = [planned, ...(abortAsked ? ['aborted'] : []), ...(isHarmed ? ['failed'] : [])]
+  // Given up before the runner had it: it is not started any more when the runner comes back.
+  if (job.abandoned_at !== null && job.status === 'failed' && /never started it$/.test(job.status_reason ?? ''))
+    return []
+  const problems: string[] = []
+  if (!allowed.includes(job.status)) {
+    problems.push(`should have ended ${allowed.join(' or ')} (${job.status_reason ?? 'no reason'})`)
+  }
+  if (job.status === 'failed' && !isHarmed && !(job.status_reason ?? '').startsWith('ansible-playbook ended with 2')) {
+    problems.push(`failed for another reason: ${job.status_reason ?? 'none'}`)
+  }
+  if (job.detail !== null && !isHarmed && !abortAsked) problems.push(`says: ${job.detail}`)
+  return problems
+}
+
+function judgeStarts(chaos: ChaosProduct, job: JobRecord, plan: PlannedJob): string[] {
+  const starts = countLines(startsPath(join(chaos.product.folder, 'truth'), plan.name))
+  if (starts > 1) return [`was started ${starts} times`]
+  return starts === 0 && job.status === 'success' ? ['succeeded without being started'] : []
+}
+
+/** The supervisor wrote what the emitter emitted, when both came to their end. */
+function judgeEmitted(
+  chaos: ChaosProduct,
+  job: JobRecord,
+  plan: PlannedJob,
+  written: Omit<Truth, 'starts'> | null,
+): string[] {
+  if (plan.kind !== 'emitted' || job.status === 'aborted') return []
+  const truth = truthOf(join(chaos.product.folder, 'truth'), plan.name)
+  if (!truth.finished()) return []
+  if (!written) return ['its streams were never seen on the runner']
+  return (['outputPath', 'eventsPath'] as const)
+    .filter((path) => hashOf(truth[path]) !== hashOf(written[path]))
+    .map((path) => `${path === 'outputPath' ? 'output' : 'events'} in the spool is not what was emitted`)
+}
+
+function hashOf(path: string): string {
+  return createHash('sha256').update(readFileSync(path)).digest('hex')
+}
+
+/** What a job wrote that was never started. */
+function nothing(chaos: ChaosProduct): Truth {
+  const path = join(chaos.product.folder, 'nothing')
+  writeFileSync(path, '')
+  return { outputPath: path, eventsPath: path, starts: () => 0 }
+}

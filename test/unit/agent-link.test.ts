@@ -1,0 +1,111 @@
+import { createIdentityKeys, type HelloPayload, publicKeyOf } from '@holdfast/protocol'
+import { pino } from 'pino'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type BackOff, createBackOff } from '../../runner-agent/src/link/back-off.js'
+import { createHello } from '../../runner-agent/src/link/hello.js'
+import { createLink, type Link } from '../../runner-agent/src/link/link.js'
+import { FakeControlPlane } from '../agent/fake-control-plane.js'
+import { waitUntil } from '../agent/waiting.js'
+
+/** When a connection counts as good again: what the waits between the dials tell. */
+let app: FakeControlPlane
+let link: Link
+const waits: number[] = []
+let beats = 0
+let epoch = 0
+
+/** The real back-off in a thousandth of its time, without chance, that notes what it says. */
+function notedBackOff(): BackOff {
+  const backOff = createBackOff({ shortestMs: 1, longestMs: 32, random: () => 1 })
+  return {
+    ...backOff,
+    next() {
+      const wait = backOff.next()
+      waits.push(wait)
+      return wait
+    },
+  }
+}
+
+beforeEach(async () => {
+  waits.length = 0
+  epoch = 0
+  app = new FakeControlPlane()
+  await app.listen()
+  const keys = createIdentityKeys()
+  const identity = {
+    ...keys,
+    identityPublicKey: publicKeyOf(keys.identityPrivatePem),
+    sealingPublicKey: publicKeyOf(keys.sealingPrivatePem),
+    fingerprint: '',
+  }
+  const said: Pick<HelloPayload, 'name' | 'generation' | 'version'> = { name: 'rte', generation: 1, version: '0.0.0' }
+  const hello = createHello({
+    ...said,
+    ...{ identity, joinToken: null, maxJobs: 1, ansibleVersion: () => null, now: () => new Date() },
+  })
+  const nothing = (): void => undefined
+  link = createLink(
+    { address: `${app.url.replace('http', 'ws')}/api/v2/rte/socket`, tlsVerify: true, proxy: null, hello },
+    notedBackOff(),
+    {
+      up: (welcome) => (epoch = welcome.epoch),
+      heartbeat(connection) {
+        beats += 1
+        connection.ping()
+      },
+      ...{ message: nothing, blob: nothing, down: nothing },
+    },
+    pino({ level: 'silent' }),
+  )
+})
+
+afterEach(async () => {
+  await link.close()
+  await app.close()
+})
+
+/** Ends the next connections right after their welcome, and waits for the one after. */
+async function loseConnections(count: number): Promise<void> {
+  for (let lost = 0; lost < count; lost += 1) {
+    await isWelcome()
+    app.cut()
+    await isWelcome()
+  }
+}
+
+const isWelcome = () => waitUntil('it is welcome', () => app.connected?.epoch === epoch)
+
+test('connections that are lost right after the welcome are dialled less and less often', async () => {
+  app.heartbeatMs = 60_000
+  link.start()
+  await loseConnections(7)
+  expect(waits).toEqual([1, 2, 4, 8, 16, 32, 32])
+})
+
+test('an acknowledgement proves a connection, however short', async () => {
+  app.heartbeatMs = 60_000
+  link.start()
+  await loseConnections(4)
+  let heard = 0
+  const { socket } = await app.isConnected()
+  socket.on('pong', () => (heard += 1))
+  app.send({ type: 'ack', job_id: 1, output: 0, events: 0 })
+  // Answered after the message before it was read.
+  socket.ping()
+  await waitUntil('the acknowledgement was read', () => heard > 0)
+  await loseConnections(2)
+  expect(waits).toEqual([1, 2, 4, 8, 1, 2])
+})
+
+test('a connection that has lasted a heartbeat is proven', async () => {
+  app.heartbeatMs = 60_000
+  link.start()
+  await loseConnections(3)
+  app.heartbeatMs = 50
+  await loseConnections(1)
+  beats = 0
+  await waitUntil('a heartbeat is over', () => beats >= 2)
+  await loseConnections(2)
+  expect(waits).toEqual([1, 2, 4, 8, 1, 2])
+})
