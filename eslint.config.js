@@ -48,6 +48,7 @@ export default tseslint.config(
       '**/jobs/**',
       '**/runners/**',
       '**/auth/**',
+      '**/credentials/**',
       '**/forms/**',
       '**/live/**',
       '**/audit/**',
@@ -64,6 +65,7 @@ export default tseslint.config(
     [
       'control-plane/src/runners/**',
       'control-plane/src/auth/**',
+      'control-plane/src/credentials/**',
       'control-plane/src/forms/**',
       'control-plane/src/live/**',
     ],

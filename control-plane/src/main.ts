@@ -15,6 +15,10 @@ import { createSignIn } from './auth/sign-in.js'
 import { createSweeper } from './auth/sweeper.js'
 import { createTokens } from './auth/tokens.js'
 import { systemClock } from './clock.js'
+import { createCredentialFile } from './credentials/credential-file.js'
+import { createCredentials } from './credentials/credentials.js'
+import { createJobSealing } from './credentials/job-secrets.js'
+import { createSecretBox } from './credentials/secret-box.js'
 import { createDesignerLock } from './forms/designer-lock.js'
 import { createForms } from './forms/loader.js'
 import { createLaunchChecks } from './forms/sandbox/launch-checks.js'
@@ -23,6 +27,7 @@ import { buildApp } from './http/app.js'
 import { appearanceRoutes } from './http/appearance.js'
 import { auditRoutes } from './http/audit.js'
 import { authRoutes } from './http/auth.js'
+import { credentialRoutes } from './http/credential.js'
 import { eventRoutes } from './http/events.js'
 import { formRoutes } from './http/forms.js'
 import { jobStreamRoutes } from './http/job-streams.js'
@@ -133,12 +138,22 @@ async function build(
   })
   const checks = createLaunchChecks({ log })
   onClose(() => checks.close())
+  const encryptionSecret = settings.encryptionSecret ?? (await keptSecret(settings.persistentPath, 'encryption-secret'))
+  const credentials = createCredentials({
+    store,
+    clock,
+    log,
+    box: createSecretBox(encryptionSecret),
+    file: createCredentialFile({ path: settings.credentialsPath, clock, log }),
+  })
+  await credentials.check()
   const dispatcher = createDispatcher({
     store,
     clock,
     live,
     log,
     files: createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock }),
+    sealSecrets: createJobSealing(credentials),
     outputLimitBytes: settings.maxOutputBytes,
     queueMs: settings.runnerQueueMs,
     lostMs: settings.runnerLostMs,
@@ -188,6 +203,7 @@ async function build(
       profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),
       formRoutes({ forms, roles }),
+      credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock: createDesignerLock({ store, live, clock }) }),
       eventRoutes({ live, sessions, timers, version, meters: metrics.live }),
@@ -200,6 +216,7 @@ async function build(
           clock,
           log,
           runners: dispatcher,
+          credentials,
           newRunId,
           validation: settings.launchValidation,
           checks,

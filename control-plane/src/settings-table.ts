@@ -16,7 +16,11 @@ export const CONTROL_PLANE_SETTINGS = {
   TRUST_PROXY: { kind: 'boolean', default: '0', meaning: 'believe X-Forwarded-* headers' },
   PERSISTENT_PATH: { kind: 'text', default: './persistent', meaning: 'folder that holds everything below' },
   FORMS_FOLDER_PATH: { kind: 'text', default: below('forms'), meaning: 'folder with the form files' },
-  CONFIG_PATH: { kind: 'text', default: below('config.yaml'), meaning: 'file with the roles, and constants for forms' },
+  CONFIG_PATH: {
+    kind: 'text',
+    default: below('config.yaml'),
+    meaning: 'file with the roles, and constants for forms; credentials.yaml lies beside it',
+  },
   VARS_FILES_PATH: {
     kind: 'text',
     default: below('vars'),
@@ -34,6 +38,13 @@ export const CONTROL_PLANE_SETTINGS = {
     default: null,
     secret: true,
     meaning: 'signs access tokens, at least 16 characters; without it one is made and kept in the persistent folder',
+  },
+  ENCRYPTION_SECRET: {
+    kind: 'text',
+    default: null,
+    secret: true,
+    meaning:
+      'encrypts stored credentials, at least 16 characters; without it one is made and kept in the persistent folder',
   },
   ACCESS_TOKEN_EXPIRATION: { kind: 'text', default: '30m', meaning: 'how long an access token is good' },
   ACCESS_TOKEN_REFRESH_EXPIRATION: {

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { type SettingSources, type SettingValue, SettingsError, resolveSettings } from '@holdfast/protocol'
 import { SHORTEST_PASSWORD } from './auth/account-rules.js'
 import { durationOf } from './durations.js'
@@ -19,10 +19,14 @@ export interface ControlPlaneSettings {
   readonly formsPath: string
   readonly configPath: string
   readonly varsFilesPath: string
+  /** Beside the configuration. */
+  readonly credentialsPath: string
   readonly playbooksPath: string
   readonly databasePath: string
   /** Null: made once and kept in the persistent folder. */
   readonly accessTokenSecret: string | null
+  /** Null: made once and kept in the persistent folder. */
+  readonly encryptionSecret: string | null
   readonly accessTokenMs: number
   readonly refreshTokenMs: number
   /** Requests a minute of one address; 0: no limit. */
@@ -69,9 +73,11 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     formsPath: path('FORMS_FOLDER_PATH'),
     configPath: path('CONFIG_PATH'),
     varsFilesPath: path('VARS_FILES_PATH'),
+    credentialsPath: join(dirname(path('CONFIG_PATH')), 'credentials.yaml'),
     playbooksPath: path('ANSIBLE_PATH'),
     databasePath: databasePathOf(text('DATABASE_URL')),
     accessTokenSecret: longEnough('ACCESS_TOKEN_SECRET', textOrNull('ACCESS_TOKEN_SECRET'), 16),
+    encryptionSecret: longEnough('ENCRYPTION_SECRET', textOrNull('ENCRYPTION_SECRET'), 16),
     accessTokenMs: durationOf('ACCESS_TOKEN_EXPIRATION', text('ACCESS_TOKEN_EXPIRATION')),
     refreshTokenMs: durationOf('ACCESS_TOKEN_REFRESH_EXPIRATION', text('ACCESS_TOKEN_REFRESH_EXPIRATION')),
     authRateLimit: number('AUTH_RATE_LIMIT'),

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { MAX_SEALED_CHARACTERS } from './job-secrets.js'
 import { countSchema, jobIdSchema, runIdSchema, sha256Schema } from './parse.js'
 
 const shortText = v.pipe(v.string(), v.maxLength(4096))
@@ -26,8 +27,8 @@ export const jobOrderSchema = v.object({
   extravars: extravarsSourceSchema,
   /** Hash of the manifest of the playbook folder. */
   manifest_sha256: sha256Schema,
-  /** Secrets, sealed to the runner's key and bound to this job; null when the job has none. */
-  sealed: v.nullable(v.string()),
+  /** Secrets (`JobSecrets` as JSON), sealed to the runner's key and bound to this run; null when the job needs none. */
+  sealed: v.nullable(v.pipe(v.string(), v.maxLength(MAX_SEALED_CHARACTERS))),
   /** Output stored for this job, in bytes; past it one warning line, the playbook goes on. */
   output_limit_bytes: countSchema,
 })

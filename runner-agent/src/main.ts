@@ -11,6 +11,7 @@ import type { Logger } from './log.js'
 import { createMembership, type Membership } from './membership.js'
 import { ANSIBLE_PARTS, readVersion } from './package-info.js'
 import { readAnsibleVersion } from './playbook/ansible-version.js'
+import { createSecretsOpener } from './playbook/secrets.js'
 import { readBootId } from './processes.js'
 import type { AgentSettings } from './settings.js'
 import { openSpool } from './spool/spool.js'
@@ -66,6 +67,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     cache,
     playbook: { localFolder: settings.localFolder, environment, callbackFolder: ANSIBLE_PARTS.callbackFolder },
     supervisor: { python: dependencies.python, script: ANSIBLE_PARTS.supervisor },
+    openSecrets: createSecretsOpener(identity),
     ownMaxJobs: settings.maxJobs,
     spoolMaxBytes: settings.spoolMaxBytes,
     changed: () => {

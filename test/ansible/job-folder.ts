@@ -109,13 +109,19 @@ export class JobFolder {
     return join(this.path, name)
   }
 
-  private static spawn(program: string, args: string[]) {
-    return execa(program, args, { stdin: 'ignore', detached: true, cleanup: false, reject: false })
+  private static spawn(program: string, args: string[], input?: string) {
+    const stdin = input === undefined ? { stdin: 'ignore' as const } : { input }
+    return execa(program, args, { ...stdin, detached: true, cleanup: false, reject: false })
   }
 
   /** Starts the supervisor; `through` is a shell command that is to exec it ("$@"). */
   start(through = 'exec "$@"'): void {
     this.process = JobFolder.spawn('sh', ['-c', through, 'sh', supervisorPython, '-I', '-S', supervisor, this.path])
+  }
+
+  /** Starts the supervisor of a job that has secrets, with what it is told of them. */
+  startWithSecrets(input: string): void {
+    this.process = JobFolder.spawn(supervisorPython, ['-I', '-S', supervisor, this.path, 'secrets'], input)
   }
 
   /** Starts a supervisor in which something is broken by a line of Python. */

@@ -52,6 +52,28 @@ describe('a record', () => {
     })
   })
 
+  test('of a credential names it, and holds nothing of its secret', async () => {
+    const { body } = await asAdmin('POST', '/credential', { name: 'database', password: 'hidden-1' })
+    const id = Number(body.id)
+    await asAdmin('PUT', `/credential/${id}`, { password: 'hidden-2' })
+    const { token } = await server.addUser('eve')
+    await server.call('DELETE', `/credential/${id}`, { token })
+    await asAdmin('DELETE', `/credential/${id}`)
+    await asAdmin('GET', '/credential')
+    const records = await audit()
+    const ofCredentials = records.filter(({ object }) => object.kind === 'credential')
+    expect(ofCredentials.map(({ user, action, status }) => [user, action, status])).toEqual([
+      ['admin', 'credential.delete', 200],
+      ['eve', 'credential.delete', 403],
+      ['admin', 'credential.change', 200],
+      ['admin', 'credential.create', 200],
+    ])
+    for (const { object } of ofCredentials) {
+      expect(object).toEqual({ kind: 'credential', id: String(id), name: 'database' })
+    }
+    expect(JSON.stringify(records)).not.toContain('hidden-')
+  })
+
   test('is left by changes of every kind, and by no reading', async () => {
     const { id } = await server.addUser('ben')
     const before = (await audit()).length

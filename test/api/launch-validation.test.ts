@@ -56,7 +56,12 @@ const FORMS = [
   }),
   ansible('verbose', { fields: [{ name: '__verbose__', type: 'checkbox' }] }),
   ansible('upload', { fields: [{ name: 'iso', type: 'file' }] }),
-  ansible('secret', { fields: [{ name: 'key', asCredential: true }] }),
+  ansible('secret', { credentials: { db: 'team' }, fields: [{ name: 'key', asCredential: true }] }),
+  ansible('steps', {
+    fields: [{ name: 'worked', type: 'credential', expression: "'out'" }],
+    wizard: [{ name: 'login', subform: 'who logs in' }],
+  }),
+  { name: 'who logs in', type: 'subform', fields: [{ name: 'as', asCredential: true }] },
   ansible('slow', { fields: [{ name: 'f', type: 'expression', runLocal: true, expression: 'for (;;) {}' }] }),
   ansible('lax', { launchValidation: 'off', fields: [{ name: 'a', required: true }] }),
   ansible('strict', { launchValidation: 'enforce', fields: [{ name: 'a', required: true }] }),
@@ -190,11 +195,21 @@ describe('enforce', () => {
     expect((await launched('upload', { iso: description })).extravars).not.toHaveProperty('iso')
   })
 
-  test('a field that names a credential is refused while there are none, and runs without a name', async () => {
-    expect(await refused('secret', { rawFormData: { key: 'prod' } })).toMatchObject({
-      code: 'form_property_unsupported',
+  test('a field that names a credential chooses it; what the client sends as credentials does not count', async () => {
+    const credentials = { key: 'other', db: 'other', more: 'other' }
+    const { id } = await launched('secret', { key: 'prod' }, { credentials })
+    expect(await product.admin.get(`/job/${id}`)).toMatchObject({
+      credentials: { db: 'team', key: 'prod' },
+      extravars: { __credentials__: { db: 'team', key: 'prod' } },
     })
-    await launched('secret', {})
+    const without = await launched('secret', {}, { credentials })
+    expect((await product.admin.get(`/job/${without.id}`)).credentials).toEqual({ db: 'team' })
+    expect(await refused('secret', { rawFormData: { key: ['prod'] } })).toMatchObject({ details: { invalid: ['key'] } })
+  })
+
+  test('a field of a wizard step and one of type credential choose one, too', async () => {
+    const { id } = await launched('steps', { login: { as: 'prod' } })
+    expect((await product.admin.get(`/job/${id}`)).credentials).toEqual({ as: 'prod', worked: 'out' })
   })
 
   test('passwords are masked on read, in rows too, also when the form is gone', async () => {
@@ -260,6 +275,20 @@ describe('log', () => {
     expect(log).toContain('"refused":["name (minLength)","age (type)","friends[0].who (required)"]')
     expect(log).toContain('no rawFormData')
     for (const value of ['as-sent', 'X9secret9', 'value-of-age']) expect(log).not.toContain(value)
+  })
+
+  test('the credentials of the client count; which would be others is logged, without their names', async () => {
+    const by = logging.admin
+    const credentials = { db: 'sent-db', key: 'sent-key', undeclared: 'dropped' }
+    const { id } = await by.post<{ id: number }>('/job', {
+      formName: 'secret',
+      extravars: { key: 'same' },
+      rawFormData: { key: 'same' },
+      credentials,
+    })
+    expect((await by.get(`/job/${id}`)).credentials).toEqual({ db: 'sent-db', key: 'sent-key' })
+    expect(logging.controlPlane.said()).toContain('"differing":["credentials.key","credentials.db"]')
+    expect(logging.controlPlane.said()).not.toContain('sent-key')
   })
 
   test('a form may be stricter, and is not laxer', async () => {

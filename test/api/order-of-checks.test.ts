@@ -22,6 +22,8 @@ beforeAll(async () => {
   ids.runner = (await fixture.byName('order')).runner.id
   const made = await server.call('POST', '/runner/join-tokens', { token: server.admin })
   ids['join-token'] = Number(made.body.id)
+  const credential = { name: 'target', password: 'a secret' }
+  ids.credential = Number((await server.call('POST', '/credential', { token: server.admin, json: credential })).body.id)
 })
 afterAll(async () => {
   await fixture.hub.close()
@@ -45,6 +47,9 @@ describe('on one thing', () => {
     ['GET', '/user/:id', 'user'],
     ['PUT', '/user/:id', 'user'],
     ['DELETE', '/user/:id', 'user'],
+    ['GET', '/credential/:id', 'credential'],
+    ['PUT', '/credential/:id', 'credential'],
+    ['DELETE', '/credential/:id', 'credential'],
     ['GET', '/runner/:id', 'runner'],
     ['PUT', '/runner/:id', 'runner'],
     ['DELETE', '/runner/:id', 'runner'],
@@ -73,6 +78,8 @@ describe('on what there is one of, or none yet', () => {
   const routes: [string, string][] = [
     ['GET', '/user'],
     ['POST', '/user'],
+    ['GET', '/credential'],
+    ['POST', '/credential'],
     ['GET', '/runner'],
     ['GET', '/runner/join-tokens'],
     ['POST', '/runner/join-tokens'],

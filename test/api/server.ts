@@ -13,12 +13,16 @@ import { openRoleSource } from '../../control-plane/src/auth/role-source.js'
 import { createSessions } from '../../control-plane/src/auth/sessions.js'
 import { createSignIn } from '../../control-plane/src/auth/sign-in.js'
 import { createTokens } from '../../control-plane/src/auth/tokens.js'
+import { createCredentialFile } from '../../control-plane/src/credentials/credential-file.js'
+import { type Credentials, createCredentials } from '../../control-plane/src/credentials/credentials.js'
+import { createSecretBox } from '../../control-plane/src/credentials/secret-box.js'
 import { createDesignerLock } from '../../control-plane/src/forms/designer-lock.js'
 import { createForms } from '../../control-plane/src/forms/loader.js'
 import { buildApp } from '../../control-plane/src/http/app.js'
 import { appearanceRoutes } from '../../control-plane/src/http/appearance.js'
 import { auditRoutes } from '../../control-plane/src/http/audit.js'
 import { authRoutes } from '../../control-plane/src/http/auth.js'
+import { credentialRoutes } from '../../control-plane/src/http/credential.js'
 import { eventRoutes } from '../../control-plane/src/http/events.js'
 import { formRoutes } from '../../control-plane/src/http/forms.js'
 import { lockRoutes } from '../../control-plane/src/http/lock.js'
@@ -34,6 +38,7 @@ import type { Store } from '../../control-plane/src/store/store.js'
 import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
 
 export const ADMIN_PASSWORD = 'correct horse battery'
+export const ENCRYPTION_SECRET = 'another secret that is only used in tests'
 /** Cheap enough that a test may sign in a hundred times. */
 const FAST_HASHES = { memoryCost: 1024, timeCost: 1, parallelism: 1 }
 
@@ -78,6 +83,7 @@ export interface TestServer {
   readonly app: FastifyInstance
   readonly store: Store
   readonly live: LiveEvents
+  readonly credentials: Credentials
   /** The clock of the server; it stands still until it is moved. */
   readonly clock: { now(): number; move(ms: number): void }
   /** Token of the first admin. */
@@ -88,6 +94,8 @@ export interface TestServer {
   addUser(username: string, groups?: readonly string[]): Promise<{ id: number; token: string; refreshtoken: string }>
   writeForm(name: string, text: string): Promise<void>
   writeConfig(text: string): Promise<void>
+  /** Writes credentials.yaml; null removes it. */
+  writeCredentials(text: string | null): Promise<void>
   close(): Promise<void>
 }
 
@@ -138,6 +146,13 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     clock,
     log: logger,
   })
+  const credentials = createCredentials({
+    store,
+    clock,
+    log: logger,
+    box: createSecretBox(ENCRYPTION_SECRET),
+    file: createCredentialFile({ path: join(folder, 'credentials.yaml'), clock, log: logger }),
+  })
   const lock = createDesignerLock({ store, live, clock })
   await createFirstAdmin({
     store,
@@ -168,6 +183,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),
       formRoutes({ forms, roles }),
+      credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock }),
       eventRoutes({ live, sessions, timers, version: '1.2.3', meters: metrics.live }),
@@ -212,6 +228,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     app,
     store,
     live,
+    credentials,
     clock,
     admin,
     call,
@@ -228,6 +245,11 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     },
     async writeConfig(text) {
       await put('config.yaml', text)
+    },
+    async writeCredentials(text) {
+      if (text === null) await rm(join(folder, 'credentials.yaml'))
+      else await put('credentials.yaml', text)
+      time += 2000
     },
     async close() {
       await app.close()

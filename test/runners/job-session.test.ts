@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import type { ServerMessage } from '@holdfast/protocol'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type SealJobSecrets, SecretsProblem } from '../../control-plane/src/credentials/job-secrets.js'
 import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
 import type { RunnerConnection } from '../../control-plane/src/runners/connection.js'
 import { JobSession } from '../../control-plane/src/runners/job-session.js'
@@ -25,6 +26,7 @@ let folder: string
 let store: Store
 let files: PlaybookFiles
 let sent: ServerMessage[]
+let sealSecrets: SealJobSecrets
 /** What a close of the connection said. */
 let closings: string[]
 /** Moves the clock by which patience is measured. */
@@ -36,6 +38,7 @@ beforeEach(async () => {
   store = await openSqliteStore(join(folder, 'test.db'))
   files = { manifest: () => Promise.resolve(MANIFEST), open: () => Promise.resolve(null) }
   sent = []
+  sealSecrets = () => Promise.resolve(null)
   closings = []
   later = 0
   blobsSent = Promise.resolve()
@@ -57,6 +60,8 @@ function openSession(): JobSession {
   const connection: RunnerConnection = {
     runnerId: RUNNER,
     runnerName: 'seven',
+    fingerprint: 'SHA256:seven',
+    sealingKey: 'the sealing key',
     epoch: 1,
     send: (message) => void sent.push(message),
     sendBlob: () => blobsSent,
@@ -72,6 +77,7 @@ function openSession(): JobSession {
     live: createLiveEvents(),
     log: pino({ level: 'silent' }),
     files,
+    sealSecrets: (...asked) => sealSecrets(...asked),
     outputLimitBytes: 1000,
     queueMs: 60_000,
     closed: () => undefined,
@@ -153,6 +159,58 @@ describe('the job traffic of a connection', () => {
     await waitFor('the end', async () => (await findJob(store.read, jobId))?.status === 'failed')
     expect(await findJob(store.read, jobId)).toMatchObject({ dispatch: 'done', abandoned_at: 5 })
     second.closed()
+  })
+
+  test('a job whose secrets cannot be had fails with that reason, is not offered, and holds up no other', async () => {
+    const lost = await addJob()
+    const good = await store.write('test', (queries) => insertJob(queries, queuedJob(RUNNER, '2'.repeat(32))))
+    sealSecrets = (_, { jobId }) =>
+      jobId === lost ? Promise.reject(new SecretsProblem("There is no credential 'x'")) : Promise.resolve('sealed')
+    const session = openSession()
+    session.message({ type: 'inventory', jobs: [] })
+    await offered(good)
+    expect(await findJob(store.read, lost)).toMatchObject({
+      status: 'failed',
+      status_reason: "There is no credential 'x'",
+    })
+    expect(await shown(lost)).toBe("[ERROR]: There is no credential 'x'\n")
+    expect(sentOf('offer')).toMatchObject([{ order: { job_id: good, sealed: 'sealed' } }])
+    session.closed()
+  })
+
+  test('secrets are sealed for this runner and this run', async () => {
+    const jobId = await addJob()
+    const asked: unknown[] = []
+    sealSecrets = (_, target) => {
+      asked.push(target)
+      return Promise.resolve(null)
+    }
+    const session = openSession()
+    session.message({ type: 'inventory', jobs: [] })
+    await offered(jobId)
+    expect(asked).toEqual([{ jobId, runId: RUN_ID, fingerprint: 'SHA256:seven', sealingKey: 'the sealing key' }])
+    session.closed()
+  })
+
+  test('jobs go back to their places when the store fails over their secrets, and are offered later', async () => {
+    const jobId = await addJob()
+    let fails = true
+    let tries = 0
+    sealSecrets = () => {
+      tries += 1
+      return fails ? Promise.reject(new Error('the database is away')) : Promise.resolve(null)
+    }
+    const session = openSession()
+    session.message({ type: 'inventory', jobs: [] })
+    await waitFor(
+      'the job to be back',
+      async () => tries > 0 && (await findJob(store.read, jobId))?.dispatch === 'queued',
+    )
+    expect((await findJob(store.read, jobId))?.status).toBe('running')
+    fails = false
+    session.capacityChanged({ enabled: true, draining: false, maxJobs: 11 })
+    await offered(jobId)
+    session.closed()
   })
 
   test('a wanted file that cannot be read is said to be gone', async () => {

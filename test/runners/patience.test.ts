@@ -23,6 +23,7 @@ beforeEach(async () => {
   const { store, clock, live, log } = fixture
   dispatcher = createDispatcher({
     ...{ store, clock, live, log, queueMs: PATIENCE_MS, lostMs: PATIENCE_MS, outputLimitBytes: 1000 },
+    sealSecrets: () => Promise.resolve(null),
     steady: createSteadyClock(clock, () => elapsed),
     files: { manifest: () => Promise.reject(new Error('not asked for')), open: () => Promise.resolve(null) },
   })

@@ -98,6 +98,7 @@ describe('the environment', () => {
       own: { HOME: folder, ...own },
       cwd,
       marker: 'the-marker',
+      secretsFile: null,
       eventsFile: '/job/events.jsonl',
       callbackFile: '/job/callback.json',
       callbackFolder: '/agent/callback',

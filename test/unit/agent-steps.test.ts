@@ -33,6 +33,7 @@ const services: StepServices = {
   bootId: 'this boot',
   playbook: { localFolder: null, environment: {}, callbackFolder: '/none' },
   supervisor: { python: '/none', script: '/none' },
+  openSecrets: () => null,
   giveUp: () => Promise.reject(new Error('there is no spool around this folder')),
 }
 

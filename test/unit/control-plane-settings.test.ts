@@ -23,9 +23,11 @@ describe('settings', () => {
       formsPath: resolve('persistent/forms'),
       configPath: resolve('persistent/config.yaml'),
       varsFilesPath: resolve('persistent/vars'),
+      credentialsPath: resolve('persistent/credentials.yaml'),
       playbooksPath: resolve('persistent/playbooks'),
       databasePath: resolve('persistent/holdfast.db'),
       accessTokenSecret: null,
+      encryptionSecret: null,
       accessTokenMs: 30 * 60_000,
       refreshTokenMs: 24 * 3_600_000,
       authRateLimit: 120,
@@ -53,12 +55,14 @@ describe('settings', () => {
       port: 9001,
       formsPath: '/forms',
       configPath: '/data/config.yaml',
+      credentialsPath: '/data/credentials.yaml',
       databasePath: '/data/holdfast.db',
     })
   })
 
   test('secrets may stand in a file', () => {
     expect(read({ ACCESS_TOKEN_SECRET_FILE: '/run/secret' }).accessTokenSecret).toBe('from a file, long enough')
+    expect(read({ ENCRYPTION_SECRET_FILE: '/run/secret' }).encryptionSecret).toBe('from a file, long enough')
   })
 
   test('the log is text on a terminal unless it is said', () => {
@@ -103,6 +107,7 @@ describe('settings', () => {
     ['DATABASE_URL', 'mysql://x'],
     ['DATABASE_URL', 'sqlite:'],
     ['ACCESS_TOKEN_SECRET', 'short'],
+    ['ENCRYPTION_SECRET', 'short'],
     ['ADMIN_PASSWORD', 'elevenchars'],
     ['ACCESS_TOKEN_EXPIRATION', '0m'],
     ['ACCESS_TOKEN_EXPIRATION', 'soon'],

@@ -22,6 +22,7 @@ const caller: Caller = {
   },
   isAdmin: false,
   allowedRunners: null,
+  allowedCredentials: null,
   sessionId: 's',
 }
 

@@ -6,6 +6,7 @@ import {
   HEARTBEAT_MS,
   MAX_CONTROL_BYTES,
   MAX_PAYLOAD_BYTES,
+  MAX_SECRETS_BYTES,
   REFUSALS,
   SOCKET_PATH,
   SUBPROTOCOL,
@@ -14,6 +15,7 @@ import {
   agentMessageSchema,
   encodeFrame,
   helloPayloadSchema,
+  jobSecretsSchema,
   resumedJobSchema,
   serverMessageSchema,
   spooledJobSchema,
@@ -136,6 +138,12 @@ describe('the tables of the frames read what the code writes', () => {
     }
     expect(read).toEqual(values)
   })
+})
+
+test('every part of sealed secrets stands there, and no other', () => {
+  const described = namedFields(section('8. Sealed secrets'))
+  expect(described).toEqual(Object.keys(jobSecretsSchema.entries))
+  expect(section('8. Sealed secrets')).toContain(`at most ${MAX_SECRETS_BYTES / 1024} KiB`)
 })
 
 test('the numbers are those of the contract', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Role } from '../../control-plane/src/auth/role-config.js'
+import { type Role, parseRoleConfig } from '../../control-plane/src/auth/role-config.js'
 import { grantOf } from '../../control-plane/src/auth/roles.js'
 import { mayUseForm } from '../../control-plane/src/forms/visibility.js'
 
@@ -109,4 +109,24 @@ test('a form opens for its roles, for everyone by both names, and for admins', (
   expect([may('ops'), may('default'), may('public'), may('x', 'ops')]).toEqual([true, true, true, true])
   expect([may(), may('admin'), may('Ops')]).toEqual([false, false, false])
   expect(mayUseForm({ isAdmin: true, roles: ['admin', 'default'] }, { roles: [] })).toBe(true)
+})
+
+describe('credentials', () => {
+  const role = (name: string, credentials?: string[]): Role => ({
+    name,
+    groups: ['local/ops'],
+    ...(credentials ? { credentials } : {}),
+  })
+
+  test('are not limited until a role of the user lists some; then the lists count together', () => {
+    expect(grant(role('a'), role('b')).allowedCredentials).toBeNull()
+    expect(grant(role('a', ['db.*']), role('b'), role('c', ['x', 'db.*'])).allowedCredentials).toEqual(['db.*', 'x'])
+    expect(grant(role('a', [])).allowedCredentials).toEqual([])
+    expect(grant(role('admin', ['x'])).allowedCredentials).toBeNull()
+  })
+
+  test('that are no regular expressions are an edit gone wrong, told with its line', () => {
+    const text = 'roles:\n  - {name: admin}\n  - name: ops\n    credentials:\n      - good\n      - "[bad"\n'
+    expect(() => parseRoleConfig(text)).toThrow('line 6: [bad is not a regular expression')
+  })
 })

@@ -28,6 +28,8 @@ export interface Caller {
   readonly isAdmin: boolean
   /** Names of runners that the roles limit a launch to; null: not limited. */
   readonly allowedRunners: readonly string[] | null
+  /** Regular expressions for whole names of credentials that the roles limit a launch to; null: not limited. */
+  readonly allowedCredentials: readonly string[] | null
   readonly sessionId: string
 }
 

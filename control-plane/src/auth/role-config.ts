@@ -54,10 +54,23 @@ export function parseRoleConfig(text: string): RoleConfig {
       throw new YamlProblem(yaml.lineOf(['roles', index]), `there are two roles named ${role.name}`)
     }
     seen.add(role.name)
+    role.credentials?.forEach((pattern, at) => {
+      if (isPattern(pattern)) return
+      const line = yaml.lineOf(['roles', index, 'credentials', at])
+      throw new YamlProblem(line, `${pattern} is not a regular expression for names of credentials`)
+    })
   })
   // Without it nobody could put the file's users right again, so it is an edit gone wrong.
   if (!seen.has('admin')) throw new YamlProblem(yaml.lineOf(['roles']), 'the role admin is missing')
   const isObject = typeof constants === 'object' && constants !== null && !Array.isArray(constants)
   // Through JSON: only plain values travel on.
   return isObject ? { roles, constants: JSON.parse(JSON.stringify(constants)) as Record<string, unknown> } : { roles }
+}
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(`^(?:${text})$`, 'u') instanceof RegExp
+  } catch {
+    return false
+  }
 }

@@ -21,6 +21,8 @@ export interface RoleGrant {
   readonly isAdmin: boolean
   /** Null: not limited. */
   readonly allowedRunners: readonly string[] | null
+  /** Regular expressions for whole names of credentials. Null: not limited. */
+  readonly allowedCredentials: readonly string[] | null
 }
 
 /** What an option is when no role names it. */
@@ -51,7 +53,8 @@ export function grantOf(subject: RoleSubject, config: RoleConfig): RoleGrant {
     roles: [...own.map((role) => role.name), EVERYONE_ROLE],
     options: resolveOptions(own, everyone, isAdmin),
     isAdmin,
-    allowedRunners: isAdmin ? null : unionOfRunners([...own, ...everyone]),
+    allowedRunners: isAdmin ? null : unionOf('runners', [...own, ...everyone]),
+    allowedCredentials: isAdmin ? null : unionOf('credentials', [...own, ...everyone]),
   }
 }
 
@@ -80,8 +83,8 @@ function resolveOptions(own: readonly Role[], everyone: readonly Role[], isAdmin
   return resolved
 }
 
-/** Nobody is limited until a role of theirs lists runners; then they have what their roles list together. */
-function unionOfRunners(roles: readonly Role[]): readonly string[] | null {
-  const listing = roles.filter((role) => role.runners !== undefined)
-  return listing.length === 0 ? null : [...new Set(listing.flatMap((role) => role.runners ?? []))]
+/** Nobody is limited until a role of theirs lists such things; then they have what their roles list together. */
+function unionOf(what: 'runners' | 'credentials', roles: readonly Role[]): readonly string[] | null {
+  const lists = roles.flatMap((role) => (role[what] === undefined ? [] : [role[what]]))
+  return lists.length === 0 ? null : [...new Set(lists.flat())]
 }

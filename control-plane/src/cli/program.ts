@@ -1,6 +1,7 @@
 import yargs from 'yargs'
 import { messageOf } from '../errors.js'
 import { createRun, type Run } from './commands/common.js'
+import { credentialCommands } from './commands/credential/index.js'
 import { jobCommands } from './commands/job/index.js'
 import { joinTokenCommands } from './commands/join-token.js'
 import { loginCommand, logoutCommand } from './commands/login.js'
@@ -44,6 +45,7 @@ function parser(run: Run) {
       .command(runnerCommands(run))
       .command(joinTokenCommands(run))
       .command(tokenCommands(run))
+      .command(credentialCommands(run))
       .demandCommand(1, 'What shall be done? holdfast --help lists the commands.')
       .strict()
       .version(version)

@@ -50,7 +50,13 @@ export const LaunchBody = Type.Object({
       description: 'Values of the fields by name; in a wizard, an object of values by step',
     }),
   ),
-  credentials: Type.Optional(AnyObject),
+  credentials: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      description:
+        'Names of credentials by the variables and credential fields of the form; others are dropped. ' +
+        'Under LAUNCH_VALIDATION=enforce none counts: they come from the form and the values of its fields',
+    }),
+  ),
   files: Type.Optional(AnyObject),
 })
 

@@ -39,12 +39,13 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
         },
       },
       async (request) => {
-        const { formName, extravars, payload, rawFormData, files } = request.body
+        const { formName, extravars, payload, rawFormData, credentials, files } = request.body
         noteAudit(request, { name: formName })
         const launch = {
           formName,
           extravars: extravars ?? payload ?? {},
           rawFormData: rawFormData ?? null,
+          credentials: credentials ?? {},
           files: files ?? {},
         }
         return { id: await launchJob(launching, callerOf(request), launch) }

@@ -64,6 +64,9 @@ export function buildExtravars(
     diff: flag('__diff__', extravars, form.diff),
     verbose: flag('__verbose__', extravars, form.verbose),
     allowJinjaInExtravars: flag('__allowJinjaInExtravars__', extravars, form.allowJinjaInExtravars),
+    // Chosen afterwards, from what there is.
+    ansibleCredentials: null,
+    vaultCredentials: null,
   }
   for (const [name, schema] of CARRIED) if (!v.is(schema, playbook[name])) refuse(`__${name}__`, 'shorter')
   extravars.__playbook__ = playbook.playbook

@@ -7,6 +7,7 @@ import { type Form, type FormSurroundings, LAUNCH_VALIDATIONS, type LaunchValida
 import type { LaunchChecks } from '../forms/sandbox/launch-checks.js'
 import type { UploadVerifier, VerifiedUpload } from '../forms/uploads.js'
 import { isSame } from '../forms/values/plain.js'
+import { credentialFieldsOf } from './credential-needs.js'
 import { ofClient, userVariable } from './extravars.js'
 
 /** What decides about the values of a launch. */
@@ -24,6 +25,8 @@ export interface LaunchValuesRequest {
   readonly extravars: Readonly<Record<string, unknown>>
   /** Null: the launch brings none. */
   readonly rawFormData: Readonly<Record<string, unknown>> | null
+  /** Names of credentials by the form's variables and credential fields. */
+  readonly credentials: Readonly<Record<string, unknown>>
   /** Descriptions of uploads by file field. */
   readonly files: Readonly<Record<string, unknown>>
 }
@@ -31,13 +34,14 @@ export interface LaunchValuesRequest {
 /** The values that a launch runs with. */
 export interface LaunchValues {
   readonly values: Readonly<Record<string, unknown>>
-  /** Names of credentials by the field that asked for them. */
+  /** Names of credentials that count beside those of the form; none has been looked at yet. */
   readonly credentials: Readonly<Record<string, unknown>>
 }
 
 /**
  * Settles which values a launch runs with (spec forms.md section 4): under `enforce` those that were built from checked
- * field values, else what the client sent.
+ * field values, else what the client sent. The same holds for the names of credentials: under `enforce` only fields of the
+ * form choose one (spec forms.md section 5: the form says which).
  * @throws RefusedValuesError with the details of the check, TooManyError, UnavailableError
  */
 export async function valuesOfLaunch(
@@ -85,8 +89,14 @@ export async function valuesOfLaunch(
   const refused = Object.keys(uploads).filter((name) => !uploads[name])
   refuseUnlessGood({ ...NOTHING_WRONG, uploads: refused })
   const values = { ...ofClient(form, surroundings.subforms, request.extravars), ...uploadVariables(form, uploads) }
-  if (mode === 'log') await logCheck(deps, form, request.rawFormData, values, check)
-  return { values, credentials: {} }
+  if (mode === 'log') {
+    const declared = [...Object.keys(form.credentials), ...credentialFieldsOf(form, surroundings.subforms)]
+    const credentials = Object.fromEntries(
+      Object.entries(request.credentials).filter(([key, name]) => declared.includes(key) && name !== ''),
+    )
+    await logCheck(deps, form, request.rawFormData, { values, credentials }, check)
+  }
+  return { values, credentials: request.credentials }
 }
 
 /** The stricter of two; an unset one does not count. */
@@ -130,7 +140,7 @@ async function logCheck(
   deps: LaunchValuesDependencies,
   form: Form,
   rawFormData: Readonly<Record<string, unknown>> | null,
-  values: Readonly<Record<string, unknown>>,
+  { values, credentials }: LaunchValues,
   check: (values: Readonly<Record<string, unknown>>) => Promise<CheckResult>,
 ): Promise<void> {
   if (rawFormData === null) {
@@ -138,17 +148,24 @@ async function logCheck(
     return
   }
   try {
-    const { details, extravars } = await check(rawFormData)
+    const result = await check(rawFormData)
+    const { details, extravars } = result
     if (!isGood(details)) {
       deps.log.warn({ form: form.name, refused: summaryOf(details) }, 'launch validation would refuse this launch')
       return
     }
-    const keys = new Set([...Object.keys(extravars), ...Object.keys(values)].filter((key) => key !== '__verbose__'))
-    const differing = [...keys].filter((key) => !isSame(extravars[key], values[key]))
+    const differing = [
+      ...differingKeys(extravars, values).filter((key) => key !== '__verbose__'),
+      ...differingKeys(result.credentials, credentials).map((key) => `credentials.${key}`),
+    ]
     if (differing.length > 0) {
-      deps.log.warn({ form: form.name, differing }, 'launch validation would change extra variables of this launch')
+      deps.log.warn({ form: form.name, differing }, 'launch validation would change values of this launch')
     }
   } catch (error) {
     deps.log.warn({ form: form.name, reason: messageOf(error) }, 'launch validation could not be done')
   }
+}
+
+function differingKeys(one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>): string[] {
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((key) => !isSame(one[key], other[key]))
 }

@@ -1,4 +1,5 @@
 import type { Caller } from '../auth/caller.js'
+import type { Credentials } from '../credentials/credentials.js'
 import { ForbiddenError, InvalidInputError, RefusedValuesError } from '../errors.js'
 import type { Form, Forms, AnsibleForm } from '../forms/form.js'
 import { valuesToStore } from '../forms/stored-values.js'
@@ -7,13 +8,15 @@ import type { LiveEvents } from '../live/live-events.js'
 import { insertJob } from '../store/jobs.js'
 import { type Runner, findDefaultRunner, findRunnerByName } from '../store/runners.js'
 import type { Queries, Store } from '../store/store.js'
+import { credentialFieldsOf, credentialVariables, credentialsOfLaunch } from './credential-needs.js'
 import { failJob } from './ending.js'
 import { buildExtravars, requireVerboseAllowed } from './extravars.js'
 import { type LaunchValuesDependencies, type LaunchValuesRequest, valuesOfLaunch } from './launch-values.js'
+import type { Playbook } from './playbook.js'
 import type { RunnerPort } from './runner-port.js'
 
 /** Properties whose promise this release cannot keep; a job that ignored them would be unsafe. */
-const NOT_YET = ['approval', 'credentials', 'ansibleCredentials', 'vaultCredentials'] as const
+const NOT_YET = ['approval'] as const
 
 /** Levels of objects and lists in the values of a launch. Python, which reads them in the end, gives up at some 1000. */
 const MOST_DEPTH = 100
@@ -27,6 +30,7 @@ export interface LaunchDependencies extends LaunchValuesDependencies {
   readonly forms: Forms
   readonly live: LiveEvents
   readonly runners: RunnerPort
+  readonly credentials: Pick<Credentials, 'has'>
   /** A random id of 32 hex digits. */
   readonly newRunId: () => string
 }
@@ -43,7 +47,8 @@ export async function launchJob(
   request: LaunchRequest,
 ): Promise<number> {
   const { store, forms, live, clock, runners } = dependencies
-  if (isDeeperThan(MOST_DEPTH, [request.extravars, request.rawFormData, request.files])) {
+  const { extravars: sent, rawFormData, credentials: names, files } = request
+  if (isDeeperThan(MOST_DEPTH, [sent, rawFormData, names, files])) {
     throw new InvalidInputError('too_deep', `Values may be nested ${MOST_DEPTH} levels deep`)
   }
   const form = await forms.find(request.formName)
@@ -52,10 +57,16 @@ export async function launchJob(
   const choice = await chooseRunner(store.read, form)
   requireRunnerAllowed(choice.runner, caller)
   const surroundings = await forms.surroundingsOf(form)
-  const { values, credentials } = await valuesOfLaunch(dependencies, form, surroundings, caller, request)
-  requireNoCredentials(form, credentials)
-  const { extravars, playbook } = buildExtravars(form, values, caller)
-  const { rawFormData } = request
+  const settled = await valuesOfLaunch(dependencies, form, surroundings, caller, request)
+  const { extravars, playbook } = buildExtravars(form, settled.values, caller)
+  const chosen = await credentialsOfLaunch(dependencies.credentials, caller, {
+    source: form.source,
+    fields: credentialFieldsOf(form, surroundings.subforms),
+    extravars,
+    sent: settled.credentials,
+  })
+  const { credentials, ansibleCredentials, vaultCredentials } = chosen.needs
+  const problem = choice.problem ?? chosen.problem
   const stored =
     rawFormData === null
       ? null
@@ -84,17 +95,17 @@ export async function launchJob(
       abort_requested: 0,
       abort_requested_by: null,
       abandoned_at: null,
-      extravars: JSON.stringify(extravars),
+      extravars: JSON.stringify({ ...extravars, ...credentialVariables(chosen.needs) }),
       credentials: JSON.stringify(credentials),
       raw_form_data: stored === null ? null : JSON.stringify(stored),
       password_fields: JSON.stringify(form.passwordFields),
-      playbook: JSON.stringify(playbook),
+      playbook: JSON.stringify({ ...playbook, ansibleCredentials, vaultCredentials } satisfies Playbook),
     })
-    if (choice.problem !== null) await failJob(queries, jobId, choice.problem, now)
+    if (problem !== null) await failJob(queries, jobId, problem, now)
     return jobId
   })
   live.changed('jobs')
-  if (choice.runner && choice.problem === null) runners.jobQueued(choice.runner.id)
+  if (choice.runner && problem === null) runners.jobQueued(choice.runner.id)
   return id
 }
 
@@ -129,20 +140,12 @@ function requireLaunchable(form: Form, caller: Caller): asserts form is AnsibleF
     )
   }
   const promised = NOT_YET.find((property) => form.source[property] !== undefined && form.source[property] !== null)
-  if (promised) throw notYet(form, promised)
-}
-
-/** A field that names a credential is a promise like the form's own `credentials`. */
-function requireNoCredentials(form: Form, credentials: Readonly<Record<string, unknown>>): void {
-  const [field] = Object.keys(credentials)
-  if (field !== undefined) throw notYet(form, `asCredential of the field ${field}`)
-}
-
-function notYet(form: Form, promised: string): RefusedValuesError {
-  return new RefusedValuesError(
-    'form_property_unsupported',
-    `The form '${form.name}' has '${promised}', which this service cannot honour yet`,
-  )
+  if (promised) {
+    throw new RefusedValuesError(
+      'form_property_unsupported',
+      `The form '${form.name}' has '${promised}', which this service cannot honour yet`,
+    )
+  }
 }
 
 function requireRunnerAllowed(runner: Runner | null, caller: Caller): void {

@@ -12,6 +12,9 @@ export const playbookSchema = v.object({
   diff: v.boolean(),
   verbose: v.boolean(),
   allowJinjaInExtravars: v.boolean(),
+  /** Names of credentials; jobs of older releases have none. */
+  ansibleCredentials: v.optional(v.nullable(v.string()), null),
+  vaultCredentials: v.optional(v.nullable(v.string()), null),
 })
 
 export type Playbook = v.InferOutput<typeof playbookSchema>

@@ -107,6 +107,14 @@ export class AgentConnection implements RunnerConnection {
     return this.runner.name
   }
 
+  get fingerprint(): string {
+    return this.runner.fingerprint
+  }
+
+  get sealingKey(): string {
+    return this.runner.sealingKey
+  }
+
   get epoch(): number {
     return this.runner.epoch
   }

@@ -4,6 +4,9 @@ import type { AgentMessage, CloseReasonName, ServerMessage, StreamFrame } from '
 export interface RunnerConnection {
   readonly runnerId: number
   readonly runnerName: string
+  readonly fingerprint: string
+  /** Raw public key (base64) that secrets are sealed to. */
+  readonly sealingKey: string
   /** Frames of another epoch never reach the session. */
   readonly epoch: number
   send(message: ServerMessage): void

@@ -9,8 +9,16 @@ export interface PreparedOrder {
   readonly extravarsBlob: Buffer | null
 }
 
-/** Builds the order of a job for a runner. */
-export function prepareOrder(job: OfferableJob, manifestSha256: string, outputLimitBytes: number): PreparedOrder {
+/**
+ * Builds the order of a job for a runner.
+ * @param sealed the job's secrets, sealed to that runner
+ */
+export function prepareOrder(
+  job: OfferableJob,
+  manifestSha256: string,
+  outputLimitBytes: number,
+  sealed: string | null,
+): PreparedOrder {
   const playbook = playbookOf(job)
   const extravars = extravarsOf(job)
   const json = Buffer.from(JSON.stringify(extravars), 'utf8')
@@ -34,7 +42,7 @@ export function prepareOrder(job: OfferableJob, manifestSha256: string, outputLi
         ? { sha256: createHash('sha256').update(json).digest('hex'), size: json.length }
         : { inline: extravars },
       manifest_sha256: manifestSha256,
-      sealed: null,
+      sealed,
       output_limit_bytes: outputLimitBytes,
     },
   }

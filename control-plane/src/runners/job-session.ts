@@ -1,11 +1,13 @@
 import { ProtocolError, type ServerMessage, type SpooledJob, type StreamFrame } from '@holdfast/protocol'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.js'
+import type { SealJobSecrets } from '../credentials/job-secrets.js'
 import { failJob } from '../jobs/ending.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { markClaimed, takeQueued } from '../store/dispatch.js'
 import type { Store } from '../store/store.js'
 import { OrderBlobs } from './order-blobs.js'
+import { withSecrets } from './order-secrets.js'
 import type { JobMessage, RunnerCapacity, RunnerConnection, RunnerSession } from './connection.js'
 import { answerInventory, takeBack } from './inventory.js'
 import { type PreparedOrder, prepareOrder } from './job-order.js'
@@ -42,6 +44,7 @@ export interface JobSessionDependencies {
   readonly live: LiveEvents
   readonly log: Logger
   readonly files: PlaybookFiles
+  readonly sealSecrets: SealJobSecrets
   readonly outputLimitBytes: number
   /** RTE_QUEUE_MINUTES, in milliseconds. */
   readonly queueMs: number
@@ -196,8 +199,8 @@ export class JobSession implements RunnerSession {
         live.changed('jobs')
         continue
       }
-      for (const job of jobs) {
-        const prepared = prepareOrder(job, manifest.sha256, this.dependencies.outputLimitBytes)
+      for await (const [job, sealed] of withSecrets(this.dependencies, this.connection, jobs)) {
+        const prepared = prepareOrder(job, manifest.sha256, this.dependencies.outputLimitBytes, sealed)
         this.#hold(job.id, job.run_id, { output: 0, events: 0, eventsCount: 0 }, prepared, false)
         this.#offers.note(job.id)
         this.#send({ type: 'offer', order: prepared.order })

@@ -18,6 +18,7 @@ export interface Database {
   appearance: AppearanceTable
   lock: LockTable
   audit: AuditTable
+  credential: CredentialTable
 }
 
 /** A column that is written once, at insert. */
@@ -222,4 +223,18 @@ export interface AuditTable {
   object_name: string | null
   status: number | null
   request_id: Fixed<string>
+}
+
+export interface CredentialTable {
+  id: Generated<number>
+  name: string
+  type: string
+  user_name: string | null
+  host: string | null
+  port: number | null
+  description: string
+  /** Encrypted with ENCRYPTION_SECRET and bound to the name. */
+  secret: Buffer
+  created_at: Fixed<number>
+  updated_at: number
 }

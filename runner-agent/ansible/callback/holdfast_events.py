@@ -27,6 +27,7 @@ sys.path.insert(0, _AGENT_FOLDER)
 try:
     from holdfast_job import event_content as content
     from holdfast_job.event_file import EventFile
+    from holdfast_job.event_secrets import read_hidden_values
 finally:
     sys.path.remove(_AGENT_FOLDER)
 
@@ -81,6 +82,7 @@ class CallbackModule(CallbackBase):
         # Taken out of the environment, so that a playbook called by a playbook does not write into this job's events.
         events_path = os.environ.pop("HOLDFAST_EVENTS_FILE", None)
         report_path = os.environ.pop("HOLDFAST_CALLBACK_FILE", None)
+        secrets_path = os.environ.pop("HOLDFAST_SECRETS_FILE", None)
         self._folder = _working_folder()
         self._play_name = self._play_uuid = None
         self._batches = {}  # play uuid → how many of its `serial` batches have begun
@@ -94,6 +96,8 @@ class CallbackModule(CallbackBase):
             self.disabled = True
             return
         try:
+            if secrets_path:
+                read_hidden_values(secrets_path)
             self._events = EventFile(events_path, report_path, ansible_version)
             atexit.register(self._events.report)
         except Exception as error:

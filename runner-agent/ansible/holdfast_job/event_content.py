@@ -3,6 +3,8 @@
 Both shapes of a result are read: ansible-core 2.19 gave its parts public names.
 """
 
+from holdfast_job.event_secrets import hide
+
 MAX_NAME = 1000
 _MAX_ITEM_TEXT = 1000
 _MAX_FACT_KEYS = 1000
@@ -98,7 +100,7 @@ def shown_item(result):
         return None
     item = values.get("_ansible_item_label", values.get(values.get("ansible_loop_var", "item")))
     if isinstance(item, (str, dict, list)):
-        text = str(item)
+        text = hide(str(item))
         return item if len(text) <= _MAX_ITEM_TEXT else text[:_MAX_ITEM_TEXT]
     return item
 
@@ -124,7 +126,7 @@ def will_be_rescued(task):
 
 def name_of(shown):
     """The name of a play or a task as ansible shows it."""
-    return str(shown.get_name()).strip()[:MAX_NAME]
+    return hide(str(shown.get_name()).strip())[:MAX_NAME]
 
 
 def path_of(shown, folder):
@@ -136,5 +138,5 @@ def path_of(shown, folder):
 def short_path(path, folder):
     if not path:
         return None
-    path = str(path)
+    path = hide(str(path))
     return (path[len(folder) :] if path.startswith(folder) else path)[:MAX_NAME]

@@ -1,7 +1,7 @@
 """Turning one event into one line of strict JSON of bounded length, whatever a module has put into its result.
 
 Nearly all events take the quick way: one pass of the C encoder. Only what that refuses, or what comes out too long or too deep,
-is copied into plain values here and cut until it fits.
+is copied into plain values here and cut until it fits. Secrets are hidden before anything is cut, so that no cut leaves half of one.
 """
 
 import hashlib
@@ -11,6 +11,8 @@ import re
 from collections import deque
 from collections.abc import Mapping
 from datetime import date, datetime, time
+
+from holdfast_job.event_secrets import hide, hide_scalar, may_be_in
 
 LINE_BYTES = 256 * 1024
 MAX_DEPTH = 100
@@ -23,6 +25,7 @@ _MAX_PATH = 200
 _STRING_STEPS = tuple(LINE_BYTES >> shift for shift in range(1, 11))
 _ITEM_STEPS = (2000, 1000, 300, 100, 30, 10)
 _LAST_RESORT_CHARS = 16 * 1024
+_OWN_FIELDS = frozenset(("order", "type", "duration", "time", "play_uuid", "task_uuid"))
 
 _SURROGATE = re.compile(r"\\(?:ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(ud[89a-f][0-9a-f]{2})|.)")
 
@@ -54,7 +57,7 @@ def line_of(event):
     if not too_long:
         try:
             text = _encode(event)
-            if len(text) < LINE_BYTES and not _is_too_deep(event, text):
+            if len(text) < LINE_BYTES and not _is_too_deep(event, text) and not may_be_in(text):
                 return _bytes(text)
             too_long = len(text) >= LINE_BYTES
         except (TypeError, ValueError, OverflowError, RecursionError):
@@ -94,9 +97,13 @@ def _is_too_deep(event, text):
 
 
 def _fit(event, too_long):
-    """The text of an event whose result must be made plain, and shorter where it is too long."""
-    fields = {key: _bounded_field(value) for key, value in event.items() if key != "result"}
-    result = event.get("result") or {}
+    """The text of an event whose result must be made plain, shown without secrets, and shorter where it is too long."""
+    fields = {
+        key: value if key in _OWN_FIELDS else _bounded_field(value) for key, value in event.items() if key != "result"
+    }
+    if "result" not in event:
+        return _encode(fields)
+    result = event["result"]
     if not too_long:
         text = _encode(dict(fields, result=_Copy(result).with_notes()))
         if len(text) < LINE_BYTES:
@@ -113,7 +120,7 @@ def _bounded_field(value):
         value = _Copy({"field": value}).value["field"]
         text = _encode(value)
         return value if len(text) <= _MAX_FIELD else text[:_MAX_FIELD]
-    return value[:_MAX_FIELD] if isinstance(value, str) else _plain_scalar(value)
+    return hide(value)[:_MAX_FIELD] if isinstance(value, str) else hide_scalar(_plain_scalar(value))
 
 
 def _ever_shorter(result):
@@ -134,7 +141,7 @@ def _without_repetitions(result):
     kept, notes = {}, []
     for key, value in result.items():
         if isinstance(value, list) and (key == "results" or str(key).endswith("_lines") and str(key)[:-6] in result):
-            notes.append({"path": str(key), "items": len(value)})
+            notes.append({"path": hide(str(key)), "items": len(value)})
         else:
             kept[key] = value
     return kept, notes
@@ -153,7 +160,7 @@ def _plain_scalar(value):
 def _plain_key(key):
     if key is None or isinstance(key, bool):
         return _encode(key)
-    text = str(_plain_scalar(key))
+    text = hide(str(_plain_scalar(key)))
     if len(text) <= _MAX_KEY:
         return text
     return text[:_MAX_KEY] + " sha256:" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
@@ -253,7 +260,9 @@ class _Copy:
                 self._container_notes[id(target)] = {"path": path, "items": len(source)}
                 return
             self._nodes += 1
-            value = _plain_scalar(source[key]) if not isinstance(source[key], (dict, list)) else source[key]
+            value = source[key]
+            if not isinstance(value, (dict, list)):
+                value = hide_scalar(_plain_scalar(value))
             name = _plain_key(key) if is_mapping else key
             place = (path + "." + str(name) if path else str(name))[:_MAX_PATH]
             if isinstance(value, (dict, list)):

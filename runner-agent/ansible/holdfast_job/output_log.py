@@ -8,9 +8,9 @@ _TRY_AGAIN_AFTER = 0.25
 
 
 class PassThrough:
-    """The place where secrets are to be masked: whatever stands here sees the output before it is written anywhere.
+    """For a job without secrets. Whatever stands in this place sees the output before it is written anywhere.
 
-    `feed` may hold bytes back, because a secret can lie across two pieces; `finish` gives the rest.
+    `feed` may hold bytes back, because a secret can lie across two pieces; `finish` gives the rest (masking.py).
     """
 
     def feed(self, piece):

@@ -43,6 +43,7 @@ class Job:
         self.adopts_orphans = False
         self.ansible_pid = None
         self.started_at = None
+        self.secrets = None
 
     def path(self, name):
         return self.folder + "/" + name
@@ -56,11 +57,13 @@ def iso_now():
 
 def main(arguments):
     """Returns the exit code: 0 when an end.json was written, 17 when the job had been started before, 18 when nothing was."""
-    if len(arguments) != 2:
-        _complain("usage: supervisor.py <job folder>")
+    if len(arguments) not in (2, 3) or arguments[2:] not in ([], ["secrets"]):
+        _complain("usage: supervisor.py <job folder> [secrets]")
         return EXIT_NOTHING_STARTED
     job = Job(os.path.abspath(arguments[1]))
     _fill_standard_descriptors()
+    if len(arguments) == 3 and not _read_secrets(job):
+        return EXIT_NOTHING_STARTED
     job.signals_fd = _watch_signals()
     try:
         os.setsid()
@@ -101,6 +104,27 @@ def main(arguments):
 
         end_without_start(job, cause, message)
     return 0
+
+
+def _read_secrets(job):
+    """From standard input, all of them or none: a job that needs them never starts without, and stays to be started."""
+    try:
+        pieces = []
+        while not pieces or pieces[-1]:
+            pieces.append(os.read(0, 1 << 20))
+        text = b"".join(pieces).decode("utf-8", "surrogateescape")
+        if not text.endswith("\n"):
+            raise ValueError("cut off")
+        secrets = _parse_json(text)
+        job.secrets = {"pipes": dict(secrets["pipes"]), "files": dict(secrets["files"]), "hidden": list(secrets["hidden"])}
+    except Exception as error:
+        # Not the error's own words, which may quote them.
+        _complain("the secrets of the job did not arrive whole (%s), so nothing was started" % type(error).__name__)
+        return False
+    nothing = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return True
 
 
 def _complain(text):
@@ -221,6 +245,10 @@ def _spawn(job):
     program = _find_program(arguments[0], environment)
     _close_on_exec()
     job.adopts_orphans = _become_subreaper()
+    if job.secrets is not None:
+        from holdfast_job.secret_files import serve_secrets
+
+        serve_secrets(job)
     job.output_pipe, pipe_writer = os.pipe()
     _enter(orders["cwd"])
     own_limit = _set_lock_limit(orders.get("limit_mark"))

@@ -45,7 +45,7 @@ class Run:
         self._job = job
         orders = job.orders
         keep_reserve(job)
-        self.output = OutputLog(job.output_file, orders["output_limit_bytes"], PassThrough())
+        self.output = OutputLog(job.output_file, orders["output_limit_bytes"], _mask_of(job))
         self._tree = ProcessTree(job.marker)
         self._wait_status = None
         self._quiet_at = self._drained_at = 0.0
@@ -105,6 +105,10 @@ class Run:
         message = None
         if self._survivors:
             message = "some processes of the job could not be ended: " + ", ".join(map(str, self._survivors))
+        if self._job.secrets is not None:
+            from holdfast_job.secret_files import remove_pipes
+
+            remove_pipes(self._job)
         write_end(self._job, self.output, cause, exit_code, signal_name, message)
 
     def _wait(self, until):
@@ -193,6 +197,15 @@ class Run:
             except ValueError:
                 return None, "SIG%d" % os.WTERMSIG(status)
         return os.WEXITSTATUS(status), None
+
+
+def _mask_of(job):
+    """What stands between ansible's output and the log."""
+    if job.secrets is None:
+        return PassThrough()
+    from holdfast_job.masking import StreamHider
+
+    return StreamHider(job.secrets["hidden"])
 
 
 def _widen(pipe):

@@ -6,6 +6,7 @@ import { BlobGoneError, type BlobTransfer } from '../files/blob-transfer.js'
 import { gatherInputs } from '../files/gather.js'
 import { describeError, type Logger } from '../log.js'
 import { extravarsText } from '../playbook/plan.js'
+import type { OpenSecrets } from '../playbook/secrets.js'
 import { isErrno, writeSynced } from '../spool/durable.js'
 import { claimText, folderNameOf, type JobFolder, type JobKey } from '../spool/job-folder.js'
 import type { Spool, StagedJob } from '../spool/spool.js'
@@ -37,6 +38,7 @@ export interface IntakeOptions {
   readonly bootId: string
   /** True when the app sends playbook folders. */
   readonly withFiles: boolean
+  readonly openSecrets: OpenSecrets
   /** Why no job can be taken now, or null. Reservations are counted by `count`. */
   readonly refusal: () => { code: RefusalCode; message: string } | null
   /** A job has just become one of the spool. */
@@ -67,6 +69,16 @@ export function createIntake(options: IntakeOptions): Intake {
   const refuse = (key: JobKey, port: IntakePort, code: RefusalCode, message: string): void => {
     log.info({ job: key.jobId, code }, `job refused: ${message}`)
     port.send({ type: 'refused', job_id: key.jobId, run_id: key.runId, code, message: message.slice(0, 4000) })
+  }
+
+  /** Secrets that cannot be opened now never can be, and a playbook must not run without them. */
+  const secretsRefusal = (order: JobOrder): { code: RefusalCode; message: string } | null => {
+    try {
+      options.openSecrets(order)
+      return null
+    } catch (error) {
+      return { code: 'files_failed', message: describeError(error) }
+    }
   }
 
   /** Everything before the claim: the work folder and the variables, in a folder that nobody else looks at. */
@@ -129,7 +141,7 @@ export function createIntake(options: IntakeOptions): Intake {
       const name = folderNameOf(key)
       // Said twice: the answer to the first is on its way.
       if (reservations.has(name)) return
-      const refusal = spool.isPast(key) ? RAN_BEFORE : order.sealed === null ? options.refusal() : SECRETS_UNKNOWN
+      const refusal = spool.isPast(key) ? RAN_BEFORE : (options.refusal() ?? secretsRefusal(order))
       if (refusal) {
         refuse(key, port, refusal.code, refusal.message)
         return
@@ -171,9 +183,6 @@ export function createIntake(options: IntakeOptions): Intake {
     },
   }
 }
-
-/** An agent that cannot open secrets must not run a playbook without them. */
-const SECRETS_UNKNOWN = { code: 'files_failed', message: 'this agent cannot open sealed secrets yet' } as const
 
 /** The database of the app went back in time: only this host knows that the playbook ran. */
 const RAN_BEFORE = {

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { OrderRefusedError } from '../playbook/command-line.js'
 import { type PlaybookSettings, writePlan } from '../playbook/plan.js'
 import { endMarkedProcesses } from '../playbook/process-tree.js'
+import { type OpenSecrets, secretsText } from '../playbook/secrets.js'
 import { lastWordOf, startSupervisor, type SupervisorProcess } from '../playbook/supervisor.js'
 import { signalProcess } from '../processes.js'
 import { type AgentEndCause, agentEndOf, takeStart, writeAgentEnd } from '../spool/agent-end.js'
@@ -18,6 +19,7 @@ export interface StepServices {
   readonly bootId: string
   readonly playbook: PlaybookSettings
   readonly supervisor: { readonly python: string; readonly script: string }
+  readonly openSecrets: OpenSecrets
   /** Notes elsewhere than in its folder that a run is over. @throws the system's error when that cannot be done */
   readonly giveUp: (key: JobKey) => Promise<void>
 }
@@ -41,8 +43,10 @@ export async function startJob(folder: JobFolder, services: StepServices, abortW
     return endBeforeStart(folder, services, 'host_rebooted', message)
   }
   try {
-    await writePlan(claim.order, folder, services.playbook)
-    const supervisor = startSupervisor(folder, services.supervisor, services.playbook.environment)
+    const secrets = services.openSecrets(claim.order)
+    await writePlan(claim.order, folder, services.playbook, secrets)
+    const text = secrets === null ? null : secretsText(secrets)
+    const supervisor = startSupervisor(folder, services.supervisor, services.playbook.environment, text)
     return { kind: 'started', supervisor }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)

@@ -32,12 +32,20 @@ export function workingFolder(root: PlaybookRoot, subPath: string | null): strin
 /**
  * The arguments of ansible-playbook for an order, without the program itself. There is no shell, and no value of an
  * order can become an option: values stand behind `=` or, as the playbook, never begin with a dash.
+ * @param secrets arguments by which ansible gets the job's secrets; their variables win over the others
  * @throws OrderRefusedError when a path lies outside the playbook folder, or the playbook is not there
  */
-export function playbookArguments(order: JobOrder, root: PlaybookRoot, cwd: string, extravarsFile: string): string[] {
+export function playbookArguments(
+  order: JobOrder,
+  root: PlaybookRoot,
+  cwd: string,
+  extravarsFile: string,
+  secrets: readonly string[] = [],
+): string[] {
   return [
     '-e',
     `@${extravarsFile}`,
+    ...secrets,
     ...order.inventory.map((entry) => `--inventory=${inventoryEntry(root, cwd, entry)}`),
     ...(order.tags ? [`--tags=${order.tags}`] : []),
     ...(order.check ? ['--check'] : []),

@@ -37,6 +37,8 @@ export interface EnvironmentOptions {
   readonly marker: string
   readonly eventsFile: string
   readonly callbackFile: string
+  /** The pipe with the values that events must not show; null when the job has no secrets. */
+  readonly secretsFile: string | null
   /** The folder that holds the event callback. */
   readonly callbackFolder: string
 }
@@ -46,7 +48,7 @@ export interface EnvironmentOptions {
  * callback needs. A variable replaces what ansible.cfg says, so the user's callbacks are named again beside ours.
  */
 export function playbookEnvironment(options: EnvironmentOptions): Record<string, string> {
-  const { own, cwd, marker, eventsFile, callbackFile, callbackFolder } = options
+  const { own, cwd, marker, eventsFile, callbackFile, secretsFile, callbackFolder } = options
   const environment = withoutHoldfast(own)
   const config = readAnsibleConfig(environment, cwd)
   const enabled = enabledCallbacks(environment, config)
@@ -60,6 +62,7 @@ export function playbookEnvironment(options: EnvironmentOptions): Record<string,
     HOLDFAST_JOB_MARKER: marker,
     HOLDFAST_EVENTS_FILE: eventsFile,
     HOLDFAST_CALLBACK_FILE: callbackFile,
+    ...(secretsFile === null ? {} : { HOLDFAST_SECRETS_FILE: secretsFile }),
     ANSIBLE_CALLBACKS_ENABLED: [...enabled.filter((name) => name !== CALLBACK_NAME), CALLBACK_NAME].join(','),
     ANSIBLE_CALLBACK_PLUGINS: [callbackFolder, ...folders].join(':'),
   }

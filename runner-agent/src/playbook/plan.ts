@@ -1,4 +1,4 @@
-import type { JobOrder } from '@holdfast/protocol'
+import type { JobOrder, JobSecrets } from '@holdfast/protocol'
 import { accessSync, constants, statSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { describeError } from '../log.js'
@@ -24,11 +24,16 @@ export interface PlaybookSettings {
 }
 
 /**
- * Writes `supervisor.json`, which says how the job is started (docs/job-folder.md).
+ * Writes `supervisor.json`, which says how the job is started (docs/job-folder.md). No secret is in it.
  * @throws OrderRefusedError with the sentence that says why this order cannot be started
  */
-export async function writePlan(order: JobOrder, folder: JobFolder, settings: PlaybookSettings): Promise<void> {
-  await writeReplacing(folder.file('supervisor.json'), JSON.stringify(planOf(order, folder, settings)))
+export async function writePlan(
+  order: JobOrder,
+  folder: JobFolder,
+  settings: PlaybookSettings,
+  secrets: JobSecrets | null,
+): Promise<void> {
+  await writeReplacing(folder.file('supervisor.json'), JSON.stringify(planOf(order, folder, settings, secrets)))
 }
 
 /**
@@ -44,7 +49,7 @@ export function extravarsText(extravars: unknown, allowJinja: boolean): string {
   }
 }
 
-function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings): object {
+function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, secrets: JobSecrets | null): object {
   const { localFolder } = settings
   const root: PlaybookRoot =
     localFolder === null ? { path: folder.file('work'), confined: true } : { path: localFolder, confined: false }
@@ -56,9 +61,11 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings):
     marker,
     eventsFile: folder.file('events.jsonl'),
     callbackFile: folder.file('callback.json'),
+    secretsFile: secrets === null ? null : folder.file('secret-values'),
     callbackFolder: settings.callbackFolder,
   })
-  const playbook = playbookArguments(order, root, cwd, folder.file('extravars.json'))
+  const given = secretArguments(secrets, folder)
+  const playbook = playbookArguments(order, root, cwd, folder.file('extravars.json'), given)
   return {
     run_id: order.run_id,
     argv: [findProgram('ansible-playbook', env.PATH), ...playbook],
@@ -70,6 +77,13 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings):
     abort_ladder_seconds: ABORT_LADDER_SECONDS,
     drain_seconds: DRAIN_SECONDS,
   }
+}
+
+/** The arguments of ansible-playbook by which it gets the secrets: names of pipes, never what is in them. */
+function secretArguments(secrets: JobSecrets | null, folder: JobFolder): string[] {
+  if (secrets === null) return []
+  const vault = secrets.vault_password === null ? [] : [`--vault-password-file=${folder.file('vault-password')}`]
+  return ['-e', `@${folder.file('secret-vars')}`, ...vault]
 }
 
 /** The program's full path, so that its absence is noticed here, where it can be said in words. */

@@ -10,26 +10,30 @@ export interface SupervisorProcess {
 
 /**
  * Starts the supervisor of a job in a session of its own, with nothing that ties it to the agent: no pipe, no open
- * file, no waiting. It goes on when the agent ends.
+ * file, no waiting. It goes on when the agent ends. Secrets cross a pipe that is closed behind them; a supervisor that
+ * does not get all of them starts nothing and leaves no mark, so that the next agent starts the job.
  */
 export function startSupervisor(
   folder: JobFolder,
   program: { python: string; script: string },
   environment: Readonly<Record<string, string | undefined>>,
+  secrets: string | null,
 ): SupervisorProcess {
   const log = openSync(folder.file('supervisor.log'), 'a', 0o600)
   let child: ChildProcess
   try {
-    child = spawn(program.python, ['-I', '-S', program.script, folder.path], {
+    child = spawn(program.python, ['-I', '-S', program.script, folder.path, ...(secrets === null ? [] : ['secrets'])], {
       cwd: '/',
       // The playbook's whole environment stands in supervisor.json; the supervisor itself needs next to nothing.
       env: { PATH: environment.PATH, LANG: environment.LANG, LC_ALL: environment.LC_ALL },
       detached: true,
-      stdio: ['ignore', log, log],
+      stdio: [secrets === null ? 'ignore' : 'pipe', log, log],
     })
   } finally {
     closeSync(log)
   }
+  // A supervisor that has ended already is no news here: how it ended is.
+  child.stdin?.on('error', () => undefined).end(secrets)
   child.unref()
   return {
     ended: new Promise((resolve) => {

@@ -73,6 +73,9 @@ export type JobFileName =
   | 'callback.json'
   | 'abort.json'
   | 'end.json'
+  | 'secret-vars'
+  | 'vault-password'
+  | 'secret-values'
 
 export function createJobFolder(path: string, key: JobKey): JobFolder {
   const file = (name: JobFileName): string => join(path, name)

@@ -99,3 +99,26 @@ export const apiTokenListSchema = v.looseObject({ count: v.number(), records: v.
 
 /** The only time that the token itself is shown. */
 export const newApiTokenSchema = v.looseObject({ ...apiTokenSchema.entries, token: v.string() })
+
+export const credentialSchema = v.looseObject({
+  /** Null for one of credentials.yaml. */
+  id: v.nullable(id),
+  name: v.string(),
+  type: v.string(),
+  user: nullableText,
+  host: nullableText,
+  port: v.nullable(v.number()),
+  description: v.optional(nullableText, null),
+  source: v.string(),
+  overridden: v.optional(v.boolean(), false),
+})
+export type Credential = v.InferOutput<typeof credentialSchema>
+
+export const credentialListSchema = v.looseObject({
+  count: v.number(),
+  records: v.array(credentialSchema),
+  errors: v.optional(
+    v.array(v.looseObject({ file: v.string(), line: v.nullable(v.number()), reason: v.string() })),
+    [],
+  ),
+})

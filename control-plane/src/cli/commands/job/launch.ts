@@ -1,5 +1,5 @@
 import { launchedSchema } from '../../client/schemas.js'
-import { CliError, UnreachableError } from '../../errors.js'
+import { CliError, UnreachableError, UsageError } from '../../errors.js'
 import { EXIT, exitCodesText } from '../../exit-codes.js'
 import { readExtraVars, type ExtraVars } from '../../extra-vars.js'
 import { runFollow } from '../../follow/run-follow.js'
@@ -27,6 +27,16 @@ export const launchCommand = (run: Run) =>
           describe:
             'Values of the fields by name: key=value, @file.json, @file.yml or an object in JSON; may be given several times',
         })
+        .option('credential', {
+          type: 'string',
+          array: true,
+          nargs: 1,
+          default: [] as string[],
+          defaultDescription: 'none',
+          describe:
+            'Name of a credential for a credential field of the form, or for any variable of its credentials where ' +
+            'launches are not checked: key=name; may be given several times',
+        })
         .option('verbose', { type: 'boolean', default: false, describe: 'Run the playbook in verbose mode' })
         .option('follow', {
           alias: 'f',
@@ -47,8 +57,9 @@ export const launchCommand = (run: Run) =>
     handler: async (args) => {
       const { terminal } = run
       const values = await readExtraVars(args.extraVars)
+      const credentials = credentialNames(args.credential)
       const client = await clientOf(run, args)
-      const launched = await launch(client, args.form, values, args.verbose)
+      const launched = await launch(client, bodyOf(args.form, values, credentials, args.verbose))
       if (!args.follow) {
         await writeAnswer(terminal.stdout, args.json, launched, () => `Launched job ${launched.id} of ${args.form}.\n`)
         return
@@ -59,23 +70,38 @@ export const launchCommand = (run: Run) =>
     },
   })
 
+interface Launch {
+  readonly formName: string
+  readonly extravars: ExtraVars
+  readonly rawFormData: ExtraVars
+  readonly credentials: Readonly<Record<string, string>> | undefined
+}
+
 /**
  * The values go out twice: as the values of the form's fields, which a service that checks launches builds the variables
- * from, and as variables for one that does not (LAUNCH_VALIDATION=off). It uses the one or the other.
+ * from, and as variables for one that does not (LAUNCH_VALIDATION=off). It uses the one or the other. The names of
+ * credentials do likewise: as values of the fields that ask for one, and by themselves.
  */
-async function launch(
-  client: ApiClient,
-  formName: string,
-  values: ExtraVars,
-  verbose: boolean,
-): Promise<{ id: number }> {
-  const { __verbose__, ...rawFormData } = verbose ? { ...values, __verbose__: true } : values
-  const extravars = __verbose__ === undefined ? rawFormData : { ...rawFormData, __verbose__ }
+function bodyOf(formName: string, values: ExtraVars, credentials: Launch['credentials'], verbose: boolean): Launch {
+  const { __verbose__, ...fields } = verbose ? { ...values, __verbose__: true } : values
+  const extravars = __verbose__ === undefined ? fields : { ...fields, __verbose__ }
+  return { formName, extravars, rawFormData: { ...credentials, ...fields }, credentials }
+}
+
+function credentialNames(given: readonly string[]): Launch['credentials'] {
+  if (given.length === 0) return undefined
+  return Object.fromEntries(
+    given.map((text) => {
+      const equals = text.indexOf('=')
+      if (equals < 1) throw new UsageError(`--credential ${JSON.stringify(text)}: give key=name.`)
+      return [text.slice(0, equals).trim(), text.slice(equals + 1)]
+    }),
+  )
+}
+
+async function launch(client: ApiClient, body: Launch): Promise<{ id: number }> {
   try {
-    return await client.ask(
-      { method: 'POST', path: '/job', body: { formName, extravars, rawFormData } },
-      launchedSchema,
-    )
+    return await client.ask({ method: 'POST', path: '/job', body }, launchedSchema)
   } catch (error) {
     if (error instanceof UnreachableError && !wasNeverSent(error)) {
       throw new CliError(

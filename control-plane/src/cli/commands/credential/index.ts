@@ -1,0 +1,18 @@
+import { command, type Run } from '../common.js'
+import { createCommand, deleteCommand, updateCommand } from './change.js'
+import { listCommand } from './list.js'
+
+/** `holdfast credential …` */
+export const credentialCommands = (run: Run) =>
+  command({
+    command: 'credential',
+    describe: 'Logins, keys and vault passwords that jobs use (admins)',
+    builder: (yargs) =>
+      yargs
+        .command(listCommand(run))
+        .command(createCommand(run))
+        .command(updateCommand(run))
+        .command(deleteCommand(run))
+        .demandCommand(1, 'What about credentials? list, create, update or delete.'),
+    handler: () => undefined,
+  })

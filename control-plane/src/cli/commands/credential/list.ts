@@ -1,0 +1,39 @@
+import { credentialListSchema, type Credential } from '../../client/schemas.js'
+import { writeAnswer } from '../../show/answer.js'
+import { tableText, type Column } from '../../show/table.js'
+import { writeLine } from '../../terminal.js'
+import { clientOf, clientOptions, command, type Run } from '../common.js'
+
+const COLUMNS: readonly Column<Credential>[] = [
+  { title: 'id', value: (credential) => credential.id, align: 'right' },
+  { title: 'name', value: (credential) => credential.name },
+  { title: 'type', value: (credential) => credential.type },
+  { title: 'user', value: (credential) => credential.user },
+  { title: 'host', value: (credential) => hostOf(credential) },
+  { title: 'from', value: (credential) => (credential.overridden ? 'database, overridden' : credential.source) },
+  { title: 'description', value: (credential) => credential.description },
+]
+
+/** `holdfast credential list` */
+export const listCommand = (run: Run) =>
+  command({
+    command: 'list',
+    describe: 'List the credentials (never their secrets)',
+    builder: (yargs) => clientOptions(yargs),
+    handler: async (args) => {
+      const { stdout, stderr } = run.terminal
+      const client = await clientOf(run, args)
+      const list = await client.ask({ method: 'GET', path: '/credential' }, credentialListSchema)
+      await writeAnswer(stdout, args.json, list, () =>
+        list.records.length === 0 ? 'No credentials.\n' : tableText(stdout, COLUMNS, list.records),
+      )
+      if (args.json) return
+      for (const { file, line, reason } of list.errors) {
+        await writeLine(stderr, `left out: ${file}${line === null ? '' : `, line ${line}`}: ${reason}`)
+      }
+    },
+  })
+
+function hostOf({ host, port }: Credential): string | null {
+  return port === null ? host : `${host ?? ''}:${port}`
+}

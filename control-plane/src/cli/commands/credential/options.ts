@@ -1,0 +1,53 @@
+import type { Argv } from 'yargs'
+import type { ApiClient } from '../../client/api-client.js'
+import { credentialListSchema, type Credential } from '../../client/schemas.js'
+import { UsageError } from '../../errors.js'
+import { clientOptions } from '../common.js'
+
+/** What a credential says beside its name and its secret. */
+export function credentialOptions<T>(yargs: Argv<T>) {
+  return clientOptions(yargs)
+    .option('type', { choices: ['userpass', 'ssh', 'vault'] as const, describe: 'Kind of the credential' })
+    .option('user', { type: 'string', requiresArg: true, describe: 'Name of the user' })
+    .option('host', { type: 'string', requiresArg: true, describe: 'Host that it is for' })
+    .option('port', { type: 'string', requiresArg: true, describe: 'Port on that host' })
+    .option('description', { type: 'string', requiresArg: true, describe: 'What it is for' })
+    .option('password-stdin', { type: 'boolean', default: false, describe: 'Read the secret from standard input' })
+    .option('password-file', {
+      type: 'string',
+      requiresArg: true,
+      describe: 'Read the secret from a file, such as a private key',
+    })
+}
+
+/** The fields of a request body. */
+export function fieldsOf(args: {
+  readonly type: string | undefined
+  readonly user: string | undefined
+  readonly host: string | undefined
+  readonly port: string | undefined
+  readonly description: string | undefined
+}) {
+  const { type, user, host, description } = args
+  return { type, user, host, port: portOf(args.port), description }
+}
+
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9]\d{0,4}$/.test(text)) throw new UsageError('--port must be a number from 1 to 65535.')
+  return Number(text)
+}
+
+/** The credential of that id or name that can be changed over REST. @throws UsageError when there is none */
+export async function findCredential(client: ApiClient, idOrName: string): Promise<Credential & { id: number }> {
+  const { records } = await client.ask({ method: 'GET', path: '/credential' }, credentialListSchema)
+  const named = records.filter((credential) => credential.name === idOrName)
+  const found = [...named, ...records.filter((credential) => String(credential.id) === idOrName)]
+  const stored = found.find((credential) => credential.id !== null)
+  if (stored?.id !== null && stored?.id !== undefined) return { ...stored, id: stored.id }
+  throw new UsageError(
+    found.length > 0
+      ? `The credential ${idOrName} stands in credentials.yaml of the control plane; change it there.`
+      : `There is no credential with the id or name ${idOrName}; holdfast credential list shows them.`,
+  )
+}

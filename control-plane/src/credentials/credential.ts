@@ -1,0 +1,69 @@
+import { type Static, Type } from 'typebox'
+
+/** `userpass`: a login. `ssh`: `password` is a private key. `vault`: `password` opens files of ansible-vault. */
+export const CREDENTIAL_TYPES = ['userpass', 'ssh', 'vault'] as const
+export type CredentialType = (typeof CREDENTIAL_TYPES)[number]
+
+/** Most characters of a secret: a large private key has 4 thousand. */
+const LONGEST_SECRET = 32 * 1024
+
+const optionalText = Type.Optional(Type.Union([Type.String({ maxLength: 1000 }), Type.Null()]))
+
+/** A credential as people write it: the body of a request, an entry of credentials.yaml. */
+export const CredentialInput = Type.Object({
+  name: Type.String({
+    // A comma separates a credential from the one that stands in for it.
+    pattern: '^[^\\s,\\x00-\\x1f]([^,\\x00-\\x1f]{0,198}[^\\s,\\x00-\\x1f])?$',
+    description: '1 to 200 characters without comma; forms call it so',
+  }),
+  type: Type.Optional(Type.Enum([...CREDENTIAL_TYPES], { description: 'userpass when left out' })),
+  user: optionalText,
+  password: Type.String({
+    minLength: 1,
+    maxLength: LONGEST_SECRET,
+    description: 'The secret: a password, the private key of type ssh, the password of type vault. Never returned',
+  }),
+  host: optionalText,
+  port: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 65_535 }), Type.Null()])),
+  description: Type.Optional(Type.String({ maxLength: 4000 })),
+})
+export type CredentialInput = Static<typeof CredentialInput>
+
+/** A credential without its secret. */
+export interface Credential {
+  /** Null for one of credentials.yaml. */
+  readonly id: number | null
+  readonly name: string
+  readonly type: CredentialType
+  readonly user: string | null
+  readonly host: string | null
+  readonly port: number | null
+  readonly description: string
+}
+
+/** A credential with its secret in clear: held only while a job's secrets are put together. */
+export interface OpenCredential extends Credential {
+  readonly password: string
+}
+
+/**
+ * What is wrong with a secret for its type, in words that show nothing of it; null when nothing is.
+ * A key with a passphrase would make ansible ask for it, and nobody is there to answer.
+ */
+export function problemOfSecret(type: CredentialType, password: string): string | null {
+  if (type !== 'ssh') return null
+  if (!/^-----BEGIN [A-Z ]*PRIVATE KEY-----$/m.test(password)) {
+    return 'the password of a credential of type ssh must be a private key (PEM or OpenSSH)'
+  }
+  return hasPassphrase(password) ? 'the private key must not have a passphrase: nobody is there to enter it' : null
+}
+
+/** PEM says so in words; OpenSSH's own form names a cipher after its first 15 bytes. */
+function hasPassphrase(key: string): boolean {
+  if (key.includes('ENCRYPTED')) return true
+  const [, body] = /-----BEGIN OPENSSH PRIVATE KEY-----([^-]*)-----/.exec(key) ?? []
+  const bytes = Buffer.from(body ?? '', 'base64')
+  return (
+    bytes.subarray(0, 14).equals(Buffer.from('openssh-key-v1')) && !bytes.subarray(19, 23).equals(Buffer.from('none'))
+  )
+}

@@ -1,0 +1,85 @@
+import { type JobSecrets, MAX_SECRETS_BYTES, sealSecrets } from '@holdfast/protocol'
+import { messageOf } from '../errors.js'
+import type { OpenCredential } from './credential.js'
+import type { Credentials } from './credentials.js'
+import { type CredentialNeeds, missingCredential } from './needs.js'
+import { SecretBoxError } from './secret-box.js'
+
+/** The secrets of a job cannot be had; the message says why, for people, and shows nothing of them. */
+export class SecretsProblem extends Error {
+  override readonly name = 'SecretsProblem'
+}
+
+/** The runner and the run that secrets are sealed for. */
+export interface SealTarget {
+  readonly jobId: number
+  readonly runId: string
+  readonly fingerprint: string
+  readonly sealingKey: string
+}
+
+/**
+ * Opens the credentials that a job needs and seals them to its runner.
+ * @returns null when it needs none
+ * @throws SecretsProblem
+ */
+export type SealJobSecrets = (needs: CredentialNeeds, target: SealTarget) => Promise<string | null>
+
+export function createJobSealing(credentials: Pick<Credentials, 'open'>): SealJobSecrets {
+  return async (needs, target) => {
+    const secrets = await gatherSecrets(needs, (name) => openOrFail(credentials, name))
+    if (secrets === null) return null
+    const text = JSON.stringify(secrets)
+    if (Buffer.byteLength(text) > MAX_SECRETS_BYTES) {
+      throw new SecretsProblem(`The secrets of this job are larger than ${MAX_SECRETS_BYTES} bytes`)
+    }
+    return sealSecrets(text, target.sealingKey, target)
+  }
+}
+
+async function openOrFail(credentials: Pick<Credentials, 'open'>, name: string): Promise<OpenCredential> {
+  let credential: OpenCredential | null
+  try {
+    credential = await credentials.open(name)
+  } catch (error) {
+    if (!(error instanceof SecretBoxError)) throw error
+    throw new SecretsProblem(`The credential '${name}' cannot be opened: ${messageOf(error)}`)
+  }
+  if (!credential) throw new SecretsProblem(missingCredential(name))
+  return credential
+}
+
+async function gatherSecrets(
+  needs: CredentialNeeds,
+  open: (name: string) => Promise<OpenCredential>,
+): Promise<JobSecrets | null> {
+  const extravars: JobSecrets['extravars'] = {}
+  const keyFiles: JobSecrets['key_files'] = []
+  const hidden = new Set<string>()
+  const opened = async (name: string) => {
+    const credential = await open(name)
+    hidden.add(credential.password)
+    return credential
+  }
+  for (const [key, name] of Object.entries(needs.credentials)) {
+    const { name: ownName, host, port, user, password, type } = await opened(name)
+    extravars[key] = { name: ownName, host, port, user, password }
+    if (type === 'ssh') keyFiles.push({ at: [key, 'private_key_file'], content: keyText(password) })
+  }
+  if (needs.ansibleCredentials !== null) {
+    const { user, password, type, name } = await opened(needs.ansibleCredentials)
+    if (type === 'vault') throw new SecretsProblem(`The credential '${name}' is of type vault and is no login`)
+    if (user !== null) extravars.ansible_user = user
+    if (type === 'ssh') keyFiles.push({ at: ['ansible_ssh_private_key_file'], content: keyText(password) })
+    else extravars.ansible_password = password
+  }
+  const vault = needs.vaultCredentials === null ? null : await opened(needs.vaultCredentials)
+  if (vault?.type === 'ssh') throw new SecretsProblem(`The credential '${vault.name}' is a key and no vault password`)
+  if (hidden.size === 0) return null
+  return { extravars, key_files: keyFiles, vault_password: vault?.password ?? null, hidden: [...hidden] }
+}
+
+/** ssh wants line feeds, and one at the end. */
+function keyText(password: string): string {
+  return `${password.replaceAll('\r\n', '\n').trimEnd()}\n`
+}

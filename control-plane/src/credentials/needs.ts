@@ -1,0 +1,61 @@
+/** The credentials that a launch asks for. Each text is a name, or `a,b`: a, or b when there is no a. */
+export interface CredentialNeeds {
+  /** Extra variable → name. */
+  readonly credentials: Readonly<Record<string, string>>
+  readonly ansibleCredentials: string | null
+  readonly vaultCredentials: string | null
+}
+
+export const NO_NEEDS: CredentialNeeds = { credentials: {}, ansibleCredentials: null, vaultCredentials: null }
+
+/** The names in `a,b`, in their order. */
+export function namesIn(text: string): string[] {
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+}
+
+/** What was chosen: one name for each need, and why that cannot be had, if so. */
+export interface ChosenCredentials {
+  readonly needs: CredentialNeeds
+  readonly problem: string | null
+}
+
+/**
+ * Chooses for each need the first credential that there is. A need for which there is none keeps its text and becomes
+ * the problem.
+ */
+export async function chooseCredentials(
+  needs: CredentialNeeds,
+  has: (name: string) => Promise<boolean>,
+): Promise<ChosenCredentials> {
+  const missing: string[] = []
+  const choose = async (text: string): Promise<string> => {
+    for (const name of namesIn(text)) if (await has(name)) return name
+    missing.push(text)
+    return text
+  }
+  const orNull = (text: string | null) => (text === null ? null : choose(text))
+  const credentials: Record<string, string> = {}
+  for (const [key, text] of Object.entries(needs.credentials)) credentials[key] = await choose(text)
+  const ansibleCredentials = await orNull(needs.ansibleCredentials)
+  const vaultCredentials = await orNull(needs.vaultCredentials)
+  const problem = missing.length === 0 ? null : missing.map(missingCredential).join('; ')
+  return { needs: { credentials, ansibleCredentials, vaultCredentials }, problem }
+}
+
+/** Every name that the needs mention. */
+export function allNames(needs: CredentialNeeds): string[] {
+  const texts = [...Object.values(needs.credentials), needs.ansibleCredentials, needs.vaultCredentials]
+  return [...new Set(texts.flatMap((text) => (text === null ? [] : namesIn(text))))]
+}
+
+/** The sentence for a credential that there is not. */
+export function missingCredential(text: string): string {
+  const names = namesIn(text)
+  if (names.length === 0) return 'A credential that the job needs has no name'
+  return names.length === 1
+    ? `There is no credential '${names[0] ?? ''}'`
+    : `There is none of the credentials ${names.map((name) => `'${name}'`).join(', ')}`
+}

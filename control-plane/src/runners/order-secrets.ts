@@ -1,0 +1,47 @@
+import type { Clock } from '../clock.js'
+import { type SealJobSecrets, SecretsProblem } from '../credentials/job-secrets.js'
+import { needsOfJob } from '../jobs/credential-needs.js'
+import { failJob } from '../jobs/ending.js'
+import type { LiveEvents } from '../live/live-events.js'
+import type { OfferableJob } from '../store/dispatch.js'
+import type { Store } from '../store/store.js'
+import type { RunnerConnection } from './connection.js'
+import { takeBack } from './inventory.js'
+
+export interface OrderSecretsDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly live: LiveEvents
+  readonly sealSecrets: SealJobSecrets
+}
+
+/**
+ * Jobs that were taken out of the queue, each with its secrets sealed to the runner, or null when it needs none. A job whose
+ * secrets cannot be had fails with that reason and is left out. When the store itself fails, the jobs that are left go
+ * back to their places in the queue.
+ */
+export async function* withSecrets(
+  dependencies: OrderSecretsDependencies,
+  connection: RunnerConnection,
+  jobs: readonly OfferableJob[],
+): AsyncGenerator<readonly [OfferableJob, string | null]> {
+  const { store, clock, live, sealSecrets } = dependencies
+  const { runnerId, fingerprint, sealingKey } = connection
+  for (const [index, job] of jobs.entries()) {
+    let sealed: string | null
+    try {
+      sealed = await sealSecrets(needsOfJob(job), { jobId: job.id, runId: job.run_id, fingerprint, sealingKey })
+    } catch (error) {
+      if (!(error instanceof SecretsProblem)) {
+        await store.write('runners.give_back', async (queries) => {
+          for (const { id } of jobs.slice(index)) await takeBack(queries, runnerId, id, clock.now())
+        })
+        throw error
+      }
+      await store.write('runners.no_secrets', (queries) => failJob(queries, job.id, error.message, clock.now()))
+      live.changed('jobs')
+      continue
+    }
+    yield [job, sealed]
+  }
+}

@@ -1,0 +1,20 @@
+import * as v from 'valibot'
+
+/** Most bytes of a job's secrets as JSON: sealed and in base64 they must fit into an offer beside everything else. */
+export const MAX_SECRETS_BYTES = 384 * 1024
+
+/** Most characters of sealed secrets of that size: base64, with header and tag. */
+export const MAX_SEALED_CHARACTERS = Math.ceil((MAX_SECRETS_BYTES + 64) / 3) * 4
+
+/** What is sealed for a runner: everything secret that one job needs. JSON. */
+export const jobSecretsSchema = v.object({
+  /** Extra variables that win over all others. */
+  extravars: v.record(v.string(), v.unknown()),
+  /** Private keys: each is put into memory on the runner, and its path into the extra variables at `at`. */
+  key_files: v.array(v.object({ at: v.pipe(v.array(v.string()), v.minLength(1)), content: v.string() })),
+  vault_password: v.nullable(v.string()),
+  /** Every value that must not be seen in output and events. */
+  hidden: v.array(v.string()),
+})
+
+export type JobSecrets = v.InferOutput<typeof jobSecretsSchema>

@@ -1,0 +1,61 @@
+import { type JobOrder, type JobSecrets, SealError, jobSecretsSchema, openSecrets } from '@holdfast/protocol'
+import { randomBytes } from 'node:crypto'
+import * as v from 'valibot'
+import type { Identity } from '../identity.js'
+import { OrderRefusedError } from './command-line.js'
+import { extravarsText } from './plan.js'
+
+/** Opens the secrets of an order: only this runner can, and only for this run of the job. Null when there are none. */
+export type OpenSecrets = (order: JobOrder) => JobSecrets | null
+
+/** @throws SealError when they are not for this runner and run, or not what they should be */
+export function createSecretsOpener(identity: Identity): OpenSecrets {
+  return ({ sealed, job_id: jobId, run_id: runId }) => {
+    if (sealed === null) return null
+    const binding = { jobId, runId, fingerprint: identity.fingerprint }
+    return readSecrets(openSecrets(sealed, identity.sealingPrivatePem, binding))
+  }
+}
+
+/**
+ * What the supervisor is told over its standard input (docs/job-folder.md): it serves each of `pipes` under that name in
+ * the job's folder, puts `files` into memory and their paths in place of their marks, and hides `hidden`.
+ */
+export function secretsText(secrets: JobSecrets): string {
+  const extravars = structuredClone(secrets.extravars)
+  const files: Record<string, string> = {}
+  for (const { at, content } of secrets.key_files) {
+    const mark = `holdfast-file-${randomBytes(16).toString('hex')}`
+    files[mark] = content
+    place(extravars, at, mark)
+  }
+  const pipes = {
+    'secret-vars': extravarsText(extravars, false),
+    ...(secrets.vault_password === null ? {} : { 'vault-password': secrets.vault_password }),
+    'secret-values': JSON.stringify(secrets.hidden),
+  }
+  return `${JSON.stringify({ pipes, files, hidden: secrets.hidden })}\n`
+}
+
+/** What is wrong with them is not told: a sentence about a value would show it. */
+function readSecrets(text: string): JobSecrets {
+  try {
+    return v.parse(jobSecretsSchema, JSON.parse(text))
+  } catch {
+    throw new SealError('the secrets of this job are not what this agent understands; update it')
+  }
+}
+
+function place(variables: Record<string, unknown>, at: readonly string[], value: string): void {
+  const last = at.at(-1)
+  let target: unknown = variables
+  for (const key of at.slice(0, -1)) target = isObject(target) && Object.hasOwn(target, key) ? target[key] : null
+  if (!isObject(target) || last === undefined || last === '__proto__') {
+    throw new OrderRefusedError('the secrets of the job name a place for a key that is not there')
+  }
+  target[last] = value
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { type RestClient, signIn } from '../support/rest.js'
+
+/** What a launch with credentials answers. Without a runner each job that is created fails at once. */
+let product: Product
+let ann: RestClient
+
+const CONFIG = `roles:
+  - {name: admin, groups: [local/admins]}
+  - {name: ops, groups: [local/ops], credentials: ["team .*"]}
+  - {name: default, groups: []}
+`
+const form = (name: string, more: string) =>
+  `name: ${name}\ntype: ansible\nroles: [default]\nplaybook: x.yml\n${more}\n`
+
+const FORMS = {
+  'allowed.yml': form('allowed', 'credentials: {db: team database}'),
+  'stand-in.yml': form('stand-in', 'credentials: {db: "team none,team database,secret one"}'),
+  'forbidden.yml': form('forbidden', 'credentials: {db: secret one}'),
+  'login.yml': form('login', 'ansibleCredentials: secret one'),
+  'vault.yml': form('vault', 'vaultCredentials: secret one'),
+  'field.yml': form('field', 'fields: [{name: chosen, type: text, asCredential: true}]'),
+  'broken.yml': form('broken', 'credentials: [a, b]'),
+}
+
+const launch = (client: RestClient, formName: string, more: Record<string, unknown> = {}) =>
+  client.request('POST', '/job', { formName, ...more })
+
+async function launched(client: RestClient, formName: string, more: Record<string, unknown> = {}) {
+  const answer = await launch(client, formName, more)
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  return client.get(`/job/${(answer.body as { id: number }).id}?text=true`)
+}
+
+beforeAll(async () => {
+  product = await startProduct({ withAgent: false, config: CONFIG, forms: FORMS })
+  await product.admin.post('/user', { username: 'ann', password: ADMIN_PASSWORD, groups: ['ops'] })
+  ann = await signIn(product.address, 'ann', ADMIN_PASSWORD)
+  for (const name of ['team database', 'secret one']) {
+    await product.admin.post('/credential', { name, password: `canary of ${name}` })
+  }
+})
+
+afterAll(() => product.close())
+
+describe('a launch with credentials', () => {
+  test('has their names in the job, and no secret', async () => {
+    const job = await launched(ann, 'allowed')
+    expect(job.credentials).toEqual({ db: 'team database' })
+    expect(job.extravars).toMatchObject({ __credentials__: { db: 'team database' } })
+    expect(JSON.stringify(job)).not.toContain('canary')
+  })
+
+  test('takes the first of several that there is', async () => {
+    expect((await launched(ann, 'stand-in')).credentials).toEqual({ db: 'team database' })
+  })
+
+  test.each(['forbidden', 'login', 'vault'])(
+    'that a role’s list does not allow is 403 before any job exists: %s',
+    async (name) => {
+      const before = await product.admin.get<{ count: number }>('/job')
+      const answer = await launch(ann, name)
+      expect(answer).toMatchObject({ status: 403, body: { code: 'credential_not_allowed' } })
+      expect((await product.admin.get<{ count: number }>('/job')).count).toBe(before.count)
+      expect((await launch(product.admin, name)).status).toBe(200)
+    },
+  )
+
+  test('that it names itself is held to the same list', async () => {
+    expect((await launched(ann, 'field', { credentials: { chosen: 'team database' } })).credentials).toEqual({
+      chosen: 'team database',
+    })
+    expect((await launch(ann, 'field', { credentials: { chosen: 'secret one' } })).status).toBe(403)
+    expect((await launch(ann, 'allowed', { credentials: { db: 'secret one' } })).status).toBe(403)
+  })
+
+  test('drops names for variables that the form does not declare', async () => {
+    const job = await launched(ann, 'allowed', {
+      credentials: { ansible_password: 'secret one', other: 'secret one' },
+      extravars: { __credentials__: { x: 'secret one' }, __ansibleCredentials__: 'secret one' },
+    })
+    expect(job.credentials).toEqual({ db: 'team database' })
+    expect(job.extravars).not.toHaveProperty('__ansibleCredentials__')
+  })
+
+  test('whose names are no texts is refused with 422, a form that is broken too', async () => {
+    expect((await launch(ann, 'allowed', { credentials: { db: { user: 'x' } } })).status).toBe(422)
+    expect((await launch(ann, 'allowed', { credentials: 'db' })).status).toBe(400)
+    // A form that is broken may be left out when the files are read, or refused at the launch.
+    expect([404, 422]).toContain((await launch(ann, 'broken')).status)
+  })
+})
