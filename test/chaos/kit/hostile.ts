@@ -91,15 +91,17 @@ export async function flood(socket: Socket, bytes: Buffer, times: number): Promi
 /** False when it ends first, or takes nothing for long. */
 async function drained(socket: Socket): Promise<boolean> {
   const over = new AbortController()
-  socket.once('close', () => {
-    over.abort()
-  })
+  const end = (): void => over.abort()
+  const timer = setTimeout(end, STUCK_MS)
+  socket.once('close', end)
   try {
-    const signal = AbortSignal.any([over.signal, AbortSignal.timeout(STUCK_MS)])
-    await once(socket, 'drain', { signal })
+    await once(socket, 'drain', { signal: over.signal })
     return true
   } catch {
     return false
+  } finally {
+    clearTimeout(timer)
+    socket.off('close', end)
   }
 }
 

@@ -52,11 +52,17 @@ export async function soak(
     )
   }, PROGRESS_MS)
   const run = async () => {
-    const over = AbortSignal.any([AbortSignal.timeout(minutes * 60_000), interrupted])
+    const faultsOver = new AbortController()
+    const endFaults = (): void => faultsOver.abort()
+    // A timer of our own: a signal of AbortSignal.timeout may be collected before its time is over.
+    const timer = setTimeout(endFaults, minutes * 60_000)
+    interrupted.addEventListener('abort', endFaults, { once: true })
+    const over = faultsOver.signal
     const [injected] = await Promise.all([
       injectFaults({ chaos, lives, harmed: (jobId) => void harmed.add(jobId) }, chance.fork('faults'), over, counts),
       users.launchUntil(over),
     ])
+    clearTimeout(timer)
     for (const miss of injected.missed) say(`not injected: ${miss}`)
     faults.disarmAll()
     proxy.hold(false)

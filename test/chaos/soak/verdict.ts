@@ -54,12 +54,13 @@ export async function judgeAll(
     if (job.status === 'aborted') jobs.aborted += 1
     if (job.abandoned_at !== null) jobs.abandoned += 1
     const written = keeper.writtenOf(id)
+    const starts = countLines(startsPath(join(product.folder, 'truth'), plan.name))
     const comparison = await compareStored(product, id, written ? { ...written, starts: () => 0 } : nothing(chaos))
     for (const name of ['outputBytes', 'events', 'lost', 'doubled', 'wrong'] as const) sum[name] += comparison[name]
     const wrongs = [
       ...comparison.problems,
-      ...judgeEnd(job, plan, users.wasAbortAsked(id), harmed.has(id)),
-      ...judgeStarts(chaos, job, plan),
+      ...judgeEnd(job, plan, starts, users.wasAbortAsked(id), harmed.has(id)),
+      ...judgeStarts(job, starts),
       ...judgeEmitted(chaos, job, plan, written),
     ]
     problems.push(...wrongs.map((problem) => `job ${id} (${plan.name}, ${job.status}): ${problem}`))
@@ -68,12 +69,14 @@ export async function judgeAll(
   return { ...sum, wrong: sum.wrong + problems.length, jobs, problems }
 }
 
-function judgeEnd(job: JobRecord, plan: PlannedJob, abortAsked: boolean, isHarmed: boolean): string[] {
+function judgeEnd(job: JobRecord, plan: PlannedJob, starts: number, abortAsked: boolean, isHarmed: boolean): string[] {
   const planned = plan.kind === 'ansible' ? plan.playbook.status : plan.load.exitCode === 0 ? 'success' : 'failed'
   const allowed = [planned, ...(abortAsked ? ['aborted'] : []), ...(isHarmed ? ['failed'] : [])]
   // Given up before the runner had it: it is not started any more when the runner comes back.
   if (job.abandoned_at !== null && job.status === 'failed' && /never started it$/.test(job.status_reason ?? ''))
     return []
+  // The disk failed when its claim was to be made safe: told as it is, and never started.
+  if (job.status === 'failed' && /^EIO: /.test(job.status_reason ?? '') && starts === 0) return []
   const problems: string[] = []
   if (!allowed.includes(job.status)) {
     problems.push(`should have ended ${allowed.join(' or ')} (${job.status_reason ?? 'no reason'})`)
@@ -85,8 +88,7 @@ function judgeEnd(job: JobRecord, plan: PlannedJob, abortAsked: boolean, isHarme
   return problems
 }
 
-function judgeStarts(chaos: ChaosProduct, job: JobRecord, plan: PlannedJob): string[] {
-  const starts = countLines(startsPath(join(chaos.product.folder, 'truth'), plan.name))
+function judgeStarts(job: JobRecord, starts: number): string[] {
   if (starts > 1) return [`was started ${starts} times`]
   return starts === 0 && job.status === 'success' ? ['succeeded without being started'] : []
 }

@@ -46,8 +46,12 @@ export async function send(server: string, request: HttpRequest): Promise<Respon
 
 function limited(request: HttpRequest): AbortSignal | undefined {
   if (request.stream) return request.signal
-  const timeout = AbortSignal.timeout(REQUEST_TIMEOUT_MS)
-  return request.signal ? AbortSignal.any([request.signal, timeout]) : timeout
+  // The timer holds on to its signal. One of AbortSignal.timeout is collected as garbage when only AbortSignal.any knows
+  // it, and then the time is never over.
+  const limit = new AbortController()
+  const expire = (): void => limit.abort(new DOMException('The time is over.', 'TimeoutError'))
+  setTimeout(expire, REQUEST_TIMEOUT_MS).unref()
+  return request.signal ? AbortSignal.any([request.signal, limit.signal]) : limit.signal
 }
 
 /** What failed below HTTP, in words. Also for a body that breaks off. */
