@@ -5,6 +5,7 @@ import { startProduct } from '../support/product.js'
 import { measureCallback } from './callback.js'
 import { FORMS, PLAYBOOKS, bareFolder } from './fixtures.js'
 import { measureIngest, measureMemory } from './ingest.js'
+import { measureList } from './list.js'
 import { measureAnsibleRunner, measureBurst, measureLatency, measureOverhead } from './playbooks.js'
 import { type Figure, tableOf } from './report.js'
 import { measureFairness, measureRecovery } from './survival.js'
@@ -13,18 +14,21 @@ import { measureCut } from './survival-cut.js'
 const HELP = `scripts/bench: measures the product next to bare ansible-playbook, in one run, as ratios
 
   --runs N      runs of each comparison, at least 1 (default 5)
-  --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest, survival (default all)
+  --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest, survival, list (default all)
   --cut N       survival: seconds without a network, 1 to 600 (default 30); 600 is what a long outage is like
   --json        the figures as JSON instead of a table
   --help
 
+list: how long the list of jobs takes with a million of them, and the plans of its queries.
 survival: one job catches up on 500 MB while another one writes on; the network is away under 2,000 events a second; both
 programs are killed and started again.
 
 Takes about ten minutes. Nothing else should use the machine meanwhile. Exit code 0 when everything could be measured,
 whatever the figures are.`
 
-const PARTS = ['memory', 'latency', 'burst', 'overhead', 'callback', 'ingest', 'survival'] as const
+const PARTS = ['memory', 'latency', 'burst', 'overhead', 'callback', 'ingest', 'survival', 'list'] as const
+/** Parts that start products of their own. */
+const APART: ReadonlySet<string> = new Set(['survival', 'list'])
 
 interface Options {
   readonly runs: number
@@ -68,12 +72,16 @@ const say = (line: string) => console.error(line)
 async function measureAll(options: Options): Promise<Figure[]> {
   const { parts, runs, cutSeconds } = options
   const figures: Figure[] = []
-  if (PARTS.some((part) => part !== 'survival' && parts.has(part))) figures.push(...(await measureRunning(options)))
+  if (PARTS.some((part) => !APART.has(part) && parts.has(part))) figures.push(...(await measureRunning(options)))
   if (parts.has('survival')) {
     say('survival …')
     figures.push(...(await measureFairness(say)))
     figures.push(...(await measureCut(cutSeconds, say)))
     figures.push(...(await measureRecovery(runs, say)))
+  }
+  if (parts.has('list')) {
+    say('list …')
+    figures.push(...(await measureList(1_000_000, 100, say)))
   }
   return figures
 }
