@@ -25,6 +25,7 @@ import { monitoringRoutes } from './http/monitoring.js'
 import { profileRoutes } from './http/profile.js'
 import { runnerSocketRoute } from './http/runner-socket.js'
 import { runnerRoutes } from './http/runner.js'
+import { uploadRoutes } from './http/upload.js'
 import { userRoutes } from './http/user.js'
 import type { JobReading } from './jobs/reading.js'
 import { createLiveEvents } from './live/live-events.js'
@@ -38,6 +39,9 @@ import type { ControlPlaneSettings } from './settings.js'
 import { openSqliteStore } from './store/sqlite-store.js'
 import { systemTimers } from './timers.js'
 import { readTlsFiles } from './tls-files.js'
+import { createUploadSweeper } from './uploads/sweeper.js'
+import { openUploadFolder } from './uploads/upload-folder.js'
+import { createUploads } from './uploads/uploads.js'
 import { version } from './version.js'
 
 /** What a test may put in place of the real thing. */
@@ -105,6 +109,10 @@ async function build(
   onClose(() => sweeper.close())
   await welcomeFirstAdmin()
 
+  const uploadFolder = await openUploadFolder({ path: settings.uploadPath, random: randomBytes })
+  const uploadSweeper = createUploadSweeper({ store, folder: uploadFolder, clock, timers, log })
+  onClose(() => uploadSweeper.close())
+
   const forms = createForms({ folder: settings.formsPath, clock, log })
   const dispatcher = createDispatcher({
     store,
@@ -112,6 +120,7 @@ async function build(
     live,
     log,
     files: createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock }),
+    uploads: uploadFolder,
     outputLimitBytes: settings.maxOutputBytes,
     queueMs: settings.runnerQueueMs,
     lostMs: settings.runnerLostMs,
@@ -159,10 +168,14 @@ async function build(
       eventRoutes({ live, sessions, timers, version }),
       jobRoutes({
         reading,
-        launching: { store, forms, live, clock, runners: dispatcher, newRunId },
-        actions: { store, live, clock, runners: dispatcher },
+        launching: { store, forms, live, clock, runners: dispatcher, uploads: uploadFolder, newRunId },
+        actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
       }),
       jobStreamRoutes(reading),
+      uploadRoutes({
+        uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes }),
+        timers,
+      }),
       runnerRoutes({ hub, joinTokens: createJoinTokens({ store, clock, random: randomBytes, log }) }),
       runnerSocketRoute({ hub }),
     ],

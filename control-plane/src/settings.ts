@@ -19,6 +19,7 @@ export interface ControlPlaneSettings {
   readonly formsPath: string
   readonly configPath: string
   readonly playbooksPath: string
+  readonly uploadPath: string
   readonly databasePath: string
   /** Null: made once and kept in the persistent folder. */
   readonly accessTokenSecret: string | null
@@ -29,6 +30,8 @@ export interface ControlPlaneSettings {
   readonly jobsListSize: number
   readonly maskExtravars: RegExp
   readonly bodyLimitBytes: number
+  /** 0: no limit. */
+  readonly uploadMaxBytes: number
   readonly maxOutputBytes: number
   readonly runnerQueueMs: number
   readonly runnerFilesMaxBytes: number
@@ -61,6 +64,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     formsPath: path('FORMS_FOLDER_PATH'),
     configPath: path('CONFIG_PATH'),
     playbooksPath: path('ANSIBLE_PATH'),
+    uploadPath: path('UPLOAD_PATH'),
     databasePath: databasePathOf(text('DATABASE_URL')),
     accessTokenSecret: longEnough('ACCESS_TOKEN_SECRET', textOrNull('ACCESS_TOKEN_SECRET'), 16),
     accessTokenMs: durationOf('ACCESS_TOKEN_EXPIRATION', text('ACCESS_TOKEN_EXPIRATION')),
@@ -73,6 +77,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     jobsListSize: number('JOBS_LIST_SIZE'),
     maskExtravars: patternOf('MASK_EXTRAVARS_REGEX', text('MASK_EXTRAVARS_REGEX')),
     bodyLimitBytes: number('API_BODY_LIMIT_MB') * MIB,
+    uploadMaxBytes: number('UPLOAD_MAX_GB') * 1024 * MIB,
     maxOutputBytes: number('PROCESS_MAX_BUFFER_MB') * MIB,
     runnerQueueMs: number('RTE_QUEUE_MINUTES') * 60_000,
     runnerFilesMaxBytes: number('RTE_FILES_MAX_MB') * MIB,

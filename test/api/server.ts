@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -17,14 +18,21 @@ import { appearanceRoutes } from '../../control-plane/src/http/appearance.js'
 import { authRoutes } from '../../control-plane/src/http/auth.js'
 import { eventRoutes } from '../../control-plane/src/http/events.js'
 import { formRoutes } from '../../control-plane/src/http/forms.js'
+import { jobRoutes } from '../../control-plane/src/http/job.js'
 import { lockRoutes } from '../../control-plane/src/http/lock.js'
 import { monitoringRoutes } from '../../control-plane/src/http/monitoring.js'
 import { profileRoutes } from '../../control-plane/src/http/profile.js'
+import { uploadRoutes } from '../../control-plane/src/http/upload.js'
 import { userRoutes } from '../../control-plane/src/http/user.js'
 import { type LiveEvents, createLiveEvents } from '../../control-plane/src/live/live-events.js'
+import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
+import { createPlaybookFolder } from '../../control-plane/src/runners/playbook-folder.js'
 import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
+import { type UploadSweeper, createUploadSweeper } from '../../control-plane/src/uploads/sweeper.js'
+import { openUploadFolder } from '../../control-plane/src/uploads/upload-folder.js'
+import { createUploads } from '../../control-plane/src/uploads/uploads.js'
 
 export const ADMIN_PASSWORD = 'correct horse battery'
 /** Cheap enough that a test may sign in a hundred times. */
@@ -37,6 +45,9 @@ export interface ServerOptions {
   readonly forms?: Readonly<Record<string, string>>
   readonly baseUrl?: string
   readonly bodyLimitBytes?: number
+  readonly uploadMaxBytes?: number
+  /** Free bytes of the disk of the uploads. */
+  readonly freeBytes?: () => Promise<number>
   readonly trustProxy?: boolean
   readonly timers?: Timers
   readonly plugins?: readonly FastifyPluginAsync[]
@@ -59,7 +70,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A control plane without jobs and runners, listening, on a database of its own. */
+/** A control plane without runners, listening, on a database of its own. */
 export interface TestServer {
   /** Address with the base URL's prefix, without `/api/v2`. */
   readonly url: string
@@ -68,6 +79,7 @@ export interface TestServer {
   readonly app: FastifyInstance
   readonly store: Store
   readonly live: LiveEvents
+  readonly uploadSweeper: UploadSweeper
   /** The clock of the server; it stands still until it is moved. */
   readonly clock: { now(): number; move(ms: number): void }
   /** Token of the first admin. */
@@ -118,6 +130,12 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const accounts = createAccounts({ store, passwords, roles, signIn: signIns, clock })
   const forms = createForms({ folder: join(folder, 'forms'), clock, log: logger })
   const lock = createDesignerLock({ store, live, clock })
+  const uploadFolder = await openUploadFolder({
+    path: join(folder, 'uploads'),
+    random: randomBytes,
+    freeBytes: options.freeBytes,
+  })
+  const uploadSweeper = createUploadSweeper({ store, folder: uploadFolder, clock, timers, log: logger })
   await createFirstAdmin({
     store,
     passwords,
@@ -127,6 +145,17 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     password: ADMIN_PASSWORD,
   })
 
+  const dispatcher = createDispatcher({
+    store,
+    clock,
+    live,
+    log: logger,
+    files: createPlaybookFolder({ path: folder, maxBytes: 1024 * 1024, clock }),
+    uploads: uploadFolder,
+    outputLimitBytes: 1024 * 1024,
+    queueMs: 60_000,
+    lostMs: 60_000,
+  })
   const app = await buildApp({
     logger,
     baseUrl: options.baseUrl ?? '/',
@@ -144,6 +173,23 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       appearanceRoutes({ store, live }),
       lockRoutes({ lock }),
       eventRoutes({ live, sessions, timers, version: '1.2.3' }),
+      uploadRoutes({
+        uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: options.uploadMaxBytes ?? 0 }),
+        timers,
+      }),
+      jobRoutes({
+        reading: {
+          queries: store.read,
+          maskPattern: /password|secret|token/i,
+          listSize: 1000,
+          passwordFieldsOf: () => Promise.resolve(new Set()),
+        },
+        launching: {
+          ...{ store, forms, live, clock, runners: dispatcher, uploads: uploadFolder },
+          newRunId: () => randomBytes(16).toString('hex'),
+        },
+        actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
+      }),
       ...(options.plugins ?? []),
     ],
   })
@@ -185,6 +231,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     app,
     store,
     live,
+    uploadSweeper,
     clock,
     admin,
     call,
@@ -204,6 +251,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     },
     async close() {
       await app.close()
+      await dispatcher.close()
+      await uploadSweeper.close()
       await store.close()
       await rm(folder, { recursive: true, force: true })
     },

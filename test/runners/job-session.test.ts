@@ -61,6 +61,7 @@ function openSession(): JobSession {
     live: createLiveEvents(),
     log: pino({ level: 'silent' }),
     files,
+    uploads: { path: '/uploads', read: () => Promise.resolve(null) },
     outputLimitBytes: 1000,
     queueMs: 60_000,
     closed: () => undefined,

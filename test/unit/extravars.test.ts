@@ -44,7 +44,8 @@ function form(changes: Partial<AnsibleForm> = {}): AnsibleForm {
     diff: false,
     verbose: false,
     allowJinjaInExtravars: false,
-    fieldNames: [],
+    fileFields: [],
+  fieldNames: [],
     passwordFields: [],
     ...changes,
   }

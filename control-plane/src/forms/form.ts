@@ -24,6 +24,8 @@ export interface AnsibleForm extends FormBase {
   readonly allowJinjaInExtravars: boolean
   /** Names of the form's fields: a client may send a reserved key only if there is a field of that name. */
   readonly fieldNames: readonly string[]
+  /** Names of its file fields, which launches give uploads for. */
+  readonly fileFields: readonly string[]
   /** Names of its password fields, whose values are masked. */
   readonly passwordFields: readonly string[]
 }

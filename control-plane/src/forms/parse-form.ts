@@ -80,6 +80,7 @@ function ansiblePartOf(source: FormFile, lineOf: (key: string) => number) {
     verbose: source.verbose ?? false,
     allowJinjaInExtravars: source.allowJinjaInExtravars ?? false,
     fieldNames: fields.map((field) => field.name),
+    fileFields: fields.filter((field) => field.type === 'file').map((field) => field.name),
     passwordFields: fields.filter((field) => field.type === 'password').flatMap(keysOf),
   }
 }

@@ -47,7 +47,9 @@ export const LaunchBody = Type.Object({
   payload: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Another name for extravars' })),
   rawFormData: Type.Optional(AnyObject),
   credentials: Type.Optional(AnyObject),
-  files: Type.Optional(AnyObject),
+  files: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), { description: 'By file field: what its upload was answered with' }),
+  ),
 })
 
 const eventFields = {

@@ -34,7 +34,7 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
           formName,
           extravars: extravars ?? payload ?? {},
           rawFormData: rawFormData ?? null,
-          hasFiles: Object.keys(files ?? {}).length > 0,
+          files: files ?? {},
         }
         return { id: await launchJob(launching, callerOf(request), launch) }
       },

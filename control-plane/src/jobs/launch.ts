@@ -7,8 +7,12 @@ import type { LiveEvents } from '../live/live-events.js'
 import { insertJob } from '../store/jobs.js'
 import { type Runner, findDefaultRunner, findRunnerByName } from '../store/runners.js'
 import type { Queries, Store } from '../store/store.js'
+import { linkJobFiles } from '../store/uploads.js'
+import type { UploadFolder } from '../uploads/upload-folder.js'
+import { problemOf as problemOfUpload } from '../uploads/verify.js'
 import { failJob } from './ending.js'
 import { buildExtravars } from './extravars.js'
+import { launchFiles, refuseUploads, withFileVariables } from './launch-files.js'
 import type { RunnerPort } from './runner-port.js'
 
 /** Properties whose promise this release cannot keep; a job that ignored them would be unsafe. */
@@ -21,8 +25,8 @@ export interface LaunchRequest {
   readonly formName: string
   readonly extravars: Readonly<Record<string, unknown>>
   readonly rawFormData: Readonly<Record<string, unknown>> | null
-  /** True when the launch names uploads. */
-  readonly hasFiles: boolean
+  /** By file field what its upload was answered with, as the client says. */
+  readonly files: Readonly<Record<string, unknown>>
 }
 
 export interface LaunchDependencies {
@@ -31,6 +35,7 @@ export interface LaunchDependencies {
   readonly live: LiveEvents
   readonly clock: Clock
   readonly runners: RunnerPort
+  readonly uploads: UploadFolder
   /** A random id of 32 hex digits. */
   readonly newRunId: () => string
 }
@@ -47,18 +52,16 @@ export async function launchJob(
   request: LaunchRequest,
 ): Promise<number> {
   const { store, forms, live, clock, runners } = dependencies
-  if (isDeeperThan(MOST_DEPTH, [request.extravars, request.rawFormData])) {
+  if (isDeeperThan(MOST_DEPTH, [request.extravars, request.rawFormData, request.files])) {
     throw new InvalidInputError('too_deep', `Values may be nested ${MOST_DEPTH} levels deep`)
   }
   const form = await forms.find(request.formName)
   requireLaunchable(form, caller)
-  if (request.hasFiles) {
-    throw new RefusedValuesError('files_unsupported', 'Uploaded files cannot be passed to a job by this service yet')
-  }
   if (request.extravars.__verbose__ === true && !caller.options.allowVerboseMode) {
     throw new ForbiddenError('verbose_not_allowed', 'Your roles do not allow the verbose mode')
   }
-  const { extravars, playbook } = buildExtravars(form, request.extravars, caller)
+  const files = await launchFiles({ queries: store.read, folder: dependencies.uploads }, form, caller, request.files)
+  const { extravars, playbook } = buildExtravars(form, withFileVariables(form, request.extravars, files), caller)
   const choice = await chooseRunner(store.read, form)
   if (
     choice.runner &&
@@ -97,6 +100,9 @@ export async function launchJob(
       raw_form_data: request.rawFormData === null ? null : JSON.stringify(request.rawFormData),
       playbook: JSON.stringify(playbook),
     })
+    // Thrown in here all the same: it is as rare as it is, and no row of the job may stay.
+    const gone = await linkJobFiles(queries, jobId, files)
+    if (gone.length > 0) throw refuseUploads(gone.map((field) => problemOfUpload(field, 'unknown')))
     if (choice.problem !== null) await failJob(queries, jobId, choice.problem, now)
     return jobId
   })

@@ -5,12 +5,15 @@ import { abortUnstarted, failJob } from '../jobs/ending.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { markClaimed, takeQueued } from '../store/dispatch.js'
 import type { Store } from '../store/store.js'
+import { findJobFiles } from '../store/uploads.js'
+import type { UploadFolder } from '../uploads/upload-folder.js'
 import { OrderBlobs } from './order-blobs.js'
 import type { JobMessage, RunnerCapacity, RunnerConnection, RunnerSession } from './connection.js'
 import { answerInventory, takeBack } from './inventory.js'
 import { type PreparedOrder, prepareOrder } from './job-order.js'
 import { JobWriter } from './job-writer.js'
 import type { PlaybookFiles } from './playbook-files.js'
+import { UploadSender } from './upload-sender.js'
 import { failWaiting, tellWaiting } from './waiting.js'
 
 /** Bytes of one connection that may wait in memory for the database before reading from its socket stops. */
@@ -35,6 +38,7 @@ export interface JobSessionDependencies {
   readonly live: LiveEvents
   readonly log: Logger
   readonly files: PlaybookFiles
+  readonly uploads: Pick<UploadFolder, 'path' | 'read'>
   readonly outputLimitBytes: number
   /** RTE_QUEUE_MINUTES, in milliseconds. */
   readonly queueMs: number
@@ -66,6 +70,7 @@ export class JobSession implements RunnerSession {
   /** Jobs whose abort was asked for before they were offered or resumed here: the agent hears of it right after. */
   readonly #lateAborts = new Set<number>()
   readonly #blobs: OrderBlobs
+  readonly #uploads: UploadSender
   #messages: Promise<void> = Promise.resolve()
   #pending = 0
   #paused = false
@@ -82,6 +87,7 @@ export class JobSession implements RunnerSession {
     private readonly dependencies: JobSessionDependencies,
   ) {
     this.#blobs = new OrderBlobs(connection, dependencies.files, dependencies.log)
+    this.#uploads = new UploadSender(connection, dependencies.uploads, dependencies.log)
   }
 
   message(message: JobMessage): void {
@@ -126,6 +132,7 @@ export class JobSession implements RunnerSession {
   closed(): void {
     this.#open = false
     this.#clearBusy()
+    this.#uploads.stopAll()
     for (const { writer } of this.#jobs.values()) writer.close()
     this.dependencies.closed()
   }
@@ -175,8 +182,17 @@ export class JobSession implements RunnerSession {
         live.changed('jobs')
         continue
       }
+      const uploads = await findJobFiles(
+        store.read,
+        jobs.map((job) => job.id),
+      )
       for (const job of jobs) {
-        const prepared = prepareOrder(job, manifest.sha256, this.dependencies.outputLimitBytes)
+        const prepared = prepareOrder(
+          job,
+          uploads.filter((file) => file.job_id === job.id),
+          manifest.sha256,
+          { outputLimitBytes: this.dependencies.outputLimitBytes, uploadPath: this.dependencies.uploads.path },
+        )
         this.#hold(job.id, job.run_id, { output: 0, events: 0, eventsCount: 0 }, prepared, false)
         this.#send({ type: 'offer', order: prepared.order })
         this.#sayLateAbort(job.id, job.run_id)
@@ -213,6 +229,11 @@ export class JobSession implements RunnerSession {
       case 'want': {
         const { prepared } = this.#require(message)
         if (prepared) this.#blobs.send(prepared, message.hashes)
+        return
+      }
+      case 'want_upload': {
+        const { prepared } = this.#require(message)
+        if (prepared) this.#uploads.send(prepared, message)
         return
       }
       case 'unknown_job':
@@ -313,6 +334,7 @@ export class JobSession implements RunnerSession {
     const held = this.#jobs.get(ref.job_id)
     if (held?.writer.runId !== ref.run_id || held.claimed) return false
     held.writer.close()
+    this.#uploads.stop(ref.job_id)
     return this.#jobs.delete(ref.job_id)
   }
 
