@@ -135,7 +135,11 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     random: randomBytes,
     freeBytes: options.freeBytes,
   })
-  const uploadSweeper = createUploadSweeper({ store, folder: uploadFolder, clock, timers, log: logger })
+  const uploadSweeper = createUploadSweeper({
+    ...{ store, folder: uploadFolder, clock, log: logger },
+    // Tests sweep when they want to, and count the timers that they hold.
+    timers: systemTimers,
+  })
   await createFirstAdmin({
     store,
     passwords,

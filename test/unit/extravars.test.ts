@@ -45,7 +45,7 @@ function form(changes: Partial<AnsibleForm> = {}): AnsibleForm {
     verbose: false,
     allowJinjaInExtravars: false,
     fileFields: [],
-  fieldNames: [],
+    fieldNames: [],
     passwordFields: [],
     ...changes,
   }
