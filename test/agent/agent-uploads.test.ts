@@ -203,27 +203,33 @@ describe('what cannot be brought', () => {
     }
   })
 
-  test('a full disk while a file comes: refused as spool_full, nothing is left, and it comes when there is room', async () => {
-    const setting = await createSetting()
-    const faults = await createFaults(setting.folder)
-    const { upload, description } = uploadOf(setting, randomBytes(2 * MIB))
-    await setting.join(faults.environment)
-    const full = faults.arm({
-      operation: 'write',
-      program: PROGRAMS.agent,
-      path: '*/cache/uploads/*',
-      action: 'ENOSPC',
-      once: false,
-    })
-    const order = { uploads: [upload], extravars: { inline: { cert: description } } }
-    const job = offerJob(setting, order)
-    expect(await waitUntil('it is refused', () => job.refusals[0])).toMatchObject({ code: 'spool_full' })
-    expect(readdirSync(shelf(setting))).toEqual([])
-    full.disarm()
-    setting.controlPlane.offer(job.order)
-    letGo(setting)
-    expect((await exactEnd(setting.controlPlane, job)).exit_code).toBe(0)
-  })
+  test.each([
+    ['a full disk', 'ENOSPC'],
+    ['a quota that is used up', 'EDQUOT'],
+  ] as const)(
+    '%s while a file comes: refused as spool_full, nothing is left, and it comes when there is room',
+    async (_what, action) => {
+      const setting = await createSetting()
+      const faults = await createFaults(setting.folder)
+      const { upload, description } = uploadOf(setting, randomBytes(2 * MIB))
+      await setting.join(faults.environment)
+      const full = faults.arm({
+        operation: 'write',
+        program: PROGRAMS.agent,
+        path: '*/cache/uploads/*',
+        action,
+        once: false,
+      })
+      const order = { uploads: [upload], extravars: { inline: { cert: description } } }
+      const job = offerJob(setting, order)
+      expect(await waitUntil('it is refused', () => job.refusals[0])).toMatchObject({ code: 'spool_full' })
+      expect(readdirSync(shelf(setting))).toEqual([])
+      full.disarm()
+      setting.controlPlane.offer(job.order)
+      letGo(setting)
+      expect((await exactEnd(setting.controlPlane, job)).exit_code).toBe(0)
+    },
+  )
 
   test('a file for which there is no room is not asked for', async () => {
     const setting = await createSetting()

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { constants } from 'node:fs'
+import { constants as files } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, opendir, realpath, rename, rm, statfs } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { UnavailableError, messageOf } from '../errors.js'
 
@@ -95,7 +96,7 @@ export async function openUploadFolder(options: UploadFolderOptions): Promise<Up
     async read(storedName, size, from) {
       if (!STORED_NAME.test(storedName)) return null
       // A link that took the file's place must not lead us elsewhere.
-      const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+      const flags = files.O_RDONLY | files.O_NOFOLLOW | files.O_NONBLOCK
       const file = await orNull(open(join(root, storedName), flags))
       if (!file) return null
       const stat = await file.stat()
@@ -207,6 +208,12 @@ async function freeBytesOf(path: string): Promise<number> {
   return bavail * bsize
 }
 
+/** By number: Node.js has no name for a quota that is used up. */
+function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof Error) || !('errno' in error)) return false
+  return [constants.errno.ENOSPC, constants.errno.EDQUOT].includes(-Number(error.errno))
+}
+
 function diskFull(cause?: unknown): UnavailableError {
   const text = 'There is no room on the disk of the service for this file; try again later, or tell its admin'
   return new UnavailableError('upload_disk_full', text, undefined, { cause })
@@ -218,8 +225,7 @@ async function failing<T>(result: Promise<T>): Promise<T> {
     return await result
   } catch (error) {
     if (error instanceof UnavailableError) throw error
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    if (code === 'ENOSPC' || code === 'EDQUOT') throw diskFull(error)
+    if (isDiskFull(error)) throw diskFull(error)
     throw new UnavailableError(
       'upload_not_stored',
       'The service could not store the file; try again later',
