@@ -57,6 +57,11 @@ export default tseslint.config(
     'store is the lowest room',
   ),
   room(
+    ['control-plane/src/uploads/**'],
+    ['**/http/**', '**/jobs/**', '**/runners/**', '**/forms/**', '**/live/**', 'fastify*'],
+    'uploads are a matter of the disk and the store',
+  ),
+  room(
     ['control-plane/src/jobs/**'],
     ['**/http/**', '**/runners/**', '**/audit/**', '**/metrics/**', 'ws', 'fastify*'],
     'jobs knows no socket and no HTTP',

@@ -32,6 +32,9 @@ export class ConflictError extends HoldfastError {}
 /** The values of a form were refused. */
 export class RefusedValuesError extends HoldfastError {}
 
+/** More bytes than the service takes. */
+export class TooLargeError extends HoldfastError {}
+
 /** Too many tries; `retryAfterSeconds` says when to come back. */
 export class TooManyError extends HoldfastError {
   constructor(

@@ -22,7 +22,6 @@ import { createSecretBox } from './credentials/secret-box.js'
 import { createDesignerLock } from './forms/designer-lock.js'
 import { createForms } from './forms/loader.js'
 import { createLaunchChecks } from './forms/sandbox/launch-checks.js'
-import { noUploads } from './forms/uploads.js'
 import { buildApp } from './http/app.js'
 import { appearanceRoutes } from './http/appearance.js'
 import { auditRoutes } from './http/audit.js'
@@ -39,6 +38,7 @@ import { profileTokenRoutes } from './http/profile-tokens.js'
 import { profileRoutes } from './http/profile.js'
 import { runnerSocketRoute } from './http/runner-socket.js'
 import { runnerRoutes } from './http/runner.js'
+import { uploadRoutes } from './http/upload.js'
 import { userRoutes } from './http/user.js'
 import type { JobReading } from './jobs/reading.js'
 import { createLiveEvents } from './live/live-events.js'
@@ -53,6 +53,9 @@ import type { ControlPlaneSettings } from './settings.js'
 import { openSqliteStore } from './store/sqlite-store.js'
 import { systemTimers } from './timers.js'
 import { readTlsFiles } from './tls-files.js'
+import { createUploadSweeper } from './uploads/sweeper.js'
+import { openUploadFolder } from './uploads/upload-folder.js'
+import { createUploads } from './uploads/uploads.js'
 import { version } from './version.js'
 
 /** What a test may put in place of the real thing. */
@@ -129,6 +132,10 @@ async function build(
   onClose(() => retention.close())
   await welcomeFirstAdmin()
 
+  const uploadFolder = await openUploadFolder({ path: settings.uploadPath, random: randomBytes })
+  const uploadSweeper = createUploadSweeper({ store, folder: uploadFolder, clock, timers, log })
+  onClose(() => uploadSweeper.close())
+
   const forms = createForms({
     folder: settings.formsPath,
     varsFolder: settings.varsFilesPath,
@@ -154,6 +161,7 @@ async function build(
     log,
     files: createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock }),
     sealSecrets: createJobSealing(credentials),
+    uploads: uploadFolder,
     outputLimitBytes: settings.maxOutputBytes,
     queueMs: settings.runnerQueueMs,
     lostMs: settings.runnerLostMs,
@@ -220,11 +228,15 @@ async function build(
           newRunId,
           validation: settings.launchValidation,
           checks,
-          uploads: noUploads,
+          uploads: uploadFolder,
         },
-        actions: { store, live, clock, runners: dispatcher },
+        actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
       }),
       jobStreamRoutes(reading),
+      uploadRoutes({
+        uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes }),
+        timers,
+      }),
       runnerRoutes({ hub, joinTokens: createJoinTokens({ store, clock, random: randomBytes, log }) }),
       runnerSocketRoute({ hub }),
     ],

@@ -27,6 +27,7 @@ export const CONTROL_PLANE_SETTINGS = {
     meaning: 'folder with the files that forms name in varsFiles',
   },
   ANSIBLE_PATH: { kind: 'text', default: below('playbooks'), meaning: 'folder with the playbooks' },
+  UPLOAD_PATH: { kind: 'text', default: below('uploads'), meaning: 'folder with the files that users uploaded' },
   DATABASE_URL: {
     kind: 'text',
     default: (soFar) => `sqlite:${join(String(soFar.PERSISTENT_PATH), 'holdfast.db')}`,
@@ -91,6 +92,7 @@ export const CONTROL_PLANE_SETTINGS = {
     default: 'password|secret|token',
     meaning: 'extra variables whose name matches are shown as ********; upper and lower case are the same',
   },
+  UPLOAD_MAX_GB: { kind: 'integer', default: '10', meaning: 'largest file that can be uploaded, 0: no limit' },
   API_BODY_LIMIT_MB: { kind: 'integer', default: '50', minimum: 1, maximum: 1024, meaning: 'largest JSON body' },
   PROCESS_MAX_BUFFER_MB: {
     kind: 'integer',

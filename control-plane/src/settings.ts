@@ -22,6 +22,7 @@ export interface ControlPlaneSettings {
   /** Beside the configuration. */
   readonly credentialsPath: string
   readonly playbooksPath: string
+  readonly uploadPath: string
   readonly databasePath: string
   /** Null: made once and kept in the persistent folder. */
   readonly accessTokenSecret: string | null
@@ -37,6 +38,8 @@ export interface ControlPlaneSettings {
   readonly jobsListSize: number
   readonly maskExtravars: RegExp
   readonly bodyLimitBytes: number
+  /** 0: no limit. */
+  readonly uploadMaxBytes: number
   readonly maxOutputBytes: number
   /** Null: kept for ever. */
   readonly auditRetentionMs: number | null
@@ -75,6 +78,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     varsFilesPath: path('VARS_FILES_PATH'),
     credentialsPath: join(dirname(path('CONFIG_PATH')), 'credentials.yaml'),
     playbooksPath: path('ANSIBLE_PATH'),
+    uploadPath: path('UPLOAD_PATH'),
     databasePath: databasePathOf(text('DATABASE_URL')),
     accessTokenSecret: longEnough('ACCESS_TOKEN_SECRET', textOrNull('ACCESS_TOKEN_SECRET'), 16),
     encryptionSecret: longEnough('ENCRYPTION_SECRET', textOrNull('ENCRYPTION_SECRET'), 16),
@@ -90,6 +94,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     jobsListSize: number('JOBS_LIST_SIZE'),
     maskExtravars: patternOf('MASK_EXTRAVARS_REGEX', text('MASK_EXTRAVARS_REGEX')),
     bodyLimitBytes: number('API_BODY_LIMIT_MB') * MIB,
+    uploadMaxBytes: number('UPLOAD_MAX_GB') * 1024 * MIB,
     maxOutputBytes: number('PROCESS_MAX_BUFFER_MB') * MIB,
     auditRetentionMs: number('AUDIT_RETENTION_DAYS') * DAY_MS || null,
     metricsToken: textOrNull('METRICS_TOKEN'),

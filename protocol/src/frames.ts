@@ -32,7 +32,7 @@ export interface StreamFrame {
   readonly payload: Buffer
 }
 
-/** A part of a blob: a playbook file, a manifest, or large extra variables. */
+/** A part of a blob: a playbook file, a manifest, large extra variables, or an uploaded file. */
 export interface BlobFrame {
   readonly kind: 'blob'
   readonly sha256: string

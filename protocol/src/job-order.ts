@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { MAX_SEALED_CHARACTERS } from './job-secrets.js'
 import { countSchema, jobIdSchema, runIdSchema, sha256Schema } from './parse.js'
+import { MAX_JOB_UPLOADS, jobUploadSchema } from './upload.js'
 
 const shortText = v.pipe(v.string(), v.maxLength(4096))
 
@@ -25,6 +26,8 @@ export const jobOrderSchema = v.object({
   verbose: v.boolean(),
   allow_jinja: v.boolean(),
   extravars: extravarsSourceSchema,
+  /** Files that users uploaded for this job; absent: none. */
+  uploads: v.optional(v.pipe(v.array(jobUploadSchema), v.maxLength(MAX_JOB_UPLOADS)), []),
   /** Hash of the manifest of the playbook folder. */
   manifest_sha256: sha256Schema,
   /** Secrets (`JobSecrets` as JSON), sealed to the runner's key and bound to this run; null when the job needs none. */

@@ -61,6 +61,8 @@ export const agentMessageSchema = v.variant('type', [
     ...runRef,
     hashes: v.pipe(v.array(sha256Schema), v.minLength(1), v.maxLength(10_000)),
   }),
+  /** An uploaded file of an offered job, from the first byte that the agent does not have. */
+  v.object({ type: v.literal('want_upload'), ...runRef, sha256: sha256Schema, offset: countSchema }),
   v.object({ type: v.literal('end'), job_id: jobIdSchema, record: endRecordSchema }),
   /** Answer to an abort of a job that is not in the spool. */
   v.object({ type: v.literal('unknown_job'), ...runRef }),
@@ -98,7 +100,7 @@ export const serverMessageSchema = v.variant('type', [
   /** Answer to the inventory. */
   v.object({ type: v.literal('resume'), jobs: v.array(resumedJobSchema) }),
   v.object({ type: v.literal('offer'), order: jobOrderSchema }),
-  /** A wanted blob cannot be had any more: the playbook folder changed since the offer. */
+  /** A wanted blob or upload cannot be had any more: its file changed or went away since the offer. */
   v.object({ type: v.literal('blob_gone'), ...runRef, sha256: sha256Schema }),
   /** Stored lengths of both streams, after the commit. */
   v.object({ type: v.literal('ack'), job_id: jobIdSchema, output: countSchema, events: countSchema }),

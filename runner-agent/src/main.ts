@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { openBlobCache } from './files/blob-cache.js'
+import { openUploadShelf } from './files/upload-shelf.js'
 import { createHealthServer } from './health.js'
 import { loadIdentity } from './identity.js'
 import { createDesk } from './jobs/desk.js'
@@ -65,6 +66,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     bootId: readBootId(),
     spool,
     cache,
+    shelf: await openUploadShelf(settings.statePath),
     playbook: { localFolder: settings.localFolder, environment, callbackFolder: ANSIBLE_PARTS.callbackFolder },
     supervisor: { python: dependencies.python, script: ANSIBLE_PARTS.supervisor },
     openSecrets: createSecretsOpener(identity),

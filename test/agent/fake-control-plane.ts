@@ -67,6 +67,9 @@ export class FakeControlPlane {
   readonly inventories: Extract<AgentMessage, { type: 'inventory' }>[] = []
   readonly statuses: Extract<AgentMessage, { type: 'status' }>[] = []
   readonly wanted: string[] = []
+  readonly uploadsWanted: { sha256: string; offset: number }[] = []
+  /** Frames of an upload that are sent for one question; the rest does not come. */
+  uploadPieces = Infinity
   /** Breaches of the contract by the agent; a test ends with none. */
   readonly breaches: string[] = []
   /** Called with every piece before it is stored; true drops the piece. */
@@ -262,23 +265,29 @@ export class FakeControlPlane {
         if (this.withhold) return
         for (const sha256 of message.hashes) this.#sendBlob(message, sha256)
         return
+      case 'want_upload':
+        this.uploadsWanted.push({ sha256: message.sha256, offset: message.offset })
+        this.#sendBlob(message, message.sha256, message.offset, this.uploadPieces)
+        return
       case 'end':
         this.#takeEnd(message.job_id, message.record)
     }
   }
 
-  #sendBlob(ref: { job_id: number; run_id: string }, sha256: string): void {
+  #sendBlob(ref: { job_id: number; run_id: string }, sha256: string, from = 0, most = Infinity): void {
     const content = this.blobs.get(sha256)
     if (!content || this.gone.has(sha256)) {
       this.send({ type: 'blob_gone', job_id: ref.job_id, run_id: ref.run_id, sha256 })
       return
     }
-    let offset = 0
+    let offset = from
+    let pieces = 0
     do {
       const payload = content.subarray(offset, offset + MAX_PAYLOAD_BYTES)
       this.connected?.socket.send(encodeFrame({ kind: 'blob', sha256, offset, size: content.length, payload }))
       offset += payload.length
-    } while (offset < content.length)
+      pieces += 1
+    } while (offset < content.length && pieces < most)
   }
 
   #takeEnd(jobId: number, record: EndRecord): void {

@@ -41,6 +41,7 @@ export function orderOf(manifest: string, change: Partial<JobOrder> = {}): JobOr
     verbose: false,
     allow_jinja: false,
     extravars: { inline: {} },
+    uploads: [],
     manifest_sha256: manifest,
     sealed: null,
     output_limit_bytes: 50 * 1024 * 1024,

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -15,9 +16,12 @@ import { createSignIn } from '../../control-plane/src/auth/sign-in.js'
 import { createTokens } from '../../control-plane/src/auth/tokens.js'
 import { createCredentialFile } from '../../control-plane/src/credentials/credential-file.js'
 import { type Credentials, createCredentials } from '../../control-plane/src/credentials/credentials.js'
+import { createJobSealing } from '../../control-plane/src/credentials/job-secrets.js'
 import { createSecretBox } from '../../control-plane/src/credentials/secret-box.js'
 import { createDesignerLock } from '../../control-plane/src/forms/designer-lock.js'
+import type { LaunchValidation } from '../../control-plane/src/forms/form.js'
 import { createForms } from '../../control-plane/src/forms/loader.js'
+import { createLaunchChecks } from '../../control-plane/src/forms/sandbox/launch-checks.js'
 import { buildApp } from '../../control-plane/src/http/app.js'
 import { appearanceRoutes } from '../../control-plane/src/http/appearance.js'
 import { auditRoutes } from '../../control-plane/src/http/audit.js'
@@ -25,17 +29,27 @@ import { authRoutes } from '../../control-plane/src/http/auth.js'
 import { credentialRoutes } from '../../control-plane/src/http/credential.js'
 import { eventRoutes } from '../../control-plane/src/http/events.js'
 import { formRoutes } from '../../control-plane/src/http/forms.js'
+import { jobRoutes } from '../../control-plane/src/http/job.js'
 import { lockRoutes } from '../../control-plane/src/http/lock.js'
 import { metricsRoutes } from '../../control-plane/src/http/metrics.js'
 import { monitoringRoutes } from '../../control-plane/src/http/monitoring.js'
 import { profileTokenRoutes } from '../../control-plane/src/http/profile-tokens.js'
 import { profileRoutes } from '../../control-plane/src/http/profile.js'
+import { uploadRoutes } from '../../control-plane/src/http/upload.js'
 import { userRoutes } from '../../control-plane/src/http/user.js'
 import { type LiveEvents, createLiveEvents } from '../../control-plane/src/live/live-events.js'
 import { createMetrics } from '../../control-plane/src/metrics/metrics.js'
+import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
+import { createPlaybookFolder } from '../../control-plane/src/runners/playbook-folder.js'
 import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
+import { type UploadSweeper, createUploadSweeper } from '../../control-plane/src/uploads/sweeper.js'
+import { openUploadFolder } from '../../control-plane/src/uploads/upload-folder.js'
+import { createUploads } from '../../control-plane/src/uploads/uploads.js'
+
+/** Threads run what was built. */
+const CHECK_WORKER = new URL('../../control-plane/dist/forms/sandbox/check-worker.js', import.meta.url)
 
 export const ADMIN_PASSWORD = 'correct horse battery'
 export const ENCRYPTION_SECRET = 'another secret that is only used in tests'
@@ -49,6 +63,11 @@ export interface ServerOptions {
   readonly forms?: Readonly<Record<string, string>>
   readonly baseUrl?: string
   readonly bodyLimitBytes?: number
+  /** LAUNCH_VALIDATION; off when left out. */
+  readonly validation?: LaunchValidation
+  readonly uploadMaxBytes?: number
+  /** Free bytes of the disk of the uploads. */
+  readonly freeBytes?: () => Promise<number>
   readonly trustProxy?: boolean
   readonly timers?: Timers
   /** AUTH_RATE_LIMIT; no limit when left out. */
@@ -74,7 +93,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A control plane without jobs and runners, listening, on a database of its own. */
+/** A control plane without runners, listening, on a database of its own. */
 export interface TestServer {
   /** Address with the base URL's prefix, without `/api/v2`. */
   readonly url: string
@@ -84,6 +103,7 @@ export interface TestServer {
   readonly store: Store
   readonly live: LiveEvents
   readonly credentials: Credentials
+  readonly uploadSweeper: UploadSweeper
   /** The clock of the server; it stands still until it is moved. */
   readonly clock: { now(): number; move(ms: number): void }
   /** Token of the first admin. */
@@ -153,7 +173,18 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     box: createSecretBox(ENCRYPTION_SECRET),
     file: createCredentialFile({ path: join(folder, 'credentials.yaml'), clock, log: logger }),
   })
+  const checks = createLaunchChecks({ log: logger, script: CHECK_WORKER })
   const lock = createDesignerLock({ store, live, clock })
+  const uploadFolder = await openUploadFolder({
+    path: join(folder, 'uploads'),
+    random: randomBytes,
+    freeBytes: options.freeBytes,
+  })
+  const uploadSweeper = createUploadSweeper({
+    ...{ store, folder: uploadFolder, clock, log: logger },
+    // Tests sweep when they want to, and count the timers that they hold.
+    timers: systemTimers,
+  })
   await createFirstAdmin({
     store,
     passwords,
@@ -163,6 +194,19 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     password: ADMIN_PASSWORD,
   })
 
+  const dispatcher = createDispatcher({
+    store,
+    clock,
+    live,
+    log: logger,
+    files: createPlaybookFolder({ path: folder, maxBytes: 1024 * 1024, clock }),
+    uploads: uploadFolder,
+    sealSecrets: createJobSealing(credentials),
+    meters: metrics.streams,
+    outputLimitBytes: 1024 * 1024,
+    queueMs: 60_000,
+    lostMs: 60_000,
+  })
   const app = await buildApp({
     logger,
     baseUrl: options.baseUrl ?? '/',
@@ -187,6 +231,34 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       appearanceRoutes({ store, live }),
       lockRoutes({ lock }),
       eventRoutes({ live, sessions, timers, version: '1.2.3', meters: metrics.live }),
+      uploadRoutes({
+        uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: options.uploadMaxBytes ?? 0 }),
+        timers,
+      }),
+      jobRoutes({
+        reading: {
+          queries: store.read,
+          maskPattern: /password|secret|token/i,
+          listSize: 1000,
+          passwordFieldsOf: () => Promise.resolve(new Set()),
+        },
+        launching: {
+          ...{
+            store,
+            forms,
+            live,
+            clock,
+            log: logger,
+            runners: dispatcher,
+            credentials,
+            checks,
+            uploads: uploadFolder,
+          },
+          validation: options.validation ?? 'off',
+          newRunId: () => randomBytes(16).toString('hex'),
+        },
+        actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
+      }),
       ...(options.plugins ?? []),
     ],
   })
@@ -229,6 +301,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     store,
     live,
     credentials,
+    uploadSweeper,
     clock,
     admin,
     call,
@@ -253,6 +326,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     },
     async close() {
       await app.close()
+      await checks.close()
+      await dispatcher.close()
+      await uploadSweeper.close()
       await trail.settled()
       await store.close()
       await rm(folder, { recursive: true, force: true })

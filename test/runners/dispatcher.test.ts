@@ -26,6 +26,7 @@ test('a job that was never offered nor told anything learns that its runner is n
     log: fixture.log,
     files: { manifest: () => Promise.reject(new Error('not asked for')), open: () => Promise.resolve(null) },
     sealSecrets: () => Promise.resolve(null),
+    uploads: { path: '/uploads', read: () => Promise.resolve(null) },
     outputLimitBytes: 1000,
     queueMs: 60_000,
     lostMs: 60_000,

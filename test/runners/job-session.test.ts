@@ -15,6 +15,8 @@ import { readOutput } from '../../control-plane/src/store/job-output.js'
 import { findJob, insertJob, moveJob, requestAbort } from '../../control-plane/src/store/jobs.js'
 import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import type { Store } from '../../control-plane/src/store/store.js'
+import { insertUpload, linkJobFiles } from '../../control-plane/src/store/uploads.js'
+import type { UploadFolder } from '../../control-plane/src/uploads/upload-folder.js'
 import { waitFor } from '../support/wait.js'
 import { queuedJob } from './queued-job.js'
 
@@ -32,6 +34,7 @@ let closings: string[]
 /** Moves the clock by which patience is measured. */
 let later = 0
 let blobsSent: Promise<void> = Promise.resolve()
+let readUpload: UploadFolder['read']
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-session-'))
@@ -42,6 +45,7 @@ beforeEach(async () => {
   closings = []
   later = 0
   blobsSent = Promise.resolve()
+  readUpload = () => Promise.resolve(null)
 })
 
 afterEach(async () => {
@@ -78,6 +82,7 @@ function openSession(): JobSession {
     log: pino({ level: 'silent' }),
     files,
     sealSecrets: (...asked) => sealSecrets(...asked),
+    uploads: { path: '/uploads', read: (...asked) => readUpload(...asked) },
     outputLimitBytes: 1000,
     queueMs: 60_000,
     closed: () => undefined,
@@ -261,6 +266,42 @@ describe('the job traffic of a connection', () => {
     await offered(jobId)
     session.message({ type: 'want', job_id: jobId, run_id: RUN_ID, hashes: ['b'.repeat(64), 'c'.repeat(64)] })
     await waitFor('the file to be opened', () => isAsked)
+    for (const _hour of [1, 2, 3]) {
+      later += 3_600_000
+      session.checkOffers()
+    }
+    expect(closings).toEqual([])
+    arrive()
+    await waitFor('the connection to be closed', () => {
+      later += OFFER_PATIENCE_MS
+      session.checkOffers()
+      return closings.length > 0
+    })
+    session.closed()
+  })
+
+  test('nor while an upload of its job is', async () => {
+    let arrive: () => void = () => undefined
+    blobsSent = new Promise((resolve) => (arrive = resolve))
+    let isAsked = false
+    readUpload = () => {
+      isAsked = true
+      return Promise.resolve(Readable.from([]))
+    }
+    const jobId = await addJob()
+    const sha256 = 'd'.repeat(64)
+    await store.write('test', async (queries) => {
+      const names = { stored_name: 'e'.repeat(32), original_name: 'a.iso', mime_type: 'x/y', encoding: '7bit' }
+      const owner = { owner_name: 'ann', owner_type: 'local' }
+      const uploadId = await insertUpload(queries, { ...names, ...owner, size: 5, sha256, created_at: 1, used: 0 })
+      await linkJobFiles(queries, jobId, [{ field: 'image', uploadId }])
+    })
+    const session = openSession()
+    session.message({ type: 'inventory', jobs: [] })
+    await offered(jobId)
+    later += OFFER_PATIENCE_MS
+    session.message({ type: 'want_upload', job_id: jobId, run_id: RUN_ID, sha256, offset: 0 })
+    await waitFor('the upload to be opened', () => isAsked)
     for (const _hour of [1, 2, 3]) {
       later += 3_600_000
       session.checkOffers()

@@ -24,6 +24,7 @@ beforeEach(async () => {
   dispatcher = createDispatcher({
     ...{ store, clock, live, log, queueMs: PATIENCE_MS, lostMs: PATIENCE_MS, outputLimitBytes: 1000 },
     sealSecrets: () => Promise.resolve(null),
+    uploads: { path: '/uploads', read: () => Promise.resolve(null) },
     steady: createSteadyClock(clock, () => elapsed),
     files: { manifest: () => Promise.reject(new Error('not asked for')), open: () => Promise.resolve(null) },
   })

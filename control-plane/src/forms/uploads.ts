@@ -6,12 +6,3 @@ export interface VerifiedUpload {
   /** What the playbook gets as the field's value. */
   readonly description: Readonly<Record<string, unknown>>
 }
-
-/** Checks what a launch claims about an upload; a description is only a claim. */
-export interface UploadVerifier {
-  /** @returns null when no upload of this service is meant by it */
-  verify(description: unknown): Promise<VerifiedUpload | null>
-}
-
-/** Where no uploads are kept, nothing can be one. */
-export const noUploads: UploadVerifier = { verify: () => Promise.resolve(null) }

@@ -57,7 +57,9 @@ export const LaunchBody = Type.Object({
         'Under LAUNCH_VALIDATION=enforce none counts: they come from the form and the values of its fields',
     }),
   ),
-  files: Type.Optional(AnyObject),
+  files: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), { description: 'By file field: what its upload was answered with' }),
+  ),
 })
 
 const eventFields = {

@@ -5,6 +5,7 @@ import type { LiveEvents } from '../live/live-events.js'
 import { deleteJob, findJobSummary, requestAbort } from '../store/jobs.js'
 import { appendServiceLine } from '../store/job-streams.js'
 import type { Store } from '../store/store.js'
+import type { UploadSweeper } from '../uploads/sweeper.js'
 import { abortUnstarted } from './ending.js'
 import type { RunnerPort } from './runner-port.js'
 import { requireManageable } from './visibility.js'
@@ -14,6 +15,7 @@ export interface ActionDependencies {
   readonly live: LiveEvents
   readonly clock: Clock
   readonly runners: RunnerPort
+  readonly uploads: Pick<UploadSweeper, 'sweepSoon'>
 }
 
 /**
@@ -52,7 +54,7 @@ export async function abort(dependencies: ActionDependencies, caller: Caller, id
  * @throws NotFoundError, ForbiddenError, ConflictError
  */
 export async function remove(dependencies: ActionDependencies, caller: Caller, id: number): Promise<string> {
-  const { store, live } = dependencies
+  const { store, live, uploads } = dependencies
   await requireManageable(store.read, caller, id)
   const { job, deleted } = await store.write('jobs.delete', async (queries) => {
     const current = await findJobSummary(queries, id)
@@ -61,6 +63,7 @@ export async function remove(dependencies: ActionDependencies, caller: Caller, i
   if (!job) throw gone(id)
   if (!deleted) throw new ConflictError('not_ended', `Job ${id} has not ended but is ${job.status}`)
   live.changed('jobs')
+  uploads.sweepSoon()
   return `Job ${id} was deleted`
 }
 

@@ -5,18 +5,23 @@ import type { CheckResult } from '../forms/check/context.js'
 import { type CheckDetails, NOTHING_WRONG, isGood, summaryOf } from '../forms/check/report.js'
 import { type Form, type FormSurroundings, LAUNCH_VALIDATIONS, type LaunchValidation } from '../forms/form.js'
 import type { LaunchChecks } from '../forms/sandbox/launch-checks.js'
-import type { UploadVerifier, VerifiedUpload } from '../forms/uploads.js'
+import type { VerifiedUpload } from '../forms/uploads.js'
 import { isSame } from '../forms/values/plain.js'
+import type { Store } from '../store/store.js'
+import type { UploadFolder } from '../uploads/upload-folder.js'
+import type { UploadFacts, UploadProblem } from '../uploads/verify.js'
 import { credentialFieldsOf } from './credential-needs.js'
 import { ofClient, userVariable } from './extravars.js'
+import { launchFiles } from './launch-files.js'
 
 /** What decides about the values of a launch. */
 export interface LaunchValuesDependencies {
+  readonly store: Pick<Store, 'read'>
   readonly clock: Clock
   /** LAUNCH_VALIDATION; a form can only make it stricter. */
   readonly validation: LaunchValidation
   readonly checks: LaunchChecks
-  readonly uploads: UploadVerifier
+  readonly uploads: UploadFolder
   readonly log: { warn(fields: object, text: string): void }
 }
 
@@ -27,7 +32,7 @@ export interface LaunchValuesRequest {
   readonly rawFormData: Readonly<Record<string, unknown>> | null
   /** Names of credentials by the form's variables and credential fields. */
   readonly credentials: Readonly<Record<string, unknown>>
-  /** Descriptions of uploads by file field. */
+  /** By file field what its upload was answered with, as the client says. */
   readonly files: Readonly<Record<string, unknown>>
 }
 
@@ -36,6 +41,8 @@ export interface LaunchValues {
   readonly values: Readonly<Record<string, unknown>>
   /** Names of credentials that count beside those of the form; none has been looked at yet. */
   readonly credentials: Readonly<Record<string, unknown>>
+  /** The uploads of the launch. */
+  readonly files: readonly UploadFacts[]
 }
 
 /**
@@ -51,7 +58,8 @@ export async function valuesOfLaunch(
   caller: Caller,
   request: LaunchValuesRequest,
 ): Promise<LaunchValues> {
-  const uploads = await verifyUploads(deps.uploads, request.files)
+  const service = { queries: deps.store.read, folder: deps.uploads }
+  const { facts: files, problems, verified: uploads } = await launchFiles(service, form, caller, request.files)
   const check = (values: Readonly<Record<string, unknown>>) =>
     deps.checks.check(
       {
@@ -77,17 +85,17 @@ export async function valuesOfLaunch(
       )
     }
     const result = await check(request.rawFormData)
-    refuseUnlessGood(result.details)
+    refuseUnlessGood(result.details, problems)
     const { __verbose__ } = request.extravars
     const verbose = __verbose__ === undefined ? {} : { __verbose__ }
     return {
       values: { ...result.extravars, ...verbose },
       credentials: result.credentials,
+      files,
     }
   }
 
-  const refused = Object.keys(uploads).filter((name) => !uploads[name])
-  refuseUnlessGood({ ...NOTHING_WRONG, uploads: refused })
+  refuseUploads(problems)
   const values = { ...ofClient(form, surroundings.subforms, request.extravars), ...uploadVariables(form, uploads) }
   if (mode === 'log') {
     const declared = [...Object.keys(form.credentials), ...credentialFieldsOf(form, surroundings.subforms)]
@@ -96,23 +104,13 @@ export async function valuesOfLaunch(
     )
     await logCheck(deps, form, request.rawFormData, { values, credentials }, check)
   }
-  return { values, credentials: request.credentials }
+  return { values, credentials: request.credentials, files }
 }
 
 /** The stricter of two; an unset one does not count. */
 export function stricter(setting: LaunchValidation, form: LaunchValidation | null): LaunchValidation {
   if (form === null) return setting
   return LAUNCH_VALIDATIONS.indexOf(form) > LAUNCH_VALIDATIONS.indexOf(setting) ? form : setting
-}
-
-async function verifyUploads(
-  verifier: UploadVerifier,
-  files: Readonly<Record<string, unknown>>,
-): Promise<Record<string, VerifiedUpload | null>> {
-  const verified = Object.entries(files)
-    .filter(([, description]) => description !== null)
-    .map(async ([name, description]) => [name, await verifier.verify(description)] as const)
-  return Object.fromEntries(await Promise.all(verified))
 }
 
 /** Without a check the files are still ours: what the client wrote for a file field was dropped before. */
@@ -124,15 +122,32 @@ function uploadVariables(
   return Object.fromEntries(files.map((field) => [field.name, uploads[field.name]?.description]))
 }
 
-function refuseUnlessGood(details: CheckDetails): void {
+/** @throws RefusedValuesError naming each field whose upload cannot be used, if any, and what is wrong with it */
+export function refuseUploads(problems: readonly UploadProblem[]): void {
+  refuseUnlessGood({ ...NOTHING_WRONG, uploads: problems.map(({ field }) => field) }, problems)
+}
+
+/** @param problems of uploads; those that the details do not name are of fields that are not shown, and do not matter */
+function refuseUnlessGood(details: CheckDetails, problems: readonly UploadProblem[]): void {
   if (isGood(details)) return
   const { missing, invalid, waiting, uploads } = details
-  const parts = Object.entries({ missing, invalid, waiting, 'no upload of this service': uploads })
-    .filter(([, names]) => names.length > 0)
-    .map(([what, names]) => `${what}: ${[...new Set(names)].join(', ')}`)
-  throw new RefusedValuesError('values_refused', `The values of the form are refused (${parts.join('; ')})`, {
-    ...details,
-  })
+  const ofUploads = problems.filter(({ field }) => uploads.includes(field))
+  const validationErrors = { ...details.validationErrors }
+  for (const { field, reason, message } of ofUploads) {
+    validationErrors[field] = [...(validationErrors[field] ?? []), { type: reason, description: message }]
+  }
+  const parts = [
+    ...Object.entries({ missing, invalid, waiting })
+      .filter(([, names]) => names.length > 0)
+      .map(([what, names]) => `${what}: ${[...new Set(names)].join(', ')}`),
+    ...ofUploads.slice(0, 1).map(({ field, message }) => `the upload for '${field}' cannot be used: ${message}`),
+  ]
+  const isOnlyUploads = isGood({ ...details, uploads: [] })
+  throw new RefusedValuesError(
+    isOnlyUploads ? 'uploads_refused' : 'values_refused',
+    `The values of the form are refused (${parts.join('; ')})`,
+    { ...details, validationErrors },
+  )
 }
 
 /** Says what `enforce` would do, by names and never with a value. Nothing of it holds up the launch. */
@@ -140,7 +155,7 @@ async function logCheck(
   deps: LaunchValuesDependencies,
   form: Form,
   rawFormData: Readonly<Record<string, unknown>> | null,
-  { values, credentials }: LaunchValues,
+  { values, credentials }: Pick<LaunchValues, 'values' | 'credentials'>,
   check: (values: Readonly<Record<string, unknown>>) => Promise<CheckResult>,
 ): Promise<void> {
   if (rawFormData === null) {

@@ -8,10 +8,18 @@ import type { LiveEvents } from '../live/live-events.js'
 import { insertJob } from '../store/jobs.js'
 import { type Runner, findDefaultRunner, findRunnerByName } from '../store/runners.js'
 import type { Queries, Store } from '../store/store.js'
+import { linkJobFiles } from '../store/uploads.js'
+import { problemOf as problemOfUpload } from '../uploads/verify.js'
 import { credentialFieldsOf, credentialVariables, credentialsOfLaunch } from './credential-needs.js'
 import { failJob } from './ending.js'
 import { buildExtravars, requireVerboseAllowed } from './extravars.js'
-import { type LaunchValuesDependencies, type LaunchValuesRequest, valuesOfLaunch } from './launch-values.js'
+import { filesOfExtravars } from './launch-files.js'
+import {
+  type LaunchValuesDependencies,
+  type LaunchValuesRequest,
+  refuseUploads,
+  valuesOfLaunch,
+} from './launch-values.js'
 import type { Playbook } from './playbook.js'
 import type { RunnerPort } from './runner-port.js'
 
@@ -71,6 +79,7 @@ export async function launchJob(
     rawFormData === null
       ? null
       : valuesToStore({ fields: form.fields, wizard: form.wizard, subforms: surroundings.subforms }, rawFormData)
+  const jobFiles = filesOfExtravars(settled.files, extravars)
   const now = clock.now()
   const id = await store.write('jobs.launch', async (queries) => {
     const jobId = await insertJob(queries, {
@@ -101,6 +110,9 @@ export async function launchJob(
       password_fields: JSON.stringify(form.passwordFields),
       playbook: JSON.stringify({ ...playbook, ansibleCredentials, vaultCredentials } satisfies Playbook),
     })
+    // Thrown in here all the same: it is as rare as it is, and no row of the job may stay.
+    const gone = await linkJobFiles(queries, jobId, jobFiles)
+    if (gone.length > 0) refuseUploads(gone.map((field) => problemOfUpload(field, 'unknown')))
     if (problem !== null) await failJob(queries, jobId, problem, now)
     return jobId
   })

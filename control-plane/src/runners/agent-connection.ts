@@ -123,9 +123,9 @@ export class AgentConnection implements RunnerConnection {
     this.socket.sendText(JSON.stringify(message))
   }
 
-  sendBlob(sha256: string, size: number, source: AsyncIterable<Buffer>): Promise<void> {
+  sendBlob(sha256: string, size: number, source: AsyncIterable<Buffer>, from?: number): Promise<void> {
     this.#blobs ??= new BlobSender(this.socket)
-    return this.#blobs.send(sha256, size, source)
+    return this.#blobs.send(sha256, size, source, from)
   }
 
   pause(): void {

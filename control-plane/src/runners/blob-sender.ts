@@ -17,11 +17,12 @@ export class BlobSender {
   constructor(private readonly sink: FrameSink) {}
 
   /**
-   * Sends `size` bytes of `source` as the blob of that hash. An empty blob is one empty frame.
+   * Sends the blob of that hash: `source` is what it holds from the offset `from` up to its `size`. An empty blob is one
+   * empty frame.
    * @throws Error when the connection ends meanwhile, the source fails, or the source is not `size` bytes long
    */
-  async send(sha256: string, size: number, source: AsyncIterable<Buffer>): Promise<void> {
-    let offset = 0
+  async send(sha256: string, size: number, source: AsyncIterable<Buffer>, from = 0): Promise<void> {
+    let offset = from
     for await (const chunk of source) {
       for (let at = 0; at < chunk.length; at += MAX_PAYLOAD_BYTES) {
         const payload = chunk.subarray(at, at + MAX_PAYLOAD_BYTES)

@@ -11,10 +11,10 @@ export interface RunnerConnection {
   readonly epoch: number
   send(message: ServerMessage): void
   /**
-   * Sends a blob in frames, waiting while the socket's buffer is full; control messages go between its frames.
+   * Sends a blob, or what it holds from an offset on, in frames, waiting while the socket's buffer is full; control messages go between its frames.
    * Rejects when the connection closes meanwhile or the source fails.
    */
-  sendBlob(sha256: string, size: number, source: AsyncIterable<Buffer>): Promise<void>
+  sendBlob(sha256: string, size: number, source: AsyncIterable<Buffer>, from?: number): Promise<void>
   /** Stops and resumes reading from the socket: how a slow database slows a fast runner. */
   pause(): void
   resume(): void

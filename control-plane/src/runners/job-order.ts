@@ -1,12 +1,23 @@
 import { createHash } from 'node:crypto'
-import { type JobOrder, MAX_INLINE_BYTES } from '@holdfast/protocol'
+import { type JobOrder, MAX_INLINE_BYTES, plainUploadName } from '@holdfast/protocol'
 import { extravarsOf, playbookOf } from '../jobs/playbook.js'
 import type { OfferableJob } from '../store/dispatch.js'
+import type { JobFile } from '../store/uploads.js'
+import { descriptionOf } from '../uploads/description.js'
 
 /** An order and, when the extra variables are too large for it, their JSON as a blob. */
 export interface PreparedOrder {
   readonly order: JobOrder
   readonly extravarsBlob: Buffer | null
+  /** The uploads of the job, as stored. */
+  readonly files: readonly JobFile[]
+}
+
+/** What an order needs of the service beside its job. */
+export interface OrderSettings {
+  readonly outputLimitBytes: number
+  /** Where uploads are: their paths in the extra variables begin with it. */
+  readonly uploadPath: string
 }
 
 /**
@@ -15,9 +26,9 @@ export interface PreparedOrder {
  */
 export function prepareOrder(
   job: OfferableJob,
+  { files, sealed }: { readonly files: readonly JobFile[]; readonly sealed: string | null },
   manifestSha256: string,
-  outputLimitBytes: number,
-  sealed: string | null,
+  settings: OrderSettings,
 ): PreparedOrder {
   const playbook = playbookOf(job)
   const extravars = extravarsOf(job)
@@ -25,6 +36,7 @@ export function prepareOrder(
   const isLarge = json.length > MAX_INLINE_BYTES
   return {
     extravarsBlob: isLarge ? json : null,
+    files,
     order: {
       job_id: job.id,
       run_id: job.run_id,
@@ -41,9 +53,15 @@ export function prepareOrder(
       extravars: isLarge
         ? { sha256: createHash('sha256').update(json).digest('hex'), size: json.length }
         : { inline: extravars },
+      uploads: files.map((file) => ({
+        name: plainUploadName(file.original_name),
+        placeholder: descriptionOf(file, settings.uploadPath).path,
+        sha256: file.sha256,
+        size: file.size,
+      })),
       manifest_sha256: manifestSha256,
       sealed,
-      output_limit_bytes: outputLimitBytes,
+      output_limit_bytes: settings.outputLimitBytes,
     },
   }
 }

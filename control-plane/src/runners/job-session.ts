@@ -6,6 +6,8 @@ import { failJob } from '../jobs/ending.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { markClaimed, takeQueued } from '../store/dispatch.js'
 import type { Store } from '../store/store.js'
+import { findJobFiles } from '../store/uploads.js'
+import type { UploadFolder } from '../uploads/upload-folder.js'
 import { OrderBlobs } from './order-blobs.js'
 import { withSecrets } from './order-secrets.js'
 import type { JobMessage, RunnerCapacity, RunnerConnection, RunnerSession } from './connection.js'
@@ -15,6 +17,7 @@ import { JobWriter } from './job-writer.js'
 import { OfferWatch } from './offer-watch.js'
 import type { PlaybookFiles } from './playbook-files.js'
 import type { StreamMeters } from './stream-meters.js'
+import { UploadSender } from './upload-sender.js'
 import { failWaiting, tellWaiting } from './waiting.js'
 
 /** Bytes of one connection that may wait in memory for the database before reading from its socket stops. */
@@ -45,6 +48,7 @@ export interface JobSessionDependencies {
   readonly log: Logger
   readonly files: PlaybookFiles
   readonly sealSecrets: SealJobSecrets
+  readonly uploads: Pick<UploadFolder, 'path' | 'read'>
   readonly outputLimitBytes: number
   /** RTE_QUEUE_MINUTES, in milliseconds. */
   readonly queueMs: number
@@ -78,6 +82,7 @@ export class JobSession implements RunnerSession {
   readonly #lateAborts = new Set<number>()
   readonly #blobs: OrderBlobs
   readonly #offers: OfferWatch
+  readonly #uploads: UploadSender
   #messages: Promise<void> = Promise.resolve()
   #pending = 0
   #waiting = 0
@@ -95,6 +100,7 @@ export class JobSession implements RunnerSession {
     private readonly dependencies: JobSessionDependencies,
   ) {
     this.#blobs = new OrderBlobs(connection, dependencies.files, dependencies.log, () => this.#regulate())
+    this.#uploads = new UploadSender(connection, dependencies.uploads, dependencies.log)
     this.#offers = new OfferWatch(dependencies.steady)
   }
 
@@ -143,6 +149,7 @@ export class JobSession implements RunnerSession {
   closed(): void {
     this.#open = false
     this.#clearBusy()
+    this.#uploads.stopAll()
     for (const { writer } of this.#jobs.values()) writer.close()
     this.dependencies.closed()
   }
@@ -155,7 +162,7 @@ export class JobSession implements RunnerSession {
 
   /** Ends a connection whose agent leaves an offer without an answer: its next inventory tells what became of the job. */
   checkOffers(): void {
-    const jobId = this.#offers.overdue(this.#blobs.isSending)
+    const jobId = this.#offers.overdue(this.#blobs.isSending || this.#uploads.isSending)
     if (jobId === null || !this.#open) return
     this.connection.close('internal_error', `the runner gives no answer to the offer of job ${jobId}`)
   }
@@ -184,9 +191,11 @@ export class JobSession implements RunnerSession {
   async #offerAll(): Promise<void> {
     const { store, clock, live } = this.dependencies
     while (this.#open && this.#resumed && this.#freeSlots() > 0) {
-      const jobs = await store.write('runners.offer', (queries) =>
-        takeQueued(queries, this.connection.runnerId, this.#freeSlots()),
-      )
+      const { jobs, uploads } = await store.write('runners.offer', async (queries) => {
+        const taken = await takeQueued(queries, this.connection.runnerId, this.#freeSlots())
+        const ids = taken.map((job) => job.id)
+        return { jobs: taken, uploads: await findJobFiles(queries, ids) }
+      })
       if (jobs.length === 0) return
       let manifest
       try {
@@ -200,7 +209,11 @@ export class JobSession implements RunnerSession {
         continue
       }
       for await (const [job, sealed] of withSecrets(this.dependencies, this.connection, jobs)) {
-        const prepared = prepareOrder(job, manifest.sha256, this.dependencies.outputLimitBytes, sealed)
+        const files = uploads.filter((file) => file.job_id === job.id)
+        const prepared = prepareOrder(job, { files, sealed }, manifest.sha256, {
+          outputLimitBytes: this.dependencies.outputLimitBytes,
+          uploadPath: this.dependencies.uploads.path,
+        })
         this.#hold(job.id, job.run_id, { output: 0, events: 0, eventsCount: 0 }, prepared, false)
         this.#offers.note(job.id)
         this.#send({ type: 'offer', order: prepared.order })
@@ -240,6 +253,14 @@ export class JobSession implements RunnerSession {
         if (prepared) {
           this.#offers.note(message.job_id)
           this.#blobs.send(prepared, message.hashes)
+        }
+        return
+      }
+      case 'want_upload': {
+        const { prepared } = this.#require(message)
+        if (prepared) {
+          this.#offers.note(message.job_id)
+          this.#uploads.send(prepared, message)
         }
         return
       }
@@ -349,6 +370,7 @@ export class JobSession implements RunnerSession {
     if (held?.writer.runId !== ref.run_id || (held.claimed && which === 'unclaimed')) return false
     held.writer.close()
     this.#offers.answered(ref.job_id)
+    this.#uploads.stop(ref.job_id)
     return this.#jobs.delete(ref.job_id)
   }
 

@@ -19,6 +19,8 @@ export interface Database {
   lock: LockTable
   audit: AuditTable
   credential: CredentialTable
+  upload: UploadTable
+  job_file: JobFileTable
 }
 
 /** A column that is written once, at insert. */
@@ -237,4 +239,29 @@ export interface CredentialTable {
   secret: Buffer
   created_at: Fixed<number>
   updated_at: number
+}
+
+/** A file that a user uploaded. Its bytes are in the upload folder under the stored name. */
+export interface UploadTable {
+  id: Generated<number>
+  /** Random, 32 hex digits. */
+  stored_name: Fixed<string>
+  owner_name: Fixed<string>
+  owner_type: Fixed<string>
+  size: Fixed<number>
+  sha256: Fixed<string>
+  /** The name that the file had at the user's; never a path. */
+  original_name: Fixed<string>
+  mime_type: Fixed<string>
+  encoding: Fixed<string>
+  created_at: Fixed<number>
+  /** 1 from its first job on: it then goes with the last job that refers to it. */
+  used: number
+}
+
+/** Which upload a job has in which file field. */
+export interface JobFileTable {
+  job_id: Fixed<number>
+  field: Fixed<string>
+  upload_id: Fixed<number>
 }

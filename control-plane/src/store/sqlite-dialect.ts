@@ -19,7 +19,7 @@ export function createSqliteDialect(handles: readonly Statements[]): Dialect {
   const begin = (connection: DatabaseConnection, sql: string) =>
     connection.executeQuery(rawQuery(sql)).then(() => undefined)
   return {
-    createAdapter: () => new SqliteAdapter(),
+    createAdapter: () => new TransactionalAdapter(),
     createIntrospector: (database) => new SqliteIntrospector(database),
     createQueryCompiler: () => new SqliteQueryCompiler(),
     createDriver: () => ({
@@ -36,6 +36,13 @@ export function createSqliteDialect(handles: readonly Statements[]): Dialect {
       releaseConnection: () => Promise.resolve(),
       destroy: () => Promise.resolve(),
     }),
+  }
+}
+
+/** A step of the tables is whole or was never there: SQLite changes tables inside transactions like rows. */
+class TransactionalAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true
   }
 }
 

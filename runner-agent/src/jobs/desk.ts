@@ -1,5 +1,6 @@
 import type { BlobFrame, ResumedJob, SpooledJob } from '@holdfast/protocol'
 import type { BlobCache } from '../files/blob-cache.js'
+import type { UploadShelf } from '../files/upload-shelf.js'
 import type { WorkMessage } from '../link/connection.js'
 import { folderNameOf, type JobFolder, type JobKey } from '../spool/job-folder.js'
 import type { Spool } from '../spool/spool.js'
@@ -13,6 +14,7 @@ const MAX_SPOOLED_JOBS = 5_000
 export interface DeskOptions extends Omit<JobRunServices, 'giveUp'> {
   readonly spool: Spool
   readonly cache: BlobCache
+  readonly shelf: UploadShelf
   readonly ownMaxJobs: number
   readonly spoolMaxBytes: number
   /** Running jobs, the limit or the draining changed. */
@@ -182,6 +184,7 @@ export function createDesk(options: DeskOptions): Desk {
       }
       case 'blob_gone':
         at.transfer.gone(keyOf(message), message.sha256)
+        at.uploads.gone(keyOf(message), message.sha256)
         return
       case 'ack':
         at.find(message.job_id)?.replica.acknowledge(message)
@@ -226,6 +229,7 @@ export function createDesk(options: DeskOptions): Desk {
 
     takeBlob(frame) {
       session?.transfer.take(frame)
+      session?.uploads.take(frame)
     },
 
     limit(value) {

@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import type { BlobCache } from '../files/blob-cache.js'
 import { BlobGoneError, type BlobTransfer } from '../files/blob-transfer.js'
 import { gatherInputs } from '../files/gather.js'
+import { gatherUploads, withUploadPaths } from '../files/gather-uploads.js'
+import type { UploadShelf } from '../files/upload-shelf.js'
+import type { UploadTransfer } from '../files/upload-transfer.js'
 import { describeError, type Logger } from '../log.js'
 import { extravarsText } from '../playbook/plan.js'
 import type { OpenSecrets } from '../playbook/secrets.js'
@@ -28,11 +31,13 @@ interface Reservation {
 export interface IntakePort {
   send(message: AgentMessage): void
   readonly transfer: BlobTransfer
+  readonly uploads: UploadTransfer
 }
 
 export interface IntakeOptions {
   readonly spool: Spool
   readonly cache: BlobCache
+  readonly shelf: UploadShelf
   readonly log: Logger
   readonly now: () => Date
   readonly bootId: string
@@ -62,7 +67,7 @@ export interface Intake {
 }
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { spool, cache, log } = options
+  const { spool, cache, shelf, log } = options
   const reservations = new Map<string, Reservation>()
   const claims = new Set<Promise<void>>()
 
@@ -88,17 +93,21 @@ export function createIntake(options: IntakeOptions): Intake {
     staged: StagedJob,
     port: IntakePort,
   ): Promise<void> => {
+    const { key, cancel } = reservation
     const extravars = await gatherInputs({
-      key: reservation.key,
+      key,
       order,
       cache,
       transfer: port.transfer,
       workFolder: options.withFiles ? join(staged.path, 'work') : null,
-      signal: reservation.cancel.signal,
+      signal: cancel.signal,
     })
-    const text = extravarsText(extravars, order.allow_jinja)
+    const uploads = join(staged.path, 'uploads')
+    await gatherUploads({ key, order, shelf, transfer: port.uploads, folder: uploads, signal: cancel.signal })
+    const placed = withUploadPaths(extravars, order, staged.destination.file('uploads'))
+    const text = extravarsText(placed, order.allow_jinja)
     await writeFile(join(staged.path, 'extravars.json'), text, { mode: 0o600 })
-    reservation.cancel.signal.throwIfAborted()
+    cancel.signal.throwIfAborted()
   }
 
   const claim = async (order: JobOrder, staged: StagedJob, port: IntakePort): Promise<void> => {

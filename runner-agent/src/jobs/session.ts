@@ -1,5 +1,6 @@
 import type { BlobCache } from '../files/blob-cache.js'
 import { type BlobTransfer, createBlobTransfer } from '../files/blob-transfer.js'
+import { createUploadTransfer, type UploadTransfer } from '../files/upload-transfer.js'
 import type { Logger } from '../log.js'
 import { createSender, type Sender, type SenderPort } from '../spool/sender.js'
 import type { IntakePort } from './intake.js'
@@ -21,6 +22,7 @@ export interface SessionPort extends SenderPort {
 export interface Session extends IntakePort {
   readonly sender: Sender
   readonly transfer: BlobTransfer
+  readonly uploads: UploadTransfer
   /** From now on the job's streams go over this connection. */
   attach(run: JobRun): void
   detach(run: JobRun): void
@@ -48,9 +50,11 @@ export function createSession(port: SessionPort, cache: BlobCache, log: Logger):
     patienceMs: FILES_PATIENCE_MS,
     maxBlobBytes: MAX_FILE_BYTES,
   })
+  const uploads = createUploadTransfer({ send, patienceMs: FILES_PATIENCE_MS })
   return {
     sender,
     transfer,
+    uploads,
     send,
     attach(run) {
       jobs.set(run.folder.key.jobId, run)
@@ -68,6 +72,7 @@ export function createSession(port: SessionPort, cache: BlobCache, log: Logger):
     close() {
       jobs.clear()
       transfer.close()
+      uploads.close()
     },
   }
 }

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, rename, rm, writeFile } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { dirname } from 'node:path'
+
+const NUMBERS: Readonly<Record<string, number>> = constants.errno
 
 /** Makes the entries of a folder (new, renamed, removed names) survive a power loss. */
 export async function syncFolder(path: string): Promise<void> {
@@ -49,9 +52,11 @@ export async function createDurably(path: string, text: string): Promise<boolean
   }
 }
 
-/** True for a system error of one of these codes. */
+/** True for a system error of one of these codes. By number, too: Node.js has no name for EDQUOT. */
 export function isErrno(error: unknown, ...codes: string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+  if (!(error instanceof Error) || !('code' in error)) return false
+  const number = 'errno' in error ? -Number(error.errno) : null
+  return codes.some((code) => error.code === code || (number !== null && NUMBERS[code] === number))
 }
 
 /** True when a file cannot be read because of what it is or where it lies, which trying again soon will not change. */

@@ -64,6 +64,7 @@ export interface JobFolder {
 export type JobFileName =
   | 'claim.json'
   | 'work'
+  | 'uploads'
   | 'extravars.json'
   | 'supervisor.json'
   | 'supervisor.log'

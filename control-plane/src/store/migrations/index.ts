@@ -4,6 +4,7 @@ import * as initial from './001-initial.js'
 import * as passwordFields from './002-password-fields.js'
 import * as accounts from './003-accounts.js'
 import * as credentials from './004-credentials.js'
+import * as uploads from './005-uploads.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -11,6 +12,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '002-password-fields': passwordFields,
   '003-accounts': accounts,
   '004-credentials': credentials,
+  '005-uploads': uploads,
 }
 
 /** Where Kysely notes the steps that were done. */

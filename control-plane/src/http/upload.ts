@@ -1,0 +1,121 @@
+import { Readable } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { InvalidInputError, UnavailableError } from '../errors.js'
+import type { Timers } from '../timers.js'
+import { FILE_PART, type UploadDescription } from '../uploads/description.js'
+import type { IncomingUpload, Uploads } from '../uploads/uploads.js'
+import { noteAudit } from './audit-hook.js'
+import { readFilePart } from './file-part.js'
+import { callerOf } from './guards.js'
+import { answers } from './schemas.js'
+
+/** A client that sends nothing for so long is gone, whatever its socket says. Milliseconds. */
+const IDLE_MS = 120_000
+
+/** How long the rest of a refused body is read, so that its sender hears the answer. Milliseconds. */
+const LINGER_MS = 5_000
+
+const Description = Type.Object(
+  {
+    fieldname: Type.String({ description: 'Name of the part' }),
+    originalname: Type.String({ description: 'Name of the uploaded file' }),
+    encoding: Type.String(),
+    mimetype: Type.String(),
+    destination: Type.String({ description: 'Folder on the server' }),
+    filename: Type.String({ description: 'Stored name' }),
+    path: Type.String({ description: 'Destination and stored name' }),
+    size: Type.Integer({ description: 'Bytes' }),
+  },
+  { description: 'Pass it unchanged in `files` of a launch, under the name of the file field' },
+)
+
+/** Uploading a file for a file field. The body goes to the disk as it comes and is never in memory. */
+export function uploadRoutes(deps: { readonly uploads: Uploads; readonly timers: Timers }): FastifyPluginAsyncTypebox {
+  const { uploads, timers } = deps
+  return async (app) => {
+    const running = new Set<AbortController>()
+    const lingering = new Set<Readable>()
+    let isClosing = false
+    app.addContentTypeParser('multipart/form-data', (_request, body, done) => done(null, body))
+    app.addHook('preClose', async () => {
+      isClosing = true
+      for (const body of lingering) body.destroy()
+      for (const upload of running) upload.abort(new UnavailableError('stopping', 'The service is stopping'))
+    })
+
+    app.post(
+      '/job/upload',
+      {
+        schema: {
+          tags: ['job'],
+          summary: 'Upload the file of a file field',
+          consumes: ['multipart/form-data'],
+          body: Type.Object({ [FILE_PART]: Type.Unsafe({ type: 'string', format: 'binary' }) }),
+          response: answers(Description, 400, 413, 415),
+        },
+        config: { audit: { action: 'job.upload', kind: 'upload' } },
+        // The schema of the body is for the documentation: here the body is a stream.
+        validatorCompiler: () => () => true,
+      },
+      async (request): Promise<UploadDescription> => {
+        const owner = callerOf(request)
+        const body: unknown = request.body
+        if (!(body instanceof Readable)) {
+          throw new InvalidInputError('no_file', `Send a multipart form with one part named '${FILE_PART}'`)
+        }
+        const ending = new AbortController()
+        running.add(ending)
+        let incoming: IncomingUpload | null = null
+        let moved = true
+        const stopWatching = timers.every(IDLE_MS, () => {
+          if (!moved)
+            ending.abort(new InvalidInputError('upload_stalled', `Nothing came for ${IDLE_MS / 1000} seconds`))
+          moved = false
+        })
+        try {
+          const upload = (incoming = await uploads.begin(sizeSaidBy(request)))
+          const { headers } = request
+          const names = await readFilePart({ headers, body, signal: ending.signal }, (bytes) => {
+            moved = true
+            return upload.write(bytes)
+          })
+          const stored = await upload.finish(owner, names)
+          noteAudit(request, { name: stored.originalname })
+          return stored
+        } catch (error) {
+          await incoming?.discard()
+          linger(body, request)
+          throw error
+        } finally {
+          stopWatching()
+          running.delete(ending)
+        }
+      },
+    )
+
+    /** Reads on for a while without keeping anything: who still sends would not hear the answer otherwise. */
+    function linger(body: Readable, { raw: { socket } }: FastifyRequest): void {
+      if (body.readableEnded || body.destroyed) return
+      lingering.add(body)
+      const stop = timers.after(LINGER_MS, () => body.destroy())
+      body.once('close', () => {
+        stop()
+        lingering.delete(body)
+        // It counted as busy when the idle connections were closed, and nobody would come back to it.
+        if (isClosing) socket.destroySoon()
+      })
+      body.resume()
+    }
+  }
+}
+
+/** Bytes of the body as far as its sender says them: hardly more than those of the file. */
+function sizeSaidBy(request: FastifyRequest): number {
+  const said = Number(request.headers['content-length'] ?? 0)
+  return Number.isSafeInteger(said) ? Math.max(0, said - MOST_FRAMING_BYTES) : 0
+}
+
+/** What boundaries and headers of a form with one part take at most. */
+const MOST_FRAMING_BYTES = 64 * 1024

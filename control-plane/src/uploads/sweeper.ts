@@ -1,0 +1,70 @@
+import type { Clock } from '../clock.js'
+import type { Store } from '../store/store.js'
+import { deleteUnusedUploads, findStoredNames } from '../store/uploads.js'
+import type { Timers } from '../timers.js'
+import type { UploadFolder } from './upload-folder.js'
+
+const SWEEP_EVERY_MS = 10 * 60_000
+
+/** How long an upload waits for a job, and a file for its row. */
+export const UNUSED_MS = 24 * 60 * 60_000
+
+/**
+ * Removes what nobody needs: uploads whose last job was deleted, uploads that got no job within a day, and files of the
+ * folder that belong to no upload (a part of one whose sender went away with the service, or what a crash left between
+ * two steps). The row goes first: whatever happens then, the file is without a row and goes later.
+ */
+export interface UploadSweeper {
+  sweep(): Promise<void>
+  /** A job was deleted: what only it had can go. Returns at once. */
+  sweepSoon(): void
+  /** Resolves when a sweep that is under way has ended. */
+  close(): Promise<void>
+}
+
+export function createUploadSweeper(deps: {
+  readonly store: Store
+  readonly folder: UploadFolder
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly log: { warn(fields: object, text: string): void }
+}): UploadSweeper {
+  const { store, folder, clock } = deps
+  let running: Promise<void> = Promise.resolve()
+
+  async function removeUnused(): Promise<void> {
+    const before = clock.now() - UNUSED_MS
+    const names = await store.write('uploads.sweep', (queries) => deleteUnusedUploads(queries, before))
+    for (const name of names) await folder.remove(name)
+  }
+
+  async function removeStrays(): Promise<void> {
+    for await (const names of folder.oldNames(clock.now() - UNUSED_MS)) {
+      const known = await findStoredNames(store.read, names)
+      for (const name of names) if (!known.has(name)) await folder.remove(name)
+    }
+  }
+
+  async function sweep(): Promise<void> {
+    await removeUnused()
+    await removeStrays()
+  }
+
+  /** One at a time; a failure is told and the next sweep tries again. */
+  function run(task: () => Promise<void>): void {
+    running = running.then(task).catch((error: unknown) => {
+      deps.log.warn({ err: error }, 'unused uploads could not be removed; tried again later')
+    })
+  }
+
+  const stop = deps.timers.every(SWEEP_EVERY_MS, () => run(sweep))
+  run(sweep)
+  return {
+    sweep,
+    sweepSoon: () => run(removeUnused),
+    async close() {
+      stop()
+      await running
+    },
+  }
+}

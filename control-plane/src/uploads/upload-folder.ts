@@ -1,0 +1,238 @@
+import { createHash } from 'node:crypto'
+import { constants as files } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open, opendir, realpath, rename, rm, statfs } from 'node:fs/promises'
+import { constants } from 'node:os'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { UnavailableError, messageOf } from '../errors.js'
+
+/** Stored names are random; nothing of what a user called the file is in them. */
+const STORED_NAME = /^[0-9a-f]{32}$/
+/** What a file is called as long as it is not whole. */
+const PARTIAL = '.part'
+/** Names of ours in the folder. Whatever else lies there is somebody else's and left alone. */
+const OUR_NAME = /^[0-9a-f]{32}(\.part)?$/
+
+/** Space that uploads leave on the disk: the database usually lies on the same one and must go on writing. */
+const KEEP_FREE_BYTES = 64 * 1024 * 1024
+/** How often the free space is looked at, in bytes written. */
+const LOOK_EVERY_BYTES = 16 * 1024 * 1024
+const READ_BYTES = 256 * 1024
+
+/** A file of the folder that is whole and on the disk. */
+export interface StoredFile {
+  readonly storedName: string
+  readonly size: number
+  readonly sha256: string
+}
+
+/** A file on its way into the folder. Its owner ends it with `keep` or `discard`. */
+export interface UploadWriter {
+  readonly size: number
+  /** @throws UnavailableError when the disk is full or fails */
+  write(bytes: Buffer): Promise<void>
+  /** Makes it a file of the folder, durably. @throws UnavailableError */
+  keep(): Promise<StoredFile>
+  /** Leaves nothing of it. May be called again, and after a `keep` that failed. */
+  discard(): Promise<void>
+}
+
+/** The folder that holds what users uploaded (UPLOAD_PATH). A file is in it whole or under a name that says it is not. */
+export interface UploadFolder {
+  /** As it was configured; what users are told. */
+  readonly path: string
+  /** @param expectedBytes as far as it is known; @throws UnavailableError when there is no room for it */
+  begin(expectedBytes: number): Promise<UploadWriter>
+  /** The stored name that a path claims, or null when it is no path of a file in this folder. */
+  storedNameOf(path: string): string | null
+  /** Size of a stored file; null when it is not there or no plain file. */
+  sizeOf(storedName: string): Promise<number | null>
+  /** The bytes of a stored file from an offset on; null when it is not there, or not of this size. */
+  read(storedName: string, size: number, from: number): Promise<AsyncIterable<Buffer> | null>
+  remove(name: string): Promise<void>
+  /** Names of ours whose files were written before `time` (milliseconds since the epoch), in batches. */
+  oldNames(time: number): AsyncIterable<string[]>
+}
+
+export interface UploadFolderOptions {
+  readonly path: string
+  readonly random: (bytes: number) => Buffer
+  /** Free bytes of the disk below a path; the system's own answer when left out. */
+  readonly freeBytes?: (path: string) => Promise<number>
+}
+
+/** Opens the folder and makes it when it is not there. */
+export async function openUploadFolder(options: UploadFolderOptions): Promise<UploadFolder> {
+  const { path, random, freeBytes = freeBytesOf } = options
+  await mkdir(path, { recursive: true, mode: 0o700 })
+  const root = await realpath(path)
+
+  async function requireRoom(bytes: number): Promise<void> {
+    if ((await freeBytes(root)) - bytes < KEEP_FREE_BYTES) throw diskFull()
+  }
+
+  return {
+    path,
+
+    async begin(expectedBytes) {
+      await failing(requireRoom(expectedBytes))
+      const storedName = random(16).toString('hex')
+      const file = await failing(open(join(root, storedName + PARTIAL), 'wx', 0o600))
+      return createWriter({ file, root, storedName, requireRoom })
+    },
+
+    storedNameOf(claimed) {
+      if (!isAbsolute(claimed) || claimed.includes('\0')) return null
+      const plain = resolve(claimed)
+      const name = basename(plain)
+      return [path, root].includes(dirname(plain)) && STORED_NAME.test(name) ? name : null
+    },
+
+    async sizeOf(storedName) {
+      if (!STORED_NAME.test(storedName)) return null
+      const stat = await orNull(lstat(join(root, storedName)))
+      return stat?.isFile() ? stat.size : null
+    },
+
+    async read(storedName, size, from) {
+      if (!STORED_NAME.test(storedName)) return null
+      // A link that took the file's place must not lead us elsewhere.
+      const flags = files.O_RDONLY | files.O_NOFOLLOW | files.O_NONBLOCK
+      const file = await orNull(open(join(root, storedName), flags))
+      if (!file) return null
+      const stat = await file.stat()
+      if (stat.isFile() && stat.size === size) return contentOf(file, from, size)
+      await file.close()
+      return null
+    },
+
+    async remove(name) {
+      if (OUR_NAME.test(name)) await rm(join(root, name), { force: true })
+    },
+
+    async *oldNames(time) {
+      let batch: string[] = []
+      for await (const entry of await opendir(root)) {
+        if (!entry.isFile() || !OUR_NAME.test(entry.name)) continue
+        const stat = await orNull(lstat(join(root, entry.name)))
+        if (stat && stat.mtimeMs < time) batch.push(entry.name)
+        if (batch.length < 500) continue
+        yield batch
+        batch = []
+      }
+      if (batch.length > 0) yield batch
+    },
+  }
+}
+
+function createWriter(made: {
+  readonly file: FileHandle
+  readonly root: string
+  readonly storedName: string
+  readonly requireRoom: (bytes: number) => Promise<void>
+}): UploadWriter {
+  const { file, root, storedName, requireRoom } = made
+  const hash = createHash('sha256')
+  let size = 0
+  let lookAt = LOOK_EVERY_BYTES
+  let open = true
+  const close = async () => {
+    if (!open) return
+    open = false
+    await file.close()
+  }
+  return {
+    get size() {
+      return size
+    },
+    async write(bytes) {
+      if (size + bytes.length > lookAt) {
+        lookAt += LOOK_EVERY_BYTES
+        await failing(requireRoom(0))
+      }
+      for (let done = 0; done < bytes.length;) {
+        done += (await failing(file.write(bytes, done, bytes.length - done, size + done))).bytesWritten
+      }
+      hash.update(bytes)
+      size += bytes.length
+    },
+    async keep() {
+      await failing(file.sync())
+      await failing(close())
+      await failing(rename(join(root, storedName + PARTIAL), join(root, storedName)))
+      await failing(syncFolder(root))
+      return { storedName, size, sha256: hash.digest('hex') }
+    },
+    async discard() {
+      await close().catch(() => undefined)
+      for (const name of [storedName + PARTIAL, storedName]) await rm(join(root, name), { force: true })
+    },
+  }
+}
+
+async function* contentOf(file: FileHandle, from: number, size: number): AsyncGenerator<Buffer> {
+  try {
+    for (let at = from; at < size;) {
+      const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size - at))
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, at)
+      if (bytesRead === 0) throw new Error('an uploaded file became shorter while it was sent')
+      yield buffer.subarray(0, bytesRead)
+      at += bytesRead
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+/** Null for what is not there, or is a link where no link may be. */
+async function orNull<T>(result: Promise<T>): Promise<T | null> {
+  try {
+    return await result
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    if (code === 'ENOENT' || code === 'ELOOP') return null
+    throw error
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+async function freeBytesOf(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(path)
+  return bavail * bsize
+}
+
+/** By number: Node.js has no name for a quota that is used up. */
+function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof Error) || !('errno' in error)) return false
+  return [constants.errno.ENOSPC, constants.errno.EDQUOT].includes(-Number(error.errno))
+}
+
+function diskFull(cause?: unknown): UnavailableError {
+  const text = 'There is no room on the disk of the service for this file; try again later, or tell its admin'
+  return new UnavailableError('upload_disk_full', text, undefined, { cause })
+}
+
+/** What the disk says, in the words of the service. */
+async function failing<T>(result: Promise<T>): Promise<T> {
+  try {
+    return await result
+  } catch (error) {
+    if (error instanceof UnavailableError) throw error
+    if (isDiskFull(error)) throw diskFull(error)
+    throw new UnavailableError(
+      'upload_not_stored',
+      'The service could not store the file; try again later',
+      undefined,
+      {
+        cause: new Error(messageOf(error), { cause: error }),
+      },
+    )
+  }
+}

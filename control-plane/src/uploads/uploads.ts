@@ -1,0 +1,111 @@
+import type { Caller } from '../auth/caller.js'
+import type { Clock } from '../clock.js'
+import { InvalidInputError, TooLargeError } from '../errors.js'
+import type { Store } from '../store/store.js'
+import { insertUpload } from '../store/uploads.js'
+import { type UploadDescription, descriptionOf } from './description.js'
+import type { UploadFolder } from './upload-folder.js'
+
+/** Longest name of a file that is kept, in characters. */
+const LONGEST_NAME = 4096
+const LONGEST_WORD = 255
+const GIB = 1024 ** 3
+
+/** What a user's program says about a file that it sends. */
+export interface FileNames {
+  readonly originalname: string
+  readonly encoding: string
+  readonly mimetype: string
+}
+
+/** A file that is being uploaded. Its owner ends it with `finish` or `discard`. */
+export interface IncomingUpload {
+  /** @throws TooLargeError, UnavailableError */
+  write(bytes: Buffer): Promise<void>
+  /**
+   * The whole file has come: keeps it, with whose it is.
+   * @throws InvalidInputError for a name that cannot be kept; UnavailableError
+   */
+  finish(owner: Pick<Caller, 'username' | 'type'>, names: FileNames): Promise<UploadDescription>
+  /** Leaves nothing of it. Does nothing after a `finish` that succeeded. */
+  discard(): Promise<void>
+}
+
+/** Takes in the files that users upload for file fields. */
+export interface Uploads {
+  /**
+   * @param expectedBytes as far as the client says it, else 0
+   * @throws TooLargeError, UnavailableError
+   */
+  begin(expectedBytes: number): Promise<IncomingUpload>
+}
+
+export function createUploads(options: {
+  readonly store: Store
+  readonly clock: Clock
+  readonly folder: UploadFolder
+  /** UPLOAD_MAX_GB in bytes; 0: no limit. */
+  readonly maxBytes: number
+}): Uploads {
+  const { store, clock, folder } = options
+  const maxBytes = options.maxBytes === 0 ? Infinity : options.maxBytes
+  const tooLarge = () =>
+    new TooLargeError('upload_too_large', `The file is larger than the limit of ${sizeText(maxBytes)} (UPLOAD_MAX_GB)`)
+
+  return {
+    async begin(expectedBytes) {
+      if (expectedBytes > maxBytes) throw tooLarge()
+      const writer = await folder.begin(expectedBytes)
+      let finished = false
+      return {
+        async write(bytes) {
+          if (writer.size + bytes.length > maxBytes) throw tooLarge()
+          await writer.write(bytes)
+        },
+        async finish(owner, names) {
+          const original = originalNameOf(names.originalname)
+          // First the file, then the row: a file without a row is nobody's and goes by itself after a day.
+          const stored = await writer.keep()
+          const upload = {
+            stored_name: stored.storedName,
+            owner_name: owner.username,
+            owner_type: owner.type,
+            size: stored.size,
+            sha256: stored.sha256,
+            original_name: original,
+            mime_type: plainWord(names.mimetype, 'application/octet-stream'),
+            encoding: plainWord(names.encoding, '7bit'),
+            created_at: clock.now(),
+            used: 0,
+          }
+          await store.write('uploads.insert', (queries) => insertUpload(queries, upload))
+          finished = true
+          return descriptionOf(upload, folder.path)
+        },
+        async discard() {
+          if (!finished) await writer.discard()
+        },
+      }
+    },
+  }
+}
+
+/** Some programs send a whole path; the name is what comes last in it. Characters that no name can show are left out. */
+function originalNameOf(given: string): string {
+  const name = (given.split(/[/\\]/).at(-1) ?? '').replace(/\p{Cc}/gu, '')
+  if (name === '' || name === '.' || name === '..') {
+    throw new InvalidInputError('file_name_missing', 'The file part has no file name')
+  }
+  if (name.length > LONGEST_NAME) {
+    throw new InvalidInputError('file_name_too_long', `A file name may have ${LONGEST_NAME} characters`)
+  }
+  return name
+}
+
+function plainWord(text: string, fallback: string): string {
+  return text.replace(/\p{Cc}/gu, '').slice(0, LONGEST_WORD) || fallback
+}
+
+function sizeText(bytes: number): string {
+  return bytes >= GIB ? `${bytes / GIB} GB` : `${bytes} bytes`
+}

@@ -1,0 +1,93 @@
+import { MAX_JOB_UPLOADS } from '@holdfast/protocol'
+import type { Caller } from '../auth/caller.js'
+import type { Queries } from '../store/store.js'
+import { findUpload } from '../store/uploads.js'
+import { type UploadDescription, descriptionOf } from './description.js'
+import type { UploadFolder } from './upload-folder.js'
+
+/** An upload that a launch may use. Everything in it is from the database and the disk, nothing from the request. */
+export interface UploadFacts {
+  readonly field: string
+  readonly uploadId: number
+  readonly sha256: string
+  /** The value of the field's variable. */
+  readonly description: UploadDescription
+}
+
+/** Why what a launch says of a field is not an upload that it may use. */
+export interface UploadProblem {
+  readonly field: string
+  /** A stable word for programs. */
+  readonly reason: UploadProblemReason
+  /** One sentence for people. */
+  readonly message: string
+}
+
+const MESSAGES = {
+  no_file_field: 'the form has no file field of this name',
+  too_many: `a job may have ${MAX_JOB_UPLOADS} files`,
+  invalid: 'this is not the description that an upload was answered with',
+  outside: 'the path does not lie in the upload folder',
+  unknown: 'there is no such upload; uploads that no job uses are removed after a day',
+  foreign: 'another user uploaded this file',
+  missing: 'the uploaded file is not there any more',
+  changed: 'the stored file is not the one that was uploaded',
+} as const
+
+export type UploadProblemReason = keyof typeof MESSAGES
+
+export interface VerifiedUploads {
+  /** By field; fields without a file are not in it. */
+  readonly facts: ReadonlyMap<string, UploadFacts>
+  readonly problems: readonly UploadProblem[]
+}
+
+/**
+ * Checks what a launch says of its files (service interface, rule 1). A description only claims which upload it is:
+ * the file must lie in the upload folder, be one that this service stored, and be the caller's own, unless an admin asks.
+ * @param files description by field; null means no file
+ */
+export async function verifyUploads(
+  { queries, folder }: { readonly queries: Queries; readonly folder: UploadFolder },
+  caller: Pick<Caller, 'username' | 'type' | 'isAdmin'>,
+  files: Readonly<Record<string, unknown>>,
+): Promise<VerifiedUploads> {
+  const facts = new Map<string, UploadFacts>()
+  const problems: UploadProblem[] = []
+  const given = Object.entries(files).filter(([, claim]) => claim !== null && claim !== undefined)
+  for (const [field] of given.slice(MAX_JOB_UPLOADS)) problems.push(problemOf(field, 'too_many'))
+  for (const [field, claim] of given.slice(0, MAX_JOB_UPLOADS)) {
+    const found = await verifyOne(queries, folder, caller, claim)
+    if (typeof found === 'string') problems.push(problemOf(field, found))
+    else facts.set(field, { field, ...found })
+  }
+  return { facts, problems }
+}
+
+/** What is wrong with a field's upload, in the words of the service. */
+export function problemOf(field: string, reason: UploadProblemReason): UploadProblem {
+  return { field, reason, message: MESSAGES[reason] }
+}
+
+async function verifyOne(
+  queries: Queries,
+  folder: UploadFolder,
+  caller: Pick<Caller, 'username' | 'type' | 'isAdmin'>,
+  claim: unknown,
+): Promise<Omit<UploadFacts, 'field'> | UploadProblemReason> {
+  if (typeof claim !== 'object' || claim === null) return 'invalid'
+  const path = 'path' in claim ? claim.path : undefined
+  const filename = 'filename' in claim ? claim.filename : undefined
+  if (typeof path !== 'string') return 'invalid'
+  const storedName = folder.storedNameOf(path)
+  if (storedName === null) return 'outside'
+  if (filename !== undefined && filename !== storedName) return 'invalid'
+  const upload = await findUpload(queries, storedName)
+  if (!upload) return 'unknown'
+  const isOwn = upload.owner_name === caller.username && upload.owner_type === caller.type
+  if (!isOwn && !caller.isAdmin) return 'foreign'
+  const size = await folder.sizeOf(storedName)
+  if (size === null) return 'missing'
+  if (size !== upload.size) return 'changed'
+  return { uploadId: upload.id, sha256: upload.sha256, description: descriptionOf(upload, folder.path) }
+}

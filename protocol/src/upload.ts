@@ -1,0 +1,44 @@
+import * as v from 'valibot'
+import { countSchema, sha256Schema } from './parse.js'
+
+/** Most uploaded files of one job. */
+export const MAX_JOB_UPLOADS = 100
+
+/** Longest name that an uploaded file gets on a runner, in characters. */
+const LONGEST_NAME = 100
+
+/** As much of a name is taken for its extension, which stays when the name is cut. */
+const LONGEST_EXTENSION = 16
+
+/**
+ * A file name that is one on every file system, needs no quotes, and is neither hidden nor an option: it can lead
+ * nowhere, wherever it is put.
+ */
+export const uploadNameSchema = v.pipe(
+  v.string(),
+  v.maxLength(LONGEST_NAME),
+  v.regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/, 'must be a plain file name'),
+)
+
+/** An uploaded file that belongs to a job. Its bytes travel in frames of the blob of its hash. */
+export const jobUploadSchema = v.object({
+  /** What the file is called on the runner. */
+  name: uploadNameSchema,
+  /** What stands for its path in the extra variables: the runner puts the path there that the file has with it. */
+  placeholder: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)),
+  sha256: sha256Schema,
+  size: countSchema,
+})
+
+export type JobUpload = v.InferOutput<typeof jobUploadSchema>
+
+/** The name for a runner's disk that is closest to the name which a user's file had. Its extension stays. */
+export function plainUploadName(original: string): string {
+  const plain = original
+    .replace(/[^A-Za-z0-9._-]/g, '_')
+    .replace(/^[.-]+/, '')
+    .replace(/\.+$/, '')
+  if (plain.length <= LONGEST_NAME) return plain === '' ? 'file' : plain
+  const extension = new RegExp(`\\.[A-Za-z0-9_-]{1,${LONGEST_EXTENSION}}$`).exec(plain)?.[0] ?? ''
+  return plain.slice(0, LONGEST_NAME - extension.length) + extension
+}
