@@ -1,0 +1,142 @@
+import { type EndRecord, ProtocolError, type ServerMessage, type StreamFrame } from '@holdfast/protocol'
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.js'
+import type { LiveEvents } from '../live/live-events.js'
+import type { Store } from '../store/store.js'
+import type { PreparedOrder } from './job-order.js'
+import { JobWriter } from './job-writer.js'
+import type { StreamMeters } from './stream-meters.js'
+
+/** Ended jobs that a connection remembers. */
+const MOST_ENDED = 100
+
+export interface HeldJobsDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly live: LiveEvents
+  readonly log: Logger
+  readonly meters?: StreamMeters
+  /** Does nothing when the connection is gone. */
+  readonly send: (message: ServerMessage) => void
+  /** Bytes left the memory: they are stored, or must come again. */
+  readonly released: (bytes: number) => void
+  /** The end of a job is stored, or the job was deleted. */
+  readonly ended: (jobId: number) => void
+}
+
+/** A job that this runner was offered or has claimed. */
+interface Held {
+  readonly writer: JobWriter
+  /** What was offered; null when the job was with the runner before this connection. */
+  readonly prepared: PreparedOrder | null
+  isClaimed: boolean
+}
+
+/** How a message names a job. */
+export type JobRef = { readonly job_id: number; readonly run_id: string }
+
+/**
+ * The jobs that are with the runner of one connection. A runner reaches only these: whatever it says of another one breaks
+ * the contract. Each has the writer of its streams, which exists before frames can come.
+ *   offered → claimed → ended (remembered for a while, because frames may still be on their way)
+ *   offered → dropped (refused, or unknown to the agent)
+ */
+export class HeldJobs {
+  readonly #jobs = new Map<number, Held>()
+  /** Jobs that ended on this connection: what was on its way when the end was stored is no offence. */
+  readonly #ended = new Set<number>()
+  /** Jobs whose abort was asked for before they were offered or resumed here: the agent hears of it right after. */
+  readonly #lateAborts = new Set<number>()
+
+  constructor(private readonly dependencies: HeldJobsDependencies) {}
+
+  get count(): number {
+    return this.#jobs.size
+  }
+
+  /** From now on frames are taken for a job that the agent has in its spool. */
+  resume(ref: JobRef, stored: JobWriter['stored']): void {
+    this.#hold(ref, stored, null)
+  }
+
+  /** A job is about to be offered; its frames count once it is claimed. */
+  offer(prepared: PreparedOrder): void {
+    this.#hold(prepared.order, { output: 0, events: 0, eventsCount: 0 }, prepared)
+  }
+
+  /** @throws ProtocolError `not_yours` */
+  claim(ref: JobRef): void {
+    this.#find(ref).isClaimed = true
+  }
+
+  /** What was offered of a job, or null when it was not offered on this connection. @throws ProtocolError `not_yours` */
+  orderOf(ref: JobRef): PreparedOrder | null {
+    return this.#find(ref).prepared
+  }
+
+  /** Takes in a piece of a stream and says how many bytes it holds in memory. @throws ProtocolError `not_yours` */
+  takeFrame(frame: StreamFrame, counted: (bytes: number) => void): void {
+    if (this.#ended.has(frame.jobId)) return
+    const held = this.#jobs.get(frame.jobId)
+    if (!held?.isClaimed) throw new ProtocolError('not_yours', `job ${frame.jobId} is not with this runner`)
+    counted(frame.payload.length)
+    held.writer.take(frame)
+  }
+
+  /** Takes in how a job ended. @throws ProtocolError `not_yours` */
+  takeEnd(jobId: number, record: EndRecord): void {
+    if (this.#ended.has(jobId)) return
+    this.#find({ job_id: jobId, run_id: record.run_id }).writer.takeEnd(record)
+  }
+
+  /** Lets go of a job that is not with the runner. False: it was not held, or is claimed, which only `claimed too` drops. */
+  drop(ref: JobRef, which: 'unclaimed' | 'claimed too'): boolean {
+    const held = this.#jobs.get(ref.job_id)
+    if (held?.writer.runId !== ref.run_id || (held.isClaimed && which === 'unclaimed')) return false
+    held.writer.close()
+    return this.#jobs.delete(ref.job_id)
+  }
+
+  /** Tells the agent to abort a job, at once or as soon as it has heard of it (`sayLateAbort`). */
+  abort(jobId: number, runId: string): void {
+    if (this.#jobs.has(jobId)) this.dependencies.send({ type: 'abort', job_id: jobId, run_id: runId })
+    else this.#lateAborts.add(jobId)
+  }
+
+  /** The agent has heard of a job: if an abort came before that, it hears of that now. */
+  sayLateAbort({ job_id, run_id }: JobRef): void {
+    if (this.#lateAborts.delete(job_id)) this.abort(job_id, run_id)
+  }
+
+  /** The connection is gone. */
+  close(): void {
+    for (const { writer } of this.#jobs.values()) writer.close()
+  }
+
+  #hold({ job_id, run_id }: JobRef, stored: JobWriter['stored'], prepared: PreparedOrder | null): void {
+    const { live, ended } = this.dependencies
+    const writer = new JobWriter(job_id, run_id, stored, {
+      ...this.dependencies,
+      changed: () => live.changed('jobs'),
+      ended: () => {
+        this.#jobs.delete(job_id)
+        this.#noteEnded(job_id)
+        ended(job_id)
+      },
+    })
+    this.#jobs.set(job_id, { writer, prepared, isClaimed: prepared === null })
+  }
+
+  #noteEnded(jobId: number): void {
+    this.#ended.add(jobId)
+    const [oldest] = this.#ended
+    if (this.#ended.size > MOST_ENDED && oldest !== undefined) this.#ended.delete(oldest)
+  }
+
+  #find(ref: JobRef): Held {
+    const held = this.#jobs.get(ref.job_id)
+    if (held?.writer.runId !== ref.run_id)
+      throw new ProtocolError('not_yours', `job ${ref.job_id} is not with this runner`)
+    return held
+  }
+}

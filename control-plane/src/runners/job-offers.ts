@@ -1,0 +1,204 @@
+import type { AgentMessage, ServerMessage } from '@holdfast/protocol'
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.js'
+import type { SealJobSecrets } from '../credentials/job-secrets.js'
+import { messageOf } from '../errors.js'
+import { failJob } from '../jobs/ending.js'
+import type { LiveEvents } from '../live/live-events.js'
+import { type OfferableJob, takeQueued } from '../store/dispatch.js'
+import type { Store } from '../store/store.js'
+import { type JobFile, findJobFiles } from '../store/uploads.js'
+import type { UploadFolder } from '../uploads/upload-folder.js'
+import type { RunnerCapacity, RunnerConnection } from './connection.js'
+import type { HeldJobs } from './held-jobs.js'
+import { takeBack } from './inventory.js'
+import { prepareOrder } from './job-order.js'
+import type { OfferWatch } from './offer-watch.js'
+import { withSecrets } from './order-secrets.js'
+import type { PlaybookFiles } from './playbook-files.js'
+import { failWaiting, tellWaiting } from './waiting.js'
+
+/** Jobs offered in one go to a runner without a limit. */
+const MOST_OFFERS = 32
+
+/** How long nothing is offered after a "busy" or a failure, unless the runner's capacity changes, in milliseconds. */
+const BUSY_PAUSE_MS = 10_000
+
+/** How often an offer is made again because the playbook folder changed under it. */
+const MOST_FILE_CHANGES = 5
+
+export interface JobOffersDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly steady: Clock
+  readonly live: LiveEvents
+  readonly log: Logger
+  readonly files: PlaybookFiles
+  readonly sealSecrets: SealJobSecrets
+  readonly uploads: Pick<UploadFolder, 'path'>
+  readonly outputLimitBytes: number
+  /** RTE_QUEUE_MINUTES, in milliseconds. */
+  readonly queueMs: number
+  /** Does nothing when the connection is gone. */
+  readonly send: (message: ServerMessage) => void
+}
+
+/**
+ * Offers the waiting jobs of a runner to its agent, as long as there are free slots, oldest first. A job is marked as
+ * offered in the database before the offer is sent, so that whatever happens next nobody takes it for unsent.
+ *   not started (the agent's spool is not known yet) → offering ⇄ resting (after a "busy" or a failure) → closed
+ */
+export class JobOffers {
+  readonly #fileChanges = new Map<number, number>()
+  #isStarted = false
+  #isOpen = true
+  #isOffering = false
+  #offerAgain = false
+  #rest: NodeJS.Timeout | null = null
+
+  constructor(
+    private readonly connection: RunnerConnection,
+    private capacity: RunnerCapacity,
+    private readonly held: HeldJobs,
+    private readonly watch: OfferWatch,
+    private readonly dependencies: JobOffersDependencies,
+  ) {}
+
+  /** It is known what the agent has, and what it was offered before. */
+  start(): void {
+    this.#isStarted = true
+    this.offer()
+  }
+
+  capacityChanged(capacity: RunnerCapacity): void {
+    this.capacity = capacity
+    this.#endRest()
+    this.offer()
+  }
+
+  /** The end of a job is stored: what a refusal was for (slots, room in the spool) may be over with it. */
+  jobEnded(jobId: number): void {
+    this.#fileChanges.delete(jobId)
+    this.#endRest()
+    this.offer()
+  }
+
+  /** Offers waiting jobs while there are free slots. Runs once at a time. */
+  offer(): void {
+    if (this.#isOffering) {
+      this.#offerAgain = true
+      return
+    }
+    this.#isOffering = true
+    this.#offerAll()
+      .catch((error: unknown) => {
+        this.dependencies.log.error({ err: error, runner: this.connection.runnerName }, 'offering jobs failed')
+        this.#restAWhile()
+      })
+      .finally(() => {
+        this.#isOffering = false
+        if (this.#offerAgain && this.#isOpen) {
+          this.#offerAgain = false
+          this.offer()
+        }
+      })
+  }
+
+  /** The agent does not take an offer: the job fails, or goes back to its place in the queue. */
+  async refused({ job_id, code, message }: Extract<AgentMessage, { type: 'refused' }>): Promise<void> {
+    const { store, clock, live, log } = this.dependencies
+    log.info({ runner: this.connection.runnerName, job: job_id, code }, message)
+    const changes = (this.#fileChanges.get(job_id) ?? 0) + (code === 'files_changed' ? 1 : 0)
+    if (code === 'files_failed' || changes > MOST_FILE_CHANGES) {
+      this.#fileChanges.delete(job_id)
+      await store.write('runners.refused', (queries) => failJob(queries, job_id, message, clock.now()))
+    } else {
+      if (changes > 0) this.#fileChanges.set(job_id, changes)
+      await store.write('runners.requeue', (queries) =>
+        takeBack(queries, this.connection.runnerId, job_id, clock.now()),
+      )
+      if (code !== 'files_changed') this.#restAWhile()
+    }
+    live.changed('jobs')
+    this.offer()
+  }
+
+  close(): void {
+    this.#isOpen = false
+    this.#endRest()
+  }
+
+  async #offerAll(): Promise<void> {
+    const { store } = this.dependencies
+    while (this.#isOpen && this.#isStarted && this.#freeSlots() > 0) {
+      const { jobs, uploads } = await store.write('runners.offer', async (queries) => {
+        const taken = await takeQueued(queries, this.connection.runnerId, this.#freeSlots())
+        const ids = taken.map((job) => job.id)
+        return { jobs: taken, uploads: await findJobFiles(queries, ids) }
+      })
+      if (jobs.length === 0) return
+      const manifest = await this.#manifestFor(jobs)
+      if (manifest !== null) await this.#send(jobs, uploads, manifest)
+    }
+    if (this.#isOpen && this.#isStarted) await this.#tellOrFailWaiting()
+  }
+
+  /** The playbook folder as it is now. Null: it cannot be had, and the jobs have failed with that reason. */
+  async #manifestFor(jobs: readonly OfferableJob[]): Promise<string | null> {
+    const { store, clock, live, files } = this.dependencies
+    try {
+      return (await files.manifest()).sha256
+    } catch (error) {
+      const reason = messageOf(error)
+      await store.write('runners.no_files', async (queries) => {
+        for (const job of jobs) await failJob(queries, job.id, reason, clock.now())
+      })
+      live.changed('jobs')
+      return null
+    }
+  }
+
+  async #send(jobs: readonly OfferableJob[], uploads: readonly JobFile[], manifest: string): Promise<void> {
+    for await (const [job, sealed] of withSecrets(this.dependencies, this.connection, jobs)) {
+      const files = uploads.filter((file) => file.job_id === job.id)
+      const prepared = prepareOrder(job, { files, sealed }, manifest, {
+        outputLimitBytes: this.dependencies.outputLimitBytes,
+        uploadPath: this.dependencies.uploads.path,
+      })
+      this.held.offer(prepared)
+      this.watch.note(job.id)
+      this.dependencies.send({ type: 'offer', order: prepared.order })
+      this.held.sayLateAbort(prepared.order)
+    }
+  }
+
+  /** Jobs that stay in the queue learn why: nobody may give them a slot, or there is none free. */
+  async #tellOrFailWaiting(): Promise<void> {
+    const { runnerId, runnerName } = this.connection
+    if (this.capacity.enabled) {
+      await tellWaiting(this.dependencies, runnerId, `Waiting for a free slot on RTE ${runnerName}`)
+    } else {
+      await failWaiting(this.dependencies, runnerId)
+    }
+  }
+
+  #freeSlots(): number {
+    const { enabled, draining, maxJobs } = this.capacity
+    if (!enabled || draining || this.#rest) return 0
+    return maxJobs === 0 ? MOST_OFFERS : Math.min(MOST_OFFERS, maxJobs - this.held.count)
+  }
+
+  #restAWhile(): void {
+    this.#endRest()
+    if (!this.#isOpen) return
+    this.#rest = setTimeout(() => {
+      this.#rest = null
+      this.offer()
+    }, BUSY_PAUSE_MS)
+  }
+
+  #endRest(): void {
+    if (this.#rest) clearTimeout(this.#rest)
+    this.#rest = null
+  }
+}
