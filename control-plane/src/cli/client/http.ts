@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { firstIssue } from '@holdfast/protocol'
 import { NotSignedInError, RefusedError, StrangeAnswerError, UnreachableError, UsageError } from '../errors.js'
 import { errorAnswerSchema } from './schemas.js'
+import { withTimeLimit } from './time-limit.js'
 
 /** How long an ordinary request may take; streams have no limit of their own. */
 const REQUEST_TIMEOUT_MS = 60_000
@@ -37,21 +38,11 @@ export async function send(server: string, request: HttpRequest): Promise<Respon
       body: request.body === undefined ? undefined : JSON.stringify(request.body),
       // A redirect would turn a POST into a GET and hide which server has the token.
       redirect: 'manual',
-      signal: limited(request),
+      signal: request.stream ? request.signal : withTimeLimit(REQUEST_TIMEOUT_MS, request.signal),
     })
   } catch (error) {
     throw request.signal?.aborted ? error : unreachable(server, error)
   }
-}
-
-function limited(request: HttpRequest): AbortSignal | undefined {
-  if (request.stream) return request.signal
-  // The timer holds on to its signal. One of AbortSignal.timeout is collected as garbage when only AbortSignal.any knows
-  // it, and then the time is never over.
-  const limit = new AbortController()
-  const expire = (): void => limit.abort(new DOMException('The time is over.', 'TimeoutError'))
-  setTimeout(expire, REQUEST_TIMEOUT_MS).unref()
-  return request.signal ? AbortSignal.any([request.signal, limit.signal]) : limit.signal
 }
 
 /** What failed below HTTP, in words. Also for a body that breaks off. */
