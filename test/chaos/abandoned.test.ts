@@ -5,8 +5,8 @@ import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import type { Truth } from './kit/load.js'
 import { watchLive } from './kit/live.js'
 import { statusesOf } from './kit/moves.js'
-import { BOTH_KINDS, expectEmptySpool } from './kit/jobs.js'
-import { launchReal } from './kit/real-job.js'
+import { expectEmptySpool } from './kit/jobs.js'
+import { REAL_JOBS, launchReal } from './kit/real-job.js'
 import { compareStored, expectExactly } from './kit/stored.js'
 
 /** A runner from which nothing is heard: its jobs are given up, and then their real outcome comes all the same. */
@@ -65,7 +65,7 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
   test(
     'its jobs are abandoned; what still comes is shown; success, failure and abort replace it',
     async () => {
-      chaos = await startChaos({ ...BOTH_KINDS, controlPlane: { RTE_LOST_SECONDS: '1' } })
+      chaos = await startChaos({ ...REAL_JOBS, controlPlane: { RTE_LOST_SECONDS: '1' } })
       const { admin } = chaos.product
       const gates = [50, 150]
       const succeeds = await chaos.launchSynthetic({ gates })
@@ -145,7 +145,7 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
   )
 
   test('a control plane that was down longer abandons nothing by its start', async () => {
-    chaos = await startChaos({ ...BOTH_KINDS, controlPlane: { RTE_LOST_SECONDS: '60' } })
+    chaos = await startChaos({ ...REAL_JOBS, controlPlane: { RTE_LOST_SECONDS: '60' } })
     const { jobId, truth } = await chaos.launchSynthetic({ gates: [100] })
     await waitFor('the job to be at its gate', () => truth.waitsAt(100))
     await chaos.product.controlPlane.stop('SIGKILL')
@@ -162,7 +162,7 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
 
   test('counts from the start of the control plane on, when that was down longer', async () => {
     const lostSeconds = 2
-    chaos = await startChaos({ ...BOTH_KINDS, controlPlane: { RTE_LOST_SECONDS: String(lostSeconds) } })
+    chaos = await startChaos({ ...REAL_JOBS, controlPlane: { RTE_LOST_SECONDS: String(lostSeconds) } })
     const { jobId, truth } = await chaos.launchSynthetic({ gates: [100] })
     await waitFor('the job to be at its gate', () => truth.waitsAt(100))
     chaos.proxy.hold(true)

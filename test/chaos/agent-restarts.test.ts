@@ -1,20 +1,21 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { keepWritten } from '../support/exactness.js'
+import { keepWritten, keptOf } from '../support/exactness.js'
 import { killProcessesOfFolder } from '../support/processes-of-folder.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import {
-  BOTH_KINDS,
   type ChaosJob,
   expectEmptySpool,
-  expectExactJobs,
-  hasEndOnRunner,
+  expectExactAndGone,
   launchEmitted,
+  launchMixed,
   launchPlaybook,
+  waitForEndsOnRunner,
 } from './kit/jobs.js'
 import { statusesOf } from './kit/moves.js'
+import { REAL_JOBS } from './kit/real-job.js'
 import { type Chance, seeded } from './kit/seed.js'
 import { expectExactly } from './kit/stored.js'
 
@@ -27,7 +28,7 @@ const JOBS = 10
 let chaos: ChaosProduct
 
 beforeEach(async () => {
-  chaos = await startChaos({ ...BOTH_KINDS, agent: { RTE_DRAIN_SECONDS: '0' } })
+  chaos = await startChaos({ ...REAL_JOBS, agent: { RTE_DRAIN_SECONDS: '0' } })
 })
 afterEach(() => chaos.close())
 
@@ -63,8 +64,7 @@ describe('restarts of the agent', () => {
         await job.keep()
         job.openGate()
       }
-      await expectExactJobs(chaos, jobs)
-      await expectEmptySpool(chaos)
+      await expectExactAndGone(chaos, jobs)
     }),
     PATIENCE_MS,
   )
@@ -73,22 +73,20 @@ describe('restarts of the agent', () => {
   test(
     MEANWHILE,
     seeded(FILE, MEANWHILE, async (chance) => {
-      const jobs = [await launchPlaybook(chaos), await launchPlaybook(chaos), await launchPlaybook(chaos)]
-      for (let count = 0; count < 3; count += 1) jobs.push(await launchEmitted(chaos, chance))
+      const jobs = await launchMixed(chaos, chance, { ofAnsible: 3, emitted: 3 })
       for (const job of jobs) await job.keep()
       await chaos.product.agent.stop('SIGKILL')
       const [first, ...others] = chance.shuffle(jobs)
       const ended = [first as ChaosJob, ...others.splice(0, chance.between(1, 3))]
       for (const job of ended) job.openGate()
-      for (const { jobId } of ended) await waitFor(`the end of job ${jobId}`, () => hasEndOnRunner(chaos, jobId))
+      await waitForEndsOnRunner(chaos, ended)
       // Once more, somewhere between finding the ended jobs and having told of them.
       chaos.product.startAgent()
       await pause(chance.between(0, 1000))
       await chaos.product.agent.stop('SIGKILL')
       for (const job of others) job.openGate()
       chaos.product.startAgent()
-      await expectExactJobs(chaos, jobs)
-      await expectEmptySpool(chaos)
+      await expectExactAndGone(chaos, jobs)
     }),
     PATIENCE_MS,
   )
@@ -97,8 +95,7 @@ describe('restarts of the agent', () => {
   test(
     TREE,
     seeded(FILE, TREE, async (chance) => {
-      const jobs = [await launchPlaybook(chaos), await launchPlaybook(chaos)]
-      for (let count = 0; count < 3; count += 1) jobs.push(await launchEmitted(chaos, chance))
+      const jobs = await launchMixed(chaos, chance, { ofAnsible: 2, emitted: 3 })
       // What the supervisor had written when it was killed is the truth, also of those that are emitted.
       for (const { jobId } of jobs) await keepWritten(chaos.product, jobId)
       for (const { truth } of jobs) await waitFor('the playbook to start', () => truth.starts() === 1)
@@ -114,9 +111,7 @@ describe('restarts of the agent', () => {
         const { status, status_reason } = await chaos.product.waitForEnd(jobId)
         const lost = 'the supervisor of the playbook was ended'
         expect({ jobId, status, status_reason }).toEqual({ jobId, status: 'failed', status_reason: lost })
-        const kept = join(chaos.product.folder, `kept-${jobId}`)
-        const written = { outputPath: join(kept, 'output.log'), eventsPath: join(kept, 'events.jsonl') }
-        await expectExactly(chaos.product, jobId, { ...truth, ...written })
+        await expectExactly(chaos.product, jobId, { ...truth, ...keptOf(chaos.product, jobId) })
         expect(truth.starts()).toBe(1)
         expect(await statusesOf(chaos.product, jobId)).toEqual(['running', 'failed'])
       }

@@ -5,16 +5,16 @@ import { ROOT } from '../support/product.js'
 import { processesOfFolder } from '../support/processes-of-folder.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
-import { BOTH_KINDS, expectEmptySpool, expectExactJobs, launchEmitted, launchPlaybook } from './kit/jobs.js'
+import { expectEmptySpool, expectExactAndGone, expectExactJobs, launchMixed, launchPlaybook } from './kit/jobs.js'
 import { createChance } from './kit/seed.js'
 import { PROGRAMS } from './kit/preload/faults.js'
-import { launchReal } from './kit/real-job.js'
+import { REAL_JOBS, launchReal } from './kit/real-job.js'
 import { expectExactly } from './kit/stored.js'
 
 let chaos: ChaosProduct
 
 beforeEach(async () => {
-  chaos = await startChaos(BOTH_KINDS)
+  chaos = await startChaos(REAL_JOBS)
 })
 afterEach(() => chaos.close())
 
@@ -126,7 +126,7 @@ describe('an upgrade of the agent', () => {
     const [old, fresh] = [install('1.2.3'), install('9.8.7')]
     await replaceAgent({ program: programIn(old) })
     await waitFor('the old release to be shown', async () => (await runner())?.version === '1.2.3')
-    const jobs = [await launchPlaybook(chaos), await launchEmitted(chaos, createChance(1))]
+    const jobs = await launchMixed(chaos, createChance(1), { ofAnsible: 1, emitted: 1 })
     for (const job of jobs) await job.keep()
     await chaos.product.agent.stop('SIGKILL')
     rmSync(old, { recursive: true })
@@ -137,7 +137,6 @@ describe('an upgrade of the agent', () => {
     const next = await launchPlaybook(chaos)
     await next.keep()
     next.openGate()
-    await expectExactJobs(chaos, [next])
-    await expectEmptySpool(chaos)
+    await expectExactAndGone(chaos, [next])
   })
 })

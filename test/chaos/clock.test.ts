@@ -6,7 +6,7 @@ import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import type { Truth } from './kit/load.js'
 import { runnerNamed } from './kit/other-agent.js'
-import { REAL_FORM, REAL_PLAYBOOK, launchReal } from './kit/real-job.js'
+import { REAL_JOBS, launchReal } from './kit/real-job.js'
 import { seeded } from './kit/seed.js'
 import { expectExactly } from './kit/stored.js'
 
@@ -26,11 +26,7 @@ const SEVERAL_LOOKS_MS = 2500
 let chaos: ChaosProduct
 
 beforeAll(async () => {
-  chaos = await startChaos({
-    forms: { 'real.yml': REAL_FORM },
-    playbooks: { 'real.yml': REAL_PLAYBOOK },
-    controlPlane: SETTINGS,
-  })
+  chaos = await startChaos({ ...REAL_JOBS, controlPlane: SETTINGS })
 })
 
 afterEach(async () => {
@@ -126,7 +122,7 @@ describe('a runner whose clock', () => {
       expect(duration).toBeGreaterThanOrEqual(0)
       expect(duration).toBeLessThanOrEqual(atMostMs / 1000)
     }
-    const atGate = records.find(({ type, task }) => type === 'runner_on_ok' && task === 'wait for the gate')
+    const atGate = records.find(({ type, task }) => type === 'runner_on_ok' && task === 'wait for gate 1')
     expect(atGate?.duration).toBeGreaterThanOrEqual(waitedMs / 1000)
   }
 

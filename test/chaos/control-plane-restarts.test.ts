@@ -1,16 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
-import {
-  BOTH_KINDS,
-  type ChaosJob,
-  expectEmptySpool,
-  expectExactJobs,
-  hasEndOnRunner,
-  launchEmitted,
-  launchPlaybook,
-} from './kit/jobs.js'
+import { type ChaosJob, expectExactAndGone, launchMixed, waitForEndsOnRunner } from './kit/jobs.js'
+import { REAL_JOBS } from './kit/real-job.js'
 import { type Chance, seeded } from './kit/seed.js'
 
 const FILE = 'test/chaos/control-plane-restarts.test.ts'
@@ -22,13 +14,14 @@ const DOWN_MS = [100, 2000] as const
 let chaos: ChaosProduct
 
 beforeEach(async () => {
-  chaos = await startChaos({ ...BOTH_KINDS, agent: { RTE_DRAIN_SECONDS: '0' } })
+  chaos = await startChaos({ ...REAL_JOBS, agent: { RTE_DRAIN_SECONDS: '0' } })
 })
 afterEach(() => chaos.close())
 
+/** Jobs that have started and wait at their gates, or will. */
 async function launchSome(chance: Chance): Promise<ChaosJob[]> {
-  const jobs = [await launchPlaybook(chaos), await launchPlaybook(chaos)]
-  for (let count = 0; count < 4; count += 1) jobs.push(await launchEmitted(chaos, chance))
+  const jobs = await launchMixed(chaos, chance, { ofAnsible: 2, emitted: 4 })
+  for (const job of jobs) await job.keep()
   return jobs
 }
 
@@ -61,9 +54,8 @@ describe('kill -9 of the control plane', () => {
   test(
     STREAMING,
     seeded(FILE, STREAMING, async (chance) => {
-      const jobs = await launchSome(chance)
       const watch = watchStatuses()
-      for (const job of jobs) await job.keep()
+      const jobs = await launchSome(chance)
       const closed = chance.shuffle(jobs)
       for (let kills = 0; kills < 3; kills += 1) {
         for (const job of closed.splice(0, 2)) job.openGate()
@@ -72,9 +64,8 @@ describe('kill -9 of the control plane', () => {
         await pause(chance.between(...DOWN_MS))
         await chaos.product.startControlPlane()
       }
-      await expectExactJobs(chaos, jobs)
+      await expectExactAndGone(chaos, jobs)
       expect([...(await watch.stop())].sort()).toEqual(['running', 'success'])
-      await expectEmptySpool(chaos)
     }),
     PATIENCE_MS,
   )
@@ -84,18 +75,16 @@ describe('kill -9 of the control plane', () => {
     ENDING,
     seeded(FILE, ENDING, async (chance) => {
       const jobs = await launchSome(chance)
-      for (const job of jobs) await job.keep()
       await pause(chance.between(0, 300))
       await chaos.product.controlPlane.stop('SIGKILL')
       for (const job of jobs) job.openGate()
-      for (const { jobId } of jobs) await waitFor(`the end of job ${jobId}`, () => hasEndOnRunner(chaos, jobId))
+      await waitForEndsOnRunner(chaos, jobs)
       await chaos.product.startControlPlane()
       // And once more, while the ends arrive.
       await pause(chance.between(0, 1000))
       await chaos.product.controlPlane.stop('SIGKILL')
       await chaos.product.startControlPlane()
-      await expectExactJobs(chaos, jobs)
-      await expectEmptySpool(chaos)
+      await expectExactAndGone(chaos, jobs)
     }),
     PATIENCE_MS,
   )
@@ -107,7 +96,6 @@ describe('both programs', () => {
     BOTH,
     seeded(FILE, BOTH, async (chance) => {
       const jobs = await launchSome(chance)
-      for (const job of jobs) await job.keep()
       const closed = chance.shuffle(jobs)
       for (let round = 0; round < 4; round += 1) {
         closed.pop()?.openGate()
@@ -122,8 +110,7 @@ describe('both programs', () => {
         if (victims !== 'control plane') chaos.product.startAgent()
         if (victims !== 'agent') await chaos.product.startControlPlane()
       }
-      await expectExactJobs(chaos, jobs)
-      await expectEmptySpool(chaos)
+      await expectExactAndGone(chaos, jobs)
     }),
     PATIENCE_MS,
   )

@@ -1,11 +1,11 @@
-import { readFileSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { databasePathOf } from '../support/database-file.js'
 import { request } from '../support/rest.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import { type StoredState, holdDatabase, stateInMainFile, storedState } from './kit/database-hold.js'
+import { spoolFolderOf } from './kit/leftovers.js'
 import { type FaultRule, PROGRAMS } from './kit/preload/faults.js'
 import { expectExactly } from './kit/stored.js'
 
@@ -55,9 +55,6 @@ async function withChaos(body: (chaos: ChaosProduct) => Promise<void>): Promise<
 
 const readiness = async ({ product }: ChaosProduct) => request(product.address, 'GET', '/ready', null)
 
-const isInSpool = ({ product }: ChaosProduct, jobId: number): boolean =>
-  readdirSync(join(product.folder, 'rte-state/spool/jobs')).some((name) => name.startsWith(`${jobId}-`))
-
 const bytesOf = (state: StoredState | null): number => (state ? state.output + state.events : 0)
 
 /** All there is before the gate is stored. */
@@ -105,7 +102,7 @@ describe.concurrent('jobs that stream while the database is', { timeout: 600_000
       if (untilRefused) await expectRefusals(chaos, jobs[0]?.jobId ?? 0)
       for (const [index, { jobId }] of jobs.entries()) {
         expect(await storedState(product, jobId)).toEqual(before[index])
-        expect(isInSpool(chaos, jobId)).toBe(true)
+        expect(spoolFolderOf(product, jobId)).not.toBeNull()
       }
 
       await mend()

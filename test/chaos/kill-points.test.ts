@@ -4,11 +4,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '../support/wait.js'
 import { KILL_POINTS, type KillPoint } from './kill-points.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
-import { BOTH_KINDS, expectEmptySpool, hasEndOnRunner } from './kit/jobs.js'
+import { expectEmptySpool, hasEndOnRunner } from './kit/jobs.js'
 import { type Truth, extravarsOf, SMALL_LOAD, truthOf } from './kit/load.js'
 import { statusesOf } from './kit/moves.js'
 import { type FaultRule, PROGRAMS } from './kit/preload/faults.js'
-import { type RealTruth, launchReal } from './kit/real-job.js'
+import { REAL_JOBS, type RealTruth, launchReal } from './kit/real-job.js'
 import { compareStored, expectExactly } from './kit/stored.js'
 
 /**
@@ -22,7 +22,7 @@ const starts: { readonly truth: Truth; readonly count: number }[] = []
 
 beforeAll(async () => {
   chaos = await startChaos({
-    ...BOTH_KINDS,
+    ...REAL_JOBS,
     // Between the gate and the kill nothing else may be stored.
     controlPlane: { RTE_HEARTBEAT_SECONDS: '300' },
   })

@@ -1,9 +1,10 @@
-import { readFileSync, readdirSync, statSync, truncateSync } from 'node:fs'
+import { statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { processesOfFolder } from '../support/processes-of-folder.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
+import { spoolFolderOf, supervisorOf } from './kit/leftovers.js'
 import { expectExactly } from './kit/stored.js'
 
 /** A power loss takes the end of what was written and not synced. What had been stored before is the only copy then. */
@@ -25,9 +26,8 @@ describe('a runner whose files lost their end', () => {
       return records.length === STEPS_BEFORE_GATE && bytes.length === statSync(truth.outputPath).size
     })
     await product.agent.stop('SIGKILL')
-    const jobs = join(product.folder, 'rte-state/spool/jobs')
-    const folder = join(jobs, readdirSync(jobs)[0] ?? '')
-    const { pid } = JSON.parse(readFileSync(join(folder, 'started.json'), 'utf8')) as { pid: number }
+    const folder = spoolFolderOf(product, jobId) ?? ''
+    const pid = await supervisorOf(product, jobId)
     process.kill(pid, 'SIGKILL')
     await waitFor('the supervisor to be gone', () => !processesOfFolder(product.folder).includes(pid))
     // The events in the middle of a line.

@@ -7,7 +7,7 @@ import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import type { FaultyProxy } from './kit/faulty-proxy.js'
 import type { Truth } from './kit/load.js'
 import { runnerNamed } from './kit/other-agent.js'
-import { REAL_FORM, REAL_PLAYBOOK, launchReal } from './kit/real-job.js'
+import { REAL_JOBS, launchReal } from './kit/real-job.js'
 import { type Chance, seeded } from './kit/seed.js'
 import { expectExactly } from './kit/stored.js'
 
@@ -18,7 +18,7 @@ let chaos: ChaosProduct
 let proxy: FaultyProxy
 
 beforeAll(async () => {
-  chaos = await startChaos({ forms: { 'real.yml': REAL_FORM }, playbooks: { 'real.yml': REAL_PLAYBOOK } })
+  chaos = await startChaos(REAL_JOBS)
   proxy = chaos.proxy
 })
 

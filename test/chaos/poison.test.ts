@@ -1,74 +1,22 @@
-import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import { MAX_PAYLOAD_BYTES } from '@holdfast/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RawAgent } from '../support/raw-agent.js'
-import { waitFor } from '../support/wait.js'
-import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
-import {
-  type HostileRunner,
-  dialRaw,
-  flood,
-  highWaterMiB,
-  joinHostile,
-  maskedFrame,
-  networkOf,
-  socketOf,
-  streamFrame,
-} from './kit/hostile.js'
-import { runIdOf } from './kit/leftovers.js'
-import type { SyntheticTruth } from './kit/load.js'
+import { type AttackedProduct, startAttacked } from './kit/attacked.js'
+import { dialRaw, maskedFrame, networkOf, socketOf, streamFrame } from './kit/hostile.js'
 import { type Chance, seeded } from './kit/seed.js'
-import { expectExactly } from './kit/stored.js'
 
 /**
  * Point 17: while a good runner runs a job, strangers and an approved hostile runner send whatever they like. Their
- * connections are closed with the contract's reason; nobody else notices, and memory stays bounded.
+ * connections are closed with the contract's reason; nobody else notices. Floods are in poison-floods.
  */
 const FILE = 'test/chaos/poison.test.ts'
-/** Far more than the attacks need when they are bounded, far less than any of them takes when it is not. */
-const MOST_GROWTH_MIB = 350
-/** It prints while the attacks go on, and the last of it only after them. */
-const STEPS = 2500
-const AFTER_ALL = 2400
-
-const FORM = `name: hostile
-type: ansible
-roles: [default]
-playbook: synthetic.yml
-runner: hostile
-inventory: localhost,
-fields: []
-`
-
-let chaos: ChaosProduct
-let hostile: HostileRunner
-let good: { readonly jobId: number; readonly runId: string; readonly truth: SyntheticTruth }
-let startMiB = 0
+let chaos: AttackedProduct
 
 beforeAll(async () => {
-  chaos = await startChaos({
-    forms: { 'hostile.yml': FORM },
-    // A good runner that gives up would be one that the control plane left alone for long, on any machine.
-    controlPlane: { RTE_HEARTBEAT_SECONDS: '20' },
-  })
-  const job = await chaos.launchSynthetic({ steps: STEPS, perSecond: 100, gates: [AFTER_ALL] })
-  good = { ...job, runId: await runIdOf(chaos.product, job.jobId) }
-  await waitFor('the good job to run', () => good.truth.starts() === 1)
-  hostile = await joinHostile(chaos.product, 'hostile', 'hostile')
-  startMiB = highWaterMiB(chaos.product.controlPlane.pid)
+  chaos = await startAttacked()
 })
 afterAll(() => chaos.close())
-
-/** Nobody else was harmed: the good runner is on its first connection, its job runs, REST answers, memory is bounded. */
-async function expectUnharmed(): Promise<void> {
-  const { product, proxy } = chaos
-  expect(product.controlPlane.isRunning()).toBe(true)
-  expect(await product.admin.get(`/job/${good.jobId}`)).toMatchObject({ status: 'running' })
-  expect(proxy.connections()).toBe(1)
-  expect(highWaterMiB(product.controlPlane.pid) - startMiB).toBeLessThan(MOST_GROWTH_MIB)
-}
 
 const deep = (open: string, close: string) => `${open.repeat(200_000)}${close.repeat(200_000)}`
 
@@ -114,7 +62,7 @@ describe('a stranger', () => {
           expect((await agent.waitForClose()).reason).toBe(index % 2 === 0 ? 'before_handshake' : 'bad_message')
         }),
       )
-      await expectUnharmed()
+      await chaos.expectUnharmed()
     }),
   )
 
@@ -145,7 +93,7 @@ describe('a stranger', () => {
       networkOf(agent).write(started)
     }
     for (const agent of crowd) expect((await agent.waitForClose()).reason).toBe('too_large')
-    await expectUnharmed()
+    await chaos.expectUnharmed()
   })
 
   test('that never finishes its handshake keeps nobody else out', async () => {
@@ -156,8 +104,8 @@ describe('a stranger', () => {
         return socket
       }),
     )
-    const agent = await hostile.connect()
-    await expectUnharmed()
+    const agent = await chaos.hostile.connect()
+    await chaos.expectUnharmed()
     await agent.leave()
     for (const socket of slow) socket.destroy()
   })
@@ -165,9 +113,9 @@ describe('a stranger', () => {
 
 describe('an approved runner', () => {
   const huge = () => ({ type: 'status', running_jobs: 2 ** 53, max_jobs: 1, draining: false, spool_bytes: 0, clock: 0 })
-  const otherJob = () => ({ job_id: good.jobId, run_id: good.runId })
+  const otherJob = () => ({ job_id: chaos.good.jobId, run_id: chaos.good.runId })
   const endRecord = () => ({
-    run_id: good.runId,
+    run_id: chaos.good.runId,
     cause: 'exited',
     exit_code: 0,
     signal: null,
@@ -200,11 +148,11 @@ describe('an approved runner', () => {
       'too_large',
     ],
     'output for the job of another runner': [
-      (agent, epoch) => agent.raw(streamFrame(epoch, good.jobId, 0, Buffer.from('forged\n'))),
+      (agent, epoch) => agent.raw(streamFrame(epoch, chaos.good.jobId, 0, Buffer.from('forged\n'))),
       'not_yours',
     ],
     'the end of the job of another runner': [
-      (agent) => agent.raw(JSON.stringify({ type: 'end', job_id: good.jobId, record: endRecord() })),
+      (agent) => agent.raw(JSON.stringify({ type: 'end', job_id: chaos.good.jobId, record: endRecord() })),
       'not_yours',
     ],
     'a claim of the job of another runner': [(agent) => agent.say({ type: 'claimed', ...otherJob() }), 'not_yours'],
@@ -215,18 +163,18 @@ describe('an approved runner', () => {
   }
 
   test.each(Object.entries(POISONS))('%s: closed with the reason', async (_name, [send, reason]) => {
-    const agent = await hostile.connect()
+    const agent = await chaos.hostile.connect()
     const { epoch } = await agent.next('welcome')
     agent.say({ type: 'inventory', jobs: [] })
     await agent.next('resume')
     send(agent, epoch)
     expect(await agent.waitForClose()).toMatchObject({ reason })
-    await expectUnharmed()
+    await chaos.expectUnharmed()
   })
 
   test('that lists, refuses or denies jobs of others is told to forget them, and nothing else happens', async () => {
-    const agent = await hostile.connect()
-    const made = Array.from({ length: 5000 }, (_, index) => ({ job_id: index + 1000, run_id: good.runId }))
+    const agent = await chaos.hostile.connect()
+    const made = Array.from({ length: 5000 }, (_, index) => ({ job_id: index + 1000, run_id: chaos.good.runId }))
     const jobs = [otherJob(), ...made].map((job) => ({ ...job, output: 10, events: 10, ended: true }))
     agent.say({ type: 'inventory', jobs })
     const resume = await agent.next('resume')
@@ -235,14 +183,14 @@ describe('an approved runner', () => {
     agent.say({ type: 'refused', ...otherJob(), code: 'files_failed', message: 'no' })
     const { epoch } = await agent.next('welcome')
     // Of an older connection: not even looked at.
-    agent.raw(streamFrame(epoch - 1, good.jobId, 0, Buffer.from('forged\n')))
+    agent.raw(streamFrame(epoch - 1, chaos.good.jobId, 0, Buffer.from('forged\n')))
     agent.say({ type: 'inventory', jobs: [] })
     expect(await agent.waitForClose()).toMatchObject({ reason: 'bad_message', text: 'a second inventory' })
-    await expectUnharmed()
+    await chaos.expectUnharmed()
   })
 
   test('can write to its own job only, wherever it says that the bytes belong', async () => {
-    const { agent, order, epoch } = await hostile.withJob()
+    const { agent, order, epoch } = await chaos.hostile.withJob()
     for (const offset of [2 ** 53 - 1, 2 ** 52, 1]) {
       agent.raw(streamFrame(epoch, order.job_id, offset, Buffer.from('x')))
       expect(await agent.next('rewind')).toMatchObject({ job_id: order.job_id, stream: 'output', to: 0 })
@@ -250,71 +198,10 @@ describe('an approved runner', () => {
     agent.raw(streamFrame(epoch, order.job_id, 0, Buffer.from('mine\n')))
     expect(await agent.next('ack')).toMatchObject({ output: 5, events: 0 })
     await agent.leave()
-    await expectUnharmed()
+    await chaos.expectUnharmed()
   })
 })
 
-describe('an approved runner floods', () => {
-  const text = (message: object) => maskedFrame(1, Buffer.from(JSON.stringify(message)))
-  const many = (frame: Buffer, count: number) => Buffer.concat(Array<Buffer>(count).fill(frame))
-
-  test('with messages: it is not read any further than they can be worked off', async () => {
-    const { agent, order } = await hostile.withJob()
-    const claim = text({ type: 'claimed', job_id: order.job_id, run_id: order.run_id })
-    expect(await flood(networkOf(agent), many(claim, 1000), 600)).toBe(true)
-    agent.socket.terminate()
-    await expectUnharmed()
-  })
-
-  test('with wishes for files that it does not read: likewise', async () => {
-    const { agent, order } = await hostile.withJob()
-    const hashes = Array<string>(5000).fill(order.manifest_sha256)
-    agent.socket.pause()
-    const want = text({ type: 'want', job_id: order.job_id, run_id: order.run_id, hashes })
-    expect(await flood(networkOf(agent), want, 300)).toBe(true)
-    agent.socket.terminate()
-    await expectUnharmed()
-  })
-
-  test('with statuses, and with pings whose answers it does not read: nothing piles up', async () => {
-    const agent = await hostile.connect()
-    const status = { type: 'status', running_jobs: 0, max_jobs: 1, spool_bytes: 0, clock: 0 }
-    const toggle = Buffer.concat([text({ ...status, draining: true }), text({ ...status, draining: false })])
-    await flood(networkOf(agent), many(toggle, 500), 100)
-    agent.socket.terminate()
-    const pinging = await hostile.connect()
-    pinging.socket.pause()
-    await flood(networkOf(pinging), many(maskedFrame(9, randomBytes(125)), 1000), 1500)
-    pinging.socket.terminate()
-    await expectUnharmed()
-  })
-
-  test('with empty events and single bytes: what they cost in memory is bounded', async () => {
-    const { agent, order, epoch } = await hostile.withJob()
-    for (let offset = 0; offset < 12 * 1024 * 1024; offset += MAX_PAYLOAD_BYTES)
-      agent.raw(streamFrame(epoch, order.job_id, offset, Buffer.alloc(MAX_PAYLOAD_BYTES, 0x0a), 'events'))
-    const bytes = Array.from({ length: 20_000 }, (_, offset) =>
-      maskedFrame(2, streamFrame(epoch, order.job_id, offset, Buffer.from('x'))),
-    )
-    networkOf(agent).write(Buffer.concat(bytes))
-    await agent.next('ack')
-    await pause(500)
-    agent.socket.terminate()
-    await expectUnharmed()
-  })
-})
-
-describe('after all of it', () => {
-  test('the good job is exact, over the connection that it began with', async ({ annotate }) => {
-    const { product } = chaos
-    await expectUnharmed()
-    good.truth.openGate(AFTER_ALL)
-    expect(await product.waitForEnd(good.jobId)).toMatchObject({ status: 'success', status_reason: null })
-    await expectExactly(product, good.jobId, good.truth)
-    expect(good.truth.starts()).toBe(1)
-    expect(chaos.proxy.connections()).toBe(1)
-    await annotate(
-      `VmHWM of the control plane: ${startMiB.toFixed(0)} MiB before, ${highWaterMiB(product.controlPlane.pid).toFixed(0)} after`,
-    )
-  })
+test('after all of it the good job is exact, over the connection that it began with', async ({ annotate }) => {
+  await annotate(await chaos.expectExactAfterAll())
 })

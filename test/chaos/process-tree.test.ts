@@ -1,7 +1,8 @@
-import { readFileSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { keepWritten } from '../support/exactness.js'
+import { keepWritten, keptOf } from '../support/exactness.js'
+import { countLines } from '../support/gated-playbook.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import { leftOf, supervisorOf } from './kit/leftovers.js'
@@ -128,11 +129,10 @@ async function launch(script: (token: string) => string, extravars: Record<strin
   launched += 1
   const token = join(product.folder, 'truth', `tree-${launched}-`)
   const jobId = await product.launch('tree', { ...extravars, token, script: script(token) })
-  const kept = join(product.folder, `kept-${jobId}`)
   await keepWritten(product, jobId)
   const named = (suffix: string) =>
     readdirSync(dirname(token)).filter((name) => name.startsWith(basename(token) + suffix))
-  const starts = () => readFileSync(`${token}.starts`, 'utf8').split('\n').length - 1
+  const starts = () => countLines(`${token}.starts`)
   return {
     jobId,
     token,
@@ -140,7 +140,7 @@ async function launch(script: (token: string) => string, extravars: Record<strin
     async end() {
       const job = await product.waitForEnd(jobId)
       expect(await leftOf(product, jobId, token)).toEqual([])
-      const truth = { outputPath: join(kept, 'output.log'), eventsPath: join(kept, 'events.jsonl'), starts }
+      const truth = { ...keptOf(product, jobId), starts }
       const { problems } = await compareStored(product, jobId, truth)
       expect(problems).toEqual([])
       expect(starts()).toBe(1)

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { countStarts, GATED_FORM, gatedPlaybook, openGate } from '../support/gated-playbook.js'
+import { GATED_FORM, gatedPlaybook, gatesIn } from '../support/gated-playbook.js'
 import { type Product, ROOT, startProduct } from '../support/product.js'
 import { type Person, newPerson } from './run-cli.js'
 
@@ -86,19 +86,19 @@ describe('with a real control plane and runner', () => {
 
   it('a follower sees every byte once through a restart of the control plane', async () => {
     const cli = admin().start(['job', 'launch', 'gated', '--follow'])
-    await cli.shows('part 1 item 19 on three')
+    await cli.shows('part 1 item 9 on two')
     await product.controlPlane.stop('SIGTERM')
     await cli.says('The connection to the control plane is lost')
-    openGate(gates, 1)
+    gatesIn(gates).open(1)
     await product.startControlPlane()
     await cli.says('Connected again.')
-    await cli.shows('part 2 item 19 on three')
-    openGate(gates, 2)
+    await cli.shows('part 2 item 9 on two')
+    gatesIn(gates).open(2)
     const { code, stdout, stderr } = await cli.ended
     expect(code).toBe(0)
     const id = /Launched job (\d+)/.exec(stderr)?.[1] ?? ''
     expect(stdout).toBe((await admin().run(['job', 'download', id])).stdout)
-    expect(countStarts(gates)).toBe(1)
+    expect(gatesIn(gates).starts()).toBe(1)
   })
 
   it('runners and join tokens', async () => {

@@ -93,6 +93,30 @@ async function offered(jobId: number): Promise<void> {
   await waitFor('the offer', () => sent.some((message) => message.type === 'offer' && message.order.job_id === jobId))
 }
 
+/** A session whose agent has nothing in its spool, when it was offered a job. */
+async function openOffered(jobId: number): Promise<JobSession> {
+  const session = openSession()
+  session.message({ type: 'inventory', jobs: [] })
+  await offered(jobId)
+  return session
+}
+
+/** While files are on their way an offer may wait for hours; once `arrive` has ended that, its time counts. */
+async function expectPatienceUntil(arrive: () => void, session: JobSession): Promise<void> {
+  for (const _hour of [1, 2, 3]) {
+    later += 3_600_000
+    session.checkOffers()
+  }
+  expect(closings).toEqual([])
+  arrive()
+  await waitFor('the connection to be closed', () => {
+    later += OFFER_PATIENCE_MS
+    session.checkOffers()
+    return closings.length > 0
+  })
+  session.closed()
+}
+
 async function shown(jobId: number): Promise<string> {
   const pieces: Buffer[] = []
   for await (const piece of readOutput(store.read, jobId, 0)) pieces.push(piece)
@@ -117,9 +141,7 @@ describe('the job traffic of a connection', () => {
 
   test('a refused job whose abort was asked for ends instead of being offered again', async () => {
     const jobId = await addJob()
-    const session = openSession()
-    session.message({ type: 'inventory', jobs: [] })
-    await offered(jobId)
+    const session = await openOffered(jobId)
     await store.write('test', (queries) => requestAbort(queries, jobId, 'ann'))
     session.message({ type: 'refused', job_id: jobId, run_id: RUN_ID, code: 'busy', message: 'full' })
     await waitFor('the end', async () => (await findJob(store.read, jobId))?.status === 'aborted')
@@ -190,9 +212,7 @@ describe('the job traffic of a connection', () => {
       asked.push(target)
       return Promise.resolve(null)
     }
-    const session = openSession()
-    session.message({ type: 'inventory', jobs: [] })
-    await offered(jobId)
+    const session = await openOffered(jobId)
     expect(asked).toEqual([{ jobId, runId: RUN_ID, fingerprint: 'SHA256:seven', sealingKey: 'the sealing key' }])
     session.closed()
   })
@@ -221,9 +241,7 @@ describe('the job traffic of a connection', () => {
   test('a wanted file that cannot be read is said to be gone', async () => {
     files = { ...files, open: () => Promise.reject(new Error('EACCES')) }
     const jobId = await addJob()
-    const session = openSession()
-    session.message({ type: 'inventory', jobs: [] })
-    await offered(jobId)
+    const session = await openOffered(jobId)
     const hashes = ['b'.repeat(64), 'c'.repeat(64)]
     session.message({ type: 'want', job_id: jobId, run_id: RUN_ID, hashes })
     await waitFor('both answers', () => sentOf('blob_gone').length === 2)
@@ -232,9 +250,7 @@ describe('the job traffic of a connection', () => {
 
   test('an offer that is never answered ends the connection, whose next inventory settles it', async () => {
     const jobId = await addJob()
-    const session = openSession()
-    session.message({ type: 'inventory', jobs: [] })
-    await offered(jobId)
+    const session = await openOffered(jobId)
     session.checkOffers()
     expect(closings).toEqual([])
     later += OFFER_PATIENCE_MS + 1000
@@ -261,23 +277,10 @@ describe('the job traffic of a connection', () => {
     }
     files = { ...files, open }
     const jobId = await addJob()
-    const session = openSession()
-    session.message({ type: 'inventory', jobs: [] })
-    await offered(jobId)
+    const session = await openOffered(jobId)
     session.message({ type: 'want', job_id: jobId, run_id: RUN_ID, hashes: ['b'.repeat(64), 'c'.repeat(64)] })
     await waitFor('the file to be opened', () => isAsked)
-    for (const _hour of [1, 2, 3]) {
-      later += 3_600_000
-      session.checkOffers()
-    }
-    expect(closings).toEqual([])
-    arrive()
-    await waitFor('the connection to be closed', () => {
-      later += OFFER_PATIENCE_MS
-      session.checkOffers()
-      return closings.length > 0
-    })
-    session.closed()
+    await expectPatienceUntil(() => arrive(), session)
   })
 
   test('nor while an upload of its job is', async () => {
@@ -296,31 +299,16 @@ describe('the job traffic of a connection', () => {
       const uploadId = await insertUpload(queries, { ...names, ...owner, size: 5, sha256, created_at: 1, used: 0 })
       await linkJobFiles(queries, jobId, [{ field: 'image', uploadId }])
     })
-    const session = openSession()
-    session.message({ type: 'inventory', jobs: [] })
-    await offered(jobId)
+    const session = await openOffered(jobId)
     later += OFFER_PATIENCE_MS
     session.message({ type: 'want_upload', job_id: jobId, run_id: RUN_ID, sha256, offset: 0 })
     await waitFor('the upload to be opened', () => isAsked)
-    for (const _hour of [1, 2, 3]) {
-      later += 3_600_000
-      session.checkOffers()
-    }
-    expect(closings).toEqual([])
-    arrive()
-    await waitFor('the connection to be closed', () => {
-      later += OFFER_PATIENCE_MS
-      session.checkOffers()
-      return closings.length > 0
-    })
-    session.closed()
+    await expectPatienceUntil(() => arrive(), session)
   })
 
   test('a claimed job that the agent does not know ends as lost', async () => {
     const jobId = await addJob()
-    const session = openSession()
-    session.message({ type: 'inventory', jobs: [] })
-    await offered(jobId)
+    const session = await openOffered(jobId)
     session.message({ type: 'claimed', job_id: jobId, run_id: RUN_ID })
     session.message({ type: 'unknown_job', job_id: jobId, run_id: RUN_ID })
     await waitFor('the end', async () => (await findJob(store.read, jobId))?.status === 'failed')

@@ -1,5 +1,5 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
 import type { Product } from './product.js'
 import { waitFor } from './wait.js'
@@ -10,10 +10,17 @@ export interface Written {
   events(): Buffer
 }
 
+/** Where `keepWritten` keeps the streams of a job. */
+export function keptOf(product: Product, jobId: number): { readonly outputPath: string; readonly eventsPath: string } {
+  const folder = join(product.folder, `kept-${jobId}`)
+  return { outputPath: join(folder, 'output.log'), eventsPath: join(folder, 'events.jsonl') }
+}
+
 /** Keeps hold of the two stream files of a job on its runner. */
 export async function keepWritten(product: Product, jobId: number): Promise<Written> {
   const jobs = join(product.folder, 'rte-state/spool/jobs')
-  const kept = join(product.folder, `kept-${jobId}`)
+  const { outputPath, eventsPath } = keptOf(product, jobId)
+  const kept = dirname(outputPath)
   mkdirSync(kept)
   await waitFor(`the streams of job ${jobId} on the runner`, () => {
     const name = readdirSync(jobs).find((folder) => folder.startsWith(`${jobId}-`))
@@ -25,8 +32,8 @@ export async function keepWritten(product: Product, jobId: number): Promise<Writ
     return true
   })
   return {
-    output: () => readFileSync(join(kept, 'output.log')),
-    events: () => readFileSync(join(kept, 'events.jsonl')),
+    output: () => readFileSync(outputPath),
+    events: () => readFileSync(eventsPath),
   }
 }
 

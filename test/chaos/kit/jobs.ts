@@ -1,12 +1,12 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import type { ProductOptions } from '../../support/product.js'
 import { waitFor } from '../../support/wait.js'
 import type { ChaosProduct } from './chaos-product.js'
+import { spoolFolderOf } from './leftovers.js'
 import type { Truth } from './load.js'
 import { statusesOf } from './moves.js'
-import { REAL_FORM, REAL_PLAYBOOK, launchReal } from './real-job.js'
+import { launchReal } from './real-job.js'
 import { expectExactly } from './stored.js'
 import type { Chance } from './seed.js'
 
@@ -17,12 +17,6 @@ export interface ChaosJob {
   /** Waits for its start; what it writes is held fast from then on. To be called before its gate is opened. */
   keep(): Promise<void>
   openGate(): void
-}
-
-/** What a product needs for jobs of both kinds. */
-export const BOTH_KINDS: ProductOptions = {
-  forms: { 'real.yml': REAL_FORM },
-  playbooks: { 'real.yml': REAL_PLAYBOOK },
 }
 
 /** A job of the emitter whose size and pace are drawn: some hundred pieces of output and events, over seconds. */
@@ -49,11 +43,27 @@ export async function launchPlaybook(chaos: ChaosProduct): Promise<ChaosJob> {
   return { jobId, truth, keep: () => truth.keep(), openGate: () => truth.openGate() }
 }
 
+/** Jobs of both kinds: so many that real ansible runs, and so many that are emitted. */
+export async function launchMixed(
+  chaos: ChaosProduct,
+  chance: Chance,
+  counts: { readonly ofAnsible: number; readonly emitted: number },
+): Promise<ChaosJob[]> {
+  const jobs: ChaosJob[] = []
+  for (let count = 0; count < counts.ofAnsible; count += 1) jobs.push(await launchPlaybook(chaos))
+  for (let count = 0; count < counts.emitted; count += 1) jobs.push(await launchEmitted(chaos, chance))
+  return jobs
+}
+
 /** True when the runner has the job's end, whether or not anybody else has. */
 export function hasEndOnRunner({ product }: ChaosProduct, jobId: number): boolean {
-  const jobs = join(product.folder, 'rte-state/spool/jobs')
-  const name = readdirSync(jobs).find((folder) => folder.startsWith(`${jobId}-`))
-  return name !== undefined && existsSync(join(jobs, name, 'end.json'))
+  const folder = spoolFolderOf(product, jobId)
+  return folder !== null && existsSync(join(folder, 'end.json'))
+}
+
+/** Each job ends on its runner, whether or not anybody hears of it. */
+export async function waitForEndsOnRunner(chaos: ChaosProduct, jobs: readonly ChaosJob[]): Promise<void> {
+  for (const { jobId } of jobs) await waitFor(`the end of job ${jobId}`, () => hasEndOnRunner(chaos, jobId))
 }
 
 /** Each job ends as a success, was never shown as anything else before, is stored exactly and was started once. */
@@ -65,6 +75,12 @@ export async function expectExactJobs(chaos: ChaosProduct, jobs: readonly ChaosJ
     expect(truth.starts()).toBe(1)
     expect(await statusesOf(chaos.product, jobId)).toEqual(['running', 'success'])
   }
+}
+
+/** The same, and the agent has let go of them and of every other. */
+export async function expectExactAndGone(chaos: ChaosProduct, jobs: readonly ChaosJob[]): Promise<void> {
+  await expectExactJobs(chaos, jobs)
+  await expectEmptySpool(chaos)
 }
 
 /** The agent has let go of every job. */

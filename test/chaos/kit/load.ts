@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { countLines } from '../../support/gated-playbook.js'
 
 /** Bytes that the emitter writes as they are, in the place of an event or of output. */
 export interface RawPiece {
@@ -115,10 +116,4 @@ export function extravarsOf(load: Load, folder: string, name: string): { readonl
       raw: load.raw,
     },
   }
-}
-
-/** Lines of a file, 0 when it is not there. */
-export function countLines(path: string): number {
-  if (!existsSync(path)) return 0
-  return readFileSync(path, 'utf8').split('\n').length - 1
 }

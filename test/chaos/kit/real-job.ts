@@ -1,76 +1,52 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { keepWritten } from '../../support/exactness.js'
-import type { Product } from '../../support/product.js'
-import { type Truth, countLines } from './load.js'
+import { keepWritten, keptOf } from '../../support/exactness.js'
+import { type Gates, gatedForm, gatedPlaybook, gatesIn } from '../../support/gated-playbook.js'
+import type { Product, ProductOptions } from '../../support/product.js'
+import type { Truth } from './load.js'
 
-/** A form and a playbook for real ansible; each of its jobs waits at gates of its own. */
-export const REAL_FORM = `name: real
-type: ansible
-roles: [default]
-playbook: real.yml
-inventory: one,two,
-fields: []
-`
+/** A form and a playbook for real ansible for each number of gates; every job waits at gates of its own. */
+const FORMS = { 1: 'one-gate', 2: 'two-gates' } as const
 
-export const REAL_PLAYBOOK = `- name: real play
-  hosts: all
-  gather_facts: false
-  connection: local
-  tasks:
-    - name: note the start
-      ansible.builtin.shell: echo started >> {{ truth }}/starts
-      run_once: true
-    - name: before the gate
-      ansible.builtin.debug:
-        msg: "before {{ item }} on {{ inventory_hostname }} {{ 'äöü 漢字 ' * 20 }}"
-      loop: "{{ range(0, 10) | list }}"
-    - name: wait for the gate
-      ansible.builtin.shell: touch {{ truth }}/waits; until [ -e {{ truth }}/gate ]; do sleep 0.02; done
-      run_once: true
-    - name: after the gate
-      ansible.builtin.debug:
-        msg: "after {{ item }} on {{ inventory_hostname }} {{ 'äöü 漢字 ' * 20 }}"
-      loop: "{{ range(0, 10) | list }}"
-    - name: end as asked
-      ansible.builtin.fail:
-        msg: on purpose
-      when: fails | default(false)
-`
+/** What a product needs for `launchReal`. */
+export const REAL_JOBS: ProductOptions = {
+  forms: Object.fromEntries(Object.values(FORMS).map((name) => [`${name}.yml`, gatedForm(name)])),
+  playbooks: Object.fromEntries(
+    Object.entries(FORMS).map(([gates, name]) => [`${name}.yml`, gatedPlaybook('{{ truth }}', Number(gates))]),
+  ),
+}
 
 /** The truth of a job that ansible runs: what its supervisor wrote, kept by `keep` when the agent removes it. */
 export interface RealTruth extends Truth {
-  /** True while it waits at its gate, and after that. */
-  isAtGate(): boolean
-  openGate(): void
-  /** Waits for the streams and keeps hold of them. To be called before the gate is opened. */
+  /** True while it waits at a gate, and after that. */
+  isAtGate(number?: number): boolean
+  openGate(number?: number): void
+  /** Waits for the streams and keeps hold of them. To be called before the last gate is opened. */
   keep(): Promise<void>
 }
 
-/** Launches a job for real ansible. The product needs REAL_FORM as real.yml and REAL_PLAYBOOK as real.yml. */
+/** Launches a job for real ansible. The product needs REAL_JOBS. */
 export async function launchReal(
   product: Product,
-  options: { readonly fails?: boolean } = {},
+  options: { readonly fails?: boolean; readonly gates?: keyof typeof FORMS } = {},
 ): Promise<{ readonly jobId: number; readonly truth: RealTruth }> {
   const folders = join(product.folder, 'truth')
   const folder = join(folders, `real-${readdirSync(folders).length + 1}`)
   mkdirSync(folder)
-  const jobId = await product.launch('real', { truth: folder, fails: options.fails === true })
-  return { jobId, truth: realTruthOf(product, jobId, folder) }
+  const form = FORMS[options.gates ?? 1]
+  const jobId = await product.launch(form, { truth: folder, fails: options.fails === true })
+  return { jobId, truth: realTruthOf(product, jobId, gatesIn(folder)) }
 }
 
-function realTruthOf(product: Product, jobId: number, folder: string): RealTruth {
-  const kept = join(product.folder, `kept-${jobId}`)
+function realTruthOf(product: Product, jobId: number, gates: Gates): RealTruth {
+  const kept = keptOf(product, jobId)
   return {
-    outputPath: join(kept, 'output.log'),
-    eventsPath: join(kept, 'events.jsonl'),
-    starts: () => countLines(join(folder, 'starts')),
-    isAtGate: () => existsSync(join(folder, 'waits')),
-    openGate() {
-      writeFileSync(join(folder, 'gate'), '')
-    },
+    ...kept,
+    starts: () => gates.starts(),
+    isAtGate: (number) => gates.isReached(number),
+    openGate: (number) => gates.open(number),
     async keep() {
-      if (!existsSync(kept)) await keepWritten(product, jobId)
+      if (!existsSync(kept.outputPath)) await keepWritten(product, jobId)
     },
   }
 }
