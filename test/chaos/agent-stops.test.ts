@@ -127,7 +127,11 @@ describe('an upgrade of the agent', () => {
     await replaceAgent({ program: programIn(old) })
     await waitFor('the old release to be shown', async () => (await runner())?.version === '1.2.3')
     const jobs = await launchMixed(chaos, createChance(1), { ofAnsible: 1, emitted: 1 })
-    for (const job of jobs) await job.keep()
+    for (const job of jobs) {
+      await job.keep()
+      // Until then ansible loads the event plugin, which is in the folder that is removed.
+      await waitFor('the job to be at its gate', () => job.isAtGate())
+    }
     await chaos.product.agent.stop('SIGKILL')
     rmSync(old, { recursive: true })
     await replaceAgent({ program: programIn(fresh) })

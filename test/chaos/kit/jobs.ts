@@ -14,6 +14,8 @@ import type { Chance } from './seed.js'
 export interface ChaosJob {
   readonly jobId: number
   readonly truth: Truth
+  /** True while it waits at its gate, and after that: whatever runs it is started and loaded by then. */
+  isAtGate(): boolean
   /** Waits for its start; what it writes is held fast from then on. To be called before its gate is opened. */
   keep(): Promise<void>
   openGate(): void
@@ -34,13 +36,19 @@ export async function launchEmitted(chaos: ChaosProduct, chance: Chance): Promis
     unfinished: chance.next() < 0.5,
   })
   const keep = async () => void (await waitFor(`job ${jobId} to start`, () => truth.starts() > 0))
-  return { jobId, truth, keep, openGate: () => truth.openGate(gate) }
+  return { jobId, truth, keep, isAtGate: () => truth.waitsAt(gate), openGate: () => truth.openGate(gate) }
 }
 
 /** A job that real ansible runs. */
 export async function launchPlaybook(chaos: ChaosProduct): Promise<ChaosJob> {
   const { jobId, truth } = await launchReal(chaos.product)
-  return { jobId, truth, keep: () => truth.keep(), openGate: () => truth.openGate() }
+  return {
+    jobId,
+    truth,
+    keep: () => truth.keep(),
+    isAtGate: () => truth.isAtGate(),
+    openGate: () => truth.openGate(),
+  }
 }
 
 /** Jobs of both kinds: so many that real ansible runs, and so many that are emitted. */
