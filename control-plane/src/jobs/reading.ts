@@ -109,14 +109,18 @@ export async function readJobs(reading: JobReading, caller: Caller, request: Lis
     ...(seesAllJobs(caller) ? {} : { visibleTo: { name: caller.username, type: caller.type } }),
   }
   const limit = listLimit(request.records, reading.listSize)
-  const awaiting = () => listAwaitingJobs(reading.queries, giverOf(caller), filter, limit)
-  // Each part comes from an index of its own; one question for both would have to look at every job.
   const jobs = request.waiting
-    ? await awaiting()
-    : filter.visibleTo
-      ? newestOf([...(await listJobs(reading.queries, filter, limit)), ...(await awaiting())], limit)
-      : await listJobs(reading.queries, filter, limit)
+    ? await listAwaitingJobs(reading.queries, giverOf(caller), filter, limit)
+    : await visibleJobs(reading.queries, caller, filter, limit)
   return { count: jobs.length, records: jobs.map(recordOf) }
+}
+
+/** Own jobs and those to approve come from an index each: one question for both would have to look at every job. */
+async function visibleJobs(queries: Queries, caller: Caller, filter: JobFilter, limit: number) {
+  const jobs = await listJobs(queries, filter, limit)
+  if (!filter.visibleTo) return jobs
+  const oldest = jobs.length < limit ? undefined : jobs.at(-1)?.id
+  return newestOf([...jobs, ...(await listAwaitingJobs(queries, giverOf(caller), filter, limit, oldest))], limit)
 }
 
 /** The first jobs of several lists, each once, newest first. */

@@ -273,4 +273,7 @@ export interface AwaitedApprovalTable {
   job_id: Fixed<number>
   /** 1: whoever launched the job may give it, too. */
   allow_self: Fixed<number>
+  /** Who launched the job, so that what somebody may give is answered without looking at jobs. */
+  user_name: Fixed<string>
+  user_type: Fixed<string>
 }
