@@ -8,6 +8,7 @@ import { createAccounts } from './auth/accounts.js'
 import { createApiTokens } from './auth/api-tokens.js'
 import { bearerCheck } from './auth/bearer.js'
 import { createFirstAdmin } from './auth/first-admin.js'
+import { createGrants } from './auth/grants.js'
 import { createPasswords } from './auth/passwords.js'
 import { openRoleSource } from './auth/role-source.js'
 import { createSessions } from './auth/sessions.js'
@@ -225,12 +226,14 @@ async function build(
           log,
           runners: dispatcher,
           credentials,
+          maskPattern: settings.maskExtravars,
           newRunId,
           validation: settings.launchValidation,
           checks,
           uploads: uploadFolder,
         },
         actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
+        approving: { store, live, clock, runners: dispatcher, grants: createGrants({ store, roles }) },
       }),
       jobStreamRoutes(reading),
       uploadRoutes({

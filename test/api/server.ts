@@ -9,6 +9,7 @@ import { createAccounts } from '../../control-plane/src/auth/accounts.js'
 import { createApiTokens } from '../../control-plane/src/auth/api-tokens.js'
 import { bearerCheck } from '../../control-plane/src/auth/bearer.js'
 import { createFirstAdmin } from '../../control-plane/src/auth/first-admin.js'
+import { createGrants } from '../../control-plane/src/auth/grants.js'
 import { createPasswords } from '../../control-plane/src/auth/passwords.js'
 import { openRoleSource } from '../../control-plane/src/auth/role-source.js'
 import { createSessions } from '../../control-plane/src/auth/sessions.js'
@@ -55,6 +56,8 @@ export const ADMIN_PASSWORD = 'correct horse battery'
 export const ENCRYPTION_SECRET = 'another secret that is only used in tests'
 /** Cheap enough that a test may sign in a hundred times. */
 const FAST_HASHES = { memoryCost: 1024, timeCost: 1, parallelism: 1 }
+
+const MASK_PATTERN = /password|secret|token/i
 
 export interface ServerOptions {
   /** Text of config.yaml; the one of a first start when left out. */
@@ -238,7 +241,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       jobRoutes({
         reading: {
           queries: store.read,
-          maskPattern: /password|secret|token/i,
+          maskPattern: MASK_PATTERN,
           listSize: 1000,
           passwordFieldsOf: () => Promise.resolve(new Set()),
         },
@@ -254,10 +257,12 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
             checks,
             uploads: uploadFolder,
           },
+          maskPattern: MASK_PATTERN,
           validation: options.validation ?? 'off',
           newRunId: () => randomBytes(16).toString('hex'),
         },
         actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
+        approving: { store, live, clock, runners: dispatcher, grants: createGrants({ store, roles }) },
       }),
       ...(options.plugins ?? []),
     ],

@@ -16,6 +16,7 @@ export interface FakeJob {
   form: string
   status: string
   status_reason: string | null
+  approval: Record<string, unknown> | null
   output: Buffer
   events: Record<string, unknown>[]
 }
@@ -39,6 +40,8 @@ export interface FakeService {
   addJob(job?: Partial<FakeJob>): FakeJob
   append(job: FakeJob, output: string | Buffer): void
   end(job: FakeJob, status: string, reason?: string): void
+  /** Somebody approves or rejects a waiting job. */
+  decide(job: FakeJob, state: 'approved' | 'rejected', by: string): void
   /** Makes every access token that was given out so far worthless. */
   expireTokens(): void
   openStreams(): number
@@ -69,6 +72,7 @@ export async function startFakeService(): Promise<FakeService> {
         form: 'Hello world',
         status: 'running',
         status_reason: null,
+        approval: null,
         output: Buffer.alloc(0),
         events: [],
         ...job,
@@ -85,6 +89,14 @@ export async function startFakeService(): Promise<FakeService> {
       job.status = status
       job.status_reason = reason ?? null
       changed()
+    },
+    decide(job, state, by) {
+      job.approval = { ...job.approval, state, decided_by: by }
+      service.end(
+        job,
+        state === 'approved' ? 'running' : 'rejected',
+        state === 'approved' ? undefined : `rejected by ${by}`,
+      )
     },
     expireTokens() {
       firstGood = pair + 1
@@ -175,7 +187,11 @@ export async function startFakeService(): Promise<FakeService> {
       const { formName } = seen.body as { formName: string }
       sendJson(response, 200, { id: service.addJob({ form: formName }).id })
     } else if (seen.path === '/job') {
-      const records = [...service.jobs.values()].reverse().map(jobRecord)
+      const isWaiting = seen.query.get('waiting') === 'true'
+      const records = [...service.jobs.values()]
+        .filter((one) => !isWaiting || one.status === 'approve')
+        .reverse()
+        .map(jobRecord)
       sendJson(response, 200, { count: records.length, records })
     } else if (id !== undefined && !job)
       sendJson(response, 404, { error: `There is no job ${id}`, code: 'job_not_found' })
@@ -198,6 +214,11 @@ export async function startFakeService(): Promise<FakeService> {
       response.end(job.output)
     } else if (job && rest === 'abort' && job.status === 'running') {
       sendJson(response, 200, { message: `Job ${job.id} will be aborted` })
+    } else if (job && (rest === 'approve' || rest === 'reject')) {
+      const state = rest === 'approve' ? 'approved' : 'rejected'
+      if (job.status === 'approve') service.decide(job, state, 'admin')
+      else return sendJson(response, 409, { error: `Job ${job.id} does not wait`, code: 'not_waiting' })
+      sendJson(response, 200, { message: `Job ${job.id} was ${state}` })
     } else if (job && rest === 'abort') {
       sendJson(response, 409, { error: `Job ${job.id} is not running`, code: 'job_not_running' })
     } else sendJson(response, 404, { error: `There is no ${seen.path}`, code: 'route_not_found' })
@@ -213,6 +234,7 @@ function jobRecord(job: FakeJob): Record<string, unknown> {
     form: job.form,
     status: job.status,
     status_reason: job.status_reason,
+    approval: job.approval,
     start: '2026-11-20T08:00:00.000Z',
     end: job.status === 'running' || job.status === 'approve' ? null : '2026-11-20T08:00:03.400Z',
     user: 'admin',

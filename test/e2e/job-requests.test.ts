@@ -24,10 +24,6 @@ const form = (name: string, more: string) => `name: ${name}\nfields: []\n${more}
 const FORMS = {
   'open.yml': form('open', 'type: ansible\nroles: [default]\nplaybook: x.yml'),
   'ops.yml': form('ops only', 'type: ansible\nroles: [ops]\nplaybook: x.yml'),
-  'approval.yml': form(
-    'with approval',
-    'type: ansible\nroles: [default]\nplaybook: x.yml\napproval: {title: t, message: m, roles: [admin]}',
-  ),
   'steps.yml': form('steps', 'type: multistep\nroles: [default]\nsteps: [{name: a, type: ansible, playbook: x.yml}]'),
   'awx.yml': form('foreign', 'type: awx\nroles: [default]\ntemplate: t'),
   'limit.yml':
@@ -76,7 +72,10 @@ const ENDPOINTS = [
   ['GET', '/job/1/events/1'],
   ['GET', '/job/1/output'],
   ['GET', '/job/1/download'],
+  ['GET', '/job/approvals'],
   ['POST', '/job/1/abort'],
+  ['POST', '/job/1/approve'],
+  ['POST', '/job/1/reject'],
   ['DELETE', '/job/1'],
 ] as const
 
@@ -160,7 +159,6 @@ describe('job requests', () => {
     ['open.yml', 404],
     ['/etc/passwd', 404],
     ['ops only', 403],
-    ['with approval', 422],
     ['steps', 422],
     ['foreign', 422],
     ['part', 422],

@@ -5,6 +5,19 @@ import { nullable } from './schemas.js'
 
 const AnyObject = Type.Record(Type.String(), Type.Unknown())
 
+/** The approval that a job waits for or last passed. */
+const Approval = Type.Object({
+  title: nullable(Type.String()),
+  message: nullable(Type.String()),
+  roles: Type.Array(Type.String(), { description: 'Who may give it, beside admins; default means everyone' }),
+  notifications: Type.Array(Type.String()),
+  allowSelf: Type.Boolean({ description: 'Whoever launched the job may give it, too' }),
+  state: Type.Enum(['waiting', 'approved', 'rejected']),
+  decided_by: nullable(Type.String()),
+  decided_by_type: nullable(Type.String()),
+  decided_at: nullable(Type.String({ format: 'date-time' })),
+})
+
 const recordFields = {
   id: Type.Integer(),
   form: Type.String(),
@@ -20,7 +33,7 @@ const recordFields = {
   runner: nullable(Type.String()),
   parent_id: nullable(Type.Integer()),
   step: nullable(Type.String()),
-  approval: nullable(AnyObject),
+  approval: nullable(Approval),
   abort_requested: Type.Boolean(),
   abandoned_at: nullable(
     Type.String({ format: 'date-time', description: 'Stays when the real outcome arrives later' }),
@@ -83,6 +96,9 @@ export const ListQuery = Type.Object({
   user: Type.Optional(Type.String()),
   user_type: Type.Optional(Type.Enum(USER_TYPES)),
   runner: Type.Optional(Type.String()),
+  waiting: Type.Optional(
+    Type.String({ description: 'true for only the jobs that wait for an approval which the caller may give' }),
+  ),
 })
 
 export const EventsQuery = Type.Object({

@@ -1,8 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { type ActionDependencies, abort, remove } from '../jobs/actions.js'
+import { type ApprovingDependencies, approve, reject } from '../jobs/approving.js'
 import { type LaunchDependencies, launchJob } from '../jobs/launch.js'
-import { type JobReading, readJob, readJobs } from '../jobs/reading.js'
+import { type JobReading, countApprovals, readJob, readJobs } from '../jobs/reading.js'
 import { noteAudit } from './audit-hook.js'
 import { callerOf } from './guards.js'
 import { Job, JobRecord, LaunchBody, ListQuery } from './job-schemas.js'
@@ -13,6 +14,7 @@ export interface JobRouteDeps {
   readonly reading: JobReading
   readonly launching: LaunchDependencies
   readonly actions: ActionDependencies
+  readonly approving: ApprovingDependencies
 }
 
 const tags = ['job']
@@ -24,7 +26,7 @@ const LAUNCH_RULES =
   'validationErrors, rowErrors, uploads. Nothing is created then.'
 
 /** Launching, reading, listing, aborting and deleting jobs. */
-export function jobRoutes({ reading, launching, actions }: JobRouteDeps): FastifyPluginAsyncTypebox {
+export function jobRoutes({ reading, launching, actions, approving }: JobRouteDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(
       '/job',
@@ -63,9 +65,22 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
         },
       },
       async (request) => {
-        const { records, user, user_type: userType, runner } = request.query
-        return readJobs(reading, callerOf(request), { records, user, userType, runner })
+        const { records, user, user_type: userType, runner, waiting } = request.query
+        const list = { records, user, userType, runner, waiting: waiting === 'true' }
+        return readJobs(reading, callerOf(request), list)
       },
+    )
+
+    app.get(
+      '/job/approvals',
+      {
+        schema: {
+          tags,
+          summary: 'How many jobs wait for an approval that the caller may give',
+          response: answers(Type.Integer()),
+        },
+      },
+      async (request) => countApprovals(reading, callerOf(request)),
     )
 
     app.get(
@@ -102,6 +117,36 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
         },
       },
       async (request) => ({ message: await abort(actions, callerOf(request), idOf(request.params)) }),
+    )
+
+    app.post(
+      '/job/:id/approve',
+      {
+        schema: {
+          tags,
+          summary: 'Approve a job that waits for it',
+          description:
+            'Takes a role that the approval names, or an admin; for the own job also allowSelf. A job whose runner is gone or ' +
+            'off by now, or not allowed any more to whoever launched it, fails with that reason.',
+          params: IdParams,
+          response: answers(Message, 400, 403, 404, 409),
+        },
+      },
+      async (request) => ({ message: await approve(approving, callerOf(request), idOf(request.params)) }),
+    )
+
+    app.post(
+      '/job/:id/reject',
+      {
+        schema: {
+          tags,
+          summary: 'Refuse the approval of a job, which then never runs',
+          description: 'Takes a role that the approval names, or an admin, or the job’s owner.',
+          params: IdParams,
+          response: answers(Message, 400, 403, 404, 409),
+        },
+      },
+      async (request) => ({ message: await reject(approving, callerOf(request), idOf(request.params)) }),
     )
 
     app.delete(

@@ -117,13 +117,19 @@ export function requireAllowedCredentials(
   caller: Pick<Caller, 'isAdmin' | 'allowedCredentials'>,
   { needs }: ChosenCredentials,
 ): void {
-  const { isAdmin, allowedCredentials } = caller
-  if (isAdmin || allowedCredentials === null) return
+  const name = forbiddenCredential(caller, needs)
+  if (name === null) return
+  throw new ForbiddenError('credential_not_allowed', `Your roles do not allow the credential '${name}'`)
+}
+
+/** The first needed credential that somebody's roles do not allow; null when they allow all. */
+export function forbiddenCredential(
+  { isAdmin, allowedCredentials }: Pick<Caller, 'isAdmin' | 'allowedCredentials'>,
+  needs: CredentialNeeds,
+): string | null {
+  if (isAdmin || allowedCredentials === null) return null
   const patterns = allowedCredentials.map(credentialPattern)
-  for (const name of allNames(needs)) {
-    if (patterns.some((pattern) => pattern.test(name))) continue
-    throw new ForbiddenError('credential_not_allowed', `Your roles do not allow the credential '${name}'`)
-  }
+  return allNames(needs).find((name) => !patterns.some((pattern) => pattern.test(name))) ?? null
 }
 
 /** The chosen needs of a stored job. */

@@ -10,6 +10,7 @@ import { type Runner, findDefaultRunner, findRunnerByName } from '../store/runne
 import type { Queries, Store } from '../store/store.js'
 import { linkJobFiles } from '../store/uploads.js'
 import { problemOf as problemOfUpload } from '../uploads/verify.js'
+import { askForApproval, awaitedApproval } from './approval.js'
 import { credentialFieldsOf, credentialVariables, credentialsOfLaunch } from './credential-needs.js'
 import { failJob } from './ending.js'
 import { buildExtravars, requireVerboseAllowed } from './extravars.js'
@@ -20,11 +21,9 @@ import {
   refuseUploads,
   valuesOfLaunch,
 } from './launch-values.js'
+import { maskValues } from './masking.js'
 import type { Playbook } from './playbook.js'
 import type { RunnerPort } from './runner-port.js'
-
-/** Properties whose promise this release cannot keep; a job that ignored them would be unsafe. */
-const NOT_YET = ['approval'] as const
 
 /** Levels of objects and lists in the values of a launch. Python, which reads them in the end, gives up at some 1000. */
 const MOST_DEPTH = 100
@@ -39,13 +38,15 @@ export interface LaunchDependencies extends LaunchValuesDependencies {
   readonly live: LiveEvents
   readonly runners: RunnerPort
   readonly credentials: Pick<Credentials, 'has'>
+  /** MASK_EXTRAVARS_REGEX, compiled. */
+  readonly maskPattern: RegExp
   /** A random id of 32 hex digits. */
   readonly newRunId: () => string
 }
 
 /**
- * Creates a job and puts it on its way. A job whose runner is missing or turned off is created and fails at once with
- * the reason; it never goes to another runner.
+ * Creates a job and puts it on its way, or has it wait for the approval that its form asks for. A job whose runner is
+ * missing or turned off is created and fails at once with the reason; it never goes to another runner.
  * @returns the id of the job
  * @throws NotFoundError, ForbiddenError, RefusedValuesError, TooManyError, UnavailableError; nothing is created then
  */
@@ -80,6 +81,9 @@ export async function launchJob(
       ? null
       : valuesToStore({ fields: form.fields, wizard: form.wizard, subforms: surroundings.subforms }, rawFormData)
   const jobFiles = filesOfExtravars(settled.files, extravars)
+  const masked = maskValues(extravars, dependencies.maskPattern, new Set(form.passwordFields))
+  // Nobody is asked to approve what cannot run.
+  const approval = form.approval === null || problem !== null ? null : awaitedApproval(form.approval, masked)
   const now = clock.now()
   const id = await store.write('jobs.launch', async (queries) => {
     const jobId = await insertJob(queries, {
@@ -87,7 +91,7 @@ export async function launchJob(
       form: form.name,
       target: form.name,
       job_type: form.type,
-      status: 'running',
+      status: approval ? 'approve' : 'running',
       status_reason: null,
       detail: null,
       start_time: now,
@@ -96,11 +100,11 @@ export async function launchJob(
       user_type: caller.type,
       runner_id: choice.runner?.id ?? null,
       runner_name: choice.runner?.name ?? form.runner,
-      dispatch: 'queued',
+      dispatch: approval ? 'parked' : 'queued',
       wait_until: null,
       parent_id: null,
       step: null,
-      approval: null,
+      approval: approval && JSON.stringify(approval),
       abort_requested: 0,
       abort_requested_by: null,
       abandoned_at: null,
@@ -114,10 +118,11 @@ export async function launchJob(
     const gone = await linkJobFiles(queries, jobId, jobFiles)
     if (gone.length > 0) refuseUploads(gone.map((field) => problemOfUpload(field, 'unknown')))
     if (problem !== null) await failJob(queries, jobId, problem, now)
+    if (approval) await askForApproval(queries, { id: jobId, target: form.name }, approval)
     return jobId
   })
   live.changed('jobs')
-  if (choice.runner && problem === null) runners.jobQueued(choice.runner.id)
+  if (choice.runner && problem === null && !approval) runners.jobQueued(choice.runner.id)
   return id
 }
 
@@ -149,13 +154,6 @@ function requireLaunchable(form: Form, caller: Caller): asserts form is AnsibleF
     throw new RefusedValuesError(
       'form_type_unsupported',
       `Forms of type '${form.type}' cannot be launched by this service yet`,
-    )
-  }
-  const promised = NOT_YET.find((property) => form.source[property] !== undefined && form.source[property] !== null)
-  if (promised) {
-    throw new RefusedValuesError(
-      'form_property_unsupported',
-      `The form '${form.name}' has '${promised}', which this service cannot honour yet`,
     )
   }
 }

@@ -2,10 +2,12 @@ import { Readable } from 'node:stream'
 import type { Caller, UserType } from '../auth/caller.js'
 import { isoTime } from '../clock.js'
 import { InvalidInputError, NotFoundError } from '../errors.js'
+import { countAwaitedApprovals, listAwaitingJobs } from '../store/approvals.js'
 import { findEvent, listEvents } from '../store/job-events.js'
 import { readOutput } from '../store/job-output.js'
 import { type JobFilter, type JobSummaryRow, findJob, findSubjobs, listJobs } from '../store/jobs.js'
 import type { Queries } from '../store/store.js'
+import { approvalOf, giverOf } from './approval.js'
 import { maskValues } from './masking.js'
 import { htmlText, plainText } from './output-text.js'
 import { extravarsOf } from './playbook.js'
@@ -45,10 +47,15 @@ export function recordOf(job: JobSummaryRow) {
     runner: job.runner_name,
     parent_id: job.parent_id,
     step: job.step,
-    approval: job.approval === null ? null : (JSON.parse(job.approval) as Record<string, unknown>),
+    approval: approvalRecordOf(job),
     abort_requested: job.abort_requested === 1,
     abandoned_at: isoTime(job.abandoned_at),
   }
+}
+
+function approvalRecordOf(job: JobSummaryRow) {
+  const approval = approvalOf(job)
+  return approval && { ...approval, decided_at: isoTime(approval.decided_at) }
 }
 
 /** How the output of a job is wanted. */
@@ -90,6 +97,8 @@ export interface ListRequest {
   readonly user: string | undefined
   readonly userType: UserType | undefined
   readonly runner: string | undefined
+  /** Only the jobs that wait for an approval which the caller may give. */
+  readonly waiting: boolean
 }
 
 /** The jobs that the caller may see, newest first. Filters never widen what that is. */
@@ -99,8 +108,30 @@ export async function readJobs(reading: JobReading, caller: Caller, request: Lis
     ...(request.runner === undefined ? {} : { runner: request.runner }),
     ...(seesAllJobs(caller) ? {} : { visibleTo: { name: caller.username, type: caller.type } }),
   }
-  const jobs = await listJobs(reading.queries, filter, listLimit(request.records, reading.listSize))
+  const limit = listLimit(request.records, reading.listSize)
+  const jobs = request.waiting
+    ? await listAwaitingJobs(reading.queries, giverOf(caller), filter, limit)
+    : await visibleJobs(reading.queries, caller, filter, limit)
   return { count: jobs.length, records: jobs.map(recordOf) }
+}
+
+/** Own jobs and those to approve come from an index each: one question for both would have to look at every job. */
+async function visibleJobs(queries: Queries, caller: Caller, filter: JobFilter, limit: number) {
+  const jobs = await listJobs(queries, filter, limit)
+  if (!filter.visibleTo) return jobs
+  const oldest = jobs.length < limit ? undefined : jobs.at(-1)?.id
+  return newestOf([...jobs, ...(await listAwaitingJobs(queries, giverOf(caller), filter, limit, oldest))], limit)
+}
+
+/** The first jobs of several lists, each once, newest first. */
+function newestOf(jobs: readonly JobSummaryRow[], limit: number): JobSummaryRow[] {
+  const byId = new Map(jobs.map((job) => [job.id, job]))
+  return [...byId.values()].sort((one, other) => other.id - one.id).slice(0, limit)
+}
+
+/** How many jobs wait for an approval that the caller may give. */
+export function countApprovals(reading: JobReading, caller: Caller): Promise<number> {
+  return countAwaitedApprovals(reading.queries, giverOf(caller))
 }
 
 /**

@@ -43,6 +43,6 @@ export function isEnded(status: JobStatus): boolean {
   return status !== 'running' && status !== 'approve'
 }
 
-/** Where a job is on its way to a runner. */
-export const DISPATCH_STATES = ['queued', 'offered', 'claimed', 'done'] as const
+/** Where a job is on its way to a runner; `parked` is not on its way yet: something has to happen before. */
+export const DISPATCH_STATES = ['parked', 'queued', 'offered', 'claimed', 'done'] as const
 export type DispatchState = (typeof DISPATCH_STATES)[number]

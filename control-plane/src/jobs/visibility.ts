@@ -2,6 +2,7 @@ import type { Caller } from '../auth/caller.js'
 import { ForbiddenError, NotFoundError } from '../errors.js'
 import { type JobSummaryRow, findJobSummary } from '../store/jobs.js'
 import type { Queries } from '../store/store.js'
+import { approvalOf, hasApprovingRole } from './approval.js'
 
 type Owned = Pick<JobSummaryRow, 'user_name' | 'user_type'>
 
@@ -15,12 +16,13 @@ export function seesAllJobs(caller: Caller): boolean {
 }
 
 /**
- * A job that the caller may read.
+ * A job that the caller may read: beside their own, one that waits for an approval which a role of theirs may give, since
+ * they have to see what they decide about; and one that they decided about, since they answer for it.
  * @throws NotFoundError, ForbiddenError
  */
 export async function requireVisible(queries: Queries, caller: Caller, id: number): Promise<JobSummaryRow> {
   const job = await requireJob(queries, id)
-  if (!isOwner(caller, job) && !seesAllJobs(caller)) {
+  if (!isOwner(caller, job) && !seesAllJobs(caller) && !mayReadAsApprover(caller, job)) {
     throw new ForbiddenError('not_your_job', `Job ${id} belongs to another user`)
   }
   return job
@@ -36,6 +38,13 @@ export async function requireManageable(queries: Queries, caller: Caller, id: nu
     throw new ForbiddenError('not_your_job', `Job ${id} belongs to another user`)
   }
   return job
+}
+
+function mayReadAsApprover(caller: Caller, job: JobSummaryRow): boolean {
+  const approval = approvalOf(job)
+  if (!approval) return false
+  if (job.status === 'approve') return hasApprovingRole(caller, approval)
+  return approval.decided_by === caller.username && approval.decided_by_type === caller.type
 }
 
 async function requireJob(queries: Queries, id: number): Promise<JobSummaryRow> {

@@ -1,5 +1,6 @@
 import type { ResumedJob, SpooledJob } from '@holdfast/protocol'
 import type { Clock } from '../clock.js'
+import { approvedBefore } from '../jobs/approving.js'
 import { abortUnstarted, endJob } from '../jobs/ending.js'
 import { isEnded, jobStatusOf } from '../jobs/status.js'
 import { type HeldJob, findHeldJobs, findJobsOfRunner, markClaimed, requeue } from '../store/dispatch.js'
@@ -35,7 +36,10 @@ export function answerInventory(
       const stored = (await findStreamLengths(queries, job_id)) ?? NOTHING_STORED
       const abort = verdict === 'continue' && job?.abort_requested === 1
       answers.push({ job: { job_id, run_id, verdict, output: stored.output, events: stored.events, abort }, stored })
-      if (verdict === 'continue') await markClaimed(queries, job_id)
+      if (verdict === 'continue') {
+        if (job?.status === 'approve') await approvedBefore(queries, job, clock.now())
+        await markClaimed(queries, job_id)
+      }
     }
     const runIds = new Map(spooled.map((job) => [job.job_id, job.run_id]))
     for (const job of await findHeldJobs(queries, runnerId)) {

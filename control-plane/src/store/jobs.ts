@@ -5,7 +5,7 @@ import type { Queries } from './store.js'
 export type JobRow = Selectable<JobTable>
 
 /** What a list record shows: everything but the long texts. */
-const SUMMARY_COLUMNS = [
+export const SUMMARY_COLUMNS = [
   'id',
   'run_id',
   'form',
@@ -89,7 +89,7 @@ export async function moveJob(
     readonly reason: string | null
     readonly detail?: string | null
     readonly changes?: Partial<
-      Pick<JobTable, 'end_time' | 'dispatch' | 'abandoned_at' | 'abort_requested' | 'wait_until'>
+      Pick<JobTable, 'end_time' | 'dispatch' | 'abandoned_at' | 'abort_requested' | 'wait_until' | 'runner_id'>
     >
   },
 ): Promise<boolean> {
@@ -110,6 +110,9 @@ export async function moveJob(
     .where('status', '=', before.status)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) return false
+  if (before.status === 'approve') {
+    await queries.deleteFrom('awaited_approval').where('job_id', '=', id).execute()
+  }
   await queries
     .insertInto('job_transition')
     .values({ job_id: id, time: move.time, from_status: before.status, to_status: move.to, reason: move.reason })

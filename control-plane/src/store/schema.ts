@@ -21,6 +21,7 @@ export interface Database {
   credential: CredentialTable
   upload: UploadTable
   job_file: JobFileTable
+  awaited_approval: AwaitedApprovalTable
 }
 
 /** A column that is written once, at insert. */
@@ -79,13 +80,13 @@ export interface JobTable {
   user_type: Fixed<string>
   runner_id: number | null
   runner_name: string | null
-  /** Where the job is on its way to a runner: `queued`, `offered`, `claimed`, `done`. */
+  /** Where the job is on its way to a runner: `parked` (not yet on it), `queued`, `offered`, `claimed`, `done`. */
   dispatch: string
   /** Until when it may wait for the runner; null when it never had to wait, or has ended. */
   wait_until: number | null
   parent_id: Fixed<number | null>
   step: string | null
-  /** JSON or null. */
+  /** JSON: the approval that the job waits for or last passed; null when none was asked for. */
   approval: string | null
   abort_requested: number
   abort_requested_by: string | null
@@ -264,4 +265,15 @@ export interface JobFileTable {
   job_id: Fixed<number>
   field: Fixed<string>
   upload_id: Fixed<number>
+}
+
+/** One row for each role that may give the approval a job waits for: there are rows only while it waits. */
+export interface AwaitedApprovalTable {
+  role: Fixed<string>
+  job_id: Fixed<number>
+  /** 1: whoever launched the job may give it, too. */
+  allow_self: Fixed<number>
+  /** Who launched the job, so that what somebody may give is answered without looking at jobs. */
+  user_name: Fixed<string>
+  user_type: Fixed<string>
 }

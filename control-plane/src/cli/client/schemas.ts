@@ -22,6 +22,15 @@ export const launchedSchema = v.looseObject({ id })
 
 export const messageSchema = v.looseObject({ message: v.string() })
 
+/** The approval that a job waits for or last passed. */
+const approvalSchema = v.looseObject({
+  title: v.optional(nullableText, null),
+  roles: v.optional(v.array(v.string()), []),
+  state: v.optional(v.string(), ''),
+  decided_by: v.optional(nullableText, null),
+})
+export type Approval = v.InferOutput<typeof approvalSchema>
+
 /** A job record of the list; the job itself adds extravars, output and the rest. */
 export const jobRecordSchema = v.looseObject({
   id,
@@ -34,6 +43,7 @@ export const jobRecordSchema = v.looseObject({
   end: nullableText,
   user: nullableText,
   runner: nullableText,
+  approval: v.optional(v.nullable(approvalSchema), null),
 })
 export type JobRecord = v.InferOutput<typeof jobRecordSchema>
 

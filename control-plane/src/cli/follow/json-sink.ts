@@ -8,7 +8,12 @@ export function createJsonSink(terminal: Terminal, color: boolean): FollowingSin
   const decoder = new TextDecoder()
   const line = (value: unknown): Promise<void> => writeLine(terminal.stdout, JSON.stringify(value))
   return {
-    status: (job) => line({ type: 'status', id: job.id, status: job.status }),
+    status: (job) =>
+      line({
+        ...{ type: 'status', id: job.id, status: job.status },
+        // Who may give it, or who gave it.
+        ...(job.approval === null ? {} : { approval: job.approval }),
+      }),
     async output(bytes, offset) {
       const text = stripper ? stripper.push(bytes) : decoder.decode(bytes, { stream: true })
       if (text) await line({ type: 'output', offset, text })

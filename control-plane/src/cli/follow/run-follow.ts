@@ -2,7 +2,7 @@ import type { ApiClient } from '../client/api-client.js'
 import { InterruptedError } from '../errors.js'
 import { EXIT, outcomeOf, type ExitCode } from '../exit-codes.js'
 import type { Terminal } from '../terminal.js'
-import { followJob } from './follow-job.js'
+import { type FollowSink, followJob } from './follow-job.js'
 import { createJsonSink } from './json-sink.js'
 import { createTerminalSink } from './terminal-sink.js'
 
@@ -22,19 +22,30 @@ export async function runFollow(
   options: FollowOptions,
 ): Promise<ExitCode> {
   const stop = new AbortController()
+  let status = ''
   // Only once: a second Ctrl-C ends the process at once, as it does everywhere.
   const interrupt = (): void =>
     stop.abort(
       new InterruptedError(
-        `Stopped following; job ${jobId} goes on. Follow it again with: holdfast job follow ${jobId}   ` +
-          `End it with: holdfast job abort ${jobId}`,
+        status === 'approve'
+          ? `Stopped following; job ${jobId} still waits for its approval. Follow it again with: holdfast job follow ` +
+              `${jobId}   End it with: holdfast job reject ${jobId}`
+          : `Stopped following; job ${jobId} goes on. Follow it again with: holdfast job follow ${jobId}   ` +
+              `End it with: holdfast job abort ${jobId}`,
       ),
     )
   process.once('SIGINT', interrupt)
   try {
     const color = options.color ?? (terminal.stdout.color && !options.json)
     const sink = options.json ? createJsonSink(terminal, color) : createTerminalSink(terminal, color, options.wait)
-    const job = await followJob(client, jobId, sink, options.wait ? 'real' : 'any', stop.signal)
+    const watched: FollowSink = {
+      ...sink,
+      status(job) {
+        status = job.status
+        return sink.status(job)
+      },
+    }
+    const job = await followJob(client, jobId, watched, options.wait ? 'real' : 'any', stop.signal)
     await sink.end(job)
     return outcomeOf(job.status) ?? EXIT.unexpected
   } finally {

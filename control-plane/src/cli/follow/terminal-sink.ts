@@ -5,7 +5,7 @@ import { durationText, jobSeconds } from '../show/time.js'
 import { writeLine, type Terminal } from '../terminal.js'
 import { createAnsiStripper } from './ansi-strip.js'
 import type { FollowSink } from './follow-job.js'
-import type { JobRecord } from '../client/schemas.js'
+import type { Approval, JobRecord } from '../client/schemas.js'
 
 export interface FollowingSink extends FollowSink {
   end(job: JobRecord): Promise<void>
@@ -18,6 +18,7 @@ export interface FollowingSink extends FollowSink {
 export function createTerminalSink(terminal: Terminal, color: boolean, waits: boolean): FollowingSink {
   const stripper = color ? null : createAnsiStripper()
   let midLine = false
+  let isAwaiting = false
 
   async function notice(text: string): Promise<void> {
     if (midLine && terminal.stdout.isTerminal) await terminal.stderr.write('\n')
@@ -27,7 +28,14 @@ export function createTerminalSink(terminal: Terminal, color: boolean, waits: bo
 
   return {
     async status(job) {
-      if (job.status === 'approve') await notice(`Job ${job.id} waits for an approval.`)
+      if (job.status === 'approve') {
+        await notice(`Job ${job.id} waits for an approval${giversText(job.approval)}.`)
+      } else if (isAwaiting && job.approval?.state === 'approved') {
+        await notice(
+          `Job ${job.id} was approved${job.approval.decided_by === null ? '' : ` by ${printable(job.approval.decided_by)}`}.`,
+        )
+      }
+      isAwaiting = job.status === 'approve'
       if (waits && mayStillEnd(job.status)) {
         await notice(
           `Job ${job.id} was given up${reasonText(job)}. Waiting for its real outcome; Ctrl-C stops waiting.`,
@@ -57,6 +65,15 @@ export function createTerminalSink(terminal: Terminal, color: boolean, waits: bo
       }
     },
   }
+}
+
+/** Who may give an approval, to be put behind it; empty when the server does not say. */
+function giversText(approval: Approval | null): string {
+  if (approval === null) return ''
+  const { title, roles } = approval
+  const givers = roles.length === 0 ? 'an admin' : `${roles.map(printable).join(', ')} or an admin`
+  const name = title === null ? '' : ` '${printable(title)}'`
+  return `${name} by ${roles.some((role) => role === 'default' || role === 'public') ? 'anyone' : givers}`
 }
 
 /** Why a job has its status, to be put behind it; empty when there is nothing to say. */

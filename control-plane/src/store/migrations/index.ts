@@ -5,6 +5,7 @@ import * as passwordFields from './002-password-fields.js'
 import * as accounts from './003-accounts.js'
 import * as credentials from './004-credentials.js'
 import * as uploads from './005-uploads.js'
+import * as approvals from './006-approvals.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -13,6 +14,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '003-accounts': accounts,
   '004-credentials': credentials,
   '005-uploads': uploads,
+  '006-approvals': approvals,
 }
 
 /** Where Kysely notes the steps that were done. */

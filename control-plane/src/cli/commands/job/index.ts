@@ -1,5 +1,7 @@
 import { command, type Run } from '../common.js'
 import { abortCommand } from './abort.js'
+import { approvalsCommand } from './approvals.js'
+import { decideCommand } from './decide.js'
 import { downloadCommand } from './download.js'
 import { eventsCommand } from './events.js'
 import { followCommand } from './follow.js'
@@ -19,8 +21,14 @@ export const jobCommands = (run: Run) =>
         .command(listCommand(run))
         .command(showCommand(run))
         .command(abortCommand(run))
+        .command(approvalsCommand(run))
+        .command(decideCommand(run, 'approve'))
+        .command(decideCommand(run, 'reject'))
         .command(eventsCommand(run))
         .command(downloadCommand(run))
-        .demandCommand(1, 'What about jobs? launch, follow, list, show, abort, events or download.'),
+        .demandCommand(
+          1,
+          'What about jobs? launch, follow, list, show, abort, approvals, approve, reject, events or download.',
+        ),
     handler: () => undefined,
   })

@@ -1,0 +1,24 @@
+import { messageSchema } from '../../client/schemas.js'
+import { writeAnswer } from '../../show/answer.js'
+import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
+
+/** What becomes of a job that waits for an approval; each is one call of the interface. */
+const DECISIONS = {
+  approve: 'Approve a job that waits for it, so that it runs',
+  reject: 'Refuse the approval of a job, which then never runs',
+} as const
+
+/** `holdfast job approve|reject`. */
+export const decideCommand = (run: Run, decision: keyof typeof DECISIONS) =>
+  command({
+    command: `${decision} <id>`,
+    describe: DECISIONS[decision],
+    builder: (yargs) =>
+      clientOptions(yargs).positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' }),
+    handler: async (args) => {
+      const jobId = jobIdOf(args.id)
+      const client = await clientOf(run, args)
+      const answer = await client.ask({ method: 'POST', path: `/job/${jobId}/${decision}` }, messageSchema)
+      await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message}\n`)
+    },
+  })

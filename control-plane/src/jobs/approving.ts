@@ -1,0 +1,168 @@
+import type { Caller } from '../auth/caller.js'
+import type { Grants } from '../auth/grants.js'
+import { type Clock, isoTime } from '../clock.js'
+import { ConflictError, ForbiddenError, NotFoundError } from '../errors.js'
+import type { LiveEvents } from '../live/live-events.js'
+import { updateApproval } from '../store/approvals.js'
+import { type JobRow, type JobSummaryRow, findJob, findJobSummary, moveJob } from '../store/jobs.js'
+import { appendServiceLine } from '../store/job-streams.js'
+import { type Runner, findRunner, findRunnerByName } from '../store/runners.js'
+import type { Queries, Store } from '../store/store.js'
+import { type JobApproval, approvalOf, decided, hasApprovingRole } from './approval.js'
+import { forbiddenCredential, needsOfJob } from './credential-needs.js'
+import { failJob } from './ending.js'
+import { problemOf } from './launch.js'
+import type { RunnerPort } from './runner-port.js'
+import { statusesBefore } from './status.js'
+import { isOwner } from './visibility.js'
+
+export interface ApprovingDependencies {
+  readonly store: Store
+  readonly live: LiveEvents
+  readonly clock: Clock
+  readonly runners: RunnerPort
+  readonly grants: Grants
+}
+
+/** What became of a decision: it was taken, or somebody was quicker (`job` is null when it was deleted). */
+type Taken = { readonly job: JobSummaryRow | null; readonly isTaken: boolean }
+
+/**
+ * Approves a waiting job and sends it on its way. What has changed while it waited counts: a job whose runner is gone or
+ * off, or not allowed any more to whoever launched it, fails with that reason, as it does at a launch.
+ * @throws NotFoundError, ForbiddenError, ConflictError
+ */
+export async function approve(dependencies: ApprovingDependencies, caller: Caller, id: number): Promise<string> {
+  const { store, live, clock, runners, grants } = dependencies
+  const asked = await findJob(store.read, id)
+  if (!asked) throw gone(id)
+  requireApprover(caller, asked)
+  const launcher = await grants.of(asked.user_name, asked.user_type)
+  const now = clock.now()
+  const result = await store.write('jobs.approve', async (queries) => {
+    const runner = await runnerNow(queries, asked)
+    const problem = problemNow(asked, runner, launcher)
+    const changes = { dispatch: 'queued', runner_id: runner?.id ?? null, wait_until: null }
+    const move = { from: statusesBefore('running'), to: 'running', time: now, reason: null, changes }
+    const taken = await take(queries, caller, asked, 'approved', now, move)
+    if (taken.isTaken && problem !== null) await failJob(queries, id, problem, now)
+    return { ...taken, runner, problem }
+  })
+  requireTaken(result, id)
+  live.changed('jobs')
+  if (result.problem !== null) return `Job ${id} was approved and failed at once: ${result.problem}`
+  if (result.runner) runners.jobQueued(result.runner.id)
+  return `Job ${id} was approved`
+}
+
+/**
+ * Rejects a waiting job: it ends `rejected` and never runs. Whoever launched it may do so, too.
+ * @throws NotFoundError, ForbiddenError, ConflictError
+ */
+export async function reject(
+  dependencies: Pick<ApprovingDependencies, 'store' | 'live' | 'clock'>,
+  caller: Caller,
+  id: number,
+): Promise<string> {
+  const { store, live, clock } = dependencies
+  const asked = await findJobSummary(store.read, id)
+  if (!asked) throw gone(id)
+  if (!isOwner(caller, asked)) requireApprovingRole(caller, asked)
+  const now = clock.now()
+  const reason = `rejected by ${caller.username}`
+  const result = await store.write('jobs.reject', (queries) => {
+    const changes = { end_time: now, dispatch: 'done' }
+    const move = { from: statusesBefore('rejected'), to: 'rejected', time: now, reason, changes }
+    return take(queries, caller, asked, 'rejected', now, move)
+  })
+  requireTaken(result, id)
+  live.changed('jobs')
+  return `Job ${id} was rejected`
+}
+
+/**
+ * A waiting job that its runner has already: it was approved, and the database that knew by whom was replaced by an older
+ * one. It runs, and is shown so.
+ */
+export async function approvedBefore(
+  queries: Queries,
+  job: Pick<JobSummaryRow, 'id' | 'runner_name'>,
+  now: number,
+): Promise<void> {
+  const changes = { dispatch: 'queued' }
+  await moveJob(queries, job.id, { from: statusesBefore('running'), to: 'running', time: now, reason: null, changes })
+  const approval = approvalOf((await findJobSummary(queries, job.id)) ?? { approval: null })
+  if (approval) await updateApproval(queries, job.id, JSON.stringify({ ...approval, state: 'approved' }))
+  const why = 'this database was restored from a backup of before its approval'
+  await appendServiceLine(queries, job.id, `[WARNING]: The RTE '${job.runner_name ?? ''}' has this job already: ${why}`)
+}
+
+/**
+ * Moves the job if it still waits for the approval that the caller was allowed to decide about, and notes who decided, in
+ * the job and in its output.
+ */
+async function take(
+  queries: Queries,
+  caller: Caller,
+  asked: Pick<JobSummaryRow, 'id' | 'approval'>,
+  decision: 'approved' | 'rejected',
+  now: number,
+  move: Parameters<typeof moveJob>[2],
+): Promise<Taken> {
+  const { id } = asked
+  const job = await findJobSummary(queries, id)
+  const approval = job && approvalOf(job)
+  const isSame = approval !== null && job?.approval === asked.approval
+  if (!isSame || !(await moveJob(queries, id, move))) return { job, isTaken: false }
+  await updateApproval(queries, id, JSON.stringify(decided(approval, decision, caller, now)))
+  const word = decision === 'approved' ? 'Approved' : '[WARNING]: Rejected'
+  await appendServiceLine(queries, id, `${word} by ${caller.username} at ${isoTime(now)}`)
+  return { job, isTaken: true }
+}
+
+/** The runner of a job as it is now: the same one, or the one that has its name by now. */
+async function runnerNow(queries: Queries, job: JobRow): Promise<Runner | null> {
+  const same = job.runner_id === null ? null : await findRunner(queries, job.runner_id)
+  if (same || job.runner_name === null) return same
+  return findRunnerByName(queries, job.runner_name)
+}
+
+/** Why a job cannot go on its way although it was approved, or null. */
+function problemNow(job: JobRow, runner: Runner | null, launcher: Awaited<ReturnType<Grants['of']>>): string | null {
+  if (runner === null) return `The RTE '${job.runner_name ?? ''}' of this job was deleted`
+  const problem = problemOf(runner)
+  if (problem !== null) return problem
+  const { isAdmin, allowedRunners } = launcher
+  if (!isAdmin && allowedRunners && !allowedRunners.includes(runner.name)) {
+    return `The roles of ${job.user_name} do not allow jobs on the RTE '${runner.name}' any more`
+  }
+  const credential = forbiddenCredential(launcher, needsOfJob(job))
+  return credential === null
+    ? null
+    : `The roles of ${job.user_name} do not allow the credential '${credential}' any more`
+}
+
+function requireApprover(caller: Caller, job: JobSummaryRow): void {
+  const approval = requireApprovingRole(caller, job)
+  if (caller.isAdmin || !isOwner(caller, job) || approval?.allowSelf === true) return
+  throw new ForbiddenError('own_job', `Job ${job.id} is your own: somebody else has to approve it`)
+}
+
+function requireApprovingRole(caller: Caller, job: JobSummaryRow): JobApproval | null {
+  const approval = approvalOf(job)
+  if (hasApprovingRole(caller, approval)) return approval
+  throw new ForbiddenError('not_an_approver', `None of your roles may decide about job ${job.id}`)
+}
+
+function requireTaken({ job, isTaken }: Taken, id: number): void {
+  if (!job) throw gone(id)
+  if (isTaken) return
+  const approval = approvalOf(job)
+  const by = approval?.decided_by ?? null
+  const why = approval && by !== null ? `it was ${approval.state} by ${by}` : `its status is ${job.status}`
+  throw new ConflictError('not_waiting', `Job ${id} does not wait for an approval: ${why}`)
+}
+
+function gone(id: number): NotFoundError {
+  return new NotFoundError('job_not_found', `There is no job ${id}`)
+}

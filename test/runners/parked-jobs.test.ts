@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { askForApproval, awaitedApproval } from '../../control-plane/src/jobs/approval.js'
+import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
+import { answerInventory } from '../../control-plane/src/runners/inventory.js'
+import { readOutput } from '../../control-plane/src/store/job-output.js'
+import { findJob, insertJob } from '../../control-plane/src/store/jobs.js'
+import { waitFor } from '../support/wait.js'
+import { type HubFixture, startHub } from './hub-fixture.js'
+import { queuedJob } from './queued-job.js'
+
+/** A job that waits for an approval and the room of runners, which must leave it alone. */
+let fixture: HubFixture
+
+beforeEach(async () => {
+  fixture = await startHub()
+})
+afterEach(() => fixture.close())
+
+async function waitingJob(runnerId: number, runId: string): Promise<number> {
+  const asked = { title: null, message: 'Look', roles: ['ops'], notifications: [], allowSelf: false }
+  const approval = awaitedApproval(asked, {})
+  return fixture.store.write('test', async (queries) => {
+    const row = { ...queuedJob(runnerId, runId), status: 'approve', dispatch: 'parked' }
+    const id = await insertJob(queries, { ...row, approval: JSON.stringify(approval) })
+    await askForApproval(queries, { id, target: 'f' }, approval)
+    return id
+  })
+}
+
+async function outputOf(jobId: number): Promise<string> {
+  let text = ''
+  for await (const piece of readOutput(fixture.store.read, jobId, 0)) text += piece.toString()
+  return text
+}
+
+describe('a job that waits for an approval', () => {
+  test('is neither told to wait, nor failed for waiting too long, nor abandoned when its runner is silent', async () => {
+    const { store, clock, live } = fixture
+    await (await fixture.approved('away')).leave()
+    const { runner } = await fixture.byName('away')
+    const parked = await waitingJob(runner.id, 'a'.repeat(32))
+    const [queued, claimed] = await store.write('test', async (queries) => [
+      await insertJob(queries, queuedJob(runner.id, 'b'.repeat(32))),
+      await insertJob(queries, { ...queuedJob(runner.id, 'c'.repeat(32)), dispatch: 'claimed' }),
+    ])
+    const before = await outputOf(parked)
+    const dispatcher = createDispatcher({
+      store,
+      clock,
+      live,
+      log: fixture.log,
+      files: { manifest: () => Promise.reject(new Error('not asked for')), open: () => Promise.resolve(null) },
+      sealSecrets: () => Promise.resolve(null),
+      uploads: { path: '/uploads', read: () => Promise.resolve(null) },
+      outputLimitBytes: 1000,
+      queueMs: 0,
+      lostMs: 0,
+    })
+    // The others show that both kinds of patience are over.
+    const status = async (id: number | undefined) => (await findJob(store.read, id ?? 0))?.status
+    await waitFor('the queued job to fail', async () => (await status(queued)) === 'failed')
+    await waitFor('the claimed job to be abandoned', async () => (await status(claimed)) === 'abandoned')
+    await dispatcher.revoked(runner.id)
+    await dispatcher.close()
+    expect(await findJob(store.read, parked)).toMatchObject({
+      status: 'approve',
+      dispatch: 'parked',
+      wait_until: null,
+      abandoned_at: null,
+    })
+    expect(await outputOf(parked)).toBe(before)
+  })
+
+  test('is running when its runner has it: the database was restored from a backup of before its approval', async () => {
+    const { store, clock } = fixture
+    await (await fixture.approved('edge')).leave()
+    const { runner } = await fixture.byName('edge')
+    const runId = 'd'.repeat(32)
+    const parked = await waitingJob(runner.id, runId)
+    const other = await waitingJob(runner.id, 'e'.repeat(32))
+    const spooled = { job_id: parked, run_id: runId, output: 0, events: 0, ended: false }
+    const [answer] = await answerInventory({ store, clock }, runner.id, [spooled])
+    expect(answer?.job).toMatchObject({ job_id: parked, verdict: 'continue' })
+    expect(await findJob(store.read, parked)).toMatchObject({ status: 'running', dispatch: 'claimed' })
+    expect(await outputOf(parked)).toContain('was restored from a backup of before its approval')
+    expect(await findJob(store.read, other)).toMatchObject({ status: 'approve', dispatch: 'parked' })
+    const awaited = await store.read.selectFrom('awaited_approval').select('job_id').execute()
+    expect(awaited).toEqual([{ job_id: other }])
+  })
+})
