@@ -5,6 +5,7 @@ import { eventsCommand } from './events.js'
 import { followCommand } from './follow.js'
 import { launchCommand } from './launch.js'
 import { listCommand } from './list.js'
+import { relaunchCommand } from './relaunch.js'
 import { showCommand } from './show.js'
 
 /** `holdfast job …` */
@@ -15,12 +16,13 @@ export const jobCommands = (run: Run) =>
     builder: (yargs) =>
       yargs
         .command(launchCommand(run))
+        .command(relaunchCommand(run))
         .command(followCommand(run))
         .command(listCommand(run))
         .command(showCommand(run))
         .command(abortCommand(run))
         .command(eventsCommand(run))
         .command(downloadCommand(run))
-        .demandCommand(1, 'What about jobs? launch, follow, list, show, abort, events or download.'),
+        .demandCommand(1, 'What about jobs? launch, relaunch, follow, list, show, abort, events or download.'),
     handler: () => undefined,
   })
