@@ -212,6 +212,11 @@ export async function startFakeService(): Promise<FakeService> {
     } else if (job && rest === 'download') {
       response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' })
       response.end(job.output)
+    } else if (job && rest === 'relaunch' && job.status !== 'running') {
+      const again = service.addJob({ form: job.form, status: 'success', output: Buffer.from('again\n') })
+      sendJson(response, 200, { message: `Job ${job.id} was launched again as job ${again.id}`, id: again.id })
+    } else if (job && rest === 'relaunch') {
+      sendJson(response, 409, { error: `Job ${job.id} has not ended but is running`, code: 'not_ended' })
     } else if (job && rest === 'abort' && job.status === 'running') {
       sendJson(response, 200, { message: `Job ${job.id} will be aborted` })
     } else if (job && (rest === 'approve' || rest === 'reject')) {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newPerson } from '../cli/run-cli.js'
-import { GATED_FORM, gatedPlaybook, openGate } from '../support/gated-playbook.js'
+import { GATED_FORM, gatedPlaybook, gatesIn } from '../support/gated-playbook.js'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
 import { type RestClient, signIn } from '../support/rest.js'
 import { waitFor } from '../support/wait.js'
@@ -141,7 +141,7 @@ describe('a job with an approval', () => {
     product.startAgent()
     expect(await product.waitForEnd(id)).toMatchObject({ status: 'success' })
     expect(deployed()).toEqual(['web-1', 'web-3'])
-    for (const gate of [1, 2]) openGate(marks, gate)
+    for (const gate of [1, 2]) gatesIn(marks).open(gate)
     await waitFor('the other job', async () => (await product.admin.get(`/job/${running}`)).status === 'success')
   })
 

@@ -16,7 +16,7 @@ export async function readExtraVars(given: readonly string[]): Promise<ExtraVars
 }
 
 async function readOne(text: string): Promise<ExtraVars> {
-  if (text.startsWith('@')) return readVariablesFile(text.slice(1))
+  if (text.startsWith('@')) return readVariablesFile(text.slice(1), `-e ${text}`)
   if (text.trimStart().startsWith('{')) return variablesOf(parseJson(text), `-e ${text}`)
   const equals = text.indexOf('=')
   if (equals < 1) {
@@ -33,19 +33,24 @@ function parseJson(text: string): unknown {
   }
 }
 
-async function readVariablesFile(path: string): Promise<ExtraVars> {
+/**
+ * Variables from a file in JSON or YAML.
+ * @param what how the file was given, for the error
+ * @throws UsageError
+ */
+export async function readVariablesFile(path: string, what: string): Promise<ExtraVars> {
   let text: string
   try {
     text = await readFile(path, 'utf8')
   } catch (error) {
-    throw new UsageError(`-e @${path}: cannot be read: ${(error as Error).message}`)
+    throw new UsageError(`${what}: cannot be read: ${(error as Error).message}`)
   }
   try {
     // JSON is YAML too; the 1.1 rules make `yes` and `0644` what ansible-playbook -e @file would make of them.
-    return variablesOf(parse(text, { version: '1.1' }), `-e @${path}`)
+    return variablesOf(parse(text, { version: '1.1' }), what)
   } catch (error) {
     if (error instanceof UsageError) throw error
-    throw new UsageError(`-e @${path}: is neither JSON nor YAML: ${(error as Error).message}`)
+    throw new UsageError(`${what}: is neither JSON nor YAML: ${(error as Error).message}`)
   }
 }
 

@@ -75,6 +75,44 @@ export const LaunchBody = Type.Object({
   ),
 })
 
+/** The field values of a job. */
+export const FieldValues = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'Values by field; in a wizard, an object of values by step',
+})
+
+export const RelaunchQuery = Type.Object({
+  verbose: Type.Optional(
+    Type.String({
+      description: 'true: the new job runs in verbose mode, which takes the role option allowVerboseMode',
+    }),
+  ),
+})
+
+/** The body of a relaunch; it may be left out. */
+export const RelaunchBody = nullable(
+  Type.Object({
+    values: Type.Optional(
+      nullable(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: 'Laid over the kept field values; empty: as it ran',
+        }),
+      ),
+    ),
+    files: Type.Optional(
+      nullable(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: 'By file field: what another upload was answered with, or null for none',
+        }),
+      ),
+    ),
+  }),
+)
+
+export const Relaunched = Type.Object({
+  message: Type.String(),
+  id: Type.Integer({ description: 'Id of the new job' }),
+})
+
 const eventFields = {
   order: Type.Integer({ description: '1, 2, 3 … within the job' }),
   type: Type.String(),

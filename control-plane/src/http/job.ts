@@ -6,6 +6,7 @@ import { type LaunchDependencies, launchJob } from '../jobs/launch.js'
 import { type JobReading, countApprovals, readJob, readJobs } from '../jobs/reading.js'
 import { noteAudit } from './audit-hook.js'
 import { callerOf } from './guards.js'
+import { relaunchRoutes } from './job-relaunch.js'
 import { Job, JobRecord, LaunchBody, ListQuery } from './job-schemas.js'
 import { JSON_TYPE, streamOf, streamed, withText } from './long-answer.js'
 import { IdParams, Message, answers, idOf, listOf } from './schemas.js'
@@ -25,9 +26,11 @@ const LAUNCH_RULES =
   'default; one that is null or empty has no value. Refused values answer 422 with details: missing, invalid, waiting, ' +
   'validationErrors, rowErrors, uploads. Nothing is created then.'
 
-/** Launching, reading, listing, aborting and deleting jobs. */
+/** Launching, relaunching, reading, listing, aborting and deleting jobs. */
 export function jobRoutes({ reading, launching, actions, approving }: JobRouteDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
+    await app.register(relaunchRoutes({ launching, maskPattern: reading.maskPattern }))
+
     app.post(
       '/job',
       {

@@ -7,7 +7,7 @@ import { ForbiddenError, RefusedValuesError } from '../errors.js'
 import type { Field } from '../forms/fields/field.js'
 import type { Form } from '../forms/form.js'
 import type { JobRow } from '../store/jobs.js'
-import { type Playbook, playbookOf } from './playbook.js'
+import { type Playbook, credentialNamesOf, playbookOf } from './playbook.js'
 
 const orNull = <T extends ReturnType<typeof Type.String>>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 
@@ -135,7 +135,7 @@ export function forbiddenCredential(
 /** The chosen needs of a stored job. */
 export function needsOfJob(job: Pick<JobRow, 'credentials' | 'playbook'>): CredentialNeeds {
   const { ansibleCredentials, vaultCredentials }: Playbook = playbookOf(job)
-  return { credentials: v.parse(namesSchema, JSON.parse(job.credentials)), ansibleCredentials, vaultCredentials }
+  return { credentials: credentialNamesOf(job), ansibleCredentials, vaultCredentials }
 }
 
 /** A role's entry is a regular expression for whole names. */

@@ -14,17 +14,20 @@ export interface LaunchFiles {
   readonly verified: Readonly<Record<string, VerifiedUpload | null>>
 }
 
-/** Looks up what a launch says of its files. A form takes them for its own file fields only. */
+/**
+ * Looks up what a launch says of its files. A form takes them for its own file fields only.
+ * @param launch.earlier uploads of the job that is run again
+ */
 export async function launchFiles(
   service: { readonly queries: Queries; readonly folder: UploadFolder },
   form: Pick<Form, 'fields'>,
   caller: Caller,
-  files: Readonly<Record<string, unknown>>,
+  { files, earlier }: { readonly files: Readonly<Record<string, unknown>>; readonly earlier?: ReadonlySet<number> },
 ): Promise<LaunchFiles> {
   const declared = new Set(form.fields.filter((field) => field.type === 'file').map((field) => field.name))
   const strangers = Object.keys(files).filter((field) => !declared.has(field))
   const own = Object.fromEntries(Object.entries(files).filter(([field]) => declared.has(field)))
-  const found = await verifyUploads(service, caller, own)
+  const found = await verifyUploads(service, caller, own, earlier)
   const facts = [...found.facts.values()]
   const problems = [...strangers.map((field) => problemOf(field, 'no_file_field')), ...found.problems]
   const verified = Object.fromEntries([

@@ -34,6 +34,19 @@ export interface LaunchValuesRequest {
   readonly credentials: Readonly<Record<string, unknown>>
   /** By file field what its upload was answered with, as the client says. */
   readonly files: Readonly<Record<string, unknown>>
+  /** What an earlier job leaves to the one that repeats it; a client can say nothing of it. */
+  readonly earlier?: EarlierJob
+}
+
+/** What only a relaunch brings. */
+export interface EarlierJob {
+  /** Ids of its uploads, which may be used again whoever uploaded them. */
+  readonly uploads: ReadonlySet<number>
+  /**
+   * Not null: the values are checked whatever the mode is, since the variables have to be built from them; these are
+   * variables that no field puts out, and go along as they are.
+   */
+  readonly besides: Readonly<Record<string, unknown>> | null
 }
 
 /** The values that a launch runs with. */
@@ -59,7 +72,14 @@ export async function valuesOfLaunch(
   request: LaunchValuesRequest,
 ): Promise<LaunchValues> {
   const service = { queries: deps.store.read, folder: deps.uploads }
-  const { facts: files, problems, verified: uploads } = await launchFiles(service, form, caller, request.files)
+  const {
+    facts: files,
+    problems,
+    verified: uploads,
+  } = await launchFiles(service, form, caller, {
+    files: request.files,
+    earlier: request.earlier?.uploads,
+  })
   const check = (values: Readonly<Record<string, unknown>>) =>
     deps.checks.check(
       {
@@ -75,7 +95,8 @@ export async function valuesOfLaunch(
       `${caller.type}/${caller.username}`,
     )
 
-  const mode = stricter(deps.validation, form.launchValidation)
+  const besides = request.earlier?.besides ?? null
+  const mode = besides === null ? stricter(deps.validation, form.launchValidation) : 'enforce'
   if (mode === 'enforce') {
     if (request.rawFormData === null) {
       throw new RefusedValuesError(
@@ -89,8 +110,8 @@ export async function valuesOfLaunch(
     const { __verbose__ } = request.extravars
     const verbose = __verbose__ === undefined ? {} : { __verbose__ }
     return {
-      values: { ...result.extravars, ...verbose },
-      credentials: result.credentials,
+      values: { ...besides, ...result.extravars, ...verbose },
+      credentials: besides === null ? result.credentials : { ...request.credentials, ...result.credentials },
       files,
     }
   }

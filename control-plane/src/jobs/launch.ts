@@ -1,6 +1,6 @@
 import type { Caller } from '../auth/caller.js'
 import type { Credentials } from '../credentials/credentials.js'
-import { ForbiddenError, InvalidInputError, RefusedValuesError } from '../errors.js'
+import { ForbiddenError, RefusedValuesError } from '../errors.js'
 import type { Form, Forms, AnsibleForm } from '../forms/form.js'
 import { valuesToStore } from '../forms/stored-values.js'
 import { mayUseForm } from '../forms/visibility.js'
@@ -12,6 +12,7 @@ import { linkJobFiles } from '../store/uploads.js'
 import { problemOf as problemOfUpload } from '../uploads/verify.js'
 import { askForApproval, awaitedApproval } from './approval.js'
 import { credentialFieldsOf, credentialVariables, credentialsOfLaunch } from './credential-needs.js'
+import { requireShallow } from './depth.js'
 import { failJob } from './ending.js'
 import { buildExtravars, requireVerboseAllowed } from './extravars.js'
 import { filesOfExtravars } from './launch-files.js'
@@ -24,9 +25,6 @@ import {
 import { maskValues } from './masking.js'
 import type { Playbook } from './playbook.js'
 import type { RunnerPort } from './runner-port.js'
-
-/** Levels of objects and lists in the values of a launch. Python, which reads them in the end, gives up at some 1000. */
-const MOST_DEPTH = 100
 
 export interface LaunchRequest extends LaunchValuesRequest {
   readonly formName: string
@@ -57,14 +55,8 @@ export async function launchJob(
 ): Promise<number> {
   const { store, forms, live, clock, runners } = dependencies
   const { extravars: sent, rawFormData, credentials: names, files } = request
-  if (isDeeperThan(MOST_DEPTH, [sent, rawFormData, names, files])) {
-    throw new InvalidInputError('too_deep', `Values may be nested ${MOST_DEPTH} levels deep`)
-  }
-  const form = await forms.find(request.formName)
-  requireLaunchable(form, caller)
-  requireVerboseAllowed(request.extravars, caller)
-  const choice = await chooseRunner(store.read, form)
-  requireRunnerAllowed(choice.runner, caller)
+  requireShallow([sent, rawFormData, names, files])
+  const { form, choice } = await requireMayLaunch(dependencies, caller, request)
   const surroundings = await forms.surroundingsOf(form)
   const settled = await valuesOfLaunch(dependencies, form, surroundings, caller, request)
   const { extravars, playbook } = buildExtravars(form, settled.values, caller)
@@ -126,18 +118,21 @@ export async function launchJob(
   return id
 }
 
-/** Goes down level by level and calls nothing on the way, so that no depth can hurt. */
-function isDeeperThan(most: number, values: readonly unknown[]): boolean {
-  let level: unknown[] = values.filter(isContainer)
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth === most) return true
-    level = level.flatMap((value) => Object.values(value as object).filter(isContainer))
-  }
-  return false
-}
-
-function isContainer(value: unknown): boolean {
-  return typeof value === 'object' && value !== null
+/**
+ * What must be allowed to a launch whatever its field values are: the form, the verbose mode, the runner.
+ * @throws NotFoundError, ForbiddenError, RefusedValuesError for a form that cannot be launched by anybody
+ */
+export async function requireMayLaunch(
+  { store, forms }: Pick<LaunchDependencies, 'store' | 'forms'>,
+  caller: Caller,
+  request: Pick<LaunchRequest, 'formName' | 'extravars'>,
+): Promise<{ readonly form: AnsibleForm; readonly choice: { runner: Runner | null; problem: string | null } }> {
+  const form = await forms.find(request.formName)
+  requireLaunchable(form, caller)
+  requireVerboseAllowed(request.extravars, caller)
+  const choice = await chooseRunner(store.read, form)
+  requireRunnerAllowed(choice.runner, caller)
+  return { form, choice }
 }
 
 function requireLaunchable(form: Form, caller: Caller): asserts form is AnsibleForm {

@@ -20,6 +20,7 @@ export const playbookSchema = v.object({
 export type Playbook = v.InferOutput<typeof playbookSchema>
 
 const objectSchema = v.record(v.string(), v.unknown())
+const namesSchema = v.record(v.string(), v.string())
 
 /** The playbook settings of a stored job. */
 export function playbookOf(job: Pick<JobRow, 'playbook'>): Playbook {
@@ -29,4 +30,14 @@ export function playbookOf(job: Pick<JobRow, 'playbook'>): Playbook {
 /** The extra variables of a stored job as they reach the playbook, with its own id. */
 export function extravarsOf(job: Pick<JobRow, 'id' | 'extravars'>): Record<string, unknown> {
   return { ...v.parse(objectSchema, JSON.parse(job.extravars)), __jobid__: job.id }
+}
+
+/** The field values of a stored job; null when it was launched without any. */
+export function fieldValuesOf(job: Pick<JobRow, 'raw_form_data'>): Record<string, unknown> | null {
+  return job.raw_form_data === null ? null : v.parse(objectSchema, JSON.parse(job.raw_form_data))
+}
+
+/** Names of the credentials of a stored job by the variable in which the playbook gets them. */
+export function credentialNamesOf(job: Pick<JobRow, 'credentials'>): Record<string, string> {
+  return v.parse(namesSchema, JSON.parse(job.credentials))
 }

@@ -132,7 +132,7 @@ export async function requestAbort(queries: Queries, id: number, by: string): Pr
   return numUpdatedRows > 0n
 }
 
-/** Deletes an ended job with its output, events and subjobs. False when it has not ended. */
+/** Deletes an ended job with its output, events and subjobs, and theirs. False when it has not ended. */
 export async function deleteJob(queries: Queries, id: number): Promise<boolean> {
   const { numDeletedRows } = await queries
     .deleteFrom('job')
@@ -140,7 +140,10 @@ export async function deleteJob(queries: Queries, id: number): Promise<boolean> 
     .where('status', 'not in', ['running', 'approve'])
     .executeTakeFirst()
   if (numDeletedRows === 0n) return false
-  for (const subjob of await findSubjobs(queries, id))
-    await queries.deleteFrom('job').where('id', '=', subjob).execute()
+  for (const parents = [id]; parents.length > 0; ) {
+    const parent = parents.pop() ?? id
+    parents.push(...(await findSubjobs(queries, parent)))
+    await queries.deleteFrom('job').where('parent_id', '=', parent).execute()
+  }
   return true
 }

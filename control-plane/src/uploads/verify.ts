@@ -46,18 +46,20 @@ export interface VerifiedUploads {
  * Checks what a launch says of its files (service interface, rule 1). A description only claims which upload it is:
  * the file must lie in the upload folder, be one that this service stored, and be the caller's own, unless an admin asks.
  * @param files description by field; null means no file
+ * @param granted ids of uploads that the caller may use although they are another user's
  */
 export async function verifyUploads(
   { queries, folder }: { readonly queries: Queries; readonly folder: UploadFolder },
   caller: Pick<Caller, 'username' | 'type' | 'isAdmin'>,
   files: Readonly<Record<string, unknown>>,
+  granted: ReadonlySet<number> = new Set(),
 ): Promise<VerifiedUploads> {
   const facts = new Map<string, UploadFacts>()
   const problems: UploadProblem[] = []
   const given = Object.entries(files).filter(([, claim]) => claim !== null && claim !== undefined)
   for (const [field] of given.slice(MAX_JOB_UPLOADS)) problems.push(problemOf(field, 'too_many'))
   for (const [field, claim] of given.slice(0, MAX_JOB_UPLOADS)) {
-    const found = await verifyOne(queries, folder, caller, claim)
+    const found = await verifyOne({ queries, folder, caller, granted }, claim)
     if (typeof found === 'string') problems.push(problemOf(field, found))
     else facts.set(field, { field, ...found })
   }
@@ -70,9 +72,17 @@ export function problemOf(field: string, reason: UploadProblemReason): UploadPro
 }
 
 async function verifyOne(
-  queries: Queries,
-  folder: UploadFolder,
-  caller: Pick<Caller, 'username' | 'type' | 'isAdmin'>,
+  {
+    queries,
+    folder,
+    caller,
+    granted,
+  }: {
+    readonly queries: Queries
+    readonly folder: UploadFolder
+    readonly caller: Pick<Caller, 'username' | 'type' | 'isAdmin'>
+    readonly granted: ReadonlySet<number>
+  },
   claim: unknown,
 ): Promise<Omit<UploadFacts, 'field'> | UploadProblemReason> {
   if (typeof claim !== 'object' || claim === null) return 'invalid'
@@ -85,7 +95,7 @@ async function verifyOne(
   const upload = await findUpload(queries, storedName)
   if (!upload) return 'unknown'
   const isOwn = upload.owner_name === caller.username && upload.owner_type === caller.type
-  if (!isOwn && !caller.isAdmin) return 'foreign'
+  if (!isOwn && !caller.isAdmin && !granted.has(upload.id)) return 'foreign'
   const size = await folder.sizeOf(storedName)
   if (size === null) return 'missing'
   if (size !== upload.size) return 'changed'

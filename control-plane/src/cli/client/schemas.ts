@@ -20,6 +20,8 @@ export const profileSchema = v.looseObject({ username: v.string(), roles: v.opti
 
 export const launchedSchema = v.looseObject({ id })
 
+export const relaunchedSchema = v.looseObject({ message: v.string(), id })
+
 export const messageSchema = v.looseObject({ message: v.string() })
 
 /** The approval that a job waits for or last passed. */

@@ -7,6 +7,7 @@ import { eventsCommand } from './events.js'
 import { followCommand } from './follow.js'
 import { launchCommand } from './launch.js'
 import { listCommand } from './list.js'
+import { relaunchCommand } from './relaunch.js'
 import { showCommand } from './show.js'
 
 /** `holdfast job …` */
@@ -17,6 +18,7 @@ export const jobCommands = (run: Run) =>
     builder: (yargs) =>
       yargs
         .command(launchCommand(run))
+        .command(relaunchCommand(run))
         .command(followCommand(run))
         .command(listCommand(run))
         .command(showCommand(run))
@@ -28,7 +30,7 @@ export const jobCommands = (run: Run) =>
         .command(downloadCommand(run))
         .demandCommand(
           1,
-          'What about jobs? launch, follow, list, show, abort, approvals, approve, reject, events or download.',
+          'What about jobs? launch, relaunch, follow, list, show, abort, approvals, approve, reject, events or download.',
         ),
     handler: () => undefined,
   })

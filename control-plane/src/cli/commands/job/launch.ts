@@ -1,12 +1,9 @@
 import { launchedSchema } from '../../client/schemas.js'
-import { CliError, UnreachableError, UsageError } from '../../errors.js'
-import { EXIT, exitCodesText } from '../../exit-codes.js'
+import { UsageError } from '../../errors.js'
+import { exitCodesText } from '../../exit-codes.js'
 import { readExtraVars, type ExtraVars } from '../../extra-vars.js'
-import { runFollow } from '../../follow/run-follow.js'
-import { writeAnswer } from '../../show/answer.js'
-import { writeLine } from '../../terminal.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
-import type { ApiClient } from '../../client/api-client.js'
+import { askForJob, newJobOptions, showNewJob } from './new-job.js'
 
 /** `holdfast job launch`: runs a form as a new job. */
 export const launchCommand = (run: Run) =>
@@ -14,7 +11,7 @@ export const launchCommand = (run: Run) =>
     command: 'launch <form>',
     describe: 'Run a form as a new job',
     builder: (yargs) =>
-      clientOptions(yargs)
+      newJobOptions(clientOptions(yargs))
         .positional('form', { type: 'string', demandOption: true, describe: 'Name of the form' })
         .option('extra-vars', {
           alias: 'e',
@@ -38,35 +35,17 @@ export const launchCommand = (run: Run) =>
             'launches are not checked: key=name; may be given several times',
         })
         .option('verbose', { type: 'boolean', default: false, describe: 'Run the playbook in verbose mode' })
-        .option('follow', {
-          alias: 'f',
-          type: 'boolean',
-          default: false,
-          describe: 'Show the output live until the end',
-        })
-        .option('wait', {
-          type: 'boolean',
-          default: false,
-          describe: 'With --follow: go on when the job is given up (abandoned), until its real outcome comes',
-        })
-        .option('color', { type: 'boolean', describe: 'Keep (or with --no-color drop) the colours of the output' })
         .example('$0 job launch "Hello world" -e greeted=Ada -f', 'launch and watch')
         .example(`$0 job launch Order -e '{"hosts": [{"name": "a"}]}'`, 'a list field: its rows')
         .example(`$0 job launch Wizard -e '{"network": {"vlan": 7}}'`, 'a wizard: values by step')
         .epilogue(exitCodesText()),
     handler: async (args) => {
-      const { terminal } = run
       const values = await readExtraVars(args.extraVars)
       const credentials = credentialNames(args.credential)
       const client = await clientOf(run, args)
-      const launched = await launch(client, bodyOf(args.form, values, credentials, args.verbose))
-      if (!args.follow) {
-        await writeAnswer(terminal.stdout, args.json, launched, () => `Launched job ${launched.id} of ${args.form}.\n`)
-        return
-      }
-      if (args.json) await writeLine(terminal.stdout, JSON.stringify({ type: 'launched', ...launched }))
-      else await writeLine(terminal.stderr, `Launched job ${launched.id} of ${args.form}.`)
-      run.exitCode = await runFollow(client, terminal, launched.id, args)
+      const body = bodyOf(args.form, values, credentials, args.verbose)
+      const launched = await askForJob(client, { method: 'POST', path: '/job', body }, launchedSchema)
+      await showNewJob(run, client, launched, `Launched job ${launched.id} of ${args.form}.`, args)
     },
   })
 
@@ -97,26 +76,4 @@ function credentialNames(given: readonly string[]): Launch['credentials'] {
       return [text.slice(0, equals).trim(), text.slice(equals + 1)]
     }),
   )
-}
-
-async function launch(client: ApiClient, body: Launch): Promise<{ id: number }> {
-  try {
-    return await client.ask({ method: 'POST', path: '/job', body }, launchedSchema)
-  } catch (error) {
-    if (error instanceof UnreachableError && !wasNeverSent(error)) {
-      throw new CliError(
-        EXIT.unreachable,
-        `${error.message} The launch may have arrived all the same: look with holdfast job list before trying again.`,
-        { cause: error },
-      )
-    }
-    throw error
-  }
-}
-
-/** True when no connection was made, so that the server cannot have seen the launch. */
-function wasNeverSent(error: UnreachableError): boolean {
-  const cause = error.cause instanceof Error && error.cause.cause instanceof Error ? error.cause.cause : error.cause
-  const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? ''
-  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'].includes(code)
 }

@@ -1,0 +1,73 @@
+import type * as v from 'valibot'
+import type { Argv } from 'yargs'
+import type { ApiClient, Asked } from '../../client/api-client.js'
+import { CliError, UnreachableError } from '../../errors.js'
+import { EXIT } from '../../exit-codes.js'
+import { runFollow } from '../../follow/run-follow.js'
+import { writeAnswer } from '../../show/answer.js'
+import { writeLine } from '../../terminal.js'
+import type { Run } from '../common.js'
+
+/** What a command that makes a job does with it afterwards. */
+export interface NewJobArgs {
+  follow: boolean
+  wait: boolean
+  color: boolean | undefined
+}
+
+/** Options of commands that make a job and may follow it. */
+export function newJobOptions<T>(yargs: Argv<T>): Argv<T & NewJobArgs> {
+  return yargs
+    .option('follow', { alias: 'f', type: 'boolean', default: false, describe: 'Show the output live until the end' })
+    .option('wait', {
+      type: 'boolean',
+      default: false,
+      describe: 'With --follow: go on when the job is given up (abandoned), until its real outcome comes',
+    })
+    .option('color', { type: 'boolean', describe: 'Keep (or with --no-color drop) the colours of the output' })
+}
+
+/** A request that makes a job: when its answer is lost, nobody knows whether it did, and the error says so. */
+export async function askForJob<Schema extends v.GenericSchema>(
+  client: ApiClient,
+  request: Asked,
+  schema: Schema,
+): Promise<v.InferOutput<Schema>> {
+  try {
+    return await client.ask(request, schema)
+  } catch (error) {
+    if (error instanceof UnreachableError && !wasNeverSent(error)) {
+      throw new CliError(
+        EXIT.unreachable,
+        `${error.message} The launch may have arrived all the same: look with holdfast job list before trying again.`,
+        { cause: error },
+      )
+    }
+    throw error
+  }
+}
+
+/** True when no connection was made, so that the server cannot have seen the launch. */
+function wasNeverSent(error: UnreachableError): boolean {
+  const cause = error.cause instanceof Error && error.cause.cause instanceof Error ? error.cause.cause : error.cause
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code ?? ''
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'].includes(code)
+}
+
+/** Says that there is a new job, and follows it when that was asked for. */
+export async function showNewJob(
+  run: Run,
+  client: ApiClient,
+  job: { readonly id: number },
+  sentence: string,
+  args: NewJobArgs & { readonly json: boolean },
+): Promise<void> {
+  const { terminal } = run
+  if (!args.follow) {
+    await writeAnswer(terminal.stdout, args.json, job, () => `${sentence}\n`)
+    return
+  }
+  if (args.json) await writeLine(terminal.stdout, JSON.stringify({ type: 'launched', ...job }))
+  else await writeLine(terminal.stderr, sentence)
+  run.exitCode = await runFollow(client, terminal, job.id, args)
+}

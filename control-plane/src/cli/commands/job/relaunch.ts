@@ -1,0 +1,53 @@
+import { relaunchedSchema } from '../../client/schemas.js'
+import { exitCodesText } from '../../exit-codes.js'
+import { readExtraVars, readVariablesFile } from '../../extra-vars.js'
+import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
+import { askForJob, newJobOptions, showNewJob } from './new-job.js'
+
+/** `holdfast job relaunch`: runs an ended job once more, as it ran or with changed field values. */
+export const relaunchCommand = (run: Run) =>
+  command({
+    command: 'relaunch <id>',
+    describe: 'Run an ended job again, as it ran or with changes',
+    builder: (yargs) =>
+      newJobOptions(clientOptions(yargs))
+        .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
+        .option('extra-vars', {
+          alias: 'e',
+          type: 'string',
+          array: true,
+          // One value for each -e: without this, `-e a=1 12` would take the job's id as well.
+          nargs: 1,
+          default: [] as string[],
+          defaultDescription: 'none',
+          describe:
+            'Field values to change, by name: key=value, @file.json, @file.yml or an object in JSON; may be given several times',
+        })
+        .option('values', {
+          type: 'string',
+          requiresArg: true,
+          describe: 'File (JSON or YAML) with field values to change; -e counts over it',
+        })
+        .option('verbose', { type: 'boolean', default: false, describe: 'Run the playbook in verbose mode' })
+        .example('$0 job relaunch 12 -f', 'as it ran, and watch')
+        .example('$0 job relaunch 12 -e greeted=Ada', 'with another value; the others stay')
+        .example(`$0 job relaunch 12 -e '{"pin": null}'`, 'without the value that it had')
+        .epilogue(exitCodesText()),
+    handler: async (args) => {
+      const jobId = jobIdOf(args.id)
+      const ofFile = args.values === undefined ? {} : await readVariablesFile(args.values, `--values ${args.values}`)
+      const values = { ...ofFile, ...(await readExtraVars(args.extraVars)) }
+      const client = await clientOf(run, args)
+      const relaunched = await askForJob(
+        client,
+        {
+          method: 'POST',
+          path: `/job/${jobId}/relaunch`,
+          ...(args.verbose ? { query: { verbose: true } } : {}),
+          ...(Object.keys(values).length > 0 ? { body: { values } } : {}),
+        },
+        relaunchedSchema,
+      )
+      await showNewJob(run, client, relaunched, `${relaunched.message}.`, args)
+    },
+  })

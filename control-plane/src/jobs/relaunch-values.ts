@@ -1,0 +1,134 @@
+import { namesIn } from '../credentials/needs.js'
+import { RefusedValuesError } from '../errors.js'
+import { NOTHING_WRONG } from '../forms/check/report.js'
+import type { LaunchValidation } from '../forms/form.js'
+import { type PlainObject, isPlainObject } from '../forms/values/plain.js'
+import { ofClient } from './extravars.js'
+import { type EarlierLaunch, fieldRoots, passwordsToAskFor } from './relaunch-fields.js'
+import type { LaunchValuesRequest } from './launch-values.js'
+import { unmask } from './unmask.js'
+
+type RelaunchValues = Pick<LaunchValuesRequest, 'extravars' | 'rawFormData' | 'credentials'> & {
+  /** See `EarlierJob`. */
+  readonly besides: PlainObject | null
+}
+
+/**
+ * The values of a relaunch (decisions section 6):
+ *   - where launches are checked, the field values that were kept with `changes` laid over them, checked like any others;
+ *   - where they are not, without changes: the extra variables as they were, passwords included;
+ *   - with changes: built anew from the field values, since what hangs on a changed value has to change with it, and for
+ *     that checked all the same. Variables that no field puts out stay. A job that had only variables has them changed.
+ * The verbose mode is no part of how a job ran: it is asked for each time.
+ * @param mode how strictly a launch of this form is checked now
+ * @throws RefusedValuesError when something is needed that was not kept
+ */
+export function valuesOfRelaunch(
+  earlier: EarlierLaunch,
+  changes: PlainObject,
+  { mode, verbose }: { readonly mode: LaunchValidation; readonly verbose: boolean },
+): RelaunchValues {
+  const { id, form, subforms, kept } = earlier
+  const switches = verbose ? { __verbose__: true } : {}
+  const hasChanges = Object.keys(changes).length > 0
+  if (mode === 'enforce') {
+    if (kept === null && !hasChanges) throw nothingKept(id)
+    return {
+      extravars: switches,
+      rawFormData: fieldValues(earlier, changes),
+      credentials: {},
+      besides: null,
+    }
+  }
+  const credentials = credentialsThatDiffer(earlier)
+  const sent = sentVariables(earlier)
+  if (hasChanges && kept !== null) {
+    const roots = fieldRoots(form, subforms)
+    const notOfFields = (values: PlainObject) =>
+      Object.fromEntries(Object.entries(values).filter(([key]) => !roots.has(key)))
+    const changed = ofClient(form, subforms, unmasked(notOfFields(changes), sent).values)
+    const besides = withoutVerbose({ ...notOfFields(sent), ...changed })
+    return { extravars: switches, rawFormData: fieldValues(earlier, changes), credentials, besides }
+  }
+  const changed = withoutVerbose(unmasked(changes, sent).values)
+  const extravars = { ...sent, ...changed, ...switches }
+  return { extravars, rawFormData: kept, credentials, besides: null }
+
+  function withoutVerbose(values: PlainObject): PlainObject {
+    const isField = fieldRoots(form, subforms).has('__verbose__')
+    return isField ? values : Object.fromEntries(Object.entries(values).filter(([key]) => key !== '__verbose__'))
+  }
+}
+
+/** What counts of the variables of the job: those that a client could have sent. */
+function sentVariables({ form, subforms, extravars }: EarlierLaunch): Record<string, unknown> {
+  const isVerboseField = fieldRoots(form, subforms).has('__verbose__')
+  const counts = (key: string) => key !== 'ansibleforms_user' && (key !== '__verbose__' || isVerboseField)
+  return Object.fromEntries(Object.entries(ofClient(form, subforms, extravars)).filter(([key]) => counts(key)))
+}
+
+/** The kept field values with the changes over them; a step of a wizard field by field. */
+function fieldValues(earlier: EarlierLaunch, changes: PlainObject): Record<string, unknown> {
+  const kept = earlier.kept ?? {}
+  const steps = new Set(earlier.form.wizard.map(({ name }) => name))
+  const isStep = (name: string, change: unknown): change is PlainObject => steps.has(name) && isPlainObject(change)
+  const top = unmasked(
+    Object.fromEntries(Object.entries(changes).filter(([name, change]) => !isStep(name, change))),
+    kept,
+  )
+  const laid: Record<string, unknown> = { ...kept, ...top.values }
+  const missing = new Set(top.lost)
+  for (const [name, change] of Object.entries(changes)) {
+    if (!isStep(name, change)) continue
+    const before = isPlainObject(kept[name]) ? kept[name] : {}
+    const { values, lost } = unmasked(change, before)
+    laid[name] = { ...before, ...values }
+    for (const field of lost) missing.add(`${name}.${field}`)
+  }
+  for (const name of passwordsToAskFor(earlier, laid)) missing.add(name)
+  if (missing.size > 0) throw notKept([...missing])
+  return laid
+}
+
+/**
+ * @returns the values with nothing hidden, and the names of those in which something stays hidden. A hidden value by
+ * itself that was not kept is as if its name had not been sent.
+ */
+function unmasked(sent: PlainObject, kept: PlainObject): { values: Record<string, unknown>; lost: Set<string> } {
+  const lost = new Set<string>()
+  const values = Object.entries(sent).flatMap(([name, value]): [string, unknown][] => {
+    const before = Object.hasOwn(kept, name) ? kept[name] : undefined
+    const found = unmask(value, before, () => {
+      if (typeof value === 'object') lost.add(name)
+    })
+    return found === undefined ? [] : [[name, found]]
+  })
+  return { values: Object.fromEntries(values), lost }
+}
+
+/** Names of credentials that the launch chose, not the form: the form chooses its own again, from what there is now. */
+function credentialsThatDiffer({ form, credentials }: EarlierLaunch): Record<string, string> {
+  const isOfForm = (key: string, name: string) => namesIn(form.credentials[key] ?? '').includes(name)
+  return Object.fromEntries(Object.entries(credentials).filter(([key, name]) => !isOfForm(key, name)))
+}
+
+function nothingKept(id: number): RefusedValuesError {
+  return new RefusedValuesError(
+    'raw_form_data_needed',
+    `Job ${id} was launched without field values, so there is nothing to check: send them all in values, or launch the form anew`,
+    { ...NOTHING_WRONG },
+  )
+}
+
+function notKept(missing: readonly string[]): RefusedValuesError {
+  const description = 'the job was launched with a password here; passwords are not kept, so send it in values'
+  return new RefusedValuesError(
+    'values_refused',
+    `The values of the form are refused (missing: ${missing.join(', ')}; passwords are not kept, so send them in values)`,
+    {
+      ...NOTHING_WRONG,
+      missing,
+      validationErrors: Object.fromEntries(missing.map((name) => [name, [{ type: 'required', description }]])),
+    },
+  )
+}
