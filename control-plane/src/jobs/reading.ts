@@ -4,7 +4,8 @@ import { isoTime } from '../clock.js'
 import { InvalidInputError, NotFoundError } from '../errors.js'
 import { findEvent, listEvents } from '../store/job-events.js'
 import { readOutput } from '../store/job-output.js'
-import { type JobFilter, type JobSummaryRow, findJob, findSubjobs, listJobs } from '../store/jobs.js'
+import { type JobFilter, type JobListRow, listJobs } from '../store/job-list.js'
+import { findJob, findSubjobs } from '../store/jobs.js'
 import type { Queries } from '../store/store.js'
 import { maskValues } from './masking.js'
 import { htmlText, plainText } from './output-text.js'
@@ -29,7 +30,7 @@ export interface JobReading {
 }
 
 /** A list record: the job as its row shows it (decisions section 6). */
-export function recordOf(job: JobSummaryRow) {
+export function recordOf(job: JobListRow) {
   return {
     id: job.id,
     form: job.form,

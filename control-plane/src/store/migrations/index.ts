@@ -5,6 +5,7 @@ import * as passwordFields from './002-password-fields.js'
 import * as accounts from './003-accounts.js'
 import * as credentials from './004-credentials.js'
 import * as uploads from './005-uploads.js'
+import * as jobList from './007-job-list.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -13,6 +14,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '003-accounts': accounts,
   '004-credentials': credentials,
   '005-uploads': uploads,
+  '007-job-list': jobList,
 }
 
 /** Where Kysely notes the steps that were done. */
