@@ -41,15 +41,14 @@ export interface JobFilter {
   readonly visibleTo?: { readonly name: string; readonly type: string }
 }
 
+type User = NonNullable<JobFilter['user']>
 type JobQuery = SelectQueryBuilder<Database, 'job', object>
 
 /** Newest first, at most `limit`. Every form of the filter is answered from an index that has its order. */
 export async function listJobs(queries: Queries, filter: JobFilter, limit: number): Promise<JobListRow[]> {
-  const lists = await Promise.all(
-    visibleParts(filter).map((narrow) => listPart(queries, narrow(filtered(queries, filter)), limit)),
-  )
+  const parts = await Promise.all(visibleParts(queries, filter).map((part) => readPart(queries, part, filter, limit)))
   // A job may be in several parts, and move from one into another while they are read.
-  const jobs = new Map(lists.flat().map((job) => [job.id, job]))
+  const jobs = new Map(parts.flat().map((job) => [job.id, job]))
   return [...jobs.values()].sort((one, other) => other.id - one.id).slice(0, limit)
 }
 
@@ -57,25 +56,21 @@ export async function listJobs(queries: Queries, filter: JobFilter, limit: numbe
  * What the list is put together from. Each part is read newest first from an index of its own and cut to the limit: as
  * one query, with `or` between the parts, it would read and sort every job of a user, or every job.
  */
-function visibleParts({ visibleTo }: JobFilter): ((query: JobQuery) => JobQuery)[] {
-  if (!visibleTo) return [(query) => query]
-  return [(query) => ofUser(query, visibleTo)]
+function visibleParts(queries: Queries, { user, visibleTo }: JobFilter): JobQuery[] {
+  const all: JobQuery = queries.selectFrom('job')
+  if (!visibleTo) return [user ? ofUser(all, user) : all]
+  const asksForOthers = user && (user.name !== visibleTo.name || user.type !== visibleTo.type)
+  return asksForOthers ? [] : [ofUser(all, visibleTo)]
 }
 
-function filtered(queries: Queries, { user, runner }: JobFilter): JobQuery {
-  let query: JobQuery = queries.selectFrom('job')
-  if (user) query = ofUser(query, user)
-  if (runner !== undefined) query = query.where('runner_name', '=', runner)
-  return query
-}
-
-function ofUser(query: JobQuery, user: { readonly name: string; readonly type: string }): JobQuery {
+function ofUser(query: JobQuery, user: User): JobQuery {
   return query.where('user_type', '=', user.type).where('user_name', '=', user.name)
 }
 
 /** @throws Error when the rows are not what this release writes */
-async function listPart(queries: Queries, query: JobQuery, limit: number): Promise<JobListRow[]> {
-  const rows = await selectAsJson(queries, query.select(COLUMNS).orderBy('id', 'desc').limit(limit), COLUMNS)
+async function readPart(queries: Queries, part: JobQuery, { runner }: JobFilter, limit: number): Promise<JobListRow[]> {
+  const narrowed = runner === undefined ? part : part.where('runner_name', '=', runner)
+  const rows = await selectAsJson(queries, narrowed.select(COLUMNS).orderBy('id', 'desc').limit(limit), COLUMNS)
   if (!jobList.Check(rows)) {
     const [problem] = jobList.Errors(rows)
     throw new Error(`a job in the database is not readable: ${problem?.instancePath ?? ''} ${problem?.message ?? ''}`)

@@ -15,9 +15,6 @@ export async function selectAsJson<Row extends object>(
 ): Promise<unknown> {
   const members = columns.flatMap((column) => [sql.lit(column), sql.ref(column)])
   const list = sql<string>`json_group_array(json_object(${sql.join(members)}))`
-  const { rows } = await queries
-    .selectFrom(query.as('part'))
-    .select(list.as('rows'))
-    .executeTakeFirstOrThrow()
+  const { rows } = await queries.selectFrom(query.as('part')).select(list.as('rows')).executeTakeFirstOrThrow()
   return JSON.parse(rows)
 }
