@@ -35,7 +35,8 @@ export async function measureLiveEvents(streams: number, say: Say): Promise<Figu
     say(`  ${streams} streams open, and ${STUCK} that nobody reads`)
     const quietCpu = await cpuWhile(pid, () => pause(QUIET_MS))
     await readers.arrivals()
-    const { delays, cpu } = await measureChanges(product, readers)
+    const { delays, cpu: withPings } = await measureChanges(product, readers)
+    const cpu = withPings - quietCpu * ((CHANGES * BETWEEN_CHANGES_MS) / QUIET_MS)
     const burst = await measureBurst(product, readers)
     const all = `${streams + STUCK} streams, ${STUCK} of them never read`
     const p99 = percentile(delays, 99)

@@ -1,7 +1,7 @@
 import type { SelectQueryBuilder } from 'kysely'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { selectAsJson } from './json-rows.js'
+import { selectAsJson } from './json-sql.js'
 import type { Database } from './schema.js'
 import type { Queries } from './store.js'
 

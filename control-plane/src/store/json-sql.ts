@@ -18,3 +18,8 @@ export async function selectAsJson<Row extends object>(
   const { rows } = await queries.selectFrom(query.as('part')).select(list.as('rows')).executeTakeFirstOrThrow()
   return JSON.parse(rows)
 }
+
+/** The right side of `in` for any number of texts, as one parameter: one statement serves them all. */
+export function textsOf(values: readonly string[]) {
+  return sql<string>`(select value from json_each(${JSON.stringify(values)}))`
+}
