@@ -41,39 +41,29 @@ export interface JobFilter {
   readonly visibleTo?: { readonly name: string; readonly type: string }
 }
 
-type User = NonNullable<JobFilter['user']>
 type JobQuery = SelectQueryBuilder<Database, 'job', object>
 
 /** Newest first, at most `limit`. Every form of the filter is answered from an index that has its order. */
 export async function listJobs(queries: Queries, filter: JobFilter, limit: number): Promise<JobListRow[]> {
-  const parts = await Promise.all(visibleParts(queries, filter).map((part) => readPart(queries, part, filter, limit)))
-  // A job may be in several parts, and move from one into another while they are read.
-  const jobs = new Map(parts.flat().map((job) => [job.id, job]))
-  return [...jobs.values()].sort((one, other) => other.id - one.id).slice(0, limit)
+  const { visibleTo, user = visibleTo, runner } = filter
+  if (visibleTo && (user?.name !== visibleTo.name || user.type !== visibleTo.type)) return []
+  let query: JobQuery = queries.selectFrom('job')
+  if (user) query = query.where('user_type', '=', user.type).where('user_name', '=', user.name)
+  if (runner !== undefined) query = query.where('runner_name', '=', runner)
+  return newestJobs(queries, query, limit)
 }
 
 /**
- * What the list is put together from. Each part is read newest first from an index of its own and cut to the limit: as
- * one query, with `or` between the parts, it would read and sort every job of a user, or every job.
+ * The jobs of a query, newest first, at most `limit`. What a list is put together from is read by one of these for each
+ * part: as one query, with `or` between the parts, SQLite would read and sort all jobs of a user, or all there are.
+ * @param query narrowed from the table of jobs, without columns and order
+ * @throws Error when the rows are not what this release writes
  */
-function visibleParts(queries: Queries, { user, visibleTo }: JobFilter): JobQuery[] {
-  const all: JobQuery = queries.selectFrom('job')
-  if (!visibleTo) return [user ? ofUser(all, user) : all]
-  const asksForOthers = user && (user.name !== visibleTo.name || user.type !== visibleTo.type)
-  return asksForOthers ? [] : [ofUser(all, visibleTo)]
-}
-
-function ofUser(query: JobQuery, user: User): JobQuery {
-  return query.where('user_type', '=', user.type).where('user_name', '=', user.name)
-}
-
-/** @throws Error when the rows are not what this release writes */
-async function readPart(queries: Queries, part: JobQuery, { runner }: JobFilter, limit: number): Promise<JobListRow[]> {
-  const narrowed = runner === undefined ? part : part.where('runner_name', '=', runner)
-  const rows = await selectAsJson(queries, narrowed.select(COLUMNS).orderBy('id', 'desc').limit(limit), COLUMNS)
+export async function newestJobs(queries: Queries, query: JobQuery, limit: number): Promise<JobListRow[]> {
+  const rows = await selectAsJson(queries, query.select(COLUMNS).orderBy('id', 'desc').limit(limit), COLUMNS)
   if (!jobList.Check(rows)) {
     const [problem] = jobList.Errors(rows)
     throw new Error(`a job in the database is not readable: ${problem?.instancePath ?? ''} ${problem?.message ?? ''}`)
   }
-  return rows
+  return rows.sort((one, other) => other.id - one.id)
 }
