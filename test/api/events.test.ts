@@ -77,6 +77,30 @@ test('carries names to every stream, once a second each, the last never lost', a
   expect(namesIn(two)).toEqual(namesIn(one))
 })
 
+test('carries every change to fifty streams', async () => {
+  const many = await Promise.all(Array.from({ length: 50 }, () => open(server.admin)))
+  await waitFor('hello', () => many.every((stream) => stream.text().includes('hello')))
+  for (let change = 1; change <= 3; change += 1) {
+    server.live.changed('jobs')
+    await waitFor('the change', () => many.every((stream) => namesIn(stream).length === change))
+    held.move(1100)
+  }
+})
+
+test('an event of before is not sent again to who connects later', async () => {
+  const early = await open(server.admin)
+  server.live.changed('jobs')
+  await waitFor('the change', () => namesIn(early).length === 1)
+  early.close()
+  const late = await open(server.admin)
+  server.live.changed('runners')
+  await waitFor('the next change', () => namesIn(late).length === 1)
+  held.move(2000)
+  server.live.changed('jobs')
+  await waitFor('the one after', () => namesIn(late).length === 2)
+  expect(namesIn(late)).toEqual([{ name: 'runners' }, { name: 'jobs' }])
+})
+
 test('pings every fifteen seconds', async () => {
   const stream = await open(server.admin)
   held.move(15_000)

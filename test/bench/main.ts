@@ -6,6 +6,7 @@ import { measureCallback } from './callback.js'
 import { FORMS, PLAYBOOKS, bareFolder } from './fixtures.js'
 import { measureIngest, measureMemory } from './ingest.js'
 import { measureList } from './list.js'
+import { measureLiveEvents } from './live-events.js'
 import { measureAnsibleRunner, measureBurst, measureLatency, measureOverhead } from './playbooks.js'
 import { type Figure, tableOf } from './report.js'
 import { measureFairness, measureRecovery } from './survival.js'
@@ -14,21 +15,33 @@ import { measureCut } from './survival-cut.js'
 const HELP = `scripts/bench: measures the product next to bare ansible-playbook, in one run, as ratios
 
   --runs N      runs of each comparison, at least 1 (default 5)
-  --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest, survival, list (default all)
+  --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest, survival, list, live-events
+                (default all)
   --cut N       survival: seconds without a network, 1 to 600 (default 30); 600 is what a long outage is like
   --json        the figures as JSON instead of a table
   --help
 
-list: how long the list of jobs takes with a million of them, and the plans of its queries.
+list: how long the list of jobs takes with a million of them, and the CPU time that it costs.
+live-events: a change reaches 2,000 event streams: how long it takes, and what streams cost.
 survival: one job catches up on 500 MB while another one writes on; the network is away under 2,000 events a second; both
 programs are killed and started again.
 
 Takes about ten minutes. Nothing else should use the machine meanwhile. Exit code 0 when everything could be measured,
 whatever the figures are.`
 
-const PARTS = ['memory', 'latency', 'burst', 'overhead', 'callback', 'ingest', 'survival', 'list'] as const
+const PARTS = [
+  'memory',
+  'latency',
+  'burst',
+  'overhead',
+  'callback',
+  'ingest',
+  'survival',
+  'list',
+  'live-events',
+] as const
 /** Parts that start products of their own. */
-const APART: ReadonlySet<string> = new Set(['survival', 'list'])
+const APART: ReadonlySet<string> = new Set(['survival', 'list', 'live-events'])
 
 interface Options {
   readonly runs: number
@@ -81,7 +94,11 @@ async function measureAll(options: Options): Promise<Figure[]> {
   }
   if (parts.has('list')) {
     say('list …')
-    figures.push(...(await measureList(1_000_000, 100, say)))
+    figures.push(...(await measureList(1_000_000, 200, say)))
+  }
+  if (parts.has('live-events')) {
+    say('live-events …')
+    figures.push(...(await measureLiveEvents(2000, say)))
   }
   return figures
 }

@@ -1,13 +1,19 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { LIVE_NAMES, type LiveName } from '../../control-plane/src/live/live-events.js'
+import { type Pings, createPings } from '../../control-plane/src/live/pings.js'
 import { type LiveStream, createLiveStream } from '../../control-plane/src/live/stream.js'
 import { heldTimers } from '../api/held-timers.js'
 
 let held: ReturnType<typeof heldTimers>
 let written: string[]
 let accepts: boolean
-let alive: () => Promise<boolean>
+let pings: Pings
+let sessions: Set<string>
+/** Which sessions were looked up, one entry for each look. */
+let looks: (readonly string[])[]
+let lookFails: boolean
+let failures: unknown[]
 let ended: number
 let stream: LiveStream
 
@@ -15,13 +21,30 @@ beforeEach(() => {
   held = heldTimers()
   written = []
   accepts = true
-  alive = () => Promise.resolve(true)
+  sessions = new Set(['ann'])
+  looks = []
+  lookFails = false
+  failures = []
+  pings = pingsOf()
   ended = 0
   stream = open()
 })
 
-function open(): LiveStream {
+function pingsOf(): Pings {
+  return createPings({
+    timers: held.timers,
+    async aliveOf(sessionIds) {
+      looks.push(sessionIds)
+      if (lookFails) throw new Error('the database is away')
+      return new Set(sessionIds.filter((id) => sessions.has(id)))
+    },
+    onFailure: (error) => void failures.push(error),
+  })
+}
+
+function open(sessionId = 'ann'): LiveStream {
   const reader = {
+    sessionId,
     write(text: string) {
       written.push(text)
       return accepts
@@ -29,13 +52,12 @@ function open(): LiveStream {
     end() {
       ended += 1
     },
-    isAlive: () => alive(),
   }
-  return createLiveStream(reader, { timers: held.timers, version: '9' })
+  return createLiveStream(reader, { timers: held.timers, pings, version: '9' })
 }
 
 const names = () => written.flatMap((text) => /"name":"(\w+)"/.exec(text)?.[1] ?? [])
-const pings = () => written.filter((text) => text === ': ping\n\n').length
+const pinged = () => written.filter((text) => text === ': ping\n\n').length
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 test('hello comes first and asks for three seconds', () => {
@@ -77,6 +99,7 @@ describe('changes', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(step, slow), { maxLength: 60 }), (steps) => {
         held = heldTimers()
+        pings = pingsOf()
         written = []
         accepts = true
         const one = open()
@@ -141,7 +164,7 @@ describe('a slow reader', () => {
     expect(ended).toBe(0)
     held.move(1000)
     expect(ended).toBe(1)
-    expect(pings()).toBe(0)
+    expect(pinged()).toBe(0)
     expect(held.count()).toBe(0)
   })
 
@@ -161,15 +184,15 @@ describe('a slow reader', () => {
 describe('pings', () => {
   test('come every fifteen seconds', () => {
     held.move(14_999)
-    expect(pings()).toBe(0)
+    expect(pinged()).toBe(0)
     held.move(1)
-    expect(pings()).toBe(1)
+    expect(pinged()).toBe(1)
     held.move(60_000)
-    expect(pings()).toBe(5)
+    expect(pinged()).toBe(5)
   })
 
   test('end the stream when the session is over', async () => {
-    alive = () => Promise.resolve(false)
+    sessions.clear()
     held.move(15_000)
     await settled()
     expect(ended).toBe(1)
@@ -178,6 +201,64 @@ describe('pings', () => {
     stream.drained()
     held.move(60_000)
     expect([written.length, ended, held.count()]).toEqual([before, 1, 0])
+  })
+})
+
+describe('many streams', () => {
+  test('have one timer, and sessions that are looked up together, each once', async () => {
+    for (let count = 0; count < 50; count += 1) open(count % 2 === 0 ? 'ann' : 'bob')
+    sessions.add('bob')
+    expect(held.count()).toBe(1)
+    held.move(15_000)
+    await settled()
+    expect([pinged(), looks]).toEqual([51, [['ann', 'bob']]])
+  })
+
+  test('that were opened at different times are each pinged every fifteen seconds', () => {
+    const opened = [0]
+    for (let time = 0; time < 14_000; time += 700) {
+      held.move(700)
+      open()
+      opened.push(time + 700)
+    }
+    held.move(15_000 - (opened.at(-1) ?? 0))
+    const first = pinged()
+    expect(first).toBeGreaterThan(0)
+    held.move(15_000)
+    expect(pinged()).toBe(first + opened.length)
+    held.move(45_000)
+    expect(pinged()).toBe(first + opened.length * 4)
+  })
+
+  test('end only with their own session', async () => {
+    open('bob')
+    sessions.add('eve')
+    open('eve')
+    held.move(15_000)
+    await settled()
+    expect(ended).toBe(1)
+    held.move(15_000)
+    expect(pinged()).toBe(3 + 2)
+  })
+
+  test('stay open while the sessions cannot be looked up, which is said', async () => {
+    lookFails = true
+    sessions.clear()
+    held.move(15_000)
+    await settled()
+    expect([ended, failures]).toEqual([0, [new Error('the database is away')]])
+    lookFails = false
+    held.move(15_000)
+    await settled()
+    expect(ended).toBe(1)
+  })
+
+  test('take the timer along when the last one ends, and start it again', () => {
+    stream.close()
+    expect(held.count()).toBe(0)
+    open()
+    held.move(15_000)
+    expect(pinged()).toBe(1)
   })
 })
 

@@ -1,6 +1,12 @@
 import type { Clock } from '../clock.js'
 import { UnauthenticatedError } from '../errors.js'
-import { deleteSession, findSessionUser, insertSession, replaceRefreshHash } from '../store/sessions.js'
+import {
+  deleteSession,
+  findAliveSessions,
+  findSessionUser,
+  insertSession,
+  replaceRefreshHash,
+} from '../store/sessions.js'
 import type { Store } from '../store/store.js'
 import { type StoredUser, findUser } from '../store/users.js'
 import { type Caller, callerFor } from './caller.js'
@@ -24,8 +30,8 @@ export interface Sessions {
   end(sessionId: string): Promise<void>
   /** Who a bearer token belongs to, with the roles as they are now. @throws UnauthenticatedError */
   authenticate(accessToken: string): Promise<Caller>
-  /** Whether a session still is good: not ended, not expired, the account enabled. */
-  isAlive(sessionId: string): Promise<boolean>
+  /** Those of the sessions that still are good: not ended, not expired, the account enabled. */
+  aliveOf(sessionIds: readonly string[]): Promise<ReadonlySet<string>>
 }
 
 export interface SessionDeps {
@@ -104,7 +110,7 @@ export function createSessions(deps: SessionDeps): Sessions {
       if (user.id !== userId) throw invalidToken()
       return callerFor(user, sessionId, await deps.roles.current())
     },
-    isAlive: async (sessionId) => (await aliveUser(sessionId)) !== null,
+    aliveOf: (sessionIds) => findAliveSessions(store.read, sessionIds, clock.now()),
   }
 }
 

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Sessions } from '../auth/sessions.js'
 import type { LiveEvents } from '../live/live-events.js'
+import { createPings } from '../live/pings.js'
 import { type LiveStream, createLiveStream } from '../live/stream.js'
 import type { Timers } from '../timers.js'
 import { callerOf } from './guards.js'
@@ -9,7 +10,7 @@ import { answers } from './schemas.js'
 
 export interface EventRoutesDeps {
   readonly live: LiveEvents
-  readonly sessions: Pick<Sessions, 'isAlive'>
+  readonly sessions: Pick<Sessions, 'aliveOf'>
   readonly timers: Timers
   readonly version: string
   readonly meters?: { streamOpened(): void; streamClosed(): void }
@@ -19,6 +20,15 @@ export interface EventRoutesDeps {
 export function eventRoutes(deps: EventRoutesDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     const open = new Set<LiveStream>()
+    const pings = createPings({
+      timers: deps.timers,
+      aliveOf: (sessionIds) => deps.sessions.aliveOf(sessionIds),
+      onFailure: (error) =>
+        app.log.warn(
+          { err: error },
+          'sessions could not be checked; their event streams stay open until the next time',
+        ),
+    })
     app.addHook('preClose', async () => {
       for (const stream of open) stream.close()
     })
@@ -47,21 +57,13 @@ export function eventRoutes(deps: EventRoutesDeps): FastifyPluginAsyncTypebox {
         for (const [name, value] of Object.entries(reply.getHeaders()))
           if (value !== undefined) raw.setHeader(name, value)
         raw.writeHead(200)
-        const isAlive = () =>
-          deps.sessions.isAlive(sessionId).catch((error: unknown) => {
-            request.log.warn(
-              { err: error },
-              'a session could not be checked; its event stream stays open until the next time',
-            )
-            return true
-          })
         const end = () => {
           // A reader that does not read would keep the connection open for ever, and with it the stopping service.
           if (raw.writableLength > 0) raw.destroy()
           else raw.end()
         }
-        const reader = { write: (text: string) => raw.write(text), end, isAlive }
-        const stream = createLiveStream(reader, { timers: deps.timers, version: deps.version })
+        const reader = { write: (text: string) => raw.write(text), end, sessionId }
+        const stream = createLiveStream(reader, { timers: deps.timers, pings, version: deps.version })
         const unsubscribe = deps.live.subscribe((name) => stream.changed(name))
         open.add(stream)
         deps.meters?.streamOpened()

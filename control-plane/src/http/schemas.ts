@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { Type, type TSchema } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { InvalidInputError } from '../errors.js'
 
 /** The body of every refusal and failure, framework errors included. */
@@ -50,9 +50,14 @@ export function asList<Item>(records: readonly Item[]): { count: number; records
   return { count: records.length, records: [...records] }
 }
 
-/** A value or null. */
+/**
+ * A value or null. As a list of types where that is possible: of a union the serialiser has to try every branch with a
+ * validator, value by value.
+ */
 export function nullable<Schema extends TSchema>(schema: Schema) {
-  return Type.Union([schema, Type.Null()])
+  const union = Type.Union([schema, Type.Null()])
+  if (!('type' in schema) || typeof schema.type !== 'string') return union
+  return Type.Unsafe<Static<typeof union>>({ ...schema, type: [schema.type, 'null'] })
 }
 
 /** The id in a path. @throws InvalidInputError when it is not a whole number */

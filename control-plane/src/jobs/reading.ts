@@ -5,7 +5,8 @@ import { InvalidInputError, NotFoundError } from '../errors.js'
 import { countAwaitedApprovals, listAwaitingJobs } from '../store/approvals.js'
 import { findEvent, listEvents } from '../store/job-events.js'
 import { readOutput } from '../store/job-output.js'
-import { type JobFilter, type JobSummaryRow, findJob, findSubjobs, listJobs } from '../store/jobs.js'
+import { type JobFilter, type JobListRow, listJobs } from '../store/job-list.js'
+import { findJob, findSubjobs } from '../store/jobs.js'
 import type { Queries } from '../store/store.js'
 import { approvalOf, giverOf } from './approval.js'
 import { maskValues } from './masking.js'
@@ -31,7 +32,7 @@ export interface JobReading {
 }
 
 /** A list record: the job as its row shows it (decisions section 6). */
-export function recordOf(job: JobSummaryRow) {
+export function recordOf(job: JobListRow) {
   return {
     id: job.id,
     form: job.form,
@@ -53,7 +54,7 @@ export function recordOf(job: JobSummaryRow) {
   }
 }
 
-function approvalRecordOf(job: JobSummaryRow) {
+function approvalRecordOf(job: Pick<JobListRow, 'approval'>) {
   const approval = approvalOf(job)
   return approval && { ...approval, decided_at: isoTime(approval.decided_at) }
 }
@@ -124,7 +125,7 @@ async function visibleJobs(queries: Queries, caller: Caller, filter: JobFilter, 
 }
 
 /** The first jobs of several lists, each once, newest first. */
-function newestOf(jobs: readonly JobSummaryRow[], limit: number): JobSummaryRow[] {
+function newestOf(jobs: readonly JobListRow[], limit: number): JobListRow[] {
   const byId = new Map(jobs.map((job) => [job.id, job]))
   return [...byId.values()].sort((one, other) => other.id - one.id).slice(0, limit)
 }

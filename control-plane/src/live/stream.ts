@@ -1,9 +1,9 @@
 import type { Timers } from '../timers.js'
 import type { LiveName } from './live-events.js'
+import type { Pings } from './pings.js'
 
 /** At most one change of a name in this time, in milliseconds; a little over a second, so that a client never sees two within one. */
 export const CHANGE_INTERVAL_MS = 1020
-export const PING_INTERVAL_MS = 15_000
 /** How long the client waits before it connects again, in milliseconds. */
 export const RECONNECT_MS = 3000
 /** Pings that a reader may be behind before it is given up. */
@@ -15,8 +15,8 @@ export interface LiveReader {
   write(text: string): boolean
   /** Ends the connection; what a slow reader has not taken by now is lost to it. */
   end(): void
-  /** Whether the reader's session still is good. Never rejects. */
-  isAlive(): Promise<boolean>
+  /** The session that was signed in with; the stream ends with it. */
+  readonly sessionId: string
 }
 
 /** One open event stream. */
@@ -35,7 +35,10 @@ export interface LiveStream {
  *     every name that changed meanwhile;
  *   - a reader that stays behind for several pings, or whose session is over, is ended.
  */
-export function createLiveStream(reader: LiveReader, options: { timers: Timers; version: string }): LiveStream {
+export function createLiveStream(
+  reader: LiveReader,
+  options: { readonly timers: Timers; readonly pings: Pings; readonly version: string },
+): LiveStream {
   const pending = new Set<LiveName>()
   /** Names that were just sent, with what ends their interval. */
   const resting = new Map<LiveName, () => void>()
@@ -57,27 +60,23 @@ export function createLiveStream(reader: LiveReader, options: { timers: Timers; 
     resting.set(name, options.timers.after(CHANGE_INTERVAL_MS, rest))
   }
 
-  async function ping(): Promise<void> {
-    if (isBehind) {
-      missedPings += 1
-      if (missedPings >= MOST_MISSED_PINGS) close()
-    } else {
-      write(': ping\n\n')
-    }
-    if (!isClosed && !(await reader.isAlive())) close()
+  function ping(): void {
+    if (!isBehind) return write(': ping\n\n')
+    missedPings += 1
+    if (missedPings >= MOST_MISSED_PINGS) close()
   }
 
   function close(): void {
     if (isClosed) return
     isClosed = true
-    stopPings()
+    leavePings()
     for (const cancel of resting.values()) cancel()
     resting.clear()
     pending.clear()
     reader.end()
   }
 
-  const stopPings = options.timers.every(PING_INTERVAL_MS, () => void ping())
+  const leavePings = options.pings.join({ sessionId: reader.sessionId, ping, close })
   write(`retry: ${RECONNECT_MS}\nevent: hello\ndata: ${JSON.stringify({ version: options.version })}\n\n`)
 
   return {

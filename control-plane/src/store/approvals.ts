@@ -1,4 +1,4 @@
-import { type JobFilter, type JobSummaryRow, SUMMARY_COLUMNS } from './jobs.js'
+import { type JobFilter, type JobListRow, newestJobs } from './job-list.js'
 import type { Queries } from './store.js'
 
 /** Somebody who may give approvals. */
@@ -58,17 +58,11 @@ export async function listAwaitingJobs(
   filter: Omit<JobFilter, 'visibleTo'>,
   limit: number,
   newerThan = 0,
-): Promise<JobSummaryRow[]> {
-  let query = queries
-    .selectFrom('job')
-    .select(SUMMARY_COLUMNS)
-    .where('status', '=', 'approve')
-    .where('id', '>', newerThan)
-    .orderBy('id', 'desc')
-    .limit(limit)
+): Promise<JobListRow[]> {
+  let query = queries.selectFrom('job').where('status', '=', 'approve').where('id', '>', newerThan)
   if (giver !== null) query = query.where('id', 'in', givableBy(queries, giver).select('job_id'))
   const { user, runner } = filter
   if (user) query = query.where('user_type', '=', user.type).where('user_name', '=', user.name)
   if (runner !== undefined) query = query.where('runner_name', '=', runner)
-  return query.execute()
+  return newestJobs(queries, query, limit)
 }

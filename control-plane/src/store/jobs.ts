@@ -4,8 +4,8 @@ import type { Queries } from './store.js'
 
 export type JobRow = Selectable<JobTable>
 
-/** What a list record shows: everything but the long texts. */
-export const SUMMARY_COLUMNS = [
+/** Everything but the long texts. */
+const SUMMARY_COLUMNS = [
   'id',
   'run_id',
   'form',
@@ -56,23 +56,6 @@ export async function findJobSummary(queries: Queries, id: number): Promise<JobS
 export async function findSubjobs(queries: Queries, id: number): Promise<number[]> {
   const rows = await queries.selectFrom('job').select('id').where('parent_id', '=', id).orderBy('id').execute()
   return rows.map((row) => row.id)
-}
-
-export interface JobFilter {
-  readonly user?: { readonly name: string; readonly type: string }
-  readonly runner?: string
-  /** Limits the list to the jobs of one user, whatever else is asked for. */
-  readonly visibleTo?: { readonly name: string; readonly type: string }
-}
-
-/** Newest first, at most `limit`. Every form of the filter is answered from an index. */
-export async function listJobs(queries: Queries, filter: JobFilter, limit: number): Promise<JobSummaryRow[]> {
-  let query = queries.selectFrom('job').select(SUMMARY_COLUMNS).orderBy('id', 'desc').limit(limit)
-  for (const user of [filter.user, filter.visibleTo]) {
-    if (user) query = query.where('user_type', '=', user.type).where('user_name', '=', user.name)
-  }
-  if (filter.runner !== undefined) query = query.where('runner_name', '=', filter.runner)
-  return query.execute()
 }
 
 /**

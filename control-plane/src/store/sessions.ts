@@ -1,3 +1,4 @@
+import { textsOf } from './json-sql.js'
 import { type StoredUser, parseUser } from './users.js'
 import type { Queries } from './store.js'
 
@@ -42,6 +43,23 @@ export async function findSessionUser(queries: Queries, sessionId: string, now: 
     .where('session.expires_at', '>', now)
     .executeTakeFirst()
   return row ? parseUser(row) : null
+}
+
+/** Those of the sessions that have not expired and whose account is enabled. */
+export async function findAliveSessions(
+  queries: Queries,
+  sessionIds: readonly string[],
+  now: number,
+): Promise<ReadonlySet<string>> {
+  const rows = await queries
+    .selectFrom('session')
+    .innerJoin('user', 'user.id', 'session.user_id')
+    .select('session.id')
+    .where('session.id', 'in', textsOf(sessionIds))
+    .where('session.expires_at', '>', now)
+    .where('user.enabled', '=', 1)
+    .execute()
+  return new Set(rows.map(({ id }) => id))
 }
 
 /**

@@ -6,6 +6,7 @@ import * as accounts from './003-accounts.js'
 import * as credentials from './004-credentials.js'
 import * as uploads from './005-uploads.js'
 import * as approvals from './006-approvals.js'
+import * as jobList from './007-job-list.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -15,6 +16,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '004-credentials': credentials,
   '005-uploads': uploads,
   '006-approvals': approvals,
+  '007-job-list': jobList,
 }
 
 /** Where Kysely notes the steps that were done. */

@@ -1,0 +1,65 @@
+import type { Timers } from '../timers.js'
+
+export const PING_INTERVAL_MS = 15_000
+/** Each stream belongs to one beat of the interval, so that the work of many is spread over it. */
+const BEAT_MS = 500
+const BEATS = PING_INTERVAL_MS / BEAT_MS
+
+/** What is pinged. */
+export interface Pinged {
+  readonly sessionId: string
+  ping(): void
+  /** Called when the session is over. */
+  close(): void
+}
+
+/** The pings of every stream of this node. */
+export interface Pings {
+  /** Pings from now on, once in {@link PING_INTERVAL_MS}, until the returned function is called. */
+  join(stream: Pinged): () => void
+}
+
+/**
+ * One timer for all streams, which only runs while there are some. Streams of the same beat have their sessions looked up
+ * together: one by one, these lookups would cost more than everything else that an open stream does.
+ * @param aliveOf which of these sessions still are good; when it fails nobody is sent away until it works again
+ */
+export function createPings(deps: {
+  readonly timers: Timers
+  readonly aliveOf: (sessionIds: readonly string[]) => Promise<ReadonlySet<string>>
+  readonly onFailure: (error: unknown) => void
+}): Pings {
+  const beats = Array.from({ length: BEATS }, () => new Set<Pinged>())
+  let current = 0
+  let count = 0
+  let stop: (() => void) | null = null
+
+  function beat(): void {
+    current = (current + 1) % BEATS
+    const due = [...(beats[current] ?? [])]
+    if (due.length === 0) return
+    for (const stream of due) stream.ping()
+    closeEnded(due).catch(deps.onFailure)
+  }
+
+  async function closeEnded(streams: readonly Pinged[]): Promise<void> {
+    const alive = await deps.aliveOf([...new Set(streams.map(({ sessionId }) => sessionId))])
+    for (const stream of streams) if (!alive.has(stream.sessionId)) stream.close()
+  }
+
+  return {
+    join(stream) {
+      const members = beats[current]
+      members?.add(stream)
+      count += 1
+      stop ??= deps.timers.every(BEAT_MS, beat)
+      return () => {
+        if (!members?.delete(stream)) return
+        count -= 1
+        if (count > 0) return
+        stop?.()
+        stop = null
+      }
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import type { SelectQueryBuilder } from 'kysely'
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { selectAsJson } from './json-sql.js'
+import type { Database } from './schema.js'
+import type { Queries } from './store.js'
+
+const textOrNull = Type.Union([Type.String(), Type.Null()])
+const numberOrNull = Type.Union([Type.Integer(), Type.Null()])
+
+/** The columns of a list record: what people see of a job without its long texts. */
+const listColumns = {
+  id: Type.Integer(),
+  form: Type.String(),
+  target: Type.String(),
+  job_type: Type.String(),
+  status: Type.String(),
+  status_reason: textOrNull,
+  detail: textOrNull,
+  start_time: Type.Integer(),
+  end_time: numberOrNull,
+  user_name: Type.String(),
+  user_type: Type.String(),
+  runner_name: textOrNull,
+  parent_id: numberOrNull,
+  step: textOrNull,
+  approval: textOrNull,
+  abort_requested: Type.Integer(),
+  abandoned_at: numberOrNull,
+}
+const COLUMNS = Object.keys(listColumns) as (keyof typeof listColumns)[]
+const JobListRow = Type.Object(listColumns)
+const jobList = Compile(Type.Array(JobListRow))
+
+export type JobListRow = Readonly<Static<typeof JobListRow>>
+
+export interface JobFilter {
+  readonly user?: { readonly name: string; readonly type: string }
+  readonly runner?: string
+  /** Limits the list to the jobs of one user, whatever else is asked for. */
+  readonly visibleTo?: { readonly name: string; readonly type: string }
+}
+
+type JobQuery = SelectQueryBuilder<Database, 'job', object>
+
+/** Newest first, at most `limit`. Every form of the filter is answered from an index that has its order. */
+export async function listJobs(queries: Queries, filter: JobFilter, limit: number): Promise<JobListRow[]> {
+  const { visibleTo, user = visibleTo, runner } = filter
+  if (visibleTo && (user?.name !== visibleTo.name || user.type !== visibleTo.type)) return []
+  let query: JobQuery = queries.selectFrom('job')
+  if (user) query = query.where('user_type', '=', user.type).where('user_name', '=', user.name)
+  if (runner !== undefined) query = query.where('runner_name', '=', runner)
+  return newestJobs(queries, query, limit)
+}
+
+/**
+ * The jobs of a query, newest first, at most `limit`. What a list is put together from is read by one of these for each
+ * part: as one query, with `or` between the parts, SQLite would read and sort all jobs of a user, or all there are.
+ * @param query narrowed from the table of jobs, without columns and order
+ * @throws Error when the rows are not what this release writes
+ */
+export async function newestJobs(queries: Queries, query: JobQuery, limit: number): Promise<JobListRow[]> {
+  const rows = await selectAsJson(queries, query.select(COLUMNS).orderBy('id', 'desc').limit(limit), COLUMNS)
+  if (!jobList.Check(rows)) {
+    const [problem] = jobList.Errors(rows)
+    throw new Error(`a job in the database is not readable: ${problem?.instancePath ?? ''} ${problem?.message ?? ''}`)
+  }
+  return rows.sort((one, other) => other.id - one.id)
+}
