@@ -30,6 +30,7 @@ import { authRoutes } from '../../control-plane/src/http/auth.js'
 import { credentialRoutes } from '../../control-plane/src/http/credential.js'
 import { eventRoutes } from '../../control-plane/src/http/events.js'
 import { formRoutes } from '../../control-plane/src/http/forms.js'
+import { jobApprovalRoutes } from '../../control-plane/src/http/job-approvals.js'
 import { jobRoutes } from '../../control-plane/src/http/job.js'
 import { lockRoutes } from '../../control-plane/src/http/lock.js'
 import { metricsRoutes } from '../../control-plane/src/http/metrics.js'
@@ -210,6 +211,12 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     queueMs: 60_000,
     lostMs: 60_000,
   })
+  const reading = {
+    queries: store.read,
+    maskPattern: MASK_PATTERN,
+    listSize: 1000,
+    passwordFieldsOf: () => Promise.resolve(new Set<string>()),
+  }
   const app = await buildApp({
     logger,
     baseUrl: options.baseUrl ?? '/',
@@ -239,12 +246,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
         timers,
       }),
       jobRoutes({
-        reading: {
-          queries: store.read,
-          maskPattern: MASK_PATTERN,
-          listSize: 1000,
-          passwordFieldsOf: () => Promise.resolve(new Set()),
-        },
+        reading,
         launching: {
           ...{
             store,
@@ -262,6 +264,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
           newRunId: () => randomBytes(16).toString('hex'),
         },
         actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
+      }),
+      jobApprovalRoutes({
+        reading,
         approving: { store, live, clock, runners: dispatcher, grants: createGrants({ store, roles }) },
       }),
       ...(options.plugins ?? []),
