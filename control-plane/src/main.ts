@@ -30,6 +30,7 @@ import { authRoutes } from './http/auth.js'
 import { credentialRoutes } from './http/credential.js'
 import { eventRoutes } from './http/events.js'
 import { formRoutes } from './http/forms.js'
+import { jobApprovalRoutes } from './http/job-approvals.js'
 import { jobStreamRoutes } from './http/job-streams.js'
 import { jobRoutes } from './http/job.js'
 import { lockRoutes } from './http/lock.js'
@@ -233,6 +234,9 @@ async function build(
           uploads: uploadFolder,
         },
         actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
+      }),
+      jobApprovalRoutes({
+        reading,
         approving: { store, live, clock, runners: dispatcher, grants: createGrants({ store, roles }) },
       }),
       jobStreamRoutes(reading),

@@ -30,6 +30,7 @@ import { authRoutes } from '../../control-plane/src/http/auth.js'
 import { credentialRoutes } from '../../control-plane/src/http/credential.js'
 import { eventRoutes } from '../../control-plane/src/http/events.js'
 import { formRoutes } from '../../control-plane/src/http/forms.js'
+import { jobApprovalRoutes } from '../../control-plane/src/http/job-approvals.js'
 import { jobStreamRoutes } from '../../control-plane/src/http/job-streams.js'
 import { jobRoutes } from '../../control-plane/src/http/job.js'
 import { lockRoutes } from '../../control-plane/src/http/lock.js'
@@ -264,6 +265,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
           newRunId: () => randomBytes(16).toString('hex'),
         },
         actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
+      }),
+      jobApprovalRoutes({
+        reading,
         approving: { store, live, clock, runners: dispatcher, grants: createGrants({ store, roles }) },
       }),
       jobStreamRoutes(reading),

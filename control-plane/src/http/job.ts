@@ -1,9 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { type ActionDependencies, abort, remove } from '../jobs/actions.js'
-import { type ApprovingDependencies, approve, reject } from '../jobs/approving.js'
 import { type LaunchDependencies, launchJob } from '../jobs/launch.js'
-import { type JobReading, countApprovals, readJob, readJobs } from '../jobs/reading.js'
+import { type JobReading, readJob, readJobs } from '../jobs/reading.js'
 import { noteAudit } from './audit-hook.js'
 import { callerOf } from './guards.js'
 import { relaunchRoutes } from './job-relaunch.js'
@@ -15,7 +14,6 @@ export interface JobRouteDeps {
   readonly reading: JobReading
   readonly launching: LaunchDependencies
   readonly actions: ActionDependencies
-  readonly approving: ApprovingDependencies
 }
 
 const tags = ['job']
@@ -27,7 +25,7 @@ const LAUNCH_RULES =
   'validationErrors, rowErrors, uploads. Nothing is created then.'
 
 /** Launching, relaunching, reading, listing, aborting and deleting jobs. */
-export function jobRoutes({ reading, launching, actions, approving }: JobRouteDeps): FastifyPluginAsyncTypebox {
+export function jobRoutes({ reading, launching, actions }: JobRouteDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     await app.register(relaunchRoutes({ launching, maskPattern: reading.maskPattern }))
 
@@ -75,18 +73,6 @@ export function jobRoutes({ reading, launching, actions, approving }: JobRouteDe
     )
 
     app.get(
-      '/job/approvals',
-      {
-        schema: {
-          tags,
-          summary: 'How many jobs wait for an approval that the caller may give',
-          response: answers(Type.Integer()),
-        },
-      },
-      async (request) => countApprovals(reading, callerOf(request)),
-    )
-
-    app.get(
       '/job/:id',
       {
         schema: {
@@ -120,36 +106,6 @@ export function jobRoutes({ reading, launching, actions, approving }: JobRouteDe
         },
       },
       async (request) => ({ message: await abort(actions, callerOf(request), idOf(request.params)) }),
-    )
-
-    app.post(
-      '/job/:id/approve',
-      {
-        schema: {
-          tags,
-          summary: 'Approve a job that waits for it',
-          description:
-            'Takes a role that the approval names, or an admin; for the own job also allowSelf. A job whose runner is gone or ' +
-            'off by now, or not allowed any more to whoever launched it, fails with that reason.',
-          params: IdParams,
-          response: answers(Message, 400, 403, 404, 409),
-        },
-      },
-      async (request) => ({ message: await approve(approving, callerOf(request), idOf(request.params)) }),
-    )
-
-    app.post(
-      '/job/:id/reject',
-      {
-        schema: {
-          tags,
-          summary: 'Refuse the approval of a job, which then never runs',
-          description: 'Takes a role that the approval names, or an admin, or the job’s owner.',
-          params: IdParams,
-          response: answers(Message, 400, 403, 404, 409),
-        },
-      },
-      async (request) => ({ message: await reject(approving, callerOf(request), idOf(request.params)) }),
     )
 
     app.delete(

@@ -1,0 +1,60 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { type ApprovingDependencies, approve, reject } from '../jobs/approving.js'
+import { type JobReading, countApprovals } from '../jobs/reading.js'
+import { callerOf } from './guards.js'
+import { IdParams, Message, answers, idOf } from './schemas.js'
+
+export interface ApprovalRouteDeps {
+  readonly reading: JobReading
+  readonly approving: ApprovingDependencies
+}
+
+const tags = ['job']
+
+/** Approvals that jobs wait for: how many, and deciding about them. */
+export function jobApprovalRoutes({ reading, approving }: ApprovalRouteDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/job/approvals',
+      {
+        schema: {
+          tags,
+          summary: 'How many jobs wait for an approval that the caller may give',
+          response: answers(Type.Integer()),
+        },
+      },
+      async (request) => countApprovals(reading, callerOf(request)),
+    )
+
+    app.post(
+      '/job/:id/approve',
+      {
+        schema: {
+          tags,
+          summary: 'Approve a job that waits for it',
+          description:
+            'Takes a role that the approval names, or an admin; for the own job also allowSelf. A job whose runner is gone or ' +
+            'off by now, or not allowed any more to whoever launched it, fails with that reason.',
+          params: IdParams,
+          response: answers(Message, 400, 403, 404, 409),
+        },
+      },
+      async (request) => ({ message: await approve(approving, callerOf(request), idOf(request.params)) }),
+    )
+
+    app.post(
+      '/job/:id/reject',
+      {
+        schema: {
+          tags,
+          summary: 'Refuse the approval of a job, which then never runs',
+          description: 'Takes a role that the approval names, or an admin, or the job’s owner.',
+          params: IdParams,
+          response: answers(Message, 400, 403, 404, 409),
+        },
+      },
+      async (request) => ({ message: await reject(approving, callerOf(request), idOf(request.params)) }),
+    )
+  }
+}
