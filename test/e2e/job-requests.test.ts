@@ -76,7 +76,9 @@ const ENDPOINTS = [
   ['GET', '/job/1/events/1'],
   ['GET', '/job/1/output'],
   ['GET', '/job/1/download'],
+  ['GET', '/job/1/rawformdata'],
   ['POST', '/job/1/abort'],
+  ['POST', '/job/1/relaunch'],
   ['DELETE', '/job/1'],
 ] as const
 
