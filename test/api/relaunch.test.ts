@@ -109,6 +109,12 @@ describe('as it ran', () => {
     expect(await read(Number(body.id), '/rawformdata')).toEqual(await read(id, '/rawformdata'))
   })
 
+  test('an empty password is no password: it is kept, so that the playbook finds it again', async () => {
+    const friends = [{ who: 'Eve', code: '' }]
+    const id = await launched('order', { name: 'web', pin: '', friends })
+    expect(await variablesOf(await again(id))).toMatchObject({ vm: { code: '' }, friends })
+  })
+
   test.each([
     ['no body at all', {}],
     ['an empty body', { body: '' }],

@@ -72,10 +72,12 @@ const ENDPOINTS = [
   ['GET', '/job/1/events/1'],
   ['GET', '/job/1/output'],
   ['GET', '/job/1/download'],
+  ['GET', '/job/1/rawformdata'],
   ['GET', '/job/approvals'],
   ['POST', '/job/1/abort'],
   ['POST', '/job/1/approve'],
   ['POST', '/job/1/reject'],
+  ['POST', '/job/1/relaunch'],
   ['DELETE', '/job/1'],
 ] as const
 

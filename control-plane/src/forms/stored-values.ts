@@ -1,6 +1,6 @@
 import type { Field, WizardStep } from './fields/field.js'
 import { passwordKeys } from './subforms.js'
-import { type PlainObject, isPlainObject } from './values/plain.js'
+import { type PlainObject, isEmpty, isPlainObject } from './values/plain.js'
 
 interface StoredForm {
   readonly fields: readonly Field[]
@@ -27,8 +27,10 @@ function keptOf(
   subforms: StoredForm['subforms'],
 ): Record<string, unknown> {
   const kept = fields.flatMap((field): [string, unknown][] => {
-    if (field.type === 'password' || field.type === 'file' || !Object.hasOwn(sent, field.name)) return []
+    if (field.type === 'file' || !Object.hasOwn(sent, field.name)) return []
     const value = sent[field.name]
+    // An empty one is no password, and a job that is run again as it ran has to have it.
+    if (field.type === 'password' && !isEmpty(value)) return []
     if (field.subform === null) return [[field.name, value]]
     const below = subforms[field.subform] ?? []
     const row = (one: unknown) => (isPlainObject(one) ? keptRow(below, one, subforms) : null)

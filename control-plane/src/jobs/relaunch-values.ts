@@ -108,7 +108,8 @@ function unmasked(sent: PlainObject, kept: PlainObject): { values: Record<string
 
 /** Names of credentials that the launch chose, not the form: the form chooses its own again, from what there is now. */
 function credentialsThatDiffer({ form, credentials }: EarlierLaunch): Record<string, string> {
-  const isOfForm = (key: string, name: string) => namesIn(form.credentials[key] ?? '').includes(name)
+  const isOfForm = (key: string, name: string) =>
+    Object.hasOwn(form.credentials, key) && namesIn(form.credentials[key] ?? '').includes(name)
   return Object.fromEntries(Object.entries(credentials).filter(([key, name]) => !isOfForm(key, name)))
 }
 

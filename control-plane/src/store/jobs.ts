@@ -123,7 +123,7 @@ export async function deleteJob(queries: Queries, id: number): Promise<boolean> 
     .where('status', 'not in', ['running', 'approve'])
     .executeTakeFirst()
   if (numDeletedRows === 0n) return false
-  for (const parents = [id]; parents.length > 0; ) {
+  for (const parents = [id]; parents.length > 0;) {
     const parent = parents.pop() ?? id
     parents.push(...(await findSubjobs(queries, parent)))
     await queries.deleteFrom('job').where('parent_id', '=', parent).execute()
