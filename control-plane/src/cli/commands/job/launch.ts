@@ -1,4 +1,4 @@
-import { launchedSchema } from '../../client/schemas.js'
+import type { Client } from '@holdfast/client'
 import { CliError, UnreachableError, UsageError } from '../../errors.js'
 import { EXIT, exitCodesText } from '../../exit-codes.js'
 import { readExtraVars, type ExtraVars } from '../../extra-vars.js'
@@ -6,7 +6,6 @@ import { runFollow } from '../../follow/run-follow.js'
 import { writeAnswer } from '../../show/answer.js'
 import { writeLine } from '../../terminal.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
-import type { ApiClient } from '../../client/api-client.js'
 
 /** `holdfast job launch`: runs a form as a new job. */
 export const launchCommand = (run: Run) =>
@@ -99,9 +98,9 @@ function credentialNames(given: readonly string[]): Launch['credentials'] {
   )
 }
 
-async function launch(client: ApiClient, body: Launch): Promise<{ id: number }> {
+async function launch(client: Client, body: Launch): Promise<{ id: number }> {
   try {
-    return await client.ask({ method: 'POST', path: '/job', body }, launchedSchema)
+    return await client.launchJob({ body })
   } catch (error) {
     if (error instanceof UnreachableError && !wasNeverSent(error)) {
       throw new CliError(
