@@ -34,6 +34,7 @@ export interface AuditList {
 export interface AuditRecord {
   id: number
   time: string
+  /** null: nobody who is known */
   user: string | null
   user_type: string | null
   address: string
@@ -44,11 +45,13 @@ export interface AuditRecord {
     id: string | null
     name: string | null
   }
+  /** Of the answer; null: the service ended before it answered */
   status: number | null
   request_id: string
 }
 
 export interface Credential {
+  /** Null for a credential of credentials.yaml */
   id: number | null
   name: string
   type: 'userpass' | 'ssh' | 'vault' | AnotherWord
@@ -103,7 +106,9 @@ export interface Job {
   target: string
   job_type: string
   status: JobStatus
+  /** Why it failed, was aborted or abandoned */
   status_reason: string | null
+  /** What the status does not say, such as missing events */
   detail: string | null
   start: string
   end: string | null
@@ -114,6 +119,7 @@ export interface Job {
   step: string | null
   approval: Record<string, unknown> | null
   abort_requested: boolean
+  /** Stays when the real outcome arrives later */
   abandoned_at: string | null
   extravars: Record<string, unknown>
   /** The same object as extravars */
@@ -132,6 +138,7 @@ export interface JobEvent {
   play: string | null
   task: string | null
   host: string | null
+  /** Seconds */
   duration: number | null
   time: string
   result: unknown
@@ -149,6 +156,7 @@ export interface JobEventRecord {
   play: string | null
   task: string | null
   host: string | null
+  /** Seconds */
   duration: number | null
   time: string
 }
@@ -165,7 +173,9 @@ export interface JobRecord {
   target: string
   job_type: string
   status: JobStatus
+  /** Why it failed, was aborted or abandoned */
   status_reason: string | null
+  /** What the status does not say, such as missing events */
   detail: string | null
   start: string
   end: string | null
@@ -176,6 +186,7 @@ export interface JobRecord {
   step: string | null
   approval: Record<string, unknown> | null
   abort_requested: boolean
+  /** Stays when the real outcome arrives later */
   abandoned_at: string | null
 }
 
@@ -189,6 +200,7 @@ export interface JoinToken {
   created_by: string
   expires_at: string
   used_at: string | null
+  /** Name of the runner that joined by it */
   used_by: string | null
 }
 
@@ -226,8 +238,10 @@ export interface ListedForm {
 
 export interface LockState {
   locked: boolean
+  /** <type>/<username> */
   holder: string | null
   since: string | null
+  /** When it is free if the holder stays silent */
   until: string | null
   mine: boolean
 }
@@ -292,6 +306,7 @@ export interface Runner {
   approved_by: string | null
   last_seen: string
   description: string
+  /** Another process was refused for continuing this identity; host and ip while they are known */
   clone: {
     seen_at: string
     host: string | null
