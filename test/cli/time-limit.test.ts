@@ -4,7 +4,7 @@ import { execa } from 'execa'
 import { describe, expect, it } from 'vitest'
 import { ROOT } from '../support/product.js'
 
-const BUILT = pathToFileURL(join(ROOT, 'control-plane/dist/cli/client/time-limit.js')).href
+const BUILT = pathToFileURL(join(ROOT, 'control-plane/client/dist/time-limit.js')).href
 
 /**
  * A program that waits for a signal while its garbage is collected again and again, and prints why the signal came.

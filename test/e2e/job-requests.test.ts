@@ -261,7 +261,7 @@ describe('job requests', () => {
     for (const path of ['output', 'download']) {
       const answers = paths[`/api/v2/job/{id}/${path}`]?.get as { responses: Record<string, { content: object }> }
       expect(Object.keys(answers.responses['200']?.content ?? {})).toEqual(['text/plain'])
-      expect(Object.keys(answers.responses['404']?.content ?? {})).toEqual(['application/json'])
+      expect(answers.responses['404']).toEqual({ $ref: '#/components/responses/NotFound' })
     }
   })
 })

@@ -5,7 +5,7 @@ import { durationText, jobSeconds } from '../show/time.js'
 import { writeLine, type Terminal } from '../terminal.js'
 import { createAnsiStripper } from './ansi-strip.js'
 import type { FollowSink } from './follow-job.js'
-import type { Approval, JobRecord } from '../client/schemas.js'
+import type { JobRecord } from '@holdfast/client'
 
 export interface FollowingSink extends FollowSink {
   end(job: JobRecord): Promise<void>
@@ -68,7 +68,7 @@ export function createTerminalSink(terminal: Terminal, color: boolean, waits: bo
 }
 
 /** Who may give an approval, to be put behind it; empty when the server does not say. */
-function giversText(approval: Approval | null): string {
+function giversText(approval: JobRecord['approval']): string {
   if (approval === null) return ''
   const { title, roles } = approval
   const givers = roles.length === 0 ? 'an admin' : `${roles.map(printable).join(', ')} or an admin`

@@ -1,8 +1,8 @@
-import { jobListSchema, type JobRecord } from '../../client/schemas.js'
+import type { JobRecord } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { tableText, type Column } from '../../show/table.js'
 import { durationText, jobSeconds } from '../../show/time.js'
-import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { clientOf, clientOptions, command, recordsOf, type Run } from '../common.js'
 
 const COLUMNS: readonly Column<JobRecord>[] = [
   { title: 'id', value: (job) => job.id, align: 'right' },
@@ -22,8 +22,7 @@ export const approvalsCommand = (run: Run) =>
       clientOptions(yargs).option('records', { type: 'string', requiresArg: true, describe: 'At most this many' }),
     handler: async (args) => {
       const client = await clientOf(run, args)
-      const query = { waiting: true, records: args.records }
-      const list = await client.ask({ method: 'GET', path: '/job', query }, jobListSchema)
+      const list = await client.listJobs({ waiting: true, records: recordsOf(args.records) })
       await writeAnswer(run.terminal.stdout, args.json, list, () =>
         list.records.length === 0
           ? 'No job waits for an approval of yours.\n'

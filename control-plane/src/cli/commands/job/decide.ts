@@ -1,4 +1,3 @@
-import { messageSchema } from '../../client/schemas.js'
 import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 
@@ -18,7 +17,7 @@ export const decideCommand = (run: Run, decision: keyof typeof DECISIONS) =>
     handler: async (args) => {
       const jobId = jobIdOf(args.id)
       const client = await clientOf(run, args)
-      const answer = await client.ask({ method: 'POST', path: `/job/${jobId}/${decision}` }, messageSchema)
+      const answer = await (decision === 'approve' ? client.approveJob({ id: jobId }) : client.rejectJob({ id: jobId }))
       await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message}\n`)
     },
   })

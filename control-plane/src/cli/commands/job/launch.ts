@@ -1,6 +1,6 @@
-import { launchedSchema } from '../../client/schemas.js'
 import { UsageError } from '../../errors.js'
 import { exitCodesText } from '../../exit-codes.js'
+import { filePaths, uploadFiles } from '../../uploads.js'
 import { readExtraVars, type ExtraVars } from '../../extra-vars.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 import { askForJob, newJobOptions, showNewJob } from './new-job.js'
@@ -34,17 +34,29 @@ export const launchCommand = (run: Run) =>
             'Name of a credential for a credential field of the form, or for any variable of its credentials where ' +
             'launches are not checked: key=name; may be given several times',
         })
+        .option('file', {
+          type: 'string',
+          array: true,
+          nargs: 1,
+          default: [] as string[],
+          defaultDescription: 'none',
+          describe:
+            'A file for a file field of the form, which is uploaded first: field=path; may be given several times',
+        })
         .option('verbose', { type: 'boolean', default: false, describe: 'Run the playbook in verbose mode' })
         .example('$0 job launch "Hello world" -e greeted=Ada -f', 'launch and watch')
         .example(`$0 job launch Order -e '{"hosts": [{"name": "a"}]}'`, 'a list field: its rows')
+        .example('$0 job launch Deploy --file package=./app.tar.gz', 'a file field: the file is uploaded')
         .example(`$0 job launch Wizard -e '{"network": {"vlan": 7}}'`, 'a wizard: values by step')
         .epilogue(exitCodesText()),
     handler: async (args) => {
       const values = await readExtraVars(args.extraVars)
       const credentials = credentialNames(args.credential)
+      const paths = await filePaths(args.file)
       const client = await clientOf(run, args)
       const body = bodyOf(args.form, values, credentials, args.verbose)
-      const launched = await askForJob(client, { method: 'POST', path: '/job', body }, launchedSchema)
+      const files = await uploadFiles(client, paths)
+      const launched = await askForJob(() => client.launchJob({ body: files ? { ...body, files } : body }))
       await showNewJob(run, client, launched, `Launched job ${launched.id} of ${args.form}.`, args)
     },
   })
@@ -54,6 +66,7 @@ interface Launch {
   readonly extravars: ExtraVars
   readonly rawFormData: ExtraVars
   readonly credentials: Readonly<Record<string, string>> | undefined
+  readonly files?: Record<string, unknown>
 }
 
 /**

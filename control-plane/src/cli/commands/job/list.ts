@@ -1,8 +1,8 @@
-import { jobListSchema, type JobRecord } from '../../client/schemas.js'
+import type { JobRecord } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { tableText, type Column } from '../../show/table.js'
 import { durationText, jobSeconds, localTime } from '../../show/time.js'
-import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { clientOf, clientOptions, command, recordsOf, type Run } from '../common.js'
 
 const COLUMNS: readonly Column<JobRecord>[] = [
   { title: 'id', value: (job) => job.id, align: 'right' },
@@ -31,8 +31,8 @@ export const listCommand = (run: Run) =>
         .option('runner', { type: 'string', requiresArg: true, describe: 'Only the jobs that ran on this runner' }),
     handler: async (args) => {
       const client = await clientOf(run, args)
-      const query = { records: args.records, user: args.user, user_type: args.userType, runner: args.runner }
-      const list = await client.ask({ method: 'GET', path: '/job', query }, jobListSchema)
+      const { records, user, userType, runner } = args
+      const list = await client.listJobs({ records: recordsOf(records), user, user_type: userType, runner })
       await writeAnswer(run.terminal.stdout, args.json, list, () =>
         list.records.length === 0 ? 'No jobs.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
       )

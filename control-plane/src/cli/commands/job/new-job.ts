@@ -1,6 +1,5 @@
-import type * as v from 'valibot'
+import type { Client } from '@holdfast/client'
 import type { Argv } from 'yargs'
-import type { ApiClient, Asked } from '../../client/api-client.js'
 import { CliError, UnreachableError } from '../../errors.js'
 import { EXIT } from '../../exit-codes.js'
 import { runFollow } from '../../follow/run-follow.js'
@@ -27,14 +26,10 @@ export function newJobOptions<T>(yargs: Argv<T>): Argv<T & NewJobArgs> {
     .option('color', { type: 'boolean', describe: 'Keep (or with --no-color drop) the colours of the output' })
 }
 
-/** A request that makes a job: when its answer is lost, nobody knows whether it did, and the error says so. */
-export async function askForJob<Schema extends v.GenericSchema>(
-  client: ApiClient,
-  request: Asked,
-  schema: Schema,
-): Promise<v.InferOutput<Schema>> {
+/** Makes a job by a request: when its answer is lost, nobody knows whether there is one, and the error says so. */
+export async function askForJob<Answer>(request: () => Promise<Answer>): Promise<Answer> {
   try {
-    return await client.ask(request, schema)
+    return await request()
   } catch (error) {
     if (error instanceof UnreachableError && !wasNeverSent(error)) {
       throw new CliError(
@@ -57,7 +52,7 @@ function wasNeverSent(error: UnreachableError): boolean {
 /** Says that there is a new job, and follows it when that was asked for. */
 export async function showNewJob(
   run: Run,
-  client: ApiClient,
+  client: Client,
   job: { readonly id: number },
   sentence: string,
   args: NewJobArgs & { readonly json: boolean },

@@ -1,4 +1,3 @@
-import { relaunchedSchema } from '../../client/schemas.js'
 import { exitCodesText } from '../../exit-codes.js'
 import { readExtraVars, readVariablesFile } from '../../extra-vars.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
@@ -38,16 +37,9 @@ export const relaunchCommand = (run: Run) =>
       const ofFile = args.values === undefined ? {} : await readVariablesFile(args.values, `--values ${args.values}`)
       const values = { ...ofFile, ...(await readExtraVars(args.extraVars)) }
       const client = await clientOf(run, args)
-      const relaunched = await askForJob(
-        client,
-        {
-          method: 'POST',
-          path: `/job/${jobId}/relaunch`,
-          ...(args.verbose ? { query: { verbose: true } } : {}),
-          ...(Object.keys(values).length > 0 ? { body: { values } } : {}),
-        },
-        relaunchedSchema,
-      )
+      const query = args.verbose ? { verbose: true } : {}
+      const body = Object.keys(values).length > 0 ? { body: { values } } : {}
+      const relaunched = await askForJob(() => client.relaunchJob({ id: jobId, ...query, ...body }))
       await showNewJob(run, client, relaunched, `${relaunched.message}.`, args)
     },
   })
