@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { InterfaceReporter } from './test/interface/reporter.js'
 
 export default defineConfig({
   test: {
@@ -8,5 +9,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     pool: 'forks',
     maxWorkers: 3,
+    // The rows of one table of cases are one test in docs/interface-coverage.md.
+    includeTaskLocation: true,
+    reporters: ['default', new InterfaceReporter()],
   },
 })

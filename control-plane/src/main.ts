@@ -29,6 +29,7 @@ import { authRoutes } from './http/auth.js'
 import { credentialRoutes } from './http/credential.js'
 import { eventRoutes } from './http/events.js'
 import { formRoutes } from './http/forms.js'
+import { jobNodeRoutes } from './http/job-node.js'
 import { jobStreamRoutes } from './http/job-streams.js'
 import { jobRoutes } from './http/job.js'
 import { lockRoutes } from './http/lock.js'
@@ -233,6 +234,7 @@ async function build(
         actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
       }),
       jobStreamRoutes(reading),
+      jobNodeRoutes(reading),
       uploadRoutes({
         uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes }),
         timers,

@@ -29,6 +29,8 @@ import { authRoutes } from '../../control-plane/src/http/auth.js'
 import { credentialRoutes } from '../../control-plane/src/http/credential.js'
 import { eventRoutes } from '../../control-plane/src/http/events.js'
 import { formRoutes } from '../../control-plane/src/http/forms.js'
+import { jobNodeRoutes } from '../../control-plane/src/http/job-node.js'
+import { jobStreamRoutes } from '../../control-plane/src/http/job-streams.js'
 import { jobRoutes } from '../../control-plane/src/http/job.js'
 import { lockRoutes } from '../../control-plane/src/http/lock.js'
 import { metricsRoutes } from '../../control-plane/src/http/metrics.js'
@@ -73,6 +75,8 @@ export interface ServerOptions {
   /** AUTH_RATE_LIMIT; no limit when left out. */
   readonly authRateLimit?: number
   readonly metricsToken?: string
+  /** JOBS_LIST_SIZE; 1000 when left out. */
+  readonly listSize?: number
   readonly plugins?: readonly FastifyPluginAsync[]
   /** Lines of the log end up here. */
   readonly log?: string[]
@@ -207,6 +211,12 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     queueMs: 60_000,
     lostMs: 60_000,
   })
+  const reading = {
+    queries: store.read,
+    maskPattern: /password|secret|token/i,
+    listSize: options.listSize ?? 1000,
+    passwordFieldsOf: () => Promise.resolve(new Set<string>()),
+  }
   const app = await buildApp({
     logger,
     baseUrl: options.baseUrl ?? '/',
@@ -236,12 +246,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
         timers,
       }),
       jobRoutes({
-        reading: {
-          queries: store.read,
-          maskPattern: /password|secret|token/i,
-          listSize: 1000,
-          passwordFieldsOf: () => Promise.resolve(new Set()),
-        },
+        reading,
         launching: {
           ...{
             store,
@@ -259,6 +264,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
         },
         actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
       }),
+      jobStreamRoutes(reading),
+      jobNodeRoutes(reading),
       ...(options.plugins ?? []),
     ],
   })

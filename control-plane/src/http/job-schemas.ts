@@ -40,6 +40,14 @@ export const Job = Type.Object({
   output: Type.String({ description: 'HTML with colours, or plain text with text=true' }),
 })
 
+/** A node of a workflow job. */
+export const JobNode = Type.Object({
+  node: AnyObject,
+  job: nullable(Type.Integer({ description: 'The job of the node; null when it did not run' })),
+  extravars: AnyObject,
+  artifacts: AnyObject,
+})
+
 /** The body of a launch. */
 export const LaunchBody = Type.Object({
   formName: Type.String({ minLength: 1, maxLength: 200 }),
