@@ -9,8 +9,6 @@ export default defineConfig({
     hookTimeout: 120_000,
     pool: 'forks',
     maxWorkers: 3,
-    // The rows of one table of cases are one test in docs/interface-coverage.md.
-    includeTaskLocation: true,
     reporters: ['default', new InterfaceReporter()],
   },
 })

@@ -60,6 +60,7 @@ const launch = async (token: string) =>
   Number((await server.call('POST', '/job', { token, json: { formName: 'open' } })).body.id)
 
 test('jobs is said when a job is launched and when one is deleted', async () => {
+  covers('live.changed', 'live.jobs-launched', 'live.jobs-deleted', 'live-1.name-only')
   const stream = await open(ann)
   let id = 0
   await expectSaid(stream, 'jobs', async () => (id = await launch(ann)))
@@ -68,6 +69,7 @@ test('jobs is said when a job is launched and when one is deleted', async () => 
 })
 
 test('what was said while a stream was down is not said again', async () => {
+  covers('live-5.not-again')
   const first = await open(ann)
   first.close()
   await launch(ann)
@@ -79,6 +81,7 @@ test('what was said while a stream was down is not said again', async () => {
 })
 
 test('whoever hears of a change reads it again with their own permissions', async () => {
+  covers('live-6.own-permissions', 'service.changes-by-name')
   const [hers, his] = [await open(ann), await open(bob)]
   let id = 0
   await expectSaid(his, 'jobs', async () => (id = await launch(ann)))
@@ -89,6 +92,7 @@ test('whoever hears of a change reads it again with their own permissions', asyn
 })
 
 test('every setting of the header raises appearance', async () => {
+  covers('live.appearance')
   const stream = await open(bob)
   for (const json of [{ theme: 'dark' }, { name: 'Here' }, { announcement: 'Hi' }, { environment: 'test' }]) {
     await expectSaid(stream, 'appearance', () =>
@@ -98,6 +102,7 @@ test('every setting of the header raises appearance', async () => {
 })
 
 test('runners is said when a runner asks to join, is approved, changes its settings, leaves, comes and is rejected', async () => {
+  covers('live.runners-connection', 'live.runners-joining', 'live.runners-settings', 'version.events')
   const stream = await open(bob)
   const asAdmin = (method: string, path: string, json?: unknown) =>
     server.call(method, path, { token: server.admin, json })

@@ -62,12 +62,14 @@ const idsOf = async (query: string, token = server.admin) => {
 
 describe('a launch', () => {
   test('answers the id of the new job, an integer, and nothing else', async () => {
+    covers('launch.id', 'endpoint.launch', 'answer.ok')
     const { status, body } = await server.call('POST', '/job', { token: ann, json: { formName: 'open' } })
     expect([status, Object.keys(body)]).toEqual([200, ['id']])
     expect(Number.isInteger(body.id)).toBe(true)
   })
 
   test('what it sent as extravars is read under extravars and payload, masked', async () => {
+    covers('launch.extravars', 'job.extravars', 'job.payload', 'detail.masked', 'validation.off')
     const extravars = { region: 'eu', db_password: 'geheim', deep: [{ api_token: 'geheim', n: 1 }] }
     const { body } = await server.call('POST', '/job', { token: ann, json: { formName: 'open', extravars } })
     const job = (await read(`/job/${String(body.id)}`, ann)).body
@@ -80,6 +82,19 @@ describe('a launch', () => {
 
 describe('a record of the list', () => {
   test('is the summary of the job; extra variables and output are read from the job itself', async () => {
+    covers(
+      'record.id',
+      'record.form',
+      'record.status',
+      'record.start',
+      'record.end',
+      'record.user',
+      'record.runner',
+      'record.summary-only',
+      'endpoint.list',
+      'detail.fields',
+      'answer.times',
+    )
     await server.call('POST', '/job', { token: ann, json: { formName: 'open' } })
     const [record] = (await read('/job?records=1')).body.records as [Record<string, unknown>]
     const job = (await read(`/job/${String(record.id)}`)).body
@@ -93,6 +108,7 @@ describe('a record of the list', () => {
   })
 
   test('has no end while the job has not ended', async () => {
+    covers('detail.end-null')
     const [id] = await addJobs(1, { status: 'running', end_time: null })
     expect((await read('/job?records=1')).body.records).toMatchObject([{ id, status: 'running', end: null }])
   })
@@ -100,6 +116,7 @@ describe('a record of the list', () => {
 
 describe('a list', () => {
   test('user, user_type and runner each show only such jobs, newest first', async () => {
+    covers('list.count', 'list.records', 'rule-5.newest-first', 'rule-5.user', 'rule-5.user-type', 'rule-5.runner')
     const local = await addJobs(2, { user_name: 'cat', runner_name: 'red' })
     const ldap = await addJobs(1, { user_name: 'cat', user_type: 'ldap', runner_name: 'red' })
     const blue = await addJobs(1, { user_name: 'dan', runner_name: 'blue' })
@@ -113,6 +130,7 @@ describe('a list', () => {
   })
 
   test('shows a user their own jobs, of their own kind, and every job to showAllJobLogs, manageAllJobs and admins', async () => {
+    covers('rule-6.own', 'rule-6.all', 'auth.show-all-job-logs', 'auth.manage-all-jobs', 'auth.admin')
     const [own] = await addJobs(1, { user_name: 'bob' })
     const [other] = await addJobs(1, { user_name: 'bob', user_type: 'ldap' })
     expect(await idsOf('', bob)).toEqual([own])
@@ -124,6 +142,7 @@ describe('a list', () => {
   })
 
   test('is JOBS_LIST_SIZE long without records, and 5000 at most', async () => {
+    covers('rule-5.records', 'limit.list-default', 'limit.list-most', 'detail.records')
     await addManyJobs(server, 5001)
     expect(await idsOf('')).toHaveLength(10)
     for (const records of ['', '0', 'abc']) expect(await idsOf(`?records=${records}`)).toHaveLength(10)
@@ -133,6 +152,7 @@ describe('a list', () => {
   })
 
   test('is JOBS_LIST_SIZE long at most where that is higher than 5000', async () => {
+    covers('rule-5.records', 'limit.list-most')
     const large = await startServer({ listSize: 5002 })
     try {
       await addManyJobs(large, 5003)
@@ -147,6 +167,7 @@ describe('a list', () => {
 
 describe('output', () => {
   test('is HTML with colours, and plain text only with text=true', async () => {
+    covers('job.output-html', 'job.output-text', 'rule-4.text', 'answer.text-exactly', 'endpoint.job')
     const [id] = (await addJobs(1)) as [number]
     await server.store.write('test.output', (queries) =>
       appendServiceLine(queries, id, '\u001b[0;32mok: <all> & sundry\u001b[0m'),
@@ -162,6 +183,7 @@ describe('output', () => {
   })
 
   test('is downloaded as a text file named after the job', async () => {
+    covers('endpoint.download', 'detail.download')
     const [id] = (await addJobs(1)) as [number]
     await server.store.write('test.output', (queries) => appendServiceLine(queries, id, '\u001b[1mdone\u001b[0m'))
     const { status, headers, text } = await read(`/job/${id}/download`)
@@ -190,6 +212,7 @@ describe('events', () => {
   })
 
   test('have order, type, play, task, host, duration and time, and are paged with after and limit', async () => {
+    covers('endpoint.job-events', 'rule-8.fields', 'detail.events-page', 'version.events')
     const { body } = await read(`/job/${id}/events`, ann)
     expect(body.count).toBe(3)
     const [first] = body.records as [object]
@@ -200,6 +223,7 @@ describe('events', () => {
   })
 
   test('one is answered with its whole result; 400 for no whole number, 404 for an order that is not there', async () => {
+    covers('endpoint.job-event', 'rule-9.result', 'rule-9.order', 'error.order', 'error.no-event')
     expect((await read(`/job/${id}/events/2`, ann)).body).toMatchObject({ order: 2, task: 't2', result: { n: 2 } })
     for (const order of ['x', '1.5', '1e0', '%20'])
       expect((await read(`/job/${id}/events/${order}`, ann)).status).toBe(400)
@@ -209,6 +233,7 @@ describe('events', () => {
 
 describe('a node', () => {
   test('of a job that is no workflow is 404, after 401, 404 and 403', async () => {
+    covers('detail.node-404', 'answer.order')
     const [id] = (await addJobs(1, { user_name: 'ann' })) as [number]
     const node = (job: unknown, token?: string) => server.call('GET', `/job/${String(job)}/node/build`, { token })
     expect((await node(id)).status).toBe(401)
@@ -224,6 +249,7 @@ describe('a final status', () => {
   test.each(['success', 'failed', 'warning', 'aborted', 'rejected', 'abandoned'])(
     '%s is not aborted: 409, and it stays',
     async (status) => {
+      covers('move.conflict', 'move.final', 'rule-12.abort', 'error.conflict-abort', 'action.delete')
       const [id] = (await addJobs(1, { status })) as [number]
       expect((await server.call('POST', `/job/${id}/abort`, { token: server.admin })).status).toBe(409)
       expect((await read(`/job/${id}`)).body.status).toBe(status)
@@ -234,6 +260,7 @@ describe('a final status', () => {
   )
 
   test.each(['running', 'approve'])('%s is none: such a job is not deleted, 409', async (status) => {
+    covers('move.conflict', 'rule-12.delete', 'error.conflict-delete')
     const [id] = (await addJobs(1, { status, end_time: null })) as [number]
     expect((await server.call('DELETE', `/job/${id}`, { token: server.admin })).status).toBe(409)
     expect((await read(`/job/${id}`)).body.status).toBe(status)

@@ -8,6 +8,7 @@ import { type Product, startProduct } from '../support/product.js'
 import { killProcessesOfFolder } from '../support/processes-of-folder.js'
 import { waitFor } from '../support/wait.js'
 import { type FaultyProxy, startFaultyProxy } from './kit/faulty-proxy.js'
+import { covers } from '../interface/covers.js'
 
 /** The survival points of spec runner.md section 4 that this release promises: restarts and a cut socket. */
 let product: Product
@@ -141,6 +142,7 @@ describe('a job holds fast', () => {
   })
 
   test('when both programs are killed at once', async () => {
+    covers('over-time.once')
     const { jobId, written } = await start()
     await outputShows(jobId, 'part 1 item 0')
     await Promise.all([product.agent.stop('SIGKILL'), product.controlPlane.stop('SIGKILL')])
@@ -152,6 +154,7 @@ describe('a job holds fast', () => {
   })
 
   test('when its runner is silent so long that it is given up: the real outcome comes all the same', async () => {
+    covers('status.abandoned', 'move.abandon', 'move.real-outcome')
     const { jobId, written } = await start({ throughProxy: true, controlPlane: { RTE_LOST_SECONDS: '1' } })
     await outputShows(jobId, 'part 1 item 19 on three')
     proxy?.hold(true)

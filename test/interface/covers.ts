@@ -1,3 +1,4 @@
+import { TestRunner } from 'vitest'
 import type { RuleId } from './rule-book.js'
 
 declare module 'vitest' {
@@ -8,9 +9,12 @@ declare module 'vitest' {
 }
 
 /**
- * Says which rules of the interface a test shows: `test('…', covers('live.hello'), …)`. A rule counts as shown when such a
- * test ran and passed; docs/interface-coverage.md lists them.
+ * Says which rules of the interface a test shows. It is the first statement of the test, so that only a test that runs says
+ * it; `docs/interface-coverage.md` is written from these statements. Not for tests that run beside others of their file
+ * (`concurrent`).
  */
-export function covers(...rules: readonly [RuleId, ...RuleId[]]): { meta: { covers: readonly RuleId[] } } {
-  return { meta: { covers: rules } }
+export function covers(...rules: readonly [RuleId, ...RuleId[]]): void {
+  const test = TestRunner.getCurrentTest()
+  if (!test) throw new Error('covers() is called inside a test')
+  test.meta.covers = [...(test.meta.covers ?? []), ...rules]
 }

@@ -1,3 +1,4 @@
+import { NOT_BUILT } from './not-built.js'
 import { ACCESS } from './rules/access.js'
 import { COMPLETING } from './rules/completing.js'
 import { ENDPOINTS } from './rules/endpoints.js'
@@ -41,3 +42,13 @@ export const RULE_BOOK: readonly RulePart[] = [
     sections: { ...COMPLETING, ...FORMS },
   },
 ]
+
+/** The rules as a set of ids. */
+export function allRules(): Set<string> {
+  return new Set(RULE_BOOK.flatMap((part) => Object.values(part.sections)).flatMap((rules) => Object.keys(rules)))
+}
+
+/** The rules that are not built, each with its reason. */
+export function reasonsOfNotBuilt(): Map<string, string> {
+  return new Map(Object.entries(NOT_BUILT).flatMap(([reason, ids]) => ids.map((id) => [id, reason] as const)))
+}

@@ -1,17 +1,13 @@
-/** A test that says which rules it shows. */
-export interface ShowingTest {
-  /** Path below test/. */
-  readonly file: string
-  readonly name: string
-  /** Name of the first test of the same lines: what stands for all rows of a table of cases. */
-  readonly family: string
-  readonly covers: readonly string[]
+import type { Statement } from './statements.js'
+
+/** A test that says which rules it shows, and whether it may count. */
+export interface ShowingTest extends Statement {
   readonly passed: boolean
 }
 
 /**
- * Whether a whole run shows every rule. A rule that is not built must not be shown, since then it is built; a rule counts
- * as shown only by a test that passed.
+ * Whether these tests show every rule. A rule that is not built must not be shown, since then it is built; a rule counts as
+ * shown only by a test that passed.
  * @returns what is wrong, one sentence each
  */
 export function judge(
