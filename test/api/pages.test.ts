@@ -98,6 +98,7 @@ describe('documentation', () => {
       ]),
     )
     for (const [path, methods] of Object.entries(paths)) {
+      expect(path).toMatch(/^\/api\/v2\//)
       for (const [method, operation] of Object.entries(methods)) {
         expect([path, method, Object.keys(operation.responses)]).toEqual([
           path,
