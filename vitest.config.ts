@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { InterfaceReporter } from './test/interface/reporter.js'
 
 export default defineConfig({
   test: {
@@ -10,5 +11,6 @@ export default defineConfig({
     hookTimeout: 120_000,
     pool: 'forks',
     maxWorkers: 3,
+    reporters: ['default', new InterfaceReporter()],
   },
 })

@@ -31,6 +31,7 @@ import { credentialRoutes } from './http/credential.js'
 import { eventRoutes } from './http/events.js'
 import { formRoutes } from './http/forms.js'
 import { jobApprovalRoutes } from './http/job-approvals.js'
+import { jobNodeRoutes } from './http/job-node.js'
 import { jobStreamRoutes } from './http/job-streams.js'
 import { jobRoutes } from './http/job.js'
 import { lockRoutes } from './http/lock.js'
@@ -240,6 +241,7 @@ async function build(
         approving: { store, live, clock, runners: dispatcher, grants: createGrants({ store, roles }) },
       }),
       jobStreamRoutes(reading),
+      jobNodeRoutes(reading),
       uploadRoutes({
         uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes }),
         timers,

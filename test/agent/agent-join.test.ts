@@ -9,9 +9,11 @@ import { orderOf, play, publish, say } from './playbooks.js'
 import { createSetting, exactEnd } from './setting.js'
 import { TEST_CERTIFICATE } from '../support/test-certificate.js'
 import { waitUntil } from './waiting.js'
+import { covers } from '../interface/covers.js'
 
 describe('joining', () => {
   test('an agent waits for approval without a word about jobs, then takes jobs', async () => {
+    covers('monitoring.agent')
     const { controlPlane, join: joinApp } = await createSetting()
     controlPlane.state = 'waiting'
     const agent = await joinApp({ RTE_JOIN_TOKEN: 'the-join-token', RTE_MAX_JOBS: '3' })

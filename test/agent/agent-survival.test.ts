@@ -6,6 +6,7 @@ import type { StoredJob } from './fake-control-plane.js'
 import { leaveTrace, orderOf, play, publish, say, waitFor } from './playbooks.js'
 import { createSetting, exactEnd, type Setting } from './setting.js'
 import { waitUntil } from './waiting.js'
+import { covers } from '../interface/covers.js'
 
 /** A job that prints, waits for the file `go`, and prints again; it leaves one line in `trace` for each run. */
 function offerWaiting({ controlPlane, folder }: Setting): StoredJob {
@@ -273,6 +274,7 @@ describe('aborting', () => {
 
 describe('stopping', () => {
   test('drains: refuses new jobs, lets the running one end, and ends with 0', async () => {
+    covers('monitoring.agent')
     const setting = await createSetting()
     const { controlPlane } = setting
     const agent = await setting.join()

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { createApiTokens } from '../../control-plane/src/auth/api-tokens.js'
 import { waitFor } from '../support/wait.js'
 import { ADMIN_PASSWORD, type Answer, type TestServer, startServer } from './server.js'
+import { covers } from '../interface/covers.js'
 
 /** API tokens: bearers for scripts, behind the role option `allowApiTokens`. */
 const CONFIG = `
@@ -31,6 +32,7 @@ async function newToken(owner = sam.token): Promise<{ sid: string; token: string
 
 describe('making one', () => {
   test('an API token is shown once, with its name, creation and expiry', async () => {
+    covers('token.api')
     const { status, body, headers } = await make(sam.token, { name: 'nightly', expiryDays: 7 })
     const now = server.clock.now()
     const shown = {
@@ -82,6 +84,7 @@ describe('making one', () => {
   })
 
   test('it takes the role option allowApiTokens, which is off unless a role says otherwise', async () => {
+    covers('token.api')
     const { token } = await server.addUser('nora')
     // The body is not looked at: who may not do it learns nothing from it.
     for (const json of [{}, { expiryDays: 'never' }, []]) {
@@ -180,6 +183,7 @@ describe('using one', () => {
 
 describe('the end of one', () => {
   test('its owner revokes it, by a sign-in or with a token, and nobody else does', async () => {
+    covers('token.api')
     const [one, two] = [await newToken(), await newToken()]
     const revoke = (sid: string, token: string) => server.call('DELETE', `/profile/tokens/${sid}`, { token })
     expect((await revoke(one.sid, server.admin)).status).toBe(404)

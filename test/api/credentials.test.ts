@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createSecretBox } from '../../control-plane/src/credentials/secret-box.js'
 import { type Answer, ENCRYPTION_SECRET, type TestServer, startServer } from './server.js'
+import { covers } from '../interface/covers.js'
 
 const SECRET = 'canary-of-the-credentials'
 const KEY = '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAAkeycanary\n-----END OPENSSH PRIVATE KEY-----\n'
@@ -61,6 +62,7 @@ describe('credentials over REST', () => {
   })
 
   test('are made, read, listed, changed and deleted; the secret is shown as ******** and never returned', async () => {
+    covers('credential.routes', 'credential.hidden')
     const fields = { type: 'userpass', user: 'app', host: 'db.example.com', port: 5432, description: 'for tests' }
     const made = await call('POST', '/credential', { name, password: SECRET, ...fields })
     const shown = { id: made.body.id, name, ...fields, password: '********', source: 'database', overridden: false }
@@ -143,6 +145,7 @@ describe('credentials over REST', () => {
   })
 
   test('rest encrypted: neither the database nor its log nor the program’s log holds a secret', async () => {
+    covers('credential.hidden')
     await create()
     const files = readdirSync(server.folder).filter((file) => file.startsWith('holdfast.db'))
     expect(files).toContain('holdfast.db-wal')
@@ -171,6 +174,7 @@ describe('credentials.yaml', () => {
   const errors = async () => (await call('GET', '/credential')).body.errors as Record<string, unknown>[]
 
   test('is a second source, read again when it changes, and gone with the file', async () => {
+    covers('credential.file')
     await server.writeCredentials(`credentials:\n  ${entry(', port: 22')}`)
     expect(await ofFile()).toEqual([
       {
@@ -194,6 +198,7 @@ describe('credentials.yaml', () => {
   })
 
   test('wins over the database on equal names, and its names cannot be taken over REST', async () => {
+    covers('credential.file')
     const id = await create()
     await server.writeCredentials(entry('').replace('from file', name))
     expect(await secretOf(name)).toBe(`${SECRET}-file`)

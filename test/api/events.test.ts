@@ -5,6 +5,7 @@ import { LIVE_NAMES } from '../../control-plane/src/live/live-events.js'
 import { waitFor } from '../support/wait.js'
 import { heldTimers } from './held-timers.js'
 import { type TestServer, startServer } from './server.js'
+import { covers } from '../interface/covers.js'
 
 interface Stream {
   readonly response: IncomingMessage
@@ -48,11 +49,13 @@ const namesIn = (stream: Stream) =>
   [...stream.text().matchAll(/event: changed\ndata: (.*)\n\n/g)].map((match) => JSON.parse(match[1] ?? ''))
 
 test('needs a token', async () => {
+  covers('endpoint.bearer')
   const answer = await server.call('GET', '/events')
   expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
 })
 
 test('says hello at once, with headers that no proxy misunderstands', async () => {
+  covers('endpoint.events', 'live.hello', 'limit.reconnect', 'live-detail.hello-data', 'live-detail.headers')
   const stream = await open(server.admin)
   await waitFor('hello', () => stream.text().includes('hello'))
   expect(stream.response.headers).toMatchObject({
@@ -66,6 +69,7 @@ test('says hello at once, with headers that no proxy misunderstands', async () =
 })
 
 test('carries names to every stream, once a second each, the last never lost', async () => {
+  covers('auth.stream', 'live.open', 'live.changed', 'live-2.rate', 'limit.event-rate', 'live-detail.first-and-last')
   const user = await server.addUser('watcher')
   const [one, two] = [await open(server.admin), await open(user.token)]
   for (const name of ['jobs', 'jobs', 'runners', 'jobs'] as const) server.live.changed(name)
@@ -102,6 +106,7 @@ test('an event of before is not sent again to who connects later', async () => {
 })
 
 test('pings every fifteen seconds', async () => {
+  covers('live-3.ping', 'limit.ping')
   const stream = await open(server.admin)
   held.move(15_000)
   await waitFor('a ping', () => stream.text().endsWith('\n\n: ping\n\n'))
@@ -109,6 +114,7 @@ test('pings every fifteen seconds', async () => {
 
 describe('ends', () => {
   test('when the session ends', async () => {
+    covers('live-detail.session')
     const { token } = await server.addUser('leaver')
     const [ending, staying] = [await open(token), await open(server.admin)]
     await server.call('POST', '/auth/logout', { token })
@@ -119,6 +125,7 @@ describe('ends', () => {
   })
 
   test('when the user is blocked, and when the session expires', async () => {
+    covers('live-detail.session')
     const { token, id } = await server.addUser('blocked')
     const stream = await open(token)
     await server.call('PUT', `/user/${id}`, { token: server.admin, json: { enabled: false } })
@@ -131,6 +138,7 @@ describe('ends', () => {
   })
 
   test('when the service stops', async () => {
+    covers('live-detail.session')
     const [one, two] = [await open(server.admin), await open(server.admin)]
     await server.app.close()
     await Promise.all([one.ended, two.ended])
@@ -147,6 +155,7 @@ test('a client that goes away leaves nothing behind', async () => {
 })
 
 test('a client that never reads holds nobody up, takes no memory, and does not hold up the stop', async () => {
+  covers('live-detail.slow-reader')
   const sockets: Socket[] = []
   server.app.server.on('connection', (socket: Socket) => sockets.push(socket))
   const stuck = connect(server.port, '127.0.0.1')
@@ -182,6 +191,7 @@ test('a HEAD is not a stream', async () => {
 })
 
 test('the settings of the header and the designer lock raise their names', async () => {
+  covers('live.appearance', 'live.designer')
   const stream = await open(server.admin)
   await server.call('PUT', '/settings/appearance', { token: server.admin, json: { announcement: 'Hi' } })
   await waitFor('appearance', () => namesIn(stream).some(({ name }) => name === 'appearance'))

@@ -5,6 +5,7 @@ import { valuesToStore } from '../../control-plane/src/forms/stored-values.js'
 import { createForms } from '../../control-plane/src/forms/loader.js'
 import { waitFor } from '../support/wait.js'
 import { type TestServer, startServer } from './server.js'
+import { covers } from '../interface/covers.js'
 
 /** How fields, subforms, wizards and the files of constants are read, and what is said of those that are wrong. */
 let server: TestServer
@@ -51,6 +52,7 @@ describe('a form with a wrong field is left out, with file, line and reason', ()
     ['a list without a subform', 'type: list', /needs a subform/],
     ['a bound that is a list', 'minLength: [1]', /minLength/],
   ])('%s', async (_what, property, reason) => {
+    covers('form.wrong')
     const name = property.startsWith('name:') ? '' : '    name: f\n'
     await server.writeForm('wrong.yml', `name: x\nplaybook: a.yml\nfields:\n  -\n${name}    ${property}\n`)
     const { errors } = await until('the report', (now) => now.errors.length === 1)
@@ -79,6 +81,7 @@ describe('a form with a wrong field is left out, with file, line and reason', ()
 })
 
 test('properties that nobody here knows are kept and served, of forms and fields', async () => {
+  covers('form.unknown-properties')
   await server.writeForm(
     'a.yml',
     '{name: a, playbook: a.yml, roles: [default], futureTile: {x: 1}, help: "# Hi", fields: [{name: f, sparkle: true, icon: bolt}]}',
@@ -119,6 +122,7 @@ launchValidation: log
 
 describe('varsFiles', () => {
   test('merge deep in order over the constants of config.yaml, lie below their folder, and are read again', async () => {
+    covers('form.vars-files')
     const { writeVars } = await varsFolder()
     await writeVars('a.yml', 'A: {x: 1, y: 1}\nB: 1\n')
     await writeVars('b.yaml', 'A: {y: 2}\n')

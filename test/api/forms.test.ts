@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createForms } from '../../control-plane/src/forms/loader.js'
 import { waitFor } from '../support/wait.js'
 import { type TestServer, startServer } from './server.js'
+import { covers } from '../interface/covers.js'
 
 interface FormList {
   readonly count: number
@@ -42,6 +43,7 @@ test('an empty folder has no forms', async () => {
 
 describe('loading', () => {
   test('one form or a list per file, below folders, by relative path', async () => {
+    covers('form.files')
     await server.writeForm('b.yml', form('third'))
     await server.writeForm('a/z.yaml', form('first'))
     await server.writeForm('a.YML', '- {name: zero, playbook: a.yml}\n- {name: zero and a half, playbook: b.yml}\n')
@@ -125,6 +127,7 @@ fields:
   })
 
   test('types that need a foreign system load, a subform is nobody’s to launch', async () => {
+    covers('form.foreign-types')
     for (const type of ['awx', 'rundeck', 'multistep', 'workflow', 'subform']) {
       await server.writeForm(`${type}.yml`, `{name: ${type}, type: ${type}, roles: [default]}`)
     }
@@ -155,6 +158,7 @@ describe('wrong forms are left out with file, line and reason; the others load',
     ['a field without a name', 'name: x\nplaybook: a.yml\nfields:\n  - name: a\n  - type: text\n', 'x', 5, /fields.1/],
     ['an inventory that is a number', 'name: x\nplaybook: a.yml\ninventory: 5\n', 'x', 3, /string or must be array/],
   ])('%s', async (_what, text, name, line, reason) => {
+    covers('form.wrong')
     await server.writeForm('a-wrong.yml', text)
     await server.writeForm('good.yml', form('good'))
     const now = await until('the report', (found) => found.errors?.length === 1 && found.count === 1)
@@ -173,6 +177,7 @@ describe('wrong forms are left out with file, line and reason; the others load',
   })
 
   test('of two equal names the first in order wins and the later is reported', async () => {
+    covers('form.first-wins')
     await server.writeForm('b.yml', form('same', 'description: later\n'))
     await server.writeForm('a.yml', form('same', 'description: first\n'))
     const now = await until('the report', (found) => found.errors?.length === 1)
@@ -217,6 +222,7 @@ describe('links', () => {
 })
 
 test('files are read again when they change, come and go', async () => {
+  covers('form.read-again')
   await server.writeForm('a.yml', form('before'))
   await until('the form', (now) => now.records[0]?.name === 'before')
   await server.writeForm('a.yml', form('after'))
@@ -245,6 +251,7 @@ test('the folder is not looked at again within a second', async () => {
 })
 
 test('users see the forms of their roles, admins all and the errors', async () => {
+  covers('form.list')
   await server.writeConfig('roles:\n  - {name: admin, groups: [local/admins]}\n  - {name: ops, groups: [local/ops]}\n')
   const roles = {
     everyone: '[default]',

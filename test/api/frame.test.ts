@@ -13,6 +13,7 @@ import {
 } from '../../control-plane/src/errors.js'
 import { IdParams, Message, answers, idOf } from '../../control-plane/src/http/schemas.js'
 import { type Answer, type TestServer, startServer } from './server.js'
+import { covers } from '../interface/covers.js'
 
 /** What every request has in common, whatever it asks for: shapes, ids, the token first. */
 const thrown: Record<string, () => Error> = {
@@ -73,6 +74,7 @@ describe('errors of every kind have one shape', () => {
     ['many', 429, 'many'],
     ['away', 503, 'away'],
   ])('thrown %s is %i', async (what, status, code) => {
+    covers('answer.error-shape')
     expectError(await server.call('GET', `/throw/${what}`, { token: server.admin }), status, code)
   })
 
@@ -84,6 +86,7 @@ describe('errors of every kind have one shape', () => {
   })
 
   test('a failure of our own reveals nothing and is logged in full', async () => {
+    covers('answer.error-shape')
     const answer = await server.call('GET', '/throw/bug', { token: server.admin, headers: { 'x-request-id': 'bug:1' } })
     expectError(answer, 500, 'internal')
     expect(answer.text).not.toContain('hunter2')
@@ -155,6 +158,7 @@ describe('errors of every kind have one shape', () => {
   })
 
   test('unknown paths and methods, with and without a token', async () => {
+    covers('answer.error-shape', 'answer.404')
     expectError(await server.call('GET', '/nothing/here'), 404, 'unknown_route')
     expectError(await server.call('GET', '/nothing/here', { token: server.admin }), 404, 'unknown_route')
     expectError(await server.call('PATCH', '/profile', { token: server.admin }), 404, 'unknown_route')
@@ -185,11 +189,13 @@ describe('errors of every kind have one shape', () => {
 
 describe('the request id', () => {
   test.each(['abc', 'A-Z_0.9:x', 'x'.repeat(64)])('%s is taken over', async (id) => {
+    covers('answer.request-id')
     const answer = await server.call('GET', '/version', { headers: { 'x-request-id': id } })
     expect(answer.headers.get('x-request-id')).toBe(id)
   })
 
   test.each(['', 'with space', 'x'.repeat(65), 'a\tb', '<script>'])('%j is replaced', async (id) => {
+    covers('answer.request-id')
     const answer = await server.call('GET', '/version', { headers: { 'x-request-id': id } })
     expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
   })
@@ -208,6 +214,7 @@ describe('the token comes first', () => {
     ['GET', '/profile', { token: 'not.a.token' }],
     ['GET', '/profile', { token: 'eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIiwic2lkIjoieCIsImFjY2VzcyI6dHJ1ZX0.' }],
   ])('%s %s %j is 401', async (method, path, options) => {
+    covers('auth.header', 'answer.401')
     const answer = await server.call(method, path, options)
     expect(answer.status).toBe(401)
     expect(answer.headers.get('www-authenticate')).toBe('Bearer')
@@ -221,6 +228,7 @@ test('a path works with and without a slash at its end', async () => {
 })
 
 test('security headers are there and the log knows requests by their route', async () => {
+  covers('answer.request-id')
   const answer = await server.call('GET', '/user/1?x=secret', { token: server.admin })
   expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
   expect(answer.headers.get('content-security-policy')).toContain("default-src 'self'")

@@ -6,6 +6,7 @@ import { copyJobFiles, findJobFiles, linkJobFiles } from '../../control-plane/sr
 import { waitFor } from '../support/wait.js'
 import { type TestServer, startServer } from './server.js'
 import { stored, upload } from './upload-client.js'
+import { covers } from '../interface/covers.js'
 
 const FORM = `name: install
 type: ansible
@@ -34,6 +35,7 @@ const extravarsOf = async (id: unknown) =>
 
 describe('files of a launch', () => {
   test('the variable of the file field is the whole description, whatever else was sent for it', async () => {
+    covers('launch.files', 'rule-3.unchanged')
     const cert = await upload(server, 'site.pem', randomBytes(1234), ann.token)
     const answer = await launch({ cert }, { title: 'x', cert: { path: '/etc/shadow' }, key: { path: '/etc/passwd' } })
     expect(answer.status).toBe(200)
@@ -45,6 +47,7 @@ describe('files of a launch', () => {
   })
 
   test('size, names and path come from the service, what the description claims of them is ignored', async () => {
+    covers('rule-1.disk', 'validation.upload-claim')
     const cert = await upload(server, 'site.pem', 'hello', ann.token)
     const claim = { ...cert, size: 1, originalname: 'other.exe', mimetype: 'x/y', destination: '/etc', extra: 'word' }
     const answer = await launch({ cert: claim })
@@ -260,6 +263,7 @@ fields:
   })
 
   test('minSize, maxSize and regex are about the stored file; without one a required field is missing', async () => {
+    covers('rule-1.disk', 'rule-3.upload-first')
     const small = await upload(server, 'a.iso', '123', ann.token)
     const large = await upload(server, 'a.iso', '12345678901', ann.token)
     const named = await upload(server, 'a.img', '1234567', ann.token)

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Product, startProduct } from '../support/product.js'
 import { type RestClient, signIn } from '../support/rest.js'
 import { waitFor } from '../support/wait.js'
+import { covers } from '../interface/covers.js'
 
 /** Launches over HTTP as they are by default: enforced. Without a runner each job fails at once, with its variables. */
 let product: Product
@@ -113,6 +114,7 @@ afterAll(() => Promise.all([product?.close(), logging?.close()]))
 
 describe('enforce', () => {
   test('the extra variables are built by the server from rawFormData, whatever the client sends as extravars', async () => {
+    covers('launch.rawformdata', 'rule-1.validation', 'validation.enforce')
     const { extravars } = await launched(
       'person',
       { name: 'Ada', age: '36', region: 'forged', unknown: 1 },
@@ -124,6 +126,7 @@ describe('enforce', () => {
   })
 
   test('refused values are 422 with every part of the details, and nothing is created', async () => {
+    covers('validation.details', 'answer.422')
     const body = await refused('person', { rawFormData: { age: 'old', kind: 'z', friends: [{ who: 'x' }, {}] } })
     expect(body).toEqual({
       error: expect.stringContaining('missing: name') as string,
@@ -152,6 +155,7 @@ describe('enforce', () => {
   })
 
   test('a launch without rawFormData is 422; {} is enough for a form without fields', async () => {
+    covers('validation.needs-data')
     expect(await refused('none', { extravars: { a: 1 } })).toMatchObject({
       code: 'raw_form_data_needed',
       details: { missing: [] },
@@ -161,6 +165,7 @@ describe('enforce', () => {
   })
 
   test('__verbose__ of the client counts, with allowVerboseMode; else 403, also for a field of that name', async () => {
+    covers('rule-2.verbose', 'auth.verbose-launch', 'error.verbose')
     const extravars = { __verbose__: true, other: 1 }
     expect((await launched('none', {}, { extravars })).extravars).toMatchObject({ __verbose__: true })
     await refused('none', { rawFormData: {}, extravars }, 403, ann)
@@ -172,6 +177,7 @@ describe('enforce', () => {
   })
 
   test('static properties fill __<property>__ unless the values hold it; undeclared reserved keys are dropped', async () => {
+    covers('property.fill')
     const { extravars } = await launched('static', { __playbook__: 'other.yml' }, { extravars: { __check__: true } })
     expect(extravars).toMatchObject({
       __playbook__: 'x.yml',
@@ -213,6 +219,7 @@ describe('enforce', () => {
   })
 
   test('passwords are masked on read, in rows too, also when the form is gone', async () => {
+    covers('detail.masked')
     const { id } = await launched('person', { name: 'Ada', pin: '1234', friends: [{ who: 'Eve', code: '999' }] })
     const masked = { pin: '********', friends: [{ who: 'Eve', code: '********' }] }
     expect(await product.admin.get(`/job/${id}`)).toMatchObject({ extravars: masked })
@@ -229,6 +236,7 @@ describe('enforce', () => {
   })
 
   test('launchValidation of a form only makes it stricter', async () => {
+    covers('validation.stricter')
     expect(await refused('lax', { rawFormData: {} })).toMatchObject({ details: { missing: ['a'] } })
   })
 
@@ -256,6 +264,7 @@ describe('enforce', () => {
 
 describe('log', () => {
   test('the extravars of the client run; what would be refused or differ is logged by name, without values', async () => {
+    covers('validation.log')
     const by = logging.admin
     const extravars = { name: 'as-sent', person: { age: 1 }, __limit__: 'dropped' }
     const { id } = await by.post<{ id: number }>('/job', {
@@ -292,6 +301,7 @@ describe('log', () => {
   })
 
   test('a form may be stricter, and is not laxer', async () => {
+    covers('validation.stricter')
     const by = logging.admin
     expect((await launch('strict', { extravars: { a: 1 } }, by)).status).toBe(422)
     expect((await launch('lax', { extravars: { a: 1 } }, by)).status).toBe(200)

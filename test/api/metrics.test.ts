@@ -9,6 +9,7 @@ import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import { queuedJob } from '../runners/queued-job.js'
 import { waitFor } from '../support/wait.js'
 import { ADMIN_PASSWORD, type TestServer, startServer } from './server.js'
+import { covers } from '../interface/covers.js'
 
 /** `/metrics`: who may look, what is counted, and that strangers cannot make it grow. */
 const METRICS_TOKEN = 'prometheus-0123'
@@ -30,6 +31,7 @@ function sample(text: string, name: string): number | undefined {
 
 describe('who may look', () => {
   test('the bearer of METRICS_TOKEN and admins, with an API token too; everybody else gets 401', async () => {
+    covers('endpoint.metrics', 'service.monitoring', 'monitoring.metrics-token')
     const status = async (token?: string) =>
       (await server.call('GET', '/metrics', token === undefined ? {} : { token })).status
     const api = await server.call('POST', '/profile/tokens', { token: server.admin })
@@ -190,6 +192,7 @@ describe('ready names what is wrong with the tables', () => {
   const notReady = (reason: string) => [503, { status: 'not ready', reason }]
 
   test('schema not upgraded, schema not provisioned, database unreachable', async () => {
+    covers('monitoring.database', 'monitoring.not-provisioned', 'monitoring.not-upgraded')
     expect(await ready()).toEqual([200, { status: 'ready' }])
     await run(`delete from kysely_migration where name = '003-accounts'`)
     expect(await ready()).toEqual(notReady('schema not upgraded'))

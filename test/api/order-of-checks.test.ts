@@ -5,6 +5,7 @@ import { newIdentity, RawAgent } from '../support/raw-agent.js'
 import { runnerSocketRoute } from '../../control-plane/src/http/runner-socket.js'
 import { SOCKET_PATH } from '@holdfast/protocol'
 import { ADMIN_PASSWORD, type CallOptions, type TestServer, startServer } from './server.js'
+import { covers } from '../interface/covers.js'
 
 /** 401, then 404 (no such thing), then 403, and only then is what was sent looked at (decisions section 3). */
 let fixture: HubFixture
@@ -59,6 +60,7 @@ describe('on one thing', () => {
     ['DELETE', '/runner/join-tokens/:id', 'join-token'],
   ]
   test.each(routes)('%s %s: 401, 404, 403, whatever the body is', async (method, path, kind) => {
+    covers('answer.order', 'answer.403', 'answer.404')
     const call = (id: unknown, options: CallOptions) => server.call(method, path.replace(':id', String(id)), options)
     // A GET has no body.
     for (const [what, options] of method === 'GET' ? WRONG.slice(0, 1) : WRONG) {
@@ -89,6 +91,7 @@ describe('on what there is one of, or none yet', () => {
     ['GET', '/audit?before=x'],
   ]
   test.each(routes)('%s %s: 401, then 403, whatever the body is', async (method, path) => {
+    covers('answer.order', 'answer.403')
     for (const [what, options] of method === 'GET' ? WRONG.slice(0, 1) : WRONG) {
       const statuses = [
         (await server.call(method, path, options)).status,
@@ -99,6 +102,7 @@ describe('on what there is one of, or none yet', () => {
   })
 
   test('the lock: 403 before 409', async () => {
+    covers('answer.order')
     const other = await server.addUser('holder', ['admins'])
     expect((await server.call('POST', '/lock', { token: other.token })).status).toBe(200)
     expect((await server.call('POST', '/lock', { token: plain })).status).toBe(403)

@@ -7,6 +7,7 @@ import { UnavailableError } from '../../control-plane/src/errors.js'
 import { monitoringRoutes } from '../../control-plane/src/http/monitoring.js'
 import { waitFor } from '../support/wait.js'
 import { type TestServer, startServer } from './server.js'
+import { covers } from '../interface/covers.js'
 
 /** The small resources: probes, documentation, the header's settings, the designer lock. */
 let server: TestServer
@@ -21,6 +22,7 @@ describe('monitoring', () => {
     ['/ready', { status: 'ready' }],
     ['/version', { version: '1.2.3', api: '7.3.0' }],
   ])('%s needs no token and bears any', async (path, body) => {
+    covers('service.monitoring', 'endpoint.live', 'endpoint.ready', 'monitoring.probes', 'monitoring.version')
     for (const options of [{}, { token: server.admin }, { token: 'nonsense' }]) {
       const answer = await server.call('GET', path, options)
       expect([answer.status, answer.body]).toEqual([200, body])
@@ -41,6 +43,7 @@ describe('monitoring', () => {
   })
 
   test('while it stops, probes answer and everything else is 503', async () => {
+    covers('monitoring.stopping', 'answer.503')
     const held = [] as (() => void)[]
     let stopping: () => void = () => undefined
     const stopped = new Promise<void>((resolve) => {
@@ -77,6 +80,7 @@ describe('monitoring', () => {
 
 describe('documentation', () => {
   test('the document is OpenAPI 3.1 and knows every route with every status', async () => {
+    covers('answer.docs', 'version.prefix')
     const { status, body } = await server.call('GET', '/docs/json')
     expect(status).toBe(200)
     expect(body.openapi).toBe('3.1.0')
@@ -94,6 +98,7 @@ describe('documentation', () => {
       ]),
     )
     for (const [path, methods] of Object.entries(paths)) {
+      expect(path).toMatch(/^\/api\/v2\//)
       for (const [method, operation] of Object.entries(methods)) {
         expect([path, method, Object.keys(operation.responses)]).toEqual([
           path,
@@ -141,6 +146,7 @@ describe('documentation', () => {
 })
 
 test('a base URL is in front of every path', async () => {
+  covers('answer.base-url')
   const own = await startServer({ baseUrl: '/holdfast/' })
   try {
     expect(own.url).toMatch(/\/holdfast$/)
@@ -155,6 +161,7 @@ test('a base URL is in front of every path', async () => {
 
 describe('appearance', () => {
   test('is read by everyone and changed by admins, field by field', async () => {
+    covers('live-detail.appearance')
     const { token } = await server.addUser('reader')
     const first = await server.call('GET', '/settings/appearance', { token })
     expect([first.status, Object.keys(first.body).sort()]).toEqual([
@@ -178,6 +185,7 @@ describe('appearance', () => {
 
 describe('the designer lock', () => {
   test('is held by one at a time and free after ten minutes of silence', async () => {
+    covers('live-detail.lock')
     const other = await server.addUser('designer', ['admins'])
     const guest = await server.addUser('guest')
     const call = (method: string, token: string) => server.call(method, '/lock', { token })

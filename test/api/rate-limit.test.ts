@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type Answer, type CallOptions, type TestServer, startServer } from './server.js'
+import { covers } from '../interface/covers.js'
 
 /** AUTH_RATE_LIMIT: requests a minute of one address to each route that works with passwords and tokens. */
 const LIMIT = 4
@@ -27,6 +28,7 @@ describe('too many requests of one address', () => {
     ['POST', '/profile/tokens', (token) => ({ token, json: { name: '' } }), 400],
     ['DELETE', '/profile/tokens/none', (token) => ({ token }), 404],
   ])('%s %s: 429 with Retry-After', async (method, path, options, status) => {
+    covers('sign-in.rate', 'answer.429')
     for (let count = 0; count < LIMIT; count += 1) {
       expect((await from('192.0.2.1', method, path, options(token))).status).toBe(status)
     }

@@ -4,6 +4,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openRoleSource } from '../../control-plane/src/auth/role-source.js'
 import { type TestServer, startServer } from './server.js'
+import { covers } from '../interface/covers.js'
 
 /** Roles stand in config.yaml, count at the next request, and a broken edit changes nothing. */
 let server: TestServer
@@ -43,6 +44,7 @@ test('a first start makes the file, only for its owner', async () => {
 })
 
 test('an edit counts from the next request on', async () => {
+  covers('role.next-request')
   const ops = await server.addUser('olga', ['ops'])
   const jo = await server.addUser('jo')
   expect(await rolesOf(ops.token)).toMatchObject({ roles: ['default'] })
@@ -77,6 +79,7 @@ describe('a broken edit leaves the last good roles in force', () => {
     ['no admin', 'roles:\n  - name: default\n', /admin is missing/, 2],
     ['a bomb of aliases', bomb(), /alias/i, 1],
   ])('%s', async (_what, text, reason, line) => {
+    covers('role.broken-edit')
     await server.writeConfig(text)
     const [problem] = await problems()
     expect(problem).toMatchObject({ file: join(server.folder, 'config.yaml'), line })

@@ -31,6 +31,7 @@ import { credentialRoutes } from '../../control-plane/src/http/credential.js'
 import { eventRoutes } from '../../control-plane/src/http/events.js'
 import { formRoutes } from '../../control-plane/src/http/forms.js'
 import { jobApprovalRoutes } from '../../control-plane/src/http/job-approvals.js'
+import { jobNodeRoutes } from '../../control-plane/src/http/job-node.js'
 import { jobStreamRoutes } from '../../control-plane/src/http/job-streams.js'
 import { jobRoutes } from '../../control-plane/src/http/job.js'
 import { lockRoutes } from '../../control-plane/src/http/lock.js'
@@ -79,6 +80,8 @@ export interface ServerOptions {
   /** AUTH_RATE_LIMIT; no limit when left out. */
   readonly authRateLimit?: number
   readonly metricsToken?: string
+  /** JOBS_LIST_SIZE; 1000 when left out. */
+  readonly listSize?: number
   readonly plugins?: readonly FastifyPluginAsync[]
   /** Lines of the log end up here. */
   readonly log?: string[]
@@ -216,7 +219,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const reading = {
     queries: store.read,
     maskPattern: MASK_PATTERN,
-    listSize: 1000,
+    listSize: options.listSize ?? 1000,
     passwordFieldsOf: () => Promise.resolve(new Set<string>()),
   }
   const app = await buildApp({
@@ -272,6 +275,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
         approving: { store, live, clock, runners: dispatcher, grants: createGrants({ store, roles }) },
       }),
       jobStreamRoutes(reading),
+      jobNodeRoutes(reading),
       ...(options.plugins ?? []),
     ],
   })

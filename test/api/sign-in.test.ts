@@ -2,6 +2,7 @@ import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { deleteExpiredSessions } from '../../control-plane/src/store/sessions.js'
 import { ADMIN_PASSWORD, type TestServer, startServer } from './server.js'
+import { covers } from '../interface/covers.js'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -22,6 +23,7 @@ const profile = async (token: string) => (await server.call('GET', '/profile', {
 
 describe('signing in', () => {
   test('with a JSON body', async () => {
+    covers('sign-in.json', 'sign-in.pair', 'auth.local')
     const answer = await login('admin', ADMIN_PASSWORD)
     expect(answer.status).toBe(200)
     expect(Object.keys(answer.body).sort()).toEqual(['refreshtoken', 'token'])
@@ -29,6 +31,7 @@ describe('signing in', () => {
   })
 
   test('with HTTP Basic and no body', async () => {
+    covers('sign-in.basic', 'sign-in.pair')
     const answer = await server.call('POST', '/auth/login', basic('admin', ADMIN_PASSWORD))
     expect(answer.status).toBe(200)
     expect(await profile(String(answer.body.token))).toBe(200)
@@ -108,6 +111,7 @@ describe('tokens', () => {
   })
 
   test('a refresh token gives a new pair', async () => {
+    covers('sign-in.refresh')
     const first = await server.signIn('admin')
     const { status, body } = await server.call('POST', '/token', { json: { refreshtoken: first.refreshtoken } })
     expect(status).toBe(200)
@@ -117,6 +121,7 @@ describe('tokens', () => {
   })
 
   test('a refresh token that is used again ends the session', async () => {
+    covers('sign-in.refresh')
     const first = await server.signIn('admin')
     const second = (await server.call('POST', '/token', { json: { refreshtoken: first.refreshtoken } })).body
     const again = await server.call('POST', '/token', { json: { refreshtoken: first.refreshtoken } })
@@ -150,6 +155,7 @@ describe('tokens', () => {
   })
 
   test('logout ends the session with both tokens', async () => {
+    covers('sign-in.logout')
     const { token, refreshtoken } = await server.signIn('admin')
     const answer = await server.call('POST', '/auth/logout', { token })
     expect([answer.status, answer.body.message]).toEqual([200, expect.any(String)])
@@ -167,6 +173,7 @@ describe('time', () => {
   })
 
   test('an access token ends after half an hour, its refresh token goes on', async () => {
+    covers('sign-in.expiry', 'answer.401')
     const { token, refreshtoken } = await own.signIn('admin')
     own.clock.move(29 * MINUTE)
     expect((await own.call('GET', '/profile', { token })).status).toBe(200)
@@ -177,6 +184,7 @@ describe('time', () => {
   })
 
   test('a session that is carried on lives on; one that is not ends after a day and is swept', async () => {
+    covers('sign-in.expiry')
     const kept = await own.signIn('admin')
     const left = await own.signIn('admin')
     own.clock.move(23 * HOUR)
@@ -199,6 +207,7 @@ describe('guessing', () => {
     own.call('POST', '/auth/login', { json: { username, password } })
 
   test('five failures lock an account for a quarter of an hour', async () => {
+    covers('sign-in.lock-account', 'answer.429')
     await own.addUser('guessed')
     for (let count = 0; count < 5; count += 1) expect((await guess('guessed')).status).toBe(401)
     const locked = await guess('guessed', ADMIN_PASSWORD)
@@ -261,6 +270,7 @@ describe('guessing', () => {
   })
 
   test('an address is held back after thirty failures, whoever it tries', async () => {
+    covers('sign-in.lock-address', 'answer.429')
     for (let count = 0; count < 30; count += 1) expect((await guess(`name-${count}`)).status).toBe(401)
     const held = await guess('admin', ADMIN_PASSWORD)
     expect([held.status, held.headers.get('retry-after')]).toEqual([429, '900'])

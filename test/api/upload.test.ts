@@ -6,6 +6,7 @@ import { waitFor } from '../support/wait.js'
 import { heldTimers } from './held-timers.js'
 import { type ServerOptions, type TestServer, startServer } from './server.js'
 import { beginning, filePart, formOf, open, send, stored, upload } from './upload-client.js'
+import { covers } from '../interface/covers.js'
 
 const MIB = 1024 * 1024
 const ROOM = 1024 * MIB
@@ -26,6 +27,17 @@ const nothingIsLeft = () =>
 
 describe('POST /job/upload', () => {
   test('answers the upload description: fieldname, originalname, encoding, mimetype, destination, filename, path, size', async () => {
+    covers(
+      'endpoint.upload',
+      'upload.fieldname',
+      'upload.originalname',
+      'upload.encoding',
+      'upload.mimetype',
+      'upload.destination',
+      'upload.filename',
+      'upload.path',
+      'upload.size',
+    )
     const content = randomBytes(100_000)
     const answer = await send(server, formOf(filePart('site.pem', content, ['Content-Type: application/x-pem-file'])))
     expect(answer.status).toBe(200)
@@ -160,6 +172,7 @@ describe('400 for what is no form with exactly one file, and nothing stays', () 
   })
 
   test('another kind of body is 415, no body 400', async () => {
+    covers('answer.400', 'answer.415')
     expect((await send(server, Buffer.from('x'), server.admin, 'text/plain')).status).toBe(415)
     const answer = await server.call('POST', '/job/upload', { token: server.admin })
     expect(answer).toMatchObject({ status: 400, body: { code: 'no_file' } })
@@ -168,6 +181,7 @@ describe('400 for what is no form with exactly one file, and nothing stays', () 
 
 describe('413 over UPLOAD_MAX_GB', () => {
   test('a body that says that it is too large is refused before it is read', async () => {
+    covers('answer.413')
     await restartWith({ uploadMaxBytes: MIB })
     const answer = await send(server, formOf(filePart('a', randomBytes(3 * MIB))))
     expect(answer).toMatchObject({ status: 413, body: { code: 'upload_too_large' } })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type TestServer, startServer } from './server.js'
+import { covers } from '../interface/covers.js'
 
 let server: TestServer
 beforeAll(async () => {
@@ -14,6 +15,7 @@ const NEW_PASSWORD = 'a quite different one'
 
 describe('the profile', () => {
   test('says who one is', async () => {
+    covers('sign-in.profile')
     const { token, id } = await server.addUser('Paula', ['ops', 'dev'])
     const { body, status } = await server.call('GET', '/profile', { token })
     expect([status, body]).toEqual([
@@ -42,6 +44,7 @@ describe('the profile', () => {
   })
 
   test('a new password needs the current one and ends every session', async () => {
+    covers('user.own-password', 'user.sessions-end')
     const { token } = await server.addUser('changer')
     const other = await server.signIn('changer')
     const put = (json: unknown) => server.call('PUT', '/profile', { token, json })
@@ -80,6 +83,7 @@ describe('users', () => {
   })
 
   test('are added, read, listed, changed and deleted', async () => {
+    covers('user.routes', 'user.password-length')
     const added = await asAdmin('POST', '/user', {
       username: 'lifecycle',
       password: ADMIN_PASSWORD,
@@ -127,6 +131,7 @@ describe('users', () => {
     ['enabled as text', { username: 'x1', password: ADMIN_PASSWORD, enabled: 'true' }],
     ['an email that is a number', { username: 'x1', password: ADMIN_PASSWORD, email: 5 }],
   ])('%s is refused', async (_what, json) => {
+    covers('user.password-length')
     expect((await asAdmin('POST', '/user', json)).status).toBe(400)
   })
 
@@ -146,6 +151,7 @@ describe('users', () => {
     ['blocking', { enabled: false }],
     ['a new password', { password: NEW_PASSWORD }],
   ])('%s ends the sessions', async (what, changes) => {
+    covers('user.sessions-end')
     const { id, token, refreshtoken } = await server.addUser(`ended-by-${what.replaceAll(' ', '-')}`)
     expect((await asAdmin('PUT', `/user/${id}`, changes)).status).toBe(200)
     expect(await profileStatus(token)).toBe(401)
@@ -153,6 +159,7 @@ describe('users', () => {
   })
 
   test('deleting ends the sessions, and a new user of that name does not get them', async () => {
+    covers('user.sessions-end')
     const { id, token } = await server.addUser('phoenix')
     await asAdmin('DELETE', `/user/${id}`)
     expect(await profileStatus(token)).toBe(401)

@@ -8,6 +8,7 @@ import { statusesOf } from './kit/moves.js'
 import { expectEmptySpool } from './kit/jobs.js'
 import { REAL_JOBS, launchReal } from './kit/real-job.js'
 import { compareStored, expectExactly } from './kit/stored.js'
+import { covers } from '../interface/covers.js'
 
 /** A runner from which nothing is heard: its jobs are given up, and then their real outcome comes all the same. */
 let chaos: ChaosProduct
@@ -145,6 +146,7 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
   )
 
   test('a control plane that was down longer abandons nothing by its start', async () => {
+    covers('over-time.restart')
     chaos = await startChaos({ ...REAL_JOBS, controlPlane: { RTE_LOST_SECONDS: '60' } })
     const { jobId, truth } = await chaos.launchSynthetic({ gates: [100] })
     await waitFor('the job to be at its gate', () => truth.waitsAt(100))

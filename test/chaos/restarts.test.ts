@@ -7,6 +7,7 @@ import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import { REAL_JOBS, type RealTruth, launchReal } from './kit/real-job.js'
 import { expectExactly } from './kit/stored.js'
+import { covers } from '../interface/covers.js'
 
 /**
  * The restarts and cuts of spec runner.md section 4, each once, at a fixed place of a real playbook. What is drawn by
@@ -133,6 +134,7 @@ describe('a job holds fast', () => {
   })
 
   test('when both programs are killed at once', async () => {
+    covers('over-time.once')
     const { product } = chaos
     const job = await startJob()
     await Promise.all([product.agent.stop('SIGKILL'), product.controlPlane.stop('SIGKILL')])

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
 import { type RestClient, signIn } from '../support/rest.js'
+import { covers } from '../interface/covers.js'
 
 /** What a launch with credentials answers. Without a runner each job that is created fails at once. */
 let product: Product
@@ -46,6 +47,7 @@ afterAll(() => product.close())
 
 describe('a launch with credentials', () => {
   test('has their names in the job, and no secret', async () => {
+    covers('launch.credentials')
     const job = await launched(ann, 'allowed')
     expect(job.credentials).toEqual({ db: 'team database' })
     expect(job.extravars).toMatchObject({ __credentials__: { db: 'team database' } })
@@ -53,12 +55,14 @@ describe('a launch with credentials', () => {
   })
 
   test('takes the first of several that there is', async () => {
+    covers('credential.choice')
     expect((await launched(ann, 'stand-in')).credentials).toEqual({ db: 'team database' })
   })
 
   test.each(['forbidden', 'login', 'vault'])(
     'that a role’s list does not allow is 403 before any job exists: %s',
     async (name) => {
+      covers('role.limits')
       const before = await product.admin.get<{ count: number }>('/job')
       const answer = await launch(ann, name)
       expect(answer).toMatchObject({ status: 403, body: { code: 'credential_not_allowed' } })

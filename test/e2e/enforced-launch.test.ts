@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Product, startProduct } from '../support/product.js'
 import { signIn } from '../support/rest.js'
+import { covers } from '../interface/covers.js'
 
 /** From field values to a real playbook, with launches checked as they are by default. */
 let product: Product
@@ -73,6 +74,7 @@ const rawFormData = {
 }
 
 test('an enforced launch: the playbook gets what the server built from the field values, and nothing else', async () => {
+  covers('rule-1.validation', 'validation.enforce')
   const extravars = { hidden: 'forged', name: 'forged', vm: 'forged' }
   const { id } = await product.admin.post<{ id: number }>('/job', { formName: 'order', rawFormData, extravars })
   const job = await product.waitForEnd(id)
@@ -98,6 +100,7 @@ test('a refused launch reaches no runner', async () => {
 })
 
 test("a role's runners limit a launch: 403, before any job exists", async () => {
+  covers('role.limits')
   const password = 'a long enough password'
   await product.admin.post('/user', { username: 'eve', password, groups: ['elsewhere'], enabled: true })
   const eve = await signIn(product.address, 'eve', password)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Product, startProduct } from '../support/product.js'
 import { type Answer, type RestClient, request, signIn } from '../support/rest.js'
+import { covers } from '../interface/covers.js'
 
 /** What the job endpoints answer to requests that are wrong or not allowed. Without a runner each job fails at once. */
 let product: Product
@@ -83,6 +84,7 @@ const ENDPOINTS = [
 
 describe('job requests', () => {
   test.each(ENDPOINTS)('%s %s without a good token is 401', async (method, path) => {
+    covers('endpoint.bearer', 'auth.header', 'answer.401')
     for (const token of [null, 'nonsense', `${ann.token}x`]) {
       const answer = await request(
         product.address,
@@ -99,6 +101,7 @@ describe('job requests', () => {
   test.each(ENDPOINTS.filter(([, path]) => path.includes('1')))(
     '%s %s with a wrong id is 400, with an unknown one 404',
     async (method, path) => {
+      covers('answer.400', 'answer.404')
       const withId = (id: string) => product.admin.request(method, path.replace('1', id))
       for (const id of ['abc', '1.5', '%00', '1e3', '..%2f1']) expectRefusal(await withId(id), 400)
       for (const id of ['999999', '0', '-1', '99999999999999999999']) expectRefusal(await withId(id), 404)
@@ -120,10 +123,12 @@ describe('job requests', () => {
     [{ formName: 'open', files: 'x' }],
     [{ formName: 'x'.repeat(201) }],
   ])('a launch with %j is 400', async (body) => {
+    covers('launch.formname', 'rule-1.formname', 'answer.400')
     expectRefusal(await bob.request('POST', '/job', body), 400)
   })
 
   test('broken JSON, a foreign media type and a huge body are refused in the same shape', async () => {
+    covers('answer.error-shape', 'answer.413', 'answer.415')
     const send = async (body: string, type: string): Promise<Answer> => {
       const headers = { authorization: `Bearer ${bob.token}`, 'content-type': type }
       const response = await fetch(`${product.address}/api/v2/job`, { method: 'POST', headers, body })
@@ -166,6 +171,7 @@ describe('job requests', () => {
     ['part', 422],
     ['escape', 422],
   ])('launching the form %j is %i and creates nothing', async (formName, status) => {
+    covers('answer.launched-by-form', 'form.foreign-types')
     const before = await product.admin.get<{ count: number }>('/job')
     // Parts of other forms have no roles of their own, so only an admin gets as far as their type.
     const answer = await (formName === 'part' ? product.admin : bob).request('POST', '/job', { formName })
@@ -176,6 +182,7 @@ describe('job requests', () => {
   })
 
   test('uploads that could not reach the playbook are refused, not ignored', async () => {
+    covers('rule-1.disk')
     expectRefusal(
       await bob.request('POST', '/job', { formName: 'open', files: { report: { path: '/etc/passwd' } } }),
       422,
@@ -184,22 +191,26 @@ describe('job requests', () => {
   })
 
   test('the verbose mode needs its role option', async () => {
+    covers('rule-2.verbose', 'auth.verbose-launch', 'error.verbose')
     expectRefusal(await ann.request('POST', '/job', { formName: 'open', extravars: { __verbose__: true } }), 403)
     expect((await bob.request('POST', '/job', { formName: 'open', extravars: { __verbose__: true } })).status).toBe(200)
   })
 
   test('without any runner a job fails at once and its output says so', async () => {
+    covers('detail.no-runner')
     const job = await ann.get(`/job/${annsJob}?text=true`)
     expect(job).toMatchObject({ status: 'failed', user: 'ann', runner: null })
     expect(job.output).toContain('There is no default RTE')
   })
 
   test('payload is another name for extravars', async () => {
+    covers('launch.payload', 'job.payload')
     const { id } = await bob.post<{ id: number }>('/job', { formName: 'open', payload: { b: 2 } })
     expect(await bob.get(`/job/${id}`)).toMatchObject({ extravars: { b: 2 }, payload: { b: 2 } })
   })
 
   test('another user’s job: not read, not aborted, not deleted; which of it each role option opens', async () => {
+    covers('answer.403', 'answer.order', 'detail.abort-who', 'detail.delete-who', 'rule-12.abort')
     const own = `/job/${annsJob}`
     for (const path of ['', '/events', '/events/1', '/output', '/download'])
       expectRefusal(await bob.request('GET', own + path), 403)
@@ -214,6 +225,7 @@ describe('job requests', () => {
   })
 
   test('lists show what the caller may see, and filters never widen that', async () => {
+    covers('rule-6.own', 'rule-6.all', 'list.count', 'detail.filters', 'detail.unknown-user-type')
     const users = async (client: RestClient, query: string) => {
       const list = await client.get<{ count: number; records: { user: string; id: number }[] }>(`/job${query}`)
       expect(list.count).toBe(list.records.length)
@@ -237,6 +249,7 @@ describe('job requests', () => {
   })
 
   test('an event is asked for by a whole number', async () => {
+    covers('rule-9.order', 'error.order', 'error.no-event')
     for (const order of ['x', '1.5', 'NaN'])
       expectRefusal(await ann.request('GET', `/job/${annsJob}/events/${order}`), 400)
     for (const order of ['1', '0', '-1', '99999999999999999999'])
@@ -253,6 +266,7 @@ describe('job requests', () => {
   })
 
   test('the documentation lists every job endpoint', async () => {
+    covers('answer.docs')
     const { paths } = await product.admin.get<{ paths: Record<string, Record<string, unknown>> }>('/docs/json')
     for (const [method, path] of ENDPOINTS) {
       const documented = `/api/v2${path.replace('/job/1', '/job/{id}').replace('/events/1', '/events/{order}')}`

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { metricsText } from '../../runner-agent/src/metrics.js'
 import { type Product, ROOT, startProduct } from '../support/product.js'
+import { covers } from '../interface/covers.js'
 
 /** The whole service as it is watched: its metrics and the dashboard, and the audit trail of every operation it documents. */
 const METRICS_TOKEN = 'for-prometheus-only'
@@ -58,6 +59,7 @@ describe('metrics', () => {
   })
 
   test('every metric of the dashboard and of the documentation is there', async () => {
+    covers('monitoring.names')
     const agent = metricsText({
       runningJobs: 0,
       claimingJobs: 0,

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keepWritten, expectExact, storedEvents, storedOutput } from '../support/exactness.js'
 import { type Product, startProduct } from '../support/product.js'
 import { waitFor } from '../support/wait.js'
+import { covers } from '../interface/covers.js'
 
 /** A form launched over REST runs as a real playbook on an approved runner: one product, many jobs. */
 let product: Product
@@ -71,6 +72,21 @@ afterAll(async () => {
 
 describe('a playbook job', () => {
   test('runs, and every way to read it agrees', async () => {
+    covers(
+      'service.job-is-a-run',
+      'service.playbook-job',
+      'service.on-a-runner',
+      'status.success',
+      'job.status',
+      'job.subjobs',
+      'job.output-html',
+      'job.output-text',
+      'endpoint.download',
+      'rule-8.cover',
+      'rule-9.result',
+      'detail.fields',
+      'property.user',
+    )
     const jobId = await product.launch('hello', { greeted: 'reader', token: 'hide me' })
     const written = await keepWritten(product, jobId)
     const job = await product.waitForEnd(jobId)
@@ -119,6 +135,7 @@ describe('a playbook job', () => {
   })
 
   test('that fails says why', async () => {
+    covers('status.failed')
     const job = await product.waitForEnd(await product.launch('fails'))
     expect(job).toMatchObject({ status: 'failed', status_reason: 'ansible-playbook ended with 2: a host failed' })
   })
@@ -136,6 +153,7 @@ describe('a playbook job', () => {
   })
 
   test('gets its arguments from the form and from declared fields, and its files from the folder', async () => {
+    covers('property.arguments', 'property.fill')
     const job = await product.waitForEnd(await product.launch('arguments', { __limit__: 'three', __tags__: 'sneaked' }))
     expect(job.status, String(job.status_reason)).toBe('success')
     expect(job.output).toContain('ok: [three]')
@@ -145,6 +163,7 @@ describe('a playbook job', () => {
   })
 
   test('shows markup and templates of values as they are', async () => {
+    covers('property.jinja')
     const jobId = await product.launch('colours', { injected: '{{ lookup("pipe", "id") }}' })
     expect((await product.waitForEnd(jobId)).status).toBe('success')
     const html = String((await product.admin.get(`/job/${jobId}`)).output)
@@ -170,6 +189,7 @@ describe('a playbook job', () => {
   })
 
   test('past the runner’s limit waits its turn, says so once, and can be aborted there', async () => {
+    covers('status.running', 'over-time.running-waits', 'detail.abort-answers', 'action.abort')
     const running = [await product.launch('waits'), await product.launch('waits')]
     const waiting = [await product.launch('waits'), await product.launch('hello'), await product.launch('hello')]
     for (const jobId of waiting) {
@@ -197,6 +217,7 @@ describe('a playbook job', () => {
   })
 
   test('is aborted with its whole process tree; a second request is refused', async () => {
+    covers('status.aborted', 'move.abort', 'endpoint.abort', 'detail.abort-answers', 'detail.abort-twice')
     const jobId = await product.launch('waits')
     await waitFor('the task to run', async () =>
       (await storedEvents(product, jobId)).some((event) => event.type === 'runner_on_start'),
@@ -214,6 +235,7 @@ describe('a playbook job', () => {
   })
 
   test('is deleted with everything, but not while it runs', async () => {
+    covers('endpoint.delete', 'detail.delete-takes-all', 'rule-12.delete')
     const jobId = await product.launch('waits')
     expect((await product.admin.request('DELETE', `/job/${jobId}`)).status).toBe(409)
     await product.admin.post(`/job/${jobId}/abort`)

@@ -10,6 +10,7 @@ import { type Product, startProduct } from '../support/product.js'
 import { type RecordingProxy, startRecordingProxy } from '../support/recording-proxy.js'
 import { secretsBelow, secretsIn, secretsInProcesses } from '../support/secret-search.js'
 import { waitFor } from '../support/wait.js'
+import { covers } from '../interface/covers.js'
 
 /**
  * Secrets are planted as credentials of every kind; a playbook proves that it got them and shows them on purpose, in
@@ -183,6 +184,7 @@ async function everyRow(): Promise<string> {
 
 describe('secrets of credentials', () => {
   test('reach the playbook and are found nowhere else, while it runs and afterwards', async () => {
+    covers('launch.credentials', 'credential.playbook')
     const jobId = await product.launch('secrets')
     await waitFor('the playbook to wait', async () =>
       (await storedOutput(product, jobId)).includes('wait while everything is searched'),
@@ -230,6 +232,7 @@ describe('secrets of credentials', () => {
   })
 
   test('that cannot be had end the job before anything is handed to a runner, with the reason', async () => {
+    covers('credential.missing')
     const before = proxy.down().length
     const id = await product.launch('lost')
     const job = await product.admin.get(`/job/${id}?text=true`)

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type FaultyProxy, startFaultyProxy } from '../chaos/kit/faulty-proxy.js'
 import { type Product, startProduct } from '../support/product.js'
 import { waitFor } from '../support/wait.js'
+import { covers } from '../interface/covers.js'
 
 /** A file goes from a user's HTTP request through both programs into a real playbook. */
 const MIB = 1024 * 1024
@@ -85,6 +86,7 @@ function highWater(pid: number): number {
 
 describe('an uploaded file', () => {
   test('is read by the playbook at the path of its variable, byte for byte', async () => {
+    covers('launch.files', 'validation.upload-travels')
     const { path, sha256 } = makeFile('few.bin', 5)
     const cert = await uploadFile(path, '../grüße {{ 1 + 1 }}.pem')
     const id = await launchWith(cert)

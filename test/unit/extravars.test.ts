@@ -5,6 +5,7 @@ import type { AnsibleForm } from '../../control-plane/src/forms/form.js'
 import { parseField } from '../../control-plane/src/forms/fields/parse-field.js'
 import { buildExtravars, ofClient } from '../../control-plane/src/jobs/extravars.js'
 import { MASK, maskValues } from '../../control-plane/src/jobs/masking.js'
+import { covers } from '../interface/covers.js'
 
 const caller: Caller = {
   id: 7,
@@ -109,6 +110,7 @@ describe('extra variables of a launch', () => {
 
 describe('what a form says about the launch', () => {
   test('ansibleforms_user is trimmed by userExtravars: none, or the named keys', () => {
+    covers('property.user')
     expect(build(form({ userExtravars: ['username', 'groups', 'x'] }), {}).extravars.ansibleforms_user).toEqual({
       username: 'ann',
       groups: ['local/ops'],

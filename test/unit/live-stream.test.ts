@@ -4,6 +4,7 @@ import { LIVE_NAMES, type LiveName } from '../../control-plane/src/live/live-eve
 import { type Pings, createPings } from '../../control-plane/src/live/pings.js'
 import { type LiveStream, createLiveStream } from '../../control-plane/src/live/stream.js'
 import { heldTimers } from '../api/held-timers.js'
+import { covers } from '../interface/covers.js'
 
 let held: ReturnType<typeof heldTimers>
 let written: string[]
@@ -94,6 +95,7 @@ describe('changes', () => {
   })
 
   test('whatever happens: never two of a name within a second, and the last change is always told', () => {
+    covers('live-2.rate', 'limit.event-rate', 'live-detail.first-and-last')
     const step = fc.record({ wait: fc.integer({ min: 0, max: 1500 }), name: fc.constantFrom(...LIVE_NAMES) })
     const slow = fc.record({ wait: fc.integer({ min: 0, max: 900 }), drains: fc.boolean() })
     fc.assert(

@@ -2,6 +2,7 @@ import type { EndRecord } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
 import { outcomeOf } from '../../control-plane/src/jobs/outcome.js'
 import { JOB_STATUSES, TRANSITIONS, isEnded, statusesBefore } from '../../control-plane/src/jobs/status.js'
+import { covers } from '../interface/covers.js'
 
 const NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
@@ -78,6 +79,7 @@ describe('outcome of a run', () => {
 
 describe('the table of statuses', () => {
   test('final statuses are left by nothing, abandoned only by a real outcome', () => {
+    covers('move.final')
     for (const status of ['success', 'failed', 'warning', 'aborted', 'rejected'] as const)
       expect(TRANSITIONS[status]).toEqual([])
     expect(TRANSITIONS.abandoned).toEqual(['success', 'failed', 'warning', 'aborted'])

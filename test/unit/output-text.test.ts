@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { htmlText, plainText } from '../../control-plane/src/jobs/output-text.js'
 import { listLimit } from '../../control-plane/src/jobs/reading.js'
+import { covers } from '../interface/covers.js'
 
 async function* pieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let from = 0; from < bytes.length; from += size) yield bytes.subarray(from, from + size)
@@ -74,6 +75,7 @@ describe('the length of a list', () => {
     ['7.9', 7],
     ['999999', 5000],
   ])('records=%s → %i', (records, expected) => {
+    covers('rule-5.records', 'limit.list-default', 'limit.list-most', 'detail.records')
     expect(listLimit(records, 1000)).toBe(expected)
   })
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type Role, parseRoleConfig } from '../../control-plane/src/auth/role-config.js'
 import { grantOf } from '../../control-plane/src/auth/roles.js'
 import { mayUseForm } from '../../control-plane/src/forms/visibility.js'
+import { covers } from '../interface/covers.js'
 
 const jo = { type: 'local', username: 'jo', groups: ['local/ops', 'local/dev'] }
 const grant = (...roles: Role[]) => grantOf(jo, { roles })
@@ -9,6 +10,7 @@ const optionsOf = (...roles: Role[]) => grant(...roles).options
 
 describe('membership', () => {
   test('is by group or by user, exactly as written', () => {
+    covers('role.membership')
     const roles: Role[] = [
       { name: 'a', groups: ['local/ops'] },
       { name: 'b', users: ['local/jo'] },
@@ -30,6 +32,7 @@ describe('membership', () => {
   })
 
   test('everyone has default; public is its old name and nobody’s own role', () => {
+    covers('role.membership')
     expect(grant({ name: 'public', groups: ['local/ops'] }).roles).toEqual(['default'])
     expect(grant({ name: 'default', groups: ['ldap/none'] }).roles).toEqual(['default'])
     expect(grantOf({ ...jo, groups: [] }, { roles: [] }).roles).toEqual(['default'])
@@ -38,6 +41,7 @@ describe('membership', () => {
 
 describe('options', () => {
   test('have built-in defaults', () => {
+    covers('role.options')
     expect(optionsOf()).toEqual({
       allowVerboseMode: true,
       allowJobRelaunch: false,
@@ -63,6 +67,7 @@ describe('options', () => {
     ['no and yes', [{ showAllJobLogs: false }, { showAllJobLogs: true }], false],
     ['silence', [{}, {}], false],
   ])('%s', (_what, options, expected) => {
+    covers('role.options')
     const roles = options.map((one, index) => ({
       name: `r${index}`,
       groups: ['local/ops'],
@@ -72,6 +77,7 @@ describe('options', () => {
   })
 
   test('the everyone role only fills what is unset', () => {
+    covers('role.options')
     const everyone = { name: 'default', options: { showAllJobLogs: true, allowVerboseMode: false } }
     const own = { name: 'ops', groups: ['local/ops'], options: { showAllJobLogs: false } }
     expect(optionsOf(everyone, own)).toMatchObject({ showAllJobLogs: false, allowVerboseMode: false })

@@ -59,6 +59,14 @@ export const Job = Type.Object(
 /** The answer of a launch. */
 export const Launched = Type.Object({ id: Type.Integer({ description: 'Of the new job' }) }, { title: 'Launched' })
 
+/** A node of a workflow job. */
+export const JobNode = Type.Object({
+  node: AnyObject,
+  job: nullable(Type.Integer({ description: 'The job of the node; null when it did not run' })),
+  extravars: AnyObject,
+  artifacts: AnyObject,
+})
+
 /** The body of a launch. */
 export const LaunchBody = Type.Object(
   {

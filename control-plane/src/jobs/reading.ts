@@ -192,6 +192,15 @@ function isDeeperThan(value: object, limit: number): boolean {
   return false
 }
 
+/**
+ * A node of a workflow job. Every job there is runs one playbook, and such a job has no nodes.
+ * @throws NotFoundError, ForbiddenError
+ */
+export async function readNode(reading: JobReading, caller: Caller, id: number, nodeId: string): Promise<never> {
+  await requireVisible(reading.queries, caller, id)
+  throw new NotFoundError('node_not_found', `Job ${id} is no workflow and has no node '${nodeId}'`)
+}
+
 /** Output as it is, colours included, from a byte offset on; at most MOST_OUTPUT_BYTES. */
 export async function readRawOutput(reading: JobReading, caller: Caller, id: number, offset: number): Promise<Buffer> {
   await requireVisible(reading.queries, caller, id)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { check, formOf } from './check.js'
+import { covers } from '../../interface/covers.js'
 
 const DISK = [
   { name: 'label', required: true, maxLength: 5 },
@@ -16,6 +17,7 @@ const sentRow = { label: 'a', size: { gb: 1 }, path: '/h/a' }
 
 describe('rows of a list', () => {
   test('go through their subform: rules, computed fields over __parent__, model and output', async () => {
+    covers('field.list')
     const { details, extravars } = await check(form(), {
       disks: [{ ...row, note: 'n', undeclared: 1, path: 'forged' }],
     })
@@ -97,6 +99,7 @@ describe('rows of a list', () => {
   })
 
   test('at most 500 rows a launch, all levels together', async () => {
+    covers('field.list')
     const nested = formOf(
       [
         { name: 'l', type: 'list', subform: 's' },
@@ -182,12 +185,14 @@ describe('a wizard', () => {
   )
 
   test('values of its steps merge, or go under defaultModel', async () => {
+    covers('field.wizard')
     const { details, extravars } = await check(wizard, { net: { vlan: 6 }, storage: { gb: 1 } })
     expect(details).toMatchObject({ missing: [], invalid: [], waiting: [] })
     expect(extravars).toEqual({ vlan: 6, kind: 'lan', vm: { storage: { gb: 1, at: 'vlan 6' } } })
   })
 
   test('a step whose when is false is neither checked nor sent', async () => {
+    covers('field.wizard')
     const { details, extravars } = await check(wizard, { net: { vlan: 1 }, storage: { gb: 99 } })
     expect(details.invalid).toEqual([])
     expect(extravars).toEqual({ vlan: 1, kind: 'lan' })
@@ -197,12 +202,14 @@ describe('a wizard', () => {
   })
 
   test('each step is checked against its subform, and named in what is wrong', async () => {
+    covers('field.wizard')
     expect((await check(wizard, {})).details.missing).toEqual(['net.vlan'])
     expect((await check(wizard, { net: [], storage: {} })).details.invalid).toEqual(['net'])
     expect((await check(wizard, { net: { vlan: 6 }, storage: { gb: 2 } })).details.missing).toEqual(['last.note'])
   })
 
   test('an optional step may be left out; one that is filled in is checked', async () => {
+    covers('field.wizard')
     expect((await check(wizard, { net: { vlan: 1 }, extra: { note: '' } })).details.missing).toEqual(['extra.note'])
     expect((await check(wizard, { net: { vlan: 1 }, extra: { note: 'x' } })).extravars).toMatchObject({ note: 'x' })
   })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { CheckInput } from '../../../control-plane/src/forms/check/context.js'
 import { check, formOf } from './check.js'
+import { covers } from '../../interface/covers.js'
 
 /** The rules that the field `f` breaks, by their names. */
 async function broken(
@@ -47,6 +48,7 @@ describe('each rule', () => {
     ['a checkbox is no word', { type: 'checkbox' }, 'maybe', ['type']],
     ['a list is a list', { type: 'list', subform: 's' }, 'rows', ['type']],
   ])('%s', async (_what, field, value, expected) => {
+    covers('field.rules', 'field.checkbox')
     const values = value === undefined ? {} : { f: value }
     const { details } = await check(formOf([{ name: 'f', ...field }], { s: [] }), values)
     expect((details.validationErrors.f ?? []).map((error) => error.type)).toEqual(expected)
@@ -98,6 +100,7 @@ describe('each rule', () => {
   })
 
   test('all broken rules are told, in the given order, a missing value under missing and the others under invalid', async () => {
+    covers('field.rules')
     const rules = {
       sameAs: 'o',
       maxLength: 1,
@@ -122,6 +125,7 @@ describe('each rule', () => {
 
 describe('placeholders in bounds and messages', () => {
   test('a bound may name another field, and a message too', async () => {
+    covers('field.placeholders')
     const fields = [
       { name: 'f', type: 'number', maxValue: '$(most)' },
       { name: 'most', type: 'number' },
@@ -150,6 +154,7 @@ describe('placeholders in bounds and messages', () => {
 })
 
 test('a pattern that would run for ever is stopped and refused, and the rest is checked', async () => {
+  covers('field.regex')
   const fields = [
     { name: 'f', regex: { expression: '^(a+)+$', description: 'd' } },
     { name: 'g', regex: { expression: '^b$', description: 'only b' } },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { check, formOf } from './check.js'
+import { covers } from '../../interface/covers.js'
 
 const extravarsOf = async (fields: object[], values: Record<string, unknown>, subforms = {}) => {
   const { details, extravars } = await check(formOf(fields, subforms), values)
@@ -64,6 +65,7 @@ describe('visibility', () => {
     ['an empty or is false', { dependencyFn: 'or', dependencies: [] }, {}, false],
     ['a field that is not there never holds', { dependencies: [{ name: 'nobody', values: ['1'] }] }, {}, false],
   ])('%s', async (_what, field, values, expected) => {
+    covers('field.visibility')
     expect(await shown(field, values)).toBe(expected)
   })
 
@@ -86,6 +88,7 @@ describe('visibility', () => {
   })
 
   test('a hidden field is neither checked nor sent, whatever the client sends for it', async () => {
+    covers('field.visibility')
     const fields = [
       { name: 'a' },
       { name: 'f', required: true, minLength: 5, dependencies: [{ name: 'a', values: ['show'] }] },
@@ -126,6 +129,7 @@ describe('choices', () => {
       4,
     ],
   ])('enum: %s', async (_what, field, sent, expected) => {
+    covers('field.value-column')
     const values = sent === undefined ? {} : { f: sent }
     expect((await extravarsOf([{ name: 'f', type: 'enum', ...field }], values)).f).toEqual(expected)
   })
@@ -144,6 +148,7 @@ describe('choices', () => {
     ['one of several', { ...size, multiple: true }, [1, 9]],
     ['another radio button', { type: 'radio', values: ['a'] }, 'b'],
   ])('a choice must be among the options: %s is refused', async (_what, field, sent) => {
+    covers('field.choices')
     const { details } = await check(formOf([{ ...field, name: 'f' }]), { f: sent })
     expect(details.invalid).toEqual(['f'])
     expect(details.validationErrors.f).toMatchObject([{ type: 'choice' }])
@@ -181,6 +186,7 @@ describe('computed fields', () => {
   })
 
   test('an expression runs over the values of the form, and the client cannot set it', async () => {
+    covers('field.expression')
     const fields = [{ name: 'a' }, { name: 'b', type: 'number' }, local("'$(a)'.toUpperCase() + ($(b) + 1)")]
     expect(await extravarsOf(fields, { a: 'x', b: 2, f: 'forged' })).toMatchObject({ f: 'X3' })
   })
@@ -211,6 +217,7 @@ describe('computed fields', () => {
     ['query', { query: 'select 1', dbConfig: {} }],
     ['expression without runLocal', { expression: "fn.fnRestBasic('get', 'https://x')" }],
   ])('%s: taken from the client if editable, else waiting', async (_what, source) => {
+    covers('field.waiting')
     const field = { name: 'f', type: 'expression', ...source }
     expect(await extravarsOf([{ ...field, editable: true }], { f: 'mine' })).toEqual({ f: 'mine' })
     expect((await check(formOf([field]), { f: 'mine' })).details.waiting).toEqual(['f'])
@@ -242,6 +249,7 @@ describe('computed fields', () => {
     ['no I/O: process', 'process.env'],
     ['no I/O: fetch', 'fetch("http://127.0.0.1")'],
   ])('%s makes the field wait and harms nothing else', async (_what, expression) => {
+    covers('field.expression')
     const { details, extravars } = await check(formOf([local(expression), { name: 'g' }]), { g: 'x' })
     expect(details.waiting).toEqual(['f'])
     expect(extravars).toEqual({ g: 'x' })
@@ -271,6 +279,7 @@ describe('computed fields', () => {
 
 describe('the way into the extra variables', () => {
   test('output false leaves a field out, and so do noOutput and html', async () => {
+    covers('field.output')
     const fields = [
       { name: 'a', output: false },
       { name: 'b', noOutput: true },
@@ -281,6 +290,7 @@ describe('the way into the extra variables', () => {
   })
 
   test('model: dot paths with [n], objects merge deep, single values are overwritten, a blocked path is skipped', async () => {
+    covers('field.model')
     const object = (name: string, value: unknown, model: string | string[]) => ({
       name,
       type: 'expression',

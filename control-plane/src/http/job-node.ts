@@ -1,0 +1,28 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { type JobReading, readNode } from '../jobs/reading.js'
+import { callerOf } from './guards.js'
+import { JobNode } from './job-schemas.js'
+import { IdParams, answers, idOf } from './schemas.js'
+
+/** The nodes of a workflow job. */
+export function jobNodeRoutes(reading: JobReading): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/job/:id/node/:nodeId',
+      {
+        schema: {
+          tags: ['job'],
+          summary: 'One node of a workflow job',
+          description: 'A job that is no workflow has no nodes and answers 404.',
+          params: Type.Object({
+            ...IdParams.properties,
+            nodeId: Type.String({ description: 'The identifier of the node' }),
+          }),
+          response: answers(JobNode, 400, 403, 404),
+        },
+      },
+      async (request) => readNode(reading, callerOf(request), idOf(request.params), request.params.nodeId),
+    )
+  }
+}

@@ -1,0 +1,63 @@
+import type { RuleId } from './rule-book.js'
+
+/**
+ * Rules that no test can show because what they are about is not there, with the reason. A run fails as soon as a test
+ * shows one of them, so that this list says no more than is true.
+ */
+export const NOT_BUILT: Readonly<Record<string, readonly RuleId[]>> = {
+  'Approvals are not built yet: such a form is refused with 422.': [
+    'service.approval-first',
+    'status.approve',
+    'status.rejected',
+    'move.reject',
+    'action.approve',
+    'action.reject',
+    'endpoint.approvals',
+    'endpoint.approve',
+    'endpoint.reject',
+    'rule-6.approvals',
+    'rule-10.own',
+    'rule-12.approve',
+    'rule-12.reject',
+    'auth.approver',
+    'error.own-approval',
+    'error.conflict-approve',
+    'error.conflict-reject',
+    'detail.reject-own',
+    'approval.before',
+    'approval.then',
+    'approval.written',
+  ],
+  'Relaunching is not built yet.': [
+    'action.relaunch',
+    'action.relaunch-id',
+    'endpoint.rawformdata',
+    'endpoint.relaunch',
+    'rule-7.own',
+    'rule-7.form',
+    'rule-7.option',
+    'rule-11.changes',
+    'rule-11.verbose',
+    'rule-11.permissions',
+    'rule-12.relaunch',
+    'auth.allow-job-relaunch',
+    'auth.verbose-relaunch',
+    'auth.manage-all-jobs-rawformdata',
+    'error.conflict-relaunch',
+    'detail.relaunch-values',
+    'detail.rawformdata',
+  ],
+  'Multistep and workflow jobs are not built yet: such a form is refused with 422.': [
+    'service.multistep-job',
+    'service.workflow-job',
+    'status.warning',
+    'endpoint.node',
+    'node.node',
+    'node.job',
+    'node.job-null',
+    'node.extravars',
+    'node.artifacts',
+  ],
+  'One process serves everything; several nodes are not built yet.': ['live-4.nodes'],
+  'Only local accounts can sign in yet.': ['auth.ldap', 'auth.azuread', 'auth.oidc'],
+}

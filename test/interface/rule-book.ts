@@ -1,0 +1,54 @@
+import { NOT_BUILT } from './not-built.js'
+import { ACCESS } from './rules/access.js'
+import { COMPLETING } from './rules/completing.js'
+import { ENDPOINTS } from './rules/endpoints.js'
+import { FORMS } from './rules/forms.js'
+import { LIVE } from './rules/live.js'
+import { RESOURCES } from './rules/resources.js'
+import { STATES } from './rules/states.js'
+
+/** Sections of rules by title; each rule is one plain sentence under its id. */
+export type Sections = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+type IdsOf<Part extends Sections> = { [Title in keyof Part]: keyof Part[Title] & string }[keyof Part]
+
+/** Every rule that a test may show. */
+export type RuleId =
+  | IdsOf<typeof RESOURCES>
+  | IdsOf<typeof STATES>
+  | IdsOf<typeof ENDPOINTS>
+  | IdsOf<typeof ACCESS>
+  | IdsOf<typeof LIVE>
+  | IdsOf<typeof COMPLETING>
+  | IdsOf<typeof FORMS>
+
+/** A part of the rules: where they come from, in the order in which they are shown. */
+export interface RulePart {
+  readonly title: string
+  readonly about: string
+  readonly sections: Sections
+}
+
+/** All rules. Ids are stable: a test names them. */
+export const RULE_BOOK: readonly RulePart[] = [
+  {
+    title: 'The service interface',
+    about: 'The contract that scripts are written for: jobs and live events.',
+    sections: { ...RESOURCES, ...STATES, ...ENDPOINTS, ...ACCESS, ...LIVE },
+  },
+  {
+    title: 'What completes it',
+    about: 'What the contract leaves open, and what this service does there.',
+    sections: { ...COMPLETING, ...FORMS },
+  },
+]
+
+/** The rules as a set of ids. */
+export function allRules(): Set<string> {
+  return new Set(RULE_BOOK.flatMap((part) => Object.values(part.sections)).flatMap((rules) => Object.keys(rules)))
+}
+
+/** The rules that are not built, each with its reason. */
+export function reasonsOfNotBuilt(): Map<string, string> {
+  return new Map(Object.entries(NOT_BUILT).flatMap(([reason, ids]) => ids.map((id) => [id, reason] as const)))
+}
