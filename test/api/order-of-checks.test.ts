@@ -116,3 +116,7 @@ test('an admin hears what is wrong with the body, and nothing is changed', async
   expect((await server.call('GET', `/user/${ids.user ?? 0}`, { token: server.admin })).body).toEqual(before)
   await server.signIn('target', ADMIN_PASSWORD)
 })
+
+test('the schemas of every route can be compiled, though a start leaves that to the first request', () => {
+  server.app.compileSchemas()
+})
