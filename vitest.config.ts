@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/support/longest-first.js'
 
 export default defineConfig({
   test: {
@@ -7,6 +8,10 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     pool: 'forks',
+    // A worker goes on with the next file and keeps what is loaded: half of the work of most files was to load the product.
+    isolate: false,
+    // One more than the processors of a small machine: many tests mostly wait. VITEST_MAX_WORKERS says otherwise.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
   },
 })

@@ -3,6 +3,9 @@ import serializerCompilers from '@fastify/fast-json-stringify-compiler'
 import type { FastifyInstance } from 'fastify'
 import type { FastifyValidationResult } from 'fastify/types/schema.js'
 
+/** Name of the decorator that compiles every schema that was not needed yet: `() => void`. */
+export const COMPILE_SCHEMAS = 'compileSchemas'
+
 /**
  * Puts off what Fastify compiles of the schemas of a route (its checks, and the writers of its answers) until the route is
  * used first: a start would spend half of its time on them, and most are not asked for soon. Schemas of headers must name
@@ -39,14 +42,7 @@ export function compileSchemasLate(app: FastifyInstance, options: Options): void
     const serializer = late(() => serializers()({ ...route, httpStatus: route.httpStatus ?? 'default' }))
     return (data) => serializer()(data)
   })
-  app.decorate('compileSchemas', () => {
+  app.decorate(COMPILE_SCHEMAS, () => {
     for (const compile of waiting) compile()
   })
-}
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** Compiles every schema that was not needed yet. */
-    compileSchemas(): void
-  }
 }
