@@ -31,6 +31,19 @@ export default tseslint.config(
     ignores: ['**/cli/**', '**/cli.ts'],
     rules: { 'no-console': 'error' },
   },
+  {
+    files: ['test/**'],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        ...['mock', 'doMock', 'hoisted', 'stubGlobal', 'stubEnv', 'useFakeTimers'].map((property) => ({
+          object: 'vi',
+          property,
+          message: 'test files share their process: fake the other side of the wire, and put back what you change',
+        })),
+      ],
+    },
+  },
   room(
     ['protocol/src/**'],
     ['@holdfast/control-plane*', '@holdfast/runner-agent*', 'node:fs*', 'node:net', 'node:http*', 'ws', 'fastify'],

@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { InterfaceReporter } from './test/interface/reporter.js'
+import { LongestFirst } from './test/support/longest-first.js'
 
 export default defineConfig({
   test: {
@@ -10,7 +11,11 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     pool: 'forks',
+    // A worker goes on with the next file and keeps what is loaded: half of the work of most files was to load the product.
+    isolate: false,
+    // One more than the processors of a small machine: many tests mostly wait. VITEST_MAX_WORKERS says otherwise.
     maxWorkers: 3,
     reporters: ['default', new InterfaceReporter()],
+    sequence: { sequencer: LongestFirst },
   },
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { COMPILE_SCHEMAS } from '../../control-plane/src/http/late-schemas.js'
 import { runnerRoutes } from '../../control-plane/src/http/runner.js'
 import { type HubFixture, startHub } from '../runners/hub-fixture.js'
 import { newIdentity, RawAgent } from '../support/raw-agent.js'
@@ -119,4 +120,8 @@ test('an admin hears what is wrong with the body, and nothing is changed', async
   }
   expect((await server.call('GET', `/user/${ids.user ?? 0}`, { token: server.admin })).body).toEqual(before)
   await server.signIn('target', ADMIN_PASSWORD)
+})
+
+test('the schemas of every route can be compiled, though a start leaves that to the first request', () => {
+  server.app.getDecorator<() => void>(COMPILE_SCHEMAS)()
 })

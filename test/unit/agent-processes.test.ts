@@ -1,26 +1,31 @@
-import type * as Fs from 'node:fs'
-import { expect, test, vi } from 'vitest'
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { identifyProcess, isRunning } from '../../runner-agent/src/processes.js'
 
-const failing = vi.hoisted(() => ({ code: '' }))
-
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof Fs>()
-  return {
-    ...fs,
-    readFileSync: (...given: Parameters<typeof fs.readFileSync>) => {
-      if (failing.code !== '') throw Object.assign(new Error(failing.code), { code: failing.code })
-      return fs.readFileSync(...given)
-    },
-  }
-})
+/** From now on reading a file fails with this code, until the test is finished. */
+function failToRead(code: string): void {
+  const reading = vi.spyOn(fs, 'readFileSync').mockImplementation(() => {
+    throw Object.assign(new Error(code), { code })
+  })
+  syncBuiltinESMExports()
+  onTestFinished(() => {
+    reading.mockRestore()
+    syncBuiltinESMExports()
+  })
+}
 
 test('a process that cannot be looked at is not taken for gone: its job would be ended as lost', () => {
   const self = identifyProcess(process.pid)
   if (!self) throw new Error('this process is not found')
   expect(isRunning(self)).toBe(true)
-  failing.code = 'EMFILE'
+  failToRead('EMFILE')
   expect(() => isRunning(self)).toThrow('EMFILE')
-  failing.code = 'ENOENT'
+})
+
+test('a process without an entry in /proc is gone', () => {
+  const self = identifyProcess(process.pid)
+  if (!self) throw new Error('this process is not found')
+  failToRead('ENOENT')
   expect(isRunning(self)).toBe(false)
 })

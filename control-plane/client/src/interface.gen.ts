@@ -1081,6 +1081,24 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Response>
+  /** One node of a workflow job
+   *
+   * A job that is no workflow has no nodes and answers 404. */
+  getJobNode(
+    request: {
+      /** A whole number */
+      id: number
+      /** The identifier of the node */
+      nodeId: string
+    },
+    options?: RequestOptions,
+  ): Promise<{
+    node: Record<string, unknown>
+    /** The job of the node; null when it did not run */
+    job: number | null
+    extravars: Record<string, unknown>
+    artifacts: Record<string, unknown>
+  }>
   /** Upload the file of a file field */
   uploadFile(
     request: {
@@ -1357,6 +1375,18 @@ export const operations = {
   },
   getJobOutput: { method: 'GET', path: '/job/{id}/output', query: ['offset'], accept: 'text/plain', schema: null },
   downloadJobOutput: { method: 'GET', path: '/job/{id}/download', query: [], accept: 'text/plain', schema: null },
+  getJobNode: {
+    method: 'GET',
+    path: '/job/{id}/node/{nodeId}',
+    query: [],
+    accept: 'application/json',
+    schema: v.looseObject({
+      node: v.record(v.string(), v.unknown()),
+      job: v.nullable(v.pipe(v.number(), v.safeInteger())),
+      extravars: v.record(v.string(), v.unknown()),
+      artifacts: v.record(v.string(), v.unknown()),
+    }),
+  },
   uploadFile: { method: 'POST', path: '/job/upload', query: [], accept: 'application/json', schema: uploadSchema },
   listJoinTokens: {
     method: 'GET',

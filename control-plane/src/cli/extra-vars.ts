@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { parse } from 'yaml'
 import { UsageError } from './errors.js'
 
 export type ExtraVars = Record<string, unknown>
@@ -45,6 +44,8 @@ export async function readVariablesFile(path: string, what: string): Promise<Ext
   } catch (error) {
     throw new UsageError(`${what}: cannot be read: ${(error as Error).message}`)
   }
+  // Loaded only here: it is larger than all the rest of the client.
+  const { parse } = await import('yaml')
   try {
     // JSON is YAML too; the 1.1 rules make `yes` and `0644` what ansible-playbook -e @file would make of them.
     return variablesOf(parse(text, { version: '1.1' }), what)

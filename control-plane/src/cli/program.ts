@@ -1,14 +1,6 @@
 import yargs from 'yargs'
 import { messageOf } from '../errors.js'
-import { createRun, type Run } from './commands/common.js'
-import { credentialCommands } from './commands/credential/index.js'
-import { formCommands } from './commands/form/index.js'
-import { jobCommands } from './commands/job/index.js'
-import { joinTokenCommands } from './commands/join-token.js'
-import { loginCommand, logoutCommand } from './commands/login.js'
-import { runnerCommands } from './commands/runner/index.js'
-import { serveCommand } from './commands/serve.js'
-import { tokenCommands } from './commands/token.js'
+import { createRun, later, type Run } from './commands/common.js'
 import { CliError, UsageError } from './errors.js'
 import { EXIT, exitCodesText, type ExitCode } from './exit-codes.js'
 import { writeLine, type Terminal } from './terminal.js'
@@ -39,15 +31,51 @@ function parser(run: Run) {
       .locale('en')
       .parserConfiguration({ 'parse-positional-numbers': false })
       .usage('$0 <command>\n\nThe control plane of Holdfast, and its client over the REST interface.')
-      .command(serveCommand(run))
-      .command(loginCommand(run))
-      .command(logoutCommand(run))
-      .command(formCommands(run))
-      .command(jobCommands(run))
-      .command(runnerCommands(run))
-      .command(joinTokenCommands(run))
-      .command(tokenCommands(run))
-      .command(credentialCommands(run))
+      .command(
+        later('serve', 'Run the control plane in the foreground', async () =>
+          (await import('./commands/serve.js')).serveCommand(run),
+        ),
+      )
+      .command(
+        later('login', 'Sign in and remember the session', async () =>
+          (await import('./commands/login.js')).loginCommand(run),
+        ),
+      )
+      .command(
+        later('logout', 'End the remembered session', async () =>
+          (await import('./commands/login.js')).logoutCommand(run),
+        ),
+      )
+      .command(
+        later('form', 'Look at the forms that may be launched', async () =>
+          (await import('./commands/form/index.js')).formCommands(run),
+        ),
+      )
+      .command(
+        later('job', 'Launch, follow and look at jobs', async () =>
+          (await import('./commands/job/index.js')).jobCommands(run),
+        ),
+      )
+      .command(
+        later('runner', 'Look at runners and decide who may be one (admins)', async () =>
+          (await import('./commands/runner/index.js')).runnerCommands(run),
+        ),
+      )
+      .command(
+        later('join-token', 'Tokens that approve a runner at its first request (admins)', async () =>
+          (await import('./commands/join-token.js')).joinTokenCommands(run),
+        ),
+      )
+      .command(
+        later('token', 'Your API tokens, for scripts', async () =>
+          (await import('./commands/token.js')).tokenCommands(run),
+        ),
+      )
+      .command(
+        later('credential', 'Logins, keys and vault passwords that jobs use (admins)', async () =>
+          (await import('./commands/credential/index.js')).credentialCommands(run),
+        ),
+      )
       .demandCommand(1, 'What shall be done? holdfast --help lists the commands.')
       .strict()
       .version(version)

@@ -18,6 +18,7 @@ import { registerBodyParsing } from './bodies.js'
 import { registerDocs } from './docs.js'
 import { answerBrokenRequest, registerErrorHandling, sendError, unknownRoute } from './errors.js'
 import { type HttpMeters, registerHttpMeters } from './meters.js'
+import { compileSchemasLate } from './late-schemas.js'
 import { API_PREFIX, prefixOf } from './paths.js'
 import { endUnusedConnections } from './unused-connections.js'
 import { registerRateLimit } from './rate-limit.js'
@@ -49,6 +50,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   const app = fastify(serverOptions(deps))
   const prefix = prefixOf(deps.baseUrl) + API_PREFIX
 
+  compileSchemasLate(app, { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false })
   app.decorateRequest('caller', null)
   registerErrorHandling(app)
   registerEveryRequest(app)
@@ -98,7 +100,6 @@ function serverOptions(deps: AppDeps): FastifyServerOptions {
     frameworkErrors: (error, request, reply) => {
       sendError(error, request as never, reply as never)
     },
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false } },
     routerOptions: {
       ignoreTrailingSlash: true,
       maxParamLength: 500,

@@ -20,6 +20,24 @@ export function command<Args>(module: CommandModule<object, Args>): CommandModul
   return module
 }
 
+/** A command of the program that is loaded when it is given: the help and every other command start without it. */
+export function later<Args>(
+  name: string,
+  describe: string,
+  load: () => Promise<CommandModule<object, Args>>,
+): CommandModule<object, Args> {
+  return {
+    command: name,
+    describe,
+    builder: async (yargs) => {
+      const { builder } = await load()
+      if (typeof builder !== 'function') throw new TypeError(`${name}: its options must come from a function`)
+      return builder(yargs)
+    },
+    handler: async (args) => (await load()).handler(args),
+  }
+}
+
 /** Options that every client command has. */
 export interface ClientArgs {
   server: string | undefined

@@ -80,8 +80,6 @@ function minutesOf(text: string | undefined): number | undefined {
 /** `holdfast join-token …` */
 export const joinTokenCommands = (run: Run) =>
   command({
-    command: 'join-token',
-    describe: 'Tokens that approve a runner at its first request (admins)',
     builder: (yargs) =>
       yargs
         .command(createCommand(run))

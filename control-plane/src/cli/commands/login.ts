@@ -11,8 +11,6 @@ import { clientOptions, command, type Run } from './common.js'
 /** `holdfast login`: signs in and remembers the session. */
 export const loginCommand = (run: Run) =>
   command({
-    command: 'login',
-    describe: 'Sign in and remember the session',
     builder: (yargs) =>
       clientOptions(yargs)
         .option('username', {
@@ -54,8 +52,6 @@ export const loginCommand = (run: Run) =>
 /** `holdfast logout`: ends the session at the server and forgets it. */
 export const logoutCommand = (run: Run) =>
   command({
-    command: 'logout',
-    describe: 'End the remembered session',
     builder: (yargs) => yargs,
     handler: async () => {
       const { terminal } = run

@@ -11,8 +11,6 @@ import { command, type Run } from './common.js'
 /** `holdfast serve`: the control plane in the foreground. */
 export const serveCommand = (run: Run) =>
   command({
-    command: 'serve',
-    describe: 'Run the control plane in the foreground',
     builder: (yargs) =>
       yargs
         .options(settingOptions())

@@ -92,8 +92,6 @@ function daysOf(text: string | undefined): number | undefined {
 /** `holdfast token …` */
 export const tokenCommands = (run: Run) =>
   command({
-    command: 'token',
-    describe: 'Your API tokens, for scripts',
     builder: (yargs) =>
       yargs
         .command(createCommand(run))

@@ -16,6 +16,7 @@ const report = (message: CheckReport) => port.postMessage(message)
 port.on('message', ({ input }: CheckOrder) => {
   engine
     .then((open) => {
+      report({ kind: 'begins' })
       const evaluator = open(input.now)
       const result = checkForm(input, evaluator, (field) => report({ kind: 'at', field }))
       report({ kind: 'done', result, isFit: evaluator.close() })

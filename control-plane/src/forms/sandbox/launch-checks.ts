@@ -18,7 +18,7 @@ export interface LaunchChecksOptions {
   readonly log: { warn(fields: object, text: string): void }
   /** Threads at most; each is made when it is needed first and kept. */
   readonly threads?: number
-  /** How long one check may take before its thread is ended, in milliseconds. */
+  /** How long one check may take before its thread is ended, in milliseconds, from when the thread is ready. */
   readonly limitMs?: number
   /** Checks of one caller that may wait. */
   readonly mostWaiting?: number
@@ -32,6 +32,8 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
+/** How long a new thread may take until it is ready. That is a matter of the machine, not of the form. */
+const READY_MS = 60_000
 /** Megabytes of the heap of a thread; a check that needs more ends the thread, not the control plane. */
 const HEAP_MB = 512
 const STACK_MB = 8
@@ -75,7 +77,7 @@ export function createLaunchChecks(options: LaunchChecksOptions): LaunchChecks {
     busy.add(worker)
     running.add(check)
     let at: string | null = null
-    const timer = setTimeout(() => giveUp(`took longer than ${limitMs} ms`), limitMs)
+    let timer = setTimeout(() => giveUp(`had no thread within ${READY_MS} ms`), READY_MS)
 
     const end = (isFit: boolean) => {
       clearTimeout(timer)
@@ -101,7 +103,10 @@ export function createLaunchChecks(options: LaunchChecksOptions): LaunchChecks {
 
     worker.removeAllListeners()
     worker.on('message', (report: CheckReport) => {
-      if (report.kind === 'at') at = report.field
+      if (report.kind === 'begins') {
+        clearTimeout(timer)
+        timer = setTimeout(() => giveUp(`took longer than ${limitMs} ms`), limitMs)
+      } else if (report.kind === 'at') at = report.field
       else if (report.kind === 'failed') giveUp(report.reason)
       else {
         end(report.isFit)

@@ -7,6 +7,8 @@ export interface CheckOrder {
 
 /** From the worker. */
 export type CheckReport =
+  /** The thread is ready: from now on it works on the check. */
+  | { readonly kind: 'begins' }
   /** A script or pattern of this field begins to run. */
   | { readonly kind: 'at'; readonly field: string }
   /** @property isFit false: the engine broke down, and this worker must not be used again */

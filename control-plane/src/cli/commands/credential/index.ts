@@ -5,8 +5,6 @@ import { listCommand } from './list.js'
 /** `holdfast credential …` */
 export const credentialCommands = (run: Run) =>
   command({
-    command: 'credential',
-    describe: 'Logins, keys and vault passwords that jobs use (admins)',
     builder: (yargs) =>
       yargs
         .command(listCommand(run))

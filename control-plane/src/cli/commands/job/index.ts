@@ -13,8 +13,6 @@ import { showCommand } from './show.js'
 /** `holdfast job …` */
 export const jobCommands = (run: Run) =>
   command({
-    command: 'job',
-    describe: 'Launch, follow and look at jobs',
     builder: (yargs) =>
       yargs
         .command(launchCommand(run))

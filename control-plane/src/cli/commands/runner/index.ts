@@ -6,8 +6,6 @@ import { showCommand } from './show.js'
 /** `holdfast runner …` */
 export const runnerCommands = (run: Run) =>
   command({
-    command: 'runner',
-    describe: 'Look at runners and decide who may be one (admins)',
     builder: (yargs) =>
       yargs
         .command(listCommand(run))
