@@ -29,6 +29,11 @@ const JOBS = [
   ['bob', 'local', 'red'],
 ] as const
 
+const APPROVAL = {
+  ...{ title: 'Sure?', message: null, roles: ['ops'], notifications: [], allowSelf: false },
+  ...{ state: 'waiting', decided_by: null, decided_by_type: null, decided_at: null },
+}
+
 let server: TestServer
 let tokens: Record<'ann' | 'reader' | 'keeper', string>
 beforeAll(async () => {
@@ -50,7 +55,7 @@ function addJob(queries: TestServer['store']['read'], user: string, type: string
     ...{ run_id: 'r', form: 'Deploy “ü”\n', target: 'Deploy', job_type: 'ansible', status: 'failed' },
     ...{ status_reason: 'a host\tfailed', detail: null, start_time: 1_700_000_000_000, end_time: null },
     ...{ user_name: user, user_type: type, runner_id: null, runner_name: runner, dispatch: 'done' },
-    ...{ wait_until: null, parent_id: null, step: null, approval: '{"title":"Sure?"}', abort_requested: 1 },
+    ...{ wait_until: null, parent_id: null, step: null, approval: JSON.stringify(APPROVAL), abort_requested: 1 },
     ...{ abort_requested_by: null, abandoned_at: 1_700_000_001_000, extravars: '{}', credentials: '{}' },
     ...{ raw_form_data: null, playbook: '{}' },
   })
@@ -84,7 +89,7 @@ test('a record is the job without its extra variables and output', async () => {
         runner: 'red',
         parent_id: null,
         step: null,
-        approval: { title: 'Sure?' },
+        approval: APPROVAL,
         abort_requested: true,
         abandoned_at: '2023-11-14T22:13:21.000Z',
       },

@@ -27,6 +27,7 @@ export function checkForm(
     user: input.user,
     uploads: input.uploads,
     rows: { left: MOST_ROWS },
+    openDefaults: new Set(),
   }
   const form = createScope(input.fields, input.values, context, NO_PARENT)
   const details = [detailsOf(form.findings()), unknownUploads(input)]

@@ -40,6 +40,8 @@ export interface CheckContext extends Pick<CheckInput, 'subforms' | 'constants' 
   readonly evaluator: Evaluator
   /** Counts the rows that are still allowed. */
   readonly rows: { left: number }
+  /** Fields whose default is being read around this place: one that leads back to itself would have no end. */
+  readonly openDefaults: ReadonlySet<Field>
   /** Told before anything of the form's own runs, so that whoever waits too long knows for what. */
   readonly at: (field: string) => void
 }

@@ -43,7 +43,11 @@ export function readList(field: Field, scope: Scope): FieldValue {
 export function readObject(field: Field, given: unknown, scope: Scope): FieldValue {
   if (given === undefined) return valueIs(undefined)
   if (!isPlainObject(given)) return refusedAs('type', `${field.label} must be an object`)
-  const row = throughSubform(field, given, scope)
+  // Values that were sent end somewhere; a default in a subform that reaches itself does not.
+  const isSent = Object.hasOwn(scope.sent, field.name)
+  if (!isSent && scope.context.openDefaults.has(field)) return waitingFor('its default hangs on itself')
+  const openDefaults = isSent ? scope.context.openDefaults : new Set([...scope.context.openDefaults, field])
+  const row = throughSubform(field, given, { ...scope, context: { ...scope.context, openDefaults } })
   const error = rowErrorOf(detailsOf(row.findings()), null)
   return valueIs(row.values(), { output: row.extravars(), rowErrors: error ? [error] : [] })
 }
