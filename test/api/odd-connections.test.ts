@@ -1,11 +1,14 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runnerSocketRoute } from '../../control-plane/src/http/runner-socket.js'
 import { type TestServer, startServer } from './server.js'
 
 /** Requests that Node.js would answer by itself, or not at all: they get the same shape as all others, and an end. */
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer({
+    plugins: [runnerSocketRoute({ hub: { accept: (socket) => socket.close() } })],
+  })
 })
 afterAll(() => server.close())
 

@@ -1,13 +1,14 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Product } from '../support/product.js'
+import type { Account } from './requests.js'
 import type { ActorName, World } from './world.js'
 
 const PASSWORD = 'a long enough password'
 
 /** The accounts that requests come from. */
 export interface Callers {
-  /** Accounts whose sign-in requests may use: what becomes of them is nobody's trouble. */
-  readonly accounts: Readonly<Record<string, string>>
+  /** The account that requests sign in with. */
+  readonly account: Account
   /** Signs those in again whose session has ended, and makes the expendable account anew when it is of no use. */
   mend(): Promise<void>
 }
@@ -63,14 +64,19 @@ export async function createCallers(product: Product, world: World, tokenSecret:
   }
 
   const actors = [...Object.keys(GROUPS), 'expendable'] as ActorName[]
-  for (const [actor, groups] of Object.entries(GROUPS)) kept.add(await account(accountOf(actor as ActorName), groups))
-  await account('signs-in', [])
+  for (const [actor, groups] of Object.entries(GROUPS)) {
+    const id = await account(accountOf(actor as ActorName), groups)
+    kept.add(id)
+    world.own.set(actor as ActorName, id)
+  }
+  kept.add(await account('signs-in', []))
+  await account('locked-out', [])
   for (const actor of actors) await signIn(actor)
   world.tokens.set('wrong token', 'not.a.token')
   world.tokens.set('foreign token', signed({ sub: '1', sid: 'x', access: true, exp: 4_000_000_000 }, 'another secret'))
   world.tokens.set('expired token', signed({ sub: '1', sid: 'x', access: true, exp: 1_000_000_000 }, tokenSecret))
   return {
-    accounts: { 'signs-in': PASSWORD, nobody: PASSWORD },
+    account: { username: 'signs-in', password: PASSWORD },
     async mend() {
       for (const actor of actors) if (!(await isSignedIn(actor))) await signIn(actor)
     },

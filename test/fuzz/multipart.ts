@@ -55,6 +55,9 @@ const FILE_NAMES = [
   '\ud83e',
 ]
 
+/** What is answered with 413. */
+export const TOO_LONG = 'a length above the limit'
+
 const MALFORMED: Readonly<Record<string, (draft: Draft, chance: Chance) => void>> = {
   'no part': (draft) => setParts(draft, []),
   'two parts': (draft) => setParts(draft, [filePart('a', CONTENT), filePart('b', CONTENT)]),
@@ -105,7 +108,7 @@ const MALFORMED: Readonly<Record<string, (draft: Draft, chance: Chance) => void>
     draft.body = Buffer.alloc(0)
   },
   'JSON in its place': (draft) => setBody(draft, Buffer.from('{"file":"x"}'), 'application/json'),
-  'a length above the limit': (draft) => {
+  [TOO_LONG]: (draft) => {
     draft.framing = 'none'
     setHeader(draft, 'content-length', String(TOO_LARGE_BYTES))
     draft.ending = 'half-close'
@@ -123,9 +126,9 @@ const MALFORMED: Readonly<Record<string, (draft: Draft, chance: Chance) => void>
 }
 
 /** A multipart form with one thing wrong. @returns what is wrong */
-export function setMalformedUpload(draft: Draft, chance: Chance): string {
+export function setMalformedUpload(draft: Draft, chance: Chance, wanted?: string): string {
   setUpload(draft, chance)
-  const name = chance.pick(Object.keys(MALFORMED))
+  const name = wanted ?? chance.pick(Object.keys(MALFORMED))
   MALFORMED[name]?.(draft, chance)
   return name
 }

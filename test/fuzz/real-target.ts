@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { ADMIN_PASSWORD, ROOT, type Product, startProduct } from '../support/product.js'
 import { createCallers } from './callers.js'
-import { type OpenApi, operationsOf } from './document.js'
+import { type OpenApi, type Operation, operationsOf } from './document.js'
 import { INSPECTABLE } from './inspect.js'
 import { judgeLog } from './judge.js'
 import { createKeeper } from './keeper.js'
@@ -57,10 +57,10 @@ async function targetOf(product: Product): Promise<Target> {
     address: { host, port: Number(port) },
     operations,
     world,
-    accounts: callers.accounts,
+    account: callers.account,
     secrets: { paths: [product.folder, ROOT] },
     folder: product.folder,
-    isReachable: () => true,
+    isReachable,
     complaints() {
       return (['controlPlane', 'agent'] as const).flatMap((name) => {
         const said = product[name].said()
@@ -75,6 +75,21 @@ async function targetOf(product: Product): Promise<Target> {
     mend: () => keeper.mend(),
     measure: () => readFigures(product),
   }
+}
+
+/** Answers that the document declares and that these settings, or one caller alone, cannot bring about. */
+const UNREACHABLE: readonly string[] = [
+  // So many checks at once that their queue is full.
+  'POST /job 429',
+  // Only requests with a living session count, and each of these ends one.
+  'POST /auth/logout 429',
+  // Of the runner with jobs alone, and when these end in that moment it would be gone.
+  'DELETE /runner/{id} 409',
+]
+
+function isReachable(operation: Operation, status: number): boolean {
+  if (operation.isPublic && status === 401 && operation.method === 'GET') return false
+  return !UNREACHABLE.includes(`${operation.key} ${status}`)
 }
 
 /** Asks the control plane to stop, which it must do whatever was sent to it. Far beyond any machine's slowness it is ended. */

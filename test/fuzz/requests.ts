@@ -3,7 +3,7 @@ import type { Coverage } from './coverage.js'
 import type { Operation } from './document.js'
 import { type Draft, emptyDraft, setHeader, setJson } from './draft.js'
 import { refusedLaunch, validLaunch } from './launches.js'
-import { setMalformedUpload, setUpload } from './multipart.js'
+import { TOO_LONG, setMalformedUpload, setUpload } from './multipart.js'
 import { BODY_TWISTS } from './twists-body.js'
 import { HEAD_TWISTS } from './twists-head.js'
 import { type Hint, STRANGE_IDS, validValue } from './values.js'
@@ -15,13 +15,19 @@ export interface Sources {
   readonly operations: readonly Operation[]
   readonly world: World
   readonly coverage: Coverage
-  /** Passwords of accounts whose sign-in requests may use, by name. */
-  readonly accounts: Readonly<Record<string, string>>
+  /** The account whose sign-in succeeds. */
+  readonly account: Account
+}
+
+export interface Account {
+  readonly username: string
+  readonly password: string
 }
 
 /** Hashing a password takes as long as a hundred other requests. */
 const HASHING = /^(POST \/auth\/login|POST \/user|PUT \/user|PUT \/profile)/
 /** What an ended session, or a password of another day, would take away from the callers that stay. */
+const OWN_TOKENS = ['token.create', 'token.revoke']
 const ENDS_SESSION = ['auth.logout', 'profile.password', 'token.create', 'token.revoke']
 /** Addresses that the requests say they come from: so many that a limit for one of them is met by chance only. */
 const ADDRESSES = 5000
@@ -39,7 +45,7 @@ export function planRequest(number: number, chance: Chance, sources: Sources): D
   const mode = chance.next()
   const operation = goal?.operation ?? pickOperation(operations, chance)
   const status = goal?.status ?? (mode < 0.42 ? 200 : null)
-  const draft = draftFor(operation, actorFor(operation, status, chance), chance, sources)
+  const draft = draftFor(operation, actorFor(operation, status, chance), status, chance, sources)
   draft.headers.push(['x-request-id', `fuzz-${number}`])
   if (status !== null) aim(draft, operation, status, chance, sources)
   else if (mode < 0.86) spoil(draft, operation, chance)
@@ -54,16 +60,24 @@ function pickOperation(operations: readonly Operation[], chance: Chance): Operat
 
 /** Whoever is likely to be answered with the status. */
 function actorFor(operation: Operation, status: number | null, chance: Chance): ActorName {
+  if ((status === 429 || status === 409) && OWN_TOKENS.includes(operation.auditAction ?? '')) return 'user'
   if (operation.auditAction !== null && ENDS_SESSION.includes(operation.auditAction)) {
     return status === 401 ? 'nobody' : 'expendable'
   }
   if (status === 401) return chance.pick(['nobody', 'wrong token', 'foreign token', 'expired token'])
+  if (status === 409) return 'admin'
   if (status === 403) return chance.pick(['user', 'expendable'])
   if (status !== null) return chance.pick(['admin', 'admin', 'operator', 'other admin', 'user', 'script'])
   return chance.pick(ACTORS)
 }
 
-function draftFor(operation: Operation, actor: ActorName, chance: Chance, sources: Sources): Draft {
+function draftFor(
+  operation: Operation,
+  actor: ActorName,
+  status: number | null,
+  chance: Chance,
+  sources: Sources,
+): Draft {
   const draft = emptyDraft(operation.method, pathOf(operation, actor, chance, sources.world), actor)
   draft.operation = operation.key
   draft.query = queryOf(operation, chance)
@@ -72,7 +86,8 @@ function draftFor(operation: Operation, actor: ActorName, chance: Chance, source
   if (token !== undefined) draft.headers.push(['authorization', `Bearer ${token}`])
   if (operation.body?.contentType === 'multipart/form-data') setUpload(draft, chance)
   else if (operation.key === 'POST /job') setJson(draft, validLaunch(chance, sources.world))
-  else if (operation.body) setJson(draft, validValue(operation.body.schema, chance, hintFor(operation, sources)))
+  else if (operation.body)
+    setJson(draft, validValue(operation.body.schema, chance, hintFor(operation, status, sources)))
   return draft
 }
 
@@ -116,16 +131,19 @@ function queryOf(operation: Operation, chance: Chance): string | null {
   return parts.length > 0 ? parts.join('&') : null
 }
 
-function hintFor(operation: Operation, { world, accounts }: Sources): Hint {
+function hintFor(operation: Operation, status: number | null, { world, account }: Sources): Hint {
   return (property, chance) => {
     const signIn = operation.key === 'POST /auth/login'
+    // Wrong passwords lock an account, so they are for another one than the one that signs in.
+    const isRight = status === 200
     switch (property) {
       case 'username':
-        return signIn ? chance.pick(Object.keys(accounts)) : `someone-${chance.between(1, 400)}`
+        if (signIn) return isRight ? account.username : 'locked-out'
+        return status === 409 ? account.username : `someone-${chance.between(1, 400)}`
       case 'password':
-        return signIn ? Object.values(accounts)[0] : 'a long enough password'
+        return signIn && !isRight ? 'wrong' : account.password
       case 'currentPassword':
-        return Object.values(accounts)[0]
+        return isRight ? account.password : 'wrong'
       case 'refreshtoken':
         return world.refreshTokens.at(-1)
       case 'groups':
@@ -135,9 +153,8 @@ function hintFor(operation: Operation, { world, accounts }: Sources): Hint {
       case 'expiryDays':
         return 5
       case 'name':
-        return operation.key.includes('/credential')
-          ? chance.pick(['router', `key ${chance.between(1, 300)}`])
-          : undefined
+        if (!operation.key.includes('/credential')) return undefined
+        return status === 409 ? 'router' : chance.pick(['router', `key ${chance.between(1, 300)}`])
       default:
         return undefined
     }
@@ -162,8 +179,14 @@ function aim(draft: Draft, operation: Operation, status: number, chance: Chance,
     )
   }
   if ((status === 413 || status === 400) && operation.body?.contentType === 'multipart/form-data') {
-    spoil(draft, operation, chance)
+    draft.twist = setMalformedUpload(draft, chance, status === 413 ? TOO_LONG : undefined)
+    draft.kind = 'near-valid'
   }
+  const own = sources.world.own.get(draft.actor)
+  if (status === 409 && operation.key === 'DELETE /user/{id}' && own !== undefined) {
+    draft.path = filled(operation, () => String(own))
+  }
+  if (status === 409 && operation.body && operation.method === 'PUT') completeBody(draft, operation, chance, sources)
   if (status === 415) {
     twisted(
       draft,
@@ -179,6 +202,13 @@ function aim(draft: Draft, operation: Operation, status: number, chance: Chance,
       if (draft.path === operation.path) draft.query = 'user_type=nobody&before=x&after=x&offset=x'
     }
   }
+}
+
+/** Every property that the body may have: a change meets what it conflicts with. */
+function completeBody(draft: Draft, operation: Operation, chance: Chance, sources: Sources): void {
+  const schema = operation.body?.schema ?? {}
+  const all = { ...schema, required: Object.keys(schema.properties ?? {}) }
+  setJson(draft, validValue(all, chance, hintFor(operation, 409, sources)))
 }
 
 /** Makes one thing of a request wrong. */
@@ -204,7 +234,7 @@ function twisted(draft: Draft, operation: Operation, chance: Chance, twists: typ
 function makeWildOf(draft: Draft, operation: Operation, chance: Chance, sources: Sources): void {
   const actor = chance.pick<ActorName>(['nobody', 'wrong token', 'user', 'user'])
   const ends = operation.auditAction !== null && ENDS_SESSION.includes(operation.auditAction)
-  const harmless = draftFor(operation, ends ? 'nobody' : actor, chance, sources)
+  const harmless = draftFor(operation, ends ? 'nobody' : actor, null, chance, sources)
   Object.assign(draft, harmless)
   makeWild(draft, chance)
   draft.operation = null

@@ -47,7 +47,7 @@ export async function fuzz(
   const chance = createChance(options.seed)
   const coverage = createCoverage(operations, (operation, status) => target.isReachable(operation, status))
   const wire = createWire(target.address, patience)
-  const sources = { operations, world, coverage, accounts: target.accounts }
+  const sources = { operations, world, coverage, account: target.account }
   const [kinds, statuses] = [new Map<string, number>(), new Map<string, number>()]
   const startedAt = performance.now()
   const samples: Figures[] = [await target.measure()]
@@ -67,6 +67,7 @@ export async function fuzz(
   /** Sends some requests at the same time, and takes in what came of them. */
   const sendSome = async (count: number): Promise<Fault[]> => {
     const drafts = Array.from({ length: count }, (_, at) => planned(sent + at + 1))
+    for (const draft of drafts) target.note?.(draft)
     const exchanges = await Promise.all(drafts.map((draft) => wire.exchange(draft)))
     const found: Fault[] = []
     for (const [at, draft] of drafts.entries()) {

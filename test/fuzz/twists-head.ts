@@ -3,7 +3,7 @@ import { type Draft, headerOf, setHeader } from './draft.js'
 import type { Twist } from './twists-body.js'
 import { STRANGE_IDS } from './values.js'
 
-const twist = (name: string, change: (draft: Draft, chance: Chance) => boolean | void): Twist => ({
+const twist = (name: string, change: (draft: Draft, chance: Chance) => unknown): Twist => ({
   name,
   apply: (draft, chance) => change(draft, chance) !== false,
 })

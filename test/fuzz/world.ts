@@ -55,6 +55,8 @@ export interface World {
   readonly ids: Map<string, Id[]>
   /** Things that must stay as they are, such as the account of a caller, by collection. */
   readonly protected: Map<string, Set<Id>>
+  /** Ids of the callers' own accounts. */
+  readonly own: Map<ActorName, number>
   /** Bearers by who holds them. */
   readonly tokens: Map<ActorName, string>
   readonly refreshTokens: string[]
@@ -70,6 +72,7 @@ export function createWorld(): World {
   const world: World = {
     ids,
     protected: new Map(),
+    own: new Map(),
     tokens: new Map(),
     refreshTokens: [],
     uploads: [],
