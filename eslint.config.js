@@ -37,6 +37,11 @@ export default tseslint.config(
     'protocol is pure code that both programs share',
   ),
   room(
+    ['control-plane/client/src/**'],
+    ['@holdfast/*', 'node:*', 'fastify*'],
+    'the client is for scripts: it needs nothing but fetch and valibot',
+  ),
+  room(
     ['runner-agent/src/**'],
     ['@holdfast/control-plane*', '*/control-plane/*'],
     'the two programs never import each other',

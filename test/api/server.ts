@@ -47,6 +47,7 @@ import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
 import { type UploadSweeper, createUploadSweeper } from '../../control-plane/src/uploads/sweeper.js'
 import { openUploadFolder } from '../../control-plane/src/uploads/upload-folder.js'
 import { createUploads } from '../../control-plane/src/uploads/uploads.js'
+import { allowOwnRoutes } from '../support/contract.js'
 
 /** Threads run what was built. */
 const CHECK_WORKER = new URL('../../control-plane/dist/forms/sandbox/check-worker.js', import.meta.url)
@@ -263,6 +264,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     ],
   })
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  if (options.plugins) allowOwnRoutes(address)
   const prefix = (options.baseUrl ?? '').replace(/\/$/, '')
 
   async function call(method: string, path: string, given: CallOptions = {}): Promise<Answer> {

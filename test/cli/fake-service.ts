@@ -179,7 +179,7 @@ export async function startFakeService(): Promise<FakeService> {
       sendJson(response, 200, { count: records.length, records })
     } else if (id !== undefined && !job)
       sendJson(response, 404, { error: `There is no job ${id}`, code: 'job_not_found' })
-    else if (job && rest === undefined) sendJson(response, 200, { ...jobRecord(job), extravars: {}, output: '' })
+    else if (job && rest === undefined) sendJson(response, 200, { ...jobRecord(job), ...NOTHING_ELSE })
     else if (job && rest === 'output') {
       const offset = Number(seen.query.get('offset'))
       const bytes = job.output.subarray(offset, offset + 1024 * 1024)
@@ -207,17 +207,28 @@ export async function startFakeService(): Promise<FakeService> {
   return service
 }
 
+/** What a job has beside its record. */
+const NOTHING_ELSE = { extravars: {}, payload: {}, credentials: {}, subjobs: [], output: '' }
+
 function jobRecord(job: FakeJob): Record<string, unknown> {
   return {
     id: job.id,
     form: job.form,
+    target: job.form,
+    job_type: 'ansible',
     status: job.status,
     status_reason: job.status_reason,
+    detail: null,
     start: '2026-11-20T08:00:00.000Z',
     end: job.status === 'running' || job.status === 'approve' ? null : '2026-11-20T08:00:03.400Z',
     user: 'admin',
     user_type: 'local',
     runner: 'local-runner',
+    parent_id: null,
+    step: null,
+    approval: null,
+    abort_requested: false,
+    abandoned_at: null,
     a_field_of_tomorrow: true,
   }
 }

@@ -12,12 +12,24 @@ const runner = {
   online: true,
   enabled: true,
   is_default: false,
+  mode: 'outbound',
   fingerprint: 'SHA256:abc',
   host: 'web-1.example.com',
   ip: '10.0.0.1',
   version: '0.1.0',
+  contract: 1,
+  ansible_version: null,
   running_jobs: 0,
   max_jobs: 10,
+  agent_max_jobs: 10,
+  draining: false,
+  clock_skew_ms: 0,
+  spool_bytes: 0,
+  requested_at: '2026-11-20T07:00:00.000Z',
+  approved_at: null,
+  approved_by: null,
+  description: '',
+  clone: null,
   last_seen: '2026-11-20T08:00:00.000Z',
 }
 let runners = [runner]
@@ -32,11 +44,12 @@ beforeEach(async () => {
     if (path === '/runner/3') return { status: 200, body: runner }
     if (/^\/runner\/3\/(approve|reject|revoke)$/.test(path)) return { status: 200, body: { message: `Done: ${path}` } }
     if (path === '/runner/join-tokens' && method === 'POST') {
-      const times = { created_at: runner.last_seen, expires_at: runner.last_seen, used_at: null }
-      return { status: 200, body: { id: 1, name: 'for web-2', ...times, token: 'jt-secret' } }
+      return { status: 200, body: { id: 1, token: 'jt-secret', expires_at: runner.last_seen } }
     }
     if (path === '/runner/join-tokens') {
-      return { status: 200, body: { count: 1, records: [{ id: 1, name: 'for web-2', created_at: runner.last_seen }] } }
+      const made = { created_at: runner.last_seen, created_by: 'admin', expires_at: runner.last_seen }
+      const record = { id: 1, name: 'for web-2', ...made, used_at: null, used_by: null }
+      return { status: 200, body: { count: 1, records: [record] } }
     }
     if (path === '/runner/join-tokens/1') return { status: 200, body: { message: 'Join token 1 is revoked' } }
     return null
@@ -54,7 +67,7 @@ describe('runners', () => {
   })
 
   it('are shown', async () => {
-    expect((await person.run(['runner', 'show', 'web-1'])).stdout).toMatch(/^fingerprint {3}SHA256:abc$/m)
+    expect((await person.run(['runner', 'show', 'web-1'])).stdout).toMatch(/^fingerprint {6}SHA256:abc$/m)
   })
 
   it.each(['approve', 'reject', 'revoke'])('%s by name or id', async (decision) => {

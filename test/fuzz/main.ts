@@ -47,7 +47,8 @@ async function main(options: FuzzOptions): Promise<number> {
   } catch (error) {
     sayError(error)
     await product.controlPlane.stop('SIGKILL')
-    return 1
+    // Whoever interrupts at a terminal interrupts the programs, too.
+    return interruption.signal.aborted ? INTERRUPTED : 1
   } finally {
     if (keep) say(`kept: ${target.folder}`)
     await product.close({ keep })

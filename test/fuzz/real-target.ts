@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { ADMIN_PASSWORD, ROOT, type Product, startProduct } from '../support/product.js'
 import { createCallers } from './callers.js'
+import { contractProblems } from './contract.js'
 import { type OpenApi, type Operation, operationsOf } from './document.js'
 import { INSPECTABLE } from './inspect.js'
 import { judgeLog } from './judge.js'
@@ -60,6 +61,7 @@ async function targetOf(product: Product): Promise<Target> {
     account: callers.account,
     secrets: { paths: [product.folder, ROOT] },
     folder: product.folder,
+    contract: contractProblems,
     isReachable,
     complaints() {
       return (['controlPlane', 'agent'] as const).flatMap((name) => {

@@ -1,10 +1,10 @@
 import type { Chance } from '../chaos/kit/seed.js'
 import type { Coverage } from './coverage.js'
 import type { Operation } from './document.js'
-import { type Draft, emptyDraft, setHeader, setJson } from './draft.js'
+import { type Draft, emptyDraft, setBody, setHeader, setJson } from './draft.js'
 import { refusedLaunch, validLaunch } from './launches.js'
 import { TOO_LONG, setMalformedUpload, setUpload } from './multipart.js'
-import { BODY_TWISTS } from './twists-body.js'
+import { BODY_TWISTS, TOO_LARGE_BYTES } from './twists-body.js'
 import { HEAD_TWISTS } from './twists-head.js'
 import { type Hint, STRANGE_IDS, validValue } from './values.js'
 import { makeWild } from './wild.js'
@@ -170,15 +170,9 @@ function aim(draft: Draft, operation: Operation, status: number, chance: Chance,
   if (status === 403 && operation.key === 'POST /job') setJson(draft, { formName: 'of operators', rawFormData: {} })
   if (status === 422 && operation.key === 'POST /job') setJson(draft, refusedLaunch(chance, sources.world))
   if (status === 429) setHeader(draft, 'x-forwarded-for', addressOf(0))
-  if (status === 413 && operation.body?.contentType === 'application/json') {
-    twisted(
-      draft,
-      operation,
-      chance,
-      BODY_TWISTS.filter(({ name }) => name === 'too large'),
-    )
-  }
-  if ((status === 413 || status === 400) && operation.body?.contentType === 'multipart/form-data') {
+  const isUpload = operation.body?.contentType === 'multipart/form-data'
+  if (status === 413 && !isUpload) setJson(draft, { a: 'x'.repeat(TOO_LARGE_BYTES) })
+  if ((status === 413 || status === 400) && isUpload) {
     draft.twist = setMalformedUpload(draft, chance, status === 413 ? TOO_LONG : undefined)
     draft.kind = 'near-valid'
   }
@@ -187,19 +181,13 @@ function aim(draft: Draft, operation: Operation, status: number, chance: Chance,
     draft.path = filled(operation, () => String(own))
   }
   if (status === 409 && operation.body && operation.method === 'PUT') completeBody(draft, operation, chance, sources)
-  if (status === 415) {
-    twisted(
-      draft,
-      operation,
-      chance,
-      BODY_TWISTS.filter(({ name }) => name === 'another content type'),
-    )
-  }
-  if (status === 400 && operation.body?.contentType !== 'multipart/form-data') {
+  if (status === 415) setBody(draft, Buffer.from('text'), 'text/plain')
+  if (status === 400 && !isUpload) {
     if (operation.body) twisted(draft, operation, chance, BODY_TWISTS)
     else {
       draft.path = filled(operation, () => chance.pick(STRANGE_IDS))
       if (draft.path === operation.path) draft.query = 'user_type=nobody&before=x&after=x&offset=x'
+      if (operation.method !== 'GET' && chance.next() < 0.5) setBody(draft, Buffer.from('{"a":'), 'application/json')
     }
   }
 }

@@ -73,7 +73,7 @@ export async function fuzz(
     for (const [at, draft] of drafts.entries()) {
       const [number, exchange] = [sent + at + 1, exchanges[at] as Exchange]
       note(number, draft, exchange)
-      const problems = judge(draft, exchange, target.secrets)
+      const problems = [...judge(draft, exchange, target.secrets), ...contractProblems(draft, exchange)]
       if (problems.length > 0) found.push({ number, request: draft, problems })
     }
     sent += count
@@ -83,6 +83,10 @@ export async function fuzz(
     }
     return found
   }
+
+  /** Only what is one whole request has one operation that its answer can be held against. */
+  const contractProblems = (draft: Draft, { answers }: Exchange): string[] =>
+    draft.ending === 'answer' ? answers.flatMap((answer) => target.contract?.(draft, answer) ?? []) : []
 
   const planned = (number: number): Draft => planRequest(number, forkFor(chance, number), sources)
 

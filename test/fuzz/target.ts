@@ -1,4 +1,5 @@
 import type { Operation } from './document.js'
+import type { WireAnswer } from './answers.js'
 import type { Draft } from './draft.js'
 import type { Figures } from './growth.js'
 import type { Secrets } from './judge.js'
@@ -15,6 +16,8 @@ export interface Target {
   readonly secrets: Secrets
   /** Where the list of requests, and what belongs to a fault, are written. */
   readonly folder: string
+  /** What is wrong with an answer by the document of the service. */
+  contract?(request: Draft, answer: WireAnswer): string[]
   isReachable(operation: Operation, status: number): boolean
   /** What has become of its programs: sentences when one of them ended, or logged what it should not. */
   complaints(): string[]

@@ -12,7 +12,7 @@ export interface Twist {
 type JsonObject = Record<string, unknown>
 
 /** More than API_BODY_LIMIT_MB=1 lets through. */
-const TOO_LARGE_BYTES = 1024 * 1024 + 1
+export const TOO_LARGE_BYTES = 1024 * 1024 + 1
 
 /** A twist of the value that the body is, when it is an object. */
 function ofObject(name: string, change: (object: JsonObject, chance: Chance, schema: Schema) => unknown): Twist {

@@ -2,6 +2,7 @@ import yargs from 'yargs'
 import { messageOf } from '../errors.js'
 import { createRun, type Run } from './commands/common.js'
 import { credentialCommands } from './commands/credential/index.js'
+import { formCommands } from './commands/form/index.js'
 import { jobCommands } from './commands/job/index.js'
 import { joinTokenCommands } from './commands/join-token.js'
 import { loginCommand, logoutCommand } from './commands/login.js'
@@ -41,6 +42,7 @@ function parser(run: Run) {
       .command(serveCommand(run))
       .command(loginCommand(run))
       .command(logoutCommand(run))
+      .command(formCommands(run))
       .command(jobCommands(run))
       .command(runnerCommands(run))
       .command(joinTokenCommands(run))

@@ -6,12 +6,14 @@ import type { Store } from '../store/store.js'
 import { requireAdmin } from './guards.js'
 import { answers } from './schemas.js'
 
-const Appearance = Type.Object({
+const appearanceFields = {
   theme: Type.String({ maxLength: 100 }),
   name: Type.String({ maxLength: 200 }),
   announcement: Type.String({ maxLength: 10_000 }),
   environment: Type.String({ maxLength: 200 }),
-})
+}
+
+const Appearance = Type.Object(appearanceFields, { title: 'Appearance' })
 
 /** What the header of the pages shows. */
 export function appearanceRoutes(deps: {
@@ -21,7 +23,14 @@ export function appearanceRoutes(deps: {
   return async (app) => {
     app.get(
       '/settings/appearance',
-      { schema: { tags: ['settings'], summary: 'What the header shows', response: answers(Appearance) } },
+      {
+        schema: {
+          tags: ['settings'],
+          summary: 'What the header shows',
+          operationId: 'getAppearance',
+          response: answers(Appearance),
+        },
+      },
       () => readAppearance(deps.store.read),
     )
 
@@ -32,7 +41,8 @@ export function appearanceRoutes(deps: {
         schema: {
           tags: ['settings'],
           summary: 'Change what is given of what the header shows (admin)',
-          body: Type.Partial(Appearance),
+          operationId: 'changeAppearance',
+          body: Type.Partial(Type.Object(appearanceFields)),
           response: answers(Appearance, 400, 403),
         },
       },

@@ -5,30 +5,33 @@ import { USER_TYPES } from '../auth/caller.js'
 import { isoTime } from '../clock.js'
 import { type StoredAuditEntry, listAudit } from '../store/audit.js'
 import { requireAdmin } from './guards.js'
-import { answers, asList, listOf, nullable, wholeNumberOf } from './schemas.js'
+import { answers, asList, integerText, listOf, nullable, wholeNumberOf } from './schemas.js'
 
 /** Records that a page holds when nothing is said, and at most. */
 const RECORDS = { default: 100, most: 1000 } as const
 
-const AuditRecord = Type.Object({
-  id: Type.Integer(),
-  time: Type.String({ format: 'date-time' }),
-  user: nullable(Type.String({ description: 'null: nobody who is known' })),
-  user_type: nullable(Type.String()),
-  address: Type.String(),
-  action: Type.String({ description: 'Such as job.abort; every operation here names its own' }),
-  object: Type.Object({
-    kind: Type.String(),
-    id: nullable(Type.String()),
-    name: nullable(Type.String()),
-  }),
-  status: nullable(Type.Integer({ description: 'Of the answer; null: the service ended before it answered' })),
-  request_id: Type.String(),
-})
+const AuditRecord = Type.Object(
+  {
+    id: Type.Integer(),
+    time: Type.String({ format: 'date-time' }),
+    user: nullable(Type.String({ description: 'null: nobody who is known' })),
+    user_type: nullable(Type.String()),
+    address: Type.String(),
+    action: Type.String({ description: 'Such as job.abort; every operation here names its own' }),
+    object: Type.Object({
+      kind: Type.String(),
+      id: nullable(Type.String()),
+      name: nullable(Type.String()),
+    }),
+    status: nullable(Type.Integer({ description: 'Of the answer; null: the service ended before it answered' })),
+    request_id: Type.String(),
+  },
+  { title: 'AuditRecord' },
+)
 
 const AuditQuery = Type.Object({
-  records: Type.Optional(Type.String({ description: `${RECORDS.default} when left out, at most ${RECORDS.most}` })),
-  before: Type.Optional(Type.String({ description: 'Only older records than the one of this id: the next page' })),
+  records: Type.Optional(integerText(`${RECORDS.default} when left out, at most ${RECORDS.most}`)),
+  before: Type.Optional(integerText('Only older records than the one of this id: the next page')),
   user: Type.Optional(Type.String({ description: 'Only what this user did' })),
   user_type: Type.Optional(Type.Enum(USER_TYPES)),
   action: Type.Optional(Type.String({ description: 'Only this action' })),
@@ -45,6 +48,7 @@ export function auditRoutes(deps: { readonly trail: AuditTrail }): FastifyPlugin
         schema: {
           tags: ['audit'],
           summary: 'Who changed what, newest first (admin)',
+          operationId: 'listAudit',
           querystring: AuditQuery,
           response: answers(listOf(AuditRecord), 400, 403),
         },

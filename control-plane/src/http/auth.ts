@@ -21,10 +21,13 @@ const Credentials = Type.Object({
   password: Type.String({ maxLength: LONGEST_PASSWORD }),
 })
 
-const Tokens = Type.Object({
-  token: Type.String({ description: 'The bearer of requests' }),
-  refreshtoken: Type.String({ description: 'Good once, for the next pair' }),
-})
+const Tokens = Type.Object(
+  {
+    token: Type.String({ description: 'The bearer of requests' }),
+    refreshtoken: Type.String({ description: 'Good once, for the next pair' }),
+  },
+  { title: 'Tokens' },
+)
 
 /** Signing in and out. */
 export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
@@ -41,9 +44,10 @@ export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags: ['sign-in'],
           summary: 'Sign in with HTTP Basic or with a JSON body',
-          security: [],
+          operationId: 'login',
+          security: [{}, { basic: [] }],
           body: Credentials,
-          response: answers(Tokens, 400, 429),
+          response: answers(Tokens, 400, 401, 429),
         },
         preValidation: async (request) => {
           const basic = basicCredentialsOf(request)
@@ -69,9 +73,10 @@ export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags: ['sign-in'],
           summary: 'A new pair of tokens for a refresh token, which works once',
+          operationId: 'refreshTokens',
           security: [],
           body: Type.Object({ refreshtoken: Type.String({ minLength: 1, maxLength: 4096 }) }),
-          response: answers(Tokens, 400, 429),
+          response: answers(Tokens, 400, 401, 429),
         },
       },
       (request) => deps.sessions.refresh(request.body.refreshtoken, (user) => noteUser(request, user)),
@@ -84,6 +89,7 @@ export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags: ['sign-in'],
           summary: 'End the session; an API token revokes itself',
+          operationId: 'logout',
           response: answers(Message, 429),
         },
       },

@@ -6,25 +6,31 @@ import { noteAudit } from './audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from './guards.js'
 import { IdParams, Message, answers, idOf, listOf, nullable } from './schemas.js'
 
-const Credential = Type.Object({
-  id: nullable(Type.Integer({ description: 'Null for a credential of credentials.yaml' })),
-  name: Type.String(),
-  type: Type.Enum([...CREDENTIAL_TYPES]),
-  user: nullable(Type.String()),
-  password: Type.String({ description: 'Always ********' }),
-  host: nullable(Type.String()),
-  port: nullable(Type.Integer()),
-  description: Type.String(),
-  source: Type.Enum(['database', 'file'], { description: 'Those of the file are changed in the file' }),
-  overridden: Type.Boolean({ description: 'True when credentials.yaml has the name: the file wins' }),
-})
+const Credential = Type.Object(
+  {
+    id: nullable(Type.Integer({ description: 'Null for a credential of credentials.yaml' })),
+    name: Type.String(),
+    type: Type.Enum([...CREDENTIAL_TYPES]),
+    user: nullable(Type.String()),
+    password: Type.String({ description: 'Always ********' }),
+    host: nullable(Type.String()),
+    port: nullable(Type.Integer()),
+    description: Type.String(),
+    source: Type.Enum(['database', 'file'], { description: 'Those of the file are changed in the file' }),
+    overridden: Type.Boolean({ description: 'True when credentials.yaml has the name: the file wins' }),
+  },
+  { title: 'Credential' },
+)
 
-const CredentialList = Type.Object({
-  ...listOf(Credential).properties,
-  errors: Type.Array(Type.Object({ file: Type.String(), line: nullable(Type.Integer()), reason: Type.String() }), {
-    description: 'Entries of credentials.yaml that were left out',
-  }),
-})
+const CredentialList = Type.Object(
+  {
+    ...listOf(Credential).properties,
+    errors: Type.Array(Type.Object({ file: Type.String(), line: nullable(Type.Integer()), reason: Type.String() }), {
+      description: 'Entries of credentials.yaml that were left out',
+    }),
+  },
+  { title: 'CredentialList' },
+)
 
 const tags = ['credentials']
 
@@ -38,7 +44,12 @@ export function credentialRoutes({ credentials }: { readonly credentials: Creden
       '/credential',
       {
         onRequest: requireAdmin,
-        schema: { tags, summary: 'All credentials (admin)', response: answers(CredentialList, 403) },
+        schema: {
+          tags,
+          summary: 'All credentials (admin)',
+          operationId: 'listCredentials',
+          response: answers(CredentialList, 403),
+        },
       },
       async () => {
         const records = (await credentials.list()).map(show)

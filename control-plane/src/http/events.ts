@@ -1,11 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import type { Sessions } from '../auth/sessions.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { type LiveStream, createLiveStream } from '../live/stream.js'
 import type { Timers } from '../timers.js'
 import { callerOf } from './guards.js'
-import { answers } from './schemas.js'
+import { textAnswers } from './schemas.js'
 
 export interface EventRoutesDeps {
   readonly live: LiveEvents
@@ -14,6 +13,10 @@ export interface EventRoutesDeps {
   readonly version: string
   readonly meters?: { streamOpened(): void; streamClosed(): void }
 }
+
+const STREAM_RULES = `\`hello\` comes at once, with \`retry: 3000\`. \`changed\` has the data {"name": …}, where the name is jobs,
+appearance, designer or runners; it comes at most once a second for each name. Every 15 seconds there is a comment line. What
+changed while the stream was down is not sent again: read again what is shown, after each \`changed\` and each reconnect.`
 
 /** `GET /events`: the stream of what changed. Streams end with the session and with the service. */
 export function eventRoutes(deps: EventRoutesDeps): FastifyPluginAsyncTypebox {
@@ -31,8 +34,9 @@ export function eventRoutes(deps: EventRoutesDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags: ['events'],
           summary: 'Server-sent events: hello, then changed with the name of what changed',
-          produces: ['text/event-stream'],
-          response: answers(Type.String()),
+          description: STREAM_RULES,
+          operationId: 'watchEvents',
+          response: textAnswers({ type: 'text/event-stream', description: 'A stream that stays open' }),
         },
       },
       (request, reply) => {

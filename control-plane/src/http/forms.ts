@@ -14,7 +14,7 @@ const ListedForm = Type.Object(
     categories: Type.Array(Type.String()),
     fields: Type.Array(Type.Unknown()),
   },
-  { additionalProperties: true, description: 'Also the properties that only matter to a page' },
+  { title: 'ListedForm', additionalProperties: true, description: 'Also the properties that only matter to a page' },
 )
 
 const LeftOut = Type.Object({
@@ -24,10 +24,13 @@ const LeftOut = Type.Object({
   reason: Type.String(),
 })
 
-const FormList = Type.Object({
-  ...listOf(ListedForm).properties,
-  errors: Type.Optional(Type.Array(LeftOut, { description: 'For admins: what was left out and why' })),
-})
+const FormList = Type.Object(
+  {
+    ...listOf(ListedForm).properties,
+    errors: Type.Optional(Type.Array(LeftOut, { description: 'For admins: what was left out and why' })),
+  },
+  { title: 'FormList' },
+)
 
 /** What a job runs with stays here; everything else that a form says is for the pages that show it. */
 const RUN_PROPERTIES = [
@@ -74,6 +77,7 @@ export function formRoutes(deps: {
         schema: {
           tags: ['forms'],
           summary: 'The forms that the caller may launch',
+          operationId: 'listForms',
           response: answers(FormList),
         },
       },

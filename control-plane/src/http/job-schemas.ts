@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { USER_TYPES } from '../auth/caller.js'
 import { JOB_STATUSES } from '../jobs/status.js'
-import { nullable } from './schemas.js'
+import { integerText, nullable } from './schemas.js'
 
 const AnyObject = Type.Record(Type.String(), Type.Unknown())
 
@@ -10,7 +10,7 @@ const recordFields = {
   form: Type.String(),
   target: Type.String({ description: 'The form, or the step or node of a subjob' }),
   job_type: Type.String(),
-  status: Type.Enum(JOB_STATUSES),
+  status: Type.Enum(JOB_STATUSES, { title: 'JobStatus' }),
   status_reason: nullable(Type.String({ description: 'Why it failed, was aborted or abandoned' })),
   detail: nullable(Type.String({ description: 'What the status does not say, such as missing events' })),
   start: Type.String({ format: 'date-time' }),
@@ -28,39 +28,48 @@ const recordFields = {
 }
 
 /** A job in a list. */
-export const JobRecord = Type.Object(recordFields)
+export const JobRecord = Type.Object(recordFields, { title: 'JobRecord' })
 
 /** A job with extra variables and output. */
-export const Job = Type.Object({
-  ...recordFields,
-  extravars: AnyObject,
-  payload: Type.Record(Type.String(), Type.Unknown(), { description: 'The same object as extravars' }),
-  credentials: Type.Record(Type.String(), Type.Unknown(), { description: 'Names of the credentials' }),
-  subjobs: Type.Array(Type.Integer()),
-  output: Type.String({ description: 'HTML with colours, or plain text with text=true' }),
-})
+export const Job = Type.Object(
+  {
+    ...recordFields,
+    extravars: AnyObject,
+    payload: Type.Record(Type.String(), Type.Unknown(), { description: 'The same object as extravars' }),
+    credentials: Type.Record(Type.String(), Type.Unknown(), { description: 'Names of the credentials' }),
+    subjobs: Type.Array(Type.Integer()),
+    output: Type.String({ description: 'HTML with colours, or plain text with text=true' }),
+  },
+  { title: 'Job' },
+)
+
+/** The answer of a launch. */
+export const Launched = Type.Object({ id: Type.Integer({ description: 'Of the new job' }) }, { title: 'Launched' })
 
 /** The body of a launch. */
-export const LaunchBody = Type.Object({
-  formName: Type.String({ minLength: 1, maxLength: 200 }),
-  extravars: Type.Optional(AnyObject),
-  payload: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Another name for extravars' })),
-  rawFormData: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
-      description: 'Values of the fields by name; in a wizard, an object of values by step',
-    }),
-  ),
-  credentials: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
-      description:
-        'Names of credentials by the variables and credential fields of the form; others are dropped. ' +
-        'Under LAUNCH_VALIDATION=enforce none counts: they come from the form and the values of its fields',
-    }),
-  ),
-  files: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), { description: 'By file field: what its upload was answered with' }),
-  ),
-})
+export const LaunchBody = Type.Object(
+  {
+    formName: Type.String({ minLength: 1, maxLength: 200 }),
+    extravars: Type.Optional(AnyObject),
+    payload: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Another name for extravars' })),
+    rawFormData: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: 'Values of the fields by name; in a wizard, an object of values by step',
+      }),
+    ),
+    credentials: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description:
+          'Names of credentials by the variables and credential fields of the form; others are dropped. ' +
+          'Under LAUNCH_VALIDATION=enforce none counts: they come from the form and the values of its fields',
+      }),
+    ),
+    files: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'By file field: what its upload was answered with' }),
+    ),
+  },
+  { title: 'Launch' },
+)
 
 const eventFields = {
   order: Type.Integer({ description: '1, 2, 3 … within the job' }),
@@ -73,19 +82,24 @@ const eventFields = {
 }
 
 /** A structured event in a list. */
-export const EventRecord = Type.Object(eventFields)
+export const EventRecord = Type.Object(eventFields, { title: 'JobEventRecord' })
 
 /** One event with its whole result, and what else the runner said of it. */
-export const Event = Type.Object({ ...eventFields, result: Type.Unknown() }, { additionalProperties: true })
+export const Event = Type.Object(
+  { ...eventFields, result: Type.Unknown() },
+  { title: 'JobEvent', additionalProperties: true },
+)
 
 export const ListQuery = Type.Object({
-  records: Type.Optional(Type.String({ description: 'Most jobs to answer' })),
-  user: Type.Optional(Type.String()),
-  user_type: Type.Optional(Type.Enum(USER_TYPES)),
-  runner: Type.Optional(Type.String()),
+  records: Type.Optional(
+    integerText('Most jobs to answer: JOBS_LIST_SIZE when left out, at most 5000 or JOBS_LIST_SIZE if that is higher'),
+  ),
+  user: Type.Optional(Type.String({ description: 'Only the jobs of this user' })),
+  user_type: Type.Optional(Type.Enum(USER_TYPES, { description: 'Kind of that user: local when left out' })),
+  runner: Type.Optional(Type.String({ description: 'Only the jobs that ran on this runner' })),
 })
 
 export const EventsQuery = Type.Object({
-  after: Type.Optional(Type.String({ description: 'Only events with a higher order' })),
-  limit: Type.Optional(Type.String({ description: 'Most events to answer' })),
+  after: Type.Optional(integerText('Only events with a higher order')),
+  limit: Type.Optional(integerText('Most events to answer')),
 })

@@ -4,7 +4,7 @@ import { type JobReading, MOST_EVENTS, readEvent, readEvents, readPlainOutput, r
 import { callerOf } from './guards.js'
 import { Event, EventRecord, EventsQuery } from './job-schemas.js'
 import { streamOf } from './long-answer.js'
-import { IdParams, answers, idOf, listOf, textAnswers, wholeNumberOf } from './schemas.js'
+import { IdParams, answers, idOf, integerText, listOf, textAnswers, wholeNumberOf } from './schemas.js'
 
 const tags = ['job']
 const TEXT = 'text/plain; charset=utf-8'
@@ -36,7 +36,8 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
         schema: {
           tags,
           summary: 'One event with its whole result',
-          params: Type.Object({ ...IdParams.properties, order: Type.String({ description: 'A whole number' }) }),
+          operationId: 'getJobEvent',
+          params: Type.Object({ ...IdParams.properties, order: integerText('A whole number') }),
           response: answers(Event, 400, 403, 404),
         },
       },
@@ -51,8 +52,14 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
           summary: 'Output from a byte offset on, as it is, for following a job',
           description: 'At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet.',
           params: IdParams,
-          querystring: Type.Object({ offset: Type.Optional(Type.String()) }),
-          response: textAnswers(400, 403, 404),
+          querystring: Type.Object({ offset: Type.Optional(integerText('0 when left out')) }),
+          response: textAnswers(
+            {
+              description: 'The bytes of the output from there on',
+              headers: { 'X-Next-Offset': Type.Integer({ description: 'The offset to ask for next' }) },
+            },
+            ...([400, 403, 404] as const),
+          ),
         },
       },
       async (request, reply) => {
@@ -72,8 +79,15 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
         schema: {
           tags,
           summary: 'Output as a file',
+          operationId: 'downloadJobOutput',
           params: IdParams,
-          response: textAnswers(400, 403, 404),
+          response: textAnswers(
+            {
+              description: 'The output as plain text, named holdfast-job-<id>.txt',
+              headers: { 'Content-Disposition': Type.String() },
+            },
+            ...([400, 403, 404] as const),
+          ),
         },
       },
       async (request, reply) => {

@@ -5,9 +5,9 @@ import { type LaunchDependencies, launchJob } from '../jobs/launch.js'
 import { type JobReading, readJob, readJobs } from '../jobs/reading.js'
 import { noteAudit } from './audit-hook.js'
 import { callerOf } from './guards.js'
-import { Job, JobRecord, LaunchBody, ListQuery } from './job-schemas.js'
+import { Job, JobRecord, LaunchBody, Launched, ListQuery } from './job-schemas.js'
 import { JSON_TYPE, streamOf, streamed, withText } from './long-answer.js'
-import { IdParams, Message, answers, idOf, listOf } from './schemas.js'
+import { IdParams, Message, answers, booleanText, idOf, listOf } from './schemas.js'
 
 export interface JobRouteDeps {
   readonly reading: JobReading
@@ -34,8 +34,9 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
           tags,
           summary: 'Launch a form',
           description: LAUNCH_RULES,
+          operationId: 'launchJob',
           body: LaunchBody,
-          response: answers(Type.Object({ id: Type.Integer() }), 400, 403, 404, 413, 422, 429),
+          response: answers(Launched, 400, 403, 404, 413, 422, 429),
         },
       },
       async (request) => {
@@ -58,6 +59,7 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
         schema: {
           tags,
           summary: 'List jobs, newest first',
+          operationId: 'listJobs',
           querystring: ListQuery,
           response: answers(listOf(JobRecord), 400),
         },
@@ -76,8 +78,8 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
           summary: 'One job with its output',
           params: IdParams,
           querystring: Type.Object({
-            text: Type.Optional(Type.String({ description: 'true for plain text, else HTML' })),
-            output: Type.Optional(Type.String({ description: 'false leaves the output out: it is then empty' })),
+            text: Type.Optional(booleanText('true for plain text, else HTML')),
+            output: Type.Optional(booleanText('false leaves the output out: it is then empty')),
           }),
           response: answers(streamed(Job), 400, 403, 404),
         },

@@ -23,7 +23,12 @@ export function joinTokenRoutes({ joinTokens }: JoinTokenRouteDeps): FastifyPlug
       '/runner/join-tokens',
       {
         onRequest: requireAdmin,
-        schema: { tags, summary: 'List join tokens', response: answers(listOf(JoinTokenRecord), 403) },
+        schema: {
+          tags,
+          summary: 'List join tokens',
+          operationId: 'listJoinTokens',
+          response: answers(listOf(JoinTokenRecord), 403),
+        },
       },
       async () => asList((await joinTokens.list()).map(joinTokenRecordOf)),
     )
@@ -36,6 +41,7 @@ export function joinTokenRoutes({ joinTokens }: JoinTokenRouteDeps): FastifyPlug
         schema: {
           tags,
           summary: 'Make a join token, shown once, good for one runner',
+          operationId: 'createJoinToken',
           body: JoinTokenBody,
           response: answers(NewJoinToken, 400, 403),
         },
@@ -58,6 +64,7 @@ export function joinTokenRoutes({ joinTokens }: JoinTokenRouteDeps): FastifyPlug
         schema: {
           tags,
           summary: 'Take a join token back',
+          operationId: 'removeJoinToken',
           params: IdParams,
           response: answers(Message, 400, 403, 404),
         },

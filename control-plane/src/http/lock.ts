@@ -7,13 +7,16 @@ import type { Lock } from '../store/locks.js'
 import { adminOf, callerOf, requireAdmin } from './guards.js'
 import { Message, answers, nullable } from './schemas.js'
 
-const LockState = Type.Object({
-  locked: Type.Boolean(),
-  holder: nullable(Type.String({ description: '<type>/<username>' })),
-  since: nullable(Type.String({ format: 'date-time' })),
-  until: nullable(Type.String({ format: 'date-time', description: 'When it is free if the holder stays silent' })),
-  mine: Type.Boolean(),
-})
+const LockState = Type.Object(
+  {
+    locked: Type.Boolean(),
+    holder: nullable(Type.String({ description: '<type>/<username>' })),
+    since: nullable(Type.String({ format: 'date-time' })),
+    until: nullable(Type.String({ format: 'date-time', description: 'When it is free if the holder stays silent' })),
+    mine: Type.Boolean(),
+  },
+  { title: 'LockState' },
+)
 
 /** The designer's lock. Taking it again keeps it. */
 export function lockRoutes(deps: { readonly lock: DesignerLock }): FastifyPluginAsyncTypebox {
@@ -31,6 +34,7 @@ export function lockRoutes(deps: { readonly lock: DesignerLock }): FastifyPlugin
         config: { audit: { action: 'lock.take', kind: 'lock' } },
         schema: {
           tags: ['designer'],
+          operationId: 'takeLock',
           summary: 'Take or keep the designer lock (admin); it is free again after 10 minutes of silence',
           response: answers(LockState, 403, 409),
         },
@@ -48,6 +52,7 @@ export function lockRoutes(deps: { readonly lock: DesignerLock }): FastifyPlugin
         config: { audit: { action: 'lock.release', kind: 'lock' } },
         schema: {
           tags: ['designer'],
+          operationId: 'releaseLock',
           summary: 'Release the designer lock (admin)',
           response: answers(Message, 403, 409),
         },

@@ -31,7 +31,7 @@ export function metricsRoutes(deps: MetricsRoutesDeps): FastifyPluginAsyncTypebo
         schema: {
           tags: ['monitoring'],
           summary: 'Metrics for Prometheus; the bearer is METRICS_TOKEN or the token of an admin',
-          response: textAnswers(),
+          response: textAnswers({ description: 'The metrics in the text format of Prometheus' }, 401),
         },
       },
       async (_request, reply) => {

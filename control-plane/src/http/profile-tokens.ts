@@ -10,18 +10,23 @@ import { Message, answers, asList, listOf, nullable } from './schemas.js'
 
 const time = Type.String({ format: 'date-time' })
 
-const TokenRecord = Type.Object({
+const tokenFields = {
   sid: Type.String({ description: 'Names the token; it is no secret' }),
   name: nullable(Type.String()),
   created_at: time,
   expires_at: time,
   last_used_at: nullable(time),
-})
+}
 
-const NewToken = Type.Object({
-  ...TokenRecord.properties,
-  token: Type.String({ description: 'The bearer of requests; shown only now' }),
-})
+const TokenRecord = Type.Object(tokenFields, { title: 'ApiToken' })
+
+const NewToken = Type.Object(
+  {
+    ...tokenFields,
+    token: Type.String({ description: 'The bearer of requests; shown only now' }),
+  },
+  { title: 'NewApiToken' },
+)
 
 const TokenBody = nullable(
   Type.Object({
@@ -46,7 +51,14 @@ export function profileTokenRoutes(deps: { readonly apiTokens: ApiTokens }): Fas
 
     app.get(
       '/profile/tokens',
-      { schema: { tags, summary: 'The own API tokens, newest first', response: answers(listOf(TokenRecord)) } },
+      {
+        schema: {
+          tags,
+          summary: 'The own API tokens, newest first',
+          operationId: 'listApiTokens',
+          response: answers(listOf(TokenRecord)),
+        },
+      },
       async (request) => asList((await apiTokens.list(callerOf(request))).map(show)),
     )
 
@@ -57,6 +69,7 @@ export function profileTokenRoutes(deps: { readonly apiTokens: ApiTokens }): Fas
         schema: {
           tags,
           summary: 'Make an API token, shown once (role option allowApiTokens, and not with an API token)',
+          operationId: 'createApiToken',
           body: TokenBody,
           response: answers(NewToken, 400, 403, 409, 429),
         },
@@ -77,6 +90,7 @@ export function profileTokenRoutes(deps: { readonly apiTokens: ApiTokens }): Fas
         schema: {
           tags,
           summary: 'Revoke an own API token',
+          operationId: 'revokeApiToken',
           params: Type.Object({ sid: Type.String() }),
           response: answers(Message, 404, 429),
         },

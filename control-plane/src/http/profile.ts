@@ -5,15 +5,18 @@ import { callerOf } from './guards.js'
 import { LIMITED } from './rate-limit.js'
 import { Message, answers } from './schemas.js'
 
-const Profile = Type.Object({
-  username: Type.String(),
-  id: Type.Integer(),
-  type: Type.String(),
-  email: Type.Optional(Type.String()),
-  groups: Type.Array(Type.String({ description: 'With prefix, such as local/ops' })),
-  roles: Type.Array(Type.String()),
-  options: Type.Record(Type.String(), Type.Boolean()),
-})
+const Profile = Type.Object(
+  {
+    username: Type.String(),
+    id: Type.Integer(),
+    type: Type.String(),
+    email: Type.Optional(Type.String()),
+    groups: Type.Array(Type.String({ description: 'With prefix, such as local/ops' })),
+    roles: Type.Array(Type.String()),
+    options: Type.Record(Type.String(), Type.Boolean()),
+  },
+  { title: 'Profile' },
+)
 
 /** Who the caller is, and their password. */
 export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPluginAsyncTypebox {
@@ -42,6 +45,7 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
         schema: {
           tags: ['profile'],
           summary: 'Change the own password; ends all sessions and API tokens of the user, this session too',
+          operationId: 'changePassword',
           body: Type.Object({ password: Type.String(), currentPassword: Type.String({ maxLength: 1024 }) }),
           response: answers(Message, 400, 403, 429),
         },

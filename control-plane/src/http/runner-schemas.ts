@@ -10,40 +10,43 @@ import { nullable } from './schemas.js'
 const MOST_JOBS = 10_000
 
 /** A runner as an admin sees it (spec runner.md section 1). */
-export const RunnerRecord = Type.Object({
-  id: Type.Integer(),
-  name: Type.String(),
-  state: Type.Enum(RUNNER_STATES),
-  online: Type.Boolean(),
-  enabled: Type.Boolean(),
-  is_default: Type.Boolean(),
-  mode: Type.String({ description: 'Who dials: outbound is the agent' }),
-  fingerprint: Type.String(),
-  host: Type.String(),
-  ip: Type.String(),
-  version: Type.String(),
-  contract: Type.Integer(),
-  ansible_version: nullable(Type.String()),
-  max_jobs: Type.Integer({
-    description: 'Playbooks at once, 0 = no limit: what an admin set, else what the agent says',
-  }),
-  agent_max_jobs: Type.Integer({ description: 'What the agent says' }),
-  running_jobs: Type.Integer(),
-  draining: Type.Boolean(),
-  clock_skew_ms: Type.Integer({ description: 'Its clock minus ours' }),
-  spool_bytes: Type.Integer(),
-  requested_at: Type.String(),
-  approved_at: nullable(Type.String()),
-  approved_by: nullable(Type.String()),
-  last_seen: Type.String(),
-  description: Type.String(),
-  clone: nullable(
-    Type.Object(
-      { seen_at: Type.String(), host: nullable(Type.String()), ip: nullable(Type.String()) },
-      { description: 'Another process was refused for continuing this identity; host and ip while they are known' },
+export const RunnerRecord = Type.Object(
+  {
+    id: Type.Integer(),
+    name: Type.String(),
+    state: Type.Enum(RUNNER_STATES),
+    online: Type.Boolean(),
+    enabled: Type.Boolean(),
+    is_default: Type.Boolean(),
+    mode: Type.String({ description: 'Who dials: outbound is the agent' }),
+    fingerprint: Type.String(),
+    host: Type.String(),
+    ip: Type.String(),
+    version: Type.String(),
+    contract: Type.Integer(),
+    ansible_version: nullable(Type.String()),
+    max_jobs: Type.Integer({
+      description: 'Playbooks at once, 0 = no limit: what an admin set, else what the agent says',
+    }),
+    agent_max_jobs: Type.Integer({ description: 'What the agent says' }),
+    running_jobs: Type.Integer(),
+    draining: Type.Boolean(),
+    clock_skew_ms: Type.Integer({ description: 'Its clock minus ours' }),
+    spool_bytes: Type.Integer(),
+    requested_at: Type.String(),
+    approved_at: nullable(Type.String()),
+    approved_by: nullable(Type.String()),
+    last_seen: Type.String(),
+    description: Type.String(),
+    clone: nullable(
+      Type.Object(
+        { seen_at: Type.String(), host: nullable(Type.String()), ip: nullable(Type.String()) },
+        { description: 'Another process was refused for continuing this identity; host and ip while they are known' },
+      ),
     ),
-  ),
-})
+  },
+  { title: 'Runner' },
+)
 
 export const RunnerBody = Type.Object(
   {
@@ -52,18 +55,21 @@ export const RunnerBody = Type.Object(
     description: Type.Optional(Type.String({ maxLength: 1000 })),
     max_jobs: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: MOST_JOBS }))),
   },
-  { description: 'What is left out stays; max_jobs null gives way to what the agent says' },
+  { title: 'RunnerChanges', description: 'What is left out stays; max_jobs null gives way to what the agent says' },
 )
 
-export const JoinTokenRecord = Type.Object({
-  id: Type.Integer(),
-  name: nullable(Type.String()),
-  created_at: Type.String(),
-  created_by: Type.String(),
-  expires_at: Type.String(),
-  used_at: nullable(Type.String()),
-  used_by: nullable(Type.String({ description: 'Name of the runner that joined by it' })),
-})
+export const JoinTokenRecord = Type.Object(
+  {
+    id: Type.Integer(),
+    name: nullable(Type.String()),
+    created_at: Type.String(),
+    created_by: Type.String(),
+    expires_at: Type.String(),
+    used_at: nullable(Type.String()),
+    used_by: nullable(Type.String({ description: 'Name of the runner that joined by it' })),
+  },
+  { title: 'JoinToken' },
+)
 
 export const JoinTokenBody = nullable(
   Type.Object({
@@ -79,7 +85,10 @@ export const JoinTokenBody = nullable(
 )
 
 /** The one time that a token is shown. */
-export const NewJoinToken = Type.Object({ id: Type.Integer(), token: Type.String(), expires_at: Type.String() })
+export const NewJoinToken = Type.Object(
+  { id: Type.Integer(), token: Type.String(), expires_at: Type.String() },
+  { title: 'NewJoinToken' },
+)
 
 export function runnerRecordOf({ runner, online, clone }: RunnerView): Static<typeof RunnerRecord> {
   return {

@@ -25,7 +25,12 @@ export function runnerRoutes({ hub, joinTokens }: RunnerRouteDeps): FastifyPlugi
       '/runner',
       {
         onRequest: requireAdmin,
-        schema: { tags, summary: 'List runners and requests', response: answers(listOf(RunnerRecord), 403) },
+        schema: {
+          tags,
+          summary: 'List runners and requests',
+          operationId: 'listRunners',
+          response: answers(listOf(RunnerRecord), 403),
+        },
       },
       async () => asList((await hub.list()).map(runnerRecordOf)),
     )

@@ -9,17 +9,30 @@ export const ErrorBody = Type.Object(
     code: Type.Optional(Type.String({ description: 'A stable word for programs' })),
     details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   },
-  { description: 'Refused or failed' },
+  { title: 'Error', description: 'Refused or failed' },
 )
 
 /** The answer of an action. */
-export const Message = Type.Object({ message: Type.String() })
+export const Message = Type.Object({ message: Type.String() }, { title: 'Message' })
 
-/** Ids come as text; {@link idOf} reads them, so that a wrong one gets a sentence of its own. */
-export const IdParams = Type.Object({ id: Type.String({ description: 'A whole number' }) })
+/** Marks text that has to be of another type; the document shows that type (see `openapi-operation.ts`). */
+export const MEANT_AS = '$comment'
 
-/** Statuses with which a route may refuse, beside 401, 500 and 503 which every route has. */
-export type RefusalStatus = 400 | 403 | 404 | 409 | 413 | 415 | 422 | 429
+/** A whole number that comes as text; {@link wholeNumberOf} reads it, so that a wrong one gets a sentence of its own. */
+export function integerText(description: string) {
+  return Type.String({ [MEANT_AS]: 'integer', description })
+}
+
+/** A parameter that is `true` or `false`. */
+export function booleanText(description: string) {
+  return Type.String({ [MEANT_AS]: 'boolean', description })
+}
+
+/** The id in a path, read by {@link idOf}. */
+export const IdParams = Type.Object({ id: integerText('A whole number') })
+
+/** Statuses with which a route may refuse, beside those that come from what all routes have in common. */
+export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 422 | 429
 
 /**
  * The `response` schemas of a route: its answer, and the error body for each way to refuse. Statuses that were
@@ -27,22 +40,31 @@ export type RefusalStatus = 400 | 403 | 404 | 409 | 413 | 415 | 422 | 429
  */
 export function answers<Answer extends TSchema>(answer: Answer, ...refusals: RefusalStatus[]) {
   const errors: Record<number, typeof ErrorBody> = {}
-  for (const status of [...refusals, 401, 500, 503]) errors[status] = ErrorBody
+  for (const status of refusals) errors[status] = ErrorBody
   return { ...errors, '4xx': ErrorBody, '5xx': ErrorBody, 200: answer }
 }
 
-/** The same for a route that answers with plain text, which is sent as it is: buffers and streams are not serialised. */
-export function textAnswers(...refusals: RefusalStatus[]) {
-  const text = {
-    description: 'Plain text',
-    content: { 'text/plain': { schema: Type.Unsafe<Buffer | Readable>(Type.String()) } },
-  }
-  return { ...answers(Type.Null(), ...refusals), 200: text }
+/** A header of an answer, for the document. */
+export type HeaderSchemas = Readonly<Record<string, TSchema>>
+
+/**
+ * The same for a route that answers with text of a kind of its own, which is sent as it is: buffers and streams are not
+ * serialised.
+ */
+export function textAnswers(
+  text: { readonly type?: string; readonly description: string; readonly headers?: HeaderSchemas },
+  ...refusals: RefusalStatus[]
+) {
+  const { type = 'text/plain', description, headers } = text
+  const schema = Type.Unsafe<Buffer | Readable>(Type.String())
+  const answer = { description, ...(headers ? { headers } : {}), content: { [type]: { schema } } }
+  return { ...answers(Type.Null(), ...refusals), 200: answer }
 }
 
-/** A list: `count` is the length of `records`. */
-export function listOf<Item extends TSchema>(item: Item) {
-  return Type.Object({ count: Type.Integer(), records: Type.Array(item) })
+/** A list: `count` is the length of `records`. A list of things called `Job` or `JobRecord` is a `JobList`. */
+export function listOf<Item extends TSchema & { readonly title?: string }>(item: Item) {
+  const title = item.title === undefined ? {} : { title: `${item.title.replace(/Record$/, '')}List` }
+  return Type.Object({ count: Type.Integer(), records: Type.Array(item) }, title)
 }
 
 /** The wire form of a list, with what {@link listOf} declares. */

@@ -28,7 +28,7 @@ const Description = Type.Object(
     path: Type.String({ description: 'Destination and stored name' }),
     size: Type.Integer({ description: 'Bytes' }),
   },
-  { description: 'Pass it unchanged in `files` of a launch, under the name of the file field' },
+  { title: 'Upload', description: 'Pass it unchanged in `files` of a launch, under the name of the file field' },
 )
 
 /** Uploading a file for a file field. The body goes to the disk as it comes and is never in memory. */
@@ -51,6 +51,7 @@ export function uploadRoutes(deps: { readonly uploads: Uploads; readonly timers:
         schema: {
           tags: ['job'],
           summary: 'Upload the file of a file field',
+          operationId: 'uploadFile',
           consumes: ['multipart/form-data'],
           body: Type.Object({ [FILE_PART]: Type.Unsafe({ type: 'string', format: 'binary' }) }),
           response: answers(Description, 400, 413, 415),

@@ -7,15 +7,18 @@ import { noteAudit } from './audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from './guards.js'
 import { IdParams, Message, answers, asList, idOf, listOf, nullable } from './schemas.js'
 
-const User = Type.Object({
-  id: Type.Integer(),
-  username: Type.String(),
-  type: Type.String(),
-  email: nullable(Type.String()),
-  groups: Type.Array(Type.String({ description: 'Without prefix; the group ops is local/ops in roles' })),
-  enabled: Type.Boolean(),
-  created: Type.String({ format: 'date-time' }),
-})
+const User = Type.Object(
+  {
+    id: Type.Integer(),
+    username: Type.String(),
+    type: Type.String(),
+    email: nullable(Type.String()),
+    groups: Type.Array(Type.String({ description: 'Without prefix; the group ops is local/ops in roles' })),
+    enabled: Type.Boolean(),
+    created: Type.String({ format: 'date-time' }),
+  },
+  { title: 'User' },
+)
 
 const changeable = {
   password: Type.String({ description: 'At least 12 characters; never returned' }),
@@ -37,7 +40,12 @@ export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPlugin
       '/user',
       {
         onRequest: requireAdmin,
-        schema: { tags: ['users'], summary: 'All users (admin)', response: answers(listOf(User), 403) },
+        schema: {
+          tags: ['users'],
+          summary: 'All users (admin)',
+          operationId: 'listUsers',
+          response: answers(listOf(User), 403),
+        },
       },
       async () => asList((await accounts.list()).map(show)),
     )

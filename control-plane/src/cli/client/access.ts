@@ -1,15 +1,7 @@
+import { type Access, ClientError, RefusedError, type Tokens, createClient } from '@holdfast/client'
 import { NotSignedInError } from '../errors.js'
-import { failureOf, readJson, send, type HttpRequest } from './http.js'
-import { tokenPairSchema } from './schemas.js'
 import type { SavedSession, SessionFile } from './session-file.js'
-
-/** The right to speak to a server: a bearer token, and how to get the next one. */
-export interface Access {
-  /** The token to try now; null: there is none. */
-  readonly token: string | null
-  /** After the server refused `token`. @throws NotSignedInError when there is no other one to be had */
-  renew(): Promise<void>
-}
+import { cliErrorOf } from './words.js'
 
 /** Not signed in: every request that needs a token is told so. */
 export function noAccess(server: string): Access {
@@ -51,18 +43,7 @@ export function sessionAccess(file: SessionFile, session: SavedSession): Access 
         current = saved
         return
       }
-      const request: HttpRequest = {
-        method: 'POST',
-        path: '/token',
-        body: { refreshtoken: saved.refreshtoken },
-      }
-      const response = await send(saved.server, request)
-      // A server that cannot answer now has not used the token up: the session stays for the next try.
-      if (response.status >= 500 || response.status === 429) {
-        throw await failureOf(saved.server, request, response)
-      }
-      if (response.status !== 200) throw over(saved)
-      const pair = await readJson(saved.server, request, response, tokenPairSchema)
+      const pair = await nextPair(saved)
       current = { ...saved, token: pair.token, refreshtoken: pair.refreshtoken }
       await file.write(current)
     })
@@ -78,6 +59,17 @@ export function sessionAccess(file: SessionFile, session: SavedSession): Access 
       })
       return renewing
     },
+  }
+}
+
+/** Uses the refresh token up. @throws CliError */
+async function nextPair(saved: SavedSession): Promise<Tokens> {
+  try {
+    return await createClient({ server: saved.server }).refreshTokens({ body: { refreshtoken: saved.refreshtoken } })
+  } catch (error) {
+    // A server that cannot answer now has not used the token up: the session stays for the next try.
+    if (error instanceof RefusedError && error.status !== 429) throw over(saved)
+    throw error instanceof ClientError ? cliErrorOf(error) : error
   }
 }
 

@@ -1,7 +1,8 @@
+import { type Access, type Client, createClient } from '@holdfast/client'
 import { UsageError } from '../errors.js'
-import { noAccess, sessionAccess, tokenAccess, type Access } from './access.js'
-import { createApiClient, type ApiClient } from './api-client.js'
+import { noAccess, sessionAccess, tokenAccess } from './access.js'
 import { sessionFile, type SavedSession } from './session-file.js'
+import { cliErrorOf } from './words.js'
 
 /** Where `holdfast serve` listens when nothing else is said. */
 const DEFAULT_SERVER = 'http://127.0.0.1:8000'
@@ -32,12 +33,17 @@ export function chosenServer(
   return normalServer(flag || environment.HOLDFAST_SERVER || session?.server || DEFAULT_SERVER)
 }
 
+/** A client whose failures are those of the command line. */
+export function clientWith(server: string, token?: Access): Client {
+  return createClient({ server, token, errorOf: cliErrorOf })
+}
+
 /** The client that a command uses: server and token from the flag, the environment or the saved session. */
-export async function connect(flag: string | undefined, environment: NodeJS.ProcessEnv): Promise<ApiClient> {
+export async function connect(flag: string | undefined, environment: NodeJS.ProcessEnv): Promise<Client> {
   const file = sessionFile(environment)
   const session = await file.read()
   const server = chosenServer(flag, environment, session)
-  return createApiClient(server, accessTo(server))
+  return clientWith(server, accessTo(server))
 
   function accessTo(target: string): Access {
     if (environment.HOLDFAST_TOKEN) return tokenAccess(environment.HOLDFAST_TOKEN)

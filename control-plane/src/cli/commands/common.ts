@@ -1,6 +1,6 @@
 import type { Argv, CommandModule } from 'yargs'
+import type { Client } from '@holdfast/client'
 import { connect } from '../client/server-address.js'
-import type { ApiClient } from '../client/api-client.js'
 import { UsageError } from '../errors.js'
 import { EXIT, type ExitCode } from '../exit-codes.js'
 import type { Terminal } from '../terminal.js'
@@ -36,7 +36,7 @@ export function clientOptions<T>(yargs: Argv<T>): Argv<T & ClientArgs> {
     .option('json', { type: 'boolean', default: false, describe: 'Answer as JSON, for programs' })
 }
 
-export function clientOf(run: Run, args: { server: string | undefined }): Promise<ApiClient> {
+export function clientOf(run: Run, args: { server: string | undefined }): Promise<Client> {
   return connect(args.server, run.terminal.environment)
 }
 

@@ -1,11 +1,9 @@
-import { joinTokenListSchema, messageSchema, newJoinTokenSchema, type JoinToken } from '../client/schemas.js'
+import type { JoinToken } from '@holdfast/client'
 import { UsageError } from '../errors.js'
 import { writeAnswer } from '../show/answer.js'
 import { tableText, type Column } from '../show/table.js'
 import { localTime } from '../show/time.js'
 import { clientOf, clientOptions, command, type Run } from './common.js'
-
-const PATH = '/runner/join-tokens'
 
 const COLUMNS: readonly Column<JoinToken>[] = [
   { title: 'id', value: (token) => token.id, align: 'right' },
@@ -33,7 +31,7 @@ const createCommand = (run: Run) =>
     handler: async (args) => {
       const client = await clientOf(run, args)
       const body = { name: args.name, ttl_minutes: minutesOf(args.ttlMinutes) }
-      const token = await client.ask({ method: 'POST', path: PATH, body }, newJoinTokenSchema)
+      const token = await client.createJoinToken({ body })
       await run.terminal.stderr.write(
         run.terminal.stdout.isTerminal && !args.json
           ? `Start the runner with RTE_JOIN_TOKEN set to this, before ${localTime(token.expires_at) ?? 'it expires'}:\n`
@@ -51,7 +49,7 @@ const listCommand = (run: Run) =>
     builder: (yargs) => clientOptions(yargs),
     handler: async (args) => {
       const client = await clientOf(run, args)
-      const list = await client.ask({ method: 'GET', path: PATH }, joinTokenListSchema)
+      const list = await client.listJoinTokens()
       await writeAnswer(run.terminal.stdout, args.json, list, () =>
         list.records.length === 0 ? 'No join tokens.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
       )
@@ -68,7 +66,7 @@ const revokeCommand = (run: Run) =>
     handler: async (args) => {
       if (!/^\d+$/.test(args.id)) throw new UsageError(`${args.id} is not a token's id; see holdfast join-token list.`)
       const client = await clientOf(run, args)
-      const answer = await client.ask({ method: 'DELETE', path: `${PATH}/${args.id}` }, messageSchema)
+      const answer = await client.removeJoinToken({ id: Number(args.id) })
       await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message}\n`)
     },
   })

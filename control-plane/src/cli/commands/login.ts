@@ -1,10 +1,7 @@
-import { failureOf, readJson, send, type HttpRequest } from '../client/http.js'
-import { tokenPairSchema } from '../client/schemas.js'
-import { chosenServer } from '../client/server-address.js'
+import { chosenServer, clientWith } from '../client/server-address.js'
 import { sessionFile } from '../client/session-file.js'
 import { messageOf } from '../../errors.js'
 import { sessionAccess } from '../client/access.js'
-import { createApiClient } from '../client/api-client.js'
 import { NotSignedInError, UsageError } from '../errors.js'
 import { ask, readPipedSecret } from '../ask.js'
 import { writeAnswer } from '../show/answer.js'
@@ -39,10 +36,11 @@ export const loginCommand = (run: Run) =>
       const server = chosenServer(args.server, terminal.environment, await file.read())
       const username = await usernameOf(terminal, args.username, args.passwordStdin)
       const password = await passwordOf(terminal, username, server, args.passwordStdin)
-      const request: HttpRequest = { method: 'POST', path: '/auth/login', body: { username, password } }
-      const response = await send(server, request)
-      if (response.status !== 200) throw signInFailure(await failureOf(server, request, response), username, server)
-      const pair = await readJson(server, request, response, tokenPairSchema)
+      const pair = await clientWith(server)
+        .login({ body: { username, password } })
+        .catch((error: unknown) => {
+          throw signInFailure(error, username, server)
+        })
       await file.exclusively(() => file.write({ server, username, token: pair.token, refreshtoken: pair.refreshtoken }))
       await writeAnswer(
         terminal.stdout,
@@ -64,8 +62,8 @@ export const logoutCommand = (run: Run) =>
       const file = sessionFile(terminal.environment)
       const session = await file.read()
       if (!session) throw new NotSignedInError('There is no saved sign-in, so there is nothing to end.')
-      const client = createApiClient(session.server, sessionAccess(file, session))
-      const problem = await client.open({ method: 'POST', path: '/auth/logout' }).then(
+      const client = clientWith(session.server, sessionAccess(file, session))
+      const problem = await client.logout().then(
         () => null,
         // Already over is what was wanted.
         (error: unknown) => (error instanceof NotSignedInError ? null : messageOf(error)),
@@ -96,7 +94,7 @@ async function passwordOf(terminal: Terminal, username: string, server: string, 
   return ask(terminal, `Password of ${username} at ${server}: `, true)
 }
 
-function signInFailure(error: Error, username: string, server: string): Error {
+function signInFailure(error: unknown, username: string, server: string): unknown {
   // The general advice to use `holdfast login` would be of no help here.
   if (!(error instanceof NotSignedInError)) return error
   return new NotSignedInError(`${server} does not know a user ${username} with that password.`)

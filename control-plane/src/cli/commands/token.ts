@@ -1,12 +1,9 @@
-import type { ApiClient } from '../client/api-client.js'
-import { type ApiToken, apiTokenListSchema, messageSchema, newApiTokenSchema } from '../client/schemas.js'
+import type { ApiToken } from '@holdfast/client'
 import { UsageError } from '../errors.js'
 import { writeAnswer } from '../show/answer.js'
 import { type Column, tableText } from '../show/table.js'
 import { localTime } from '../show/time.js'
 import { clientOf, clientOptions, command, type Run } from './common.js'
-
-const PATH = '/profile/tokens'
 
 const COLUMNS: readonly Column<ApiToken>[] = [
   { title: 'sid', value: (token) => token.sid },
@@ -33,7 +30,7 @@ const createCommand = (run: Run) =>
     handler: async (args) => {
       const body = { name: args.name, expiryDays: daysOf(args.days) }
       const client = await clientOf(run, args)
-      const token = await client.ask({ method: 'POST', path: PATH, body }, newApiTokenSchema)
+      const token = await client.createApiToken({ body })
       await run.terminal.stderr.write(
         run.terminal.stdout.isTerminal && !args.json
           ? `Give this to the script as HOLDFAST_TOKEN; it is good until ${localTime(token.expires_at) ?? 'it expires'}:\n`
@@ -50,7 +47,7 @@ const listCommand = (run: Run) =>
     describe: 'List your API tokens (never the tokens themselves)',
     builder: (yargs) => clientOptions(yargs),
     handler: async (args) => {
-      const list = await listOf(await clientOf(run, args))
+      const list = await (await clientOf(run, args)).listApiTokens()
       await writeAnswer(run.terminal.stdout, args.json, list, () =>
         list.records.length === 0 ? 'No API tokens.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
       )
@@ -70,16 +67,11 @@ const revokeCommand = (run: Run) =>
       }),
     handler: async (args) => {
       const client = await clientOf(run, args)
-      const { sid } = oneOf((await listOf(client)).records, args.token)
-      const path = `${PATH}/${encodeURIComponent(sid)}`
-      const answer = await client.ask({ method: 'DELETE', path }, messageSchema)
+      const { sid } = oneOf((await client.listApiTokens()).records, args.token)
+      const answer = await client.revokeApiToken({ sid })
       await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message}\n`)
     },
   })
-
-function listOf(client: ApiClient) {
-  return client.ask({ method: 'GET', path: PATH }, apiTokenListSchema)
-}
 
 /** @throws UsageError when none is meant, or it is not clear which */
 function oneOf(tokens: readonly ApiToken[], which: string): ApiToken {

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ApiClient } from '../client/api-client.js'
-import type { JobRecord } from '../client/schemas.js'
+import type { Client, JobRecord } from '@holdfast/client'
 import { isPassing } from '../errors.js'
 import { mayStillEnd, outcomeOf } from '../exit-codes.js'
 import { readJob, readOutput } from './job-reader.js'
@@ -31,7 +30,7 @@ export type FollowEnd = 'any' | 'real'
  * after a final status is complete.
  */
 export async function followJob(
-  client: ApiClient,
+  client: Client,
   jobId: number,
   sink: FollowSink,
   until: FollowEnd,
@@ -67,7 +66,7 @@ export async function followJob(
 
 /** Shows what is new since the last time; `position` moves on with every piece, also when a later one fails. */
 async function readNews(
-  client: ApiClient,
+  client: Client,
   jobId: number,
   position: { offset: number; status: string },
   sink: FollowSink,

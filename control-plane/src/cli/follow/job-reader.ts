@@ -1,7 +1,9 @@
-import type { ApiClient } from '../client/api-client.js'
-import { unreachable } from '../client/http.js'
-import { jobRecordSchema, type JobRecord } from '../client/schemas.js'
+import type { Client, JobRecord } from '@holdfast/client'
+import { unreachable } from '../client/words.js'
 import { StrangeAnswerError } from '../errors.js'
+
+/** How long one piece of output may take; it has at most 1 MiB. */
+const PIECE_TIMEOUT_MS = 60_000
 
 /** The next bytes of a job's output. */
 export interface OutputPiece {
@@ -11,18 +13,12 @@ export interface OutputPiece {
 
 /** Reads the bytes of a job's output from an offset on; empty when there are none yet. */
 export async function readOutput(
-  client: ApiClient,
+  client: Client,
   jobId: number,
   offset: number,
   signal: AbortSignal,
 ): Promise<OutputPiece> {
-  const response = await client.open({
-    method: 'GET',
-    path: `/job/${jobId}/output`,
-    query: { offset },
-    accept: 'text/plain',
-    signal,
-  })
+  const response = await client.getJobOutput({ id: jobId, offset }, { signal, timeoutMs: PIECE_TIMEOUT_MS })
   let bytes: Uint8Array
   try {
     bytes = new Uint8Array(await response.arrayBuffer())
@@ -40,9 +36,6 @@ export async function readOutput(
 }
 
 /** The job without what is large in it. */
-export function readJob(client: ApiClient, jobId: number, signal?: AbortSignal): Promise<JobRecord> {
-  return client.ask(
-    { method: 'GET', path: `/job/${jobId}`, query: { text: true, output: false }, signal },
-    jobRecordSchema,
-  )
+export function readJob(client: Client, jobId: number, signal?: AbortSignal): Promise<JobRecord> {
+  return client.getJob({ id: jobId, text: true, output: false }, { signal })
 }

@@ -1,4 +1,4 @@
-import type { ApiClient } from '../client/api-client.js'
+import type { Client } from '@holdfast/client'
 import { InterruptedError } from '../errors.js'
 import { EXIT, outcomeOf, type ExitCode } from '../exit-codes.js'
 import type { Terminal } from '../terminal.js'
@@ -16,7 +16,7 @@ export interface FollowOptions {
 
 /** Follows a job in this terminal until it ends or the person presses Ctrl-C; returns the command's exit code. */
 export async function runFollow(
-  client: ApiClient,
+  client: Client,
   terminal: Terminal,
   jobId: number,
   options: FollowOptions,

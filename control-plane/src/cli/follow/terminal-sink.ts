@@ -5,7 +5,7 @@ import { durationText, jobSeconds } from '../show/time.js'
 import { writeLine, type Terminal } from '../terminal.js'
 import { createAnsiStripper } from './ansi-strip.js'
 import type { FollowSink } from './follow-job.js'
-import type { JobRecord } from '../client/schemas.js'
+import type { JobRecord } from '@holdfast/client'
 
 export interface FollowingSink extends FollowSink {
   end(job: JobRecord): Promise<void>

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ApiClient } from '../client/api-client.js'
+import type { Client } from '@holdfast/client'
 import { CliError, isPassing } from '../errors.js'
 import { serverSentEvents } from './sse-lines.js'
 
@@ -15,7 +15,7 @@ const SILENCE_MS = 45_000
  * what trying again does not mend.
  */
 export async function watchChanges(
-  client: ApiClient,
+  client: Client,
   name: string,
   changed: () => void,
   signal: AbortSignal,
@@ -33,17 +33,11 @@ export async function watchChanges(
   }
 }
 
-async function readStream(client: ApiClient, name: string, changed: () => void, signal: AbortSignal): Promise<void> {
+async function readStream(client: Client, name: string, changed: () => void, signal: AbortSignal): Promise<void> {
   const silent = new AbortController()
   const timer = setTimeout(() => silent.abort(), SILENCE_MS)
   try {
-    const response = await client.open({
-      method: 'GET',
-      path: '/events',
-      accept: 'text/event-stream',
-      stream: true,
-      signal: AbortSignal.any([signal, silent.signal]),
-    })
+    const response = await client.watchEvents({}, { signal: AbortSignal.any([signal, silent.signal]) })
     changed()
     if (!response.body) return
     const heard = (): unknown => timer.refresh()

@@ -1,4 +1,3 @@
-import { credentialSchema, messageSchema } from '../../client/schemas.js'
 import { UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
@@ -22,7 +21,7 @@ export const createCommand = (run: Run) =>
       const client = await clientOf(run, args)
       const password = (await givenSecret(terminal, args)) ?? (await askedSecret(terminal, args.name))
       const body = { name: args.name, ...fields, password }
-      const made = await client.ask({ method: 'POST', path: '/credential', body }, credentialSchema)
+      const made = await client.createCredential({ body })
       await writeAnswer(terminal.stdout, args.json, made, () => `Added the credential ${made.name}.\n`)
     },
   })
@@ -48,7 +47,7 @@ export const updateCommand = (run: Run) =>
       if (Object.values(body).every((value) => value === undefined)) {
         throw new UsageError('What shall be changed? holdfast credential update --help lists it.')
       }
-      const changed = await client.ask({ method: 'PUT', path: `/credential/${id}`, body }, credentialSchema)
+      const changed = await client.changeCredential({ id, body })
       await writeAnswer(terminal.stdout, args.json, changed, () => `Changed the credential ${changed.name}.\n`)
     },
   })
@@ -63,7 +62,7 @@ export const deleteCommand = (run: Run) =>
     handler: async (args) => {
       const client = await clientOf(run, args)
       const { id, name } = await findCredential(client, args.credential)
-      const answer = await client.ask({ method: 'DELETE', path: `/credential/${id}` }, messageSchema)
+      const answer = await client.deleteCredential({ id })
       await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message} (${name})\n`)
     },
   })

@@ -1,4 +1,4 @@
-import { credentialListSchema, type Credential } from '../../client/schemas.js'
+import type { Credential } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { tableText, type Column } from '../../show/table.js'
 import { writeLine } from '../../terminal.js'
@@ -23,7 +23,7 @@ export const listCommand = (run: Run) =>
     handler: async (args) => {
       const { stdout, stderr } = run.terminal
       const client = await clientOf(run, args)
-      const list = await client.ask({ method: 'GET', path: '/credential' }, credentialListSchema)
+      const list = await client.listCredentials()
       await writeAnswer(stdout, args.json, list, () =>
         list.records.length === 0 ? 'No credentials.\n' : tableText(stdout, COLUMNS, list.records),
       )

@@ -1,6 +1,5 @@
 import type { Argv } from 'yargs'
-import type { ApiClient } from '../../client/api-client.js'
-import { credentialListSchema, type Credential } from '../../client/schemas.js'
+import type { Client, Credential } from '@holdfast/client'
 import { UsageError } from '../../errors.js'
 import { clientOptions } from '../common.js'
 
@@ -39,8 +38,8 @@ function portOf(text: string | undefined): number | undefined {
 }
 
 /** The credential of that id or name that can be changed over REST. @throws UsageError when there is none */
-export async function findCredential(client: ApiClient, idOrName: string): Promise<Credential & { id: number }> {
-  const { records } = await client.ask({ method: 'GET', path: '/credential' }, credentialListSchema)
+export async function findCredential(client: Client, idOrName: string): Promise<Credential & { id: number }> {
+  const { records } = await client.listCredentials()
   const named = records.filter((credential) => credential.name === idOrName)
   const found = [...named, ...records.filter((credential) => String(credential.id) === idOrName)]
   const stored = found.find((credential) => credential.id !== null)

@@ -1,4 +1,3 @@
-import { messageSchema } from '../../client/schemas.js'
 import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 
@@ -12,7 +11,7 @@ export const abortCommand = (run: Run) =>
     handler: async (args) => {
       const jobId = jobIdOf(args.id)
       const client = await clientOf(run, args)
-      const answer = await client.ask({ method: 'POST', path: `/job/${jobId}/abort` }, messageSchema)
+      const answer = await client.abortJob({ id: jobId })
       await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message}\n`)
     },
   })

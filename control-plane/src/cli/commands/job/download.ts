@@ -3,7 +3,7 @@ import { rename, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
-import { unreachable } from '../../client/http.js'
+import { unreachable } from '../../client/words.js'
 import { CliError } from '../../errors.js'
 import { EXIT } from '../../exit-codes.js'
 import { writeLine, type Terminal } from '../../terminal.js'
@@ -21,8 +21,7 @@ export const downloadCommand = (run: Run) =>
     handler: async (args) => {
       const jobId = jobIdOf(args.id)
       const client = await clientOf(run, args)
-      const request = { method: 'GET', path: `/job/${jobId}/download`, accept: 'text/plain', stream: true } as const
-      const response = await client.open(request)
+      const response = await client.downloadJobOutput({ id: jobId })
       const body = Readable.fromWeb(response.body as ReadableStream<Uint8Array>)
       if (args.output === undefined) await copy(body, run.terminal, client.server)
       else await save(body, args.output, run.terminal, client.server)

@@ -1,5 +1,4 @@
-import type { ApiClient } from '../../client/api-client.js'
-import { eventListSchema, type JobEvent } from '../../client/schemas.js'
+import type { Client, JobEventRecord } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { tableText, type Column } from '../../show/table.js'
 import { durationText } from '../../show/time.js'
@@ -7,7 +6,7 @@ import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.j
 
 const PAGE = 2_000
 
-const COLUMNS: readonly Column<JobEvent>[] = [
+const COLUMNS: readonly Column<JobEventRecord>[] = [
   { title: 'order', value: (event) => event.order, align: 'right' },
   { title: 'type', value: (event) => event.type },
   { title: 'host', value: (event) => event.host },
@@ -32,14 +31,11 @@ export const eventsCommand = (run: Run) =>
   })
 
 /** Page by page, so that neither side holds more than it must; an empty page is the end. */
-async function readEvents(client: ApiClient, jobId: number): Promise<JobEvent[]> {
-  const events: JobEvent[] = []
+async function readEvents(client: Client, jobId: number): Promise<JobEventRecord[]> {
+  const events: JobEventRecord[] = []
   for (;;) {
     const after = events.at(-1)?.order ?? 0
-    const page = await client.ask(
-      { method: 'GET', path: `/job/${jobId}/events`, query: { after, limit: PAGE } },
-      eventListSchema,
-    )
+    const page = await client.getJobEvents({ id: jobId, after, limit: PAGE })
     const fresh = page.records.filter((event) => event.order > after)
     if (fresh.length === 0) return events
     events.push(...fresh)

@@ -1,12 +1,12 @@
-import { launchedSchema } from '../../client/schemas.js'
+import type { Client } from '@holdfast/client'
 import { CliError, UnreachableError, UsageError } from '../../errors.js'
 import { EXIT, exitCodesText } from '../../exit-codes.js'
+import { filePaths, uploadFiles } from '../../uploads.js'
 import { readExtraVars, type ExtraVars } from '../../extra-vars.js'
 import { runFollow } from '../../follow/run-follow.js'
 import { writeAnswer } from '../../show/answer.js'
 import { writeLine } from '../../terminal.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
-import type { ApiClient } from '../../client/api-client.js'
 
 /** `holdfast job launch`: runs a form as a new job. */
 export const launchCommand = (run: Run) =>
@@ -37,6 +37,15 @@ export const launchCommand = (run: Run) =>
             'Name of a credential for a credential field of the form, or for any variable of its credentials where ' +
             'launches are not checked: key=name; may be given several times',
         })
+        .option('file', {
+          type: 'string',
+          array: true,
+          nargs: 1,
+          default: [] as string[],
+          defaultDescription: 'none',
+          describe:
+            'A file for a file field of the form, which is uploaded first: field=path; may be given several times',
+        })
         .option('verbose', { type: 'boolean', default: false, describe: 'Run the playbook in verbose mode' })
         .option('follow', {
           alias: 'f',
@@ -52,14 +61,18 @@ export const launchCommand = (run: Run) =>
         .option('color', { type: 'boolean', describe: 'Keep (or with --no-color drop) the colours of the output' })
         .example('$0 job launch "Hello world" -e greeted=Ada -f', 'launch and watch')
         .example(`$0 job launch Order -e '{"hosts": [{"name": "a"}]}'`, 'a list field: its rows')
+        .example('$0 job launch Deploy --file package=./app.tar.gz', 'a file field: the file is uploaded')
         .example(`$0 job launch Wizard -e '{"network": {"vlan": 7}}'`, 'a wizard: values by step')
         .epilogue(exitCodesText()),
     handler: async (args) => {
       const { terminal } = run
       const values = await readExtraVars(args.extraVars)
       const credentials = credentialNames(args.credential)
+      const paths = await filePaths(args.file)
       const client = await clientOf(run, args)
-      const launched = await launch(client, bodyOf(args.form, values, credentials, args.verbose))
+      const body = bodyOf(args.form, values, credentials, args.verbose)
+      const files = await uploadFiles(client, paths)
+      const launched = await launch(client, files ? { ...body, files } : body)
       if (!args.follow) {
         await writeAnswer(terminal.stdout, args.json, launched, () => `Launched job ${launched.id} of ${args.form}.\n`)
         return
@@ -75,6 +88,7 @@ interface Launch {
   readonly extravars: ExtraVars
   readonly rawFormData: ExtraVars
   readonly credentials: Readonly<Record<string, string>> | undefined
+  readonly files?: Record<string, unknown>
 }
 
 /**
@@ -99,9 +113,9 @@ function credentialNames(given: readonly string[]): Launch['credentials'] {
   )
 }
 
-async function launch(client: ApiClient, body: Launch): Promise<{ id: number }> {
+async function launch(client: Client, body: Launch): Promise<{ id: number }> {
   try {
-    return await client.ask({ method: 'POST', path: '/job', body }, launchedSchema)
+    return await client.launchJob({ body })
   } catch (error) {
     if (error instanceof UnreachableError && !wasNeverSent(error)) {
       throw new CliError(

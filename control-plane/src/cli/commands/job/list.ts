@@ -1,4 +1,5 @@
-import { jobListSchema, type JobRecord } from '../../client/schemas.js'
+import type { JobRecord } from '@holdfast/client'
+import { UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
 import { tableText, type Column } from '../../show/table.js'
 import { durationText, jobSeconds, localTime } from '../../show/time.js'
@@ -31,10 +32,16 @@ export const listCommand = (run: Run) =>
         .option('runner', { type: 'string', requiresArg: true, describe: 'Only the jobs that ran on this runner' }),
     handler: async (args) => {
       const client = await clientOf(run, args)
-      const query = { records: args.records, user: args.user, user_type: args.userType, runner: args.runner }
-      const list = await client.ask({ method: 'GET', path: '/job', query }, jobListSchema)
+      const { records, user, userType, runner } = args
+      const list = await client.listJobs({ records: recordsOf(records), user, user_type: userType, runner })
       await writeAnswer(run.terminal.stdout, args.json, list, () =>
         list.records.length === 0 ? 'No jobs.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
       )
     },
   })
+
+function recordsOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError('--records must be a whole number.')
+  return Number(text)
+}

@@ -1,4 +1,3 @@
-import { jobRecordSchema } from '../../client/schemas.js'
 import { writeAnswer } from '../../show/answer.js'
 import { fieldsText } from '../../show/table.js'
 import { durationText, jobSeconds, localTime } from '../../show/time.js'
@@ -18,7 +17,7 @@ export const showCommand = (run: Run) =>
     handler: async (args) => {
       const jobId = jobIdOf(args.id)
       const client = await clientOf(run, args)
-      const job = await client.ask({ method: 'GET', path: `/job/${jobId}`, query: { text: true } }, jobRecordSchema)
+      const job = await client.getJob({ id: jobId, text: true })
       await writeAnswer(run.terminal.stdout, args.json, job, () => {
         const fields = Object.entries(job)
           .filter(([name]) => !LEFT_OUT.has(name))

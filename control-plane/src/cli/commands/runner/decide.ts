@@ -1,4 +1,4 @@
-import { messageSchema } from '../../client/schemas.js'
+import type { Client } from '@holdfast/client'
 import { UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
@@ -10,6 +10,12 @@ const DECISIONS = {
   reject: 'Turn a request to join down; the runner may ask again',
   revoke: 'Take an approved runner out of service at once',
 } as const
+
+const ASK = {
+  approve: (client: Client, id: number) => client.approveRunner({ id }),
+  reject: (client: Client, id: number) => client.rejectRunner({ id }),
+  revoke: (client: Client, id: number) => client.revokeRunner({ id }),
+}
 
 /** `holdfast runner approve|reject|revoke`. */
 export const decideCommand = (run: Run, decision: keyof typeof DECISIONS) =>
@@ -33,7 +39,7 @@ export const decideCommand = (run: Run, decision: keyof typeof DECISIONS) =>
             'or has a new key. Nothing was changed.',
         )
       }
-      const answer = await client.ask({ method: 'POST', path: `/runner/${runner.id}/${decision}` }, messageSchema)
+      const answer = await ASK[decision](client, runner.id)
       await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message} (${runner.fingerprint})\n`)
     },
   })

@@ -1,10 +1,9 @@
-import type { ApiClient } from '../../client/api-client.js'
-import { runnerListSchema, type Runner } from '../../client/schemas.js'
+import type { Client, Runner } from '@holdfast/client'
 import { UsageError } from '../../errors.js'
 
 /** The runner of that id or name. @throws UsageError when there is none or several */
-export async function findRunner(client: ApiClient, idOrName: string): Promise<Runner> {
-  const { records } = await client.ask({ method: 'GET', path: '/runner' }, runnerListSchema)
+export async function findRunner(client: Client, idOrName: string): Promise<Runner> {
+  const { records } = await client.listRunners()
   const byId = records.find((runner) => String(runner.id) === idOrName)
   if (byId) return byId
   const named = records.filter((runner) => runner.name === idOrName)

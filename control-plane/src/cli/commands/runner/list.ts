@@ -1,4 +1,4 @@
-import { runnerListSchema, type Runner } from '../../client/schemas.js'
+import type { Runner } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { tableText, type Column } from '../../show/table.js'
 import { localTime } from '../../show/time.js'
@@ -29,7 +29,7 @@ export const listCommand = (run: Run) =>
     builder: (yargs) => clientOptions(yargs),
     handler: async (args) => {
       const client = await clientOf(run, args)
-      const list = await client.ask({ method: 'GET', path: '/runner' }, runnerListSchema)
+      const list = await client.listRunners()
       await writeAnswer(run.terminal.stdout, args.json, list, () =>
         list.records.length === 0
           ? 'No runners. Start one with: holdfast-runner run\n'

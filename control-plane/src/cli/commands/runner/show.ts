@@ -1,4 +1,3 @@
-import { runnerSchema } from '../../client/schemas.js'
 import { writeAnswer } from '../../show/answer.js'
 import { fieldsText } from '../../show/table.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
@@ -14,7 +13,7 @@ export const showCommand = (run: Run) =>
     handler: async (args) => {
       const client = await clientOf(run, args)
       const { id } = await findRunner(client, args.runner)
-      const runner = await client.ask({ method: 'GET', path: `/runner/${id}` }, runnerSchema)
+      const runner = await client.getRunner({ id })
       await writeAnswer(run.terminal.stdout, args.json, runner, () =>
         fieldsText(run.terminal.stdout, Object.entries(runner)),
       )

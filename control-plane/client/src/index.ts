@@ -1,0 +1,5 @@
+/** A client of the Holdfast REST interface: see README.md. */
+export { type Access, type Client, type ClientOptions, createClient } from './client.js'
+export * from './errors.js'
+export * from './interface.gen.js'
+export type { NoParameters, RequestOptions } from './operation.js'

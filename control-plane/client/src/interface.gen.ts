@@ -1,0 +1,1273 @@
+// Made from openapi.json by npm run client.
+import * as v from 'valibot'
+import type { NoParameters, Operation, RequestOptions } from './operation.js'
+
+/** A value that this version of the client does not know. */
+export type AnotherWord = string & Record<never, never>
+
+export interface ApiToken {
+  /** Names the token; it is no secret */
+  sid: string
+  name: string | null
+  created_at: string
+  expires_at: string
+  last_used_at: string | null
+}
+
+export interface ApiTokenList {
+  count: number
+  records: ApiToken[]
+}
+
+export interface Appearance {
+  theme: string
+  name: string
+  announcement: string
+  environment: string
+}
+
+export interface AuditList {
+  count: number
+  records: AuditRecord[]
+}
+
+export interface AuditRecord {
+  id: number
+  time: string
+  /** null: nobody who is known */
+  user: string | null
+  user_type: string | null
+  address: string
+  /** Such as job.abort; every operation here names its own */
+  action: string
+  object: {
+    kind: string
+    id: string | null
+    name: string | null
+  }
+  /** Of the answer; null: the service ended before it answered */
+  status: number | null
+  request_id: string
+}
+
+export interface Credential {
+  /** Null for a credential of credentials.yaml */
+  id: number | null
+  name: string
+  type: 'userpass' | 'ssh' | 'vault' | AnotherWord
+  user: string | null
+  /** Always ******** */
+  password: string
+  host: string | null
+  port: number | null
+  description: string
+  /** Those of the file are changed in the file */
+  source: 'database' | 'file' | AnotherWord
+  /** True when credentials.yaml has the name: the file wins */
+  overridden: boolean
+}
+
+export interface CredentialList {
+  count: number
+  records: Credential[]
+  /** Entries of credentials.yaml that were left out */
+  errors: {
+    file: string
+    line: number | null
+    reason: string
+  }[]
+}
+
+/** Refused or failed */
+export interface ErrorAnswer {
+  /** One sentence for people */
+  error: string
+  /** A stable word for programs */
+  code?: string
+  details?: Record<string, unknown>
+}
+
+export interface FormList {
+  count: number
+  records: ListedForm[]
+  /** For admins: what was left out and why */
+  errors?: {
+    file: string
+    line: number | null
+    form: string | null
+    reason: string
+  }[]
+}
+
+export interface Job {
+  id: number
+  form: string
+  /** The form, or the step or node of a subjob */
+  target: string
+  job_type: string
+  status: JobStatus
+  /** Why it failed, was aborted or abandoned */
+  status_reason: string | null
+  /** What the status does not say, such as missing events */
+  detail: string | null
+  start: string
+  end: string | null
+  user: string
+  user_type: string
+  runner: string | null
+  parent_id: number | null
+  step: string | null
+  approval: Record<string, unknown> | null
+  abort_requested: boolean
+  /** Stays when the real outcome arrives later */
+  abandoned_at: string | null
+  extravars: Record<string, unknown>
+  /** The same object as extravars */
+  payload: Record<string, unknown>
+  /** Names of the credentials */
+  credentials: Record<string, unknown>
+  subjobs: number[]
+  /** HTML with colours, or plain text with text=true */
+  output: string
+}
+
+export interface JobEvent {
+  /** 1, 2, 3 … within the job */
+  order: number
+  type: string
+  play: string | null
+  task: string | null
+  host: string | null
+  /** Seconds */
+  duration: number | null
+  time: string
+  result: unknown
+}
+
+export interface JobEventList {
+  count: number
+  records: JobEventRecord[]
+}
+
+export interface JobEventRecord {
+  /** 1, 2, 3 … within the job */
+  order: number
+  type: string
+  play: string | null
+  task: string | null
+  host: string | null
+  /** Seconds */
+  duration: number | null
+  time: string
+}
+
+export interface JobList {
+  count: number
+  records: JobRecord[]
+}
+
+export interface JobRecord {
+  id: number
+  form: string
+  /** The form, or the step or node of a subjob */
+  target: string
+  job_type: string
+  status: JobStatus
+  /** Why it failed, was aborted or abandoned */
+  status_reason: string | null
+  /** What the status does not say, such as missing events */
+  detail: string | null
+  start: string
+  end: string | null
+  user: string
+  user_type: string
+  runner: string | null
+  parent_id: number | null
+  step: string | null
+  approval: Record<string, unknown> | null
+  abort_requested: boolean
+  /** Stays when the real outcome arrives later */
+  abandoned_at: string | null
+}
+
+export type JobStatus =
+  'running' | 'approve' | 'success' | 'failed' | 'warning' | 'aborted' | 'rejected' | 'abandoned' | AnotherWord
+
+export interface JoinToken {
+  id: number
+  name: string | null
+  created_at: string
+  created_by: string
+  expires_at: string
+  used_at: string | null
+  /** Name of the runner that joined by it */
+  used_by: string | null
+}
+
+export interface JoinTokenList {
+  count: number
+  records: JoinToken[]
+}
+
+export interface Launch {
+  formName: string
+  extravars?: Record<string, unknown>
+  /** Another name for extravars */
+  payload?: Record<string, unknown>
+  /** Values of the fields by name; in a wizard, an object of values by step */
+  rawFormData?: Record<string, unknown>
+  /** Names of credentials by the variables and credential fields of the form; others are dropped. Under LAUNCH_VALIDATION=enforce none counts: they come from the form and the values of its fields */
+  credentials?: Record<string, unknown>
+  /** By file field: what its upload was answered with */
+  files?: Record<string, unknown>
+}
+
+export interface Launched {
+  /** Of the new job */
+  id: number
+}
+
+/** Also the properties that only matter to a page */
+export interface ListedForm {
+  name: string
+  type: string
+  description: string | null
+  categories: string[]
+  fields: unknown[]
+}
+
+export interface LockState {
+  locked: boolean
+  /** <type>/<username> */
+  holder: string | null
+  since: string | null
+  /** When it is free if the holder stays silent */
+  until: string | null
+  mine: boolean
+}
+
+export interface Message {
+  message: string
+}
+
+export interface NewApiToken {
+  /** Names the token; it is no secret */
+  sid: string
+  name: string | null
+  created_at: string
+  expires_at: string
+  last_used_at: string | null
+  /** The bearer of requests; shown only now */
+  token: string
+}
+
+export interface NewJoinToken {
+  id: number
+  token: string
+  expires_at: string
+}
+
+export interface Profile {
+  username: string
+  id: number
+  type: string
+  email?: string
+  groups: string[]
+  roles: string[]
+  options: Record<string, unknown>
+}
+
+export interface Runner {
+  id: number
+  name: string
+  state: 'waiting' | 'approved' | 'denied' | 'revoked' | AnotherWord
+  online: boolean
+  enabled: boolean
+  is_default: boolean
+  /** Who dials: outbound is the agent */
+  mode: string
+  fingerprint: string
+  host: string
+  ip: string
+  version: string
+  contract: number
+  ansible_version: string | null
+  /** Playbooks at once, 0 = no limit: what an admin set, else what the agent says */
+  max_jobs: number
+  /** What the agent says */
+  agent_max_jobs: number
+  running_jobs: number
+  draining: boolean
+  /** Its clock minus ours */
+  clock_skew_ms: number
+  spool_bytes: number
+  requested_at: string
+  approved_at: string | null
+  approved_by: string | null
+  last_seen: string
+  description: string
+  /** Another process was refused for continuing this identity; host and ip while they are known */
+  clone: {
+    seen_at: string
+    host: string | null
+    ip: string | null
+  } | null
+}
+
+/** What is left out stays; max_jobs null gives way to what the agent says */
+export interface RunnerChanges {
+  enabled?: boolean
+  is_default?: boolean
+  description?: string
+  max_jobs?: number | null
+}
+
+export interface RunnerList {
+  count: number
+  records: Runner[]
+}
+
+export interface Tokens {
+  /** The bearer of requests */
+  token: string
+  /** Good once, for the next pair */
+  refreshtoken: string
+}
+
+/** Pass it unchanged in `files` of a launch, under the name of the file field */
+export interface Upload {
+  /** Name of the part */
+  fieldname: string
+  /** Name of the uploaded file */
+  originalname: string
+  encoding: string
+  mimetype: string
+  /** Folder on the server */
+  destination: string
+  /** Stored name */
+  filename: string
+  /** Destination and stored name */
+  path: string
+  /** Bytes */
+  size: number
+}
+
+export interface User {
+  id: number
+  username: string
+  type: string
+  email: string | null
+  groups: string[]
+  enabled: boolean
+  created: string
+}
+
+export interface UserList {
+  count: number
+  records: User[]
+}
+
+export const auditRecordSchema: v.GenericSchema<unknown, AuditRecord> = v.looseObject({
+  id: v.pipe(v.number(), v.safeInteger()),
+  time: v.string(),
+  user: v.nullable(v.string()),
+  user_type: v.nullable(v.string()),
+  address: v.string(),
+  action: v.string(),
+  object: v.looseObject({ kind: v.string(), id: v.nullable(v.string()), name: v.nullable(v.string()) }),
+  status: v.nullable(v.pipe(v.number(), v.safeInteger())),
+  request_id: v.string(),
+})
+
+export const auditListSchema: v.GenericSchema<unknown, AuditList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(auditRecordSchema),
+})
+
+export const tokensSchema: v.GenericSchema<unknown, Tokens> = v.looseObject({
+  token: v.string(),
+  refreshtoken: v.string(),
+})
+
+export const messageSchema: v.GenericSchema<unknown, Message> = v.looseObject({ message: v.string() })
+
+export const profileSchema: v.GenericSchema<unknown, Profile> = v.looseObject({
+  username: v.string(),
+  id: v.pipe(v.number(), v.safeInteger()),
+  type: v.string(),
+  email: v.optional(v.string()),
+  groups: v.array(v.string()),
+  roles: v.array(v.string()),
+  options: v.record(v.string(), v.unknown()),
+})
+
+export const apiTokenSchema: v.GenericSchema<unknown, ApiToken> = v.looseObject({
+  sid: v.string(),
+  name: v.nullable(v.string()),
+  created_at: v.string(),
+  expires_at: v.string(),
+  last_used_at: v.nullable(v.string()),
+})
+
+export const apiTokenListSchema: v.GenericSchema<unknown, ApiTokenList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(apiTokenSchema),
+})
+
+export const newApiTokenSchema: v.GenericSchema<unknown, NewApiToken> = v.looseObject({
+  sid: v.string(),
+  name: v.nullable(v.string()),
+  created_at: v.string(),
+  expires_at: v.string(),
+  last_used_at: v.nullable(v.string()),
+  token: v.string(),
+})
+
+export const userSchema: v.GenericSchema<unknown, User> = v.looseObject({
+  id: v.pipe(v.number(), v.safeInteger()),
+  username: v.string(),
+  type: v.string(),
+  email: v.nullable(v.string()),
+  groups: v.array(v.string()),
+  enabled: v.boolean(),
+  created: v.string(),
+})
+
+export const userListSchema: v.GenericSchema<unknown, UserList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(userSchema),
+})
+
+export const listedFormSchema: v.GenericSchema<unknown, ListedForm> = v.looseObject({
+  name: v.string(),
+  type: v.string(),
+  description: v.nullable(v.string()),
+  categories: v.array(v.string()),
+  fields: v.array(v.unknown()),
+})
+
+export const formListSchema: v.GenericSchema<unknown, FormList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(listedFormSchema),
+  errors: v.optional(
+    v.array(
+      v.looseObject({
+        file: v.string(),
+        line: v.nullable(v.pipe(v.number(), v.safeInteger())),
+        form: v.nullable(v.string()),
+        reason: v.string(),
+      }),
+    ),
+  ),
+})
+
+export const credentialSchema: v.GenericSchema<unknown, Credential> = v.looseObject({
+  id: v.nullable(v.pipe(v.number(), v.safeInteger())),
+  name: v.string(),
+  type: v.string(),
+  user: v.nullable(v.string()),
+  password: v.string(),
+  host: v.nullable(v.string()),
+  port: v.nullable(v.pipe(v.number(), v.safeInteger())),
+  description: v.string(),
+  source: v.string(),
+  overridden: v.boolean(),
+})
+
+export const credentialListSchema: v.GenericSchema<unknown, CredentialList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(credentialSchema),
+  errors: v.array(
+    v.looseObject({ file: v.string(), line: v.nullable(v.pipe(v.number(), v.safeInteger())), reason: v.string() }),
+  ),
+})
+
+export const appearanceSchema: v.GenericSchema<unknown, Appearance> = v.looseObject({
+  theme: v.string(),
+  name: v.string(),
+  announcement: v.string(),
+  environment: v.string(),
+})
+
+export const lockStateSchema: v.GenericSchema<unknown, LockState> = v.looseObject({
+  locked: v.boolean(),
+  holder: v.nullable(v.string()),
+  since: v.nullable(v.string()),
+  until: v.nullable(v.string()),
+  mine: v.boolean(),
+})
+
+export const launchedSchema: v.GenericSchema<unknown, Launched> = v.looseObject({
+  id: v.pipe(v.number(), v.safeInteger()),
+})
+
+export const jobStatusSchema: v.GenericSchema<unknown, JobStatus> = v.string()
+
+export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObject({
+  id: v.pipe(v.number(), v.safeInteger()),
+  form: v.string(),
+  target: v.string(),
+  job_type: v.string(),
+  status: jobStatusSchema,
+  status_reason: v.nullable(v.string()),
+  detail: v.nullable(v.string()),
+  start: v.string(),
+  end: v.nullable(v.string()),
+  user: v.string(),
+  user_type: v.string(),
+  runner: v.nullable(v.string()),
+  parent_id: v.nullable(v.pipe(v.number(), v.safeInteger())),
+  step: v.nullable(v.string()),
+  approval: v.nullable(v.record(v.string(), v.unknown())),
+  abort_requested: v.boolean(),
+  abandoned_at: v.nullable(v.string()),
+})
+
+export const jobListSchema: v.GenericSchema<unknown, JobList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(jobRecordSchema),
+})
+
+export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
+  id: v.pipe(v.number(), v.safeInteger()),
+  form: v.string(),
+  target: v.string(),
+  job_type: v.string(),
+  status: jobStatusSchema,
+  status_reason: v.nullable(v.string()),
+  detail: v.nullable(v.string()),
+  start: v.string(),
+  end: v.nullable(v.string()),
+  user: v.string(),
+  user_type: v.string(),
+  runner: v.nullable(v.string()),
+  parent_id: v.nullable(v.pipe(v.number(), v.safeInteger())),
+  step: v.nullable(v.string()),
+  approval: v.nullable(v.record(v.string(), v.unknown())),
+  abort_requested: v.boolean(),
+  abandoned_at: v.nullable(v.string()),
+  extravars: v.record(v.string(), v.unknown()),
+  payload: v.record(v.string(), v.unknown()),
+  credentials: v.record(v.string(), v.unknown()),
+  subjobs: v.array(v.pipe(v.number(), v.safeInteger())),
+  output: v.string(),
+})
+
+export const jobEventRecordSchema: v.GenericSchema<unknown, JobEventRecord> = v.looseObject({
+  order: v.pipe(v.number(), v.safeInteger()),
+  type: v.string(),
+  play: v.nullable(v.string()),
+  task: v.nullable(v.string()),
+  host: v.nullable(v.string()),
+  duration: v.nullable(v.number()),
+  time: v.string(),
+})
+
+export const jobEventListSchema: v.GenericSchema<unknown, JobEventList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(jobEventRecordSchema),
+})
+
+export const jobEventSchema: v.GenericSchema<unknown, JobEvent> = v.looseObject({
+  order: v.pipe(v.number(), v.safeInteger()),
+  type: v.string(),
+  play: v.nullable(v.string()),
+  task: v.nullable(v.string()),
+  host: v.nullable(v.string()),
+  duration: v.nullable(v.number()),
+  time: v.string(),
+  result: v.unknown(),
+})
+
+export const uploadSchema: v.GenericSchema<unknown, Upload> = v.looseObject({
+  fieldname: v.string(),
+  originalname: v.string(),
+  encoding: v.string(),
+  mimetype: v.string(),
+  destination: v.string(),
+  filename: v.string(),
+  path: v.string(),
+  size: v.pipe(v.number(), v.safeInteger()),
+})
+
+export const joinTokenSchema: v.GenericSchema<unknown, JoinToken> = v.looseObject({
+  id: v.pipe(v.number(), v.safeInteger()),
+  name: v.nullable(v.string()),
+  created_at: v.string(),
+  created_by: v.string(),
+  expires_at: v.string(),
+  used_at: v.nullable(v.string()),
+  used_by: v.nullable(v.string()),
+})
+
+export const joinTokenListSchema: v.GenericSchema<unknown, JoinTokenList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(joinTokenSchema),
+})
+
+export const newJoinTokenSchema: v.GenericSchema<unknown, NewJoinToken> = v.looseObject({
+  id: v.pipe(v.number(), v.safeInteger()),
+  token: v.string(),
+  expires_at: v.string(),
+})
+
+export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
+  id: v.pipe(v.number(), v.safeInteger()),
+  name: v.string(),
+  state: v.string(),
+  online: v.boolean(),
+  enabled: v.boolean(),
+  is_default: v.boolean(),
+  mode: v.string(),
+  fingerprint: v.string(),
+  host: v.string(),
+  ip: v.string(),
+  version: v.string(),
+  contract: v.pipe(v.number(), v.safeInteger()),
+  ansible_version: v.nullable(v.string()),
+  max_jobs: v.pipe(v.number(), v.safeInteger()),
+  agent_max_jobs: v.pipe(v.number(), v.safeInteger()),
+  running_jobs: v.pipe(v.number(), v.safeInteger()),
+  draining: v.boolean(),
+  clock_skew_ms: v.pipe(v.number(), v.safeInteger()),
+  spool_bytes: v.pipe(v.number(), v.safeInteger()),
+  requested_at: v.string(),
+  approved_at: v.nullable(v.string()),
+  approved_by: v.nullable(v.string()),
+  last_seen: v.string(),
+  description: v.string(),
+  clone: v.nullable(v.looseObject({ seen_at: v.string(), host: v.nullable(v.string()), ip: v.nullable(v.string()) })),
+})
+
+export const runnerListSchema: v.GenericSchema<unknown, RunnerList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(runnerSchema),
+})
+
+export const errorSchema: v.GenericSchema<unknown, ErrorAnswer> = v.looseObject({
+  error: v.string(),
+  code: v.optional(v.string()),
+  details: v.optional(v.record(v.string(), v.unknown())),
+})
+
+/** The operations of the interface, each by the name that the document gives it. */
+export interface Operations {
+  /** Whether the process is alive */
+  getLive(
+    request?: NoParameters,
+    options?: RequestOptions,
+  ): Promise<{
+    status: 'live' | AnotherWord
+  }>
+  /** Whether it can serve requests */
+  getReady(
+    request?: NoParameters,
+    options?: RequestOptions,
+  ): Promise<{
+    status: 'ready' | AnotherWord
+  }>
+  /** The version of the service and of its interface */
+  getVersion(
+    request?: NoParameters,
+    options?: RequestOptions,
+  ): Promise<{
+    version: string
+    api: string
+  }>
+  /** Metrics for Prometheus; the bearer is METRICS_TOKEN or the token of an admin */
+  getMetrics(request?: NoParameters, options?: RequestOptions): Promise<Response>
+  /** Who changed what, newest first (admin) */
+  listAudit(
+    request?: {
+      /** 100 when left out, at most 1000 */
+      records?: number
+      /** Only older records than the one of this id: the next page */
+      before?: number
+      /** Only what this user did */
+      user?: string
+      user_type?: 'local' | 'ldap' | 'azuread' | 'oidc' | AnotherWord
+      /** Only this action */
+      action?: string
+    },
+    options?: RequestOptions,
+  ): Promise<AuditList>
+  /** Sign in with HTTP Basic or with a JSON body */
+  login(
+    request: {
+      body: {
+        username: string
+        password: string
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<Tokens>
+  /** A new pair of tokens for a refresh token, which works once */
+  refreshTokens(
+    request: {
+      body: {
+        refreshtoken: string
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<Tokens>
+  /** End the session; an API token revokes itself */
+  logout(request?: NoParameters, options?: RequestOptions): Promise<Message>
+  /** The signed-in user */
+  getProfile(request?: NoParameters, options?: RequestOptions): Promise<Profile>
+  /** Change the own password; ends all sessions and API tokens of the user, this session too */
+  changePassword(
+    request: {
+      body: {
+        password: string
+        currentPassword: string
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** The own API tokens, newest first */
+  listApiTokens(request?: NoParameters, options?: RequestOptions): Promise<ApiTokenList>
+  /** Make an API token, shown once (role option allowApiTokens, and not with an API token) */
+  createApiToken(
+    request?: {
+      body?: {
+        /** What it is for */
+        name?: string
+        /** 30 when left out; at most API_TOKEN_MAX_DAYS */
+        expiryDays?: number
+      } | null
+    },
+    options?: RequestOptions,
+  ): Promise<NewApiToken>
+  /** Revoke an own API token */
+  revokeApiToken(
+    request: {
+      sid: string
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** All users (admin) */
+  listUsers(request?: NoParameters, options?: RequestOptions): Promise<UserList>
+  /** Add a local user (admin) */
+  createUser(
+    request: {
+      body: {
+        username: string
+        /** At least 12 characters; never returned */
+        password: string
+        groups?: string[]
+        email?: string | null
+        enabled?: boolean
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<User>
+  /** One user (admin) */
+  getUser(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<User>
+  /** Change what is given of a user (admin); blocking or a new password ends sessions and API tokens */
+  changeUser(
+    request: {
+      /** A whole number */
+      id: number
+      body: {
+        username?: string
+        /** At least 12 characters; never returned */
+        password?: string
+        groups?: string[]
+        email?: string | null
+        enabled?: boolean
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<User>
+  /** Delete a user (admin) */
+  deleteUser(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** The forms that the caller may launch */
+  listForms(request?: NoParameters, options?: RequestOptions): Promise<FormList>
+  /** All credentials (admin) */
+  listCredentials(request?: NoParameters, options?: RequestOptions): Promise<CredentialList>
+  /** Add a credential (admin) */
+  createCredential(
+    request: {
+      body: {
+        /** 1 to 200 characters without comma; forms call it so */
+        name: string
+        /** userpass when left out */
+        type?: 'userpass' | 'ssh' | 'vault' | AnotherWord
+        user?: string | null
+        /** The secret: a password, the private key of type ssh, the password of type vault. Never returned */
+        password: string
+        host?: string | null
+        port?: number | null
+        description?: string
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<Credential>
+  /** One credential (admin) */
+  getCredential(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Credential>
+  /** Change what is given of a credential (admin); without a password the stored one stays */
+  changeCredential(
+    request: {
+      /** A whole number */
+      id: number
+      body: {
+        /** 1 to 200 characters without comma; forms call it so */
+        name?: string
+        /** userpass when left out */
+        type?: 'userpass' | 'ssh' | 'vault' | AnotherWord
+        user?: string | null
+        /** The secret: a password, the private key of type ssh, the password of type vault. Never returned */
+        password?: string
+        host?: string | null
+        port?: number | null
+        description?: string
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<Credential>
+  /** Delete a credential (admin); waiting jobs that need it will fail */
+  deleteCredential(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** What the header shows */
+  getAppearance(request?: NoParameters, options?: RequestOptions): Promise<Appearance>
+  /** Change what is given of what the header shows (admin) */
+  changeAppearance(
+    request: {
+      body: {
+        theme?: string
+        name?: string
+        announcement?: string
+        environment?: string
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<Appearance>
+  /** Who holds the designer lock */
+  getLock(request?: NoParameters, options?: RequestOptions): Promise<LockState>
+  /** Take or keep the designer lock (admin); it is free again after 10 minutes of silence */
+  takeLock(request?: NoParameters, options?: RequestOptions): Promise<LockState>
+  /** Release the designer lock (admin) */
+  releaseLock(request?: NoParameters, options?: RequestOptions): Promise<Message>
+  /** Server-sent events: hello, then changed with the name of what changed
+   *
+   * `hello` comes at once, with `retry: 3000`. `changed` has the data {"name": …}, where the name is jobs,
+   * appearance, designer or runners; it comes at most once a second for each name. Every 15 seconds there is a comment line. What
+   * changed while the stream was down is not sent again: read again what is shown, after each `changed` and each reconnect. */
+  watchEvents(request?: NoParameters, options?: RequestOptions): Promise<Response>
+  /** Launch a form
+   *
+   * Under LAUNCH_VALIDATION=enforce the values of rawFormData are checked against the fields of the form, and the extra variables are built from them; of extravars only __verbose__ counts. A field that is not named in rawFormData gets its default; one that is null or empty has no value. Refused values answer 422 with details: missing, invalid, waiting, validationErrors, rowErrors, uploads. Nothing is created then. */
+  launchJob(
+    request: {
+      body: Launch
+    },
+    options?: RequestOptions,
+  ): Promise<Launched>
+  /** List jobs, newest first */
+  listJobs(
+    request?: {
+      /** Most jobs to answer: JOBS_LIST_SIZE when left out, at most 5000 or JOBS_LIST_SIZE if that is higher */
+      records?: number
+      /** Only the jobs of this user */
+      user?: string
+      /** Kind of that user: local when left out */
+      user_type?: 'local' | 'ldap' | 'azuread' | 'oidc' | AnotherWord
+      /** Only the jobs that ran on this runner */
+      runner?: string
+    },
+    options?: RequestOptions,
+  ): Promise<JobList>
+  /** One job with its output */
+  getJob(
+    request: {
+      /** true for plain text, else HTML */
+      text?: boolean
+      /** false leaves the output out: it is then empty */
+      output?: boolean
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Job>
+  /** Delete an ended job */
+  deleteJob(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** Abort a running job */
+  abortJob(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** Structured events of a playbook job */
+  getJobEvents(
+    request: {
+      /** Only events with a higher order */
+      after?: number
+      /** Most events to answer */
+      limit?: number
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<JobEventList>
+  /** One event with its whole result */
+  getJobEvent(
+    request: {
+      /** A whole number */
+      id: number
+      /** A whole number */
+      order: number
+    },
+    options?: RequestOptions,
+  ): Promise<JobEvent>
+  /** Output from a byte offset on, as it is, for following a job
+   *
+   * At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet. */
+  getJobOutput(
+    request: {
+      /** 0 when left out */
+      offset?: number
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Response>
+  /** Output as a file */
+  downloadJobOutput(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Response>
+  /** Upload the file of a file field */
+  uploadFile(
+    request: {
+      body: FormData
+    },
+    options?: RequestOptions,
+  ): Promise<Upload>
+  /** List join tokens */
+  listJoinTokens(request?: NoParameters, options?: RequestOptions): Promise<JoinTokenList>
+  /** Make a join token, shown once, good for one runner */
+  createJoinToken(
+    request?: {
+      body?: {
+        name?: string
+        /** 30 when left out */
+        ttl_minutes?: number
+      } | null
+    },
+    options?: RequestOptions,
+  ): Promise<NewJoinToken>
+  /** Take a join token back */
+  removeJoinToken(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** List runners and requests */
+  listRunners(request?: NoParameters, options?: RequestOptions): Promise<RunnerList>
+  /** One runner */
+  getRunner(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Runner>
+  /** Change what an admin sets */
+  changeRunner(
+    request: {
+      /** A whole number */
+      id: number
+      body: RunnerChanges
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** Remove a runner */
+  deleteRunner(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** Let a waiting runner in */
+  approveRunner(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** Turn a request down */
+  rejectRunner(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** Shut an approved runner out */
+  revokeRunner(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+}
+
+/** How each operation is asked for and what it answers. */
+export const operations = {
+  getLive: {
+    method: 'GET',
+    path: '/live',
+    query: [],
+    accept: 'application/json',
+    schema: v.looseObject({ status: v.string() }),
+    open: true,
+  },
+  getReady: {
+    method: 'GET',
+    path: '/ready',
+    query: [],
+    accept: 'application/json',
+    schema: v.looseObject({ status: v.string() }),
+    open: true,
+  },
+  getVersion: {
+    method: 'GET',
+    path: '/version',
+    query: [],
+    accept: 'application/json',
+    schema: v.looseObject({ version: v.string(), api: v.string() }),
+    open: true,
+  },
+  getMetrics: { method: 'GET', path: '/metrics', query: [], accept: 'text/plain', schema: null },
+  listAudit: {
+    method: 'GET',
+    path: '/audit',
+    query: ['records', 'before', 'user', 'user_type', 'action'],
+    accept: 'application/json',
+    schema: auditListSchema,
+  },
+  login: {
+    method: 'POST',
+    path: '/auth/login',
+    query: [],
+    accept: 'application/json',
+    schema: tokensSchema,
+    open: true,
+  },
+  refreshTokens: {
+    method: 'POST',
+    path: '/token',
+    query: [],
+    accept: 'application/json',
+    schema: tokensSchema,
+    open: true,
+  },
+  logout: { method: 'POST', path: '/auth/logout', query: [], accept: 'application/json', schema: messageSchema },
+  getProfile: { method: 'GET', path: '/profile', query: [], accept: 'application/json', schema: profileSchema },
+  changePassword: { method: 'PUT', path: '/profile', query: [], accept: 'application/json', schema: messageSchema },
+  listApiTokens: {
+    method: 'GET',
+    path: '/profile/tokens',
+    query: [],
+    accept: 'application/json',
+    schema: apiTokenListSchema,
+  },
+  createApiToken: {
+    method: 'POST',
+    path: '/profile/tokens',
+    query: [],
+    accept: 'application/json',
+    schema: newApiTokenSchema,
+  },
+  revokeApiToken: {
+    method: 'DELETE',
+    path: '/profile/tokens/{sid}',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  listUsers: { method: 'GET', path: '/user', query: [], accept: 'application/json', schema: userListSchema },
+  createUser: { method: 'POST', path: '/user', query: [], accept: 'application/json', schema: userSchema },
+  getUser: { method: 'GET', path: '/user/{id}', query: [], accept: 'application/json', schema: userSchema },
+  changeUser: { method: 'PUT', path: '/user/{id}', query: [], accept: 'application/json', schema: userSchema },
+  deleteUser: { method: 'DELETE', path: '/user/{id}', query: [], accept: 'application/json', schema: messageSchema },
+  listForms: { method: 'GET', path: '/forms', query: [], accept: 'application/json', schema: formListSchema },
+  listCredentials: {
+    method: 'GET',
+    path: '/credential',
+    query: [],
+    accept: 'application/json',
+    schema: credentialListSchema,
+  },
+  createCredential: {
+    method: 'POST',
+    path: '/credential',
+    query: [],
+    accept: 'application/json',
+    schema: credentialSchema,
+  },
+  getCredential: {
+    method: 'GET',
+    path: '/credential/{id}',
+    query: [],
+    accept: 'application/json',
+    schema: credentialSchema,
+  },
+  changeCredential: {
+    method: 'PUT',
+    path: '/credential/{id}',
+    query: [],
+    accept: 'application/json',
+    schema: credentialSchema,
+  },
+  deleteCredential: {
+    method: 'DELETE',
+    path: '/credential/{id}',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  getAppearance: {
+    method: 'GET',
+    path: '/settings/appearance',
+    query: [],
+    accept: 'application/json',
+    schema: appearanceSchema,
+  },
+  changeAppearance: {
+    method: 'PUT',
+    path: '/settings/appearance',
+    query: [],
+    accept: 'application/json',
+    schema: appearanceSchema,
+  },
+  getLock: { method: 'GET', path: '/lock', query: [], accept: 'application/json', schema: lockStateSchema },
+  takeLock: { method: 'POST', path: '/lock', query: [], accept: 'application/json', schema: lockStateSchema },
+  releaseLock: { method: 'DELETE', path: '/lock', query: [], accept: 'application/json', schema: messageSchema },
+  watchEvents: { method: 'GET', path: '/events', query: [], accept: 'text/event-stream', schema: null },
+  launchJob: { method: 'POST', path: '/job', query: [], accept: 'application/json', schema: launchedSchema },
+  listJobs: {
+    method: 'GET',
+    path: '/job',
+    query: ['records', 'user', 'user_type', 'runner'],
+    accept: 'application/json',
+    schema: jobListSchema,
+  },
+  getJob: {
+    method: 'GET',
+    path: '/job/{id}',
+    query: ['text', 'output'],
+    accept: 'application/json',
+    schema: jobSchema,
+  },
+  deleteJob: { method: 'DELETE', path: '/job/{id}', query: [], accept: 'application/json', schema: messageSchema },
+  abortJob: { method: 'POST', path: '/job/{id}/abort', query: [], accept: 'application/json', schema: messageSchema },
+  getJobEvents: {
+    method: 'GET',
+    path: '/job/{id}/events',
+    query: ['after', 'limit'],
+    accept: 'application/json',
+    schema: jobEventListSchema,
+  },
+  getJobEvent: {
+    method: 'GET',
+    path: '/job/{id}/events/{order}',
+    query: [],
+    accept: 'application/json',
+    schema: jobEventSchema,
+  },
+  getJobOutput: { method: 'GET', path: '/job/{id}/output', query: ['offset'], accept: 'text/plain', schema: null },
+  downloadJobOutput: { method: 'GET', path: '/job/{id}/download', query: [], accept: 'text/plain', schema: null },
+  uploadFile: { method: 'POST', path: '/job/upload', query: [], accept: 'application/json', schema: uploadSchema },
+  listJoinTokens: {
+    method: 'GET',
+    path: '/runner/join-tokens',
+    query: [],
+    accept: 'application/json',
+    schema: joinTokenListSchema,
+  },
+  createJoinToken: {
+    method: 'POST',
+    path: '/runner/join-tokens',
+    query: [],
+    accept: 'application/json',
+    schema: newJoinTokenSchema,
+  },
+  removeJoinToken: {
+    method: 'DELETE',
+    path: '/runner/join-tokens/{id}',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  listRunners: { method: 'GET', path: '/runner', query: [], accept: 'application/json', schema: runnerListSchema },
+  getRunner: { method: 'GET', path: '/runner/{id}', query: [], accept: 'application/json', schema: runnerSchema },
+  changeRunner: { method: 'PUT', path: '/runner/{id}', query: [], accept: 'application/json', schema: messageSchema },
+  deleteRunner: {
+    method: 'DELETE',
+    path: '/runner/{id}',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  approveRunner: {
+    method: 'POST',
+    path: '/runner/{id}/approve',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  rejectRunner: {
+    method: 'POST',
+    path: '/runner/{id}/reject',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  revokeRunner: {
+    method: 'POST',
+    path: '/runner/{id}/revoke',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+} as const satisfies Readonly<Record<keyof Operations, Operation>>

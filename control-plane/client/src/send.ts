@@ -1,0 +1,59 @@
+import { UnreachableError } from './errors.js'
+import type { Operation, RequestOptions } from './operation.js'
+
+/** How long an ordinary request may take. Streams and uploads have no limit of their own. */
+const REQUEST_TIMEOUT_MS = 60_000
+
+/** Sends one request and gives back whatever was answered. @throws UnreachableError when nothing was */
+export async function send(
+  server: string,
+  operation: Operation,
+  request: Readonly<Record<string, unknown>>,
+  token: string | null,
+  options: RequestOptions,
+): Promise<Response> {
+  const { body } = request
+  const headers = new Headers({ accept: operation.accept })
+  if (token !== null) headers.set('authorization', `Bearer ${token}`)
+  const isForm = body instanceof FormData
+  // The form says its own type, with its boundary.
+  if (body !== undefined && !isForm) headers.set('content-type', 'application/json')
+  const usual = isForm || !operation.schema ? null : REQUEST_TIMEOUT_MS
+  try {
+    return await fetch(addressOf(server, operation, request), {
+      method: operation.method,
+      headers,
+      body: isForm ? body : body === undefined ? undefined : JSON.stringify(body),
+      // A redirect would turn a POST into a GET and hide which server has the token.
+      redirect: 'manual',
+      signal: limited(options.signal, options.timeoutMs === undefined ? usual : options.timeoutMs),
+    })
+  } catch (error) {
+    if (options.signal?.aborted) throw error
+    throw new UnreachableError(server, `${server} cannot be reached`, { cause: error })
+  }
+}
+
+/** The path of an operation with its parameters. */
+export function filledPath(path: string, request: Readonly<Record<string, unknown>>): string {
+  return path.replace(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(String(request[name])))
+}
+
+function addressOf(server: string, { path, query }: Operation, request: Readonly<Record<string, unknown>>): URL {
+  const url = new URL(`${server}/api/v2${filledPath(path, request)}`)
+  for (const name of query) {
+    const value = request[name]
+    if (value !== undefined) url.searchParams.set(name, String(value))
+  }
+  return url
+}
+
+function limited(signal: AbortSignal | undefined, timeoutMs: number | null): AbortSignal | undefined {
+  if (timeoutMs === null) return signal
+  // The timer holds on to its signal. One of AbortSignal.timeout is collected as garbage when only AbortSignal.any knows
+  // it, and then the time is never over.
+  const limit = new AbortController()
+  const expire = (): void => limit.abort(new DOMException('The time is over.', 'TimeoutError'))
+  setTimeout(expire, timeoutMs).unref()
+  return signal ? AbortSignal.any([signal, limit.signal]) : limit.signal
+}

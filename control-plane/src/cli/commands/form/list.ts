@@ -1,0 +1,33 @@
+import type { ListedForm } from '@holdfast/client'
+import { writeAnswer } from '../../show/answer.js'
+import { type Column, tableText } from '../../show/table.js'
+import { writeLine } from '../../terminal.js'
+import { clientOf, clientOptions, command, type Run } from '../common.js'
+
+const COLUMNS: readonly Column<ListedForm>[] = [
+  { title: 'name', value: (form) => form.name },
+  { title: 'type', value: (form) => form.type },
+  { title: 'categories', value: (form) => form.categories.join(', ') },
+  { title: 'fields', value: (form) => form.fields.length, align: 'right' },
+  { title: 'description', value: (form) => form.description },
+]
+
+/** `holdfast form list`: the forms that the caller may launch. */
+export const listCommand = (run: Run) =>
+  command({
+    command: 'list',
+    describe: 'List the forms that you may launch',
+    builder: (yargs) => clientOptions(yargs),
+    handler: async (args) => {
+      const { stdout, stderr } = run.terminal
+      const list = await (await clientOf(run, args)).listForms()
+      await writeAnswer(stdout, args.json, list, () =>
+        list.records.length === 0 ? 'No forms that you may launch.\n' : tableText(stdout, COLUMNS, list.records),
+      )
+      if (args.json) return
+      for (const { file, line, form, reason } of list.errors ?? []) {
+        const where = [file, line === null ? '' : `line ${line}`, form ?? ''].filter(Boolean).join(', ')
+        await writeLine(stderr, `left out: ${where}: ${reason}`)
+      }
+    },
+  })

@@ -1,0 +1,46 @@
+import { openAsBlob } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import type { Client } from '@holdfast/client'
+import { UsageError } from './errors.js'
+
+/** The files of a launch: the path of each by the name of its file field. */
+export type FilePaths = ReadonlyMap<string, string>
+
+/**
+ * Reads `field=path`, and looks whether every file is there before anything is sent.
+ * @throws UsageError
+ */
+export async function filePaths(given: readonly string[]): Promise<FilePaths> {
+  const paths = new Map<string, string>()
+  for (const text of given) {
+    const equals = text.indexOf('=')
+    const [field, path] = [text.slice(0, equals).trim(), text.slice(equals + 1)]
+    if (equals < 1 || field === '' || path === '') {
+      throw new UsageError(`--file ${JSON.stringify(text)}: give field=path.`)
+    }
+    if (paths.has(field)) throw new UsageError(`--file ${field}: the field is given twice.`)
+    await requireFile(field, path)
+    paths.set(field, path)
+  }
+  return paths
+}
+
+/** Uploads the files one after the other, each streamed from the disk; the descriptions by field, null without files. */
+export async function uploadFiles(client: Client, paths: FilePaths): Promise<Record<string, unknown> | null> {
+  const descriptions: [string, unknown][] = []
+  for (const [field, path] of paths) {
+    const body = new FormData()
+    body.append('file', await openAsBlob(path), basename(path))
+    descriptions.push([field, await client.uploadFile({ body })])
+  }
+  return descriptions.length === 0 ? null : Object.fromEntries(descriptions)
+}
+
+async function requireFile(field: string, path: string): Promise<void> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    const reason = error.code === 'ENOENT' ? 'there is no such file' : `cannot be read: ${error.message}`
+    throw new UsageError(`--file ${field}=${path}: ${reason}.`)
+  })
+  if (!found.isFile()) throw new UsageError(`--file ${field}=${path}: is not a file.`)
+}

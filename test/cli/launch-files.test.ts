@@ -1,0 +1,61 @@
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type TestServer, startServer } from '../api/server.js'
+import { newPerson } from './run-cli.js'
+
+/** Launching from the command line what help desks launch: forms with files, looked up first. */
+const FORM = `name: Deploy
+description: Brings a package out
+categories: [Operations]
+playbook: deploy.yml
+fields:
+  - {name: package, type: file, label: Package, required: true}
+  - {name: notes, type: file}
+  - {name: stage, type: text, default: test, help: Where to}
+`
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer({ forms: { 'deploy.yaml': FORM }, validation: 'enforce' })
+})
+afterAll(() => server.close())
+
+const person = () => newPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url })
+
+it('files are uploaded for their fields, byte for byte, and the launch names them', async () => {
+  const { home, run } = person()
+  const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, at) => at % 251))
+  writeFileSync(join(home, 'app 1.tar.gz'), bytes)
+  writeFileSync(join(home, 'notes.txt'), 'read me')
+  const files = ['--file', `package=${join(home, 'app 1.tar.gz')}`, '--file', `notes=${join(home, 'notes.txt')}`]
+  const { code, stdout, stderr } = await run(['job', 'launch', 'Deploy', ...files, '-e', 'stage=live', '--json'])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const { id } = JSON.parse(stdout) as { id: number }
+  const { body: job } = await server.call('GET', `/job/${id}?text=true`, { token: server.admin })
+  expect(job.extravars).toMatchObject({ stage: 'live', package: { originalname: 'app 1.tar.gz', size: 300_000 } })
+  const stored = readdirSync(join(server.folder, 'uploads')).map((name) =>
+    readFileSync(join(server.folder, 'uploads', name)),
+  )
+  expect(stored.some((content) => content.equals(bytes))).toBe(true)
+})
+
+it.each([
+  ['a path that is not there', 'package=/no/such/file', 'there is no such file'],
+  ['a folder', 'package=/', 'is not a file'],
+  ['no field', 'app.tar.gz', 'give field=path'],
+])('%s is exit 2 with a clear line, and nothing is launched', async (_what, given, words) => {
+  const { code, stderr } = await person().run(['job', 'launch', 'Deploy', '--file', given])
+  expect([code, stderr.split('\n').length]).toEqual([2, 2])
+  expect(stderr).toContain(words)
+})
+
+it('forms are listed and shown with what they ask for', async () => {
+  const { run } = person()
+  expect((await run(['form', 'list'])).stdout).toMatch(/^Deploy +ansible +Operations +3 +Brings a package out$/m)
+  const { stdout } = await run(['form', 'show', 'Deploy'])
+  expect(stdout).toMatch(/^package +file +yes +- +Package +-$/m)
+  expect(stdout).toMatch(/^stage +text +- +test +- +Where to$/m)
+  const shown = JSON.parse((await run(['form', 'show', 'Deploy', '--json'])).stdout) as { fields: unknown[] }
+  expect(shown.fields).toHaveLength(3)
+  expect((await run(['form', 'show', 'Nope'])).code).toBe(2)
+})
