@@ -47,7 +47,7 @@ async function fuzzed(
   const server: Server = createServer({ requireHostHeader: false }, (request, response) => {
     response.setHeader('x-request-id', idOf(request.headers['x-request-id']))
     request.resume()
-    if (request.url === '/api/v2/live') response.end('{}')
+    if (request.url === '/api/v2/live') answering(200, { status: 'live' })(request, response)
     else listener(request, response)
   })
   server.on('clientError', (_error, socket) => {

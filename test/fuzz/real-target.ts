@@ -85,6 +85,8 @@ const UNREACHABLE: readonly string[] = [
   'POST /job 429',
   // Only requests with a living session count, and each of these ends one.
   'POST /auth/logout 429',
+  // An account that is deleted in the very moment of its change.
+  'PUT /profile 409',
   // Of the runner with jobs alone, and when these end in that moment it would be gone.
   'DELETE /runner/{id} 409',
 ]

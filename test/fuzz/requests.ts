@@ -61,6 +61,7 @@ function pickOperation(operations: readonly Operation[], chance: Chance): Operat
 /** Whoever is likely to be answered with the status. */
 function actorFor(operation: Operation, status: number | null, chance: Chance): ActorName {
   if ((status === 429 || status === 409) && OWN_TOKENS.includes(operation.auditAction ?? '')) return 'user'
+  if (status === 403 && operation.auditAction === 'token.create') return 'script'
   if (operation.auditAction !== null && ENDS_SESSION.includes(operation.auditAction)) {
     return status === 401 ? 'nobody' : 'expendable'
   }
@@ -177,10 +178,12 @@ function aim(draft: Draft, operation: Operation, status: number, chance: Chance,
     draft.kind = 'near-valid'
   }
   const own = sources.world.own.get(draft.actor)
-  if (status === 409 && operation.key === 'DELETE /user/{id}' && own !== undefined) {
-    draft.path = filled(operation, () => String(own))
-  }
   if (status === 409 && operation.body && operation.method === 'PUT') completeBody(draft, operation, chance, sources)
+  if (status === 409 && operation.path.endsWith('/user/{id}') && own !== undefined) {
+    // Nobody may block or delete their own account.
+    draft.path = filled(operation, () => String(own))
+    if (operation.body) setJson(draft, { enabled: false })
+  }
   if (status === 415) setBody(draft, Buffer.from('text'), 'text/plain')
   if (status === 400 && !isUpload) {
     if (operation.body) twisted(draft, operation, chance, BODY_TWISTS)
