@@ -1,13 +1,16 @@
 import { connect } from 'node:net'
+import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runnerSocketRoute } from '../../control-plane/src/http/runner-socket.js'
 import { type TestServer, startServer } from './server.js'
 
 /** Requests that Node.js would answer by itself, or not at all: they get the same shape as all others, and an end. */
+const log: string[] = []
 let server: TestServer
 beforeAll(async () => {
   server = await startServer({
-    plugins: [runnerSocketRoute({ hub: { accept: (socket) => socket.close() } })],
+    plugins: [runnerSocketRoute({ hub: { accept: () => undefined } })],
+    log,
   })
 })
 afterAll(() => server.close())
@@ -77,4 +80,12 @@ test('a WebSocket handshake that is none is refused in the same shape', async ()
   const path = 'GET /api/v2/rte/socket HTTP/1.1'
   expectError(await answerTo([path, ...UPGRADE, 'upgrade: websocket']), 400, 'invalid_request')
   expectError(await answerTo(['POST /api/v2/rte/socket HTTP/1.1', ...UPGRADE, ...SOCKET]), 404, 'unknown_route')
+})
+
+test('a WebSocket that sends what is no frame is ended, and that is no error of the service', async () => {
+  const answer = await answerTo(['GET /api/v2/rte/socket HTTP/1.1', ...UPGRADE, ...SOCKET], 'no frame at all')
+  expect(answer).toMatch(/^HTTP\/1.1 101 /)
+  const lines = log.filter((line) => line.includes('a WebSocket ended with an error'))
+  expect(lines).toHaveLength(1)
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: pino.levels.values.info })
 })

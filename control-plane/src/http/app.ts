@@ -54,6 +54,12 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   registerErrorHandling(app)
   // Before every other hook: whatever a hook refuses, the plugin has to know that it holds the connection.
   await app.register(websocket, {
+    errorHandler: (error, socket, request) => {
+      // What broke on the other side, or was sent by it, is no error of ours; those have no code.
+      const level = 'code' in error ? 'info' : 'error'
+      request.log[level]({ err: error }, 'a WebSocket ended with an error')
+      socket.terminate()
+    },
     options: {
       maxPayload: MAX_SOCKET_MESSAGE_BYTES,
       perMessageDeflate: false,
