@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import helmet from '@fastify/helmet'
 import websocket from '@fastify/websocket'
-import { MAX_SOCKET_MESSAGE_BYTES, SUBPROTOCOL_PREFIX } from '@holdfast/protocol'
+import { MAX_SOCKET_MESSAGE_BYTES, SOCKET_PATH, SUBPROTOCOL_PREFIX } from '@holdfast/protocol'
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -11,17 +11,18 @@ import fastify, {
   LogController,
 } from 'fastify'
 import type { AuditTrail } from '../audit/trail.js'
-import { UnavailableError } from '../errors.js'
+import { InvalidInputError, UnavailableError } from '../errors.js'
 import { registerAudit } from './audit-hook.js'
 import { type Authenticate, registerAuthentication } from './authentication.js'
 import { registerBodyParsing } from './bodies.js'
 import { registerDocs } from './docs.js'
-import { answerBrokenRequest, registerErrorHandling, sendError, unknownRoute } from './errors.js'
+import { answerBrokenRequest, refuseExpectations, registerErrorHandling, sendError, unknownRoute } from './errors.js'
 import { type HttpMeters, registerHttpMeters } from './meters.js'
 import { compileSchemasLate } from './late-schemas.js'
 import { API_PREFIX, prefixOf } from './paths.js'
 import { endUnusedConnections } from './unused-connections.js'
 import { registerRateLimit } from './rate-limit.js'
+import { registerUpgrades } from './upgrades.js'
 
 /** What the HTTP application is made of. */
 export interface AppDeps {
@@ -53,16 +54,14 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   compileSchemasLate(app, { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false })
   app.decorateRequest('caller', null)
   registerErrorHandling(app)
-  registerEveryRequest(app)
-  endUnusedConnections(app, deps.tls !== null)
-  registerHttpMeters(app, { meters: deps.meters, basePath: prefixOf(deps.baseUrl) })
-  registerBodyParsing(app)
-  await app.register(helmet, {
-    contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
-    // What other names of the domain do is not ours to say.
-    strictTransportSecurity: { includeSubDomains: false },
-  })
+  // Before every other hook: whatever a hook refuses, the plugin has to know that it holds the connection.
   await app.register(websocket, {
+    errorHandler: (error, socket, request) => {
+      // What broke on the other side, or was sent by it, is no error of ours; those have no code.
+      const level = 'code' in error ? 'info' : 'error'
+      request.log[level]({ err: error }, 'a WebSocket ended with an error')
+      socket.terminate()
+    },
     options: {
       maxPayload: MAX_SOCKET_MESSAGE_BYTES,
       perMessageDeflate: false,
@@ -71,6 +70,17 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
       // Another version of ours is taken too: the handshake then says which side to update.
       handleProtocols: (offered) => [...offered].find((name) => name.startsWith(SUBPROTOCOL_PREFIX)) ?? false,
     },
+  })
+  registerUpgrades(app, prefixOf(deps.baseUrl) + SOCKET_PATH)
+  registerEveryRequest(app)
+  refuseExpectations(app)
+  endUnusedConnections(app, deps.tls !== null)
+  registerHttpMeters(app, { meters: deps.meters, basePath: prefixOf(deps.baseUrl) })
+  registerBodyParsing(app)
+  await app.register(helmet, {
+    contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
+    // What other names of the domain do is not ours to say.
+    strictTransportSecurity: { includeSubDomains: false },
   })
   await registerDocs(app, { prefix, version: deps.version })
   await app.register(
@@ -106,7 +116,11 @@ function serverOptions(deps: AppDeps): FastifyServerOptions {
       querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
     },
   }
-  return deps.tls ? ({ ...options, https: deps.tls } as FastifyServerOptions) : options
+  // A request without Host is refused by our own hook, in the shape of every refusal.
+  const server = { requireHostHeader: false }
+  return deps.tls
+    ? ({ ...options, https: { ...server, ...deps.tls } } as FastifyServerOptions)
+    : ({ ...options, http: server } as FastifyServerOptions)
 }
 
 /** The caller's own request id when it is fit to be logged, else a fresh one. */
@@ -125,6 +139,9 @@ function registerEveryRequest(app: FastifyInstance): void {
     reply.header('x-request-id', request.id)
     if (closing && !request.routeOptions.config.duringStop) {
       throw new UnavailableError('stopping', 'The service is stopping')
+    }
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      throw new InvalidInputError('host_missing', 'The header Host is missing')
     }
     // Answered here, before a body of whatever kind would be read.
     if (request.is404) throw unknownRoute()

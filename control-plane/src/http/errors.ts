@@ -1,4 +1,5 @@
-import { STATUS_CODES } from 'node:http'
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage, STATUS_CODES, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
@@ -80,8 +81,22 @@ export function answerBrokenRequest(error: Error & { readonly code?: string }, s
   const body = JSON.stringify({ error: 'The request is not valid HTTP', code: 'invalid_request' })
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\ncontent-type: application/json; charset=utf-8\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+      `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${randomUUID()}\r\nconnection: close\r\n\r\n${body}`,
   )
+}
+
+/** Answers `Expect` with anything but `100-continue`, which Node.js would refuse without a word. */
+export function refuseExpectations(app: FastifyInstance): void {
+  const server = app.server as Server
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    const body = { error: 'The header Expect asks for what this service cannot do', code: 'expectation_failed' }
+    response.writeHead(417, {
+      'content-type': 'application/json; charset=utf-8',
+      'x-request-id': randomUUID(),
+      connection: 'close',
+    })
+    response.end(JSON.stringify(body))
+  })
 }
 
 function failureOf(error: Error & Partial<FastifyError>): Failure {

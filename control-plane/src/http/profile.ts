@@ -47,7 +47,7 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
           summary: 'Change the own password; ends all sessions and API tokens of the user, this session too',
           operationId: 'changePassword',
           body: Type.Object({ password: Type.String(), currentPassword: Type.String({ maxLength: 1024 }) }),
-          response: answers(Message, 400, 403, 429),
+          response: answers(Message, 400, 403, 409, 429),
         },
       },
       async (request) => {

@@ -1,0 +1,91 @@
+import { connect } from 'node:net'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runnerSocketRoute } from '../../control-plane/src/http/runner-socket.js'
+import { type TestServer, startServer } from './server.js'
+
+/** Requests that Node.js would answer by itself, or not at all: they get the same shape as all others, and an end. */
+const log: string[] = []
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer({
+    plugins: [runnerSocketRoute({ hub: { accept: () => undefined } })],
+    log,
+  })
+})
+afterAll(() => server.close())
+
+/** What comes back until the service ends the connection; our own side stays open. */
+function answerTo(head: readonly string[], body = ''): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let heard = ''
+    const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
+    socket.setEncoding('utf8')
+    socket.on('data', (text: string) => (heard += text))
+    socket.on('end', () => {
+      socket.destroy()
+      resolve(heard)
+    })
+    socket.on('error', reject)
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+  })
+}
+
+function expectError(answer: string, status: number, code: string): void {
+  const [head = '', body = ''] = answer.split('\r\n\r\n')
+  expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  expect(head).toMatch(/^x-request-id: [A-Za-z0-9._:-]{1,64}$/im)
+  expect(head).toMatch(/^content-type: application\/json/im)
+  expect(JSON.parse(body.replace(/^[0-9a-f]+\r\n|\r\n0$/g, ''))).toEqual({ error: expect.any(String) as string, code })
+}
+
+const UPGRADE = ['connection: Upgrade, close', 'host: x']
+const SOCKET = ['sec-websocket-version: 13', 'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==', 'upgrade: websocket']
+
+test('bytes that are no HTTP are answered with X-Request-Id, too', async () => {
+  expectError(await answerTo(['NONSENSE']), 400, 'invalid_request')
+})
+
+test('a request without Host is refused', async () => {
+  expectError(await answerTo(['GET /api/v2/live HTTP/1.1', 'connection: close']), 400, 'host_missing')
+  expect(await answerTo(['GET /api/v2/live HTTP/1.0'])).toMatch(/^HTTP\/1.1 200 /)
+})
+
+test('an expectation that cannot be met is refused', async () => {
+  const answer = await answerTo(['GET /api/v2/live HTTP/1.1', 'host: x', 'expect: miracles', 'connection: close'])
+  expectError(answer, 417, 'expectation_failed')
+})
+
+test.each(['h2c', 'TLS/1.0', 'x'])(
+  'the wish for another protocol (%s) is passed over, and the connection ends',
+  async (name) => {
+    const wish = [...UPGRADE, `upgrade: ${name}`]
+    expect(await answerTo(['GET /api/v2/live HTTP/1.1', ...wish])).toMatch(/^HTTP\/1.1 200 .*"live"/s)
+    expectError(await answerTo(['GET /api/v2/nothing HTTP/1.1', ...wish]), 404, 'unknown_route')
+    expectError(await answerTo(['GET /api/v2/profile HTTP/1.1', ...wish]), 401, 'token_missing')
+    expectError(
+      await answerTo(['POST /api/v2/job HTTP/1.1', ...wish, 'content-length: 2'], '{}'),
+      400,
+      'invalid_request',
+    )
+  },
+)
+
+test('there is a WebSocket at one path only', async () => {
+  expect(await answerTo(['GET /api/v2/live HTTP/1.1', ...UPGRADE, ...SOCKET])).toMatch(/^HTTP\/1.1 200 .*"live"/s)
+  expectError(await answerTo(['GET /api/v2/nothing HTTP/1.1', ...UPGRADE, ...SOCKET]), 404, 'unknown_route')
+})
+
+test('a WebSocket handshake that is none is refused in the same shape', async () => {
+  const path = 'GET /api/v2/rte/socket HTTP/1.1'
+  expectError(await answerTo([path, ...UPGRADE, 'upgrade: websocket']), 400, 'invalid_request')
+  expectError(await answerTo(['POST /api/v2/rte/socket HTTP/1.1', ...UPGRADE, ...SOCKET]), 404, 'unknown_route')
+})
+
+test('a WebSocket that sends what is no frame is ended, and that is no error of the service', async () => {
+  const answer = await answerTo(['GET /api/v2/rte/socket HTTP/1.1', ...UPGRADE, ...SOCKET], 'no frame at all')
+  expect(answer).toMatch(/^HTTP\/1.1 101 /)
+  const lines = log.filter((line) => line.includes('a WebSocket ended with an error'))
+  expect(lines).toHaveLength(1)
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: pino.levels.values.info })
+})

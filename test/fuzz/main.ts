@@ -1,0 +1,66 @@
+import { type FuzzOptions, USAGE, readOptions } from './options.js'
+import { startRealTarget, stopControlPlane } from './real-target.js'
+import { faultText, gaps, lastLine } from './report.js'
+import { fuzz } from './run.js'
+import { PATIENCE } from './wire.js'
+
+const INTERRUPTED = 130
+
+/** Requests for each operation after which all of them must have succeeded. */
+const ENOUGH = 200
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`)
+const sayError = (error: unknown): void => say(`fuzz: ${error instanceof Error ? error.message : String(error)}`)
+
+function optionsOrUsage(): FuzzOptions | null {
+  try {
+    const options = readOptions(process.argv.slice(2), Math.random)
+    if (options === null) process.stdout.write(USAGE)
+    return options
+  } catch (error) {
+    sayError(error)
+    say('See: scripts/fuzz --help')
+    process.exitCode = 2
+    return null
+  }
+}
+
+async function main(options: FuzzOptions): Promise<number> {
+  const interruption = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort())
+  say(`seed ${options.seed}`)
+  const { target, product } = await startRealTarget()
+  let keep = true
+  try {
+    const run = await fuzz(target, options, interruption.signal, say, PATIENCE)
+    const problems = await stopControlPlane(product, PATIENCE.deadMs)
+    const late = problems.length > 0 ? [{ number: run.sent, request: null, problems }] : []
+    const findings = { ...run, faults: [...run.faults, ...late] }
+    for (const line of gaps(findings)) say(line)
+    for (const fault of findings.faults) say(faultText(fault, options.seed, target.folder))
+    const isEnough = findings.sent >= ENOUGH * target.operations.length
+    const isGood = findings.faults.length === 0 && !(isEnough && findings.coverage.neverSucceeded().length > 0)
+    keep = options.keep || !isGood
+    process.stdout.write(`${lastLine(findings, options.seed)}\n`)
+    if (interruption.signal.aborted) return INTERRUPTED
+    return isGood ? 0 : 1
+  } catch (error) {
+    sayError(error)
+    await product.controlPlane.stop('SIGKILL')
+    // Whoever interrupts at a terminal interrupts the programs, too.
+    return interruption.signal.aborted ? INTERRUPTED : 1
+  } finally {
+    if (keep) say(`kept: ${target.folder}`)
+    await product.close({ keep })
+  }
+}
+
+const options = optionsOrUsage()
+if (options) {
+  process.exit(
+    await main(options).catch((error: unknown) => {
+      sayError(error)
+      return 1
+    }),
+  )
+}

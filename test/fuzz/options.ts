@@ -1,0 +1,65 @@
+import { parseArgs } from 'node:util'
+
+/** What a run was asked for. */
+export interface FuzzOptions {
+  /** Whichever comes first ends it. */
+  readonly requests: number
+  readonly minutes: number
+  readonly seed: number
+  /** Requests a second at most; 0: as many as it takes. */
+  readonly perSecond: number
+  readonly keep: boolean
+  /** Go on after a fault, and tell every kind of fault once. */
+  readonly goOn: boolean
+}
+
+export const USAGE = `Usage: scripts/fuzz [--requests N] [--minutes N] [--seed S] [--per-second N] [--go-on] [--keep]
+
+Starts the product, a runner agent included, and sends requests to it that are made from its own OpenAPI document: right
+ones, ones with one thing wrong, and wild ones, by callers of every right. No answer may be 5xx, every refusal must have
+the shape of an error and X-Request-Id and show nothing of the server, nothing may hang, crash, log an error, or grow
+without bound.
+
+  --requests N     how many requests (default 50000, or as many as the minutes hold)
+  --minutes N      how long at most (fractions allowed)
+  --seed S         which requests (default: drawn and printed); the same seed gives the same ones
+  --per-second N   so many requests a second at most, to leave the machine to others
+  --go-on          go on after a fault, and tell every kind of fault once
+  --keep           keep the folder with database, logs and the list of requests; it is always kept after a fault
+
+A fault ends the run, unless it shall go on, and is printed with the request and the command that runs everything up to it again. The last line
+says what was sent, answered and covered. Exit code 0 only without a fault; 1 with one; 2 for wrong arguments; 130 when
+it was interrupted.
+`
+
+const MOST_MINUTES = 1440
+const MOST_REQUESTS = 100_000_000
+
+/** @throws Error with one line that says what is wrong; null: only the help was asked for */
+export function readOptions(args: readonly string[], random: () => number): FuzzOptions | null {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      requests: { type: 'string' },
+      minutes: { type: 'string' },
+      seed: { type: 'string' },
+      'per-second': { type: 'string', default: '0' },
+      keep: { type: 'boolean', default: false },
+      'go-on': { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  })
+  if (values.help) return null
+  const requests = Number(values.requests ?? (values.minutes === undefined ? 50_000 : MOST_REQUESTS))
+  if (!(Number.isSafeInteger(requests) && requests > 0 && requests <= MOST_REQUESTS)) {
+    throw new Error('--requests must be a whole number above 0')
+  }
+  const minutes = Number(values.minutes ?? MOST_MINUTES)
+  if (!(minutes > 0 && minutes <= MOST_MINUTES))
+    throw new Error(`--minutes must be above 0 and at most ${MOST_MINUTES}`)
+  const seed = values.seed === undefined ? Math.floor(random() * 2 ** 31) : Number(values.seed)
+  if (!Number.isSafeInteger(seed) || seed < 0) throw new Error('--seed must be a whole number')
+  const perSecond = Number(values['per-second'])
+  if (!(perSecond >= 0)) throw new Error('--per-second must be a number')
+  return { requests, minutes, seed, perSecond, keep: values.keep, goOn: values['go-on'] }
+}

@@ -1,0 +1,57 @@
+import { join } from 'node:path'
+import { headerOf, render } from './draft.js'
+import { type Figures, figuresText } from './growth.js'
+import type { Fault, Findings } from './run.js'
+
+const MOST_SHOWN = 2000
+const MB = 1024 * 1024
+
+/** A fault for people: what is wrong, with which request, and how to see it again. */
+export function faultText({ number, request, problems }: Fault, seed: number, folder: string): string {
+  const again = `./scripts/fuzz --seed ${seed} --requests ${number}`
+  const lines = problems.map((problem) => `FAULT: ${problem}`)
+  if (request) {
+    const bytes = render(request)
+    const more = bytes.length > MOST_SHOWN ? ` (the first ${MOST_SHOWN} of ${bytes.length} bytes)` : ''
+    const what = [request.kind, request.operation ?? 'no operation', request.twist, `as ${request.actor}`]
+    const token = headerOf(request, 'authorization')
+    const shown = JSON.stringify(bytes.subarray(0, MOST_SHOWN).toString('latin1'))
+    lines.push(
+      `request ${number}: ${what.filter((part) => part !== '').join(', ')}${more}`,
+      token ? shown.replaceAll(JSON.stringify(token).slice(1, -1), '<token>') : shown,
+      `all of its bytes: ${join(folder, `fault-${number}.request`)}; what was sent before: ${join(folder, 'requests.jsonl')}`,
+    )
+  }
+  return [...lines, `the same again: ${again}`].join('\n')
+}
+
+/** What was not covered, one line each kind. */
+export function gaps({ coverage }: Findings): string[] {
+  const [never, missing] = [coverage.neverSucceeded(), coverage.missing()]
+  return [
+    ...(never.length > 0 ? [`never answered with success: ${never.join(', ')}`] : []),
+    ...(missing.length > 0 ? [`declared and not seen: ${missing.join(', ')}`] : []),
+  ]
+}
+
+/** The last line: everything in figures. */
+export function lastLine({ sent, kinds, statuses, coverage, samples, faults }: Findings, seed: number): string {
+  const operations = coverage.seen.size
+  const seen = coverage.declared - coverage.missing().length
+  const memory = [samples[0], samples[Math.floor(samples.length / 2)], samples.at(-1)] as Figures[]
+  return (
+    `fuzz: seed ${seed}: ${sent} requests (${tally(kinds)}), answered ${tally(statuses)}; ` +
+    `${operations} operations, ${seen} of ${coverage.declared} declared answers seen, ` +
+    `${coverage.neverSucceeded().length} operations without success; ` +
+    `memory ${memory.map((figures) => (figures.memory / MB).toFixed(0)).join(' / ')} MB, ` +
+    `alive ${memory.map(({ heap }) => (heap === null ? '?' : (heap / MB).toFixed(1))).join(' / ')} MB; ` +
+    `at the end ${figuresText(memory[2] as Figures)}: ${faults.length === 0 ? 'no fault' : `${faults.length} FAULTS`}`
+  )
+}
+
+function tally(counts: ReadonlyMap<string, number>): string {
+  return [...counts]
+    .sort(([one], [other]) => one.localeCompare(other))
+    .map(([name, number]) => `${name} ${number}`)
+    .join(', ')
+}
