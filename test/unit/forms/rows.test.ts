@@ -214,3 +214,12 @@ describe('a wizard', () => {
     expect((await check(wizard, { net: { vlan: 1 }, extra: { note: 'x' } })).extravars).toMatchObject({ note: 'x' })
   })
 })
+
+test('a yaml field whose default leads back to itself through its subform is waiting, and has an end', async () => {
+  const again = { name: 'again', type: 'yaml', subform: 'sub', default: {} }
+  const text = formOf([again], { sub: [again, { ...again, name: 'other' }] })
+  expect((await check(text, {})).details.waiting).toEqual(['again'])
+  const { details, extravars } = await check(text, { again: { again: { again: null, other: null }, other: null } })
+  expect(details).toMatchObject({ waiting: [], invalid: [] })
+  expect(extravars).toEqual({ again: { again: {} } })
+})
