@@ -25,6 +25,23 @@ is_root() {
   [ "$(id -u)" = 0 ]
 }
 
+# Whether there is a program of that name.
+has() {
+  command -v "$1" >/dev/null 2>&1
+}
+
+# Installs packages of the system, as root; shows what went wrong.
+install_packages() {
+  local log
+  log=$(mktemp)
+  if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    return 1
+  fi
+  rm -f "$log"
+}
+
 # A clone of an ordinary user stays theirs when root runs something in it: what was made goes to the clone's owner.
 give_back() {
   local owner path
