@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { listAwaitingJobs } from '../../control-plane/src/store/approvals.js'
 import { type JobFilter, listJobs } from '../../control-plane/src/store/job-list.js'
 import { insertJob } from '../../control-plane/src/store/jobs.js'
 import { plansOf } from '../support/query-plans.js'
@@ -160,6 +161,32 @@ test.each<[string, JobFilter]>([
     const { runner, ...users } = filter
     if (runner !== undefined) expect(plan).toMatch(/runner_name=\?/)
     if (Object.keys(users).length > 0) expect(plan).toMatch(/user_type=\? AND user_name=\?/)
+  }
+})
+
+const giver = { name: 'ann', type: 'local', roles: ['ops', 'dba'] }
+test.each<[string, typeof giver | null, Omit<JobFilter, 'visibleTo'>]>(
+  [null, giver].flatMap((who) =>
+    [{}, { user: ann }, { runner: 'red' }, { user: ann, runner: 'red' }].map(
+      (filter): [string, typeof giver | null, Omit<JobFilter, 'visibleTo'>] => [
+        `${who ? 'a giver' : 'an admin'} by ${Object.keys(filter).join(' and ') || 'nothing'}`,
+        who,
+        filter,
+      ],
+    ),
+  ),
+)('what waits is read from the few jobs that wait, however many others there are: %s', async (_what, who, filter) => {
+  const plans = await plansOf(join(server.folder, 'holdfast.db'), (queries) =>
+    listAwaitingJobs(queries, who, filter, 1000),
+  )
+  expect(plans).not.toEqual([])
+  for (const plan of plans) {
+    expect(plan).not.toMatch(/TEMP B-TREE|SCAN (job|awaited_approval)/)
+    // Job by job, by its id, whichever index that takes.
+    expect(plan).toMatch(/^SEARCH job USING .*\b(id|rowid)=\?/m)
+    expect(plan).toMatch(
+      who ? /^SEARCH awaited_approval .*\(role=\?/m : /^SEARCH job USING COVERING INDEX job_status \(status=\?\)/m,
+    )
   }
 })
 

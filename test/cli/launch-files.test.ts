@@ -39,6 +39,31 @@ it('files are uploaded for their fields, byte for byte, and the launch names the
   expect(stored.some((content) => content.equals(bytes))).toBe(true)
 })
 
+it('a relaunch takes --file too: the field gets the new file, the others are used again', async () => {
+  const { home, run } = person()
+  for (const name of ['old.tar.gz', 'new.tar.gz', 'notes.txt']) writeFileSync(join(home, name), `content of ${name}`)
+  const notes = ['--file', `notes=${join(home, 'notes.txt')}`]
+  const launched = await run([
+    'job',
+    'launch',
+    'Deploy',
+    '--file',
+    `package=${join(home, 'old.tar.gz')}`,
+    ...notes,
+    '--json',
+  ])
+  const { id: first } = JSON.parse(launched.stdout) as { id: number }
+  const file = ['--file', `package=${join(home, 'new.tar.gz')}`]
+  const { code, stdout, stderr } = await run(['job', 'relaunch', String(first), ...file, '-e', 'stage=live', '--json'])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const { id } = JSON.parse(stdout) as { id: number }
+  expect((await server.call('GET', `/job/${id}?text=true`, { token: server.admin })).body.extravars).toMatchObject({
+    ...{ stage: 'live', package: { originalname: 'new.tar.gz' }, notes: { originalname: 'notes.txt' } },
+  })
+  const missing = await run(['job', 'relaunch', String(first), '--file', 'package=/no/such/file'])
+  expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('there is no such file')])
+})
+
 it.each([
   ['a path that is not there', 'package=/no/such/file', 'there is no such file'],
   ['a folder', 'package=/', 'is not a file'],
