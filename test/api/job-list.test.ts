@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listAwaitingJobs } from '../../control-plane/src/store/approvals.js'
 import { type JobFilter, listJobs } from '../../control-plane/src/store/job-list.js'
 import { insertJob } from '../../control-plane/src/store/jobs.js'
+import { covers } from '../interface/covers.js'
 import { plansOf } from '../support/query-plans.js'
 import { type TestServer, startServer } from './server.js'
 
@@ -71,6 +72,17 @@ async function ids(query: string, token = server.admin): Promise<number[]> {
 }
 
 test('a record is the job without its extra variables and output', async () => {
+  covers(
+    'record.id',
+    'record.form',
+    'record.status',
+    'record.start',
+    'record.end',
+    'record.user',
+    'record.runner',
+    'record.summary-only',
+    'answer.times',
+  )
   const { body } = await server.call('GET', '/job?records=1', { token: server.admin })
   expect(body).toEqual({
     count: 1,
@@ -99,6 +111,7 @@ test('a record is the job without its extra variables and output', async () => {
 })
 
 test('the newest come first, at most as many as asked for', async () => {
+  covers('endpoint.list', 'list.count', 'list.records', 'rule-5.newest-first', 'rule-5.records', 'detail.records')
   expect(await ids('')).toEqual([6, 5, 4, 3, 2, 1])
   expect(await ids('?records=2')).toEqual([6, 5])
   expect(await ids('?records=0')).toHaveLength(6)
@@ -108,6 +121,7 @@ test('the newest come first, at most as many as asked for', async () => {
 })
 
 test('user means a local user unless user_type says otherwise', async () => {
+  covers('rule-5.user', 'rule-5.user-type')
   expect(await ids('?user=ann')).toEqual([5, 4, 1])
   expect(await ids('?user=ann&user_type=local')).toEqual([5, 4, 1])
   expect(await ids('?user=ann&user_type=ldap')).toEqual([2])
@@ -115,6 +129,7 @@ test('user means a local user unless user_type says otherwise', async () => {
 })
 
 test('runner gives only the jobs that ran on it, with user those of both', async () => {
+  covers('rule-5.runner')
   expect(await ids('?runner=red')).toEqual([6, 2, 1])
   expect(await ids('?runner=red&user=ann')).toEqual([1])
   expect(await ids('?runner=red&user=bob&records=1')).toEqual([6])
@@ -123,18 +138,21 @@ test('runner gives only the jobs that ran on it, with user those of both', async
 
 describe('visibility', () => {
   test('a user sees their own jobs, of their own kind', async () => {
+    covers('rule-6.own')
     expect(await ids('', tokens.ann)).toEqual([5, 4, 1])
     expect(await ids('?records=2', tokens.ann)).toEqual([5, 4])
     expect(await ids('?runner=red', tokens.ann)).toEqual([1])
   })
 
   test('a filter never widens what a user sees', async () => {
+    covers('detail.filters')
     expect(await ids('?user=bob', tokens.ann)).toEqual([])
     expect(await ids('?user=ann&user_type=ldap', tokens.ann)).toEqual([])
     expect(await ids('?user=bob&runner=red', tokens.ann)).toEqual([])
   })
 
   test.each(['reader', 'keeper'] as const)('a role with the option sees every job: %s', async (who) => {
+    covers('rule-6.all', 'auth.show-all-job-logs', 'auth.manage-all-jobs')
     expect(await ids('', tokens[who])).toEqual([6, 5, 4, 3, 2, 1])
     expect(await ids('?user=bob', tokens[who])).toEqual([6, 3])
   })
