@@ -44,6 +44,7 @@ import { runnerRoutes } from './http/runner.js'
 import { uploadRoutes } from './http/upload.js'
 import { userRoutes } from './http/user.js'
 import type { JobReading } from './jobs/reading.js'
+import { createJobRetention } from './jobs/retention.js'
 import { createLiveEvents } from './live/live-events.js'
 import { createLog } from './log.js'
 import { createMetrics } from './metrics/metrics.js'
@@ -138,6 +139,11 @@ async function build(
   const uploadFolder = await openUploadFolder({ path: settings.uploadPath, random: randomBytes })
   const uploadSweeper = createUploadSweeper({ store, folder: uploadFolder, clock, timers, log })
   onClose(() => uploadSweeper.close())
+  const jobRetention = createJobRetention({
+    ...{ store, live, clock, timers, log, uploads: uploadSweeper },
+    keepMs: settings.jobRetentionMs,
+  })
+  onClose(() => jobRetention.close())
 
   const forms = createForms({
     folder: settings.formsPath,

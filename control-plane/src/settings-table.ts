@@ -100,6 +100,12 @@ export const CONTROL_PLANE_SETTINGS = {
     minimum: 1,
     meaning: 'stored output of one job; past it comes one warning line and the playbook goes on',
   },
+  JOB_RETENTION_DAYS: {
+    kind: 'integer',
+    default: '0',
+    maximum: 36_500,
+    meaning: 'how long jobs are kept after their end, with their output, events and uploads; 0 = for ever',
+  },
   AUDIT_RETENTION_DAYS: {
     kind: 'integer',
     default: '0',

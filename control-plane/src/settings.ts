@@ -42,6 +42,8 @@ export interface ControlPlaneSettings {
   readonly uploadMaxBytes: number
   readonly maxOutputBytes: number
   /** Null: kept for ever. */
+  readonly jobRetentionMs: number | null
+  /** Null: kept for ever. */
   readonly auditRetentionMs: number | null
   readonly metricsToken: string | null
   readonly runnerQueueMs: number
@@ -96,6 +98,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     bodyLimitBytes: number('API_BODY_LIMIT_MB') * MIB,
     uploadMaxBytes: number('UPLOAD_MAX_GB') * 1024 * MIB,
     maxOutputBytes: number('PROCESS_MAX_BUFFER_MB') * MIB,
+    jobRetentionMs: number('JOB_RETENTION_DAYS') * DAY_MS || null,
     auditRetentionMs: number('AUDIT_RETENTION_DAYS') * DAY_MS || null,
     metricsToken: textOrNull('METRICS_TOKEN'),
     runnerQueueMs: number('RTE_QUEUE_MINUTES') * 60_000,

@@ -33,12 +33,12 @@ afterAll(() => server.close())
 
 let runners = 0
 /** A job that waits for its approval, on a runner of its own. */
-async function waitingJob(more = '', files: unknown = {}) {
+async function waitingJob(more = '', files: unknown = {}, token = ann) {
   const name = `edge-${(runners += 1)}`
   const runner = await addRunner(server, name)
   await server.writeForm(`${name}.yml`, form(name, more))
   const json = { formName: `on ${name}`, extravars: {}, files }
-  const launched = await server.call('POST', '/job', { token: ann, json })
+  const launched = await server.call('POST', '/job', { token, json })
   expect([launched.status, launched.text]).toEqual([200, expect.stringContaining('id')])
   return { id: Number(launched.body.id), name, runner }
 }
@@ -103,6 +103,30 @@ describe('a job is approved whose runner meanwhile', () => {
     await expectFailed(id, "The roles of ann do not allow the credential 'db' any more").finally(() =>
       server.writeConfig(CONFIG),
     )
+  })
+})
+
+describe('a job is approved whose launcher meanwhile', () => {
+  const account = async (method: string, json?: unknown) => {
+    const { body } = await server.call('GET', '/user', { token: server.admin })
+    const id = (body.records as { id: number; username: string }[]).find(({ username }) => username === 'ben')?.id
+    expect((await server.call(method, `/user/${String(id)}`, { token: server.admin, json })).status).toBe(200)
+  }
+
+  test('was blocked: it fails and says so; enabled again their next one runs', async () => {
+    const { token } = await server.addUser('ben', ['users'])
+    const { id } = await waitingJob('', {}, token)
+    const next = await waitingJob('', {}, token)
+    await account('PUT', { enabled: false })
+    await expectFailed(id, 'The account of ben, who launched this job, is blocked')
+    await account('PUT', { enabled: true })
+    expect((await approve(next.id)).body.message).toBe(`Job ${next.id} was approved`)
+  })
+
+  test('was deleted: it fails and says so', async () => {
+    const { id } = await waitingJob('', {}, (await server.signIn('ben')).token)
+    await account('DELETE')
+    await expectFailed(id, 'The account of ben, who launched this job, was deleted')
   })
 })
 

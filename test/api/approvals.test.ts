@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { covers } from '../interface/covers.js'
 import { addRunner } from './runner-row.js'
 import { type TestServer, startServer } from './server.js'
 
 /** Approvals: who may give them, who sees what waits for them, and that each is decided once (forms.md section 6). */
 const CONFIG = `roles:
   - {name: admin, groups: [local/admins]}
-  - {name: ops, groups: [local/ops]}
+  - {name: ops, groups: [local/ops], options: {allowJobRelaunch: true}}
   - {name: dba, groups: [local/dba]}
   - {name: watchers, groups: [local/watchers], options: {showAllJobLogs: true}}
   - {name: managers, groups: [local/managers], options: {manageAllJobs: true}}
@@ -64,6 +65,7 @@ async function clear(): Promise<void> {
 
 describe('a form with an approval', () => {
   test('launches into approve, is in no queue, and shows what it waits for', async () => {
+    covers('service.approval-first', 'status.approve', 'approval.before', 'detail.end-null')
     const id = await launch('eve', 'ops', { host: 'web-1', key: 'hush', db: { token: 'hush' } })
     expect(await rowOf(id)).toMatchObject({ status: 'approve', dispatch: 'parked', end_time: null, wait_until: null })
     const job = await jobOf(id, 'eve')
@@ -114,6 +116,7 @@ describe('a form with an approval', () => {
 
 describe('GET /job/approvals', () => {
   test('is a single JSON number: the waiting jobs whose approval the caller may give', async () => {
+    covers('endpoint.approvals')
     await clear()
     await launch('eve', 'ops')
     await launch('eve', 'both')
@@ -135,6 +138,7 @@ describe('GET /job/approvals', () => {
   })
 
   test('the own job counts only with allowSelf, for an admin always', async () => {
+    covers('endpoint.approvals')
     await clear()
     await launch('ann', 'ops')
     expect([await countOf('ann'), await countOf('bob')]).toEqual([0, 1])
@@ -152,6 +156,7 @@ describe('GET /job/approvals', () => {
   })
 
   test('seeing or managing every job gives no approval', async () => {
+    covers('endpoint.approvals')
     await clear()
     const id = await launch('eve', 'ops')
     for (const who of ['wat', 'max']) {
@@ -184,6 +189,7 @@ describe('GET /job/approvals', () => {
 
 describe('the list', () => {
   test('a user sees their own jobs and those that wait for an approval which a role of theirs may give, newest first', async () => {
+    covers('rule-6.approvals', 'rule-6.own', 'auth.approver', 'detail.filters')
     await clear()
     const own = await launch('ann', 'plain')
     const waiting = await launch('eve', 'ops')
@@ -202,6 +208,7 @@ describe('the list', () => {
   })
 
   test('waiting=true lists what the caller may approve, as many as /job/approvals counts', async () => {
+    covers('endpoint.approvals')
     await clear()
     const [first, second] = [await launch('eve', 'ops'), await launch('ann', 'self')]
     const own = await launch('ann', 'ops')
@@ -219,6 +226,7 @@ describe('reading a job as its approver', () => {
   const paths = ['', '?text=true', '?output=false']
 
   test('everything that is shown of it while it waits; nothing for others', async () => {
+    covers('auth.approver', 'detail.masked')
     const id = await launch('eve', 'ops', { host: 'web-1', key: 'hush' })
     for (const path of paths) expect(await status('ann', 'GET', `/job/${id}${path}`)).toBe(200)
     expect((await jobOf(id, 'ann')).extravars).toMatchObject({ host: 'web-1', key: '********' })
@@ -241,6 +249,7 @@ describe('reading a job as its approver', () => {
 
 describe('approving', () => {
   test('the job runs: running, in the queue of its runner, who and when in its approval, its output and the audit', async () => {
+    covers('endpoint.approve', 'action.approve', 'approval.written')
     const id = await launch('eve', 'ops')
     server.clock.move(1000)
     const answer = await call('ann', 'POST', `/job/${id}/approve`)
@@ -263,6 +272,7 @@ describe('approving', () => {
   })
 
   test('the own job is 403, unless its approval sets allowSelf or the caller is an admin', async () => {
+    covers('rule-10.own', 'error.own-approval')
     const own = await launch('ann', 'ops')
     const refused = await call('ann', 'POST', `/job/${own}/approve`)
     expect([refused.status, refused.body.code]).toEqual([403, 'own_job'])
@@ -277,6 +287,7 @@ describe('approving', () => {
   })
 
   test('the roles in force at the decision count, not those at the launch', async () => {
+    covers('role.next-request')
     const id = await launch('eve', 'both')
     try {
       await server.writeConfig(CONFIG.replace('local/ops', 'local/nobody'))
@@ -300,6 +311,7 @@ describe('approving', () => {
 
 describe('rejecting', () => {
   test('ends the job as rejected, with who and when in its approval, its output and the audit', async () => {
+    covers('endpoint.reject', 'action.reject', 'status.rejected', 'move.reject', 'approval.written')
     const id = await launch('eve', 'ops')
     const answer = await call('ann', 'POST', `/job/${id}/reject`)
     expect([answer.status, answer.body]).toEqual([200, { message: `Job ${id} was rejected` }])
@@ -314,13 +326,40 @@ describe('rejecting', () => {
   })
 
   test('the owner may reject their own job', async () => {
+    covers('detail.reject-own')
     expect(await status('eve', 'POST', `/job/${await launch('eve', 'ops')}/reject`)).toBe(200)
     expect(await status('ann', 'POST', `/job/${await launch('ann', 'ops')}/reject`)).toBe(200)
   })
 })
 
+describe('a relaunch of a form with an approval asks again', () => {
+  test.each([
+    ['approved', 'approve'],
+    ['rejected', 'reject'],
+  ])(
+    'when the job was %s: the new one waits, and is as little one’s own to approve as any',
+    async (_what, decision) => {
+      covers('service.approval-first', 'approval.before', 'rule-10.own', 'endpoint.relaunch')
+      await clear()
+      const first = await launch('ann', 'ops', { host: 'web-1' })
+      await call('bob', 'POST', `/job/${first}/${decision}`)
+      // No runner has it yet, so that this ends it.
+      if (decision === 'approve') expect(await status('ann', 'POST', `/job/${first}/abort`)).toBe(200)
+      const again = await call('ann', 'POST', `/job/${first}/relaunch`)
+      expect(again.status, again.text).toBe(200)
+      const id = Number(again.body.id)
+      expect(await rowOf(id)).toMatchObject({ status: 'approve', dispatch: 'parked' })
+      expect((await jobOf(id)).approval).toMatchObject({ title: 'Deploy web-1', state: 'waiting', decided_by: null })
+      expect([await countOf('ann'), await countOf('bob')]).toEqual([0, 1])
+      expect((await call('ann', 'POST', `/job/${id}/approve`)).body.code).toBe('own_job')
+      expect(await status('bob', 'POST', `/job/${id}/approve`)).toBe(200)
+    },
+  )
+})
+
 describe('the order of checks', () => {
   test.each(['approve', 'reject'])('%s: 401, then 404, then 403, then 409', async (action) => {
+    covers('answer.order', 'rule-12.approve', 'rule-12.reject', 'error.conflict-approve', 'error.conflict-reject')
     const waiting = await launch('eve', 'ops')
     const running = await launch('eve', 'plain')
     const decidedOn = await launch('eve', 'ops')
@@ -341,6 +380,7 @@ describe('the order of checks', () => {
   })
 
   test('a job that waits cannot be aborted or deleted: 409', async () => {
+    covers('rule-12.abort', 'rule-12.delete', 'error.conflict-abort', 'error.conflict-delete')
     const id = await launch('eve', 'ops')
     for (const who of ['eve', 'admin', 'max']) {
       expect(await status(who, 'POST', `/job/${id}/abort`)).toBe(409)

@@ -9,6 +9,7 @@ import {
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { covers } from '../interface/covers.js'
 import { type TestServer, startServer } from './server.js'
 
 /** @holdfast/client against the real service, and against one that answers what the real one never would. */
@@ -29,6 +30,7 @@ afterAll(async () => {
 })
 
 test('a script signs in, asks, and sends what it changes', async () => {
+  covers('sign-in.json', 'auth.header')
   const { token } = await createClient({ server: server.url }).login({
     body: { username: 'admin', password: 'correct horse battery' },
   })

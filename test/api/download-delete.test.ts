@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { JOB_STATUSES } from '../../control-plane/src/jobs/status.js'
 import { appendServiceLine } from '../../control-plane/src/store/job-streams.js'
 import { moveJob } from '../../control-plane/src/store/jobs.js'
+import { covers } from '../interface/covers.js'
 import { waitFor } from '../support/wait.js'
 import { putJob } from './job-rows.js'
 import { type TestServer, startServer } from './server.js'
@@ -34,6 +35,7 @@ const say = (id: number, line: string) =>
 
 describe('download', () => {
   test('is the whole output as plain text in UTF-8, without colours, as an attachment named after the job', async () => {
+    covers('endpoint.download', 'detail.download')
     const id = await putJob(server)
     await say(id, '\u001b[31mrot ü €\u001b[0m')
     await say(id, 'second')
@@ -60,6 +62,7 @@ describe('download', () => {
   })
 
   test('takes what reading the job takes: 401, 404, then 403', async () => {
+    covers('answer.order')
     const id = await putJob(server)
     expect((await server.call('GET', `/job/${id}/download`)).status).toBe(401)
     expect((await call('GET', '/job/999999/download', 'bob')).status).toBe(404)
@@ -75,6 +78,14 @@ describe('delete', () => {
   test.each(Object.entries({ ann: true, manager: true, admin: true, bob: false, watcher: false }))(
     'by %s: owner, admin or manageAllJobs, in a state that has ended; 401, 404, 403, 409',
     async (by, isAllowed) => {
+      covers(
+        'endpoint.delete',
+        'detail.delete-who',
+        'rule-12.delete',
+        'error.conflict-delete',
+        'action.delete',
+        'answer.order',
+      )
       expect((await server.call('DELETE', '/job/1')).status).toBe(401)
       expect((await call('DELETE', '/job/999999', by)).status).toBe(404)
       for (const status of JOB_STATUSES) {
@@ -90,6 +101,7 @@ describe('delete', () => {
   )
 
   test('takes subjobs and theirs, output, events, moves and uploads along, and leaves other jobs alone', async () => {
+    covers('detail.delete-takes-all')
     const cert = await upload(server, 'a.pem', 'content', tokens.ann)
     const launched = await server.call('POST', '/job', { token: tokens.ann, json: { formName: 'f', files: { cert } } })
     const id = Number(launched.body.id)

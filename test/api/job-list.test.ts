@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { listAwaitingJobs } from '../../control-plane/src/store/approvals.js'
 import { type JobFilter, listJobs } from '../../control-plane/src/store/job-list.js'
 import { insertJob } from '../../control-plane/src/store/jobs.js'
+import { covers } from '../interface/covers.js'
 import { plansOf } from '../support/query-plans.js'
 import { type TestServer, startServer } from './server.js'
 
@@ -70,6 +72,17 @@ async function ids(query: string, token = server.admin): Promise<number[]> {
 }
 
 test('a record is the job without its extra variables and output', async () => {
+  covers(
+    'record.id',
+    'record.form',
+    'record.status',
+    'record.start',
+    'record.end',
+    'record.user',
+    'record.runner',
+    'record.summary-only',
+    'answer.times',
+  )
   const { body } = await server.call('GET', '/job?records=1', { token: server.admin })
   expect(body).toEqual({
     count: 1,
@@ -98,6 +111,7 @@ test('a record is the job without its extra variables and output', async () => {
 })
 
 test('the newest come first, at most as many as asked for', async () => {
+  covers('endpoint.list', 'list.count', 'list.records', 'rule-5.newest-first', 'rule-5.records', 'detail.records')
   expect(await ids('')).toEqual([6, 5, 4, 3, 2, 1])
   expect(await ids('?records=2')).toEqual([6, 5])
   expect(await ids('?records=0')).toHaveLength(6)
@@ -107,6 +121,7 @@ test('the newest come first, at most as many as asked for', async () => {
 })
 
 test('user means a local user unless user_type says otherwise', async () => {
+  covers('rule-5.user', 'rule-5.user-type')
   expect(await ids('?user=ann')).toEqual([5, 4, 1])
   expect(await ids('?user=ann&user_type=local')).toEqual([5, 4, 1])
   expect(await ids('?user=ann&user_type=ldap')).toEqual([2])
@@ -114,6 +129,7 @@ test('user means a local user unless user_type says otherwise', async () => {
 })
 
 test('runner gives only the jobs that ran on it, with user those of both', async () => {
+  covers('rule-5.runner')
   expect(await ids('?runner=red')).toEqual([6, 2, 1])
   expect(await ids('?runner=red&user=ann')).toEqual([1])
   expect(await ids('?runner=red&user=bob&records=1')).toEqual([6])
@@ -122,18 +138,21 @@ test('runner gives only the jobs that ran on it, with user those of both', async
 
 describe('visibility', () => {
   test('a user sees their own jobs, of their own kind', async () => {
+    covers('rule-6.own')
     expect(await ids('', tokens.ann)).toEqual([5, 4, 1])
     expect(await ids('?records=2', tokens.ann)).toEqual([5, 4])
     expect(await ids('?runner=red', tokens.ann)).toEqual([1])
   })
 
   test('a filter never widens what a user sees', async () => {
+    covers('detail.filters')
     expect(await ids('?user=bob', tokens.ann)).toEqual([])
     expect(await ids('?user=ann&user_type=ldap', tokens.ann)).toEqual([])
     expect(await ids('?user=bob&runner=red', tokens.ann)).toEqual([])
   })
 
   test.each(['reader', 'keeper'] as const)('a role with the option sees every job: %s', async (who) => {
+    covers('rule-6.all', 'auth.show-all-job-logs', 'auth.manage-all-jobs')
     expect(await ids('', tokens[who])).toEqual([6, 5, 4, 3, 2, 1])
     expect(await ids('?user=bob', tokens[who])).toEqual([6, 3])
   })
@@ -160,6 +179,32 @@ test.each<[string, JobFilter]>([
     const { runner, ...users } = filter
     if (runner !== undefined) expect(plan).toMatch(/runner_name=\?/)
     if (Object.keys(users).length > 0) expect(plan).toMatch(/user_type=\? AND user_name=\?/)
+  }
+})
+
+const giver = { name: 'ann', type: 'local', roles: ['ops', 'dba'] }
+test.each<[string, typeof giver | null, Omit<JobFilter, 'visibleTo'>]>(
+  [null, giver].flatMap((who) =>
+    [{}, { user: ann }, { runner: 'red' }, { user: ann, runner: 'red' }].map(
+      (filter): [string, typeof giver | null, Omit<JobFilter, 'visibleTo'>] => [
+        `${who ? 'a giver' : 'an admin'} by ${Object.keys(filter).join(' and ') || 'nothing'}`,
+        who,
+        filter,
+      ],
+    ),
+  ),
+)('what waits is read from the few jobs that wait, however many others there are: %s', async (_what, who, filter) => {
+  const plans = await plansOf(join(server.folder, 'holdfast.db'), (queries) =>
+    listAwaitingJobs(queries, who, filter, 1000),
+  )
+  expect(plans).not.toEqual([])
+  for (const plan of plans) {
+    expect(plan).not.toMatch(/TEMP B-TREE|SCAN (job|awaited_approval)/)
+    // Job by job, by its id, whichever index that takes.
+    expect(plan).toMatch(/^SEARCH job USING .*\b(id|rowid)=\?/m)
+    expect(plan).toMatch(
+      who ? /^SEARCH awaited_approval .*\(role=\?/m : /^SEARCH job USING COVERING INDEX job_status \(status=\?\)/m,
+    )
   }
 })
 

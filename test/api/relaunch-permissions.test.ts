@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { JOB_STATUSES } from '../../control-plane/src/jobs/status.js'
 import { deleteRunner, insertRunner } from '../../control-plane/src/store/runners.js'
+import { covers } from '../interface/covers.js'
 import { putJob } from './job-rows.js'
 import { type CallOptions, type TestServer, startServer } from './server.js'
 
@@ -57,6 +58,17 @@ describe.each(Object.entries(PEOPLE))('%s', (name, { mayRelaunch, mayAll }) => {
     ['free', 'forbids', 'forbids in the old words'].map((of) => [whose, of] as const),
   )
   test.each(cases)('%s job of a form that is %s: rawformdata and relaunch, in every state', async (whose, of) => {
+    covers(
+      'rule-7.own',
+      'rule-7.form',
+      'rule-7.option',
+      'rule-11.permissions',
+      'rule-12.relaunch',
+      'error.conflict-relaunch',
+      'auth.allow-job-relaunch',
+      'auth.manage-all-jobs-rawformdata',
+      'auth.admin',
+    )
     const isAllowed = mayRelaunch && (whose === 'own' || mayAll) && of === 'free'
     for (const status of JOB_STATUSES) {
       const id = await put(whose === 'own' ? name : 'somebody else', { form: of, status })
@@ -73,6 +85,7 @@ describe.each(Object.entries(PEOPLE))('%s', (name, { mayRelaunch, mayAll }) => {
 
 describe('what else decides', () => {
   test('401 before 404, 404 before everything else', async () => {
+    covers('answer.order')
     for (const [method, path] of [
       ['GET', '/job/999999/rawformdata'],
       ['POST', '/job/999999/relaunch'],
@@ -105,6 +118,7 @@ describe('what else decides', () => {
   })
 
   test('a form that is gone is 404, for those who might have relaunched its job; others hear 403', async () => {
+    covers('answer.order')
     const id = await put('ann', { form: 'gone' })
     for (const [method, what] of [
       ['GET', 'rawformdata'],
@@ -123,6 +137,7 @@ describe('what else decides', () => {
   })
 
   test('403 comes before 409: verbose and the form’s roles are looked at before the state', async () => {
+    covers('answer.order')
     const running = await put('quiet', { status: 'running' })
     expect((await call('POST', `/job/${running}/relaunch?verbose=true`, 'quiet')).body).toMatchObject({
       code: 'verbose_not_allowed',
@@ -133,6 +148,7 @@ describe('what else decides', () => {
   })
 
   test('verbose=true needs allowVerboseMode, else 403; only the word true asks for it', async () => {
+    covers('rule-11.verbose', 'auth.verbose-relaunch')
     const id = await put('quiet')
     expect((await call('POST', `/job/${id}/relaunch?verbose=true`, 'quiet')).status).toBe(403)
     for (const query of ['', '?verbose=', '?verbose=false', '?verbose=1', '?verbose=TRUE']) {
@@ -146,6 +162,7 @@ describe('what else decides', () => {
   })
 
   test('a runner that the roles do not allow is 403', async () => {
+    covers('role.limits')
     const texts = { host: '', ip: '', version: '', instance: '', description: '', fingerprint: 'f' }
     const numbers = {
       contract: 1,

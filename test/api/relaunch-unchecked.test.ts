@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { covers } from '../interface/covers.js'
 import { type TestServer, startServer } from './server.js'
 
 /** What a job runs with when it is run again, where launches are not checked (LAUNCH_VALIDATION=off). */
@@ -55,6 +56,7 @@ describe('a job that was launched with variables only', () => {
   }
 
   test('runs as it ran: the same variables, passwords and those beyond the form included; reserved keys and verbose anew', async () => {
+    covers('rule-11.changes')
     const id = await launched({ extravars, credentials: { db: 'sent' } })
     const { variables, credentials, kept } = await again(id)
     expect(variables).toEqual({
@@ -67,6 +69,7 @@ describe('a job that was launched with variables only', () => {
   })
 
   test('has changes laid over its variables; masked values stand for what they hide', async () => {
+    covers('rule-11.changes')
     const id = await launched({ extravars })
     const { variables } = await again(id, { name: 'y', pin: '********', more: 2, __check__: true, __verbose__: true })
     expect(variables).toMatchObject({ name: 'y', pin: 'hidden-pin', more: 2, vm: { count: 'unchecked' } })
@@ -75,6 +78,7 @@ describe('a job that was launched with variables only', () => {
   })
 
   test('has no field values: rawformdata is 404', async () => {
+    covers('detail.rawformdata', 'answer.404')
     const id = await launched({ extravars })
     const answer = await server.call('GET', `/job/${id}/rawformdata`, { token: server.admin })
     expect([answer.status, answer.body.code]).toEqual([404, 'no_field_values'])

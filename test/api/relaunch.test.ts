@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { covers } from '../interface/covers.js'
 import { type TestServer, startServer } from './server.js'
 import { upload } from './upload-client.js'
 
@@ -93,6 +94,7 @@ async function refused(id: number, json?: unknown, status = 422) {
 
 describe('as it ran', () => {
   test('the answer is a message and the id of the new job, which has the same values and belongs to who relaunched', async () => {
+    covers('endpoint.relaunch', 'action.relaunch', 'action.relaunch-id', 'rule-11.changes')
     const id = await launched('order', { name: 'web', count: 3, friends: [{ who: 'Eve' }] })
     const { status, body } = await post(`/job/${id}/relaunch`, undefined, max)
     expect([status, body]).toEqual([
@@ -161,6 +163,7 @@ describe('as it ran', () => {
   })
 
   test('verbose: a relaunch is verbose only when it says so, or the form does', async () => {
+    covers('rule-11.verbose')
     const id = await launched('order', { name: 'web' }, { extravars: { __verbose__: true } })
     expect(await variablesOf(id)).toMatchObject({ __verbose__: true })
     expect(await variablesOf(await again(id))).not.toHaveProperty('__verbose__')
@@ -173,6 +176,7 @@ describe('as it ran', () => {
 
 describe('with changes', () => {
   test('values are laid over the kept ones, checked, and what hangs on them is worked out anew', async () => {
+    covers('rule-11.changes', 'detail.relaunch-values', 'answer.422')
     const id = await launched('order', { name: 'web', count: 3 })
     const newId = await again(id, { values: { name: 'db' } })
     expect(await variablesOf(newId)).toMatchObject({ name: 'db', upper: 'DB', vm: { count: 3 } })
@@ -191,6 +195,7 @@ describe('with changes', () => {
   })
 
   test('a step of a wizard is changed field by field', async () => {
+    covers('detail.relaunch-values')
     const id = await launched('steps', { why: 'x', net: { vlan: 7, host: 'a' } })
     expect(await read(id, '/rawformdata')).toEqual({ why: 'x', net: { vlan: 7, host: 'a' } })
     expect(await variablesOf(await again(id, { values: { net: { vlan: 8 } } }))).toMatchObject({
@@ -236,6 +241,7 @@ describe('with changes', () => {
 
 describe('rawformdata', () => {
   test('is a plain object of the field values, without passwords; what extravars hide is hidden', async () => {
+    covers('endpoint.rawformdata', 'detail.rawformdata')
     const id = await launched('order', { name: 'web', api_token: 'hidden-token', pin: 'hidden-pin', unknown: 1 })
     const { status, text, body } = await server.call('GET', `/job/${id}/rawformdata`, { token: ann })
     expect([status, body]).toEqual([200, { name: 'web', api_token: '********' }])

@@ -66,6 +66,7 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
   test(
     'its jobs are abandoned; what still comes is shown; success, failure and abort replace it',
     async () => {
+      covers('status.abandoned', 'move.abandon', 'move.real-outcome', 'over-time.once')
       chaos = await startChaos({ ...REAL_JOBS, controlPlane: { RTE_LOST_SECONDS: '1' } })
       const { admin } = chaos.product
       const gates = [50, 150]

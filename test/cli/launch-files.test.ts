@@ -2,6 +2,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type TestServer, startServer } from '../api/server.js'
+import { covers } from '../interface/covers.js'
 import { newPerson } from './run-cli.js'
 
 /** Launching from the command line what help desks launch: forms with files, looked up first. */
@@ -23,6 +24,7 @@ afterAll(() => server.close())
 const person = () => newPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url })
 
 it('files are uploaded for their fields, byte for byte, and the launch names them', async () => {
+  covers('launch.files', 'rule-3.unchanged')
   const { home, run } = person()
   const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, at) => at % 251))
   writeFileSync(join(home, 'app 1.tar.gz'), bytes)
@@ -37,6 +39,32 @@ it('files are uploaded for their fields, byte for byte, and the launch names the
     readFileSync(join(server.folder, 'uploads', name)),
   )
   expect(stored.some((content) => content.equals(bytes))).toBe(true)
+})
+
+it('a relaunch takes --file too: the field gets the new file, the others are used again', async () => {
+  covers('rule-11.changes')
+  const { home, run } = person()
+  for (const name of ['old.tar.gz', 'new.tar.gz', 'notes.txt']) writeFileSync(join(home, name), `content of ${name}`)
+  const notes = ['--file', `notes=${join(home, 'notes.txt')}`]
+  const launched = await run([
+    'job',
+    'launch',
+    'Deploy',
+    '--file',
+    `package=${join(home, 'old.tar.gz')}`,
+    ...notes,
+    '--json',
+  ])
+  const { id: first } = JSON.parse(launched.stdout) as { id: number }
+  const file = ['--file', `package=${join(home, 'new.tar.gz')}`]
+  const { code, stdout, stderr } = await run(['job', 'relaunch', String(first), ...file, '-e', 'stage=live', '--json'])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const { id } = JSON.parse(stdout) as { id: number }
+  expect((await server.call('GET', `/job/${id}?text=true`, { token: server.admin })).body.extravars).toMatchObject({
+    ...{ stage: 'live', package: { originalname: 'new.tar.gz' }, notes: { originalname: 'notes.txt' } },
+  })
+  const missing = await run(['job', 'relaunch', String(first), '--file', 'package=/no/such/file'])
+  expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('there is no such file')])
 })
 
 it.each([

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newPerson } from '../cli/run-cli.js'
+import { covers } from '../interface/covers.js'
 import { GATED_FORM, gatedPlaybook, gatesIn } from '../support/gated-playbook.js'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
 import { type RestClient, signIn } from '../support/rest.js'
@@ -91,6 +92,7 @@ async function runAnother(): Promise<void> {
 
 describe('a job with an approval', () => {
   test('reaches no runner before it is approved, and then runs once with its upload and its credential', async () => {
+    covers('service.approval-first', 'approval.before', 'approval.then', 'approval.written', 'status.approve')
     const id = await launchDeploy('web-1')
     await runAnother()
     expect(await ann.get(`/job/${id}`)).toMatchObject({ status: 'approve', approval: { title: 'Deploy web-1' } })
@@ -114,6 +116,7 @@ describe('a job with an approval', () => {
   })
 
   test('never runs when it is rejected', async () => {
+    covers('status.rejected', 'move.reject', 'approval.then')
     const id = await launchDeploy('web-2')
     await bob.post(`/job/${id}/reject`)
     await runAnother()
@@ -122,6 +125,7 @@ describe('a job with an approval', () => {
   })
 
   test('waits on when the control plane is killed and its runner is silent, and runs when it is approved after that', async () => {
+    covers('approval.before', 'approval.then')
     const id = await launchDeploy('web-3')
     const running = await product.launch('gated')
     await waitFor('the other job to run', () => existsSync(join(marks, 'starts')))

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newPerson } from '../cli/run-cli.js'
+import { covers } from '../interface/covers.js'
 import { type Product, startProduct } from '../support/product.js'
 
 /** A job that ran is run again with real playbooks: as it ran, with a changed value, with its upload, in verbose mode. */
@@ -41,6 +42,7 @@ beforeAll(async () => {
 afterAll(() => product?.close())
 
 test('as it ran, then with a changed value in verbose mode through the command line: new jobs, the same upload', async () => {
+  covers('endpoint.relaunch', 'rule-11.changes', 'rule-11.verbose', 'action.relaunch-id', 'detail.rawformdata')
   const content = 'certificate\n'.repeat(1000)
   const sha256 = createHash('sha256').update(content).digest('hex')
   const body = new FormData()

@@ -7,7 +7,7 @@ import { type Faults, PROGRAMS, createFaults } from '../chaos/kit/preload/faults
 import { type Product, startProduct } from '../support/product.js'
 import { waitFor } from '../support/wait.js'
 
-/** What disks and kills do to uploads at the control plane. */
+/** What disks, kills and days do to uploads and to the jobs that have them, at the control plane. */
 const DAY_SECONDS = 24 * 3600
 
 let product: Product
@@ -17,6 +17,8 @@ let folder: string
 beforeAll(async () => {
   product = await startProduct({
     withAgent: false,
+    controlPlane: { JOB_RETENTION_DAYS: '3' },
+    forms: { 'keep.yml': '{name: keep, playbook: p.yml, roles: [default], fields: [{name: doc, type: file}]}' },
     prepare: async (made) => {
       faults = await createFaults(made)
       return faults.environments
@@ -70,6 +72,18 @@ test('an upload is there after a restart, and goes after a day without a job', a
   await product.startControlPlane()
   await waitFor('it to go', () => stored().length === 0)
   faults.moveClock(0)
+})
+
+test('a job goes after JOB_RETENTION_DAYS, and its upload with it', async () => {
+  const { body: doc } = await send(randomBytes(1000))
+  // Without a runner it ends at once.
+  const { id } = await product.admin.post<{ id: number }>('/job', { formName: 'keep', rawFormData: {}, files: { doc } })
+  await product.controlPlane.stop('SIGTERM')
+  faults.moveClock(4 * DAY_SECONDS)
+  await product.startControlPlane()
+  await waitFor('the upload to go', () => stored().length === 0)
+  faults.moveClock(0)
+  expect((await product.admin.request('GET', `/job/${id}`)).status).toBe(404)
 })
 
 test('a service that is killed in the middle of an upload leaves a part, which goes after a day', async () => {

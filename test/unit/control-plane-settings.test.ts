@@ -40,6 +40,7 @@ describe('settings', () => {
       bodyLimitBytes: 50 * 1024 * 1024,
       uploadMaxBytes: 10 * 1024 ** 3,
       maxOutputBytes: 50 * 1024 * 1024,
+      jobRetentionMs: null,
       auditRetentionMs: null,
       metricsToken: null,
       runnerQueueMs: 3_600_000,

@@ -1021,7 +1021,7 @@ export interface Operations {
   getJobApprovals(request?: NoParameters, options?: RequestOptions): Promise<number>
   /** Approve a job that waits for it
    *
-   * Takes a role that the approval names, or an admin; for the own job also allowSelf. A job whose runner is gone or off by now, or not allowed any more to whoever launched it, fails with that reason. */
+   * Takes a role that the approval names, or an admin; for the own job also allowSelf. A job whose runner is gone or off by now, or not allowed any more to whoever launched it, or whose launcher has no account any more or a blocked one, fails with that reason. */
   approveJob(
     request: {
       /** A whole number */

@@ -4,17 +4,28 @@ import type { UserType } from './caller.js'
 import type { RoleSource } from './role-source.js'
 import { type RoleGrant, grantOf } from './roles.js'
 
-/** What the roles give now to somebody who is not making a request; without an account, what everyone has. */
+/** What the roles give now to somebody who is not making a request, and whether they could make one. */
+export interface AccountGrant extends RoleGrant {
+  /** Of `none` the roles are those that everyone has. */
+  readonly account: 'enabled' | 'blocked' | 'none'
+}
+
 export interface Grants {
-  of(username: string, type: string): Promise<RoleGrant>
+  of(username: string, type: string): Promise<AccountGrant>
 }
 
 export function createGrants({ store, roles }: { readonly store: Store; readonly roles: RoleSource }): Grants {
   return {
     async of(username, type) {
-      const user: Pick<StoredUser, 'groups'> | null = await findUserByName(store.read, type, username)
+      const user = await findUserByName(store.read, type, username)
       const groups = (user?.groups ?? []).map((group) => `${type}/${group}`)
-      return grantOf({ type: type as UserType, username, groups }, await roles.current())
+      const grant = grantOf({ type: type as UserType, username, groups }, await roles.current())
+      return { ...grant, account: accountOf(user) }
     },
   }
+}
+
+function accountOf(user: StoredUser | null): AccountGrant['account'] {
+  if (user === null) return 'none'
+  return user.enabled ? 'enabled' : 'blocked'
 }

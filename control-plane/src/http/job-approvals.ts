@@ -35,7 +35,8 @@ export function jobApprovalRoutes({ reading, approving }: ApprovalRouteDeps): Fa
           summary: 'Approve a job that waits for it',
           description:
             'Takes a role that the approval names, or an admin; for the own job also allowSelf. A job whose runner is gone or ' +
-            'off by now, or not allowed any more to whoever launched it, fails with that reason.',
+            'off by now, or not allowed any more to whoever launched it, or whose launcher has no account any more or a blocked ' +
+            'one, fails with that reason.',
           params: IdParams,
           response: answers(Message, 400, 403, 404, 409),
         },

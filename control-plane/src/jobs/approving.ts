@@ -1,5 +1,5 @@
 import type { Caller } from '../auth/caller.js'
-import type { Grants } from '../auth/grants.js'
+import type { AccountGrant, Grants } from '../auth/grants.js'
 import { type Clock, isoTime } from '../clock.js'
 import { ConflictError, ForbiddenError, NotFoundError } from '../errors.js'
 import type { LiveEvents } from '../live/live-events.js'
@@ -29,7 +29,8 @@ type Taken = { readonly job: JobSummaryRow | null; readonly isTaken: boolean }
 
 /**
  * Approves a waiting job and sends it on its way. What has changed while it waited counts: a job whose runner is gone or
- * off, or not allowed any more to whoever launched it, fails with that reason, as it does at a launch.
+ * off, or not allowed any more to whoever launched it, fails with that reason, as it does at a launch; so does one of
+ * somebody whose account was blocked or deleted.
  * @throws NotFoundError, ForbiddenError, ConflictError
  */
 export async function approve(dependencies: ApprovingDependencies, caller: Caller, id: number): Promise<string> {
@@ -128,7 +129,9 @@ async function runnerNow(queries: Queries, job: JobRow): Promise<Runner | null> 
 }
 
 /** Why a job cannot go on its way although it was approved, or null. */
-function problemNow(job: JobRow, runner: Runner | null, launcher: Awaited<ReturnType<Grants['of']>>): string | null {
+function problemNow(job: JobRow, runner: Runner | null, launcher: AccountGrant): string | null {
+  if (launcher.account === 'blocked') return `The account of ${job.user_name}, who launched this job, is blocked`
+  if (launcher.account === 'none') return `The account of ${job.user_name}, who launched this job, was deleted`
   if (runner === null) return `The RTE '${job.runner_name ?? ''}' of this job was deleted`
   const problem = problemOf(runner)
   if (problem !== null) return problem

@@ -59,8 +59,13 @@ export async function listAwaitingJobs(
   limit: number,
   newerThan = 0,
 ): Promise<JobListRow[]> {
-  let query = queries.selectFrom('job').where('status', '=', 'approve').where('id', '>', newerThan)
-  if (giver !== null) query = query.where('id', 'in', givableBy(queries, giver).select('job_id'))
+  // As a list of ids: given the status itself, SQLite would rather read all jobs of a user or a runner.
+  const waiting = queries.selectFrom('job').select('id').where('status', '=', 'approve')
+  let query = queries.selectFrom('job').where('id', '>', newerThan)
+  query =
+    giver === null
+      ? query.where('id', 'in', waiting)
+      : query.where('status', '=', 'approve').where('id', 'in', givableBy(queries, giver).select('job_id'))
   const { user, runner } = filter
   if (user) query = query.where('user_type', '=', user.type).where('user_name', '=', user.name)
   if (runner !== undefined) query = query.where('runner_name', '=', runner)

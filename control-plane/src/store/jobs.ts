@@ -115,13 +115,14 @@ export async function requestAbort(queries: Queries, id: number, by: string): Pr
   return numUpdatedRows > 0n
 }
 
-/** Deletes an ended job with its output, events and subjobs, and theirs. False when it has not ended. */
-export async function deleteJob(queries: Queries, id: number): Promise<boolean> {
-  const { numDeletedRows } = await queries
-    .deleteFrom('job')
-    .where('id', '=', id)
-    .where('status', 'not in', ['running', 'approve'])
-    .executeTakeFirst()
+/**
+ * Deletes an ended job with its output, events and subjobs, and theirs. False when it has not ended.
+ * @param endedBefore only a job that ended before this time
+ */
+export async function deleteJob(queries: Queries, id: number, endedBefore?: number): Promise<boolean> {
+  let job = queries.deleteFrom('job').where('id', '=', id).where('status', 'not in', ['running', 'approve'])
+  if (endedBefore !== undefined) job = job.where('end_time', '<', endedBefore)
+  const { numDeletedRows } = await job.executeTakeFirst()
   if (numDeletedRows === 0n) return false
   for (const parents = [id]; parents.length > 0;) {
     const parent = parents.pop() ?? id

@@ -34,15 +34,6 @@ export const launchCommand = (run: Run) =>
             'Name of a credential for a credential field of the form, or for any variable of its credentials where ' +
             'launches are not checked: key=name; may be given several times',
         })
-        .option('file', {
-          type: 'string',
-          array: true,
-          nargs: 1,
-          default: [] as string[],
-          defaultDescription: 'none',
-          describe:
-            'A file for a file field of the form, which is uploaded first: field=path; may be given several times',
-        })
         .option('verbose', { type: 'boolean', default: false, describe: 'Run the playbook in verbose mode' })
         .example('$0 job launch "Hello world" -e greeted=Ada -f', 'launch and watch')
         .example(`$0 job launch Order -e '{"hosts": [{"name": "a"}]}'`, 'a list field: its rows')

@@ -15,8 +15,16 @@ export interface NewJobArgs {
 }
 
 /** Options of commands that make a job and may follow it. */
-export function newJobOptions<T>(yargs: Argv<T>): Argv<T & NewJobArgs> {
+export function newJobOptions<T>(yargs: Argv<T>): Argv<T & NewJobArgs & { readonly file: string[] }> {
   return yargs
+    .option('file', {
+      type: 'string',
+      array: true,
+      nargs: 1,
+      default: [] as string[],
+      defaultDescription: 'none',
+      describe: 'A file for a file field of the form, which is uploaded first: field=path; may be given several times',
+    })
     .option('follow', { alias: 'f', type: 'boolean', default: false, describe: 'Show the output live until the end' })
     .option('wait', {
       type: 'boolean',

@@ -1,4 +1,5 @@
 import { exitCodesText } from '../../exit-codes.js'
+import { filePaths, uploadFiles } from '../../uploads.js'
 import { readExtraVars, readVariablesFile } from '../../extra-vars.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 import { askForJob, newJobOptions, showNewJob } from './new-job.js'
@@ -30,15 +31,19 @@ export const relaunchCommand = (run: Run) =>
         .option('verbose', { type: 'boolean', default: false, describe: 'Run the playbook in verbose mode' })
         .example('$0 job relaunch 12 -f', 'as it ran, and watch')
         .example('$0 job relaunch 12 -e greeted=Ada', 'with another value; the others stay')
+        .example('$0 job relaunch 12 --file package=./app.tar.gz', 'with another file; the others are used again')
         .example(`$0 job relaunch 12 -e '{"pin": null}'`, 'without the value that it had')
         .epilogue(exitCodesText()),
     handler: async (args) => {
       const jobId = jobIdOf(args.id)
       const ofFile = args.values === undefined ? {} : await readVariablesFile(args.values, `--values ${args.values}`)
       const values = { ...ofFile, ...(await readExtraVars(args.extraVars)) }
+      const paths = await filePaths(args.file)
       const client = await clientOf(run, args)
       const query = args.verbose ? { verbose: true } : {}
-      const body = Object.keys(values).length > 0 ? { body: { values } } : {}
+      const files = await uploadFiles(client, paths)
+      const changes = { ...(Object.keys(values).length > 0 ? { values } : {}), ...(files ? { files } : {}) }
+      const body = Object.keys(changes).length > 0 ? { body: changes } : {}
       const relaunched = await askForJob(() => client.relaunchJob({ id: jobId, ...query, ...body }))
       await showNewJob(run, client, relaunched, `${relaunched.message}.`, args)
     },

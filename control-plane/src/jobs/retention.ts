@@ -1,0 +1,97 @@
+import type { Clock } from '../clock.js'
+import type { LiveEvents } from '../live/live-events.js'
+import { type EndedJob, endedJobs } from '../store/ended-jobs.js'
+import { deleteJob } from '../store/jobs.js'
+import type { Store } from '../store/store.js'
+import type { Timers } from '../timers.js'
+import type { UploadSweeper } from '../uploads/sweeper.js'
+
+const SWEEP_EVERY_MS = 24 * 60 * 60_000
+
+/** What one write removes, so that other writes get their turn: jobs, and rows of theirs. */
+const MOST_JOBS = 100
+const MOST_ROWS = 2000
+
+/** Output comes in pieces of about this size. */
+const PIECE_BYTES = 4096
+
+/**
+ * Deletes jobs that ended longer ago than they have to be kept, as their owners could: with subjobs, output, events and
+ * uploads. A job that runs or waits is never one of them.
+ */
+export interface JobRetention {
+  sweep(): Promise<void>
+  /** Resolves when a sweep that is under way has ended. */
+  close(): Promise<void>
+}
+
+/** @param keepMs how long jobs are kept after their end; null: for ever */
+export function createJobRetention(deps: {
+  readonly store: Store
+  readonly live: LiveEvents
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }
+  readonly uploads: Pick<UploadSweeper, 'sweepSoon'>
+  readonly keepMs: number | null
+}): JobRetention {
+  const { store, clock, keepMs } = deps
+  let running: Promise<void> = Promise.resolve()
+  let isClosed = false
+
+  async function sweep(): Promise<void> {
+    if (keepMs === null) return
+    const before = clock.now() - keepMs
+    let removed = 0
+    try {
+      while (!isClosed) {
+        const batch = oneWrite(await endedJobs(store.read, before, MOST_JOBS))
+        if (batch.length === 0) break
+        removed += await removeJobs(batch, before)
+        deps.live.changed('jobs')
+      }
+    } finally {
+      if (removed > 0) {
+        deps.uploads.sweepSoon()
+        deps.log.info({ jobs: removed }, 'jobs that ended long ago were deleted')
+      }
+    }
+  }
+
+  /** A job of which the real outcome came meanwhile has ended anew, and stays. */
+  function removeJobs(batch: readonly EndedJob[], before: number): Promise<number> {
+    return store.write('jobs.sweep', async (queries) => {
+      let removed = 0
+      for (const { id } of batch) if (await deleteJob(queries, id, before)) removed += 1
+      return removed
+    })
+  }
+
+  function sweepQuietly(): void {
+    running = running.then(sweep).catch((error: unknown) => {
+      deps.log.warn({ err: error }, 'jobs that ended long ago could not be deleted; tried again later')
+    })
+  }
+
+  // A service that is started anew every day would else never come to it.
+  sweepQuietly()
+  const stop = deps.timers.every(SWEEP_EVERY_MS, sweepQuietly)
+  return {
+    sweep,
+    async close() {
+      isClosed = true
+      stop()
+      await running
+    },
+  }
+}
+
+/** The first jobs that one write may remove; at least one. */
+function oneWrite(jobs: readonly EndedJob[]): readonly EndedJob[] {
+  let rows = 0
+  const tooMany = jobs.findIndex(({ events, outputBytes }, at) => {
+    rows += events + Math.ceil(outputBytes / PIECE_BYTES)
+    return at > 0 && rows > MOST_ROWS
+  })
+  return tooMany === -1 ? jobs : jobs.slice(0, tooMany)
+}
