@@ -8,9 +8,12 @@ const APPROVAL = {
   title: 'Deploy web-1',
   message: 'Look',
   roles: ['ops', 'dba'],
+  notifications: [],
   allowSelf: false,
   state: 'waiting',
   decided_by: null,
+  decided_by_type: null,
+  decided_at: null,
 }
 
 let service: FakeService
