@@ -11,8 +11,8 @@ import addFormats from 'ajv-formats'
 /** An answer to be checked. */
 export interface CheckedAnswer {
   readonly method: string
-  /** Of the request; there may be a base URL before `/api/v2`. */
-  readonly url: URL
+  /** Of the request, its path as it was sent; there may be a base URL before `/api/v2`. */
+  readonly url: Pick<URL, 'origin' | 'pathname'>
   readonly status: number
   readonly headers: Headers
   /** Undefined: the body is not looked at. */
