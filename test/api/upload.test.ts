@@ -215,6 +215,31 @@ describe('what goes wrong on the way leaves nothing behind', () => {
     await nothingIsLeft()
   })
 
+  test('a client that goes away before its file is begun: no partial file stays', async () => {
+    let isAsked = false
+    let goOn = (): void => undefined
+    const gate = new Promise<void>((resolve) => (goOn = resolve))
+    const freeBytes = async () => {
+      isAsked = true
+      await gate
+      return ROOM
+    }
+    await restartWith({ freeBytes })
+    const { request } = open(server)
+    request.write(beginning('x'))
+    await waitFor('the upload to be begun', () => isAsked)
+    request.destroy()
+    const connections = () =>
+      new Promise<number>((resolve, reject) => {
+        server.app.server.getConnections((error, count) => (error ? reject(error) : resolve(count)))
+      })
+    await waitFor('the end of the connection', async () => (await connections()) === 0)
+    goOn()
+    // One that was begun later is whole by now: the partial file of the first one was made before.
+    const { filename } = await upload(server, 'other', 'x')
+    await waitFor('only the other one to be left', () => stored(server).join() === filename)
+  })
+
   test('a client that says nothing more is let go after two minutes', async () => {
     const held = heldTimers()
     await restartWith({ timers: held.timers })

@@ -54,6 +54,8 @@ export async function readFilePart(
         if (!body.readableEnded) reject(broken('it broke off'))
       })
       .pipe(parser)
+    // It may have gone before anybody listened.
+    if (body.destroyed) reject(broken('it broke off'))
   })
 
   try {
