@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js'
 import { deleteAuditBefore } from '../store/audit.js'
 import type { Store } from '../store/store.js'
+import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'
 
 const SWEEP_EVERY_MS = 60 * 60_000
@@ -23,33 +24,20 @@ export function createAuditRetention(deps: {
   readonly keepMs: number | null
 }): AuditRetention {
   const { store, clock, keepMs } = deps
-  let running: Promise<void> = Promise.resolve()
-  let isClosed = false
 
   async function sweep(): Promise<void> {
     if (keepMs === null) return
     const before = clock.now() - keepMs
-    while (!isClosed) {
+    while (!sweeps.isClosed) {
       const removed = await store.write('audit.sweep', (queries) => deleteAuditBefore(queries, before, MOST_AT_ONCE))
       if (removed < MOST_AT_ONCE) return
     }
   }
 
-  function sweepQuietly(): void {
-    running = running.then(sweep).catch((error: unknown) => {
-      deps.log.warn({ err: error }, 'old records of the audit trail could not be removed; tried again later')
-    })
-  }
-
-  // A service that is started anew every day would else never come to it.
-  sweepQuietly()
-  const stop = deps.timers.every(SWEEP_EVERY_MS, sweepQuietly)
-  return {
+  const sweeps = startSweeps(deps, {
+    everyMs: SWEEP_EVERY_MS,
+    failure: 'old records of the audit trail could not be removed',
     sweep,
-    async close() {
-      isClosed = true
-      stop()
-      await running
-    },
-  }
+  })
+  return { sweep, close: () => sweeps.close() }
 }

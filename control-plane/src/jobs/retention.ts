@@ -3,6 +3,7 @@ import type { LiveEvents } from '../live/live-events.js'
 import { type EndedJob, endedJobs } from '../store/ended-jobs.js'
 import { deleteJob } from '../store/jobs.js'
 import type { Store } from '../store/store.js'
+import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'
 import type { UploadSweeper } from '../uploads/sweeper.js'
 
@@ -36,15 +37,13 @@ export function createJobRetention(deps: {
   readonly keepMs: number | null
 }): JobRetention {
   const { store, clock, keepMs } = deps
-  let running: Promise<void> = Promise.resolve()
-  let isClosed = false
 
   async function sweep(): Promise<void> {
     if (keepMs === null) return
     const before = clock.now() - keepMs
     let removed = 0
     try {
-      while (!isClosed) {
+      while (!sweeps.isClosed) {
         const batch = oneWrite(await endedJobs(store.read, before, MOST_JOBS))
         if (batch.length === 0) break
         removed += await removeJobs(batch, before)
@@ -67,23 +66,12 @@ export function createJobRetention(deps: {
     })
   }
 
-  function sweepQuietly(): void {
-    running = running.then(sweep).catch((error: unknown) => {
-      deps.log.warn({ err: error }, 'jobs that ended long ago could not be deleted; tried again later')
-    })
-  }
-
-  // A service that is started anew every day would else never come to it.
-  sweepQuietly()
-  const stop = deps.timers.every(SWEEP_EVERY_MS, sweepQuietly)
-  return {
+  const sweeps = startSweeps(deps, {
+    everyMs: SWEEP_EVERY_MS,
+    failure: 'jobs that ended long ago could not be deleted',
     sweep,
-    async close() {
-      isClosed = true
-      stop()
-      await running
-    },
-  }
+  })
+  return { sweep, close: () => sweeps.close() }
 }
 
 /** The first jobs that one write may remove; at least one. */

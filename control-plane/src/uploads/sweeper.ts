@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js'
 import type { Store } from '../store/store.js'
 import { deleteUnusedUploads, findStoredNames } from '../store/uploads.js'
+import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'
 import type { UploadFolder } from './upload-folder.js'
 
@@ -30,7 +31,6 @@ export function createUploadSweeper(deps: {
   readonly log: { warn(fields: object, text: string): void }
 }): UploadSweeper {
   const { store, folder, clock } = deps
-  let running: Promise<void> = Promise.resolve()
 
   async function removeUnused(): Promise<void> {
     const before = clock.now() - UNUSED_MS
@@ -50,21 +50,10 @@ export function createUploadSweeper(deps: {
     await removeStrays()
   }
 
-  /** One at a time; a failure is told and the next sweep tries again. */
-  function run(task: () => Promise<void>): void {
-    running = running.then(task).catch((error: unknown) => {
-      deps.log.warn({ err: error }, 'unused uploads could not be removed; tried again later')
-    })
-  }
-
-  const stop = deps.timers.every(SWEEP_EVERY_MS, () => run(sweep))
-  run(sweep)
-  return {
+  const sweeps = startSweeps(deps, {
+    everyMs: SWEEP_EVERY_MS,
+    failure: 'unused uploads could not be removed',
     sweep,
-    sweepSoon: () => run(removeUnused),
-    async close() {
-      stop()
-      await running
-    },
-  }
+  })
+  return { sweep, sweepSoon: () => sweeps.soon(removeUnused), close: () => sweeps.close() }
 }
