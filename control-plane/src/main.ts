@@ -211,6 +211,7 @@ async function build(
     trail,
     authRateLimit: settings.authRateLimit,
     meters: metrics.http,
+    timers,
     plugins: [
       monitoringRoutes({ store, version }),
       metricsRoutes({ metrics, metricsToken: settings.metricsToken, authenticate }),

@@ -2,15 +2,19 @@ import { connect } from 'node:net'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { runnerSocketRoute } from '../../control-plane/src/http/runner-socket.js'
+import { waitFor } from '../support/wait.js'
+import { heldTimers } from './held-timers.js'
 import { type TestServer, startServer } from './server.js'
 
 /** Requests that Node.js would answer by itself, or not at all: they get the same shape as all others, and an end. */
 const log: string[] = []
+const held = heldTimers()
 let server: TestServer
 beforeAll(async () => {
   server = await startServer({
     plugins: [runnerSocketRoute({ hub: { accept: () => undefined } })],
     log,
+    timers: held.timers,
   })
 })
 afterAll(() => server.close())
@@ -44,6 +48,24 @@ const SOCKET = ['sec-websocket-version: 13', 'sec-websocket-key: dGhlIHNhbXBsZSB
 
 test('bytes that are no HTTP are answered with X-Request-Id, too', async () => {
   expectError(await answerTo(['NONSENSE']), 400, 'invalid_request')
+})
+
+test('half a body and then nothing is answered after five minutes, and the connection ends', async () => {
+  const head = ['POST /api/v2/auth/login HTTP/1.1', 'host: x', 'content-type: application/json', 'content-length: 40']
+  const answer = answerTo(head, '{"username":')
+  await waitFor('the body to be awaited', () => held.count() === 1)
+  held.move(299_999)
+  expect(held.count()).toBe(1)
+  held.move(1)
+  expectError(await answer, 408, 'body_stalled')
+  expect(held.count()).toBe(0)
+})
+
+test('no body is awaited where none comes, whatever its type is said to be', async () => {
+  const before = held.count()
+  const head = ['GET /api/v2/live HTTP/1.1', 'host: x', 'content-type: application/json', 'connection: close']
+  expect(await answerTo(head)).toMatch(/^HTTP\/1.1 200 /)
+  expect(held.count()).toBe(before)
 })
 
 test('a request without Host is refused', async () => {

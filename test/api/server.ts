@@ -233,6 +233,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     trail,
     authRateLimit: options.authRateLimit ?? 0,
     meters: metrics.http,
+    timers,
     plugins: [
       monitoringRoutes({ store, version: '1.2.3' }),
       metricsRoutes({ metrics, metricsToken: options.metricsToken ?? null, authenticate }),

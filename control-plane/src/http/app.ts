@@ -12,6 +12,7 @@ import fastify, {
 } from 'fastify'
 import type { AuditTrail } from '../audit/trail.js'
 import { InvalidInputError, UnavailableError } from '../errors.js'
+import type { Timers } from '../timers.js'
 import { registerAudit } from './audit-hook.js'
 import { type Authenticate, registerAuthentication } from './authentication.js'
 import { registerBodyParsing } from './bodies.js'
@@ -42,6 +43,7 @@ export interface AppDeps {
   /** Requests a minute of one address to each route that works with passwords and tokens; 0: no limit. */
   readonly authRateLimit: number
   readonly meters: HttpMeters
+  readonly timers: Timers
   /** The resources, each a plugin with paths relative to {@link API_PREFIX}. */
   readonly plugins: readonly FastifyPluginAsync[]
 }
@@ -76,7 +78,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   refuseExpectations(app)
   endUnusedConnections(app, deps.tls !== null)
   registerHttpMeters(app, { meters: deps.meters, basePath: prefixOf(deps.baseUrl) })
-  registerBodyParsing(app)
+  registerBodyParsing(app, deps.timers)
   await app.register(helmet, {
     contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
     // What other names of the domain do is not ours to say.

@@ -78,10 +78,21 @@ export function answerBrokenRequest(error: Error & { readonly code?: string }, s
     return
   }
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-  const body = JSON.stringify({ error: 'The request is not valid HTTP', code: 'invalid_request' })
-  socket.end(
+  socket.end(lastAnswer(status, { error: 'The request is not valid HTTP', code: 'invalid_request' }))
+}
+
+/** Answers a request whose body does not come, and lets go of its socket whatever the other side does. */
+export function answerStalledRequest(socket: Socket): void {
+  if (socket.writable) socket.write(lastAnswer(408, { error: 'The body did not come', code: 'body_stalled' }))
+  socket.destroySoon()
+}
+
+/** The answer after which a connection ends, for where there is no framework to write it. */
+function lastAnswer(status: number, failure: { readonly error: string; readonly code: string }): string {
+  const body = JSON.stringify(failure)
+  return (
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\ncontent-type: application/json; charset=utf-8\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${randomUUID()}\r\nconnection: close\r\n\r\n${body}`,
+    `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${randomUUID()}\r\nconnection: close\r\n\r\n${body}`
   )
 }
 
