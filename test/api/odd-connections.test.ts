@@ -73,6 +73,10 @@ test('a request without Host is refused', async () => {
   expect(await answerTo(['GET /api/v2/live HTTP/1.0'])).toMatch(/^HTTP\/1.1 200 /)
 })
 
+test('a tunnel is refused, and the connection ends', async () => {
+  expectError(await answerTo(['CONNECT example.com:443 HTTP/1.1', 'host: example.com']), 405, 'method_not_allowed')
+})
+
 test('an expectation that cannot be met is refused', async () => {
   const answer = await answerTo(['GET /api/v2/live HTTP/1.1', 'host: x', 'expect: miracles', 'connection: close'])
   expectError(answer, 417, 'expectation_failed')

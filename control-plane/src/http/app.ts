@@ -17,7 +17,14 @@ import { registerAudit } from './audit-hook.js'
 import { type Authenticate, registerAuthentication } from './authentication.js'
 import { registerBodyParsing } from './bodies.js'
 import { registerDocs } from './docs.js'
-import { answerBrokenRequest, refuseExpectations, registerErrorHandling, sendError, unknownRoute } from './errors.js'
+import {
+  answerBrokenRequest,
+  refuseExpectations,
+  refuseTunnels,
+  registerErrorHandling,
+  sendError,
+  unknownRoute,
+} from './errors.js'
 import { type HttpMeters, registerHttpMeters } from './meters.js'
 import { compileSchemasLate } from './late-schemas.js'
 import { API_PREFIX, prefixOf } from './paths.js'
@@ -76,6 +83,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   registerUpgrades(app, prefixOf(deps.baseUrl) + SOCKET_PATH)
   registerEveryRequest(app)
   refuseExpectations(app)
+  refuseTunnels(app)
   endUnusedConnections(app, deps.tls !== null)
   registerHttpMeters(app, { meters: deps.meters, basePath: prefixOf(deps.baseUrl) })
   registerBodyParsing(app, deps.timers)

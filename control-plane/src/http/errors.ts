@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, STATUS_CODES, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
   ConflictError,
@@ -94,6 +95,17 @@ function lastAnswer(status: number, failure: { readonly error: string; readonly 
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\ncontent-type: application/json; charset=utf-8\r\n` +
     `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${randomUUID()}\r\nconnection: close\r\n\r\n${body}`
   )
+}
+
+/** Answers `CONNECT`, after which Node.js would end the connection without a word: this service is no proxy. */
+export function refuseTunnels(app: FastifyInstance): void {
+  const server = app.server as Server
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    socket.on('error', () => socket.destroy())
+    // The other side may keep its half open for as long as it likes.
+    socket.once('finish', () => socket.destroy())
+    socket.end(lastAnswer(405, { error: 'This service is no proxy', code: 'method_not_allowed' }))
+  })
 }
 
 /** Answers `Expect` with anything but `100-continue`, which Node.js would refuse without a word. */
