@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import { createAuditRetention } from './audit/retention.js'
@@ -48,6 +49,7 @@ import { createJobRetention } from './jobs/retention.js'
 import { createLiveEvents } from './live/live-events.js'
 import { createLog } from './log.js'
 import { createMetrics } from './metrics/metrics.js'
+import { type Nodes, SOLE_NODE } from './nodes/nodes.js'
 import { createDispatcher } from './runners/dispatcher.js'
 import { createRunnerHub } from './runners/hub.js'
 import { createJoinTokens } from './runners/join-tokens.js'
@@ -117,8 +119,10 @@ async function build(
   const trail = createAuditTrail({ store: database, clock, log })
   onClose(() => trail.settled())
   const { store } = trail
-  const metrics = createMetrics({ store, clock, log, onlineRunners: () => hub.counts().online })
-  const live = createLiveEvents()
+  const metrics = createMetrics({ store, clock, log, onlineRunners: () => hub.counts().online, nodes: () => nodes.counts() })
+  const nodes: Nodes = SOLE_NODE
+  onClose(() => nodes.close())
+  const live = createLiveEvents(nodes.bus)
 
   const secret = settings.accessTokenSecret ?? (await keptSecret(settings.persistentPath, 'access-token-secret'))
   const passwords = createPasswords()
@@ -175,6 +179,7 @@ async function build(
     queueMs: settings.runnerQueueMs,
     lostMs: settings.runnerLostMs,
     meters: metrics.streams,
+    nodes,
   })
   onClose(() => dispatcher.close())
   const hub = createRunnerHub({
@@ -187,6 +192,7 @@ async function build(
     openSession: dispatcher.openSession,
     onRevoked: dispatcher.revoked,
     heartbeatMs: settings.runnerHeartbeatMs,
+    nodes,
   })
   onClose(() => hub.close())
 
@@ -261,6 +267,7 @@ async function build(
   onClose(() => hub.close())
   const listening = await app.listen({ port: settings.port, host: settings.listenHost })
   const address = listening + settings.baseUrl.replace(/\/+$/, '')
+  await nodes.start(`${hostname()}:${new URL(listening).port}`)
   warnOffLoopback()
   log.info({ address, version }, 'listening')
   return address

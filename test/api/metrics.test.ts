@@ -154,7 +154,7 @@ describe('figures of the database', () => {
       ['holdfast_runner_spool_bytes{runner="web-1"}', 4096],
       ['holdfast_runner_running_jobs{runner="web-1"}', 3],
       ['holdfast_runners_online', 0],
-      ['af_nodes{role="all",alive="true"}', 1],
+      ['af_nodes{role="app",alive="true"}', 1],
     ] as const
     expect(values.map(([name]) => [name, sample(text, name)])).toEqual(values)
     // Names that strangers chose are no labels.

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.js'
 import type { LiveEvents } from '../live/live-events.js'
+import type { Nodes } from '../nodes/nodes.js'
 import type { Store } from '../store/store.js'
 import type { OpenSession } from './connection.js'
 import type { JoinLimits } from './joining.js'
@@ -41,5 +42,7 @@ export interface HubOptions {
   /** Called after a runner was revoked and its socket closed: its jobs are nobody's now. */
   readonly onRevoked?: (runnerId: number) => Promise<void> | void
   readonly heartbeatMs?: number
+  /** This control plane among others; left out: it is the only one. */
+  readonly nodes?: Nodes
   readonly limits?: Partial<HubLimits>
 }
