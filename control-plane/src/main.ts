@@ -119,7 +119,13 @@ async function build(
   const trail = createAuditTrail({ store: database, clock, log })
   onClose(() => trail.settled())
   const { store } = trail
-  const metrics = createMetrics({ store, clock, log, onlineRunners: () => hub.counts().online, nodes: () => nodes.counts() })
+  const metrics = createMetrics({
+    store,
+    clock,
+    log,
+    onlineRunners: () => hub.counts().online,
+    nodes: () => nodes.counts(),
+  })
   const nodes: Nodes = SOLE_NODE
   onClose(() => nodes.close())
   const live = createLiveEvents(nodes.bus)

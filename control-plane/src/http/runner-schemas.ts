@@ -41,7 +41,10 @@ export const RunnerRecord = Type.Object(
     clone: nullable(
       Type.Object(
         { seen_at: Type.String(), host: nullable(Type.String()), ip: nullable(Type.String()) },
-        { description: 'Another process was refused for continuing this identity; where it called from, if that is known' },
+        {
+          description:
+            'Another process was refused for continuing this identity; where it called from, if that is known',
+        },
       ),
     ),
   },

@@ -96,7 +96,8 @@ export function createBus(deps: {
       await post.send(nextLetter())
       hasFailed = false
     } catch (error) {
-      if (!hasFailed) log.warn({ reason: messageOf(error) }, 'the other nodes could not be told; they look by themselves')
+      if (!hasFailed)
+        log.warn({ reason: messageOf(error) }, 'the other nodes could not be told; they look by themselves')
       hasFailed = true
     }
   }

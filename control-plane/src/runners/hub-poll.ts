@@ -81,6 +81,7 @@ export function createHubPoll(deps: {
 
 /** Whether a row differs in what its connection is about. */
 function isNews({ runner, phase }: AgentConnection, row: Runner | undefined): boolean {
-  if (!row || row.epoch !== runner.epoch || row.enabled !== runner.enabled || row.maxJobs !== runner.maxJobs) return true
+  if (!row || row.epoch !== runner.epoch || row.enabled !== runner.enabled || row.maxJobs !== runner.maxJobs)
+    return true
   return row.state !== (phase === 'waiting' ? 'waiting' : 'approved')
 }
