@@ -54,7 +54,7 @@ import { createJoinTokens } from './runners/join-tokens.js'
 import { createPlaybookFolder } from './runners/playbook-folder.js'
 import { keptSecret } from './secrets.js'
 import type { ControlPlaneSettings } from './settings.js'
-import { openSqliteStore } from './store/sqlite-store.js'
+import { openStore } from './store/open-store.js'
 import { systemTimers } from './timers.js'
 import { readTlsFiles } from './tls-files.js'
 import { createUploadSweeper } from './uploads/sweeper.js'
@@ -106,13 +106,14 @@ async function build(
   const log =
     overrides.log ?? createLog({ level: settings.logLevel, format: settings.logFormat, output: process.stdout })
   const tls = await readTlsFiles(settings.tls)
-  for (const folder of [settings.persistentPath, dirname(settings.databasePath)]) {
+  const { database: place } = settings
+  for (const folder of [settings.persistentPath, ...(place.kind === 'sqlite' ? [dirname(place.path)] : [])]) {
     await mkdir(folder, { recursive: true, mode: 0o700 })
   }
   for (const folder of [settings.formsPath, settings.varsFilesPath, settings.playbooksPath])
     await mkdir(folder, { recursive: true })
 
-  const database = await openSqliteStore(settings.databasePath)
+  const database = await openStore(place)
   onClose(() => database.close())
   const trail = createAuditTrail({ store: database, clock, log })
   onClose(() => trail.settled())
