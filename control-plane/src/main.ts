@@ -49,14 +49,15 @@ import { createJobRetention } from './jobs/retention.js'
 import { createLiveEvents } from './live/live-events.js'
 import { createLog } from './log.js'
 import { createMetrics } from './metrics/metrics.js'
-import { type Nodes, SOLE_NODE } from './nodes/nodes.js'
+import { SOLE_NODE, createSharedNode } from './nodes/nodes.js'
 import { createDispatcher } from './runners/dispatcher.js'
 import { createRunnerHub } from './runners/hub.js'
 import { createJoinTokens } from './runners/join-tokens.js'
 import { createPlaybookFolder } from './runners/playbook-folder.js'
 import { keptSecret } from './secrets.js'
 import type { ControlPlaneSettings } from './settings.js'
-import { openSqliteStore } from './store/sqlite-store.js'
+import { notificationsOf } from './store/open-notifications.js'
+import { openStore } from './store/open-store.js'
 import { systemTimers } from './timers.js'
 import { readTlsFiles } from './tls-files.js'
 import { createUploadSweeper } from './uploads/sweeper.js'
@@ -108,13 +109,14 @@ async function build(
   const log =
     overrides.log ?? createLog({ level: settings.logLevel, format: settings.logFormat, output: process.stdout })
   const tls = await readTlsFiles(settings.tls)
-  for (const folder of [settings.persistentPath, dirname(settings.databasePath)]) {
+  const { database: place } = settings
+  for (const folder of [settings.persistentPath, ...(place.kind === 'sqlite' ? [dirname(place.path)] : [])]) {
     await mkdir(folder, { recursive: true, mode: 0o700 })
   }
   for (const folder of [settings.formsPath, settings.varsFilesPath, settings.playbooksPath])
     await mkdir(folder, { recursive: true })
 
-  const database = await openSqliteStore(settings.databasePath)
+  const database = await openStore(place)
   onClose(() => database.close())
   const trail = createAuditTrail({ store: database, clock, log })
   onClose(() => trail.settled())
@@ -126,7 +128,10 @@ async function build(
     onlineRunners: () => hub.counts().online,
     nodes: () => nodes.counts(),
   })
-  const nodes: Nodes = SOLE_NODE
+  const openPost = await notificationsOf(place, { timers, log })
+  const nodes = openPost
+    ? createSharedNode({ store: database, clock, timers, log, random: randomBytes, version, openPost })
+    : SOLE_NODE
   onClose(() => nodes.close())
   const live = createLiveEvents(nodes.bus)
 

@@ -5,8 +5,8 @@ import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createMetrics } from '../../control-plane/src/metrics/metrics.js'
 import { insertJob, moveJob } from '../../control-plane/src/store/jobs.js'
-import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import { queuedJob } from '../runners/queued-job.js'
+import { openTestStore } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
 import { ADMIN_PASSWORD, type TestServer, startServer } from './server.js'
 import { covers } from '../interface/covers.js'
@@ -163,7 +163,7 @@ describe('figures of the database', () => {
 
   test('are left out while the database does not answer, and the rest is there', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-metrics-'))
-    const store = await openSqliteStore(join(folder, 'x.db'))
+    const store = await openTestStore(folder)
     const said: string[] = []
     const metrics = createMetrics({
       store,

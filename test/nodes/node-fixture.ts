@@ -12,9 +12,10 @@ import { type LiveName, createLiveEvents } from '../../control-plane/src/live/li
 import { createSharedNode } from '../../control-plane/src/nodes/nodes.js'
 import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
 import { createRunnerHub } from '../../control-plane/src/runners/hub.js'
-import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
+import { type DatabasePlace, openStore } from '../../control-plane/src/store/open-store.js'
 import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
+import { createTestDatabase } from '../support/test-database.js'
 import { type PostOffice, createPostOffice } from './post-office.js'
 
 const MANIFEST = { sha256: 'a'.repeat(64), json: Buffer.from('{}') }
@@ -28,20 +29,13 @@ export type TestNode = Awaited<ReturnType<typeof startNode>>
  * One of several control planes on one database, in this process: its runners' side, behind a server of its own. It looks
  * at the other nodes when the test says so (`look`), and at everything else by itself.
  */
-async function startNode(path: string, office: PostOffice) {
-  const store = await openSqliteStore(path)
+async function startNode(place: DatabasePlace, office: PostOffice) {
+  const store = await openStore(place)
   const clock = { now: () => Date.now() }
   const steady = { later: 0, now: () => Date.now() + steady.later }
   const logged: string[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(line) })
-  const looks: (() => void)[] = []
-  const timers: Timers = {
-    after: (ms, run) => systemTimers.after(ms, run),
-    every(_ms, run) {
-      looks.push(run)
-      return () => void looks.splice(looks.indexOf(run), 1)
-    },
-  }
+  const timers: Timers = { after: (ms, run) => systemTimers.after(ms, run), every: () => () => undefined }
   const nodes = createSharedNode({
     ...{ store, clock, timers, log, random: randomBytes, version: '0.1.0' },
     openPost: office.openPost,
@@ -88,11 +82,7 @@ async function startNode(path: string, office: PostOffice) {
     logged,
     url: `ws://127.0.0.1:${port}${SOCKET_PATH}`,
     /** Moves its own row and looks at those of the others. */
-    async look() {
-      for (const run of looks) run()
-      // The look that has begun, or one after it.
-      await store.write('test', () => Promise.resolve())
-    },
+    look: () => nodes.look(),
     async runnerOf(name: string) {
       const view = (await hub.list()).find((one) => one.runner.name === name)
       if (!view) throw new Error(`there is no runner ${name}`)
@@ -116,9 +106,9 @@ async function startNode(path: string, office: PostOffice) {
 export async function startTwoNodes() {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-nodes-'))
   const office = createPostOffice()
-  const path = join(folder, 'test.db')
-  const first = await startNode(path, office)
-  const second = await startNode(path, office)
+  const database = await createTestDatabase(folder)
+  const first = await startNode(database.place, office)
+  const second = await startNode(database.place, office)
   await first.look()
   return {
     first,
@@ -137,6 +127,7 @@ export async function startTwoNodes() {
     async close() {
       await first.close()
       await second.close()
+      await database.remove()
       rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { type RunningProcess, startProgram } from './process.js'
 import { killProcessesOfFolder } from './processes-of-folder.js'
 import { type RestClient, signIn } from './rest.js'
+import { USUAL_DATABASE, createTestDatabase } from './test-database.js'
 import { waitFor } from './wait.js'
 
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
@@ -19,6 +20,8 @@ export interface ProductOptions {
   /** Forms (file name → YAML) and playbook files (path → content). */
   readonly forms?: Readonly<Record<string, string>>
   readonly playbooks?: Readonly<Record<string, string>>
+  /** Where it keeps its data; what the run says when left out. */
+  readonly database?: 'sqlite' | 'postgres'
   /** Text of config.yaml. */
   readonly config?: string
   /** False: no runner agent is started. */
@@ -57,6 +60,12 @@ export interface Product {
   close(options?: { readonly keep?: boolean }): Promise<void>
 }
 
+/** What every node on one PostgreSQL database is given. */
+const SHARED_SECRETS = {
+  ACCESS_TOKEN_SECRET: 'signs what only tests use',
+  ENCRYPTION_SECRET: 'encrypts what only tests use',
+}
+
 const CONFIG = `roles:
   - name: admin
     groups: [local/admins]
@@ -78,6 +87,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   }
 
   const prepared = await options.prepare?.(folder)
+  const database = (options.database ?? USUAL_DATABASE) === 'postgres' ? await createTestDatabase('', 'postgres') : null
   let port = '0'
   let dialled = ''
   const startControlPlane = async () => {
@@ -91,6 +101,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
         LOG_FORMAT: 'json',
         // Most tests are not about forms: what they send is what runs. Those that are turn it on.
         LAUNCH_VALIDATION: 'off',
+        ...(database ? { DATABASE_URL: database.url, ...SHARED_SECRETS } : {}),
         ...prepared?.controlPlane,
         ...options.controlPlane,
       },
@@ -153,6 +164,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
       if (product.controlPlane) await product.controlPlane.stop('SIGTERM')
       // Playbooks go on without their agent; the tests leave nothing behind.
       await killProcessesOfFolder(folder)
+      if (!keep) await database?.remove()
       if (!keep) rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -17,6 +17,8 @@ export interface Nodes {
   counts(): { readonly alive: number; readonly dead: number }
   /** Says to the others that this one is there. @param address host and port, for people */
   start(address: string): Promise<void>
+  /** Says that this node is there and looks at the others; runs by itself from the start on. */
+  look(): Promise<void>
   close(): Promise<void>
 }
 
@@ -28,6 +30,7 @@ export const SOLE_NODE: Nodes = {
   isAlive: (nodeId) => nodeId === 'sole',
   counts: () => ({ alive: 1, dead: 0 }),
   start: () => Promise.resolve(),
+  look: () => Promise.resolve(),
   close: () => Promise.resolve(),
 }
 
@@ -51,6 +54,7 @@ export function createSharedNode(deps: {
     isAlive: (nodeId) => presence.isAlive(nodeId),
     counts: () => presence.counts(),
     start: (address) => presence.start(address),
+    look: () => presence.look(),
     async close() {
       await presence.close()
       await bus.close()

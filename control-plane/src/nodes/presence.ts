@@ -75,11 +75,12 @@ export function createPresence(deps: {
 
   async function lookOnce(): Promise<void> {
     const mine = row()
-    const found = await store.write('nodes.look', async (queries) => {
+    await store.write('nodes.beat', async (queries) => {
       // A process that was stopped for an hour has been forgotten by the others.
       if (!(await beatNode(queries, id, mine.last_seen))) await insertNode(queries, mine)
-      return listNodes(queries)
     })
+    // Not in the write: nodes that move at the same time would be in each other's way.
+    const found = await listNodes(store.read)
     const known = new Set(found.map((node) => node.id))
     for (const other of [...others.keys()]) if (!known.has(other)) others.delete(other)
     for (const node of found) if (node.id !== id) note(node)

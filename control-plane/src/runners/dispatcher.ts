@@ -15,7 +15,7 @@ import { failOverdueWaiting, tellWaiting } from './waiting.js'
 /** How often overdue waits and silent runners are looked for, in milliseconds. */
 const SWEEP_MS = 1000
 
-export interface DispatcherDependencies extends Omit<JobSessionDependencies, 'closed' | 'steady' | 'streamStore'> {
+export interface DispatcherDependencies extends Omit<JobSessionDependencies, 'closed' | 'steady'> {
   readonly log: Logger
   /** RTE_LOST_SECONDS, in milliseconds. */
   readonly lostMs: number
@@ -95,8 +95,7 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
     openSession(connection, capacity) {
       const session = new JobSession(connection, capacity, {
         ...dependencies,
-        store: nodes.isShared ? fencedStore(store, connection, 'hold') : store,
-        streamStore: nodes.isShared ? fencedStore(store, connection, 'look') : store,
+        store: nodes.isShared ? fencedStore(store, connection) : store,
         closed: () => {
           if (sessions.get(connection.runnerId) !== session) return
           sessions.delete(connection.runnerId)

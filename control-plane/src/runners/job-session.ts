@@ -1,7 +1,6 @@
 import { ProtocolError, type ServerMessage, type SpooledJob, type StreamFrame } from '@holdfast/protocol'
 import type { UploadFolder } from '../uploads/upload-folder.js'
 import { markClaimed } from '../store/dispatch.js'
-import type { Store } from '../store/store.js'
 import type { JobMessage, RunnerCapacity, RunnerConnection, RunnerSession } from './connection.js'
 import { HeldJobs, type HeldJobsDependencies, type JobRef } from './held-jobs.js'
 import { answerInventory, takeBack } from './inventory.js'
@@ -15,8 +14,6 @@ import { UploadSender } from './upload-sender.js'
 export interface JobSessionDependencies
   extends Omit<HeldJobsDependencies, 'send' | 'released' | 'ended'>, Omit<JobOffersDependencies, 'send' | 'uploads'> {
   readonly uploads: Pick<UploadFolder, 'path' | 'read'>
-  /** By which pieces of streams and ends are written, where that is another one. */
-  readonly streamStore?: Store
   readonly closed: () => void
 }
 
@@ -51,7 +48,6 @@ export class JobSession implements RunnerSession {
     this.#watch = new OfferWatch(steady)
     this.#held = new HeldJobs({
       ...dependencies,
-      store: dependencies.streamStore ?? dependencies.store,
       send,
       released: (bytes) => this.#gate.releasedBytes(bytes),
       ended: (jobId) => this.#offers.jobEnded(jobId),

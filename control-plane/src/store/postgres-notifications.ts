@@ -22,6 +22,11 @@ export interface NotificationListener {
   connected(): void
 }
 
+export interface NotificationDeps {
+  readonly timers: Timers
+  readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }
+}
+
 /** Texts from each control plane to all that use the same database. */
 export interface Notifications {
   /** Rejects when there is no connection now. @param text of less than 8000 bytes */
@@ -36,12 +41,8 @@ export interface Notifications {
 export function openNotifications(
   connection: pg.ClientConfig,
   listener: NotificationListener,
-  deps: {
-    readonly timers: Timers
-    readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }
-  },
+  { timers, log }: NotificationDeps,
 ): Notifications {
-  const { timers, log } = deps
   let listening: pg.Client | null = null
   let isClosed = false
   let pauseMs = FIRST_PAUSE_MS
@@ -65,7 +66,9 @@ export function openNotifications(
       client.end().catch(() => undefined)
       if (isClosed) return
       log.warn({ reason }, 'no word from the other nodes until the database is reached again')
-      cancelPause = timers.after(pauseMs, () => (connecting = connect()))
+      cancelPause = timers.after(pauseMs, () => {
+        connecting = connect()
+      })
       pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)
     }
     client.on('error', (error) => over(messageOf(error)))
