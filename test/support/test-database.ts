@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { type DatabasePlace, openStore } from '../../control-plane/src/store/open-store.js'
 import type { Store } from '../../control-plane/src/store/store.js'
@@ -15,6 +16,21 @@ export interface TestDatabase {
 
 /** What `HOLDFAST_TEST_DATABASE=postgres` asks for: the tests that say nothing else run on PostgreSQL. */
 export const USUAL_DATABASE = process.env.HOLDFAST_TEST_DATABASE === 'postgres' ? 'postgres' : 'sqlite'
+
+/** True where the run is on PostgreSQL: for `test.skipIf` of the tests that are about the file of SQLite. */
+export const IS_ON_POSTGRES = USUAL_DATABASE === 'postgres'
+
+/** Every value of every row, as one text: to look for what must not be stored. */
+export async function everythingStored({ read }: Store): Promise<string> {
+  const values: string[] = []
+  for (const { name } of await read.introspection.getTables()) {
+    const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(read)
+    for (const value of rows.flatMap((row) => Object.values(row))) {
+      values.push(Buffer.isBuffer(value) ? value.toString('latin1') : String(value))
+    }
+  }
+  return values.join('\n')
+}
 
 /** @param folder where a file is put */
 export async function createTestDatabase(

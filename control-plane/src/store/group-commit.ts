@@ -15,8 +15,11 @@ export interface WriteTransactions<Q> {
   rollback(): Promise<void>
   /** True for an error that may go away by itself: the database is locked, its disk is full or fails. */
   isPassing(error: unknown): boolean
-  /** True for an error of which another process that writes is the reason: run again at once it may come out right. */
-  isConflict?(error: unknown): boolean
+  /**
+   * True for an error of which another process that writes is, or after few tries may be, the reason: run again it may
+   * come out right.
+   */
+  isConflict?(error: unknown, tries: number): boolean
 }
 
 /** The answer to a commit was lost, and nobody could be asked what became of it. */
@@ -36,6 +39,8 @@ interface Waiting<Q> {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   readonly since: number
+  /** How often it lost against another process. */
+  conflicts: number
 }
 
 /**
@@ -85,14 +90,21 @@ export function createGroupCommit<Q>(
       await waitForDatabase(group, error)
     } else if (group.length > 1) {
       for (const each of group) await commitGroup([each])
-    } else if (one && transactions.isConflict?.(error) && options.now() - one.since < options.patienceMs) {
+    } else if (one) {
+      await runAgain(one, error)
+    }
+  }
+
+  async function runAgain(one: Waiting<Q>, error: unknown): Promise<void> {
+    one.conflicts += 1
+    if (!transactions.isConflict?.(error, one.conflicts)) {
+      one.reject(error)
+    } else if (options.now() - one.since < options.patienceMs) {
       // Whoever is in the way is done by then, and not all of those who lost come back at the same moment.
       await options.pause(Math.random() * CONFLICT_PAUSE_MS)
-      await commitGroup(group)
-    } else if (transactions.isConflict?.(error)) {
-      one?.reject(new UnavailableError('database_unavailable', 'the database is too busy: others write the same rows'))
+      await commitGroup([one])
     } else {
-      one?.reject(error)
+      one.reject(new UnavailableError('database_unavailable', 'the database is too busy: others write the same rows'))
     }
   }
 
@@ -134,6 +146,7 @@ export function createGroupCommit<Q>(
           resolve: (value) => resolve(value as T),
           reject,
           since: options.now(),
+          conflicts: 0,
         })
         running ??= drain()
       })

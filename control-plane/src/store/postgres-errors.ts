@@ -19,6 +19,13 @@ const PASSING_STATES = /^(08|53|57P|58|55P03$|57014$|25006$|25P03$|25P04$)/
 /** Another node's writes were in the way: what was done is undone, and done again it comes out right. */
 const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01'])
 
+/**
+ * A row that had been looked for in vain is there, or one that was found is gone: by another node, if it is not so again.
+ * A write looks before it inserts, so the next try finds what there is now.
+ */
+const BROKEN_RULES: ReadonlySet<string> = new Set(['23505', '23503'])
+const MOST_RULE_TRIES = 3
+
 /** True for an error that may be over without anybody changing the request. */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false
@@ -28,9 +35,11 @@ export function isPassing(error: unknown): boolean {
   return NETWORK_CODES.has(code) || CONNECTION_WORDS.test(error.message)
 }
 
-/** True when a transaction lost against one that ran at the same time. */
-export function isConflict(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && CONFLICTS.has(codeOf(error))
+/** True when a transaction lost, or may have lost, against one that ran at the same time. */
+export function isConflict(error: unknown, tries = 1): boolean {
+  if (!(error instanceof pg.DatabaseError)) return false
+  const code = codeOf(error)
+  return CONFLICTS.has(code) || (BROKEN_RULES.has(code) && tries <= MOST_RULE_TRIES)
 }
 
 /**
