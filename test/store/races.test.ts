@@ -81,6 +81,7 @@ function hello(name: string, key = name, tokenHash: string | null = null): JoinR
     rivalAnswers: false,
     tokenHash,
     time: clock.now(),
+    nodeId: 'one',
   }
 }
 

@@ -43,14 +43,24 @@ export interface AnotherAgent {
   readonly program?: string
 }
 
+/** A control plane that works beside the first one. */
+export interface AnotherNode {
+  readonly program: RunningProcess
+  readonly address: string
+}
+
 /** The whole product in a folder of its own: a control plane and a runner agent as separate processes. */
 export interface Product {
   readonly folder: string
+  /** What DATABASE_URL says, when the database is on a server. */
+  readonly databaseUrl: string | null
   readonly address: string
   readonly admin: RestClient
   controlPlane: RunningProcess
   agent: RunningProcess
   startControlPlane(): Promise<void>
+  /** Starts one more control plane on the same database and folder; it ends with the product. */
+  startAnotherNode(): Promise<AnotherNode>
   /** @param another what differs from the agent of this product: settings, or a program of another place */
   startAgent(another?: AnotherAgent): void
   waitForRunner(): Promise<void>
@@ -90,8 +100,9 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   const database = (options.database ?? USUAL_DATABASE) === 'postgres' ? await createTestDatabase('', 'postgres') : null
   let port = '0'
   let dialled = ''
-  const startControlPlane = async () => {
-    product.controlPlane = startProgram(
+  const others: RunningProcess[] = []
+  const serve = (port: string): RunningProcess =>
+    startProgram(
       join(ROOT, 'control-plane/bin/holdfast.js'),
       ['serve'],
       {
@@ -107,11 +118,16 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
       },
       { logPath: join(folder, 'control-plane.log') },
     )
-    const running = product.controlPlane
+  const addressOf = async (running: RunningProcess): Promise<string> => {
     const address = await waitFor('the control plane to listen', () =>
-      running.isRunning() ? /"address":"([^"]+)"/.exec(running.said())?.[1] : 'ended',
+      running.isRunning() ? /"address":"([^"]+)","version"/.exec(running.said())?.[1] : 'ended',
     )
     if (address === 'ended') throw new Error(`the control plane ended: ${running.said()}`)
+    return address
+  }
+  const startControlPlane = async () => {
+    product.controlPlane = serve(port)
+    const address = await addressOf(product.controlPlane)
     Object.assign(product, { address })
     port = new URL(address).port
   }
@@ -135,11 +151,17 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
 
   const product: Product = {
     folder,
+    databaseUrl: database?.url ?? null,
     address: '',
     admin: null as unknown as RestClient,
     controlPlane: null as unknown as RunningProcess,
     agent: null as unknown as RunningProcess,
     startControlPlane,
+    async startAnotherNode() {
+      const program = serve('0')
+      others.push(program)
+      return { program, address: await addressOf(program) }
+    },
     startAgent,
     async waitForRunner() {
       await waitFor('the runner to be online', async () => {
@@ -162,6 +184,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     async close({ keep = false } = {}) {
       if (product.agent) await product.agent.stop('SIGKILL')
       if (product.controlPlane) await product.controlPlane.stop('SIGTERM')
+      await Promise.all(others.map((node) => node.stop('SIGTERM')))
       // Playbooks go on without their agent; the tests leave nothing behind.
       await killProcessesOfFolder(folder)
       if (!keep) await database?.remove()
