@@ -41,7 +41,7 @@ async function runnerOf(admin: RestClient, name: string) {
 
 /** A job launched and followed at this node. */
 async function launchAt(node: Node): Promise<ChaosJob> {
-  Object.assign(several.chaos.product, { admin: node.admin })
+  several.askAt(node)
   const job = await launchEmitted(several.chaos, createChance(1))
   await job.keep()
   return job

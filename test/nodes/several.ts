@@ -15,9 +15,13 @@ export interface SeveralNodes {
   readonly chaos: ChaosProduct
   /** Those that were not ended. */
   readonly nodes: Node[]
-  /** From now on the agent dials this node, jobs are launched there, and it is asked for what they became. */
+  /** The node that the agent dials. */
+  readonly dialled: Node
+  /** From now on the agent dials this node. */
   steerTo(node: Node): void
-  /** Ends a node; when the agent dials it, it is steered to the next one first. */
+  /** From now on jobs are launched at this node, and it is asked for what became of them. */
+  askAt(node: Node): void
+  /** Ends a node; when it is dialled or asked, another one is from then on. */
   end(node: Node, signal: NodeJS.Signals): Promise<void>
   add(): Promise<Node>
   /** Ends connections of this name to the database, as a failing network would. @returns how many */
@@ -37,8 +41,8 @@ export async function startSeveral(count: number, options: ProductOptions = {}):
   const steerTo = (node: Node): void => {
     dialled = node
     proxy.retarget(node.address)
-    Object.assign(product, { admin: node.admin })
   }
+  const askAt = (node: Node): void => void Object.assign(product, { admin: node.admin })
   const add = async (): Promise<Node> => {
     const node = await product.startAnotherNode()
     const whole = { ...node, admin: await signIn(node.address, 'admin', ADMIN_PASSWORD) }
@@ -58,13 +62,18 @@ export async function startSeveral(count: number, options: ProductOptions = {}):
   const several: SeveralNodes = {
     chaos,
     nodes,
+    get dialled() {
+      return dialled
+    },
     steerTo,
+    askAt,
     add,
     query,
     async end(node, signal) {
       nodes.splice(nodes.indexOf(node), 1)
       const [next] = nodes
       if (node === dialled && next) steerTo(next)
+      if (node.admin === product.admin && next) askAt(next)
       await node.program.stop(signal)
     },
     async cutDatabase(applicationName) {
