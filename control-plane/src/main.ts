@@ -134,6 +134,7 @@ async function build(
     : SOLE_NODE
   onClose(() => nodes.close())
   const live = createLiveEvents(nodes.bus)
+  nodes.onChange(() => live.changed('runners'))
 
   const secret = settings.accessTokenSecret ?? (await keptSecret(settings.persistentPath, 'access-token-secret'))
   const passwords = createPasswords()
@@ -203,6 +204,7 @@ async function build(
     openSession: dispatcher.openSession,
     onRevoked: dispatcher.revoked,
     heartbeatMs: settings.runnerHeartbeatMs,
+    lostMs: settings.runnerLostMs,
     nodes,
   })
   onClose(() => hub.close())
@@ -278,7 +280,7 @@ async function build(
   onClose(() => hub.close())
   const listening = await app.listen({ port: settings.port, host: settings.listenHost })
   const address = listening + settings.baseUrl.replace(/\/+$/, '')
-  await nodes.start(`${hostname()}:${new URL(listening).port}`)
+  await nodes.start(`${hostname()}:${new URL(listening).port || settings.port}`)
   warnOffLoopback()
   log.info({ address, version }, 'listening')
   return address

@@ -41,6 +41,7 @@ async function startNode(place: DatabasePlace, office: PostOffice) {
     openPost: office.openPost,
   })
   const live = createLiveEvents(nodes.bus)
+  nodes.onChange(() => live.changed('runners'))
   const raised: LiveName[] = []
   live.subscribe((name) => raised.push(name))
   const dispatcher = createDispatcher({
@@ -51,8 +52,16 @@ async function startNode(place: DatabasePlace, office: PostOffice) {
     outputLimitBytes: 1_000_000,
     queueMs: 60_000,
   })
+  const broken = { isBroken: false }
   const hub = createRunnerHub({
-    ...{ store, clock, random: randomBytes, live, log, nodes, version: '0.1.0' },
+    ...{ clock, random: randomBytes, live, log, nodes, steady, version: '0.1.0', lostMs: LOST_MS },
+    store: {
+      ...store,
+      get read() {
+        if (broken.isBroken) throw new Error('the database is out of reach')
+        return store.read
+      },
+    },
     openSession: dispatcher.openSession,
     onRevoked: dispatcher.revoked,
   })
@@ -73,6 +82,8 @@ async function startNode(place: DatabasePlace, office: PostOffice) {
   return {
     store,
     nodes,
+    /** Makes the database unreadable for what looks after the runners. */
+    broken,
     /** Measures silence; `later` moves it. */
     steady,
     live,

@@ -41,8 +41,10 @@ describe('a node', () => {
     await lookAlone(here, MOST_STILL_LOOKS - 1)
     expect(here.nodes.counts()).toEqual({ alive: 2, dead: 0 })
     expect((await here.runnerOf('edge')).online).toBe(true)
+    const raised = here.raised.length
     await lookAlone(here, 1)
     expect(here.nodes.counts()).toEqual({ alive: 1, dead: 1 })
+    expect(here.raised.slice(raised)).toContain('runners')
     expect((await here.runnerOf('edge')).online).toBe(false)
     // The node that has the socket knows better.
     expect((await there.runnerOf('edge')).online).toBe(true)

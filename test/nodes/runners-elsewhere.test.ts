@@ -5,7 +5,7 @@ import { findJob, insertJob, requestAbort } from '../../control-plane/src/store/
 import { RawAgent, newIdentity, restarted } from '../support/raw-agent.js'
 import { waitFor } from '../support/wait.js'
 import { queuedJob } from '../runners/queued-job.js'
-import { type TestNode, type TwoNodes, startTwoNodes } from './node-fixture.js'
+import { LOST_MS, type TestNode, type TwoNodes, startTwoNodes } from './node-fixture.js'
 
 let two: TwoNodes
 let here: TestNode
@@ -150,6 +150,19 @@ describe('a copy of a state folder at another node', () => {
     await original.leave()
     const { epoch } = await (await RawAgent.join(there.url, restarted(original.identity))).next('welcome')
     expect(epoch).toBe((await original.next('welcome')).epoch + 1)
+  })
+})
+
+describe('a node that cannot reach the database', () => {
+  test('lets its runners go in time for another node, and not before', async () => {
+    const agent = await two.approvedAt(here, 'edge')
+    here.broken.isBroken = true
+    await waitFor('looks that fail', () => here.logged.filter((line) => line.includes('looking after')).length > 1)
+    expect(agent.closed).toBeNull()
+    here.steady.later += LOST_MS / 2 + 1000
+    expect(await agent.waitForClose()).toMatchObject({ reason: 'going_away' })
+    const { epoch } = await (await RawAgent.join(there.url, agent.identity)).next('welcome')
+    expect(epoch).toBe((await agent.next('welcome')).epoch + 1)
   })
 })
 

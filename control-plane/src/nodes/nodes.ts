@@ -13,6 +13,8 @@ export interface Nodes {
   readonly bus: Bus
   /** Whether the node of this id is at work, as far as this one can tell; itself it always is. */
   isAlive(nodeId: string): boolean
+  /** Called when another node is found dead, or alive again: its runners are shown otherwise. */
+  onChange(listener: () => void): void
   /** For the metrics. */
   counts(): { readonly alive: number; readonly dead: number }
   /** Says to the others that this one is there. @param address host and port, for people */
@@ -28,6 +30,7 @@ export const SOLE_NODE: Nodes = {
   isShared: false,
   bus: SILENT_BUS,
   isAlive: (nodeId) => nodeId === 'sole',
+  onChange: () => undefined,
   counts: () => ({ alive: 1, dead: 0 }),
   start: () => Promise.resolve(),
   look: () => Promise.resolve(),
@@ -52,6 +55,7 @@ export function createSharedNode(deps: {
     isShared: true,
     bus,
     isAlive: (nodeId) => presence.isAlive(nodeId),
+    onChange: (listener) => presence.onChange(listener),
     counts: () => presence.counts(),
     start: (address) => presence.start(address),
     look: () => presence.look(),

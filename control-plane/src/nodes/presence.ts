@@ -18,6 +18,8 @@ export interface Presence {
   /** Until this node has looked for the first time, everybody is believed to be there. */
   isAlive(nodeId: string): boolean
   counts(): { readonly alive: number; readonly dead: number }
+  /** Called when a node is found dead, or alive again: its runners are shown otherwise. */
+  onChange(listener: () => void): void
   /** Says that this node is there and looks at the others; runs by itself every two seconds. */
   look(): Promise<void>
   /** @param address host and port, for people; whoever had it before is gone, however it went */
@@ -47,6 +49,7 @@ export function createPresence(deps: {
 }): Presence {
   const { store, clock, log, id } = deps
   const others = new Map<string, Seen>()
+  const listeners: (() => void)[] = []
   const startedAt = clock.now()
   let looking: Promise<void> | null = null
   /** What ends the timer; null before the start. */
@@ -71,6 +74,7 @@ export function createPresence(deps: {
     if (!before) log.info(who, isDead(after) ? 'there is a node that does not move' : 'there is another node')
     else if (isDead(after) && !wasDead) log.warn(who, 'a node is silent')
     else if (!isDead(after) && wasDead) log.info(who, 'a node is back')
+    if (before && isDead(after) !== wasDead) for (const listener of listeners) listener()
   }
 
   async function lookOnce(): Promise<void> {
@@ -107,6 +111,7 @@ export function createPresence(deps: {
       const dead = [...others.values()].filter(isDead).length
       return { alive: 1 + others.size - dead, dead }
     },
+    onChange: (listener) => void listeners.push(listener),
     look,
     async start(given) {
       address = given

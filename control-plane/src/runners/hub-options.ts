@@ -44,5 +44,9 @@ export interface HubOptions {
   readonly heartbeatMs?: number
   /** This control plane among others; left out: it is the only one. */
   readonly nodes?: Nodes
+  /** RTE_LOST_SECONDS, in milliseconds: how long a runner may be silent before its jobs are given up. */
+  readonly lostMs?: number
+  /** By which that is measured; without it one made of `clock`. */
+  readonly steady?: Clock
   readonly limits?: Partial<HubLimits>
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
 import type { Nodes } from '../nodes/nodes.js'
 import { type Runner, clearConnectedNode, findRunner, findRunnersOfNode } from '../store/runners.js'
@@ -10,7 +11,10 @@ import type { Registry } from './registry.js'
 /** How often the rows of connected runners are looked at for what other nodes did to them, in milliseconds. */
 const POLL_MS = 2000
 
-/** Keeps the connections of this node in line with what other nodes write. */
+/**
+ * Keeps the connections of this node in line with what other nodes write. While the database is out of reach that cannot be
+ * done, and nothing of a runner can be stored here; after a while its runners are let go, since another node may reach it.
+ */
 export interface HubPoll {
   /** Looks at all of them; runs by itself where there are other nodes. */
   poll(): Promise<void>
@@ -28,13 +32,19 @@ export function createHubPoll(deps: {
   readonly queue: KeyedQueue
   readonly log: Logger
   readonly refresh: (runnerId: number) => Promise<void>
+  /** Time that does not jump. */
+  readonly steady: Clock
+  /** How long the database may be out of reach before the runners are let go, in milliseconds. */
+  readonly letGoMs: number
 }): HubPoll {
-  const { store, nodes, registry, queue, log } = deps
+  const { store, nodes, registry, queue, log, steady } = deps
   let polling: Promise<void> | null = null
+  let reachedAt = steady.now()
 
   async function pollOnce(): Promise<void> {
     const connections = new Map(registry.all().map((connection) => [connection.runnerId, connection]))
     const rows = await findRunnersOfNode(store.read, [...connections.keys()], nodes.id)
+    reachedAt = steady.now()
     const known = new Map(rows.map((row) => [row.id, row]))
     const changed = [...connections].filter(([id, connection]) => isNews(connection, known.get(id)))
     const lost = rows.filter((row) => row.connectedNode === nodes.id && !connections.has(row.id))
@@ -58,8 +68,21 @@ export function createHubPoll(deps: {
     return polling
   }
 
-  const pollQuietly = () =>
-    void poll().catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'looking after runners failed'))
+  function letGo(): void {
+    const held = registry.all()
+    if (held.length === 0) return
+    log.warn(
+      { runners: held.length },
+      'the database is out of reach: the runners are let go, another node may reach it',
+    )
+    for (const connection of held) connection.close('going_away', 'this node cannot reach its database')
+  }
+
+  const pollQuietly = () => {
+    poll().catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'looking after runners failed'))
+    // A question may also stay without any answer.
+    if (steady.now() - reachedAt > deps.letGoMs) letGo()
+  }
   const stopListening = nodes.bus.subscribe({
     received(message) {
       if (message.topic !== 'runner') return

@@ -1,5 +1,6 @@
 import { HEARTBEAT_MS } from '@holdfast/protocol'
 import type { WebSocket } from 'ws'
+import { createSteadyClock } from '../clock.js'
 import { messageOf } from '../errors.js'
 import { SOLE_NODE } from '../nodes/nodes.js'
 import { deleteJoinTokensBefore } from '../store/join-tokens.js'
@@ -144,7 +145,12 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
     live.changed('runners')
   }
 
-  const poll = createHubPoll({ store, nodes, registry, queue, log, refresh })
+  const poll = createHubPoll({
+    ...{ store, nodes, registry, queue, log, refresh },
+    steady: options.steady ?? createSteadyClock(clock),
+    // So that they find another node before their jobs are given up.
+    letGoMs: (options.lostMs ?? Infinity) / 2,
+  })
   const heartbeat = createHeartbeat(
     heartbeatMs,
     () => registry.all().map((connection) => connection.socket),
