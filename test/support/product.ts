@@ -48,6 +48,8 @@ export interface Product {
   readonly folder: string
   readonly address: string
   readonly admin: RestClient
+  /** Of its PostgreSQL database; null: it has a file. */
+  readonly databaseUrl: string | null
   controlPlane: RunningProcess
   agent: RunningProcess
   startControlPlane(): Promise<void>
@@ -136,6 +138,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   const product: Product = {
     folder,
     address: '',
+    databaseUrl: database?.url ?? null,
     admin: null as unknown as RestClient,
     controlPlane: null as unknown as RunningProcess,
     agent: null as unknown as RunningProcess,
