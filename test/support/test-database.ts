@@ -56,11 +56,7 @@ export async function openTestStore(folder: string, kind?: DatabasePlace['kind']
 }
 
 async function createPostgresDatabase(): Promise<TestDatabase> {
-  // Not loaded at the start: programs that are no tests use this file as well.
-  const { inject } = await import('vitest')
-  const answer = await fetch(inject('postgresKeeper'))
-  const server = await answer.text()
-  if (!answer.ok) throw new Error(server)
+  const server = process.env.HOLDFAST_TEST_POSTGRES ?? (await serverOfRun())
   const name = `test_${randomBytes(8).toString('hex')}`
   await asOwner(server, `create database ${name}`)
   const url = `${server}${name}`
@@ -69,6 +65,15 @@ async function createPostgresDatabase(): Promise<TestDatabase> {
     url,
     remove: () => asOwner(server, `drop database ${name} with (force)`),
   }
+}
+
+/** The one server of a run of tests. Programs that are no tests start one and say where it is. */
+async function serverOfRun(): Promise<string> {
+  const { inject } = await import('vitest')
+  const answer = await fetch(inject('postgresKeeper'))
+  const server = await answer.text()
+  if (!answer.ok) throw new Error(server)
+  return server
 }
 
 async function asOwner(server: string, statement: string): Promise<void> {
