@@ -69,10 +69,16 @@ export default tseslint.config(
       '**/credentials/**',
       '**/forms/**',
       '**/live/**',
+      '**/nodes/**',
       '**/audit/**',
       '**/metrics/**',
     ],
     'store is the lowest room',
+  ),
+  room(
+    ['control-plane/src/nodes/**'],
+    ['**/http/**', '**/jobs/**', '**/runners/**', '**/auth/**', '**/forms/**', '**/live/**', 'ws', 'fastify*'],
+    'nodes know the store and carry words of which they do not know the meaning',
   ),
   room(
     ['control-plane/src/uploads/**'],

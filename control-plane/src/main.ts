@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import { createAuditRetention } from './audit/retention.js'
@@ -48,13 +49,15 @@ import { createJobRetention } from './jobs/retention.js'
 import { createLiveEvents } from './live/live-events.js'
 import { createLog } from './log.js'
 import { createMetrics } from './metrics/metrics.js'
+import { SOLE_NODE, createSharedNode } from './nodes/nodes.js'
 import { createDispatcher } from './runners/dispatcher.js'
 import { createRunnerHub } from './runners/hub.js'
 import { createJoinTokens } from './runners/join-tokens.js'
 import { createPlaybookFolder } from './runners/playbook-folder.js'
 import { keptSecret } from './secrets.js'
 import type { ControlPlaneSettings } from './settings.js'
-import { openSqliteStore } from './store/sqlite-store.js'
+import { notificationsOf } from './store/open-notifications.js'
+import { openStore } from './store/open-store.js'
 import { systemTimers } from './timers.js'
 import { readTlsFiles } from './tls-files.js'
 import { createUploadSweeper } from './uploads/sweeper.js'
@@ -106,19 +109,32 @@ async function build(
   const log =
     overrides.log ?? createLog({ level: settings.logLevel, format: settings.logFormat, output: process.stdout })
   const tls = await readTlsFiles(settings.tls)
-  for (const folder of [settings.persistentPath, dirname(settings.databasePath)]) {
+  const { database: place } = settings
+  for (const folder of [settings.persistentPath, ...(place.kind === 'sqlite' ? [dirname(place.path)] : [])]) {
     await mkdir(folder, { recursive: true, mode: 0o700 })
   }
   for (const folder of [settings.formsPath, settings.varsFilesPath, settings.playbooksPath])
     await mkdir(folder, { recursive: true })
 
-  const database = await openSqliteStore(settings.databasePath)
+  const database = await openStore(place)
   onClose(() => database.close())
   const trail = createAuditTrail({ store: database, clock, log })
   onClose(() => trail.settled())
   const { store } = trail
-  const metrics = createMetrics({ store, clock, log, onlineRunners: () => hub.counts().online })
-  const live = createLiveEvents()
+  const metrics = createMetrics({
+    store,
+    clock,
+    log,
+    onlineRunners: () => hub.counts().online,
+    nodes: () => nodes.counts(),
+  })
+  const openPost = await notificationsOf(place, { timers, log })
+  const nodes = openPost
+    ? createSharedNode({ store: database, clock, timers, log, random: randomBytes, version, openPost })
+    : SOLE_NODE
+  onClose(() => nodes.close())
+  const live = createLiveEvents(nodes.bus)
+  nodes.onChange(() => live.changed('runners'))
 
   const secret = settings.accessTokenSecret ?? (await keptSecret(settings.persistentPath, 'access-token-secret'))
   const passwords = createPasswords()
@@ -175,6 +191,7 @@ async function build(
     queueMs: settings.runnerQueueMs,
     lostMs: settings.runnerLostMs,
     meters: metrics.streams,
+    nodes,
   })
   onClose(() => dispatcher.close())
   const hub = createRunnerHub({
@@ -187,6 +204,8 @@ async function build(
     openSession: dispatcher.openSession,
     onRevoked: dispatcher.revoked,
     heartbeatMs: settings.runnerHeartbeatMs,
+    lostMs: settings.runnerLostMs,
+    nodes,
   })
   onClose(() => hub.close())
 
@@ -262,6 +281,7 @@ async function build(
   onClose(() => hub.close())
   const listening = await app.listen({ port: settings.port, host: settings.listenHost })
   const address = listening + settings.baseUrl.replace(/\/+$/, '')
+  await nodes.start(`${hostname()}:${new URL(listening).port || settings.port}`)
   warnOffLoopback()
   log.info({ address, version }, 'listening')
   return address

@@ -32,20 +32,21 @@ export const CONTROL_PLANE_SETTINGS = {
     kind: 'text',
     default: (soFar) => `sqlite:${join(String(soFar.PERSISTENT_PATH), 'holdfast.db')}`,
     secret: true,
-    meaning: 'database: sqlite:<file>',
+    meaning: 'database: sqlite:<file>, or postgres://user:password@host:5432/database?sslmode=… for several nodes',
   },
   ACCESS_TOKEN_SECRET: {
     kind: 'text',
     default: null,
     secret: true,
-    meaning: 'signs access tokens, at least 16 characters; without it one is made and kept in the persistent folder',
+    meaning:
+      'signs access tokens, at least 16 characters; without it one is made and kept in the persistent folder; required with PostgreSQL',
   },
   ENCRYPTION_SECRET: {
     kind: 'text',
     default: null,
     secret: true,
     meaning:
-      'encrypts stored credentials, at least 16 characters; without it one is made and kept in the persistent folder',
+      'encrypts stored credentials, at least 16 characters; without it one is made and kept in the persistent folder; required with PostgreSQL',
   },
   ACCESS_TOKEN_EXPIRATION: { kind: 'text', default: '30m', meaning: 'how long an access token is good' },
   ACCESS_TOKEN_REFRESH_EXPIRATION: {

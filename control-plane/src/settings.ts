@@ -4,6 +4,8 @@ import { SHORTEST_PASSWORD } from './auth/account-rules.js'
 import { durationOf } from './durations.js'
 import type { LaunchValidation } from './forms/form.js'
 import { CONTROL_PLANE_SETTINGS } from './settings-table.js'
+import type { DatabasePlace } from './store/open-store.js'
+import { postgresConfigOf } from './store/postgres-url.js'
 
 export type LogLevel = (typeof CONTROL_PLANE_SETTINGS.LOG_LEVEL.choices)[number]
 
@@ -23,7 +25,7 @@ export interface ControlPlaneSettings {
   readonly credentialsPath: string
   readonly playbooksPath: string
   readonly uploadPath: string
-  readonly databasePath: string
+  readonly database: DatabasePlace
   /** Null: made once and kept in the persistent folder. */
   readonly accessTokenSecret: string | null
   /** Null: made once and kept in the persistent folder. */
@@ -68,6 +70,8 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
   const textOrNull = (name: SettingName) => (raw[name] === null ? null : text(name))
   const number = (name: SettingName) => Number(raw[name])
   const path = (name: SettingName) => resolve(text(name))
+  const database = databaseOf(text('DATABASE_URL'))
+  const secret = (name: 'ACCESS_TOKEN_SECRET' | 'ENCRYPTION_SECRET') => secretOf(name, textOrNull(name), database)
   return Object.freeze({
     port: number('PORT'),
     listenHost: text('LISTEN_HOST'),
@@ -81,9 +85,9 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     credentialsPath: join(dirname(path('CONFIG_PATH')), 'credentials.yaml'),
     playbooksPath: path('ANSIBLE_PATH'),
     uploadPath: path('UPLOAD_PATH'),
-    databasePath: databasePathOf(text('DATABASE_URL')),
-    accessTokenSecret: longEnough('ACCESS_TOKEN_SECRET', textOrNull('ACCESS_TOKEN_SECRET'), 16),
-    encryptionSecret: longEnough('ENCRYPTION_SECRET', textOrNull('ENCRYPTION_SECRET'), 16),
+    database,
+    accessTokenSecret: secret('ACCESS_TOKEN_SECRET'),
+    encryptionSecret: secret('ENCRYPTION_SECRET'),
     accessTokenMs: durationOf('ACCESS_TOKEN_EXPIRATION', text('ACCESS_TOKEN_EXPIRATION')),
     refreshTokenMs: durationOf('ACCESS_TOKEN_REFRESH_EXPIRATION', text('ACCESS_TOKEN_REFRESH_EXPIRATION')),
     authRateLimit: number('AUTH_RATE_LIMIT'),
@@ -126,13 +130,26 @@ function tlsOf(raw: Readonly<Record<string, SettingValue>>): ControlPlaneSetting
 }
 
 /** The value may hold a password, so it stays out of the message. */
-function databasePathOf(url: string): string {
+function databaseOf(url: string): DatabasePlace {
   if (/^postgres(ql)?:/.test(url)) {
-    throw new SettingsError('DATABASE_URL: PostgreSQL is not available yet, use sqlite:<file>')
+    try {
+      postgresConfigOf(url)
+    } catch (error) {
+      throw new SettingsError(`DATABASE_URL: ${error instanceof Error ? error.message : 'is not readable'}`)
+    }
+    return { kind: 'postgres', url }
   }
   const path = /^sqlite:(.+)$/.exec(url)?.[1]
-  if (path === undefined) throw new SettingsError('DATABASE_URL: must be sqlite:<file>')
-  return resolve(path)
+  if (path === undefined) throw new SettingsError('DATABASE_URL: must be sqlite:<file> or postgres://…')
+  return { kind: 'sqlite', path: resolve(path) }
+}
+
+/** Beside a file one is made and kept; a database that nodes share needs the same one at each of them. */
+function secretOf(name: string, value: string | null, database: DatabasePlace): string | null {
+  if (value === null && database.kind === 'postgres') {
+    throw new SettingsError(`${name}: is required with PostgreSQL, and must be the same at every node`)
+  }
+  return longEnough(name, value, 16)
 }
 
 function longEnough(name: string, value: string | null, minimum: number): string | null {

@@ -5,8 +5,8 @@ import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createMetrics } from '../../control-plane/src/metrics/metrics.js'
 import { insertJob, moveJob } from '../../control-plane/src/store/jobs.js'
-import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import { queuedJob } from '../runners/queued-job.js'
+import { openTestStore } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
 import { ADMIN_PASSWORD, type TestServer, startServer } from './server.js'
 import { covers } from '../interface/covers.js'
@@ -154,7 +154,7 @@ describe('figures of the database', () => {
       ['holdfast_runner_spool_bytes{runner="web-1"}', 4096],
       ['holdfast_runner_running_jobs{runner="web-1"}', 3],
       ['holdfast_runners_online', 0],
-      ['af_nodes{role="all",alive="true"}', 1],
+      ['af_nodes{role="app",alive="true"}', 1],
     ] as const
     expect(values.map(([name]) => [name, sample(text, name)])).toEqual(values)
     // Names that strangers chose are no labels.
@@ -163,7 +163,7 @@ describe('figures of the database', () => {
 
   test('are left out while the database does not answer, and the rest is there', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-metrics-'))
-    const store = await openSqliteStore(join(folder, 'x.db'))
+    const store = await openTestStore(folder)
     const said: string[] = []
     const metrics = createMetrics({
       store,

@@ -45,13 +45,13 @@ import { type LiveEvents, createLiveEvents } from '../../control-plane/src/live/
 import { createMetrics } from '../../control-plane/src/metrics/metrics.js'
 import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
 import { createPlaybookFolder } from '../../control-plane/src/runners/playbook-folder.js'
-import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
 import { type UploadSweeper, createUploadSweeper } from '../../control-plane/src/uploads/sweeper.js'
 import { openUploadFolder } from '../../control-plane/src/uploads/upload-folder.js'
 import { createUploads } from '../../control-plane/src/uploads/uploads.js'
 import { allowOwnRoutes } from '../support/contract.js'
+import { openTestStore } from '../support/test-database.js'
 
 /** Threads run what was built. */
 const CHECK_WORKER = new URL('../../control-plane/dist/forms/sandbox/check-worker.js', import.meta.url)
@@ -149,7 +149,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const logger = lines ? pino({}, { write: (line: string) => void lines.push(line) }) : pino({ level: 'silent' })
   const timers = options.timers ?? systemTimers
   const live = createLiveEvents()
-  const database = await openSqliteStore(join(folder, 'holdfast.db'))
+  const database = await openTestStore(folder)
   const trail = createAuditTrail({ store: database, clock, log: logger })
   const { store } = trail
   const metrics = createMetrics({ store, clock, log: logger, onlineRunners: () => 0 })

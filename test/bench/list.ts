@@ -1,11 +1,12 @@
 import { type ApprovalGiver, listAwaitingJobs } from '../../control-plane/src/store/approvals.js'
 import { type JobFilter, listJobs } from '../../control-plane/src/store/job-list.js'
 import type { Queries } from '../../control-plane/src/store/store.js'
-import { closeDatabase, databasePathOf, openDatabase, query } from '../support/database-file.js'
+import { databasePathOf } from '../support/database-file.js'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
 import { plansOf } from '../support/query-plans.js'
 import { signIn } from '../support/rest.js'
 import { cpuSeconds } from './cpu.js'
+import { WAITING, fillSqlite, fillPostgres } from './list-rows.js'
 import type { Figure } from './report.js'
 import { type RawReader, openReader } from './raw-reader.js'
 import { median, percentile } from './statistics.js'
@@ -20,16 +21,9 @@ const CONFIG = `roles:
   - {name: default, groups: []}
 `
 
-/** Jobs that wait for an approval, among all others. */
-const WAITING = 1000
 const OWNER = { name: 'user-7', type: 'local' }
 const LDAP = { name: 'user-49', type: 'ldap' }
 const GIVER: ApprovalGiver = { name: 'giver', type: 'local', roles: ['ops', 'default'] }
-
-const APPROVAL = JSON.stringify({
-  ...{ title: 'Deploy?', message: 'Tonight', roles: ['ops'], notifications: [], allowSelf: false },
-  ...{ state: 'waiting', decided_by: null, decided_by_type: null, decided_at: null },
-})
 
 interface Question {
   readonly who: 'admin' | 'all' | 'own' | 'giver'
@@ -74,17 +68,20 @@ const QUESTIONS: readonly Question[] = [
  * How long the list of jobs takes with very many of them: from sending the request to the last byte of the answer, one
  * request after the other. The CPU time is the control plane's.
  */
-export async function measureList(jobs: number, rounds: number, say: Say): Promise<Figure[]> {
-  const product = await startProduct({ withAgent: false, config: CONFIG })
+export async function measureList(
+  { jobs, rounds, database }: { jobs: number; rounds: number; database: 'sqlite' | 'postgres' },
+  say: Say,
+): Promise<Figure[]> {
+  const product = await startProduct({ withAgent: false, config: CONFIG, database })
   try {
     await product.admin.post('/user', { username: 'user-7', password: ADMIN_PASSWORD, groups: [] })
     await product.admin.post('/user', { username: 'watcher', password: ADMIN_PASSWORD, groups: ['watch'] })
     await product.admin.post('/user', { username: 'giver', password: ADMIN_PASSWORD, groups: ['ops'] })
     await product.controlPlane.stop()
-    say(
-      `  making ${jobs} jobs, ${WAITING} of which wait for an approval; under some questions how SQLite finds the answer`,
-    )
-    await fill(product, jobs)
+    say(`  making ${jobs} jobs, ${WAITING} of which wait for an approval`)
+    if (product.databaseUrl === null) say('  under some questions how SQLite finds the answer')
+    if (product.databaseUrl === null) await fillSqlite(databasePathOf(product), jobs)
+    else await fillPostgres(product.databaseUrl, jobs)
     await product.startControlPlane()
     const tokens = {
       admin: product.admin.token,
@@ -100,7 +97,7 @@ export async function measureList(jobs: number, rounds: number, say: Say): Promi
     const path = databasePathOf(product)
     for (const question of QUESTIONS) {
       figures.push(await measure(product, reader, tokens[question.who], { reach: REACH_MS, ...question }, rounds, say))
-      if (question.read)
+      if (question.read && product.databaseUrl === null)
         for (const plan of await plansOf(path, question.read)) say(`    ${plan.replaceAll('\n', '; ')}`)
     }
     reader.close()
@@ -140,41 +137,5 @@ async function measure(
     digits: 1,
     reach: reach === null ? null : { value: reach, better: 'lower' },
     note,
-  }
-}
-
-/**
- * Jobs as a busy year leaves them: of 50 users, a tenth of them from a directory, on 20 runners, most ended well. Each
- * row is as long as that of a job with a few extra variables.
- */
-async function fill(product: Product, jobs: number): Promise<void> {
-  const database = await openDatabase(databasePathOf(product), 'write')
-  try {
-    const numbers = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${jobs})`
-    await query(
-      database,
-      `${numbers} insert into job (run_id, form, target, job_type, status, status_reason, start_time, end_time,
-      user_name, user_type, runner_name, dispatch, abort_requested, extravars, credentials, playbook, approval)
-      select printf('%032x', i), 'form ' || (i % 30), 'form ' || (i % 30), 'ansible',
-        case when i % ${jobs / WAITING} = 1 then 'approve' when i % 10 = 0 then 'failed' else 'success' end,
-        case when i % 10 = 0 then 'ansible-playbook ended with 2: a host failed' end,
-        1700000000000 + i * 1000, 1700000000000 + i * 1000 + 60000,
-        'user-' || (i * 7 % 50), case when i * 7 % 50 >= 45 then 'ldap' else 'local' end,
-        'runner-' || (i * 13 % 20), 'done', 0, json_object('text', printf('%0400d', i)), '{}',
-        json_object('playbook', printf('%0200d', i)),
-        case when i % ${jobs / WAITING} = 1 then '${APPROVAL}' end from n`,
-    )
-    await query(
-      database,
-      `insert into awaited_approval (role, job_id, allow_self, user_name, user_type)
-      select 'ops', id, 0, user_name, user_type from job where status = 'approve'`,
-    )
-    await query(
-      database,
-      `${numbers} insert into job_stream (job_id, output_length, shown_length, events_length, events_count)
-      select i, 0, 0, 0, 0 from n`,
-    )
-  } finally {
-    await closeDatabase(database)
   }
 }

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
+import { startPostgres } from '../support/postgres.js'
 import { startProduct } from '../support/product.js'
 import { measureCallback } from './callback.js'
 import { FORMS, PLAYBOOKS, bareFolder } from './fixtures.js'
@@ -18,6 +19,7 @@ const HELP = `scripts/bench: measures the product next to bare ansible-playbook,
   --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest, survival, list, live-events
                 (default all)
   --cut N       survival: seconds without a network, 1 to 600 (default 30); 600 is what a long outage is like
+  --database D  sqlite (default) or postgres, a server of its own; not with survival and live-events
   --json        the figures as JSON instead of a table
   --help
 
@@ -48,6 +50,7 @@ interface Options {
   readonly parts: ReadonlySet<string>
   readonly cutSeconds: number
   readonly json: boolean
+  readonly database: 'sqlite' | 'postgres'
 }
 
 /** Reads the command line. @returns a sentence when it is wrong, null for help */
@@ -60,6 +63,7 @@ function readOptions(): Options | string | null {
         only: { type: 'string', default: PARTS.join(',') },
         cut: { type: 'string', default: '30' },
         json: { type: 'boolean', default: false },
+        database: { type: 'string', default: 'sqlite' },
         help: { type: 'boolean', default: false },
       },
     }).values
@@ -76,7 +80,12 @@ function readOptions(): Options | string | null {
   const parts = new Set(values.only.split(','))
   const unknown = [...parts].find((part) => !PARTS.some((known) => known === part))
   if (unknown !== undefined) return `there is no part ${JSON.stringify(unknown)}: use some of ${PARTS.join(', ')}`
-  return { runs, parts, cutSeconds, json: values.json }
+  const { database } = values
+  if (database !== 'sqlite' && database !== 'postgres') return '--database must be sqlite or postgres'
+  if (database === 'postgres' && ['survival', 'live-events'].some((part) => parts.has(part))) {
+    return '--database postgres: say with --only what to measure, without survival and live-events'
+  }
+  return { runs, parts, cutSeconds, json: values.json, database }
 }
 
 const say = (line: string) => console.error(line)
@@ -94,7 +103,12 @@ async function measureAll(options: Options): Promise<Figure[]> {
   }
   if (parts.has('list')) {
     say('list …')
-    figures.push(...(await measureList(1_000_000, 200, say)))
+    figures.push(
+      ...(await measureList(
+        { jobs: options.database === 'postgres' ? 100_000 : 1_000_000, rounds: 200, database: options.database },
+        say,
+      )),
+    )
   }
   if (parts.has('live-events')) {
     say('live-events …')
@@ -104,10 +118,10 @@ async function measureAll(options: Options): Promise<Figure[]> {
 }
 
 /** The parts that are measured with one product that runs all the time. */
-async function measureRunning({ runs, parts }: Options): Promise<Figure[]> {
+async function measureRunning({ runs, parts, database }: Options): Promise<Figure[]> {
   const figures: Figure[] = []
   const bare = bareFolder()
-  const product = await startProduct({ forms: FORMS, playbooks: PLAYBOOKS })
+  const product = await startProduct({ forms: FORMS, playbooks: PLAYBOOKS, database })
   const measure = async (part: (typeof PARTS)[number], run: () => Promise<Figure[]>) => {
     if (!parts.has(part)) return
     say(`${part} …`)
@@ -137,6 +151,8 @@ if (options === null) {
 } else {
   const ansible = execFileSync('ansible-playbook', ['--version'], { encoding: 'utf8' }).split('\n', 1)[0] ?? ''
   say(`Node ${process.version}, ${ansible}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`)
-  const figures = await measureAll(options)
+  const server = options.database === 'postgres' ? await startPostgres(['shared_buffers=128MB']) : null
+  if (server) process.env.HOLDFAST_TEST_POSTGRES = server.urlOf('')
+  const figures = await measureAll(options).finally(() => server?.close())
   console.log(options.json ? JSON.stringify(figures, null, 2) : `\n${tableOf(figures)}`)
 }

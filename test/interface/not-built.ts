@@ -16,6 +16,5 @@ export const NOT_BUILT: Readonly<Record<string, readonly RuleId[]>> = {
     'node.extravars',
     'node.artifacts',
   ],
-  'One process serves everything; several nodes are not built yet.': ['live-4.nodes'],
   'Only local accounts can sign in yet.': ['auth.ldap', 'auth.azuread', 'auth.oidc'],
 }

@@ -13,9 +13,9 @@ import type { JobMessage, RunnerCapacity, RunnerConnection } from '../../control
 import type { HubOptions } from '../../control-plane/src/runners/hub-options.js'
 import { createRunnerHub } from '../../control-plane/src/runners/hub.js'
 import { createJoinTokens } from '../../control-plane/src/runners/join-tokens.js'
-import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
+import { openTestStore } from '../support/test-database.js'
 
 /** A session that only remembers. A test may put something into `onMessage` or `onFrame`. */
 export class RecordingSession {
@@ -57,7 +57,7 @@ export async function startHub(
   options: Partial<Pick<HubOptions, 'heartbeatMs' | 'limits'>> & { readonly store?: (store: Store) => Store } = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-hub-'))
-  const opened = await openSqliteStore(join(folder, 'test.db'))
+  const opened = await openTestStore(folder)
   const store = options.store?.(opened) ?? opened
   const clock = { offset: 0, now: () => Date.now() + clock.offset }
   const logged: string[] = []

@@ -13,10 +13,10 @@ import { OFFER_PATIENCE_MS } from '../../control-plane/src/runners/offer-watch.j
 import type { PlaybookFiles } from '../../control-plane/src/runners/playbook-files.js'
 import { readOutput } from '../../control-plane/src/store/job-output.js'
 import { findJob, insertJob, moveJob, requestAbort } from '../../control-plane/src/store/jobs.js'
-import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { insertUpload, linkJobFiles } from '../../control-plane/src/store/uploads.js'
 import type { UploadFolder } from '../../control-plane/src/uploads/upload-folder.js'
+import { openTestStore } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
 import { queuedJob } from './queued-job.js'
 
@@ -38,7 +38,7 @@ let readUpload: UploadFolder['read']
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-session-'))
-  store = await openSqliteStore(join(folder, 'test.db'))
+  store = await openTestStore(folder)
   files = { manifest: () => Promise.resolve(MANIFEST), open: () => Promise.resolve(null) }
   sent = []
   sealSecrets = () => Promise.resolve(null)

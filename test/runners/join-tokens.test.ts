@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { NotFoundError } from '../../control-plane/src/errors.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import { RawAgent, newIdentity, restarted } from '../support/raw-agent.js'
+import { IS_ON_POSTGRES, everythingStored } from '../support/test-database.js'
 
 const MINUTE_MS = 60_000
 
@@ -105,7 +106,9 @@ test('tokens are neither stored nor logged', async () => {
   await (await RawAgent.greet(fixture.url, newIdentity('edge-3'), { join_token: 'mistyped' })).waitForClose()
   expect(fixture.logged.join('')).not.toContain(token)
   expect(fixture.logged.join('')).not.toContain('mistyped')
-  for (const file of ['test.db', 'test.db-wal']) {
+  expect(await everythingStored(fixture.store)).toContain('edge-1')
+  expect(await everythingStored(fixture.store)).not.toContain(token)
+  for (const file of IS_ON_POSTGRES ? [] : ['holdfast.db', 'holdfast.db-wal']) {
     expect(readFileSync(`${fixture.folder}/${file}`).includes(token)).toBe(false)
   }
 })

@@ -6,8 +6,8 @@ import pino from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { JobWriter } from '../../control-plane/src/runners/job-writer.js'
 import { insertJob } from '../../control-plane/src/store/jobs.js'
-import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import type { Store } from '../../control-plane/src/store/store.js'
+import { openTestStore } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
 import { queuedJob } from './queued-job.js'
 
@@ -17,7 +17,7 @@ let folder: string
 let store: Store
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-meters-'))
-  store = await openSqliteStore(join(folder, 'test.db'))
+  store = await openTestStore(folder)
 })
 afterEach(async () => {
   await store.close()

@@ -72,7 +72,7 @@ describe('clones of a state folder', () => {
     const view = await fixture.byName('edge-1')
     expect(view.runner.cloneSeenAt).not.toBeNull()
     expect(view.runner.host).toBe('test-host')
-    expect(view.clone).toEqual({ host: 'other-host', ip: '127.0.0.1' })
+    expect(view.runner).toMatchObject({ cloneHost: 'other-host', cloneIp: '127.0.0.1' })
     expect(view.online).toBe(true)
   })
 
@@ -82,7 +82,7 @@ describe('clones of a state folder', () => {
     expect(await copy.waitForClose()).toMatchObject({ reason: 'clone' })
     expect(original.closed).toBeNull()
     const view = await fixture.byName('edge-1')
-    expect(view).toMatchObject({ online: true, clone: { host: 'other-host' } })
+    expect(view).toMatchObject({ online: true, runner: { cloneHost: 'other-host' } })
     expect(view.runner).toMatchObject({ host: 'test-host', generation: original.identity.generation })
   })
 

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { type RunningProcess, startProgram } from './process.js'
 import { killProcessesOfFolder } from './processes-of-folder.js'
 import { type RestClient, signIn } from './rest.js'
+import { USUAL_DATABASE, createTestDatabase } from './test-database.js'
 import { waitFor } from './wait.js'
 
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
@@ -19,6 +20,8 @@ export interface ProductOptions {
   /** Forms (file name → YAML) and playbook files (path → content). */
   readonly forms?: Readonly<Record<string, string>>
   readonly playbooks?: Readonly<Record<string, string>>
+  /** Where it keeps its data; what the run says when left out. */
+  readonly database?: 'sqlite' | 'postgres'
   /** Text of config.yaml. */
   readonly config?: string
   /** False: no runner agent is started. */
@@ -40,14 +43,26 @@ export interface AnotherAgent {
   readonly program?: string
 }
 
+/** A control plane that works beside the first one. */
+export interface AnotherNode {
+  readonly program: RunningProcess
+  readonly address: string
+}
+
 /** The whole product in a folder of its own: a control plane and a runner agent as separate processes. */
 export interface Product {
   readonly folder: string
+  /** What DATABASE_URL says, when the database is on a server. */
+  readonly databaseUrl: string | null
   readonly address: string
   readonly admin: RestClient
+  /** Of its PostgreSQL database; null: it has a file. */
+  readonly databaseUrl: string | null
   controlPlane: RunningProcess
   agent: RunningProcess
   startControlPlane(): Promise<void>
+  /** Starts one more control plane on the same database and folder; it ends with the product. */
+  startAnotherNode(): Promise<AnotherNode>
   /** @param another what differs from the agent of this product: settings, or a program of another place */
   startAgent(another?: AnotherAgent): void
   waitForRunner(): Promise<void>
@@ -55,6 +70,12 @@ export interface Product {
   waitForEnd(jobId: number): Promise<Record<string, unknown>>
   /** Ends both programs and everything they started; the folder is removed unless it shall be kept. */
   close(options?: { readonly keep?: boolean }): Promise<void>
+}
+
+/** What every node on one PostgreSQL database is given. */
+const SHARED_SECRETS = {
+  ACCESS_TOKEN_SECRET: 'signs what only tests use',
+  ENCRYPTION_SECRET: 'encrypts what only tests use',
 }
 
 const CONFIG = `roles:
@@ -78,10 +99,12 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   }
 
   const prepared = await options.prepare?.(folder)
+  const database = (options.database ?? USUAL_DATABASE) === 'postgres' ? await createTestDatabase('', 'postgres') : null
   let port = '0'
   let dialled = ''
-  const startControlPlane = async () => {
-    product.controlPlane = startProgram(
+  const others: RunningProcess[] = []
+  const serve = (port: string): RunningProcess =>
+    startProgram(
       join(ROOT, 'control-plane/bin/holdfast.js'),
       ['serve'],
       {
@@ -91,16 +114,22 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
         LOG_FORMAT: 'json',
         // Most tests are not about forms: what they send is what runs. Those that are turn it on.
         LAUNCH_VALIDATION: 'off',
+        ...(database ? { DATABASE_URL: database.url, ...SHARED_SECRETS } : {}),
         ...prepared?.controlPlane,
         ...options.controlPlane,
       },
       { logPath: join(folder, 'control-plane.log') },
     )
-    const running = product.controlPlane
+  const addressOf = async (running: RunningProcess): Promise<string> => {
     const address = await waitFor('the control plane to listen', () =>
-      running.isRunning() ? /"address":"([^"]+)"/.exec(running.said())?.[1] : 'ended',
+      running.isRunning() ? /"address":"([^"]+)","version"/.exec(running.said())?.[1] : 'ended',
     )
     if (address === 'ended') throw new Error(`the control plane ended: ${running.said()}`)
+    return address
+  }
+  const startControlPlane = async () => {
+    product.controlPlane = serve(port)
+    const address = await addressOf(product.controlPlane)
     Object.assign(product, { address })
     port = new URL(address).port
   }
@@ -124,11 +153,18 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
 
   const product: Product = {
     folder,
+    databaseUrl: database?.url ?? null,
     address: '',
+    databaseUrl: database?.url ?? null,
     admin: null as unknown as RestClient,
     controlPlane: null as unknown as RunningProcess,
     agent: null as unknown as RunningProcess,
     startControlPlane,
+    async startAnotherNode() {
+      const program = serve('0')
+      others.push(program)
+      return { program, address: await addressOf(program) }
+    },
     startAgent,
     async waitForRunner() {
       await waitFor('the runner to be online', async () => {
@@ -151,8 +187,10 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     async close({ keep = false } = {}) {
       if (product.agent) await product.agent.stop('SIGKILL')
       if (product.controlPlane) await product.controlPlane.stop('SIGTERM')
+      await Promise.all(others.map((node) => node.stop('SIGTERM')))
       // Playbooks go on without their agent; the tests leave nothing behind.
       await killProcessesOfFolder(folder)
+      if (!keep) await database?.remove()
       if (!keep) rmSync(folder, { recursive: true, force: true })
     },
   }

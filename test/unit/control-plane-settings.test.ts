@@ -26,7 +26,7 @@ describe('settings', () => {
       credentialsPath: resolve('persistent/credentials.yaml'),
       playbooksPath: resolve('persistent/playbooks'),
       uploadPath: resolve('persistent/uploads'),
-      databasePath: resolve('persistent/holdfast.db'),
+      database: { kind: 'sqlite', path: resolve('persistent/holdfast.db') },
       accessTokenSecret: null,
       encryptionSecret: null,
       accessTokenMs: 30 * 60_000,
@@ -59,7 +59,7 @@ describe('settings', () => {
       formsPath: '/forms',
       configPath: '/data/config.yaml',
       credentialsPath: '/data/credentials.yaml',
-      databasePath: '/data/holdfast.db',
+      database: { kind: 'sqlite', path: '/data/holdfast.db' },
     })
   })
 
@@ -126,11 +126,29 @@ describe('settings', () => {
     expect(start).toThrow(new RegExp(`^${name}: [^\\n]+$`))
   })
 
-  test('PostgreSQL is refused in words, without the password', () => {
-    const start = () => read({ DATABASE_URL: 'postgres://me:hunter2@db/holdfast' })
-    expect(start).toThrow('DATABASE_URL: PostgreSQL is not available yet')
-    expect(start).not.toThrow('hunter2')
-    expect(() => read({ ACCESS_TOKEN_SECRET: 'hunter2' })).not.toThrow('hunter2')
+  describe('PostgreSQL', () => {
+    const url = 'postgres://me:hunter2@db/holdfast'
+    const secrets = { ACCESS_TOKEN_SECRET: 'sixteen letters!', ENCRYPTION_SECRET: 'sixteen others!!' }
+
+    test('needs the two secrets that all nodes share', () => {
+      expect(read({ DATABASE_URL: url, ...secrets }).database).toEqual({ kind: 'postgres', url })
+      for (const name of Object.keys(secrets)) {
+        const start = () => read({ DATABASE_URL: url, ...secrets, [name]: undefined })
+        expect(start).toThrow(`${name}: is required with PostgreSQL, and must be the same at every node`)
+      }
+    })
+
+    test.each([
+      ['postgres://', 'must name the database'],
+      ['postgres://me:hunter2@:0:0/x', 'such as postgres://user:password@host:5432/database'],
+      ['postgres://me:hunter2@db', 'must name the database'],
+      [`${url}?sslmode=prefer`, 'sslmode must be one of disable, no-verify, require, verify-ca, verify-full'],
+    ])('%s is refused without the password', (wrong, why) => {
+      const start = () => read({ DATABASE_URL: wrong, ...secrets })
+      expect(start).toThrow(`DATABASE_URL: `)
+      expect(start).toThrow(why)
+      expect(start).not.toThrow('hunter2')
+    })
   })
 
   test('cannot be changed, and each has a meaning', () => {

@@ -7,10 +7,10 @@ import { createPasswords } from '../../control-plane/src/auth/passwords.js'
 import { createSweeper } from '../../control-plane/src/auth/sweeper.js'
 import { createPrivateFile } from '../../control-plane/src/secrets.js'
 import { insertSession } from '../../control-plane/src/store/sessions.js'
-import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { listUsers } from '../../control-plane/src/store/users.js'
 import { heldTimers } from '../api/held-timers.js'
+import { openTestStore } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
 
 const passwords = createPasswords({ memoryCost: 1024, timeCost: 1, parallelism: 1 })
@@ -20,7 +20,7 @@ let store: Store
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdfast-admin-'))
-  store = await openSqliteStore(join(folder, 'holdfast.db'))
+  store = await openTestStore(folder)
 })
 afterEach(async () => {
   await store.close()

@@ -41,7 +41,10 @@ export const RunnerRecord = Type.Object(
     clone: nullable(
       Type.Object(
         { seen_at: Type.String(), host: nullable(Type.String()), ip: nullable(Type.String()) },
-        { description: 'Another process was refused for continuing this identity; host and ip while they are known' },
+        {
+          description:
+            'Another process was refused for continuing this identity; where it called from, if that is known',
+        },
       ),
     ),
   },
@@ -90,7 +93,7 @@ export const NewJoinToken = Type.Object(
   { title: 'NewJoinToken' },
 )
 
-export function runnerRecordOf({ runner, online, clone }: RunnerView): Static<typeof RunnerRecord> {
+export function runnerRecordOf({ runner, online }: RunnerView): Static<typeof RunnerRecord> {
   return {
     id: runner.id,
     name: runner.name,
@@ -119,7 +122,7 @@ export function runnerRecordOf({ runner, online, clone }: RunnerView): Static<ty
     clone:
       runner.cloneSeenAt === null
         ? null
-        : { seen_at: isoTime(runner.cloneSeenAt), host: clone?.host ?? null, ip: clone?.ip ?? null },
+        : { seen_at: isoTime(runner.cloneSeenAt), host: runner.cloneHost, ip: runner.cloneIp },
   }
 }
 

@@ -1,20 +1,35 @@
+import { type Bus, SILENT_BUS } from '../nodes/bus.js'
+
 /** What can change under a client's eyes (service interface, Events). */
 export const LIVE_NAMES = ['jobs', 'appearance', 'designer', 'runners'] as const
 export type LiveName = (typeof LIVE_NAMES)[number]
 
-/** Carries "something changed" from the rooms to the open streams of this node. Names only, never data. */
+/** Carries "something changed" from the rooms to the open streams of every node. Names only, never data. */
 export interface LiveEvents {
   /** Call after the commit. Never throws and returns at once. */
   changed(name: LiveName): void
-  /** Calls the listener on each change until the returned function is called. */
+  /** Calls the listener on each change, at whichever node it was made, until the returned function is called. */
   subscribe(listener: (name: LiveName) => void): () => void
 }
 
-export function createLiveEvents(): LiveEvents {
+/** When messages of other nodes may have been lost, everything is taken for changed. */
+export function createLiveEvents(bus: Bus = SILENT_BUS): LiveEvents {
   const listeners = new Set<(name: LiveName) => void>()
+  const tell = (name: LiveName) => {
+    for (const listener of listeners) listener(name)
+  }
+  bus.subscribe({
+    received(message) {
+      if (message.topic !== 'live') return
+      const known = LIVE_NAMES.find((name) => name === message.name)
+      if (known) tell(known)
+    },
+    missed: () => LIVE_NAMES.forEach(tell),
+  })
   return {
     changed(name) {
-      for (const listener of listeners) listener(name)
+      tell(name)
+      bus.publish({ topic: 'live', name })
     },
     subscribe(listener) {
       listeners.add(listener)

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
+import { type Nodes, SOLE_NODE } from '../nodes/nodes.js'
 import type { Store } from '../store/store.js'
 import { createDatabaseGauges } from './database-gauges.js'
 
@@ -13,6 +14,8 @@ export interface MetricsDeps {
   readonly log: { warn(fields: object, text: string): void }
   /** Runners whose socket this process has. */
   readonly onlineRunners: () => number
+  /** The control planes that share the database; left out: only this one. */
+  readonly nodes?: Nodes['counts']
 }
 
 /**
@@ -81,10 +84,15 @@ export function createMetrics(deps: MetricsDeps) {
   })
   new Gauge({
     name: 'af_nodes',
-    help: 'Processes of the control plane',
+    help: 'Control planes that share the database, as this one sees them',
     labelNames: ['role', 'alive'],
     registers,
-  }).set({ role: 'all', alive: 'true' }, 1)
+    collect() {
+      const { alive, dead } = (deps.nodes ?? SOLE_NODE.counts)()
+      this.set({ role: 'app', alive: 'true' }, alive)
+      this.set({ role: 'app', alive: 'false' }, dead)
+    },
+  })
   const database = createDatabaseGauges({ ...deps, registers })
 
   return {

@@ -2,10 +2,13 @@ import type { Logger } from 'pino'
 import { type Clock, createSteadyClock } from '../clock.js'
 import { messageOf } from '../errors.js'
 import type { RunnerPort } from '../jobs/runner-port.js'
-import { findRunnersWaitedFor } from '../store/dispatch.js'
+import { type Nodes, SOLE_NODE, isElsewhere } from '../nodes/nodes.js'
+import { findAskedAborts, findRunnersWaitedFor } from '../store/dispatch.js'
 import { findRunner } from '../store/runners.js'
 import type { OpenSession } from './connection.js'
+import { fencedStore } from './fenced-store.js'
 import { JobSession, type JobSessionDependencies } from './job-session.js'
+import { createLastSeen } from './last-seen.js'
 import { abandonHeld, abandonSilent } from './silence.js'
 import { failOverdueWaiting, tellWaiting } from './waiting.js'
 
@@ -18,6 +21,8 @@ export interface DispatcherDependencies extends Omit<JobSessionDependencies, 'cl
   readonly lostMs: number
   /** By which silence and waiting are measured; without it one made of `clock`. */
   readonly steady?: Clock
+  /** This control plane among others; left out: it is the only one. */
+  readonly nodes?: Nodes
 }
 
 /** Brings jobs to runners: knows the sessions of this node, and looks after jobs that wait for a runner in vain. */
@@ -30,49 +35,71 @@ export interface Dispatcher extends RunnerPort {
 
 export function createDispatcher(given: DispatcherDependencies): Dispatcher {
   const steady = given.steady ?? createSteadyClock(given.clock)
+  const nodes = given.nodes ?? SOLE_NODE
   const dependencies = { ...given, steady }
+  const { store } = dependencies
   const sessions = new Map<number, JobSession>()
-  const startedAt = steady.now()
-  /** When the last session of a runner was closed, by the steady clock. */
-  const closedAt = new Map<number, number>()
+  const lastSeen = createLastSeen(steady)
   let sweeping: Promise<void> | null = null
 
   const sweep = async () => {
     for (const session of sessions.values()) session.checkOffers()
     await failOverdueWaiting(dependencies)
-    // A connection may have ended before its jobs were offered or told anything.
-    for (const runnerId of await findRunnersWaitedFor(dependencies.store.read)) {
-      if (!sessions.has(runnerId)) await tellOffline(runnerId)
+    // A connection may have ended before its jobs were offered or told anything, or another node has queued them.
+    for (const runnerId of await findRunnersWaitedFor(store.read)) {
+      const session = sessions.get(runnerId)
+      if (session) session.offer()
+      else await tellOffline(runnerId)
     }
+    if (nodes.isShared && sessions.size > 0) await passAbortsOn()
     await abandonSilent({
       ...dependencies,
-      isOnline: (runnerId) => sessions.has(runnerId),
-      silentFor: (runnerId) => steady.now() - (closedAt.get(runnerId) ?? startedAt),
+      lastSeen,
+      isOnline: (runner) => sessions.has(runner.id) || isElsewhere(nodes, runner),
     })
   }
   const report = (what: string) => (error: unknown) =>
     dependencies.log.error({ reason: messageOf(error) }, `${what} failed`)
-  const timer = setInterval(() => {
+  const sweepSoon = () => {
     sweeping ??= sweep()
       .catch(report('looking after waiting jobs'))
       .finally(() => {
         sweeping = null
       })
-  }, SWEEP_MS)
+  }
+  const timer = setInterval(sweepSoon, SWEEP_MS)
 
   async function tellOffline(runnerId: number): Promise<void> {
-    const runner = await findRunner(dependencies.store.read, runnerId)
-    if (runner) await tellWaiting(dependencies, runnerId, `Waiting for RTE ${runner.name}, which is not connected`)
+    const runner = await findRunner(store.read, runnerId)
+    // Whoever has its socket offers the jobs, or tells them what they wait for.
+    if (!runner || isElsewhere(nodes, runner)) return
+    await tellWaiting(dependencies, runnerId, `Waiting for RTE ${runner.name}, which is not connected`)
   }
+
+  /** What other nodes were asked to abort. A session says it to its agent once. */
+  async function passAbortsOn(): Promise<void> {
+    for (const { id, run_id, runner_id } of await findAskedAborts(store.read)) {
+      if (runner_id !== null) sessions.get(runner_id)?.abort(id, run_id)
+    }
+  }
+
+  const stopListening = nodes.bus.subscribe({
+    received(message) {
+      if (message.topic === 'queued') sessions.get(message.runner)?.offer()
+      if (message.topic === 'abort') sessions.get(message.runner)?.abort(message.job, message.run)
+    },
+    missed: sweepSoon,
+  })
 
   return {
     openSession(connection, capacity) {
       const session = new JobSession(connection, capacity, {
         ...dependencies,
+        store: nodes.isShared ? fencedStore(store, connection) : store,
         closed: () => {
           if (sessions.get(connection.runnerId) !== session) return
           sessions.delete(connection.runnerId)
-          closedAt.set(connection.runnerId, steady.now())
+          lastSeen.note(connection.runnerId)
         },
       })
       sessions.set(connection.runnerId, session)
@@ -80,15 +107,19 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
     },
     jobQueued(runnerId) {
       const session = sessions.get(runnerId)
-      if (session) session.offer()
-      else tellOffline(runnerId).catch(report('telling a job that its runner is offline'))
+      if (session) return session.offer()
+      nodes.bus.publish({ topic: 'queued', runner: runnerId })
+      tellOffline(runnerId).catch(report('telling a job that its runner is offline'))
     },
     abortRequested(runnerId, jobId, runId) {
-      sessions.get(runnerId)?.abort(jobId, runId)
+      const session = sessions.get(runnerId)
+      if (session) session.abort(jobId, runId)
+      else nodes.bus.publish({ topic: 'abort', runner: runnerId, job: jobId, run: runId })
     },
     revoked: (runnerId) => abandonHeld(dependencies, runnerId, 'an admin revoked the RTE while the job ran'),
     async close() {
       clearInterval(timer)
+      stopListening()
       await sweeping
     },
   }

@@ -30,6 +30,8 @@ interface Held {
   /** What was offered; null when the job was with the runner before this connection. */
   readonly prepared: PreparedOrder | null
   isClaimed: boolean
+  /** The agent was told to abort it. */
+  isAborting: boolean
 }
 
 /** How a message names a job. */
@@ -54,14 +56,17 @@ export class HeldJobs {
     return this.#jobs.size
   }
 
-  /** From now on frames are taken for a job that the agent has in its spool. */
-  resume(ref: JobRef, stored: JobWriter['stored']): void {
-    this.#hold(ref, stored, null)
+  /**
+   * From now on frames are taken for a job that the agent has in its spool.
+   * @param isAborting the agent hears with the answer to its list that it shall abort it
+   */
+  resume(ref: JobRef, stored: JobWriter['stored'], isAborting: boolean): void {
+    this.#hold(ref, stored, null, isAborting)
   }
 
   /** A job is about to be offered; its frames count once it is claimed. */
   offer(prepared: PreparedOrder): void {
-    this.#hold(prepared.order, { output: 0, events: 0, eventsCount: 0 }, prepared)
+    this.#hold(prepared.order, { output: 0, events: 0, eventsCount: 0 }, prepared, false)
   }
 
   /** @throws ProtocolError `not_yours` */
@@ -97,10 +102,16 @@ export class HeldJobs {
     return this.#jobs.delete(ref.job_id)
   }
 
-  /** Tells the agent to abort a job, at once or as soon as it has heard of it (`sayLateAbort`). */
+  /** Tells the agent once to abort a job, at once or as soon as it has heard of it (`sayLateAbort`). */
   abort(jobId: number, runId: string): void {
-    if (this.#jobs.has(jobId)) this.dependencies.send({ type: 'abort', job_id: jobId, run_id: runId })
-    else this.#lateAborts.add(jobId)
+    const held = this.#jobs.get(jobId)
+    if (!held) {
+      if (!this.#ended.has(jobId)) this.#lateAborts.add(jobId)
+      return
+    }
+    if (held.isAborting) return
+    held.isAborting = true
+    this.dependencies.send({ type: 'abort', job_id: jobId, run_id: runId })
   }
 
   /** The agent has heard of a job: if an abort came before that, it hears of that now. */
@@ -113,7 +124,12 @@ export class HeldJobs {
     for (const { writer } of this.#jobs.values()) writer.close()
   }
 
-  #hold({ job_id, run_id }: JobRef, stored: JobWriter['stored'], prepared: PreparedOrder | null): void {
+  #hold(
+    { job_id, run_id }: JobRef,
+    stored: JobWriter['stored'],
+    prepared: PreparedOrder | null,
+    isAborting: boolean,
+  ): void {
     const { live, ended } = this.dependencies
     const writer = new JobWriter(job_id, run_id, stored, {
       ...this.dependencies,
@@ -124,7 +140,7 @@ export class HeldJobs {
         ended(job_id)
       },
     })
-    this.#jobs.set(job_id, { writer, prepared, isClaimed: prepared === null })
+    this.#jobs.set(job_id, { writer, prepared, isClaimed: prepared === null, isAborting })
   }
 
   #noteEnded(jobId: number): void {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.js'
 import type { LiveEvents } from '../live/live-events.js'
+import type { Nodes } from '../nodes/nodes.js'
 import type { Store } from '../store/store.js'
 import type { OpenSession } from './connection.js'
 import type { JoinLimits } from './joining.js'
@@ -41,5 +42,11 @@ export interface HubOptions {
   /** Called after a runner was revoked and its socket closed: its jobs are nobody's now. */
   readonly onRevoked?: (runnerId: number) => Promise<void> | void
   readonly heartbeatMs?: number
+  /** This control plane among others; left out: it is the only one. */
+  readonly nodes?: Nodes
+  /** RTE_LOST_SECONDS, in milliseconds: how long a runner may be silent before its jobs are given up. */
+  readonly lostMs?: number
+  /** By which that is measured; without it one made of `clock`. */
+  readonly steady?: Clock
   readonly limits?: Partial<HubLimits>
 }

@@ -1,17 +1,20 @@
 import { HEARTBEAT_MS } from '@holdfast/protocol'
 import type { WebSocket } from 'ws'
+import { createSteadyClock } from '../clock.js'
 import { messageOf } from '../errors.js'
+import { SOLE_NODE } from '../nodes/nodes.js'
 import { deleteJoinTokensBefore } from '../store/join-tokens.js'
 import { deleteWaitingBefore, findRunner } from '../store/runners.js'
 import { AgentConnection, type ConnectionOwner } from './agent-connection.js'
 import type { NetworkSide } from './agent-socket.js'
-import { createCloneSightings } from './clone-sightings.js'
 import { challengeOf, createNonce } from './handshake.js'
 import { createHeartbeat } from './heartbeat.js'
+import { createHubPoll } from './hub-poll.js'
 import { HUB_LIMITS, type HubOptions } from './hub-options.js'
 import { join } from './joins.js'
 import { createKeyedQueue } from './keyed-queue.js'
 import { createRegistry } from './registry.js'
+import { createRivals } from './rivals.js'
 import { newsIn, reportedStatus } from './reported.js'
 import { type RunnerActions, createRunnerActions } from './runner-actions.js'
 import { createStatusWriter } from './status-writer.js'
@@ -50,8 +53,9 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
   const heartbeatMs = options.heartbeatMs ?? HEARTBEAT_MS
   const registry = createRegistry()
   const queue = createKeyedQueue()
-  const clones = createCloneSightings()
-  const parts = { ...options, limits, registry, queue, clones }
+  const nodes = options.nodes ?? SOLE_NODE
+  const rivals = createRivals({ store, nodes, registry, random, answerMs: limits.answerMs })
+  const parts = { ...options, nodes, limits, registry, queue, rivals }
   const statuses = createStatusWriter({ store, log, changed: () => live.changed('runners') })
   /** Every connection that the network still has. */
   const present = new Set<AgentConnection>()
@@ -85,7 +89,8 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
       if (!connection.proven) handshakes.delete(connection)
       if (!registry.remove(connection)) return
       const { runnerId, epoch, status } = connection
-      statuses.note(runnerId, epoch, { ...status, lastSeen: clock.now() }, { urgent: true, visible: true })
+      const last = { ...status, lastSeen: clock.now() }
+      statuses.note(runnerId, epoch, last, { urgent: true, visible: true, over: true })
       const reason = connection.socket.endedBecause
       log.info({ runner: connection.runnerName, ip: connection.address, epoch, reason }, 'runner disconnected')
       live.changed('runners')
@@ -134,12 +139,18 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
       return deleteWaitingBefore(queries, now - limits.waitingMs)
     })
     await refresh()
-    for (const id of expired) clones.forget(id)
     if (expired.length === 0) return
+    for (const runner of expired) nodes.bus.publish({ topic: 'runner', runner })
     log.info({ runner_ids: expired }, 'requests that nobody handled were removed')
     live.changed('runners')
   }
 
+  const poll = createHubPoll({
+    ...{ store, nodes, registry, queue, log, refresh },
+    steady: options.steady ?? createSteadyClock(clock),
+    // So that they find another node before their jobs are given up.
+    letGoMs: (options.lostMs ?? Infinity) / 2,
+  })
   const heartbeat = createHeartbeat(
     heartbeatMs,
     () => registry.all().map((connection) => connection.socket),
@@ -167,6 +178,8 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
     for (const connection of present) connection.socket.cut('it does not close')
     if (present.size > 0) await within(emptied, limits.closeMs)
     heartbeat.close()
+    rivals.close()
+    await poll.close()
     await queue.idle()
     await statuses.close()
   }

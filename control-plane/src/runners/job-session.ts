@@ -145,7 +145,7 @@ export class JobSession implements RunnerSession {
   async #resume(spooled: readonly SpooledJob[]): Promise<void> {
     const resumptions = await answerInventory(this.dependencies, this.connection.runnerId, spooled)
     for (const { job, stored } of resumptions) {
-      if (job.verdict === 'continue') this.#held.resume(job, stored)
+      if (job.verdict === 'continue') this.#held.resume(job, stored, job.abort)
     }
     this.dependencies.live.changed('jobs')
     this.#send({ type: 'resume', jobs: resumptions.map(({ job }) => job) })

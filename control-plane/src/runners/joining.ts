@@ -28,6 +28,8 @@ export interface JoinRequest {
   /** SHA-256 of the join token in hex, or null when none was sent. */
   readonly tokenHash: string | null
   readonly time: number
+  /** The node that has the socket. */
+  readonly nodeId: string
 }
 
 export interface JoinLimits {
@@ -90,12 +92,13 @@ async function acceptAgain(
   changes: RunnerUpdate,
 ): Promise<JoinDecision> {
   const { payload } = request
-  if (request.rivalAnswers || !continuesIdentity(known, payload)) return refuseClone(queries, known, request.time)
+  if (request.rivalAnswers || !continuesIdentity(known, payload)) return refuseClone(queries, known, request)
   // A restarted agent has not begun to drain; a reconnecting one may have.
   const restarted = payload.generation > known.generation ? { draining: 0 } : {}
   const runner = await updateRunner(queries, known.id, known.state, {
     ...helloColumns(request),
     epoch: known.epoch + 1,
+    connected_node: request.nodeId,
     ...restarted,
     ...changes,
   })
@@ -103,8 +106,13 @@ async function acceptAgain(
   return { kind: 'accepted', how: 'state' in changes ? 'joined' : 'back', runner }
 }
 
-async function refuseClone(queries: Queries, known: Runner, time: number): Promise<JoinDecision> {
-  await updateRunner(queries, known.id, known.state, { clone_seen_at: time })
+async function refuseClone(
+  queries: Queries,
+  known: Runner,
+  { payload, address, time }: JoinRequest,
+): Promise<JoinDecision> {
+  const sighting = { clone_seen_at: time, clone_host: payload.host, clone_ip: address }
+  await updateRunner(queries, known.id, known.state, sighting)
   return { kind: 'refused', reason: 'clone', text: CLONE_TEXT, runnerId: known.id, visible: true }
 }
 
@@ -115,7 +123,7 @@ async function joinByToken(
   hash: string,
 ): Promise<JoinDecision> {
   if (waiting && (request.rivalAnswers || !continuesIdentity(waiting, request.payload))) {
-    return refuseClone(queries, waiting, request.time)
+    return refuseClone(queries, waiting, request)
   }
   const token = await consumeJoinToken(queries, hash, { time: request.time, by: request.payload.name })
   if (!token) return refused('bad_join_token', 'the join token is unknown, used or expired', waiting?.id ?? null)
@@ -183,5 +191,8 @@ function newRow(request: JoinRequest, state: Runner['state']): Insertable<Runner
     approved_by: null,
     description: '',
     clone_seen_at: null,
+    clone_host: null,
+    clone_ip: null,
+    connected_node: state === 'denied' ? null : request.nodeId,
   }
 }

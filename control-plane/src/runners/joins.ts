@@ -1,14 +1,16 @@
 import { type AgentConnection, TAKEN_OVER_TEXT } from './agent-connection.js'
-import type { CloneSightings } from './clone-sightings.js'
+import type { Nodes } from '../nodes/nodes.js'
 import type { HubLimits, HubOptions } from './hub-options.js'
 import { hashJoinToken } from './join-tokens.js'
 import { type JoinDecision, type JoinRequest, decideHello } from './joining.js'
 import type { Registry } from './registry.js'
+import type { Rivals } from './rivals.js'
 
 export interface JoinDeps extends Pick<HubOptions, 'store' | 'clock' | 'live' | 'log'> {
   readonly limits: HubLimits
   readonly registry: Registry
-  readonly clones: CloneSightings
+  readonly nodes: Nodes
+  readonly rivals: Rivals
 }
 
 /**
@@ -20,11 +22,12 @@ export async function join(deps: JoinDeps, connection: AgentConnection): Promise
   const who = { runner: payload.name, fingerprint, ip: connection.address }
   const request: JoinRequest = {
     payload,
-    rivalAnswers: await rivalAnswers(deps, connection),
+    rivalAnswers: await deps.rivals.answers({ fingerprint, generation: payload.generation }),
     fingerprint,
     address: connection.address,
     tokenHash: payload.join_token === null ? null : hashJoinToken(payload.join_token),
     time: deps.clock.now(),
+    nodeId: deps.nodes.id,
   }
   let decision: JoinDecision
   try {
@@ -37,9 +40,6 @@ export async function join(deps: JoinDeps, connection: AgentConnection): Promise
 
   if (decision.kind === 'refused') {
     deps.log.warn({ ...who, reason: decision.reason }, `runner refused: ${decision.text}`)
-    if (decision.reason === 'clone' && decision.runnerId !== null) {
-      deps.clones.note(decision.runnerId, { host: payload.host, ip: connection.address })
-    }
     connection.close(decision.reason, decision.text)
     if (decision.visible) deps.live.changed('runners')
     return
@@ -53,21 +53,11 @@ export async function join(deps: JoinDeps, connection: AgentConnection): Promise
   }
   // The new epoch is stored, so the older connection is fenced even if this one did not live to see it.
   deps.registry.takeOut(fingerprint)?.close('taken_over', TAKEN_OVER_TEXT)
+  deps.nodes.bus.publish({ topic: 'runner', runner: runner.id })
   if (!connection.socket.ended) {
     deps.registry.add(connection)
     connection.accept(runner)
     deps.log.info({ ...who, state: runner.state, epoch: runner.epoch }, 'runner connected')
   }
   deps.live.changed('runners')
-}
-
-/**
- * Whether an older process of the same identity still runs. An agent starts only when the one before it is gone, so the
- * newer one then comes from a copy of the state folder, and what it believes of the jobs in there is wrong.
- */
-async function rivalAnswers({ registry, limits }: JoinDeps, connection: AgentConnection): Promise<boolean> {
-  const { payload, fingerprint } = connection.hello
-  const rival = registry.of(fingerprint)
-  if (!rival || payload.generation <= rival.hello.payload.generation) return false
-  return rival.socket.answers(limits.answerMs)
 }

@@ -1,4 +1,5 @@
 import { ConflictError, NotFoundError } from '../errors.js'
+import { type Nodes, isElsewhere } from '../nodes/nodes.js'
 import {
   type Runner,
   type RunnerUpdate,
@@ -11,19 +12,16 @@ import {
 } from '../store/runners.js'
 import type { Queries } from '../store/store.js'
 import type { AgentConnection } from './agent-connection.js'
-import type { CloneSighting, CloneSightings } from './clone-sightings.js'
 import type { HubOptions } from './hub-options.js'
 import { approvalOf } from './joining.js'
 import type { KeyedQueue } from './keyed-queue.js'
 import type { Registry } from './registry.js'
 import { type RunnerMove, stateAfter } from './runner-states.js'
 
-/** A runner as an admin sees it: its row and what this node knows beside it. */
+/** A runner as an admin sees it: its row, and whether a node that is there has its socket. */
 export interface RunnerView {
   readonly runner: Runner
   readonly online: boolean
-  /** Where the last refused clone called from; null when there was none or it is not known any more. */
-  readonly clone: CloneSighting | null
 }
 
 /** What an admin may set; what is left out stays. `maxJobs` null gives way to the agent's own number. */
@@ -52,7 +50,7 @@ export interface RunnerActions {
 export interface RunnerActionDeps extends Pick<HubOptions, 'store' | 'clock' | 'live' | 'log' | 'onRevoked'> {
   readonly registry: Registry
   readonly queue: KeyedQueue
-  readonly clones: CloneSightings
+  readonly nodes: Nodes
 }
 
 export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
@@ -70,7 +68,7 @@ export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
       const after = await store.write(what.write, async (queries) => write(queries, await known(queries, id)))
       const connection = registry.find({ id, fingerprint })
       if (connection) tell(connection, after)
-      if (!after) deps.clones.forget(id)
+      deps.nodes.bus.publish({ topic: 'runner', runner: id })
       log.info({ runner: name, fingerprint, ip, by: what.by }, `runner ${what.done}`)
       live.changed('runners')
     })
@@ -133,7 +131,7 @@ export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
   }
 
   function viewOf(runner: Runner): RunnerView {
-    return { runner, online: registry.find(runner) !== null, clone: deps.clones.find(runner.id) }
+    return { runner, online: registry.find(runner) !== null || isElsewhere(deps.nodes, runner) }
   }
 }
 

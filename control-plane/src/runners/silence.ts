@@ -2,8 +2,9 @@ import { type Clock, isoTime } from '../clock.js'
 import { abandonJob } from '../jobs/ending.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { findHeldJobs, findRunnersWithRunningJobs } from '../store/dispatch.js'
-import { findRunner } from '../store/runners.js'
+import { type Runner, findRunner } from '../store/runners.js'
 import type { Store } from '../store/store.js'
+import type { LastSeen } from './last-seen.js'
 
 export interface SilenceDependencies {
   readonly store: Store
@@ -11,23 +12,25 @@ export interface SilenceDependencies {
   readonly live: LiveEvents
   /** RTE_LOST_SECONDS in milliseconds: silence after which a runner's jobs are shown abandoned. */
   readonly lostMs: number
-  readonly isOnline: (runnerId: number) => boolean
-  /**
-   * How long a runner that is not online has been silent, in milliseconds; at most since this process started: a restart
-   * gives every runner the whole time to come back.
-   */
-  readonly silentFor: (runnerId: number) => number
+  /** Whether a runner is connected, here or at another node. */
+  readonly isOnline: (runner: Runner) => boolean
+  readonly lastSeen: LastSeen
 }
 
 /** Gives up the jobs of runners that have been silent too long, or that were revoked or deleted. */
 export async function abandonSilent(dependencies: SilenceDependencies): Promise<void> {
-  const { store, clock, lostMs, isOnline, silentFor } = dependencies
-  for (const runnerId of await findRunnersWithRunningJobs(store.read)) {
-    if (isOnline(runnerId)) continue
+  const { store, clock, lostMs, isOnline, lastSeen } = dependencies
+  const runnerIds = await findRunnersWithRunningJobs(store.read)
+  lastSeen.keepOnly(runnerIds)
+  for (const runnerId of runnerIds) {
     const runner = await findRunner(store.read, runnerId)
-    const silentMs = silentFor(runnerId)
-    if (runner === null) await abandonHeld(dependencies, runnerId, 'The RTE of this job was deleted while it ran')
-    else if (silentMs > lostMs) {
+    if (runner === null) {
+      await abandonHeld(dependencies, runnerId, 'The RTE of this job was deleted while it ran')
+      continue
+    }
+    if (isOnline(runner)) lastSeen.note(runnerId)
+    const silentMs = lastSeen.silentFor(runnerId)
+    if (silentMs > lostMs) {
       const since = isoTime(clock.now() - silentMs)
       await abandonHeld(dependencies, runnerId, `the RTE '${runner.name}' has been silent since ${since}`)
     }

@@ -9,9 +9,15 @@ const GATHER_MS = 1000
 export interface StatusWriter {
   /**
    * Notes a runner's newest status. It is written with those of the other runners within a second, or at once when it
-   * decides what may be offered (`urgent`). `visible`: an admin's page shows something else now.
+   * decides what may be offered (`urgent`). `visible`: an admin's page shows something else now. `over`: it is the last of
+   * its connection.
    */
-  note(runnerId: number, epoch: number, status: RunnerStatus, how: { urgent: boolean; visible: boolean }): void
+  note(
+    runnerId: number,
+    epoch: number,
+    status: RunnerStatus,
+    how: { readonly urgent: boolean; readonly visible: boolean; readonly over?: boolean },
+  ): void
   /** Writes what is left and stops. */
   close(): Promise<void>
 }
@@ -20,6 +26,7 @@ interface Noted {
   readonly epoch: number
   readonly status: RunnerStatus
   readonly visible: boolean
+  readonly over: boolean
 }
 
 /** Keeps a crowd of heartbeats from becoming a crowd of commits: one write holds the statuses of all runners. */
@@ -39,12 +46,13 @@ export function createStatusWriter(deps: {
     if (timer) clearTimeout(timer)
     timer = null
     isQueued = false
-    const batch = [...noted]
+    // In one order on every node: two of them may have a runner of the other's in their batch.
+    const batch = [...noted].sort(([one], [other]) => one - other)
     noted.clear()
     if (batch.length === 0) return
     try {
       await deps.store.write('runners.status', async (queries) => {
-        for (const [id, { epoch, status }] of batch) await storeRunnerStatus(queries, id, epoch, status)
+        for (const [id, { epoch, status, over }] of batch) await storeRunnerStatus(queries, id, epoch, status, over)
       })
       if (batch.some(([, one]) => one.visible)) deps.changed()
     } catch (error) {
@@ -61,9 +69,9 @@ export function createStatusWriter(deps: {
   }
 
   return {
-    note(runnerId, epoch, status, { urgent, visible }) {
+    note(runnerId, epoch, status, { urgent, visible, over = false }) {
       if (closed) return
-      noted.set(runnerId, { epoch, status, visible: visible || noted.get(runnerId)?.visible === true })
+      noted.set(runnerId, { epoch, status, visible: visible || noted.get(runnerId)?.visible === true, over })
       if (urgent) start()
       else timer ??= setTimeout(start, GATHER_MS)
     },

@@ -23,11 +23,14 @@ export async function tellWaiting(dependencies: WaitingDependencies, runnerId: n
   if ((await findUntoldWaiting(store.read, runnerId)).length === 0) return
   const told = await store.write('jobs.waiting', async (queries) => {
     const jobs = await findUntoldWaiting(queries, runnerId)
+    let count = 0
     for (const job of jobs) {
+      // Another node may tell it at the same time.
+      if (!(await setWaitUntil(queries, job.id, steady.now() + queueMs))) continue
       await appendServiceLine(queries, job.id, line)
-      await setWaitUntil(queries, job.id, steady.now() + queueMs)
+      count += 1
     }
-    return jobs.length
+    return count
   })
   if (told > 0) live.changed('jobs')
 }

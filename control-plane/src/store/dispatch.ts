@@ -101,9 +101,11 @@ export function findUntoldWaiting(queries: Queries, runnerId: number): Promise<P
     .execute()
 }
 
-/** Notes until when a job may wait for its runner; from then on it counts as told. */
-export async function setWaitUntil(queries: Queries, jobId: number, time: number): Promise<void> {
-  await queries.updateTable('job').set({ wait_until: time }).where('id', '=', jobId).execute()
+/** Notes until when a job may wait for its runner; from then on it counts as told. @returns false when it was told before */
+export async function setWaitUntil(queries: Queries, jobId: number, time: number): Promise<boolean> {
+  const query = queries.updateTable('job').set({ wait_until: time }).where('id', '=', jobId)
+  const result = await query.where('wait_until', 'is', null).where('dispatch', '=', 'queued').executeTakeFirst()
+  return result.numUpdatedRows > 0n
 }
 
 /** Ids of the runners for which jobs wait. */
@@ -117,6 +119,16 @@ export function findWaiting(queries: Queries, runnerId: number, overAt: number |
   let query = queries.selectFrom('job').select('id').where('dispatch', '=', 'queued').where('runner_id', '=', runnerId)
   if (overAt !== null) query = query.where('wait_until', '<=', overAt)
   return query.orderBy('id').execute()
+}
+
+/** Jobs that are with their runners and whose abort was asked for. */
+export function findAskedAborts(queries: Queries): Promise<Pick<JobRow, 'id' | 'run_id' | 'runner_id'>[]> {
+  return queries
+    .selectFrom('job')
+    .select(['id', 'run_id', 'runner_id'])
+    .where('dispatch', 'in', ['offered', 'claimed'])
+    .where('abort_requested', '=', 1)
+    .execute()
 }
 
 /** Ids of the runners that hold jobs which people still see as running. */

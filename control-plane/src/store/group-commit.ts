@@ -3,15 +3,27 @@ import { UnavailableError, messageOf } from '../errors.js'
 /** Writes that may be committed together. */
 const MOST_IN_GROUP = 64
 
+/** How long a write that lost against another process waits at most before it runs again, in milliseconds. */
+const CONFLICT_PAUSE_MS = 20
+
 /** What the group commit needs of a database. */
 export interface WriteTransactions<Q> {
   readonly queries: Q
   begin(): Promise<void>
+  /** @throws OutcomeUnknownError when it cannot be said whether it was committed; any other error: it was not */
   commit(): Promise<void>
   rollback(): Promise<void>
   /** True for an error that may go away by itself: the database is locked, its disk is full or fails. */
   isPassing(error: unknown): boolean
+  /**
+   * True for an error of which another process that writes is, or after few tries may be, the reason: run again it may
+   * come out right.
+   */
+  isConflict?(error: unknown, tries: number): boolean
 }
+
+/** The answer to a commit was lost, and nobody could be asked what became of it. */
+export class OutcomeUnknownError extends Error {}
 
 export interface GroupCommit<Q> {
   write<T>(name: string, operation: (queries: Q) => Promise<T>): Promise<T>
@@ -27,6 +39,8 @@ interface Waiting<Q> {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   readonly since: number
+  /** How often it lost against another process. */
+  conflicts: number
 }
 
 /**
@@ -36,7 +50,8 @@ interface Waiting<Q> {
  *   - when one write of a group fails, the whole group is rolled back and each is run again in a transaction of its
  *     own, so a bad neighbour costs time and never data;
  *   - while the database is locked or cannot be written nothing is dropped: the group waits and is tried again as a whole,
- *     until `patienceMs` is over. A commit that failed counts for nothing: what it held is written once more.
+ *     until `patienceMs` is over. A commit that failed counts for nothing: what it held is written once more;
+ *   - what may have been committed is never run again: it is refused, and whoever gave it has to look.
  */
 export function createGroupCommit<Q>(
   transactions: WriteTransactions<Q>,
@@ -58,19 +73,39 @@ export function createGroupCommit<Q>(
     try {
       results = await transact(group)
     } catch (error) {
-      if (group.length > 1 && !transactions.isPassing(error)) {
-        for (const one of group) await commitGroup([one])
-        return
-      }
-      if (transactions.isPassing(error)) {
-        await waitForDatabase(group, error)
-        return
-      }
-      for (const one of group) one.reject(error)
+      await commitAgain(group, error)
       return
     }
     trouble = null
     group.forEach((one, index) => one.resolve(results[index]))
+  }
+
+  async function commitAgain(group: readonly Waiting<Q>[], error: unknown): Promise<void> {
+    const [one] = group
+    if (error instanceof OutcomeUnknownError) {
+      trouble = error.message
+      const message = `the database went away at the commit, and what became of it is not known: ${error.message}`
+      for (const each of group) each.reject(new UnavailableError('database_unavailable', message))
+    } else if (transactions.isPassing(error)) {
+      await waitForDatabase(group, error)
+    } else if (group.length > 1) {
+      for (const each of group) await commitGroup([each])
+    } else if (one) {
+      await runAgain(one, error)
+    }
+  }
+
+  async function runAgain(one: Waiting<Q>, error: unknown): Promise<void> {
+    one.conflicts += 1
+    if (!transactions.isConflict?.(error, one.conflicts)) {
+      one.reject(error)
+    } else if (options.now() - one.since < options.patienceMs) {
+      // Whoever is in the way is done by then, and not all of those who lost come back at the same moment.
+      await options.pause(Math.random() * CONFLICT_PAUSE_MS)
+      await commitGroup([one])
+    } else {
+      one.reject(new UnavailableError('database_unavailable', 'the database is too busy: others write the same rows'))
+    }
   }
 
   async function transact(group: readonly Waiting<Q>[]): Promise<unknown[]> {
@@ -111,6 +146,7 @@ export function createGroupCommit<Q>(
           resolve: (value) => resolve(value as T),
           reject,
           since: options.now(),
+          conflicts: 0,
         })
         running ??= drain()
       })

@@ -1,4 +1,4 @@
-import { CompiledQuery } from 'kysely'
+import { runStatement } from './raw-statements.js'
 import type { Queries } from './store.js'
 
 /** Stored lengths of a job's streams in bytes, and the number of its events. */
@@ -38,6 +38,11 @@ const MOVE_LENGTHS = `update job_stream
   set output_length = ?, shown_length = shown_length + ?, events_length = ?, events_count = ?
   where job_id = ? and output_length = ? and events_length = ? returning shown_length`
 
+const INSERT_PIECE = `insert into job_output (job_id, position, origin, data) values (?, ?, 'runner', ?)`
+
+const INSERT_SERVICE_LINE = `insert into job_output (job_id, position, origin, data)
+  select job_id, shown_length, 'service', ? from job_stream where job_id = ?`
+
 export async function findStreamLengths(queries: Queries, jobId: number): Promise<StreamLengths | null> {
   const row = await queries.selectFrom('job_stream').selectAll().where('job_id', '=', jobId).executeTakeFirst()
   return row ? { output: row.output_length, events: row.events_length, eventsCount: row.events_count } : null
@@ -63,29 +68,16 @@ export async function appendToStreams(
     eventsCount: expected.eventsCount + events.length,
   }
   // First the lengths: rows that do not belong here would collide with those of the other connection.
-  const moved = await queries.executeQuery<{ shown_length: number }>(
-    CompiledQuery.raw(MOVE_LENGTHS, [
-      lengths.output,
-      output.length,
-      lengths.events,
-      lengths.eventsCount,
-      jobId,
-      expected.output,
-      expected.events,
-    ]),
-  )
+  const moved = await runStatement<{ shown_length: number }>(queries, MOVE_LENGTHS, [
+    ...[lengths.output, output.length, lengths.events, lengths.eventsCount],
+    ...[jobId, expected.output, expected.events],
+  ])
   const [row] = moved.rows
   if (!row) return null
   const position = row.shown_length - output.length
   for (let done = 0; done < output.length; done += MOST_PIECE_BYTES) {
     const piece = output.subarray(done, done + MOST_PIECE_BYTES)
-    await queries.executeQuery(
-      CompiledQuery.raw(`insert into job_output (job_id, position, origin, data) values (?, ?, 'runner', ?)`, [
-        jobId,
-        position + done,
-        piece,
-      ]),
-    )
+    await runStatement(queries, INSERT_PIECE, [jobId, position + done, piece])
   }
   await insertEvents(queries, jobId, expected.eventsCount, events)
   return lengths
@@ -106,7 +98,7 @@ async function insertEvents(
       parameters.push(jobId, count + done + index + 1, event.type, event.play, event.task, event.host)
       parameters.push(event.duration, event.time, event.line)
     }
-    await queries.executeQuery(CompiledQuery.raw(EVENT_INSERTS.get(rows) ?? '', parameters))
+    await runStatement(queries, EVENT_INSERTS.get(rows) ?? '', parameters)
     done += rows
   }
 }
@@ -121,12 +113,7 @@ export async function appendServiceLine(queries: Queries, jobId: number, line: s
     .limit(1)
     .executeTakeFirst()
   const data = Buffer.from(`${last && last.data.at(-1) !== 0x0a ? '\n' : ''}${line}\n`, 'utf8')
-  await queries.executeQuery(
-    CompiledQuery.raw(
-      `insert into job_output (job_id, position, origin, data) select job_id, shown_length, 'service', ? from job_stream where job_id = ?`,
-      [data, jobId],
-    ),
-  )
+  await runStatement(queries, INSERT_SERVICE_LINE, [data, jobId])
   await queries
     .updateTable('job_stream')
     .set((column) => ({ shown_length: column('shown_length', '+', data.length) }))

@@ -11,12 +11,16 @@ export interface RunnerStatus {
   readonly lastSeen: number
 }
 
-/** Stores a status, unless a newer connection of the runner has been accepted since. */
+/**
+ * Stores a status, unless a newer connection of the runner has been accepted since.
+ * @param isOver the connection has ended, so nobody has the runner's socket
+ */
 export async function storeRunnerStatus(
   queries: Queries,
   id: number,
   epoch: number,
   status: RunnerStatus,
+  isOver: boolean,
 ): Promise<void> {
   await queries
     .updateTable('runner')
@@ -27,6 +31,7 @@ export async function storeRunnerStatus(
       spool_bytes: status.spoolBytes,
       clock_skew_ms: status.clockSkewMs,
       last_seen: status.lastSeen,
+      ...(isOver ? { connected_node: null } : {}),
     })
     .where('id', '=', id)
     .where('epoch', '=', epoch)

@@ -39,8 +39,12 @@ export interface Runner {
   readonly approvedBy: string | null
   readonly lastSeen: number
   readonly description: string
-  /** When another process was refused for continuing this identity. */
+  /** When another process was refused for continuing this identity, and where it called from. */
   readonly cloneSeenAt: number | null
+  readonly cloneHost: string | null
+  readonly cloneIp: string | null
+  /** The node that has its socket, unless that node died; null: none. */
+  readonly connectedNode: string | null
 }
 
 /** Columns of a runner to change. */
@@ -61,6 +65,28 @@ export async function findRunner(queries: Queries, id: number): Promise<Runner |
 export async function findRunnerByName(queries: Queries, name: string): Promise<Runner | null> {
   const query = queries.selectFrom('runner').selectAll().where('name', '=', name).where('state', '<>', 'denied')
   return parsed(await query.executeTakeFirst())
+}
+
+/** The rows of these ids, and of every runner whose socket a node has as far as the database knows. */
+export async function findRunnersOfNode(queries: Queries, ids: readonly number[], nodeId: string): Promise<Runner[]> {
+  const rows = await queries
+    .selectFrom('runner')
+    .selectAll()
+    .where((where) =>
+      where.or([where('connected_node', '=', nodeId), ...(ids.length > 0 ? [where('id', 'in', ids)] : [])]),
+    )
+    .execute()
+  return rows.map(parseRunner)
+}
+
+/** Nobody has the socket of this runner, unless it has connected anew since. */
+export async function clearConnectedNode(queries: Queries, id: number, epoch: number): Promise<void> {
+  await queries
+    .updateTable('runner')
+    .set({ connected_node: null })
+    .where('id', '=', id)
+    .where('epoch', '=', epoch)
+    .execute()
 }
 
 /** The row of a key, or null: a key has at most one. */
@@ -173,6 +199,9 @@ function parseRunner(row: Selectable<RunnerTable>): Runner {
     lastSeen: row.last_seen,
     description: row.description,
     cloneSeenAt: row.clone_seen_at,
+    cloneHost: row.clone_host,
+    cloneIp: row.clone_ip,
+    connectedNode: row.connected_node,
   }
 }
 

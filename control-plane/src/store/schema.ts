@@ -22,6 +22,7 @@ export interface Database {
   upload: UploadTable
   job_file: JobFileTable
   awaited_approval: AwaitedApprovalTable
+  node: NodeTable
 }
 
 /** A column that is written once, at insert. */
@@ -181,8 +182,23 @@ export interface RunnerTable {
   approved_by: string | null
   last_seen: number
   description: string
-  /** When another process was refused for continuing this identity. */
+  /** When another process was refused for continuing this identity, and where it called from. */
   clone_seen_at: number | null
+  clone_host: string | null
+  clone_ip: string | null
+  /** The node that has its socket, unless that node died; null: none. */
+  connected_node: string | null
+}
+
+/** One row for each control plane that shares the database, as long as it runs and a while after it died. */
+export interface NodeTable {
+  id: Fixed<string>
+  version: Fixed<string>
+  /** Host and port, for people. */
+  address: Fixed<string>
+  started_at: Fixed<number>
+  /** By its own clock; the others only look whether it moves. */
+  last_seen: number
 }
 
 export interface JoinTokenTable {

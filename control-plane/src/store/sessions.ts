@@ -55,7 +55,7 @@ export async function findAliveSessions(
     .selectFrom('session')
     .innerJoin('user', 'user.id', 'session.user_id')
     .select('session.id')
-    .where('session.id', 'in', textsOf(sessionIds))
+    .where('session.id', 'in', textsOf(queries, sessionIds))
     .where('session.expires_at', '>', now)
     .where('user.enabled', '=', 1)
     .execute()

@@ -3,11 +3,12 @@ import { Kysely, sql } from 'kysely'
 import sqlite3 from 'sqlite3'
 import { UnavailableError, messageOf } from '../errors.js'
 import { createGroupCommit } from './group-commit.js'
-import { migrate, schemaState } from './migrations/index.js'
+import { migrate } from './migrations/index.js'
 import type { Database } from './schema.js'
 import { createSqliteDialect } from './sqlite-dialect.js'
 import { asReader, isPassing } from './sqlite-errors.js'
 import { type Statements, createStatements } from './statements.js'
+import { createStoreCheck } from './store-check.js'
 import type { Store } from './store.js'
 
 /** Handles that serve reads in turn, so that one long query does not hold up the others. */
@@ -67,33 +68,11 @@ function createStore(writer: Statements, writing: Kysely<Database>, readers: rea
     },
     { patienceMs: PATIENCE_MS, pause: (ms) => pause(ms), now: () => performance.now() },
   )
-  let probing = false
-  /** Setting this number, which nothing uses, to what it is writes a page and thereby tells whether that is possible. */
-  const probe = () => {
-    if (probing) return
-    probing = true
-    commits
-      .write('store.probe', (queries) => sql`pragma user_version = 0`.execute(queries))
-      .catch(() => undefined)
-      .finally(() => {
-        probing = false
-      })
-  }
   return {
     read,
     write: (name, operation) => commits.write(name, operation),
-    async check() {
-      const state = await schemaState(read).catch((error: unknown) => {
-        throw new UnavailableError('database_unreachable', 'database unreachable', undefined, { cause: error })
-      })
-      if (state === 'not provisioned') throw new UnavailableError('schema_not_provisioned', 'schema not provisioned')
-      if (state === 'not upgraded') throw new UnavailableError('schema_not_upgraded', 'schema not upgraded')
-      const { trouble } = commits
-      if (trouble === null) return
-      // Nobody else may want to write, and then nobody would find out that it is possible again.
-      probe()
-      throw new UnavailableError('database_not_writable', `the database cannot be written now: ${trouble}`)
-    },
+    // Setting this number, which nothing uses, to what it is writes a page and thereby tells whether that is possible.
+    check: createStoreCheck(read, commits, (queries) => sql`pragma user_version = 0`.execute(queries)),
     async close() {
       await commits.close()
       for (const handle of [...readers, writer]) await handle.close()

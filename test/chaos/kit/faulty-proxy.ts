@@ -38,6 +38,8 @@ export interface FaultyProxy {
   halfOpen(left: 'agent' | 'control plane'): void
   /** Refuses new connections and stops the old ones in both directions; false: mends both. */
   hold(held: boolean): void
+  /** New connections go to this address from now on. */
+  retarget(address: string): void
   /** Bytes carried so far. */
   carried(direction: Direction): number
   /** Connections accepted so far. */
@@ -68,7 +70,7 @@ function newSignal(): AbortController {
 
 /** Starts a proxy in front of an address such as http://127.0.0.1:8000. */
 export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
-  const { hostname, port } = new URL(target)
+  let { hostname, port } = new URL(target)
   const connections = new Set<Connection>()
   const flows: Record<Direction, Flow> = { up: OPEN, down: OPEN }
   const carried: Record<Direction, number> = { up: 0, down: 0 }
@@ -195,6 +197,9 @@ export async function startFaultyProxy(target: string): Promise<FaultyProxy> {
     hold(held) {
       refused = held
       for (const direction of ['up', 'down'] as const) setFlow(direction, held ? { kind: 'stopped' } : OPEN)
+    },
+    retarget(address) {
+      ;({ hostname, port } = new URL(address))
     },
     carried: (direction) => carried[direction],
     connections: () => accepted,

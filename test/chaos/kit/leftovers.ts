@@ -1,8 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EndRecord } from '@holdfast/protocol'
-import { readRows } from '../../support/database-file.js'
 import type { Product } from '../../support/product.js'
+import { readProductRows } from '../../support/product-database.js'
 import { processesOfFolder } from '../../support/processes-of-folder.js'
 import { waitFor } from '../../support/wait.js'
 
@@ -67,7 +67,7 @@ interface JobRow {
 }
 
 async function jobRow(product: Product, jobId: number): Promise<JobRow> {
-  const [row] = await readRows<JobRow>(product, 'select run_id, dispatch from job where id = ?', [jobId])
+  const [row] = await readProductRows<JobRow>(product, 'select run_id, dispatch from job where id = ?', [jobId])
   if (!row) throw new Error(`there is no job ${jobId}`)
   return row
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import type { Product } from '../../support/product.js'
-import { type DatabaseFile, closeDatabase, databasePathOf, openDatabase, query } from '../../support/database-file.js'
+import { type ProductDatabase, openProductDatabase } from '../../support/product-database.js'
 import type { Truth } from './load.js'
 
 /** How the stored job differs from what was written, in bytes of output and lines of events. All 0: it is exact. */
@@ -59,7 +59,7 @@ function judge(stored: number, written: number, different: number): Part {
 
 async function compareOutput(product: Product, jobId: number, truth: Truth, problems: string[]): Promise<Part> {
   const file = await open(truth.outputPath, 'r')
-  const database = await openDatabase(databasePathOf(product), 'read')
+  const database = await openProductDatabase(product)
   try {
     const { size } = await file.stat()
     const shown = createHash('sha256')
@@ -80,7 +80,7 @@ async function compareOutput(product: Product, jobId: number, truth: Truth, prob
       problems.push('output is shown otherwise than stored')
     return judge(offset, size, different)
   } finally {
-    await closeDatabase(database)
+    await database.close()
     await file.close()
   }
 }
@@ -106,7 +106,7 @@ interface OutputRow {
 
 const PIECES = 16
 
-async function* storedPieces(database: DatabaseFile, jobId: number): AsyncGenerator<OutputRow> {
+async function* storedPieces(database: ProductDatabase, jobId: number): AsyncGenerator<OutputRow> {
   yield* pages<OutputRow>(
     database,
     `select position, origin, data from job_output where job_id = ? and position > ? order by position limit ${PIECES}`,
@@ -117,7 +117,7 @@ async function* storedPieces(database: DatabaseFile, jobId: number): AsyncGenera
 
 async function compareEvents(product: Product, jobId: number, truth: Truth, problems: string[]): Promise<Part> {
   const file = await open(truth.eventsPath, 'r')
-  const database = await openDatabase(databasePathOf(product), 'read')
+  const database = await openProductDatabase(product)
   try {
     const { size } = await file.stat()
     let offset = 0
@@ -136,7 +136,7 @@ async function compareEvents(product: Product, jobId: number, truth: Truth, prob
     if (shown !== rows) problems.push(`${rows} events are stored and ${shown} shown`)
     return judge(rows, countWritten(await file.readFile()), different)
   } finally {
-    await closeDatabase(database)
+    await database.close()
     await file.close()
   }
 }
@@ -156,7 +156,7 @@ interface EventRow {
 const LINES = 500
 
 /** Every event of a job as it stands in the database. */
-async function* storedLines(database: DatabaseFile, jobId: number): AsyncGenerator<EventRow> {
+async function* storedLines(database: ProductDatabase, jobId: number): AsyncGenerator<EventRow> {
   yield* pages<EventRow>(
     database,
     `select position, line from job_event where job_id = ? and position > ? order by position limit ${LINES}`,
@@ -167,14 +167,14 @@ async function* storedLines(database: DatabaseFile, jobId: number): AsyncGenerat
 
 /** The rows of a query that takes a job and the last position, a page at a time. */
 async function* pages<Row extends { readonly position: number }>(
-  database: DatabaseFile,
+  database: ProductDatabase,
   sql: string,
   jobId: number,
   before: number,
 ): AsyncGenerator<Row> {
   let last = before
   for (;;) {
-    const rows = await query<Row>(database, sql, [jobId, last])
+    const rows = await database.rows<Row>(sql, [jobId, last])
     yield* rows
     const lastRow = rows.at(-1)
     if (!lastRow) return

@@ -1,0 +1,51 @@
+import * as v from 'valibot'
+
+const id = v.pipe(v.number(), v.integer())
+
+/**
+ * What one control plane tells the others. Nothing of it is needed for the right outcome: it only says where to look in
+ * the database now instead of a little later.
+ *   - `live`: something of this name changed, for the open event streams
+ *   - `queued`: a job waits for this runner
+ *   - `abort`: somebody asked for the end of a job that this runner holds or may hold
+ *   - `runner`: this runner's row changed, or is gone
+ *   - `rival`: a newer process of this runner's identity asks to be let in; `answers` says whether the older one still runs
+ */
+const messageSchema = v.variant('topic', [
+  v.object({ topic: v.literal('live'), name: v.string() }),
+  v.object({ topic: v.literal('queued'), runner: id }),
+  v.object({ topic: v.literal('abort'), runner: id, job: id, run: v.string() }),
+  v.object({ topic: v.literal('runner'), runner: id }),
+  v.object({ topic: v.literal('rival'), runner: id, question: v.string() }),
+  v.object({ topic: v.literal('answers'), question: v.string(), answers: v.boolean() }),
+])
+
+export type BusMessage = v.InferOutput<typeof messageSchema>
+
+const letterSchema = v.object({ from: v.string(), messages: v.array(v.unknown()) })
+
+/** Several messages of one node, as they go through the database. */
+export function writeLetter(from: string, messages: readonly string[]): string {
+  return `{"from":${JSON.stringify(from)},"messages":[${messages.join(',')}]}`
+}
+
+/**
+ * Reads a letter. Messages that this release does not know are left out: nodes of two releases share the work during
+ * an upgrade.
+ * @returns null when it is none
+ */
+export function readLetter(text: string): { readonly from: string; readonly messages: readonly BusMessage[] } | null {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    return null
+  }
+  const letter = v.safeParse(letterSchema, json)
+  if (!letter.success) return null
+  const messages = letter.output.messages.flatMap((one) => {
+    const message = v.safeParse(messageSchema, one)
+    return message.success ? [message.output] : []
+  })
+  return { from: letter.output.from, messages }
+}

@@ -1,0 +1,73 @@
+import type { Clock } from '../clock.js'
+import type { Store } from '../store/store.js'
+import type { Timers } from '../timers.js'
+import { type Bus, type Post, type PostListener, SILENT_BUS, createBus } from './bus.js'
+import { createPresence } from './presence.js'
+
+/** This control plane among those that share the database. */
+export interface Nodes {
+  /** Of this process; new with every start where there may be others. */
+  readonly id: string
+  /** False: there is only this process, so nothing has to be looked for that another one may have done. */
+  readonly isShared: boolean
+  readonly bus: Bus
+  /** Whether the node of this id is at work, as far as this one can tell; itself it always is. */
+  isAlive(nodeId: string): boolean
+  /** Called when another node is found dead, or alive again: its runners are shown otherwise. */
+  onChange(listener: () => void): void
+  /** For the metrics. */
+  counts(): { readonly alive: number; readonly dead: number }
+  /** Says to the others that this one is there. @param address host and port, for people */
+  start(address: string): Promise<void>
+  /** Says that this node is there and looks at the others; runs by itself from the start on. */
+  look(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The only control plane of its database. */
+export const SOLE_NODE: Nodes = {
+  id: 'sole',
+  isShared: false,
+  bus: SILENT_BUS,
+  isAlive: (nodeId) => nodeId === 'sole',
+  onChange: () => undefined,
+  counts: () => ({ alive: 1, dead: 0 }),
+  start: () => Promise.resolve(),
+  look: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+}
+
+/** One of several control planes on a database. @param openPost what carries words between them */
+export function createSharedNode(deps: {
+  readonly store: Store
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }
+  readonly random: (bytes: number) => Buffer
+  readonly version: string
+  readonly openPost: (listener: PostListener) => Post
+}): Nodes {
+  const id = deps.random(8).toString('hex')
+  const bus = createBus({ ...deps, nodeId: id })
+  const presence = createPresence({ ...deps, id })
+  return {
+    id,
+    isShared: true,
+    bus,
+    isAlive: (nodeId) => presence.isAlive(nodeId),
+    onChange: (listener) => presence.onChange(listener),
+    counts: () => presence.counts(),
+    start: (address) => presence.start(address),
+    look: () => presence.look(),
+    async close() {
+      await presence.close()
+      await bus.close()
+    },
+  }
+}
+
+/** Whether another node that is there has the socket of this runner. */
+export function isElsewhere(nodes: Nodes, runner: { readonly connectedNode: string | null }): boolean {
+  const { connectedNode } = runner
+  return connectedNode !== null && connectedNode !== nodes.id && nodes.isAlive(connectedNode)
+}

@@ -1,0 +1,19 @@
+import type { DatabasePlace } from './open-store.js'
+import type { NotificationDeps, NotificationListener, Notifications } from './postgres-notifications.js'
+
+/**
+ * How the control planes that share a database tell each other something; null where there is only one. The driver is
+ * loaded when it is used.
+ */
+export async function notificationsOf(
+  place: DatabasePlace,
+  deps: NotificationDeps,
+): Promise<((listener: NotificationListener) => Notifications) | null> {
+  if (place.kind === 'sqlite') return null
+  const [{ openNotifications }, { postgresConfigOf }] = await Promise.all([
+    import('./postgres-notifications.js'),
+    import('./postgres-url.js'),
+  ])
+  const config = postgresConfigOf(place.url)
+  return (listener) => openNotifications(config, listener, deps)
+}

@@ -1,0 +1,16 @@
+import type { Store } from './store.js'
+
+/** Where the database is. */
+export type DatabasePlace =
+  | { readonly kind: 'sqlite'; readonly path: string }
+  /** The address may hold a password: it is for the driver and nobody else. */
+  | { readonly kind: 'postgres'; readonly url: string }
+
+/**
+ * Opens the database; its driver is loaded when it is the one that is used.
+ * @throws UnavailableError when it cannot be had
+ */
+export async function openStore(place: DatabasePlace): Promise<Store> {
+  if (place.kind === 'postgres') return (await import('./postgres-store.js')).openPostgresStore(place.url)
+  return (await import('./sqlite-store.js')).openSqliteStore(place.path)
+}
