@@ -59,10 +59,12 @@ export function buildExtravars(
     ),
     inventory: inventory(extravars, form.inventory),
     tags: tags(extravars, form.tags),
+    skipTags: null,
     limit: optionalText('__limit__', extravars, form.limit),
     check: flag('__check__', extravars, form.check),
     diff: flag('__diff__', extravars, form.diff),
     verbose: flag('__verbose__', extravars, form.verbose),
+    verbosity: 0,
     allowJinjaInExtravars: flag('__allowJinjaInExtravars__', extravars, form.allowJinjaInExtravars),
     // Chosen afterwards, from what there is.
     ansibleCredentials: null,

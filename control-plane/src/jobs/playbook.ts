@@ -7,6 +7,9 @@ export const playbookSchema = v.object({
   playbookSubPath: v.nullable(v.string()),
   inventory: v.array(v.string()),
   tags: v.nullable(v.string()),
+  /** Only nodes of workflows have these two. */
+  skipTags: v.optional(v.nullable(v.string()), null),
+  verbosity: v.optional(v.number(), 0),
   limit: v.nullable(v.string()),
   check: v.boolean(),
   diff: v.boolean(),
