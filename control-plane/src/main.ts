@@ -54,6 +54,7 @@ import { createJoinTokens } from './runners/join-tokens.js'
 import { createPlaybookFolder } from './runners/playbook-folder.js'
 import { keptSecret } from './secrets.js'
 import type { ControlPlaneSettings } from './settings.js'
+import { createWorkflows } from './sequences/workflows/loader.js'
 import { openSqliteStore } from './store/sqlite-store.js'
 import { systemTimers } from './timers.js'
 import { readTlsFiles } from './tls-files.js'
@@ -109,7 +110,7 @@ async function build(
   for (const folder of [settings.persistentPath, dirname(settings.databasePath)]) {
     await mkdir(folder, { recursive: true, mode: 0o700 })
   }
-  for (const folder of [settings.formsPath, settings.varsFilesPath, settings.playbooksPath])
+  for (const folder of [settings.formsPath, settings.varsFilesPath, settings.workflowsPath, settings.playbooksPath])
     await mkdir(folder, { recursive: true })
 
   const database = await openSqliteStore(settings.databasePath)
@@ -152,6 +153,7 @@ async function build(
     clock,
     log,
   })
+  const workflows = createWorkflows({ folder: settings.workflowsPath, clock, log })
   const checks = createLaunchChecks({ log })
   onClose(() => checks.close())
   const encryptionSecret = settings.encryptionSecret ?? (await keptSecret(settings.persistentPath, 'encryption-secret'))
@@ -219,7 +221,7 @@ async function build(
       profileRoutes({ accounts }),
       profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),
-      formRoutes({ forms, roles }),
+      formRoutes({ forms, workflows, roles }),
       credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock: createDesignerLock({ store, live, clock }) }),

@@ -45,6 +45,7 @@ import { type LiveEvents, createLiveEvents } from '../../control-plane/src/live/
 import { createMetrics } from '../../control-plane/src/metrics/metrics.js'
 import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
 import { createPlaybookFolder } from '../../control-plane/src/runners/playbook-folder.js'
+import { createWorkflows } from '../../control-plane/src/sequences/workflows/loader.js'
 import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
@@ -68,6 +69,8 @@ export interface ServerOptions {
   readonly config?: string
   /** Form files by their path below the forms folder. */
   readonly forms?: Readonly<Record<string, string>>
+  /** Workflow files by their path below the folder of workflows. */
+  readonly workflows?: Readonly<Record<string, string>>
   readonly baseUrl?: string
   readonly bodyLimitBytes?: number
   /** LAUNCH_VALIDATION; off when left out. */
@@ -122,6 +125,7 @@ export interface TestServer {
   /** Adds a user with {@link ADMIN_PASSWORD} and signs them in. */
   addUser(username: string, groups?: readonly string[]): Promise<{ id: number; token: string; refreshtoken: string }>
   writeForm(name: string, text: string): Promise<void>
+  writeWorkflow(name: string, text: string): Promise<void>
   writeConfig(text: string): Promise<void>
   /** Writes credentials.yaml; null removes it. */
   writeCredentials(text: string | null): Promise<void>
@@ -134,8 +138,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await writeFile(join(folder, path), text)
   }
-  await mkdir(join(folder, 'forms'))
+  for (const name of ['forms', 'workflows']) await mkdir(join(folder, name))
   for (const [name, text] of Object.entries(options.forms ?? {})) await put(join('forms', name), text)
+  for (const [name, text] of Object.entries(options.workflows ?? {})) await put(join('workflows', name), text)
   if (options.config !== undefined) await put('config.yaml', options.config)
 
   let time = Date.now()
@@ -175,6 +180,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     clock,
     log: logger,
   })
+  const workflows = createWorkflows({ folder: join(folder, 'workflows'), clock, log: logger })
   const credentials = createCredentials({
     store,
     clock,
@@ -241,7 +247,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       profileRoutes({ accounts }),
       profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),
-      formRoutes({ forms, roles }),
+      formRoutes({ forms, workflows, roles }),
       credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock }),
@@ -332,6 +338,10 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     },
     async writeForm(name, text) {
       await put(join('forms', name), text)
+      time += 2000
+    },
+    async writeWorkflow(name, text) {
+      await put(join('workflows', name), text)
       time += 2000
     },
     async writeConfig(text) {
