@@ -19,6 +19,7 @@ export interface ProductOptions {
   /** Forms (file name → YAML) and playbook files (path → content). */
   readonly forms?: Readonly<Record<string, string>>
   readonly playbooks?: Readonly<Record<string, string>>
+  readonly workflows?: Readonly<Record<string, string>>
   /** Text of config.yaml. */
   readonly config?: string
   /** False: no runner agent is started. */
@@ -68,10 +69,12 @@ const CONFIG = `roles:
 export async function startProduct(options: ProductOptions = {}): Promise<Product> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-test-'))
   const persistent = join(folder, 'persistent')
-  for (const part of ['forms', 'playbooks']) mkdirSync(join(persistent, part), { recursive: true })
+  for (const part of ['forms', 'playbooks', 'workflows']) mkdirSync(join(persistent, part), { recursive: true })
   writeFileSync(join(persistent, 'config.yaml'), options.config ?? CONFIG)
   if (options.playbookFolder) cpSync(options.playbookFolder, join(persistent, 'playbooks'), { recursive: true })
   for (const [name, text] of Object.entries(options.forms ?? {})) writeFileSync(join(persistent, 'forms', name), text)
+  for (const [name, text] of Object.entries(options.workflows ?? {}))
+    writeFileSync(join(persistent, 'workflows', name), text)
   for (const [name, text] of Object.entries(options.playbooks ?? {})) {
     mkdirSync(dirname(join(persistent, 'playbooks', name)), { recursive: true })
     writeFileSync(join(persistent, 'playbooks', name), text)
