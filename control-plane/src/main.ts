@@ -53,6 +53,8 @@ import { createRunnerHub } from './runners/hub.js'
 import { createJoinTokens } from './runners/join-tokens.js'
 import { createPlaybookFolder } from './runners/playbook-folder.js'
 import { keptSecret } from './secrets.js'
+import { createMultistep } from './sequences/multistep/multistep.js'
+import { createSequences } from './sequences/sequences.js'
 import type { ControlPlaneSettings } from './settings.js'
 import { openSqliteStore } from './store/sqlite-store.js'
 import { systemTimers } from './timers.js'
@@ -175,8 +177,18 @@ async function build(
     queueMs: settings.runnerQueueMs,
     lostMs: settings.runnerLostMs,
     meters: metrics.streams,
+    // Called when jobs end; by then the sequences are there.
+    ends: { jobEnded: () => sequences.jobEnded() },
   })
   onClose(() => dispatcher.close())
+  const newRunId = () => randomBytes(16).toString('hex')
+  const grants = createGrants({ store, roles })
+  const sequences = createSequences({
+    ...{ store, clock, timers, live, log, credentials, grants, newRunId, runners: dispatcher, uploads: uploadFolder },
+    maskPattern: settings.maskExtravars,
+    kinds: [createMultistep(forms)],
+  })
+  onClose(() => sequences.close())
   const hub = createRunnerHub({
     store,
     clock,
@@ -199,7 +211,6 @@ async function build(
       return new Set(form?.passwordFields ?? [])
     },
   }
-  const newRunId = () => randomBytes(16).toString('hex')
   const app = await buildApp({
     logger: log,
     baseUrl: settings.baseUrl,
@@ -233,6 +244,7 @@ async function build(
           clock,
           log,
           runners: dispatcher,
+          sequences,
           credentials,
           maskPattern: settings.maskExtravars,
           newRunId,
@@ -240,11 +252,11 @@ async function build(
           checks,
           uploads: uploadFolder,
         },
-        actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
+        actions: { store, live, clock, runners: dispatcher, sequences, uploads: uploadSweeper },
       }),
       jobApprovalRoutes({
         reading,
-        approving: { store, live, clock, runners: dispatcher, grants: createGrants({ store, roles }) },
+        approving: { store, live, clock, runners: dispatcher, sequences, grants },
       }),
       jobStreamRoutes(reading),
       jobNodeRoutes(reading),
