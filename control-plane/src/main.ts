@@ -53,6 +53,8 @@ import { createRunnerHub } from './runners/hub.js'
 import { createJoinTokens } from './runners/join-tokens.js'
 import { createPlaybookFolder } from './runners/playbook-folder.js'
 import { keptSecret } from './secrets.js'
+import { createMultistep } from './sequences/multistep/multistep.js'
+import { createSequences } from './sequences/sequences.js'
 import type { ControlPlaneSettings } from './settings.js'
 import { createWorkflows } from './sequences/workflows/loader.js'
 import { openSqliteStore } from './store/sqlite-store.js'
@@ -177,8 +179,18 @@ async function build(
     queueMs: settings.runnerQueueMs,
     lostMs: settings.runnerLostMs,
     meters: metrics.streams,
+    // Called when jobs end; by then the sequences are there.
+    ends: { jobEnded: () => sequences.jobEnded() },
   })
   onClose(() => dispatcher.close())
+  const newRunId = () => randomBytes(16).toString('hex')
+  const grants = createGrants({ store, roles })
+  const sequences = createSequences({
+    ...{ store, clock, timers, live, log, credentials, grants, newRunId, runners: dispatcher, uploads: uploadFolder },
+    maskPattern: settings.maskExtravars,
+    kinds: [createMultistep(forms)],
+  })
+  onClose(() => sequences.close())
   const hub = createRunnerHub({
     store,
     clock,
@@ -201,7 +213,6 @@ async function build(
       return new Set(form?.passwordFields ?? [])
     },
   }
-  const newRunId = () => randomBytes(16).toString('hex')
   const app = await buildApp({
     logger: log,
     baseUrl: settings.baseUrl,
@@ -235,6 +246,7 @@ async function build(
           clock,
           log,
           runners: dispatcher,
+          sequences,
           credentials,
           maskPattern: settings.maskExtravars,
           newRunId,
@@ -242,11 +254,11 @@ async function build(
           checks,
           uploads: uploadFolder,
         },
-        actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
+        actions: { store, live, clock, runners: dispatcher, sequences, uploads: uploadSweeper },
       }),
       jobApprovalRoutes({
         reading,
-        approving: { store, live, clock, runners: dispatcher, grants: createGrants({ store, roles }) },
+        approving: { store, live, clock, runners: dispatcher, sequences, grants },
       }),
       jobStreamRoutes(reading),
       jobNodeRoutes(reading),

@@ -45,6 +45,8 @@ import { type LiveEvents, createLiveEvents } from '../../control-plane/src/live/
 import { createMetrics } from '../../control-plane/src/metrics/metrics.js'
 import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
 import { createPlaybookFolder } from '../../control-plane/src/runners/playbook-folder.js'
+import { createMultistep } from '../../control-plane/src/sequences/multistep/multistep.js'
+import { type Sequences, createSequences } from '../../control-plane/src/sequences/sequences.js'
 import { createWorkflows } from '../../control-plane/src/sequences/workflows/loader.js'
 import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import type { Store } from '../../control-plane/src/store/store.js'
@@ -116,6 +118,7 @@ export interface TestServer {
   readonly live: LiveEvents
   readonly credentials: Credentials
   readonly uploadSweeper: UploadSweeper
+  readonly sequences: Sequences
   /** The clock of the server; it stands still until it is moved. */
   readonly clock: { now(): number; move(ms: number): void }
   /** Token of the first admin. */
@@ -221,6 +224,15 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     outputLimitBytes: 1024 * 1024,
     queueMs: 60_000,
     lostMs: 60_000,
+    ends: { jobEnded: () => sequences.jobEnded() },
+  })
+  const newRunId = () => randomBytes(16).toString('hex')
+  const grants = createGrants({ store, roles })
+  const sequences = createSequences({
+    ...{ store, clock, live, log: logger, credentials, grants, newRunId, runners: dispatcher, uploads: uploadFolder },
+    timers: systemTimers,
+    maskPattern: MASK_PATTERN,
+    kinds: [createMultistep(forms)],
   })
   const reading = {
     queries: store.read,
@@ -266,19 +278,20 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
             clock,
             log: logger,
             runners: dispatcher,
+            sequences,
             credentials,
             checks,
             uploads: uploadFolder,
           },
           maskPattern: MASK_PATTERN,
           validation: options.validation ?? 'off',
-          newRunId: () => randomBytes(16).toString('hex'),
+          newRunId,
         },
-        actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
+        actions: { store, live, clock, runners: dispatcher, sequences, uploads: uploadSweeper },
       }),
       jobApprovalRoutes({
         reading,
-        approving: { store, live, clock, runners: dispatcher, grants: createGrants({ store, roles }) },
+        approving: { store, live, clock, runners: dispatcher, sequences, grants },
       }),
       jobStreamRoutes(reading),
       jobNodeRoutes(reading),
@@ -326,6 +339,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     live,
     credentials,
     uploadSweeper,
+    sequences,
     clock,
     admin,
     call,
@@ -355,6 +369,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     async close() {
       await app.close()
       await checks.close()
+      await sequences.close()
       await dispatcher.close()
       await uploadSweeper.close()
       await trail.settled()
