@@ -65,6 +65,7 @@ export default tseslint.config(
       '**/http/**',
       '**/jobs/**',
       '**/runners/**',
+      '**/sequences/**',
       '**/auth/**',
       '**/credentials/**',
       '**/forms/**',
@@ -87,8 +88,13 @@ export default tseslint.config(
   ),
   room(
     ['control-plane/src/jobs/**'],
+    ['**/http/**', '**/runners/**', '**/sequences/**', '**/audit/**', '**/metrics/**', 'ws', 'fastify*'],
+    'jobs knows no socket and no HTTP, and of jobs that consist of others only that there are some',
+  ),
+  room(
+    ['control-plane/src/sequences/**'],
     ['**/http/**', '**/runners/**', '**/audit/**', '**/metrics/**', 'ws', 'fastify*'],
-    'jobs knows no socket and no HTTP',
+    'sequences make jobs of jobs: they know no socket and no HTTP',
   ),
   room(
     [
@@ -98,7 +104,7 @@ export default tseslint.config(
       'control-plane/src/forms/**',
       'control-plane/src/live/**',
     ],
-    ['**/http/**', '**/audit/**', '**/metrics/**', 'fastify*', 'prom-client'],
+    ['**/http/**', '**/sequences/**', '**/audit/**', '**/metrics/**', 'fastify*', 'prom-client'],
     'http is the highest room; what is measured or audited is seen from above',
   ),
   room(

@@ -55,9 +55,12 @@ import { createRunnerHub } from './runners/hub.js'
 import { createJoinTokens } from './runners/join-tokens.js'
 import { createPlaybookFolder } from './runners/playbook-folder.js'
 import { keptSecret } from './secrets.js'
+import { createMultistep } from './sequences/multistep/multistep.js'
+import { createSequences } from './sequences/sequences.js'
 import type { ControlPlaneSettings } from './settings.js'
 import { notificationsOf } from './store/open-notifications.js'
 import { openStore } from './store/open-store.js'
+import { createWorkflows } from './sequences/workflows/loader.js'
 import { systemTimers } from './timers.js'
 import { readTlsFiles } from './tls-files.js'
 import { createUploadSweeper } from './uploads/sweeper.js'
@@ -113,7 +116,7 @@ async function build(
   for (const folder of [settings.persistentPath, ...(place.kind === 'sqlite' ? [dirname(place.path)] : [])]) {
     await mkdir(folder, { recursive: true, mode: 0o700 })
   }
-  for (const folder of [settings.formsPath, settings.varsFilesPath, settings.playbooksPath])
+  for (const folder of [settings.formsPath, settings.varsFilesPath, settings.workflowsPath, settings.playbooksPath])
     await mkdir(folder, { recursive: true })
 
   const database = await openStore(place)
@@ -168,6 +171,7 @@ async function build(
     clock,
     log,
   })
+  const workflows = createWorkflows({ folder: settings.workflowsPath, clock, log })
   const checks = createLaunchChecks({ log })
   onClose(() => checks.close())
   const encryptionSecret = settings.encryptionSecret ?? (await keptSecret(settings.persistentPath, 'encryption-secret'))
@@ -192,8 +196,18 @@ async function build(
     lostMs: settings.runnerLostMs,
     meters: metrics.streams,
     nodes,
+    // Called when jobs end; by then the sequences are there.
+    ends: { jobEnded: () => sequences.jobEnded() },
   })
   onClose(() => dispatcher.close())
+  const newRunId = () => randomBytes(16).toString('hex')
+  const grants = createGrants({ store, roles })
+  const sequences = createSequences({
+    ...{ store, clock, timers, live, log, credentials, grants, newRunId, runners: dispatcher, uploads: uploadFolder },
+    maskPattern: settings.maskExtravars,
+    kinds: [createMultistep(forms)],
+  })
+  onClose(() => sequences.close())
   const hub = createRunnerHub({
     store,
     clock,
@@ -218,7 +232,6 @@ async function build(
       return new Set(form?.passwordFields ?? [])
     },
   }
-  const newRunId = () => randomBytes(16).toString('hex')
   const app = await buildApp({
     logger: log,
     baseUrl: settings.baseUrl,
@@ -239,7 +252,7 @@ async function build(
       profileRoutes({ accounts }),
       profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),
-      formRoutes({ forms, roles }),
+      formRoutes({ forms, workflows, roles }),
       credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock: createDesignerLock({ store, live, clock }) }),
@@ -253,6 +266,7 @@ async function build(
           clock,
           log,
           runners: dispatcher,
+          sequences,
           credentials,
           maskPattern: settings.maskExtravars,
           newRunId,
@@ -260,11 +274,11 @@ async function build(
           checks,
           uploads: uploadFolder,
         },
-        actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
+        actions: { store, live, clock, runners: dispatcher, sequences, uploads: uploadSweeper },
       }),
       jobApprovalRoutes({
         reading,
-        approving: { store, live, clock, runners: dispatcher, grants: createGrants({ store, roles }) },
+        approving: { store, live, clock, runners: dispatcher, sequences, grants },
       }),
       jobStreamRoutes(reading),
       jobNodeRoutes(reading),

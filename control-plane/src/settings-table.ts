@@ -26,6 +26,7 @@ export const CONTROL_PLANE_SETTINGS = {
     default: below('vars'),
     meaning: 'folder with the files that forms name in varsFiles',
   },
+  WORKFLOWS_PATH: { kind: 'text', default: below('workflows'), meaning: 'folder with the workflow files' },
   ANSIBLE_PATH: { kind: 'text', default: below('playbooks'), meaning: 'folder with the playbooks' },
   UPLOAD_PATH: { kind: 'text', default: below('uploads'), meaning: 'folder with the files that users uploaded' },
   DATABASE_URL: {

@@ -21,6 +21,7 @@ export interface ControlPlaneSettings {
   readonly formsPath: string
   readonly configPath: string
   readonly varsFilesPath: string
+  readonly workflowsPath: string
   /** Beside the configuration. */
   readonly credentialsPath: string
   readonly playbooksPath: string
@@ -82,6 +83,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     formsPath: path('FORMS_FOLDER_PATH'),
     configPath: path('CONFIG_PATH'),
     varsFilesPath: path('VARS_FILES_PATH'),
+    workflowsPath: path('WORKFLOWS_PATH'),
     credentialsPath: join(dirname(path('CONFIG_PATH')), 'credentials.yaml'),
     playbooksPath: path('ANSIBLE_PATH'),
     uploadPath: path('UPLOAD_PATH'),

@@ -20,10 +20,14 @@ export const jobOrderSchema = v.object({
   playbook_sub_path: v.nullable(shortText),
   inventory: v.pipe(v.array(shortText), v.maxLength(1000)),
   tags: v.nullable(shortText),
+  /** Absent: none. */
+  skip_tags: v.optional(v.nullable(shortText), null),
   limit: v.nullable(shortText),
   check: v.boolean(),
   diff: v.boolean(),
   verbose: v.boolean(),
+  /** How many `-v`, if that is more than `verbose` asks for; absent: none. */
+  verbosity: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(5)), 0),
   allow_jinja: v.boolean(),
   extravars: extravarsSourceSchema,
   /** Files that users uploaded for this job; absent: none. */

@@ -128,7 +128,9 @@ fields:
 
   test('types that need a foreign system load, a subform is nobody’s to launch', async () => {
     covers('form.foreign-types')
-    for (const type of ['awx', 'rundeck', 'multistep', 'workflow', 'subform']) {
+    const foreignStep = '{name: multistep, type: multistep, roles: [default], steps: [{name: a, type: awx}]}'
+    await server.writeForm('multistep.yml', foreignStep)
+    for (const type of ['awx', 'rundeck', 'workflow', 'subform']) {
       await server.writeForm(`${type}.yml`, `{name: ${type}, type: ${type}, roles: [default]}`)
     }
     await until('the forms', (now) => now.count === 4)
@@ -143,6 +145,29 @@ describe('wrong forms are left out with file, line and reason; the others load',
     ['a key twice', 'name: x\nplaybook: a.yml\nname: y\n', null, 3, /unique/i],
     ['two documents', 'name: x\nplaybook: a.yml\n---\nname: y\n', null, 3, /multiple documents/],
     ['a plain text', 'just words\n', null, 1, /object/],
+    ['no steps', 'type: multistep\nname: x\n', 'x', 2, /steps are needed in a form of type multistep/],
+    ['an empty list of steps', 'name: x\ntype: multistep\nsteps: []\n', 'x', 3, /steps are needed/],
+    ['a step without a name', 'name: x\ntype: multistep\nsteps:\n  - playbook: a.yml\n', 'x', 4, /steps.0 .*name/],
+    [
+      'a step without a playbook',
+      'name: x\ntype: multistep\nplaybook: a.yml\nsteps:\n  - {name: a, playbook: a.yml}\n  - name: b\n',
+      ...(['x', 6, /steps.1 playbook is needed in a step of type ansible/] as const),
+    ],
+    [
+      'two steps of one name',
+      'name: x\ntype: multistep\nsteps:\n  - {name: a, playbook: a.yml}\n  - {name: a, playbook: b.yml}\n',
+      ...(['x', 5, /there already is one named a/] as const),
+    ],
+    [
+      'a step of a type that there is not',
+      'name: x\ntype: multistep\nsteps:\n  - {name: a, playbook: a.yml, type: shell}\n',
+      ...(['x', 4, /steps.0.type/] as const),
+    ],
+    [
+      'a step that leaves the playbook folder',
+      'name: x\ntype: multistep\nsteps:\n  - name: a\n    playbook: ../a.yml\n',
+      ...(['x', 5, /steps.0 playbook must be a path inside/] as const),
+    ],
     ['an empty file', '', null, 1, /object/],
     ['no name', 'type: ansible\nplaybook: a.yml\n', null, 1, /name/],
     ['an empty name', 'name: ""\nplaybook: a.yml\n', '', 1, /name/],

@@ -45,6 +45,9 @@ import { type LiveEvents, createLiveEvents } from '../../control-plane/src/live/
 import { createMetrics } from '../../control-plane/src/metrics/metrics.js'
 import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
 import { createPlaybookFolder } from '../../control-plane/src/runners/playbook-folder.js'
+import { createMultistep } from '../../control-plane/src/sequences/multistep/multistep.js'
+import { type Sequences, createSequences } from '../../control-plane/src/sequences/sequences.js'
+import { createWorkflows } from '../../control-plane/src/sequences/workflows/loader.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
 import { type UploadSweeper, createUploadSweeper } from '../../control-plane/src/uploads/sweeper.js'
@@ -68,6 +71,8 @@ export interface ServerOptions {
   readonly config?: string
   /** Form files by their path below the forms folder. */
   readonly forms?: Readonly<Record<string, string>>
+  /** Workflow files by their path below the folder of workflows. */
+  readonly workflows?: Readonly<Record<string, string>>
   readonly baseUrl?: string
   readonly bodyLimitBytes?: number
   /** LAUNCH_VALIDATION; off when left out. */
@@ -113,6 +118,7 @@ export interface TestServer {
   readonly live: LiveEvents
   readonly credentials: Credentials
   readonly uploadSweeper: UploadSweeper
+  readonly sequences: Sequences
   /** The clock of the server; it stands still until it is moved. */
   readonly clock: { now(): number; move(ms: number): void }
   /** Token of the first admin. */
@@ -122,6 +128,7 @@ export interface TestServer {
   /** Adds a user with {@link ADMIN_PASSWORD} and signs them in. */
   addUser(username: string, groups?: readonly string[]): Promise<{ id: number; token: string; refreshtoken: string }>
   writeForm(name: string, text: string): Promise<void>
+  writeWorkflow(name: string, text: string): Promise<void>
   writeConfig(text: string): Promise<void>
   /** Writes credentials.yaml; null removes it. */
   writeCredentials(text: string | null): Promise<void>
@@ -134,8 +141,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await writeFile(join(folder, path), text)
   }
-  await mkdir(join(folder, 'forms'))
+  for (const name of ['forms', 'workflows']) await mkdir(join(folder, name))
   for (const [name, text] of Object.entries(options.forms ?? {})) await put(join('forms', name), text)
+  for (const [name, text] of Object.entries(options.workflows ?? {})) await put(join('workflows', name), text)
   if (options.config !== undefined) await put('config.yaml', options.config)
 
   let time = Date.now()
@@ -175,6 +183,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     clock,
     log: logger,
   })
+  const workflows = createWorkflows({ folder: join(folder, 'workflows'), clock, log: logger })
   const credentials = createCredentials({
     store,
     clock,
@@ -215,6 +224,15 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     outputLimitBytes: 1024 * 1024,
     queueMs: 60_000,
     lostMs: 60_000,
+    ends: { jobEnded: () => sequences.jobEnded() },
+  })
+  const newRunId = () => randomBytes(16).toString('hex')
+  const grants = createGrants({ store, roles })
+  const sequences = createSequences({
+    ...{ store, clock, live, log: logger, credentials, grants, newRunId, runners: dispatcher, uploads: uploadFolder },
+    timers: systemTimers,
+    maskPattern: MASK_PATTERN,
+    kinds: [createMultistep(forms)],
   })
   const reading = {
     queries: store.read,
@@ -242,7 +260,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       profileRoutes({ accounts }),
       profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),
-      formRoutes({ forms, roles }),
+      formRoutes({ forms, workflows, roles }),
       credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock }),
@@ -261,19 +279,20 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
             clock,
             log: logger,
             runners: dispatcher,
+            sequences,
             credentials,
             checks,
             uploads: uploadFolder,
           },
           maskPattern: MASK_PATTERN,
           validation: options.validation ?? 'off',
-          newRunId: () => randomBytes(16).toString('hex'),
+          newRunId,
         },
-        actions: { store, live, clock, runners: dispatcher, uploads: uploadSweeper },
+        actions: { store, live, clock, runners: dispatcher, sequences, uploads: uploadSweeper },
       }),
       jobApprovalRoutes({
         reading,
-        approving: { store, live, clock, runners: dispatcher, grants: createGrants({ store, roles }) },
+        approving: { store, live, clock, runners: dispatcher, sequences, grants },
       }),
       jobStreamRoutes(reading),
       jobNodeRoutes(reading),
@@ -321,6 +340,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     live,
     credentials,
     uploadSweeper,
+    sequences,
     clock,
     admin,
     call,
@@ -335,6 +355,10 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       await put(join('forms', name), text)
       time += 2000
     },
+    async writeWorkflow(name, text) {
+      await put(join('workflows', name), text)
+      time += 2000
+    },
     async writeConfig(text) {
       await put('config.yaml', text)
     },
@@ -346,6 +370,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     async close() {
       await app.close()
       await checks.close()
+      await sequences.close()
       await dispatcher.close()
       await uploadSweeper.close()
       await trail.settled()

@@ -25,7 +25,7 @@ const form = (name: string, more: string) => `name: ${name}\nfields: []\n${more}
 const FORMS = {
   'open.yml': form('open', 'type: ansible\nroles: [default]\nplaybook: x.yml'),
   'ops.yml': form('ops only', 'type: ansible\nroles: [ops]\nplaybook: x.yml'),
-  'steps.yml': form('steps', 'type: multistep\nroles: [default]\nsteps: [{name: a, type: ansible, playbook: x.yml}]'),
+  'steps.yml': form('steps', 'type: multistep\nroles: [default]\nsteps: [{name: a, type: awx, template: x}]'),
   'awx.yml': form('foreign', 'type: awx\nroles: [default]\ntemplate: t'),
   'limit.yml':
     'name: limit\ntype: ansible\nroles: [default]\nplaybook: x.yml\nfields: [{name: __limit__, type: text}]\n',

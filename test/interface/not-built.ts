@@ -5,10 +5,8 @@ import type { RuleId } from './rule-book.js'
  * shows one of them, so that this list says no more than is true.
  */
 export const NOT_BUILT: Readonly<Record<string, readonly RuleId[]>> = {
-  'Multistep and workflow jobs are not built yet: such a form is refused with 422.': [
-    'service.multistep-job',
+  'Workflow jobs are not built yet: such a form is refused with 422.': [
     'service.workflow-job',
-    'status.warning',
     'endpoint.node',
     'node.node',
     'node.job',

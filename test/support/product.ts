@@ -22,6 +22,7 @@ export interface ProductOptions {
   readonly playbooks?: Readonly<Record<string, string>>
   /** Where it keeps its data; what the run says when left out. */
   readonly database?: 'sqlite' | 'postgres'
+  readonly workflows?: Readonly<Record<string, string>>
   /** Text of config.yaml. */
   readonly config?: string
   /** False: no runner agent is started. */
@@ -89,10 +90,12 @@ const CONFIG = `roles:
 export async function startProduct(options: ProductOptions = {}): Promise<Product> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-test-'))
   const persistent = join(folder, 'persistent')
-  for (const part of ['forms', 'playbooks']) mkdirSync(join(persistent, part), { recursive: true })
+  for (const part of ['forms', 'playbooks', 'workflows']) mkdirSync(join(persistent, part), { recursive: true })
   writeFileSync(join(persistent, 'config.yaml'), options.config ?? CONFIG)
   if (options.playbookFolder) cpSync(options.playbookFolder, join(persistent, 'playbooks'), { recursive: true })
   for (const [name, text] of Object.entries(options.forms ?? {})) writeFileSync(join(persistent, 'forms', name), text)
+  for (const [name, text] of Object.entries(options.workflows ?? {}))
+    writeFileSync(join(persistent, 'workflows', name), text)
   for (const [name, text] of Object.entries(options.playbooks ?? {})) {
     mkdirSync(dirname(join(persistent, 'playbooks', name)), { recursive: true })
     writeFileSync(join(persistent, 'playbooks', name), text)

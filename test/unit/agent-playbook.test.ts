@@ -33,18 +33,22 @@ const argumentsOf = (change: Parameters<typeof orderOf>[1], subPath: string | nu
 
 describe('the command line', () => {
   test('has the order of the specification', () => {
-    const all = { inventory: ['web1,web2,'], tags: 'a,b', check: true, diff: true, verbose: true, limit: 'web1' }
+    const tags = { tags: 'a,b', skip_tags: 'c' }
+    const all = { inventory: ['web1,web2,'], ...tags, check: true, diff: true, verbose: true, limit: 'web1' }
     expect(argumentsOf(all)).toEqual([
       '-e',
       '@/job/extravars.json',
       '--inventory=web1,web2,',
       '--tags=a,b',
+      '--skip-tags=c',
       '--check',
       '--diff',
       '-vvv',
       '--limit=web1',
       'site.yml',
     ])
+    expect(argumentsOf({ verbose: true, verbosity: 2 })).toContain('-vvv')
+    expect(argumentsOf({ verbosity: 4 })).toContain('-vvvv')
     expect(argumentsOf({ tags: '', limit: null })).toEqual(['-e', '@/job/extravars.json', 'site.yml'])
   })
 

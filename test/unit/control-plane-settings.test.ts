@@ -23,6 +23,7 @@ describe('settings', () => {
       formsPath: resolve('persistent/forms'),
       configPath: resolve('persistent/config.yaml'),
       varsFilesPath: resolve('persistent/vars'),
+      workflowsPath: resolve('persistent/workflows'),
       credentialsPath: resolve('persistent/credentials.yaml'),
       playbooksPath: resolve('persistent/playbooks'),
       uploadPath: resolve('persistent/uploads'),

@@ -4,7 +4,7 @@ import { join, sep } from 'node:path'
 import { messageOf } from '../errors.js'
 import type { FormError } from './form.js'
 
-/** A form file that was found, with what tells whether it changed. */
+/** A file that was found, with what tells whether it changed. */
 export interface FoundFile {
   /** Relative to the folder, with `/`. */
   readonly name: string
@@ -17,14 +17,22 @@ export interface FoundFiles {
   readonly errors: readonly FormError[]
 }
 
-/** Larger files are no forms. */
+/** Larger files are neither forms nor workflows. */
 const LARGEST_FILE_BYTES = 8 * 1024 * 1024
+
+/** What is looked for. */
+export interface SearchedFiles {
+  /** One of them, in words. */
+  readonly noun: string
+  /** How many folders below the given one are looked into; left out: all. */
+  readonly depth?: number
+}
 
 /**
  * The YAML files below a folder, by relative path. Links are followed as long as they stay inside the folder; `.git`
  * is none of our business.
  */
-export async function findFormFiles(folder: string): Promise<FoundFiles> {
+export async function findYamlFiles(folder: string, { noun, depth }: SearchedFiles): Promise<FoundFiles> {
   const files: FoundFile[] = []
   const errors: FormError[] = []
   const report = (file: string, reason: string) => errors.push({ file, line: null, form: null, reason })
@@ -37,7 +45,7 @@ export async function findFormFiles(folder: string): Promise<FoundFiles> {
 
   /** @param above real folders on the way down, so that a link to one of them is no endless walk */
   async function walk(real: string, name: string, above: readonly string[]): Promise<void> {
-    if (above.includes(real)) return
+    if (above.includes(real) || above.length > (depth ?? Infinity)) return
     for (const entry of await entriesOf(real)) {
       if (entry.name === '.git') continue
       const entryName = name === '' ? entry.name : `${name}/${entry.name}`
@@ -52,7 +60,7 @@ export async function findFormFiles(folder: string): Promise<FoundFiles> {
   async function visit(entry: Dirent, path: string, name: string, above: readonly string[]): Promise<void> {
     const real = entry.isSymbolicLink() ? await realpath(path) : path
     if (real !== root && !real.startsWith(root + sep)) {
-      report(name, 'a link that leaves the forms folder is not followed')
+      report(name, `a link that leaves the ${noun}s folder is not followed`)
       return
     }
     const isYaml = /\.ya?ml$/i.test(entry.name)
@@ -60,7 +68,7 @@ export async function findFormFiles(folder: string): Promise<FoundFiles> {
     const stats = await stat(real)
     if (stats.isDirectory()) await walk(real, name, above)
     else if (!isYaml || !stats.isFile()) return
-    else if (stats.size > LARGEST_FILE_BYTES) report(name, 'the file is too large to be a form')
+    else if (stats.size > LARGEST_FILE_BYTES) report(name, `the file is too large to be a ${noun}`)
     else files.push({ name, path: real, fingerprint: fingerprintOf(stats) })
   }
 

@@ -21,8 +21,12 @@ export const FORM_TYPES = [
   'jenkins',
 ] as const
 
+/** Types of a step; those that need a foreign system load, too. */
+const STEP_TYPES = ['ansible', 'awx', 'aap', 'ascender', 'semaphore', 'rundeck', 'jenkins'] as const
+
 /** Fields of one form; more than anybody would fill in. */
 const MOST_FIELDS = 1000
+const MOST_STEPS = 500
 
 const Approval = Type.Object({
   title: Type.Optional(Text),
@@ -31,6 +35,39 @@ const Approval = Type.Object({
   notifications: Type.Optional(Type.Array(Text)),
   allowSelf: Flag,
 })
+
+/** What a form and a step say of how their playbook runs. */
+const runProperties = {
+  approval: Type.Optional(Approval),
+  credentials: Type.Optional(Type.Record(Type.String({ minLength: 1 }), Type.String({ minLength: 1 }))),
+  ansibleCredentials: Type.Optional(Text),
+  vaultCredentials: Type.Optional(Text),
+  runner: Type.Optional(Text),
+  varsFiles: Type.Optional(Type.Array(Type.String({ minLength: 1 }))),
+  playbook: Type.Optional(Type.String({ minLength: 1 })),
+  playbookSubPath: Type.Optional(Text),
+  inventory: Type.Optional(TextOrList),
+  tags: Type.Optional(TextOrList),
+  limit: Type.Optional(Text),
+  check: Flag,
+  diff: Flag,
+  verbose: Flag,
+  keepExtravars: Flag,
+  allowJinjaInExtravars: Flag,
+}
+
+/** A step of a multistep form. */
+const StepFile = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 200 }),
+  type: Type.Optional(Type.Enum([...STEP_TYPES])),
+  key: Type.Optional(Text),
+  ifExtraVar: Type.Optional(Text),
+  continue: Flag,
+  always: Flag,
+  ...runProperties,
+})
+
+export type StepFile = Static<typeof StepFile>
 
 /** What a form must be to be loaded. Properties that are not named here are other people's and stay as they are. */
 const FormFile = Type.Object({
@@ -43,25 +80,11 @@ const FormFile = Type.Object({
   wizard: Type.Optional(Type.Array(WizardStepFile, { maxItems: 100 })),
   launchValidation: Type.Optional(Type.Enum(['off', 'log', 'enforce'])),
   userExtravars: Type.Optional(TextOrList),
-  varsFiles: Type.Optional(Type.Array(Type.String({ minLength: 1 }))),
-  approval: Type.Optional(Approval),
-  credentials: Type.Optional(Type.Record(Type.String({ minLength: 1 }), Type.String({ minLength: 1 }))),
-  ansibleCredentials: Type.Optional(Text),
-  vaultCredentials: Type.Optional(Text),
-  runner: Type.Optional(Text),
   abortable: Flag,
   allowRelaunch: Flag,
   disableRelaunch: Flag,
-  playbook: Type.Optional(Type.String({ minLength: 1 })),
-  playbookSubPath: Type.Optional(Text),
-  inventory: Type.Optional(TextOrList),
-  tags: Type.Optional(TextOrList),
-  limit: Type.Optional(Text),
-  check: Flag,
-  diff: Flag,
-  verbose: Flag,
-  keepExtravars: Flag,
-  allowJinjaInExtravars: Flag,
+  steps: Type.Optional(Type.Array(StepFile, { maxItems: MOST_STEPS })),
+  ...runProperties,
 })
 
 export type FormFile = Static<typeof FormFile>

@@ -44,12 +44,15 @@ export interface FormBase {
   readonly source: Readonly<Record<string, unknown>>
 }
 
-export interface AnsibleForm extends FormBase {
-  readonly type: 'ansible'
+/** How a playbook is run, as a form or a step says it. */
+export interface PlaybookSettings {
   readonly playbook: string
   readonly playbookSubPath: string | null
   readonly inventory: readonly string[]
   readonly tags: string | null
+  /** Only nodes of workflows have these two. */
+  readonly skipTags?: string | null
+  readonly verbosity?: number
   readonly limit: string | null
   readonly check: boolean
   readonly diff: boolean
@@ -58,12 +61,42 @@ export interface AnsibleForm extends FormBase {
   readonly allowJinjaInExtravars: boolean
 }
 
-/** A form of a type that loads and cannot be launched (yet). */
-export interface OtherForm extends FormBase {
-  readonly type: 'multistep' | 'workflow' | 'subform' | 'awx' | 'aap' | 'ascender' | 'semaphore' | 'rundeck' | 'jenkins'
+/** All that a job which runs one playbook asks for. */
+export interface JobSettings
+  extends PlaybookSettings, Pick<FormBase, 'runner' | 'credentials' | 'ansibleCredentials' | 'vaultCredentials'> {}
+
+export interface AnsibleForm extends FormBase, PlaybookSettings {
+  readonly type: 'ansible'
 }
 
-export type Form = AnsibleForm | OtherForm
+/** A step of a multistep form. */
+export interface Step {
+  readonly name: string
+  readonly type: string
+  /** With what the form says for all its steps; null for a step of a type that needs a foreign system. */
+  readonly settings: JobSettings | null
+  /** The extra variable that holds those of this step; null: it gets them all. */
+  readonly key: string | null
+  /** The step runs only when this extra variable is true. */
+  readonly ifExtraVar: string | null
+  /** The steps after it run although it failed. */
+  readonly continue: boolean
+  /** It runs although one before it failed. */
+  readonly always: boolean
+  readonly approval: Approval | null
+}
+
+export interface MultistepForm extends FormBase {
+  readonly type: 'multistep'
+  readonly steps: readonly Step[]
+}
+
+/** A form of a type that loads and cannot be launched (yet). */
+export interface OtherForm extends FormBase {
+  readonly type: 'workflow' | 'subform' | 'awx' | 'aap' | 'ascender' | 'semaphore' | 'rundeck' | 'jenkins'
+}
+
+export type Form = AnsibleForm | MultistepForm | OtherForm
 
 /** Why a form file, or a form in it, was left out. */
 export interface FormError {

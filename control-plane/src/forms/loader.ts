@@ -3,7 +3,7 @@ import type { Clock } from '../clock.js'
 import { NotFoundError, messageOf } from '../errors.js'
 import { atMostEvery } from '../fresh.js'
 import type { Form, FormError, Forms } from './form.js'
-import { type FoundFile, findFormFiles } from './form-files.js'
+import { type FoundFile, findYamlFiles } from './form-files.js'
 import { type ParsedFile, type PlacedForm, parseFormFile } from './parse-form.js'
 import { namedSubforms, passwordKeys, reachedSubforms } from './subforms.js'
 import type { PlainObject } from './values/plain.js'
@@ -37,7 +37,7 @@ export function createForms(deps: FormsDeps): Forms {
   let reported = ''
 
   const look = atMostEvery(LOOK_EVERY_MS, deps.clock, async () => {
-    const { files, errors } = await findFormFiles(deps.folder)
+    const { files, errors } = await findYamlFiles(deps.folder, { noun: 'form' })
     const next: typeof parsed = new Map()
     for (const file of files) {
       const known = parsed.get(file.name)

@@ -1,9 +1,9 @@
-import { posix } from 'node:path'
 import { YamlProblem, type YamlText, problemWith, readYaml } from '../yaml-text.js'
-import type { Field, WizardStep } from './fields/field.js'
 import { FieldProblem, parseField, parseWizardStep } from './fields/parse-field.js'
 import type { Form, FormBase, FormError } from './form.js'
 import { type FormFile, formFile } from './form-schema.js'
+import { approvalOf, listOf, playbookSettingsOf } from './parse-playbook.js'
+import { stepParser } from './parse-step.js'
 import { passwordKeys } from './subforms.js'
 
 /** A form with the line where it stands. */
@@ -73,12 +73,28 @@ function parseForm(entry: unknown, path: Path, yaml: YamlText): Form {
     source,
   }
   const type = source.type ?? 'ansible'
+  if (type === 'multistep') return multistepOf(base, source, lineOf)
   if (type !== 'ansible') return { ...base, type }
-  return { ...base, type, ...ansiblePartOf(source, lineOf) }
+  try {
+    return { ...base, type, ...playbookSettingsOf(source, 'in a form of type ansible') }
+  } catch (error) {
+    if (!(error instanceof FieldProblem)) throw error
+    throw new YamlProblem(lineOf(error.key), error.reason)
+  }
+}
+
+function multistepOf(base: FormBase, source: FormFile, lineOf: (...keys: (string | number)[]) => number): Form {
+  if (source.steps === undefined || source.steps.length === 0) {
+    throw new YamlProblem(lineOf(source.steps ? 'steps' : 'name'), 'steps are needed in a form of type multistep')
+  }
+  const steps = parseParts(source.steps, 'steps', stepParser(source), lineOf)
+  // Constants are the form's, whichever step names their files.
+  const varsFiles = [...new Set([...base.varsFiles, ...source.steps.flatMap((step) => step.varsFiles ?? [])])]
+  return { ...base, type: 'multistep', steps, varsFiles }
 }
 
 /** Fields or steps of a form, each under a name of its own. */
-function parseParts<InFile extends object, Part extends Field | WizardStep>(
+function parseParts<InFile extends object, Part extends { readonly name: string }>(
   entries: readonly InFile[],
   key: string,
   parse: (entry: InFile) => Part,
@@ -104,50 +120,6 @@ function userExtravarsOf(given: FormFile['userExtravars']): string[] | null {
   const named = keys.filter((key) => key !== '')
   if (named.length === 0 || named.includes('all')) return null
   return named.includes('none') ? [] : named
-}
-
-function approvalOf(given: FormFile['approval']): FormBase['approval'] {
-  if (!given) return null
-  return {
-    title: given.title ?? null,
-    message: given.message ?? null,
-    roles: given.roles,
-    notifications: given.notifications ?? [],
-    allowSelf: given.allowSelf ?? false,
-  }
-}
-
-function ansiblePartOf(source: FormFile, lineOf: (key: string) => number) {
-  const playbook = source.playbook
-  if (playbook === undefined) throw new YamlProblem(lineOf('name'), 'playbook is needed in a form of type ansible')
-  const playbookSubPath = source.playbookSubPath || null
-  if (!staysInside(playbookSubPath ?? '.', '.') || !staysInside(playbookSubPath ?? '.', playbook)) {
-    throw new YamlProblem(lineOf('playbook'), 'playbook must be a path inside the playbook folder')
-  }
-  return {
-    playbook,
-    playbookSubPath,
-    inventory: listOf(source.inventory),
-    tags: source.tags === undefined || source.tags.length === 0 ? null : listOf(source.tags).join(','),
-    limit: source.limit || null,
-    check: source.check ?? false,
-    diff: source.diff ?? false,
-    verbose: source.verbose ?? false,
-    keepExtravars: source.keepExtravars ?? false,
-    allowJinjaInExtravars: source.allowJinjaInExtravars ?? false,
-  }
-}
-
-/** Whether `path`, seen from the folder `from`, lies in the folder that both are below. */
-function staysInside(from: string, path: string): boolean {
-  const normal = posix.join(from, path)
-  const leaves = normal === '..' || normal.startsWith('../')
-  return !leaves && !posix.isAbsolute(from) && !posix.isAbsolute(path) && !normal.includes('\0')
-}
-
-function listOf(value: string | readonly string[] | undefined): string[] {
-  if (value === undefined || value === '') return []
-  return typeof value === 'string' ? [value] : [...value]
 }
 
 function nameOf(entry: unknown): string | null {

@@ -27,7 +27,9 @@ const LeftOut = Type.Object({
 const FormList = Type.Object(
   {
     ...listOf(ListedForm).properties,
-    errors: Type.Optional(Type.Array(LeftOut, { description: 'For admins: what was left out and why' })),
+    errors: Type.Optional(
+      Type.Array(LeftOut, { description: 'For admins: forms and workflows that were left out, and why' }),
+    ),
   },
   { title: 'FormList' },
 )
@@ -68,6 +70,7 @@ const RUN_PROPERTIES = [
 /** The forms that the caller may launch; admins also see what was left out and why. */
 export function formRoutes(deps: {
   readonly forms: Forms
+  readonly workflows: { errors(): Promise<readonly FormError[]> }
   readonly roles: { problem(): RoleFileProblem | null }
 }): FastifyPluginAsyncTypebox {
   return async (app) => {
@@ -93,7 +96,8 @@ export function formRoutes(deps: {
 
   async function problems(): Promise<FormError[]> {
     const roles = deps.roles.problem()
-    return [...(roles ? [{ ...roles, form: null }] : []), ...(await deps.forms.errors())]
+    const broken = await Promise.all([deps.forms.errors(), deps.workflows.errors()])
+    return [...(roles ? [{ ...roles, form: null }] : []), ...broken.flat()]
   }
 }
 

@@ -2,12 +2,14 @@ import type { Caller } from '../auth/caller.js'
 import type { Clock } from '../clock.js'
 import { ConflictError, NotFoundError } from '../errors.js'
 import type { LiveEvents } from '../live/live-events.js'
-import { deleteJob, findJobSummary, requestAbort } from '../store/jobs.js'
+import { type JobSummaryRow, deleteJob, findJobSummary, requestAbort } from '../store/jobs.js'
 import { appendServiceLine } from '../store/job-streams.js'
 import type { Store } from '../store/store.js'
 import type { UploadSweeper } from '../uploads/sweeper.js'
 import { abortUnstarted } from './ending.js'
 import type { RunnerPort } from './runner-port.js'
+import { type JobEnds, type SequencePort, isSequence } from './sequence-port.js'
+import { isEnded, jobStatusOf } from './status.js'
 import { requireManageable } from './visibility.js'
 
 export interface ActionDependencies {
@@ -15,16 +17,18 @@ export interface ActionDependencies {
   readonly live: LiveEvents
   readonly clock: Clock
   readonly runners: RunnerPort
+  readonly sequences: Pick<SequencePort, 'advance'> & JobEnds
   readonly uploads: Pick<UploadSweeper, 'sweepSoon'>
 }
 
 /**
  * Asks for the end of a running job. It answers when the request is stored; the job turns `aborted` when the runner
- * confirms that the process tree is gone, or at once when no runner has it yet.
+ * confirms that the process tree is gone, or at once when no runner has it yet; one that consists of others when all of
+ * them have ended.
  * @throws NotFoundError, ForbiddenError, ConflictError
  */
 export async function abort(dependencies: ActionDependencies, caller: Caller, id: number): Promise<string> {
-  const { store, live, clock, runners } = dependencies
+  const { store, live, clock, runners, sequences } = dependencies
   await requireManageable(store.read, caller, id)
   const now = clock.now()
   // Refusals are thrown afterwards: inside a write they would make its whole group start anew.
@@ -45,7 +49,9 @@ export async function abort(dependencies: ActionDependencies, caller: Caller, id
   }
   if (!requested) throw new ConflictError('abort_pending', `The abort of job ${id} was asked for before`)
   live.changed('jobs')
-  if (!ended && job.runner_id !== null) runners.abortRequested(job.runner_id, id, job.run_id)
+  if (ended) sequences.jobEnded()
+  else if (isSequence(job)) sequences.advance(id)
+  else if (job.runner_id !== null) runners.abortRequested(job.runner_id, id, job.run_id)
   return ended ? `Job ${id} was aborted before it started` : `The abort of job ${id} was requested`
 }
 
@@ -56,15 +62,28 @@ export async function abort(dependencies: ActionDependencies, caller: Caller, id
 export async function remove(dependencies: ActionDependencies, caller: Caller, id: number): Promise<string> {
   const { store, live, uploads } = dependencies
   await requireManageable(store.read, caller, id)
-  const { job, deleted } = await store.write('jobs.delete', async (queries) => {
+  const { job, whole, deleted } = await store.write('jobs.delete', async (queries) => {
     const current = await findJobSummary(queries, id)
-    return { job: current, deleted: await deleteJob(queries, id) }
+    const parent = current?.parent_id ?? null
+    return {
+      job: current,
+      whole: parent === null ? null : await findJobSummary(queries, parent),
+      deleted: await deleteJob(queries, id),
+    }
   })
   if (!job) throw gone(id)
-  if (!deleted) throw new ConflictError('not_ended', `Job ${id} has not ended but is ${job.status}`)
+  if (!deleted) throw new ConflictError('not_ended', whyNotDeleted(job, whole))
   live.changed('jobs')
   uploads.sweepSoon()
   return `Job ${id} was deleted`
+}
+
+function whyNotDeleted(job: JobSummaryRow, whole: JobSummaryRow | null): string {
+  if (!isEnded(jobStatusOf(job.status))) return `Job ${job.id} has not ended but is ${job.status}`
+  if (whole && !isEnded(jobStatusOf(whole.status))) {
+    return `Job ${job.id} is a part of job ${whole.id}, which has not ended but is ${whole.status}`
+  }
+  return `A part of job ${job.id} has not ended`
 }
 
 /** Somebody was quicker. */

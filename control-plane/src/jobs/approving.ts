@@ -7,12 +7,14 @@ import { updateApproval } from '../store/approvals.js'
 import { type JobRow, type JobSummaryRow, findJob, findJobSummary, moveJob } from '../store/jobs.js'
 import { appendServiceLine } from '../store/job-streams.js'
 import { type Runner, findRunner, findRunnerByName } from '../store/runners.js'
+import { changeNode, closeNodes } from '../store/sequences.js'
 import type { Queries, Store } from '../store/store.js'
 import { type JobApproval, approvalOf, decided, hasApprovingRole } from './approval.js'
 import { forbiddenCredential, needsOfJob } from './credential-needs.js'
 import { failJob } from './ending.js'
-import { problemOf } from './launch.js'
+import { problemOf } from './runner-choice.js'
 import type { RunnerPort } from './runner-port.js'
+import { type SequencePort, isSequence } from './sequence-port.js'
 import { statusesBefore } from './status.js'
 import { isOwner } from './visibility.js'
 
@@ -21,6 +23,7 @@ export interface ApprovingDependencies {
   readonly live: LiveEvents
   readonly clock: Clock
   readonly runners: RunnerPort
+  readonly sequences: Pick<SequencePort, 'advance' | 'endsWithRejection'>
   readonly grants: Grants
 }
 
@@ -38,6 +41,7 @@ export async function approve(dependencies: ApprovingDependencies, caller: Calle
   const asked = await findJob(store.read, id)
   if (!asked) throw gone(id)
   requireApprover(caller, asked)
+  if (isSequence(asked)) return approveSequence(dependencies, caller, asked)
   const launcher = await grants.of(asked.user_name, asked.user_type)
   const now = clock.now()
   const result = await store.write('jobs.approve', async (queries) => {
@@ -56,28 +60,54 @@ export async function approve(dependencies: ApprovingDependencies, caller: Calle
   return `Job ${id} was approved`
 }
 
+/** What has changed while it waited is looked at for each of its jobs, when its turn comes. */
+async function approveSequence(
+  { store, live, clock, sequences }: ApprovingDependencies,
+  caller: Caller,
+  asked: JobSummaryRow,
+): Promise<string> {
+  const now = clock.now()
+  const result = await store.write('jobs.approve', (queries) =>
+    take(queries, caller, asked, 'approved', now, goesOn(now)),
+  )
+  requireTaken(result, asked.id)
+  live.changed('jobs')
+  sequences.advance(asked.id)
+  return `Job ${asked.id} was approved`
+}
+
+/** A job that consists of others goes on. */
+function goesOn(now: number) {
+  return { from: statusesBefore('running'), to: 'running', time: now, reason: null, changes: { dispatch: 'driven' } }
+}
+
 /**
  * Rejects a waiting job: it ends `rejected` and never runs. Whoever launched it may do so, too.
  * @throws NotFoundError, ForbiddenError, ConflictError
  */
 export async function reject(
-  dependencies: Pick<ApprovingDependencies, 'store' | 'live' | 'clock'>,
+  dependencies: Pick<ApprovingDependencies, 'store' | 'live' | 'clock' | 'sequences'>,
   caller: Caller,
   id: number,
 ): Promise<string> {
-  const { store, live, clock } = dependencies
+  const { store, live, clock, sequences } = dependencies
   const asked = await findJobSummary(store.read, id)
   if (!asked) throw gone(id)
   if (!isOwner(caller, asked)) requireApprovingRole(caller, asked)
   const now = clock.now()
   const reason = `rejected by ${caller.username}`
-  const result = await store.write('jobs.reject', (queries) => {
+  const endsHere = asked.step === null || sequences.endsWithRejection(asked.job_type)
+  const result = await store.write('jobs.reject', async (queries) => {
     const changes = { end_time: now, dispatch: 'done' }
-    const move = { from: statusesBefore('rejected'), to: 'rejected', time: now, reason, changes }
-    return take(queries, caller, asked, 'rejected', now, move)
+    const ends = { from: statusesBefore('rejected'), to: 'rejected', time: now, reason, changes }
+    const taken = await take(queries, caller, asked, 'rejected', now, endsHere ? ends : goesOn(now))
+    if (taken.isTaken && endsHere) await closeNodes(queries, id, { status: 'do not run', reason, time: now })
+    return taken
   })
   requireTaken(result, id)
   live.changed('jobs')
+  if (!endsHere) sequences.advance(id)
+  else if (asked.parent_id !== null) sequences.advance(asked.parent_id)
   return `Job ${id} was rejected`
 }
 
@@ -106,7 +136,7 @@ async function take(
   queries: Queries,
   caller: Caller,
   asked: Pick<JobSummaryRow, 'id' | 'approval'>,
-  decision: 'approved' | 'rejected',
+  state: 'approved' | 'rejected',
   now: number,
   move: Parameters<typeof moveJob>[2],
 ): Promise<Taken> {
@@ -115,8 +145,11 @@ async function take(
   const approval = job && approvalOf(job)
   const isSame = approval !== null && job?.approval === asked.approval
   if (!isSame || !(await moveJob(queries, id, move))) return { job, isTaken: false }
-  await updateApproval(queries, id, JSON.stringify(decided(approval, decision, caller, now)))
-  const word = decision === 'approved' ? 'Approved' : '[WARNING]: Rejected'
+  const decision = JSON.stringify(decided(approval, state, caller, now))
+  await updateApproval(queries, id, decision)
+  // Of a job that consists of others: what waits is its step or node.
+  if (job.step !== null) await changeNode(queries, id, job.step, { approval: decision, due_time: null })
+  const word = state === 'approved' ? 'Approved' : '[WARNING]: Rejected'
   await appendServiceLine(queries, id, `${word} by ${caller.username} at ${isoTime(now)}`)
   return { job, isTaken: true }
 }

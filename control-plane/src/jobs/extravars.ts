@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { Caller } from '../auth/caller.js'
 import { ForbiddenError, RefusedValuesError } from '../errors.js'
 import type { Field } from '../forms/fields/field.js'
-import type { AnsibleForm, Form } from '../forms/form.js'
+import type { AnsibleForm, Form, PlaybookSettings } from '../forms/form.js'
 import type { Playbook } from './playbook.js'
 
 /** Keys that belong to the service: a client may send one only if the form declares a field of that name. */
@@ -35,35 +35,46 @@ export function ofClient(
   return Object.fromEntries(Object.entries(extravars).filter(([key]) => counts(key)))
 }
 
-/**
- * The extra variables of a launch and the playbook settings that follow from them (spec forms.md section 2): each
- * static property of the form fills `__<property>__` unless the values hold that key, and the argument is taken from
- * there.
- * @param values built from checked field values, or what counts of what the client sent
- * @throws ForbiddenError when the values ask for the verbose mode and the roles do not allow it
- * @throws RefusedValuesError when a reserved key has a value of the wrong type
- */
+/** The extra variables of a launch, the launching user among them, and how its playbook runs. See `playbookVariables`. */
 export function buildExtravars(
   form: AnsibleForm,
   values: Readonly<Record<string, unknown>>,
   caller: Caller,
 ): { readonly extravars: Record<string, unknown>; readonly playbook: Playbook } {
+  return playbookVariables(form, { ...values, ansibleforms_user: userVariable(caller, form.userExtravars) }, caller)
+}
+
+/**
+ * The extra variables of a job and the playbook settings that follow from them (spec forms.md section 2): each
+ * static property of the form or step fills `__<property>__` unless the values hold that key, and the argument is taken from
+ * there.
+ * @param values built from checked field values, or what counts of what the client sent
+ * @throws ForbiddenError when the values ask for the verbose mode and the roles do not allow it
+ * @throws RefusedValuesError when a reserved key has a value of the wrong type
+ */
+export function playbookVariables(
+  settings: PlaybookSettings,
+  values: Readonly<Record<string, unknown>>,
+  launcher: Pick<Caller, 'options'>,
+): { readonly extravars: Record<string, unknown>; readonly playbook: Playbook } {
   // `__proto__` as a key of a plain object would be its prototype.
   const extravars = Object.fromEntries(Object.entries(values).filter(([key]) => key !== '__proto__'))
-  requireVerboseAllowed(extravars, caller)
+  requireVerboseAllowed(extravars, launcher)
   const playbook: Playbook = {
-    playbook: relativePath('__playbook__', text('__playbook__', extravars, form.playbook)),
+    playbook: relativePath('__playbook__', text('__playbook__', extravars, settings.playbook)),
     playbookSubPath: optionalPath(
       '__playbookSubPath__',
-      optionalText('__playbookSubPath__', extravars, form.playbookSubPath),
+      optionalText('__playbookSubPath__', extravars, settings.playbookSubPath),
     ),
-    inventory: inventory(extravars, form.inventory),
-    tags: tags(extravars, form.tags),
-    limit: optionalText('__limit__', extravars, form.limit),
-    check: flag('__check__', extravars, form.check),
-    diff: flag('__diff__', extravars, form.diff),
-    verbose: flag('__verbose__', extravars, form.verbose),
-    allowJinjaInExtravars: flag('__allowJinjaInExtravars__', extravars, form.allowJinjaInExtravars),
+    inventory: inventory(extravars, settings.inventory),
+    tags: tags(extravars, settings.tags),
+    skipTags: settings.skipTags ?? null,
+    limit: optionalText('__limit__', extravars, settings.limit),
+    check: flag('__check__', extravars, settings.check),
+    diff: flag('__diff__', extravars, settings.diff),
+    verbose: flag('__verbose__', extravars, settings.verbose),
+    verbosity: settings.verbosity ?? 0,
+    allowJinjaInExtravars: flag('__allowJinjaInExtravars__', extravars, settings.allowJinjaInExtravars),
     // Chosen afterwards, from what there is.
     ansibleCredentials: null,
     vaultCredentials: null,
@@ -77,14 +88,16 @@ export function buildExtravars(
   for (const name of ['check', 'diff', 'verbose', 'allowJinjaInExtravars'] as const) {
     if (playbook[name]) extravars[`__${name}__`] = true
   }
-  if (flag('__keepExtravars__', extravars, form.keepExtravars)) extravars.__keepExtravars__ = true
-  extravars.ansibleforms_user = userVariable(caller, form.userExtravars)
+  if (flag('__keepExtravars__', extravars, settings.keepExtravars)) extravars.__keepExtravars__ = true
   return { extravars, playbook }
 }
 
 /** @throws ForbiddenError */
-export function requireVerboseAllowed(values: Readonly<Record<string, unknown>>, caller: Caller): void {
-  if (values.__verbose__ === true && !caller.options.allowVerboseMode) {
+export function requireVerboseAllowed(
+  values: Readonly<Record<string, unknown>>,
+  launcher: Pick<Caller, 'options'>,
+): void {
+  if (values.__verbose__ === true && !launcher.options.allowVerboseMode) {
     throw new ForbiddenError('verbose_not_allowed', 'Your roles do not allow the verbose mode')
   }
 }

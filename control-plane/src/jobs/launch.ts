@@ -1,30 +1,34 @@
 import type { Caller } from '../auth/caller.js'
 import type { Credentials } from '../credentials/credentials.js'
 import { ForbiddenError, RefusedValuesError } from '../errors.js'
-import type { Form, Forms, AnsibleForm } from '../forms/form.js'
+import type { Form, FormSurroundings, Forms, AnsibleForm } from '../forms/form.js'
 import { valuesToStore } from '../forms/stored-values.js'
 import { mayUseForm } from '../forms/visibility.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { insertJob } from '../store/jobs.js'
-import { type Runner, findDefaultRunner, findRunnerByName } from '../store/runners.js'
-import type { Queries, Store } from '../store/store.js'
+import { insertSequence } from '../store/sequences.js'
+import type { Store } from '../store/store.js'
 import { linkJobFiles } from '../store/uploads.js'
 import { problemOf as problemOfUpload } from '../uploads/verify.js'
 import { askForApproval, awaitedApproval } from './approval.js'
-import { credentialFieldsOf, credentialVariables, credentialsOfLaunch } from './credential-needs.js'
+import { credentialFieldsOf } from './credential-needs.js'
 import { requireShallow } from './depth.js'
 import { failJob } from './ending.js'
-import { buildExtravars, requireVerboseAllowed } from './extravars.js'
+import { requireVerboseAllowed, userVariable } from './extravars.js'
 import { filesOfExtravars } from './launch-files.js'
 import {
+  type LaunchValues,
   type LaunchValuesDependencies,
   type LaunchValuesRequest,
   refuseUploads,
   valuesOfLaunch,
 } from './launch-values.js'
 import { maskValues } from './masking.js'
-import type { Playbook } from './playbook.js'
+import { type PreparedJob, prepareJob } from './prepare.js'
+import { prepareSequence } from './prepare-sequence.js'
+import { chooseRunner, requireRunnerAllowed } from './runner-choice.js'
 import type { RunnerPort } from './runner-port.js'
+import type { PlannedSequence, SequencePort } from './sequence-port.js'
 
 export interface LaunchRequest extends LaunchValuesRequest {
   readonly formName: string
@@ -35,6 +39,7 @@ export interface LaunchDependencies extends LaunchValuesDependencies {
   readonly forms: Forms
   readonly live: LiveEvents
   readonly runners: RunnerPort
+  readonly sequences: SequencePort
   readonly credentials: Pick<Credentials, 'has'>
   /** MASK_EXTRAVARS_REGEX, compiled. */
   readonly maskPattern: RegExp
@@ -53,21 +58,20 @@ export async function launchJob(
   caller: Caller,
   request: LaunchRequest,
 ): Promise<number> {
-  const { store, forms, live, clock, runners } = dependencies
+  const { store, forms, live, clock, runners, sequences } = dependencies
   const { extravars: sent, rawFormData, credentials: names, files } = request
   requireShallow([sent, rawFormData, names, files])
-  const { form, choice } = await requireMayLaunch(dependencies, caller, request)
+  const launchable = await requireMayLaunch(dependencies, caller, request)
+  const { form } = launchable
   const surroundings = await forms.surroundingsOf(form)
   const settled = await valuesOfLaunch(dependencies, form, surroundings, caller, request)
-  const { extravars, playbook } = buildExtravars(form, settled.values, caller)
-  const chosen = await credentialsOfLaunch(dependencies.credentials, caller, {
-    source: form.source,
-    fields: credentialFieldsOf(form, surroundings.subforms),
-    extravars,
-    sent: settled.credentials,
-  })
-  const { credentials, ansibleCredentials, vaultCredentials } = chosen.needs
-  const problem = choice.problem ?? chosen.problem
+  const { runner, problem, extravars, columns, sequence } = await prepare(
+    dependencies,
+    caller,
+    launchable,
+    surroundings,
+    settled,
+  )
   const stored =
     rawFormData === null
       ? null
@@ -90,9 +94,7 @@ export async function launchJob(
       end_time: null,
       user_name: caller.username,
       user_type: caller.type,
-      runner_id: choice.runner?.id ?? null,
-      runner_name: choice.runner?.name ?? form.runner,
-      dispatch: approval ? 'parked' : 'queued',
+      dispatch: approval ? 'parked' : sequence ? 'driven' : 'queued',
       wait_until: null,
       parent_id: null,
       step: null,
@@ -100,42 +102,65 @@ export async function launchJob(
       abort_requested: 0,
       abort_requested_by: null,
       abandoned_at: null,
-      extravars: JSON.stringify({ ...extravars, ...credentialVariables(chosen.needs) }),
-      credentials: JSON.stringify(credentials),
       raw_form_data: stored === null ? null : JSON.stringify(stored),
       password_fields: JSON.stringify(form.passwordFields),
-      playbook: JSON.stringify({ ...playbook, ansibleCredentials, vaultCredentials } satisfies Playbook),
+      ...columns,
     })
     // Thrown in here all the same: it is as rare as it is, and no row of the job may stay.
     const gone = await linkJobFiles(queries, jobId, jobFiles)
     if (gone.length > 0) refuseUploads(gone.map((field) => problemOfUpload(field, 'unknown')))
+    if (sequence) await insertSequence(queries, jobId, sequence)
     if (problem !== null) await failJob(queries, jobId, problem, now)
     if (approval) await askForApproval(queries, { id: jobId, target: form.name }, approval)
     return jobId
   })
   live.changed('jobs')
-  if (choice.runner && problem === null && !approval) runners.jobQueued(choice.runner.id)
+  if (problem !== null || approval) return id
+  if (sequence) sequences.advance(id)
+  else if (runner) runners.jobQueued(runner.id)
   return id
 }
 
+/** Something that can be launched: a form that runs one playbook, or one with the plan of its jobs. */
+type Launchable =
+  | { readonly form: AnsibleForm; readonly planned: null }
+  | { readonly form: Exclude<Form, AnsibleForm>; readonly planned: PlannedSequence }
+
+async function prepare(
+  dependencies: LaunchDependencies,
+  caller: Caller,
+  { form, planned }: Launchable,
+  { subforms }: FormSurroundings,
+  settled: LaunchValues,
+): Promise<PreparedJob & { readonly sequence: { readonly plan: string; readonly nodes: readonly string[] } | null }> {
+  const common = {
+    values: { ...settled.values, ansibleforms_user: userVariable(caller, form.userExtravars) },
+    credentialFields: credentialFieldsOf(form, subforms),
+    credentials: settled.credentials,
+  }
+  if (planned) return prepareSequence(dependencies, caller, form, planned, common)
+  return { ...(await prepareJob(dependencies, caller, { settings: form, ...common })), sequence: null }
+}
+
 /**
- * What must be allowed to a launch whatever its field values are: the form, the verbose mode, the runner.
+ * What must be allowed to a launch whatever its field values are: the form, the verbose mode, the runners.
  * @throws NotFoundError, ForbiddenError, RefusedValuesError for a form that cannot be launched by anybody
  */
 export async function requireMayLaunch(
-  { store, forms }: Pick<LaunchDependencies, 'store' | 'forms'>,
+  { store, forms, sequences }: Pick<LaunchDependencies, 'store' | 'forms' | 'sequences'>,
   caller: Caller,
   request: Pick<LaunchRequest, 'formName' | 'extravars'>,
-): Promise<{ readonly form: AnsibleForm; readonly choice: { runner: Runner | null; problem: string | null } }> {
+): Promise<Launchable> {
   const form = await forms.find(request.formName)
-  requireLaunchable(form, caller)
+  requireForm(form, caller)
+  const launchable = await launchableOf(form, sequences)
   requireVerboseAllowed(request.extravars, caller)
-  const choice = await chooseRunner(store.read, form)
-  requireRunnerAllowed(choice.runner, caller)
-  return { form, choice }
+  const settings = launchable.planned?.makings.map((making) => making.settings) ?? [launchable.form]
+  for (const one of settings) requireRunnerAllowed(await chooseRunner(store.read, one), caller)
+  return launchable
 }
 
-function requireLaunchable(form: Form, caller: Caller): asserts form is AnsibleForm {
+function requireForm(form: Form, caller: Caller): void {
   if (!mayUseForm(caller, form)) {
     throw new ForbiddenError('form_not_allowed', `Your roles do not allow the form '${form.name}'`)
   }
@@ -145,36 +170,14 @@ function requireLaunchable(form: Form, caller: Caller): asserts form is AnsibleF
       `The form '${form.name}' is a part of other forms and cannot be launched`,
     )
   }
-  if (form.type !== 'ansible') {
-    throw new RefusedValuesError(
-      'form_type_unsupported',
-      `Forms of type '${form.type}' cannot be launched by this service yet`,
-    )
-  }
 }
 
-function requireRunnerAllowed(runner: Runner | null, caller: Caller): void {
-  if (!runner || caller.isAdmin || !caller.allowedRunners || caller.allowedRunners.includes(runner.name)) return
-  throw new ForbiddenError('runner_not_allowed', `Your roles do not allow jobs on the runner '${runner.name}'`)
-}
-
-async function chooseRunner(
-  queries: Queries,
-  form: AnsibleForm,
-): Promise<{ runner: Runner | null; problem: string | null }> {
-  const runner = form.runner === null ? await findDefaultRunner(queries) : await findRunnerByName(queries, form.runner)
-  if (!runner) {
-    const problem =
-      form.runner === null
-        ? 'There is no default RTE: approve a runner, or name one in the form'
-        : `The RTE '${form.runner}' that the form names is not known`
-    return { runner: null, problem }
-  }
-  return { runner, problem: problemOf(runner) }
-}
-
-/** Why a runner cannot get jobs at all, or null. Being offline, full or draining is no problem: the job waits. */
-export function problemOf(runner: Pick<Runner, 'name' | 'state' | 'enabled'>): string | null {
-  if (runner.state !== 'approved') return `The RTE '${runner.name}' is not approved`
-  return runner.enabled ? null : `The RTE '${runner.name}' is turned off`
+async function launchableOf(form: Form, sequences: SequencePort): Promise<Launchable> {
+  if (form.type === 'ansible') return { form, planned: null }
+  const planned = await sequences.planOf(form)
+  if (planned) return { form, planned }
+  throw new RefusedValuesError(
+    'form_type_unsupported',
+    `Forms of type '${form.type}' cannot be launched by this service yet`,
+  )
 }

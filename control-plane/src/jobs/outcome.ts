@@ -3,7 +3,7 @@ import type { JobStatus } from './status.js'
 
 /** How a job ended, as it is shown. */
 export interface Outcome {
-  readonly status: Extract<JobStatus, 'success' | 'failed' | 'aborted'>
+  readonly status: Extract<JobStatus, 'success' | 'failed' | 'warning' | 'aborted'>
   /** Why, in one sentence; null for a success. */
   readonly reason: string | null
   /** What the status does not say: cut output, missing events. */

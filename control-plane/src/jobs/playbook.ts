@@ -7,6 +7,9 @@ export const playbookSchema = v.object({
   playbookSubPath: v.nullable(v.string()),
   inventory: v.array(v.string()),
   tags: v.nullable(v.string()),
+  /** Only nodes of workflows have these two. */
+  skipTags: v.optional(v.nullable(v.string()), null),
+  verbosity: v.optional(v.number(), 0),
   limit: v.nullable(v.string()),
   check: v.boolean(),
   diff: v.boolean(),
@@ -19,7 +22,15 @@ export const playbookSchema = v.object({
 
 export type Playbook = v.InferOutput<typeof playbookSchema>
 
-const objectSchema = v.record(v.string(), v.unknown())
+/** Of a job that runs no playbook itself. */
+export const NO_PLAYBOOK: Playbook = {
+  ...{ playbook: '', playbookSubPath: null, inventory: [], tags: null, skipTags: null, limit: null },
+  ...{ check: false, diff: false, verbose: false, verbosity: 0, allowJinjaInExtravars: false },
+  ...{ ansibleCredentials: null, vaultCredentials: null },
+}
+
+/** Values as they are kept as JSON. */
+export const objectSchema = v.record(v.string(), v.unknown())
 const namesSchema = v.record(v.string(), v.string())
 
 /** The playbook settings of a stored job. */

@@ -46,7 +46,10 @@ export function createJobRetention(deps: {
       while (!sweeps.isClosed) {
         const batch = oneWrite(await endedJobs(store.read, before, MOST_JOBS))
         if (batch.length === 0) break
-        removed += await removeJobs(batch, before)
+        const gone = await removeJobs(batch, before)
+        // What stays, because a part of it is still busy, would be found again and again.
+        if (gone === 0) break
+        removed += gone
         deps.live.changed('jobs')
       }
     } finally {

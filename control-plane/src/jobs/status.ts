@@ -43,6 +43,9 @@ export function isEnded(status: JobStatus): boolean {
   return status !== 'running' && status !== 'approve'
 }
 
-/** Where a job is on its way to a runner; `parked` is not on its way yet: something has to happen before. */
-export const DISPATCH_STATES = ['parked', 'queued', 'offered', 'claimed', 'done'] as const
+/**
+ * Where a job is on its way to a runner. `parked` is not on its way yet: something has to happen before. `driven` never
+ * goes to one: it consists of other jobs.
+ */
+export const DISPATCH_STATES = ['parked', 'queued', 'offered', 'claimed', 'driven', 'done'] as const
 export type DispatchState = (typeof DISPATCH_STATES)[number]

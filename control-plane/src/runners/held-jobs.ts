@@ -1,6 +1,7 @@
 import { type EndRecord, ProtocolError, type ServerMessage, type StreamFrame } from '@holdfast/protocol'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.js'
+import type { JobEnds } from '../jobs/sequence-port.js'
 import type { LiveEvents } from '../live/live-events.js'
 import type { Store } from '../store/store.js'
 import type { PreparedOrder } from './job-order.js'
@@ -14,6 +15,7 @@ export interface HeldJobsDependencies {
   readonly store: Store
   readonly clock: Clock
   readonly live: LiveEvents
+  readonly ends?: JobEnds | undefined
   readonly log: Logger
   readonly meters?: StreamMeters
   /** Does nothing when the connection is gone. */
@@ -130,7 +132,7 @@ export class HeldJobs {
     prepared: PreparedOrder | null,
     isAborting: boolean,
   ): void {
-    const { live, ended } = this.dependencies
+    const { live, ended, ends } = this.dependencies
     const writer = new JobWriter(job_id, run_id, stored, {
       ...this.dependencies,
       changed: () => live.changed('jobs'),
@@ -138,6 +140,7 @@ export class HeldJobs {
         this.#jobs.delete(job_id)
         this.#noteEnded(job_id)
         ended(job_id)
+        ends?.jobEnded()
       },
     })
     this.#jobs.set(job_id, { writer, prepared, isClaimed: prepared === null, isAborting })

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.js'
 import type { SealJobSecrets } from '../credentials/job-secrets.js'
 import { messageOf } from '../errors.js'
 import { failJob } from '../jobs/ending.js'
+import type { JobEnds } from '../jobs/sequence-port.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { type OfferableJob, takeQueued } from '../store/dispatch.js'
 import type { Store } from '../store/store.js'
@@ -32,6 +33,7 @@ export interface JobOffersDependencies {
   readonly clock: Clock
   readonly steady: Clock
   readonly live: LiveEvents
+  readonly ends?: JobEnds | undefined
   readonly log: Logger
   readonly files: PlaybookFiles
   readonly sealSecrets: SealJobSecrets
@@ -106,7 +108,7 @@ export class JobOffers {
 
   /** The agent does not take an offer: the job fails, or goes back to its place in the queue. */
   async refused({ job_id, code, message }: Extract<AgentMessage, { type: 'refused' }>): Promise<void> {
-    const { store, clock, live, log } = this.dependencies
+    const { store, clock, live, log, ends } = this.dependencies
     log.info({ runner: this.connection.runnerName, job: job_id, code }, message)
     const changes = (this.#fileChanges.get(job_id) ?? 0) + (code === 'files_changed' ? 1 : 0)
     if (code === 'files_failed' || changes > MOST_FILE_CHANGES) {
@@ -120,6 +122,7 @@ export class JobOffers {
       if (code !== 'files_changed') this.#restAWhile()
     }
     live.changed('jobs')
+    ends?.jobEnded()
     this.offer()
   }
 
@@ -145,7 +148,7 @@ export class JobOffers {
 
   /** The playbook folder as it is now. Null: it cannot be had, and the jobs have failed with that reason. */
   async #manifestFor(jobs: readonly OfferableJob[]): Promise<string | null> {
-    const { store, clock, live, files } = this.dependencies
+    const { store, clock, live, files, ends } = this.dependencies
     try {
       return (await files.manifest()).sha256
     } catch (error) {
@@ -154,6 +157,7 @@ export class JobOffers {
         for (const job of jobs) await failJob(queries, job.id, reason, clock.now())
       })
       live.changed('jobs')
+      ends?.jobEnded()
       return null
     }
   }

@@ -45,10 +45,12 @@ export function prepareOrder(
       playbook_sub_path: playbook.playbookSubPath,
       inventory: playbook.inventory,
       tags: playbook.tags,
+      skip_tags: playbook.skipTags,
       limit: playbook.limit,
       check: playbook.check,
       diff: playbook.diff,
       verbose: playbook.verbose,
+      verbosity: playbook.verbosity,
       allow_jinja: playbook.allowJinjaInExtravars,
       extravars: isLarge
         ? { sha256: createHash('sha256').update(json).digest('hex'), size: json.length }

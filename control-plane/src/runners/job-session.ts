@@ -148,6 +148,7 @@ export class JobSession implements RunnerSession {
       if (job.verdict === 'continue') this.#held.resume(job, stored, job.abort)
     }
     this.dependencies.live.changed('jobs')
+    this.dependencies.ends?.jobEnded()
     this.#send({ type: 'resume', jobs: resumptions.map(({ job }) => job) })
     for (const { job } of resumptions) this.#held.sayLateAbort(job)
     this.#offers.start()
@@ -162,9 +163,10 @@ export class JobSession implements RunnerSession {
   }
 
   async #settleUnknown(jobId: number): Promise<void> {
-    const { store, clock, live } = this.dependencies
+    const { store, clock, live, ends } = this.dependencies
     await store.write('runners.aborted', (queries) => takeBack(queries, this.connection.runnerId, jobId, clock.now()))
     live.changed('jobs')
+    ends?.jobEnded()
     this.#offers.offer()
   }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.js'
 import { type SealJobSecrets, SecretsProblem } from '../credentials/job-secrets.js'
 import { needsOfJob } from '../jobs/credential-needs.js'
 import { failJob } from '../jobs/ending.js'
+import type { JobEnds } from '../jobs/sequence-port.js'
 import type { LiveEvents } from '../live/live-events.js'
 import type { OfferableJob } from '../store/dispatch.js'
 import type { Store } from '../store/store.js'
@@ -12,6 +13,7 @@ export interface OrderSecretsDependencies {
   readonly store: Store
   readonly clock: Clock
   readonly live: LiveEvents
+  readonly ends?: JobEnds | undefined
   readonly sealSecrets: SealJobSecrets
 }
 
@@ -25,7 +27,7 @@ export async function* withSecrets(
   connection: RunnerConnection,
   jobs: readonly OfferableJob[],
 ): AsyncGenerator<readonly [OfferableJob, string | null]> {
-  const { store, clock, live, sealSecrets } = dependencies
+  const { store, clock, live, sealSecrets, ends } = dependencies
   const { runnerId, fingerprint, sealingKey } = connection
   for (const [index, job] of jobs.entries()) {
     let sealed: string | null
@@ -40,6 +42,7 @@ export async function* withSecrets(
       }
       await store.write('runners.no_secrets', (queries) => failJob(queries, job.id, error.message, clock.now()))
       live.changed('jobs')
+      ends?.jobEnded()
       continue
     }
     yield [job, sealed]

@@ -1,5 +1,6 @@
 import { type Clock, isoTime } from '../clock.js'
 import { abandonJob } from '../jobs/ending.js'
+import type { JobEnds } from '../jobs/sequence-port.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { findHeldJobs, findRunnersWithRunningJobs } from '../store/dispatch.js'
 import { type Runner, findRunner } from '../store/runners.js'
@@ -10,6 +11,7 @@ export interface SilenceDependencies {
   readonly store: Store
   readonly clock: Clock
   readonly live: LiveEvents
+  readonly ends?: JobEnds | undefined
   /** RTE_LOST_SECONDS in milliseconds: silence after which a runner's jobs are shown abandoned. */
   readonly lostMs: number
   /** Whether a runner is connected, here or at another node. */
@@ -39,7 +41,7 @@ export async function abandonSilent(dependencies: SilenceDependencies): Promise<
 
 /** Gives up every running job that a runner holds, with a reason. */
 export async function abandonHeld(
-  { store, clock, live }: Pick<SilenceDependencies, 'store' | 'clock' | 'live'>,
+  { store, clock, live, ends }: Pick<SilenceDependencies, 'store' | 'clock' | 'live' | 'ends'>,
   runnerId: number,
   reason: string,
 ): Promise<void> {
@@ -47,4 +49,5 @@ export async function abandonHeld(
     for (const job of await findHeldJobs(queries, runnerId)) await abandonJob(queries, job.id, reason, clock.now())
   })
   live.changed('jobs')
+  ends?.jobEnded()
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js'
 import { failJob } from '../jobs/ending.js'
-import { problemOf } from '../jobs/launch.js'
+import { problemOf } from '../jobs/runner-choice.js'
+import type { JobEnds } from '../jobs/sequence-port.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { findRunnersWaitedFor, findUntoldWaiting, findWaiting, setWaitUntil } from '../store/dispatch.js'
 import { appendServiceLine } from '../store/job-streams.js'
@@ -13,6 +14,7 @@ export interface WaitingDependencies {
   /** By which patience is measured: whoever sets the other clock must not end it. */
   readonly steady: Clock
   readonly live: LiveEvents
+  readonly ends?: JobEnds | undefined
   /** RTE_QUEUE_MINUTES in milliseconds: how long a job waits for its runner. */
   readonly queueMs: number
 }
@@ -42,7 +44,7 @@ export async function failOverdueWaiting(dependencies: WaitingDependencies): Pro
 
 /** The same for the jobs of one runner. */
 export async function failWaiting(dependencies: WaitingDependencies, runnerId: number): Promise<void> {
-  const { store, clock, steady, live, queueMs } = dependencies
+  const { store, clock, steady, live, queueMs, ends } = dependencies
   const runner = await findRunner(store.read, runnerId)
   const problem = runner === null ? 'The RTE of this job was deleted' : problemOf(runner)
   const now = clock.now()
@@ -55,4 +57,5 @@ export async function failWaiting(dependencies: WaitingDependencies, runnerId: n
     for (const job of await findWaiting(queries, runnerId, overAt)) await failJob(queries, job.id, reason, now)
   })
   live.changed('jobs')
+  ends?.jobEnded()
 }

@@ -34,20 +34,27 @@ export async function findEvent(queries: Queries, jobId: number, order: number):
   return row ?? null
 }
 
-/** The runner's event stream from its start, line by line. */
-export async function* readEventLines(queries: Queries, jobId: number): AsyncGenerator<Buffer> {
+/**
+ * The runner's event stream from its start, line by line.
+ * @param types only events of these types; all when left out
+ */
+export async function* readEventLines(
+  queries: Queries,
+  jobId: number,
+  types?: readonly string[],
+): AsyncGenerator<Buffer> {
   let after = 0
   for (;;) {
     const last = await endOfRead(queries, jobId, after)
     if (last === null) return
-    const rows = await queries
+    const lines = queries
       .selectFrom('job_event')
       .select(['position', 'line'])
       .where('job_id', '=', jobId)
       .where('position', '>', after)
       .where('position', '<=', last)
       .orderBy('position')
-      .execute()
+    const rows = await (types ? lines.where('type', 'in', types) : lines).execute()
     for (const { line } of rows) yield line
     after = last
   }

@@ -1,5 +1,8 @@
 import type { Queries } from './store.js'
 
+/** Bytes of output that one statement copies: others have their turn in between. */
+const BYTES_PER_COPY = 4 * 1024 * 1024
+
 /** Pieces of output read at once: a reader holds so many in memory. */
 const PIECES_PER_READ = 4
 
@@ -54,4 +57,46 @@ export async function* readRunnerOutput(queries: Queries, jobId: number): AsyncG
     if (!last) return
     from = last.position
   }
+}
+
+/**
+ * Repeats what is shown as the output of one job at the end of another's, inside the database: none of it comes into
+ * memory. What is repeated must not grow meanwhile.
+ * @param most the other's output never gets longer than so many bytes
+ * @returns false when it would; nothing is repeated then
+ */
+export async function copyOutput(queries: Queries, from: number, to: number, most: number): Promise<boolean> {
+  const lengths = await queries
+    .selectFrom('job_stream')
+    .select(['job_id', 'shown_length'])
+    .where('job_id', 'in', [from, to])
+    .execute()
+  const lengthOf = (id: number) => lengths.find((row) => row.job_id === id)?.shown_length ?? 0
+  const [length, place] = [lengthOf(from), lengthOf(to)]
+  if (place + length > most) return false
+  for (let start = 0; start < length; start += BYTES_PER_COPY) {
+    await queries
+      .insertInto('job_output')
+      .columns(['job_id', 'position', 'origin', 'data'])
+      .expression((build) =>
+        build
+          .selectFrom('job_output')
+          .select(({ lit, eb }) => [
+            lit(to).as('job_id'),
+            eb('position', '+', place).as('position'),
+            eb.val('service').as('origin'),
+            'data',
+          ])
+          .where('job_id', '=', from)
+          .where('position', '>=', start)
+          .where('position', '<', start + BYTES_PER_COPY),
+      )
+      .execute()
+  }
+  await queries
+    .updateTable('job_stream')
+    .set((column) => ({ shown_length: column('shown_length', '+', length) }))
+    .where('job_id', '=', to)
+    .execute()
+  return true
 }

@@ -116,18 +116,26 @@ export async function requestAbort(queries: Queries, id: number, by: string): Pr
 }
 
 /**
- * Deletes an ended job with its output, events and subjobs, and theirs. False when it has not ended.
+ * Deletes an ended job with its output, events and subjobs, and theirs. False when it has not ended, or a subjob has not, or
+ * it is a subjob itself and the whole goes on.
  * @param endedBefore only a job that ended before this time
  */
 export async function deleteJob(queries: Queries, id: number, endedBefore?: number): Promise<boolean> {
+  const family = [id]
+  for (const parent of family) family.push(...(await findSubjobs(queries, parent)))
+  const whole = (await findJobSummary(queries, id))?.parent_id ?? null
+  const unfinished = await queries
+    .selectFrom('job')
+    .select('id')
+    .where('id', 'in', whole === null ? family : [...family, whole])
+    .where('status', 'in', ['running', 'approve'])
+    .limit(1)
+    .execute()
+  if (unfinished.length > 0) return false
   let job = queries.deleteFrom('job').where('id', '=', id).where('status', 'not in', ['running', 'approve'])
   if (endedBefore !== undefined) job = job.where('end_time', '<', endedBefore)
   const { numDeletedRows } = await job.executeTakeFirst()
   if (numDeletedRows === 0n) return false
-  for (const parents = [id]; parents.length > 0;) {
-    const parent = parents.pop() ?? id
-    parents.push(...(await findSubjobs(queries, parent)))
-    await queries.deleteFrom('job').where('parent_id', '=', parent).execute()
-  }
+  for (const part of family.slice(1)) await queries.deleteFrom('job').where('id', '=', part).execute()
   return true
 }

@@ -23,6 +23,8 @@ export interface Database {
   job_file: JobFileTable
   awaited_approval: AwaitedApprovalTable
   node: NodeTable
+  job_sequence: JobSequenceTable
+  sequence_node: SequenceNodeTable
 }
 
 /** A column that is written once, at insert. */
@@ -81,7 +83,7 @@ export interface JobTable {
   user_type: Fixed<string>
   runner_id: number | null
   runner_name: string | null
-  /** Where the job is on its way to a runner: `parked` (not yet on it), `queued`, `offered`, `claimed`, `done`. */
+  /** Where the job is on its way to a runner: `parked` (not yet on it), `queued`, `offered`, `claimed`, `done`; `driven`: it consists of others. */
   dispatch: string
   /** Until when it may wait for the runner; null when it never had to wait, or has ended. */
   wait_until: number | null
@@ -292,4 +294,34 @@ export interface AwaitedApprovalTable {
   /** Who launched the job, so that what somebody may give is answered without looking at jobs. */
   user_name: Fixed<string>
   user_type: Fixed<string>
+}
+
+/** A job that consists of others. */
+export interface JobSequenceTable {
+  job_id: Fixed<number>
+  /** Goes up with every step that is taken, so that two control planes never take the same one. */
+  version: number
+  /** JSON: the steps or nodes as they stood at the launch. */
+  plan: Fixed<string>
+}
+
+/** Where a step or node of a sequence stands. */
+export interface SequenceNodeTable {
+  job_id: Fixed<number>
+  /** 1, 2, 3 … as written. */
+  position: Fixed<number>
+  /** Name of the step, identifier of the node. */
+  identifier: Fixed<string>
+  status: string
+  subjob_id: number | null
+  start_time: number | null
+  end_time: number | null
+  /** Why it failed or did not run; of a running one, what it waits for. */
+  reason: string | null
+  /** JSON: the approval it asks for or was given. */
+  approval: string | null
+  /** Until when its approval may be given; null: for ever. */
+  due_time: number | null
+  /** JSON object: what it hands on. */
+  artifacts: string | null
 }

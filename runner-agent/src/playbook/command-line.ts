@@ -42,15 +42,17 @@ export function playbookArguments(
   extravarsFile: string,
   secrets: readonly string[] = [],
 ): string[] {
+  const verbosity = Math.max(order.verbosity, order.verbose ? 3 : 0)
   return [
     '-e',
     `@${extravarsFile}`,
     ...secrets,
     ...order.inventory.map((entry) => `--inventory=${inventoryEntry(root, cwd, entry)}`),
     ...(order.tags ? [`--tags=${order.tags}`] : []),
+    ...(order.skip_tags ? [`--skip-tags=${order.skip_tags}`] : []),
     ...(order.check ? ['--check'] : []),
     ...(order.diff ? ['--diff'] : []),
-    ...(order.verbose ? ['-vvv'] : []),
+    ...(verbosity > 0 ? [`-${'v'.repeat(verbosity)}`] : []),
     ...(order.limit ? [`--limit=${limitPattern(root, cwd, order.limit)}`] : []),
     playbookFile(root, cwd, order.playbook),
   ]

@@ -7,7 +7,8 @@ import * as credentials from './004-credentials.js'
 import * as uploads from './005-uploads.js'
 import * as approvals from './006-approvals.js'
 import * as jobList from './007-job-list.js'
-import * as writeMarks from './008-write-marks.js'
+import * as sequences from './008-sequences.js'
+import * as writeMarks from './009-write-marks.js'
 import * as nodes from './010-nodes.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
@@ -19,7 +20,8 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '005-uploads': uploads,
   '006-approvals': approvals,
   '007-job-list': jobList,
-  '008-write-marks': writeMarks,
+  '008-sequences': sequences,
+  '009-write-marks': writeMarks,
   '010-nodes': nodes,
 }
 

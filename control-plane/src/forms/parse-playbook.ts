@@ -1,0 +1,58 @@
+import { posix } from 'node:path'
+import { FieldProblem } from './fields/parse-field.js'
+import type { Approval, PlaybookSettings } from './form.js'
+import type { StepFile } from './form-schema.js'
+
+/** What a form or a step says of its playbook. */
+export type PlaybookFile = Omit<StepFile, 'name' | 'type'>
+
+/**
+ * How a playbook is run.
+ * @param where for people, such as "in a form of type ansible"
+ * @throws FieldProblem
+ */
+export function playbookSettingsOf(source: PlaybookFile, where: string): PlaybookSettings {
+  const playbook = source.playbook
+  if (playbook === undefined) throw new FieldProblem('name', `playbook is needed ${where}`)
+  const playbookSubPath = source.playbookSubPath || null
+  if (!staysInside(playbookSubPath ?? '.', '.') || !staysInside(playbookSubPath ?? '.', playbook)) {
+    throw new FieldProblem('playbook', 'playbook must be a path inside the playbook folder')
+  }
+  return {
+    playbook,
+    playbookSubPath,
+    inventory: listOf(source.inventory),
+    tags: source.tags === undefined || source.tags.length === 0 ? null : listOf(source.tags).join(','),
+    limit: source.limit || null,
+    check: source.check ?? false,
+    diff: source.diff ?? false,
+    verbose: source.verbose ?? false,
+    keepExtravars: source.keepExtravars ?? false,
+    allowJinjaInExtravars: source.allowJinjaInExtravars ?? false,
+  }
+}
+
+/** The approval that a form or a step asks for. */
+export function approvalOf(given: PlaybookFile['approval']): Approval | null {
+  if (!given) return null
+  return {
+    title: given.title ?? null,
+    message: given.message ?? null,
+    roles: given.roles,
+    notifications: given.notifications ?? [],
+    allowSelf: given.allowSelf ?? false,
+  }
+}
+
+/** A text or a list of texts as a list. */
+export function listOf(value: string | readonly string[] | undefined): string[] {
+  if (value === undefined || value === '') return []
+  return typeof value === 'string' ? [value] : [...value]
+}
+
+/** Whether `path`, seen from the folder `from`, lies in the folder that both are below. */
+function staysInside(from: string, path: string): boolean {
+  const normal = posix.join(from, path)
+  const leaves = normal === '..' || normal.startsWith('../')
+  return !leaves && !posix.isAbsolute(from) && !posix.isAbsolute(path) && !normal.includes('\0')
+}

@@ -1,0 +1,34 @@
+import type { Step } from './form.js'
+import type { FormFile, StepFile } from './form-schema.js'
+import { type PlaybookFile, approvalOf, playbookSettingsOf } from './parse-playbook.js'
+
+/**
+ * Reads the steps of a form. What a step does not say of how its playbook runs, the form may say for all of them; only
+ * the playbook is each step's own.
+ */
+export function stepParser(form: FormFile): (entry: StepFile) => Step {
+  const { approval: _, playbook: __, ...forAll } = form
+  return (entry) => {
+    const type = entry.type ?? 'ansible'
+    return {
+      name: entry.name,
+      type,
+      settings: type === 'ansible' ? settingsOf({ ...forAll, ...entry }, form) : null,
+      key: entry.key || null,
+      ifExtraVar: entry.ifExtraVar || null,
+      continue: entry.continue ?? false,
+      always: entry.always ?? false,
+      approval: approvalOf(entry.approval),
+    }
+  }
+}
+
+function settingsOf(source: PlaybookFile, form: FormFile): Step['settings'] {
+  return {
+    ...playbookSettingsOf(source, 'in a step of type ansible'),
+    runner: source.runner || null,
+    credentials: { ...form.credentials, ...source.credentials },
+    ansibleCredentials: source.ansibleCredentials || null,
+    vaultCredentials: source.vaultCredentials || null,
+  }
+}

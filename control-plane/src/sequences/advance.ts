@@ -1,0 +1,138 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.js'
+import { type JobApproval, awaitedApproval } from '../jobs/approval.js'
+import { maskValues } from '../jobs/masking.js'
+import type { RunnerPort } from '../jobs/runner-port.js'
+import { isSequence } from '../jobs/sequence-port.js'
+import type { LiveEvents } from '../live/live-events.js'
+import { type JobSummaryRow, findJobSummary } from '../store/jobs.js'
+import { takeTurn } from '../store/sequences.js'
+import type { Queries } from '../store/store.js'
+import { type Decision, NOTHING, type OpenSequence, type SequenceKind } from './kind.js'
+import { type PartDependencies, type PreparedPart, preparePart } from './parts.js'
+import { type AbortStep, type Settlement, abortStep, settle } from './settle.js'
+import { TurnWriter } from './turn-writer.js'
+import { type Whole, readWhole } from './whole.js'
+
+export interface AdvanceDependencies extends PartDependencies {
+  readonly clock: Clock
+  readonly live: LiveEvents
+  readonly runners: RunnerPort
+  readonly log: Logger
+  readonly kinds: readonly SequenceKind[]
+  /** MASK_EXTRAVARS_REGEX, compiled. */
+  readonly maskPattern: RegExp
+}
+
+/** What was done in a turn, for those who are to hear of it after the commit. */
+interface Done {
+  readonly runners: readonly number[]
+  readonly aborts: readonly JobSummaryRow[]
+  readonly isOver: boolean
+}
+
+/** What a turn comes to: `taken`: look again; `rest`: something has to happen first. */
+export interface Turn {
+  readonly result: 'taken' | 'rest'
+  /** Other sequences for which this one has done something. */
+  readonly others: readonly number[]
+}
+
+const REST: Turn = { result: 'rest', others: [] }
+
+/**
+ * Moves a sequence on by one step, all of it in one write, if nobody else did meanwhile (`takeTurn`): what has ended is
+ * noted, what comes next is decided, jobs are made, an approval is asked for, the whole ends. Whatever stops the service
+ * before or after that write: the next look at the database decides the same, or what comes after.
+ */
+export async function takeStep(deps: AdvanceDependencies, jobId: number): Promise<Turn> {
+  const whole = await readWhole(deps.store.read, jobId)
+  if (!whole) return REST
+  const { job } = whole
+  const isAbort = job.abort_requested === 1
+  const waits = job.status === 'approve'
+  // While the form's own approval is waited for, nothing has begun.
+  if (waits ? !isAbort && !whole.nodes.some(({ status }) => status === 'approve') : job.status !== 'running')
+    return REST
+  const kind = deps.kinds.find(({ jobType }) => jobType === job.job_type)
+  if (!kind) throw new Error(`no such kind of job: ${job.job_type}`)
+  const sequence = kind.open(whole.launch.plan)
+  const now = deps.clock.now()
+  const facts = { extravars: whole.extravars, now }
+  const settled = settle(whole.nodes, now)
+  const settlement = { ...settled, nodes: await withArtifacts(deps.store.read, sequence, settled) }
+  const { nodes } = settlement
+  const abort = isAbort ? abortStep(nodes, whole) : null
+  const decision = abort ? NOTHING : sequence.decide(nodes, facts)
+  if (isNothing(settlement, abort, decision)) return REST
+
+  const parts: PreparedPart[] = []
+  for (const identifier of decision.start) {
+    parts.push(await preparePart(deps, whole, identifier, sequence.part(identifier, nodes, facts)))
+  }
+  const approval = decision.ask === null ? null : approvalFor(deps, whole, sequence.approval(decision.ask))
+
+  const done = await deps.store.write('sequences.advance', async (queries): Promise<Done | null> => {
+    if (!(await takeTurn(queries, jobId, whole.version))) return null
+    if (!(await isSame(queries, job))) return null
+    const turn = new TurnWriter(queries, sequence, whole, now)
+    await turn.settle(settlement)
+    if (waits && !abort) await turn.goOn()
+    await turn.mark(abort?.mark ?? decision.mark)
+    const aborts = await turn.passOn(abort?.passOn ?? [])
+    await turn.start(deps, parts)
+    if (decision.ask !== null && approval) await turn.ask(decision.ask, approval)
+    if (abort?.isOver) await turn.endAborted()
+    if (decision.end) await turn.end(decision.end)
+    const ready = parts.filter(({ runner, problem }) => runner && problem === null)
+    return {
+      runners: ready.flatMap(({ runner }) => (runner ? [runner.id] : [])),
+      aborts,
+      isOver: decision.end !== null || abort?.isOver === true,
+    }
+  })
+  return done ? told(deps, job, done) : { result: 'taken', others: [] }
+}
+
+/** The nodes with what those hand on that have just ended. */
+async function withArtifacts(queries: Queries, sequence: OpenSequence, { ended, nodes }: Settlement) {
+  const gathered = [...nodes]
+  for (const { node } of ended) {
+    const artifacts = await sequence.artifactsOf?.(queries, node, gathered)
+    if (artifacts)
+      gathered[nodes.findIndex(({ identifier }) => identifier === node.identifier)] = { ...node, artifacts }
+  }
+  return gathered
+}
+
+/** Whether what was decided upon is still so. */
+async function isSame(queries: Queries, job: Whole['job']): Promise<boolean> {
+  const current = await findJobSummary(queries, job.id)
+  return current?.status === job.status && current.abort_requested === job.abort_requested
+}
+
+function isNothing(settlement: Settlement, abort: AbortStep | null, decision: Decision): boolean {
+  const { mark, start, ask, end } = decision
+  const isUnsettled = settlement.ended.length + settlement.lost.length > 0
+  const isAbort = abort !== null && (abort.isOver || abort.mark.length + abort.passOn.length > 0)
+  return !isUnsettled && !isAbort && mark.length + start.length === 0 && ask === null && end === null
+}
+
+function approvalFor(
+  { maskPattern }: Pick<AdvanceDependencies, 'maskPattern'>,
+  { job, extravars }: Whole,
+  asked: Parameters<typeof awaitedApproval>[0],
+): JobApproval {
+  const passwords = job.password_fields === null ? [] : (JSON.parse(job.password_fields) as string[])
+  return awaitedApproval(asked, maskValues(extravars, maskPattern, new Set(passwords)))
+}
+
+function told({ live, runners }: AdvanceDependencies, job: Whole['job'], done: Done): Turn {
+  live.changed('jobs')
+  for (const id of new Set(done.runners)) runners.jobQueued(id)
+  for (const { runner_id, id, run_id } of done.aborts) {
+    if (runner_id !== null) runners.abortRequested(runner_id, id, run_id)
+  }
+  const parent = done.isOver && job.parent_id !== null ? [job.parent_id] : []
+  return { result: 'taken', others: [...parent, ...done.aborts.filter(isSequence).map(({ id }) => id)] }
+}

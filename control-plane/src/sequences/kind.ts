@@ -1,0 +1,97 @@
+import type { Approval, Form, JobSettings } from '../forms/form.js'
+import type { JobApproval } from '../jobs/approval.js'
+import type { JobStatus } from '../jobs/status.js'
+import type { PlannedSequence } from '../jobs/sequence-port.js'
+import type { Queries } from '../store/store.js'
+import type { NodeStatus } from './node-status.js'
+
+export type Values = Readonly<Record<string, unknown>>
+
+/** A step or node of a sequence as it stands. */
+export interface NodeState {
+  readonly identifier: string
+  readonly status: NodeStatus
+  readonly subjobId: number | null
+  readonly startTime: number | null
+  readonly endTime: number | null
+  readonly reason: string | null
+  /** What it asks for or was given; its `state` says which. */
+  readonly approval: JobApproval | null
+  readonly dueTime: number | null
+  readonly artifacts: Values
+}
+
+/** What a decision may depend on beside the plan and the nodes. */
+export interface Facts {
+  /** Those of the form. */
+  readonly extravars: Values
+  readonly now: number
+}
+
+/** A node that is settled without a job, or begins to wait for its approval (`approve`). */
+export interface Mark {
+  readonly identifier: string
+  readonly status: Exclude<NodeStatus, 'waiting' | 'running'>
+  readonly reason: string | null
+  /** Until when an approval may be given. */
+  readonly dueTime?: number
+}
+
+/** How a whole ends. */
+export interface End {
+  readonly status: Extract<JobStatus, 'success' | 'failed' | 'warning' | 'rejected'>
+  readonly reason: string | null
+}
+
+/** What is next. Nothing at all: something has to happen first. */
+export interface Decision {
+  readonly mark: readonly Mark[]
+  /** Nodes whose jobs start now. */
+  readonly start: readonly string[]
+  /** The node for whose approval the whole now waits. */
+  readonly ask: string | null
+  readonly end: End | null
+}
+
+/** What the job of a node runs, and with which extra variables; the launching user is among these. */
+export interface Part {
+  readonly settings: JobSettings
+  readonly values: Values
+}
+
+/** What the output of a whole is told. */
+export type SequenceEvent =
+  | { readonly what: 'started'; readonly identifier: string; readonly jobId: number }
+  | { readonly what: 'ended'; readonly node: NodeState }
+  | { readonly what: 'marked'; readonly mark: Mark }
+  | { readonly what: 'over'; readonly nodes: readonly NodeState[]; readonly status: JobStatus }
+
+/**
+ * A sequence with its plan. Everything here is a pure function of the plan and of what is stored; only `tell` writes, into
+ * the output of the whole, inside the write in which what it tells happens.
+ */
+export interface OpenSequence {
+  decide(nodes: readonly NodeState[], facts: Facts): Decision
+  part(identifier: string, nodes: readonly NodeState[], facts: Facts): Part
+  /** The approval of a node; only asked for those that `decide` named. */
+  approval(identifier: string): Approval
+  tell(queries: Queries, jobId: number, event: SequenceEvent): Promise<void>
+  /** What the ended job of a node hands on; without it, nothing. */
+  artifactsOf?(queries: Queries, ended: NodeState, nodes: readonly NodeState[]): Promise<Values>
+}
+
+/** A kind of jobs that consist of others. */
+export interface SequenceKind {
+  readonly jobType: string
+  /**
+   * @returns null for a form of another kind
+   * @throws RefusedValuesError for a form that cannot be launched by anybody
+   */
+  plan(form: Form): Promise<PlannedSequence | null>
+  /** @param stored what `plan` gave as its plan */
+  open(stored: unknown): OpenSequence
+  /** The refused approval of a node ends the whole as rejected; else `decide` is asked what follows. */
+  readonly endsWithRejection: boolean
+}
+
+export const NOTHING: Decision = { mark: [], start: [], ask: null, end: null }

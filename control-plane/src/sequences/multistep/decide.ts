@@ -1,0 +1,47 @@
+import type { Decision, Facts, Mark, NodeState } from '../kind.js'
+import { NOTHING } from '../kind.js'
+import type { PlannedStep, StepsPlan } from './plan.js'
+
+/**
+ * What is next in a row of steps (spec forms.md section 7). One runs at a time, in their order; a step that failed or was
+ * aborted stops those after it, unless it says `continue` or they say `always`.
+ */
+export function decideSteps({ steps }: StepsPlan, nodes: readonly NodeState[], { extravars }: Facts): Decision {
+  const mark: Mark[] = []
+  let stoppedBy: string | null = null
+  let passedOver: string | null = null
+  for (const [index, step] of steps.entries()) {
+    const node = nodes[index]
+    if (node === undefined || node.status === 'running') return { ...NOTHING, mark }
+    if (node.status === 'failed' || node.status === 'aborted') {
+      const failure = failureText(node)
+      if (step.continue) passedOver ??= failure
+      else stoppedBy ??= failure
+    } else if (node.status === 'approve') {
+      return { ...NOTHING, mark, start: node.approval?.state === 'approved' ? [step.name] : [] }
+    } else if (node.status === 'waiting') {
+      const why = whyNot(step, stoppedBy, extravars)
+      if (!why) return step.approval ? { ...NOTHING, mark, ask: step.name } : { ...NOTHING, mark, start: [step.name] }
+      mark.push({ identifier: step.name, ...why })
+    }
+  }
+  if (stoppedBy !== null) return { ...NOTHING, mark, end: { status: 'failed', reason: stoppedBy } }
+  if (passedOver !== null) return { ...NOTHING, mark, end: { status: 'warning', reason: passedOver } }
+  return { ...NOTHING, mark, end: { status: 'success', reason: null } }
+}
+
+/** Why a step does not run, or null. */
+function whyNot(
+  { ifExtraVar, always }: PlannedStep,
+  stoppedBy: string | null,
+  extravars: Facts['extravars'],
+): Pick<Mark, 'status' | 'reason'> | null {
+  if (stoppedBy !== null && !always) return { status: 'do not run', reason: stoppedBy }
+  if (ifExtraVar === null || (Object.hasOwn(extravars, ifExtraVar) && extravars[ifExtraVar] === true)) return null
+  return { status: 'skipped', reason: `the extra variable '${ifExtraVar}' is not true` }
+}
+
+function failureText({ identifier, status, reason }: NodeState): string {
+  const why = reason === null ? '' : `: ${reason}`
+  return `step '${identifier}' ${status === 'aborted' ? 'was aborted' : 'failed'}${why}`
+}

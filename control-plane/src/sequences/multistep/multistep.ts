@@ -1,0 +1,38 @@
+import type { Forms } from '../../forms/form.js'
+import type { OpenSequence, SequenceKind } from '../kind.js'
+import { decideSteps } from './decide.js'
+import { type StepsPlan, planSteps, stepsPlanOf, variablesOf } from './plan.js'
+import { tellSteps } from './tell.js'
+
+/** Multistep forms: jobs in a row. */
+export function createMultistep(forms: Pick<Forms, 'surroundingsOf'>): SequenceKind {
+  return {
+    jobType: 'multistep',
+    async plan(form) {
+      return form.type === 'multistep' ? planSteps(form, await forms.surroundingsOf(form)) : null
+    },
+    open: (stored) => openSteps(stepsPlanOf(stored)),
+    endsWithRejection: true,
+  }
+}
+
+function openSteps(plan: StepsPlan): OpenSequence {
+  const stepOf = (name: string) => {
+    const step = plan.steps.find((known) => known.name === name)
+    if (!step) throw new Error(`the plan has no step ${name}`)
+    return step
+  }
+  return {
+    decide: (nodes, facts) => decideSteps(plan, nodes, facts),
+    part(identifier, _nodes, { extravars }) {
+      const step = stepOf(identifier)
+      return { settings: step.settings, values: variablesOf(step, extravars) }
+    },
+    approval(identifier) {
+      const { approval } = stepOf(identifier)
+      if (!approval) throw new Error(`the step ${identifier} asks for no approval`)
+      return approval
+    },
+    tell: (queries, jobId, event) => tellSteps(queries, jobId, plan, event),
+  }
+}

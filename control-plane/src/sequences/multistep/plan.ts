@@ -1,0 +1,99 @@
+import * as v from 'valibot'
+import { RefusedValuesError } from '../../errors.js'
+import { parsePath } from '../../forms/fields/model-path.js'
+import type { FormSurroundings, MultistepForm, Step } from '../../forms/form.js'
+import { isPlainObject } from '../../forms/values/plain.js'
+import type { PlannedSequence } from '../../jobs/sequence-port.js'
+import type { Values } from '../kind.js'
+
+const text = v.nullable(v.string())
+const settingsSchema = v.object({
+  ...{ playbook: v.string(), playbookSubPath: text, inventory: v.array(v.string()), tags: text, limit: text },
+  ...{ check: v.boolean(), diff: v.boolean(), verbose: v.boolean() },
+  ...{ keepExtravars: v.boolean(), allowJinjaInExtravars: v.boolean() },
+  ...{ runner: text, credentials: v.record(v.string(), v.string()), ansibleCredentials: text, vaultCredentials: text },
+})
+
+const stepSchema = v.object({
+  name: v.string(),
+  settings: settingsSchema,
+  key: text,
+  /** Reserved variables below `key` that count: those that fields of the form put there. */
+  reserved: v.array(v.string()),
+  ifExtraVar: text,
+  continue: v.boolean(),
+  always: v.boolean(),
+  approval: v.nullable(
+    v.object({
+      ...{ title: text, message: text, roles: v.array(v.string()), notifications: v.array(v.string()) },
+      allowSelf: v.boolean(),
+    }),
+  ),
+})
+const planSchema = v.object({ steps: v.array(stepSchema) })
+
+/** A step as it stood at the launch. */
+export type PlannedStep = v.InferOutput<typeof stepSchema>
+export type StepsPlan = v.InferOutput<typeof planSchema>
+
+/** Reads a stored plan. */
+export function stepsPlanOf(stored: unknown): StepsPlan {
+  return v.parse(planSchema, stored)
+}
+
+/** @throws RefusedValuesError when a step is of a type that needs a foreign system */
+export function planSteps(form: MultistepForm, { subforms }: FormSurroundings): PlannedSequence {
+  const steps = form.steps.map(({ type, settings, ...step }): PlannedStep => {
+    if (!settings) throw foreign(form, step.name, type)
+    const reserved = step.key === null ? [] : keysBelow(step.key, form, subforms)
+    return v.parse(stepSchema, { ...step, settings, reserved })
+  })
+  const plan: StepsPlan = { steps }
+  return {
+    plan,
+    nodes: steps.map(({ name }) => name),
+    problem: null,
+    makings: steps.map((step) => ({ settings: step.settings, values: (whole) => variablesOf(step, whole) })),
+  }
+}
+
+const RESERVED = /^__.+__$/
+
+/**
+ * The extra variables of a step: those of the whole, or with `key` only that object and the launching user. A reserved
+ * variable in there counts only if the form puts it there, as on the top.
+ */
+export function variablesOf({ key, reserved }: Pick<PlannedStep, 'key' | 'reserved'>, whole: Values): Values {
+  const own = key !== null && Object.hasOwn(whole, key) ? whole[key] : undefined
+  if (!isPlainObject(own)) return whole
+  const counts = (name: string) => !RESERVED.test(name) || reserved.includes(name)
+  const values = Object.fromEntries(Object.entries(own).filter(([name]) => counts(name)))
+  return { ...values, ansibleforms_user: whole.ansibleforms_user }
+}
+
+/** The keys that fields put below a variable, with their `model` or the `defaultModel` of their page. */
+function keysBelow(
+  key: string,
+  { fields, wizard }: Pick<MultistepForm, 'fields' | 'wizard'>,
+  subforms: FormSurroundings['subforms'],
+): string[] {
+  const pathsOf = (page: MultistepForm['fields'], base: string) =>
+    page.flatMap(({ name, model }) => (model.length > 0 ? model : [name]).map((path) => base + path))
+  const paths = [
+    ...pathsOf(fields, ''),
+    ...wizard.flatMap(({ subform, defaultModel }) =>
+      pathsOf(subforms[subform] ?? [], defaultModel === null ? '' : `${defaultModel}.`),
+    ),
+  ]
+  return paths.flatMap((path) => {
+    const [first, second] = parsePath(path) ?? []
+    return first === key && typeof second === 'string' ? [second] : []
+  })
+}
+
+function foreign(form: MultistepForm, step: Step['name'], type: string): RefusedValuesError {
+  return new RefusedValuesError(
+    'form_type_unsupported',
+    `The step '${step}' of the form '${form.name}' is of type '${type}', which cannot be launched by this service yet`,
+  )
+}

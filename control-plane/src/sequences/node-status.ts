@@ -1,0 +1,42 @@
+/** Where a step or a node stands. */
+export const NODE_STATUSES = [
+  'waiting',
+  'running',
+  'approve',
+  'success',
+  'failed',
+  'aborted',
+  'skipped',
+  'do not run',
+] as const
+export type NodeStatus = (typeof NODE_STATUSES)[number]
+
+/** Every legal move. `skipped`: its condition is not met; `do not run`: what it waited for cannot come any more. */
+export const NODE_TRANSITIONS = {
+  waiting: ['running', 'approve', 'success', 'failed', 'aborted', 'skipped', 'do not run'],
+  approve: ['running', 'success', 'failed', 'aborted', 'do not run'],
+  running: ['success', 'failed', 'aborted'],
+  success: [],
+  failed: [],
+  aborted: [],
+  skipped: [],
+  'do not run': [],
+} as const satisfies Record<NodeStatus, readonly NodeStatus[]>
+
+/** Reads a status from a row. @throws Error for one that this release does not know */
+export function nodeStatusOf(text: string): NodeStatus {
+  const status = NODE_STATUSES.find((known) => known === text)
+  if (!status) throw new Error(`unknown status ${JSON.stringify(text)} of a step or node`)
+  return status
+}
+
+/** Whether nothing will change any more. */
+export function isSettled(status: NodeStatus): boolean {
+  return NODE_TRANSITIONS[status].length === 0
+}
+
+/** @throws Error for a move that is not legal: a mistake of this program */
+export function requireLegalMove(from: NodeStatus, to: NodeStatus): void {
+  if ((NODE_TRANSITIONS[from] as readonly NodeStatus[]).includes(to)) return
+  throw new Error(`a step or node cannot go from ${from} to ${to}`)
+}

@@ -1,0 +1,114 @@
+import type { AccountGrant, Grants } from '../auth/grants.js'
+import type { Credentials } from '../credentials/credentials.js'
+import { HoldfastError } from '../errors.js'
+import { failJob } from '../jobs/ending.js'
+import { filesOfExtravars } from '../jobs/launch-files.js'
+import { NO_PLAYBOOK } from '../jobs/playbook.js'
+import { type PreparedJob, prepareJob } from '../jobs/prepare.js'
+import { insertJob } from '../store/jobs.js'
+import type { Runner } from '../store/runners.js'
+import type { Queries, Store } from '../store/store.js'
+import { findJobFiles, linkJobFiles } from '../store/uploads.js'
+import { descriptionOf } from '../uploads/description.js'
+import type { UploadFolder } from '../uploads/upload-folder.js'
+import type { Part } from './kind.js'
+import type { Whole } from './whole.js'
+
+export interface PartDependencies {
+  readonly store: Store
+  readonly credentials: Pick<Credentials, 'has'>
+  readonly grants: Grants
+  readonly uploads: Pick<UploadFolder, 'path'>
+  /** A random id of 32 hex digits. */
+  readonly newRunId: () => string
+}
+
+/** The job of a step or node, ready to be stored. */
+export interface PreparedPart {
+  readonly identifier: string
+  readonly runner: Runner | null
+  readonly problem: string | null
+  readonly columns: PreparedJob['columns']
+  readonly files: readonly { readonly field: string; readonly uploadId: number }[]
+}
+
+/**
+ * Prepares the job of a step or node as a launch would, with what is allowed now to whoever launched the whole. What stands
+ * against it is its problem: the job is made and fails at once with that reason.
+ */
+export async function preparePart(
+  deps: PartDependencies,
+  { job, launch }: Pick<Whole, 'job' | 'launch'>,
+  identifier: string,
+  { settings, values }: Part,
+): Promise<PreparedPart> {
+  const launcher = await deps.grants.of(job.user_name, job.user_type)
+  const { credentials, credentialFields } = launch
+  try {
+    const prepared = await prepareJob(deps, launcher, { settings, values, credentials, credentialFields })
+    const problem = accountProblem(job.user_name, launcher) ?? prepared.problem
+    return { ...prepared, identifier, problem, files: await filesOf(deps, job.id, prepared.extravars) }
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error
+    const columns = {
+      ...{ runner_id: null, runner_name: settings.runner, extravars: JSON.stringify(values) },
+      ...{ credentials: '{}', playbook: JSON.stringify({ ...NO_PLAYBOOK, playbook: settings.playbook }) },
+    }
+    return { identifier, runner: null, problem: error.message, columns, files: [] }
+  }
+}
+
+/** Stores the job of a step or node. @returns its id */
+export async function insertPart(
+  queries: Queries,
+  deps: Pick<PartDependencies, 'newRunId'>,
+  { job }: Pick<Whole, 'job'>,
+  part: PreparedPart,
+  now: number,
+): Promise<number> {
+  const id = await insertJob(queries, {
+    run_id: deps.newRunId(),
+    form: job.form,
+    target: part.identifier,
+    job_type: 'ansible',
+    status: 'running',
+    status_reason: null,
+    detail: null,
+    start_time: now,
+    end_time: null,
+    user_name: job.user_name,
+    user_type: job.user_type,
+    dispatch: 'queued',
+    wait_until: null,
+    parent_id: job.id,
+    step: null,
+    approval: null,
+    abort_requested: 0,
+    abort_requested_by: null,
+    abandoned_at: null,
+    raw_form_data: null,
+    password_fields: job.password_fields,
+    ...part.columns,
+  })
+  await linkJobFiles(queries, id, part.files)
+  if (part.problem !== null) await failJob(queries, id, part.problem, now)
+  return id
+}
+
+/** The uploads of the whole whose paths the part gets. */
+async function filesOf(
+  { store, uploads }: PartDependencies,
+  jobId: number,
+  extravars: Readonly<Record<string, unknown>>,
+): Promise<PreparedPart['files']> {
+  const files = (await findJobFiles(store.read, [jobId])).map((file) => ({
+    ...{ field: file.field, uploadId: file.id, sha256: file.sha256 },
+    description: descriptionOf(file, uploads.path),
+  }))
+  return filesOfExtravars(files, extravars)
+}
+
+function accountProblem(name: string, { account }: AccountGrant): string | null {
+  if (account === 'blocked') return `The account of ${name}, who launched this job, is blocked`
+  return account === 'none' ? `The account of ${name}, who launched this job, was deleted` : null
+}

@@ -1,0 +1,75 @@
+import type { Mark } from './kind.js'
+import { isSettled } from './node-status.js'
+import type { StoredNode, Whole } from './whole.js'
+
+/** What has become of nodes that are stored as running. */
+export interface Settlement {
+  /** Their jobs have ended. */
+  readonly ended: readonly { readonly node: StoredNode; readonly status: 'success' | 'failed' | 'aborted' }[]
+  /** Nobody follows their jobs any more, and the output has not said so yet. */
+  readonly lost: readonly StoredNode[]
+  /** All nodes as they are with that. */
+  readonly nodes: readonly StoredNode[]
+}
+
+/**
+ * Compares the nodes with their jobs. A job that was given up may still be at work: what follows it waits for its real
+ * outcome, unless none can ever come.
+ */
+export function settle(nodes: readonly StoredNode[], now: number): Settlement {
+  const ended: { node: StoredNode; status: 'success' | 'failed' | 'aborted' }[] = []
+  const lost: StoredNode[] = []
+  const after = nodes.map((node) => {
+    const outcome = node.status === 'running' ? outcomeOf(node) : null
+    if (outcome === null) return node
+    if (outcome === 'lost') {
+      if (node.reason === null) lost.push(node)
+      return node
+    }
+    const settled = { ...node, ...outcome, endTime: now }
+    ended.push({ node: settled, status: outcome.status })
+    return settled
+  })
+  return { ended, lost, nodes: after }
+}
+
+function outcomeOf({
+  subjob,
+}: StoredNode): { status: 'success' | 'failed' | 'aborted'; reason: string | null } | 'lost' | null {
+  if (!subjob) return { status: 'failed', reason: 'its job is gone' }
+  const { status, reason, isCutOff } = subjob
+  if (status === 'running' || status === 'approve') return null
+  if (status === 'success' || status === 'warning') return { status: 'success', reason: null }
+  if (status === 'aborted') return { status: 'aborted', reason }
+  if (status !== 'abandoned') return { status: 'failed', reason }
+  return isCutOff
+    ? { status: 'failed', reason: `${reason ?? 'it was given up'}; how it ended cannot be known` }
+    : 'lost'
+}
+
+/** What the abort of a whole comes to now. */
+export interface AbortStep {
+  readonly mark: readonly Mark[]
+  /** Running jobs to which the abort has not been passed on. */
+  readonly passOn: readonly StoredNode[]
+  /** Nothing of it runs any more, as far as that can be known. */
+  readonly isOver: boolean
+}
+
+/** An abort is passed on to all that runs; what was given up is not waited for. */
+export function abortStep(nodes: readonly StoredNode[], { job }: Pick<Whole, 'job'>): AbortStep {
+  const reason = `job ${job.id} was aborted`
+  const mark = nodes
+    .filter((node) => !isSettled(node.status) && (node.status !== 'running' || isLost(node)))
+    .map(({ identifier, ...node }): Mark => ({
+      identifier,
+      status: 'aborted',
+      reason: isLost(node) ? `${reason}; job ${node.subjobId ?? ''} was given up and may still run` : reason,
+    }))
+  const running = nodes.filter((node) => node.status === 'running' && !isLost(node))
+  return { mark, passOn: running.filter((node) => !node.subjob?.isAbortRequested), isOver: running.length === 0 }
+}
+
+function isLost({ subjob, status }: Pick<StoredNode, 'subjob' | 'status'>): boolean {
+  return status === 'running' && subjob?.status === 'abandoned'
+}

@@ -1,0 +1,153 @@
+import { type JobApproval, askForApproval } from '../jobs/approval.js'
+import { abortUnstarted, endJob } from '../jobs/ending.js'
+import { statusesBefore } from '../jobs/status.js'
+import { updateApproval } from '../store/approvals.js'
+import { appendServiceLine } from '../store/job-streams.js'
+import { type JobSummaryRow, findJobSummary, moveJob, requestAbort } from '../store/jobs.js'
+import { type NodeChange, changeNode, closeNodes, setStep } from '../store/sequences.js'
+import type { Queries } from '../store/store.js'
+import type { End, Mark, NodeState, OpenSequence, SequenceEvent } from './kind.js'
+import { requireLegalMove } from './node-status.js'
+import { type PartDependencies, type PreparedPart, insertPart } from './parts.js'
+import type { Settlement } from './settle.js'
+import type { Whole } from './whole.js'
+
+/** The writes of one turn, all in one transaction. */
+export class TurnWriter {
+  #nodes: NodeState[]
+
+  constructor(
+    private readonly queries: Queries,
+    private readonly sequence: OpenSequence,
+    private readonly whole: Whole,
+    private readonly now: number,
+  ) {
+    this.#nodes = [...whole.nodes]
+  }
+
+  async settle({ ended, lost, nodes }: Settlement): Promise<void> {
+    this.#nodes = [...nodes]
+    for (const { node, status } of ended) {
+      requireLegalMove('running', status)
+      const artifacts = JSON.stringify(nodes.find(({ identifier }) => identifier === node.identifier)?.artifacts ?? {})
+      await this.#change(node.identifier, { status, reason: node.reason, end_time: this.now, artifacts })
+      await this.#tell({ what: 'ended', node })
+    }
+    for (const { identifier, subjobId, subjob } of lost) {
+      await this.#change(identifier, { reason: `waits for the real outcome of job ${subjobId ?? ''}` })
+      const why = subjob?.reason === null || subjob === null ? '' : ` (${subjob.reason})`
+      await this.#say(
+        `[WARNING]: Job ${subjobId ?? ''} of '${identifier}' was given up${why} and may still be at work: what follows ` +
+          `waits for its real outcome. Aborting job ${this.whole.job.id} ends the wait.`,
+      )
+    }
+  }
+
+  /** The whole waits no more for an approval, although nobody gave or refused it. */
+  async goOn(): Promise<void> {
+    const move = { from: statusesBefore('running'), to: 'running', time: this.now, reason: null }
+    await moveJob(this.queries, this.whole.job.id, { ...move, changes: { dispatch: 'driven' } })
+  }
+
+  async mark(marks: readonly Mark[]): Promise<void> {
+    for (const mark of marks) {
+      const { identifier, status, reason, dueTime } = mark
+      requireLegalMove(this.#statusOf(identifier), status)
+      const times = status === 'approve' ? { start_time: this.now, due_time: dueTime ?? null } : { end_time: this.now }
+      await this.#change(identifier, { status, reason, ...times })
+      this.#note(identifier, { status, reason })
+      await this.#tell({ what: 'marked', mark })
+    }
+  }
+
+  /** @returns the jobs whose runners, or whose own parts, have to hear of it */
+  async passOn(nodes: Settlement['nodes']): Promise<JobSummaryRow[]> {
+    const asked: JobSummaryRow[] = []
+    const by = this.whole.job.abort_requested_by ?? ''
+    for (const { subjobId } of nodes) {
+      const job = subjobId === null ? null : await findJobSummary(this.queries, subjobId)
+      if (!job) continue
+      if (job.status === 'approve') await this.#abortAsking(job, by)
+      else if (await requestAbort(this.queries, job.id, by)) {
+        if (job.dispatch === 'queued') await abortUnstarted(this.queries, job.id, by, this.now)
+        else {
+          await appendServiceLine(this.queries, job.id, `[WARNING]: Abort requested by ${by}`)
+          asked.push(job)
+        }
+      }
+    }
+    return asked
+  }
+
+  async start(deps: Pick<PartDependencies, 'newRunId'>, parts: readonly PreparedPart[]): Promise<void> {
+    for (const part of parts) {
+      const { identifier } = part
+      requireLegalMove(this.#statusOf(identifier), 'running')
+      const subjobId = await insertPart(this.queries, deps, this.whole, part, this.now)
+      const change = { status: 'running', subjob_id: subjobId, start_time: this.now, due_time: null }
+      await this.#change(identifier, { ...change, reason: null })
+      await setStep(this.queries, this.whole.job.id, identifier)
+      await this.#tell({ what: 'started', identifier, jobId: subjobId })
+    }
+  }
+
+  async ask(identifier: string, approval: JobApproval): Promise<void> {
+    const { id } = this.whole.job
+    const json = JSON.stringify(approval)
+    if (this.#statusOf(identifier) !== 'approve') requireLegalMove(this.#statusOf(identifier), 'approve')
+    await this.#change(identifier, { status: 'approve', approval: json, start_time: this.now })
+    await setStep(this.queries, id, identifier)
+    await updateApproval(this.queries, id, json)
+    const move = { from: statusesBefore('approve'), to: 'approve', time: this.now, reason: null }
+    await moveJob(this.queries, id, { ...move, changes: { dispatch: 'parked' } })
+    await askForApproval(this.queries, { id, target: identifier }, approval)
+  }
+
+  async end({ status, reason }: End): Promise<void> {
+    await this.#tell({ what: 'over', nodes: this.#nodes, status })
+    const { id } = this.whole.job
+    if (status === 'rejected') {
+      const changes = { end_time: this.now, dispatch: 'done' }
+      await moveJob(this.queries, id, { from: statusesBefore(status), to: status, time: this.now, reason, changes })
+    } else {
+      await endJob(this.queries, id, { status, reason, detail: null }, this.now)
+    }
+  }
+
+  async endAborted(): Promise<void> {
+    const { id, abort_requested_by: by } = this.whole.job
+    await this.#tell({ what: 'over', nodes: this.#nodes, status: 'aborted' })
+    const reason = by === null ? 'aborted' : `aborted by ${by}`
+    await endJob(this.queries, id, { status: 'aborted', reason, detail: null }, this.now)
+  }
+
+  /** A part that consists of others and waits for an approval: nothing of it runs. */
+  async #abortAsking(job: JobSummaryRow, by: string): Promise<void> {
+    const reason = `aborted by ${by}`
+    await endJob(this.queries, job.id, { status: 'aborted', reason, detail: null }, this.now)
+    await closeNodes(this.queries, job.id, { status: 'aborted', reason, time: this.now })
+    await appendServiceLine(this.queries, job.id, `[WARNING]: ${reason}`)
+  }
+
+  #statusOf(identifier: string): NodeState['status'] {
+    const node = this.#nodes.find((known) => known.identifier === identifier)
+    if (!node) throw new Error(`job ${this.whole.job.id} has no step or node ${identifier}`)
+    return node.status
+  }
+
+  #note(identifier: string, change: Partial<NodeState>): void {
+    this.#nodes = this.#nodes.map((node) => (node.identifier === identifier ? { ...node, ...change } : node))
+  }
+
+  #change(identifier: string, change: NodeChange): Promise<void> {
+    return changeNode(this.queries, this.whole.job.id, identifier, change)
+  }
+
+  #tell(event: SequenceEvent): Promise<void> {
+    return this.sequence.tell(this.queries, this.whole.job.id, event)
+  }
+
+  #say(line: string): Promise<void> {
+    return appendServiceLine(this.queries, this.whole.job.id, line)
+  }
+}

@@ -1,0 +1,73 @@
+import * as v from 'valibot'
+import { approvalOf } from '../jobs/approval.js'
+import { objectSchema } from '../jobs/playbook.js'
+import type { SequencePlan } from '../jobs/prepare-sequence.js'
+import { type JobRow, findJob } from '../store/jobs.js'
+import { type NodeRow, findNodes, findSequence } from '../store/sequences.js'
+import type { Queries } from '../store/store.js'
+import type { NodeState, Values } from './kind.js'
+import { nodeStatusOf } from './node-status.js'
+
+const planSchema = v.object({
+  credentials: v.record(v.string(), v.string()),
+  credentialFields: v.array(v.string()),
+  plan: v.unknown(),
+})
+
+/** A node with what matters of its job, if it has one. */
+export interface StoredNode extends NodeState {
+  readonly subjob: {
+    readonly status: string
+    readonly reason: string | null
+    readonly isAbortRequested: boolean
+    /** Its runner was revoked or deleted: it can report nothing any more. */
+    readonly isCutOff: boolean
+  } | null
+}
+
+/** A sequence as it is stored. */
+export interface Whole {
+  readonly job: JobRow
+  readonly version: number
+  readonly launch: SequencePlan
+  readonly extravars: Values
+  readonly nodes: readonly StoredNode[]
+}
+
+/** Reads all of a sequence; null when it is gone or no sequence. */
+export async function readWhole(queries: Queries, jobId: number): Promise<Whole | null> {
+  // The version first: what is read after it may be newer, and then the turn is not got.
+  const sequence = await findSequence(queries, jobId)
+  const job = sequence && (await findJob(queries, jobId))
+  if (!job) return null
+  return {
+    job,
+    version: sequence.version,
+    launch: v.parse(planSchema, JSON.parse(sequence.plan)),
+    extravars: v.parse(objectSchema, JSON.parse(job.extravars)),
+    nodes: (await findNodes(queries, jobId)).map(nodeOf),
+  }
+}
+
+function nodeOf(row: NodeRow): StoredNode {
+  return {
+    identifier: row.identifier,
+    status: nodeStatusOf(row.status),
+    subjobId: row.subjob_id,
+    startTime: row.start_time,
+    endTime: row.end_time,
+    reason: row.reason,
+    approval: approvalOf(row),
+    dueTime: row.due_time,
+    artifacts: row.artifacts === null ? {} : v.parse(objectSchema, JSON.parse(row.artifacts)),
+    subjob:
+      row.subjob_status === null
+        ? null
+        : {
+            status: row.subjob_status,
+            reason: row.subjob_reason,
+            isAbortRequested: row.subjob_abort_requested === 1,
+            isCutOff: row.runner_state !== 'approved',
+          },
+  }
+}

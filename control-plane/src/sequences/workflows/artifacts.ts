@@ -1,0 +1,120 @@
+import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
+
+/** What a playbook published with `set_stats`. */
+export interface Published {
+  readonly artifacts: PlainObject
+  /** In words, what it published beside that and could not be taken over. */
+  readonly lost: readonly string[]
+}
+
+/** Artifacts of one node as JSON: they are handed on to every node behind it. */
+const MOST_CHARACTERS = 1024 * 1024
+
+const SUCCESSES: readonly unknown[] = ['runner_on_ok', 'runner_item_on_ok']
+const DATA_PATH = 'ansible_stats.data'
+/** Paths of what was cut are themselves cut at this length (the event plugin's `_MAX_PATH`). */
+const LONGEST_PATH = 200
+
+/** Names that belong to the service: a playbook must not choose what the next one runs with. */
+const RESERVED = /^__.*__$/
+
+/**
+ * Gathers the artifacts of a run from its events, line by line in their order, as ansible's own summary would: values of
+ * several hosts are put together unless the task says `aggregate: false`, those that are `per_host` do not count. A value
+ * that was cut to fit into an event is not taken for whole, but left out and named.
+ */
+export function createArtifacts(): { add(line: Buffer): void; published(): Published } {
+  const values = new Map<string, unknown>()
+  const lost = new Set<string>()
+  /** Keys of which at least a part is missing, and why. */
+  const torn = new Map<string, string>()
+  const tear = (key: string, why: string) => {
+    values.delete(key)
+    torn.set(key, why)
+  }
+
+  return {
+    add(line) {
+      if (!line.includes('"ansible_stats"') && !line.includes('set_stats"')) return
+      const event = readEvent(line)
+      if (!event || !SUCCESSES.includes(event.type)) return
+      const result = isPlainObject(event.result) ? event.result : {}
+      if (result.censored !== undefined && /(^|\.)set_stats$/.test(String(event.action))) {
+        lost.add('what was published under no_log')
+      }
+      const stats = result.ansible_stats
+      const cuts = cutsIn(result)
+      if (cuts === null) lost.add('values that were too large for an event')
+      if (!isPlainObject(stats) || stats.per_host !== false || !isPlainObject(stats.data)) return
+      if (cuts?.includes(DATA_PATH)) lost.add('some values: there were too many for an event')
+      for (const [key, value] of Object.entries(stats.data)) {
+        if (RESERVED.test(key)) continue
+        const before = stats.aggregate === true ? values.get(key) : undefined
+        const isCut = cuts === null || cuts.some((path) => isWithin(path, `${DATA_PATH}.${key}`))
+        if (isCut || (stats.aggregate === true && torn.has(key))) tear(key, 'too large for an event')
+        else {
+          values.set(key, before === undefined ? value : together(before, value))
+          torn.delete(key)
+        }
+      }
+    },
+    published() {
+      const sizes = [...values].map(([key, value]) => ({ key, size: key.length + JSON.stringify(value).length + 4 }))
+      let total = sizes.reduce((sum, { size }) => sum + size, 2)
+      for (const { key, size } of sizes.sort((one, other) => other.size - one.size)) {
+        if (total <= MOST_CHARACTERS) break
+        total -= size
+        tear(key, 'too large')
+      }
+      return {
+        artifacts: Object.fromEntries(values),
+        lost: [...lost, ...[...torn].map(([key, why]) => `'${key.slice(0, 100)}', which was ${why}`)],
+      }
+    },
+  }
+}
+
+function readEvent(line: Buffer): PlainObject | null {
+  try {
+    const event: unknown = JSON.parse(line.toString('utf8'))
+    return isPlainObject(event) ? event : null
+  } catch {
+    // Torn or foreign: it was stored as it came, and says nothing here.
+    return null
+  }
+}
+
+/** Where the result of an event was cut, by paths; null when that is not known. */
+function cutsIn(result: PlainObject): readonly string[] | null {
+  const notes = result._cut
+  if (notes === undefined) return []
+  if (!Array.isArray(notes)) return null
+  const paths = (notes as unknown[]).map((note) => (isPlainObject(note) ? note.path : undefined))
+  return paths.every((path) => typeof path === 'string' && path !== '' && path !== 'ansible_stats')
+    ? (paths as string[])
+    : null
+}
+
+/** Whether something was cut in what stands at `place`. */
+function isWithin(path: string, place: string): boolean {
+  if (path === place || path.startsWith(`${place}.`)) return true
+  return path.length >= LONGEST_PATH && place.startsWith(path)
+}
+
+/** Two values of one key as ansible puts them together; of another type, the later one does not count. */
+function together(before: unknown, later: unknown): unknown {
+  if (isPlainObject(before)) return isPlainObject(later) ? mergeHash(before, later) : before
+  if (Array.isArray(before)) return Array.isArray(later) ? [...(before as unknown[]), ...(later as unknown[])] : before
+  if (typeof before === 'string') return typeof later === 'string' ? before + later : before
+  const isNumber = typeof later === 'boolean' || (typeof before === 'number' && typeof later === 'number')
+  return isNumber && before !== null ? Number(before) + Number(later) : before
+}
+
+function mergeHash(before: PlainObject, later: PlainObject): PlainObject {
+  const merged = new Map(Object.entries(before))
+  for (const [key, value] of Object.entries(later)) {
+    const known = merged.get(key)
+    merged.set(key, isPlainObject(known) && isPlainObject(value) ? mergeHash(known, value) : value)
+  }
+  return Object.fromEntries(merged)
+}

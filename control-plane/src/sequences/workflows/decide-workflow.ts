@@ -1,0 +1,163 @@
+import { type Parent, parentsOf } from './links.js'
+import type { JobNode, LinkKind, WorkflowNode } from './workflow.js'
+
+/** Where a node can stand. */
+export type WorkflowNodeStatus =
+  'waiting' | 'running' | 'approve' | 'success' | 'failed' | 'aborted' | 'skipped' | 'do not run'
+
+/** What is known of a node when something is decided. */
+export interface NodeFacts {
+  readonly status: WorkflowNodeStatus
+  /** Why it ended so. */
+  readonly reason: string | null
+  /** It is an approval node and somebody said no. */
+  readonly isRejected: boolean
+}
+
+/** What is known of a workflow job when something is decided. */
+export interface WorkflowFacts {
+  readonly nodes: ReadonlyMap<string, NodeFacts>
+  readonly abortRequested: boolean
+  /** Whether the extra variable that a node depends on is true. Asked only when the node could start. */
+  readonly isConditionMet: (node: JobNode) => boolean
+}
+
+/** What happens next; nothing of it has happened yet. */
+export interface WorkflowDecision {
+  /** Nodes whose jobs start, in the order of the file. */
+  readonly start: readonly string[]
+  readonly mark: readonly {
+    readonly identifier: string
+    readonly status: 'skipped' | 'do not run'
+    readonly reason: string
+  }[]
+  /** The approval node that is to be asked about. */
+  readonly ask: string | null
+  readonly end: {
+    readonly status: 'success' | 'failed' | 'aborted' | 'rejected'
+    readonly reason: string | null
+  } | null
+}
+
+/** Which links fire after which end. An aborted node, or one that did not run, fires none. */
+const FIRES: Readonly<Partial<Record<WorkflowNodeStatus, readonly LinkKind[]>>> = {
+  success: ['success', 'always'],
+  skipped: ['success', 'always'],
+  failed: ['failure', 'always'],
+  aborted: [],
+  'do not run': [],
+}
+
+/** Whether a link from a node into another has fired; null as long as that is open. */
+export function hasFired(parent: Parent, status: WorkflowNodeStatus): boolean | null {
+  const fires = FIRES[status]
+  return fires === undefined ? null : fires.some((kind) => parent.kinds.has(kind))
+}
+
+/** Whether the failure of a node is taken care of. */
+export function isHandled({ links }: Pick<WorkflowNode, 'links'>): boolean {
+  return links.failure.length + links.always.length > 0
+}
+
+/**
+ * Decides how a workflow goes on (spec forms.md section 8). Pure: the same facts lead to the same decision, and a node that
+ * is not `waiting` is never started. It is asked again after each decision, until there is nothing more to do:
+ *   - nodes without parents start, others with the first link into them that fires, or with all;
+ *   - what no link can reach any more does not run, nor does what only it could start;
+ *   - an approval is asked for when nothing else runs or can go on, one at a time, in the order of the file;
+ *   - an approval that was refused, and that nothing takes care of, ends the workflow.
+ */
+export function decideWorkflow(nodes: readonly WorkflowNode[], facts: WorkflowFacts): WorkflowDecision {
+  const statuses = new Map(nodes.map((node) => [node.identifier, factsOf(facts, node).status]))
+  const has = (...wanted: WorkflowNodeStatus[]) => [...statuses.values()].some((status) => wanted.includes(status))
+  const refused = nodes.find((node) => factsOf(facts, node).isRejected && !isHandled(node))
+  if (facts.abortRequested || refused) {
+    const because = refused ? `'${refused.identifier}' was rejected` : 'the workflow was aborted'
+    const mark = nodes
+      .filter((node) => statuses.get(node.identifier) === 'waiting')
+      .map(({ identifier }) => ({ identifier, status: 'do not run', reason: because }) as const)
+    if (has('running', 'approve')) return { start: [], mark, ask: null, end: null }
+    const end = facts.abortRequested
+      ? ({ status: 'aborted', reason: null } as const)
+      : ({ status: 'rejected', reason: refused ? factsOf(facts, refused).reason : null } as const)
+    return { start: [], mark, ask: null, end }
+  }
+
+  const parents = parentsOf(nodes)
+  const mark = unreachable(nodes, parents, statuses)
+  for (const { identifier, status } of mark) statuses.set(identifier, status)
+  const ready = nodes.filter((node) => {
+    return statuses.get(node.identifier) === 'waiting' && isReached(node, parents, statuses) === true
+  })
+  const approvals = ready.filter((node) => node.type === 'workflow_approval_template')
+  const runnable = ready.filter(isJob)
+  const start = runnable.filter((node) => facts.isConditionMet(node)).map((node) => node.identifier)
+  const skipped = runnable
+    .filter((node) => !start.includes(node.identifier))
+    .map((node) => ({
+      identifier: node.identifier,
+      status: 'skipped' as const,
+      reason: `the extra variable '${node.ifExtraVar ?? ''}' is not true`,
+    }))
+  const isMoving = runnable.length > 0 || has('running', 'approve')
+  const ask = isMoving ? null : (approvals[0]?.identifier ?? null)
+  const end = ready.length > 0 || has('running', 'approve', 'waiting') ? null : endOf(nodes, facts)
+  return { start, mark: [...mark, ...skipped], ask, end }
+}
+
+/** The nodes that can no longer start, and what only they could start. */
+function unreachable(
+  nodes: readonly WorkflowNode[],
+  parents: ReadonlyMap<string, readonly Parent[]>,
+  before: ReadonlyMap<string, WorkflowNodeStatus>,
+): { identifier: string; status: 'do not run'; reason: string }[] {
+  const statuses = new Map(before)
+  const found: { identifier: string; status: 'do not run'; reason: string }[] = []
+  for (let isNew = true; isNew;) {
+    isNew = false
+    for (const node of nodes) {
+      if (statuses.get(node.identifier) !== 'waiting' || isReached(node, parents, statuses) !== false) continue
+      statuses.set(node.identifier, 'do not run')
+      found.push({ identifier: node.identifier, status: 'do not run', reason: 'no link into it fired that starts it' })
+      isNew = true
+    }
+  }
+  return found
+}
+
+/** Whether links start a node: true, never, or still open (null). */
+function isReached(
+  node: WorkflowNode,
+  parents: ReadonlyMap<string, readonly Parent[]>,
+  statuses: ReadonlyMap<string, WorkflowNodeStatus>,
+): boolean | null {
+  const links = parents.get(node.identifier) ?? []
+  if (links.length === 0) return true
+  const fired = links.map((parent) => hasFired(parent, statuses.get(parent.identifier) ?? 'waiting'))
+  const [enough, tooLittle] = node.needsAllParents
+    ? [fired.every(isTrue), fired.includes(false)]
+    : [fired.includes(true), fired.every(isFalse)]
+  return enough ? true : tooLittle ? false : null
+}
+
+const isJob = (node: WorkflowNode): node is JobNode => node.type !== 'workflow_approval_template'
+const isTrue = (value: boolean | null) => value === true
+const isFalse = (value: boolean | null) => value === false
+
+function endOf(nodes: readonly WorkflowNode[], facts: WorkflowFacts): NonNullable<WorkflowDecision['end']> {
+  const bad = nodes.filter((node) => {
+    const { status } = factsOf(facts, node)
+    return status === 'aborted' || (status === 'failed' && !isHandled(node))
+  })
+  const [first] = bad
+  if (!first) return { status: 'success', reason: null }
+  const { status, reason } = factsOf(facts, first)
+  const more = bad.length === 1 ? '' : ` (and ${bad.length - 1} more)`
+  const word = status === 'aborted' ? 'was aborted' : 'failed'
+  const why = reason === null ? '' : `: ${reason}`
+  return { status: 'failed', reason: `The node '${first.identifier}' ${word}${more}${why}` }
+}
+
+function factsOf(facts: WorkflowFacts, node: Pick<WorkflowNode, 'identifier'>): NodeFacts {
+  return facts.nodes.get(node.identifier) ?? { status: 'waiting', reason: null, isRejected: false }
+}

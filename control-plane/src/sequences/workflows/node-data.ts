@@ -1,0 +1,67 @@
+import * as v from 'valibot'
+import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
+import { type WorkflowNodeStatus, hasFired } from './decide-workflow.js'
+import { parentsOf } from './links.js'
+import type { JobNode, Workflow, WorkflowNode } from './workflow.js'
+
+const values = v.record(v.string(), v.unknown())
+
+/** The data of a node as it is kept with it. */
+const nodeDataSchema = v.object({
+  /** What fired parents handed on to it when it started. */
+  received: values,
+  /** Its artifacts: what it published itself. */
+  own: values,
+})
+
+export type NodeData = Readonly<v.InferOutput<typeof nodeDataSchema>>
+
+export const NO_DATA: NodeData = { received: {}, own: {} }
+
+/** Reads the data of a node from its row. */
+export function nodeDataOf(row: { readonly artifacts: string | null }): NodeData {
+  return row.artifacts === null ? NO_DATA : v.parse(nodeDataSchema, JSON.parse(row.artifacts))
+}
+
+/** What a node hands on: what it received, and over that what it published. */
+export function handedOn({ received, own }: NodeData): PlainObject {
+  return { ...received, ...own }
+}
+
+/** What a node receives that starts now: from every parent whose link has fired, in the order of the file. */
+export function receivedBy(
+  nodes: readonly WorkflowNode[],
+  identifier: string,
+  stateOf: (identifier: string) => { readonly status: WorkflowNodeStatus; readonly data: NodeData },
+): PlainObject {
+  const fired = (parentsOf(nodes).get(identifier) ?? [])
+    .map((parent) => ({ parent, ...stateOf(parent.identifier) }))
+    .filter(({ parent, status }) => hasFired(parent, status) === true)
+  return Object.assign({}, ...fired.map(({ data }) => handedOn(data))) as PlainObject
+}
+
+/**
+ * The variables of a node: the later of these wins: its own `extra_data`, what it received, `extra_vars` of the workflow,
+ * the values of the form.
+ */
+export function variablesOf(
+  workflow: Pick<Workflow, 'extraVars'>,
+  node: Pick<JobNode, 'extraData'>,
+  received: PlainObject,
+  formValues: PlainObject,
+): PlainObject {
+  return { ...node.extraData, ...received, ...workflow.extraVars, ...formValues }
+}
+
+/** What of its variables a node gets: with `extra_vars_key` only those below that one, and the user. */
+export function variablesUnderKey(variables: PlainObject, key: string | null): PlainObject {
+  const part = key === null || !Object.hasOwn(variables, key) ? undefined : variables[key]
+  if (!isPlainObject(part)) return variables
+  const { ansibleforms_user } = variables
+  return { ...part, ...(ansibleforms_user === undefined ? {} : { ansibleforms_user }) }
+}
+
+/** Whether a node's condition is met: its variable is exactly true. */
+export function isConditionMet(node: Pick<JobNode, 'ifExtraVar'>, variables: PlainObject): boolean {
+  return node.ifExtraVar === null || (Object.hasOwn(variables, node.ifExtraVar) && variables[node.ifExtraVar] === true)
+}

@@ -1,0 +1,211 @@
+import { posix } from 'node:path'
+import { isSafeRelativePath } from '@holdfast/protocol'
+import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
+import { YamlProblem, type YamlText, problemWith, readYaml } from '../../yaml-text.js'
+import { problemOfLinks } from './links.js'
+import { type NodeFile, type WorkflowFile, nodeFile, workflowFile } from './workflow-schema.js'
+import type { Workflow, WorkflowNode } from './workflow.js'
+
+/** A workflow with the file and the line where it stands. */
+export interface PlacedWorkflow {
+  readonly workflow: Workflow
+  readonly file: string
+  readonly line: number
+  /** Why no job can run it although it is well written; null when one can. */
+  readonly refusal: string | null
+  /** The line of a node. */
+  readonly lineOf: (identifier: string) => number
+}
+
+/** What is wrong in a workflow file. */
+export interface WorkflowError {
+  readonly file: string
+  readonly line: number
+  readonly reason: string
+}
+
+export interface ParsedWorkflowFile {
+  readonly workflows: readonly PlacedWorkflow[]
+  readonly errors: readonly WorkflowError[]
+}
+
+type Path = readonly (string | number)[]
+
+/** The key that makes a YAML file a workflow file. */
+const KEY = 'workflow_job_templates'
+
+/** Pulls of repositories are known and cannot be run yet. */
+const PROJECT = 'project'
+
+/**
+ * Reads the text of a YAML file below the folder of workflows. A file without `workflow_job_templates` is none of them and
+ * has neither workflows nor errors. A workflow with an error is left out, the others of its file stay.
+ * @param file its name for people, relative to the folder
+ */
+export function parseWorkflowFile(file: string, text: string): ParsedWorkflowFile {
+  const workflows: PlacedWorkflow[] = []
+  const errors: WorkflowError[] = []
+  if (!text.includes(KEY)) return { workflows, errors }
+  const report = (problem: unknown) => {
+    if (!(problem instanceof YamlProblem)) throw problem
+    errors.push({ file, line: problem.line, reason: problem.reason })
+  }
+  try {
+    const yaml = readYaml(text)
+    const entries = isPlainObject(yaml.value) ? yaml.value[KEY] : undefined
+    if (entries === undefined) return { workflows, errors }
+    if (!Array.isArray(entries)) throw new YamlProblem(yaml.lineOf([KEY]), `${KEY} must be a list of workflows`)
+    for (const [index, entry] of (entries as unknown[]).entries()) {
+      try {
+        workflows.push({ file, ...parseWorkflow(entry, [KEY, index], yaml) })
+      } catch (problem) {
+        report(problem)
+      }
+    }
+  } catch (problem) {
+    report(problem)
+  }
+  return { workflows, errors }
+}
+
+function parseWorkflow(entry: unknown, path: Path, yaml: YamlText): Omit<PlacedWorkflow, 'file'> {
+  const problem = problemWith(workflowFile, entry)
+  if (problem) throw new YamlProblem(yaml.lineOf([...path, ...problem.path]), `${inWorkflow(entry)}${problem.reason}`)
+  const source = entry as WorkflowFile
+  const nodesPath = [...path, 'related', 'workflow_nodes']
+  const lines = new Map<string, number>()
+  const refusals: string[] = []
+  const nodes = source.related.workflow_nodes.map((node, index) => {
+    const nodePath = [...nodesPath, index]
+    const fail = (keys: Path, reason: string): never => {
+      throw new YamlProblem(yaml.lineOf([...nodePath, ...keys]), `${inWorkflow(entry)}${inNode(node, index)}${reason}`)
+    }
+    const wrong = problemWith(nodeFile, node)
+    if (wrong) fail(wrong.path, wrong.reason)
+    const parsed = parseNode(node as NodeFile, source, fail)
+    if (lines.has(parsed.identifier)) fail(['identifier'], 'there already is a node with this identifier')
+    lines.set(parsed.identifier, yaml.lineOf(nodePath))
+    if ((node as NodeFile).unified_job_template.type === PROJECT) {
+      refusals.push(`the node '${parsed.identifier}' pulls a repository, which this service cannot do yet`)
+    }
+    return parsed
+  })
+  const lineOf = (identifier: string) => lines.get(identifier) ?? yaml.lineOf(path)
+  const broken = problemOfLinks(nodes)
+  if (broken) {
+    const place = `node '${broken.identifier}': `
+    throw new YamlProblem(lineOf(broken.identifier), `${inWorkflow(entry)}${place}${broken.reason}`)
+  }
+  const extraVars = variablesOf(source.extra_vars, (reason) => {
+    throw new YamlProblem(yaml.lineOf([...path, 'extra_vars']), `${inWorkflow(entry)}extra_vars ${reason}`)
+  })
+  return {
+    workflow: { name: source.name, extraVars, nodes },
+    line: yaml.lineOf(path),
+    refusal: refusals[0] ?? null,
+    lineOf,
+  }
+}
+
+function parseNode(source: NodeFile, whole: WorkflowFile, fail: (keys: Path, reason: string) => never): WorkflowNode {
+  const { name, type, timeout, description } = source.unified_job_template
+  const related = source.related ?? {}
+  const targets = (links: typeof related.success_nodes) => [...new Set((links ?? []).map((link) => link.identifier))]
+  const node = {
+    identifier: source.identifier,
+    links: {
+      success: targets(related.success_nodes),
+      failure: targets(related.failure_nodes),
+      always: targets(related.always_nodes),
+    },
+    needsAllParents: source.all_parents_must_converge ?? false,
+  }
+  const job = {
+    ...node,
+    extraData: variablesOf(source.extra_data, (reason) => fail(['extra_data'], `extra_data ${reason}`)),
+    ifExtraVar: source.if_extra_var ?? null,
+    extraVarsKey: source.extra_vars_key ?? null,
+  }
+  switch (type) {
+    case 'job_template':
+    case PROJECT: {
+      const playbook = posix.normalize(name)
+      if (type !== PROJECT && !isSafeRelativePath(playbook)) {
+        fail(['unified_job_template', 'name'], 'unified_job_template.name must be a path inside the playbook folder')
+      }
+      return {
+        type: 'job_template',
+        ...job,
+        playbook,
+        runner: source.runner || null,
+        inventory: inventoryOf(source) ?? inventoryOf(whole) ?? [],
+        limit: source.limit || whole.limit || null,
+        tags: source.job_tags || whole.job_tags || null,
+        skipTags: source.skip_tags || whole.skip_tags || null,
+        check: source.job_type === 'check',
+        diff: source.diff_mode ?? false,
+        verbosity: Number(source.verbosity ?? 0),
+        credentials: (related.credentials ?? []).map((credential) => credential.name),
+      }
+    }
+    case 'workflow_job_template':
+      return { type, ...job, workflow: name }
+    case 'workflow_approval_template':
+    case 'workflow_approval': {
+      const { title, message, roles, notifications, allowSelf } = source.approval ?? {}
+      return {
+        type: 'workflow_approval_template',
+        ...node,
+        approval: {
+          title: title ?? name,
+          message: message ?? (description || null),
+          roles: roles ?? [],
+          notifications: notifications ?? [],
+          allowSelf: allowSelf ?? false,
+        },
+        timeoutSeconds: timeout ?? 0,
+      }
+    }
+    default:
+      return fail(
+        ['unified_job_template', 'type'],
+        `there is no type '${type.slice(0, 100)}' of nodes: there are job_template, workflow_job_template and ` +
+          'workflow_approval_template',
+      )
+  }
+}
+
+function inventoryOf({ inventory }: Pick<NodeFile, 'inventory'>): string[] | null {
+  const name = typeof inventory === 'string' ? inventory : inventory?.name
+  return name ? [name] : null
+}
+
+/** Variables stand in a file as they are, or, as AWX writes those of a workflow, as a text of YAML or JSON. */
+function variablesOf(
+  given: Readonly<Record<string, unknown>> | string | null | undefined,
+  refuse: (reason: string) => never,
+): PlainObject {
+  const value = typeof given === 'string' ? readVariables(given, refuse) : given
+  if (value === null || value === undefined) return {}
+  if (!isPlainObject(value)) return refuse('must be variables by their names')
+  return Object.fromEntries(Object.entries(value).filter(([key]) => key !== '__proto__'))
+}
+
+function readVariables(text: string, refuse: (reason: string) => never): unknown {
+  try {
+    return readYaml(text).value
+  } catch (problem) {
+    if (!(problem instanceof YamlProblem)) throw problem
+    return refuse(`is no YAML: ${problem.reason}`)
+  }
+}
+
+function inWorkflow(entry: unknown): string {
+  const name = isPlainObject(entry) ? entry.name : undefined
+  return typeof name === 'string' ? `workflow '${name.slice(0, 100)}': ` : ''
+}
+
+function inNode(node: unknown, index: number): string {
+  const identifier = isPlainObject(node) ? node.identifier : undefined
+  return typeof identifier === 'string' ? `node '${identifier.slice(0, 100)}': ` : `node ${index + 1}: `
+}

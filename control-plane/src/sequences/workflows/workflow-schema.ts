@@ -1,0 +1,77 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+
+/** Exports write null for what is not set. */
+const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
+
+const Name = Type.String({ minLength: 1, maxLength: 512 })
+const Text = Type.String({ maxLength: 4096 })
+const Flag = Type.Boolean()
+const Named = Type.Object({ name: Name })
+const Variables = Type.Record(Type.String(), Type.Unknown())
+const Links = orNull(Type.Array(Type.Object({ identifier: Name })))
+
+/** Nodes of one workflow; more than anybody could follow. */
+export const MOST_NODES = 1000
+
+/** Longest time that an approval can be given, in seconds: a year. */
+const LONGEST_TIMEOUT = 366 * 24 * 3600
+
+/** One of `workflow_job_templates`. Its nodes are looked at one by one, so that an error can name the node. */
+const WorkflowFile = Type.Object({
+  name: Name,
+  extra_vars: orNull(Type.Union([Variables, Type.String()])),
+  // For the nodes that have none of their own.
+  inventory: orNull(Type.Union([Named, Text])),
+  limit: orNull(Text),
+  job_tags: orNull(Text),
+  skip_tags: orNull(Text),
+  related: Type.Object({ workflow_nodes: Type.Array(Type.Unknown(), { minItems: 1, maxItems: MOST_NODES }) }),
+})
+
+const Template = Type.Object({
+  name: Name,
+  type: Type.String(),
+  description: orNull(Text),
+  timeout: orNull(Type.Integer({ minimum: 0, maximum: LONGEST_TIMEOUT })),
+})
+
+const Approval = Type.Object({
+  title: orNull(Text),
+  message: orNull(Text),
+  roles: orNull(Type.Array(Name)),
+  notifications: orNull(Type.Array(Text)),
+  allowSelf: orNull(Flag),
+})
+
+/** A node in the syntax of AWX's exports; keys that are not named here are accepted and not used. */
+const NodeFile = Type.Object({
+  identifier: Name,
+  unified_job_template: Template,
+  inventory: orNull(Type.Union([Named, Text])),
+  limit: orNull(Text),
+  job_tags: orNull(Text),
+  skip_tags: orNull(Text),
+  job_type: orNull(Type.Enum(['run', 'check', ''])),
+  diff_mode: orNull(Flag),
+  verbosity: orNull(Type.Union([Type.Integer({ minimum: 0, maximum: 5 }), Type.String({ pattern: '^[0-5]?$' })])),
+  extra_data: orNull(Type.Union([Variables, Type.String()])),
+  all_parents_must_converge: orNull(Flag),
+  runner: orNull(Text),
+  if_extra_var: orNull(Name),
+  extra_vars_key: orNull(Name),
+  approval: orNull(Approval),
+  related: orNull(
+    Type.Object({
+      credentials: orNull(Type.Array(Named)),
+      success_nodes: Links,
+      failure_nodes: Links,
+      always_nodes: Links,
+    }),
+  ),
+})
+
+export type NodeFile = Static<typeof NodeFile>
+export type WorkflowFile = Static<typeof WorkflowFile>
+export const workflowFile = Compile(WorkflowFile)
+export const nodeFile = Compile(NodeFile)

@@ -1,0 +1,90 @@
+import * as v from 'valibot'
+
+/** When a link fires: after a success, after a failure, or after either. */
+export const LINK_KINDS = ['success', 'failure', 'always'] as const
+export type LinkKind = (typeof LINK_KINDS)[number]
+
+/** The kinds of nodes that can run, in the words of workflow files. */
+export const NODE_TYPES = ['job_template', 'workflow_job_template', 'workflow_approval_template'] as const
+export type NodeType = (typeof NODE_TYPES)[number]
+
+const text = v.nullable(v.string())
+const values = v.record(v.string(), v.unknown())
+const identifiers = v.array(v.string())
+
+const nodeEntries = {
+  identifier: v.string(),
+  /** Identifiers of the nodes that links of this one lead to. */
+  links: v.object({ success: identifiers, failure: identifiers, always: identifiers }),
+  /** It starts when all links into it have fired, and not with the first. */
+  needsAllParents: v.boolean(),
+}
+
+const jobEntries = {
+  ...nodeEntries,
+  extraData: values,
+  /** It runs only when this extra variable is true. */
+  ifExtraVar: text,
+  /** It gets only the variables below this one. */
+  extraVarsKey: text,
+}
+
+const playbookNodeSchema = v.object({
+  type: v.literal('job_template'),
+  ...jobEntries,
+  playbook: v.string(),
+  runner: text,
+  inventory: v.array(v.string()),
+  limit: text,
+  tags: text,
+  skipTags: text,
+  check: v.boolean(),
+  diff: v.boolean(),
+  /** How many `-v`. */
+  verbosity: v.number(),
+  /** Names of credentials; the playbook gets each under its own name. */
+  credentials: v.array(v.string()),
+})
+
+const nestedNodeSchema = v.object({
+  type: v.literal('workflow_job_template'),
+  ...jobEntries,
+  /** What it runs, as a form would name it. */
+  workflow: v.string(),
+})
+
+const approvalNodeSchema = v.object({
+  type: v.literal('workflow_approval_template'),
+  ...nodeEntries,
+  approval: v.object({
+    title: text,
+    message: text,
+    roles: v.array(v.string()),
+    notifications: v.array(v.string()),
+    allowSelf: v.boolean(),
+  }),
+  /** How long it waits for a decision; 0: for ever. */
+  timeoutSeconds: v.number(),
+})
+
+const workflowNodeSchema = v.variant('type', [playbookNodeSchema, nestedNodeSchema, approvalNodeSchema])
+
+/** A workflow as it is read from a file, and kept with its job as JSON. */
+export const workflowSchema = v.object({
+  name: v.string(),
+  extraVars: values,
+  /** In the order of the file. */
+  nodes: v.array(workflowNodeSchema),
+})
+
+export type PlaybookNode = Readonly<v.InferOutput<typeof playbookNodeSchema>>
+export type NestedNode = Readonly<v.InferOutput<typeof nestedNodeSchema>>
+export type ApprovalNode = Readonly<v.InferOutput<typeof approvalNodeSchema>>
+/** A node that is a job of its own. */
+export type JobNode = PlaybookNode | NestedNode
+export type WorkflowNode = JobNode | ApprovalNode
+export interface Workflow {
+  readonly name: string
+  readonly extraVars: Readonly<Record<string, unknown>>
+  readonly nodes: readonly WorkflowNode[]
+}
