@@ -34,6 +34,7 @@ const clock = { now: () => 1_700_000_000_000 }
 const NOBODY = 1_000_000
 const live = createLiveEvents()
 const runners = { jobQueued: () => undefined, abortRequested: () => undefined }
+const sequences = { advance: () => undefined, jobEnded: () => undefined, endsWithRejection: () => true }
 const APPROVAL = {
   ...{ title: 'Sure?', message: null, roles: ['ops'], notifications: [], allowSelf: true },
   ...{ state: 'waiting', decided_by: null, decided_by_type: null, decided_at: null },
@@ -124,7 +125,7 @@ test('a job is approved or rejected, never both, and only once', async () => {
       return job
     })
     const outcomes = await nodes.atOnce((store, turn) => {
-      const dependencies = { store, live, clock, runners, grants }
+      const dependencies = { store, live, clock, runners, sequences, grants }
       return outcome(turn % 2 === 0 ? approve(dependencies, admin, id) : reject(dependencies, admin, id))
     }, 2)
     expect(outcomes.sort()).toEqual(['done', 'not_waiting', 'not_waiting', 'not_waiting'])
@@ -139,7 +140,9 @@ test('a job ends once, whoever races: its runner, an abort, a deletion', async (
     await nodes.atOnce(async (store, turn) => {
       const act = turn % 4
       if (act === 0)
-        await outcome(abort({ store, live, clock, runners, uploads: { sweepSoon: () => undefined } }, admin, id))
+        await outcome(
+          abort({ store, live, clock, runners, sequences, uploads: { sweepSoon: () => undefined } }, admin, id),
+        )
       if (act === 1)
         await store.write('test.end', (queries) =>
           endJob(queries, id, { status: 'success', reason: null, detail: null }, clock.now()),

@@ -57,8 +57,6 @@ export interface Product {
   readonly databaseUrl: string | null
   readonly address: string
   readonly admin: RestClient
-  /** Of its PostgreSQL database; null: it has a file. */
-  readonly databaseUrl: string | null
   controlPlane: RunningProcess
   agent: RunningProcess
   startControlPlane(): Promise<void>
@@ -158,7 +156,6 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     folder,
     databaseUrl: database?.url ?? null,
     address: '',
-    databaseUrl: database?.url ?? null,
     admin: null as unknown as RestClient,
     controlPlane: null as unknown as RunningProcess,
     agent: null as unknown as RunningProcess,
