@@ -7,6 +7,7 @@ import * as credentials from './004-credentials.js'
 import * as uploads from './005-uploads.js'
 import * as approvals from './006-approvals.js'
 import * as jobList from './007-job-list.js'
+import * as signIn from './008-sign-in.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -17,6 +18,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '005-uploads': uploads,
   '006-approvals': approvals,
   '007-job-list': jobList,
+  '008-sign-in': signIn,
 }
 
 /** Where Kysely notes the steps that were done. */
