@@ -1,4 +1,4 @@
-import type { ClientAuth, Configuration } from 'openid-client'
+import type * as OpenIdClient from 'openid-client'
 import type { Clock } from '../../clock.js'
 import { type OpenIdSettings, isLoopback } from '../provider-config.js'
 import type { ProviderSecrets } from '../provider-secrets.js'
@@ -11,35 +11,33 @@ const ANSWER_SECONDS = 10
 /** The providers of OpenID Connect, with what they say of themselves. */
 export interface Providers {
   /** @throws UnavailableError for the client's secret, what openid-client throws for the provider */
-  of(settings: OpenIdSettings): Promise<Configuration>
+  of(settings: OpenIdSettings): Promise<OpenIdClient.Configuration>
 }
 
 interface Known {
   readonly key: string
   readonly since: number
-  readonly configuration: Promise<Configuration>
+  readonly configuration: Promise<OpenIdClient.Configuration>
 }
 
 export function createProviders(deps: { readonly secrets: ProviderSecrets; readonly clock: Clock }): Providers {
   const { secrets, clock } = deps
   const known = new Map<string, Known>()
 
-  async function discover(settings: OpenIdSettings, secret: string | null): Promise<Configuration> {
+  async function discover(settings: OpenIdSettings, secret: string | null): Promise<OpenIdClient.Configuration> {
     // Loaded when it is needed: most services start without it.
     const client = await import('openid-client')
     const issuer = new URL(settings.issuer)
-    const [inBody, inHeader] = [client.ClientSecretPost(secret ?? ''), client.ClientSecretBasic(secret ?? '')]
-    /** In the header, as the standard has it for who says nothing else, unless the provider names other ways only. */
-    const bySecret: ClientAuth = (server, ...request) => {
-      const ways = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
-      const show = ways.includes('client_secret_basic') ? inHeader : inBody
-      show(server, ...request)
-    }
+    const authentication = secret === null ? client.None() : bySecret(client, secret)
     const isInsecure = issuer.protocol === 'http:' && isLoopback(issuer)
-    return client.discovery(issuer, settings.clientId, undefined, secret === null ? client.None() : bySecret, {
+    return client.discovery(issuer, settings.clientId, undefined, authentication, {
       timeout: ANSWER_SECONDS,
-      // Settings only let an address without TLS pass that never leaves the machine.
-      execute: isInsecure ? [client.allowInsecureRequests] : [],
+      execute: [
+        // Else the signature of a token would go unchecked, since it comes straight from the provider.
+        client.enableNonRepudiationChecks,
+        // Settings only let an address without TLS pass that never leaves the machine.
+        ...(isInsecure ? [client.allowInsecureRequests] : []),
+      ],
     })
   }
 
@@ -60,5 +58,15 @@ export function createProviders(deps: { readonly secrets: ProviderSecrets; reado
         throw error
       }
     },
+  }
+}
+
+/** In the header, as the standard has it for who says nothing else, unless the provider names other ways only. */
+function bySecret(client: typeof OpenIdClient, secret: string): OpenIdClient.ClientAuth {
+  const [inBody, inHeader] = [client.ClientSecretPost(secret), client.ClientSecretBasic(secret)]
+  return (server, ...request) => {
+    const ways = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+    const show = ways.includes('client_secret_basic') ? inHeader : inBody
+    show(server, ...request)
   }
 }

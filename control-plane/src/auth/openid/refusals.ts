@@ -14,8 +14,12 @@ const AWAY: ReadonlySet<string> = new Set([
   'OAUTH_PARSE_ERROR',
 ])
 
-/** What a provider answers when it does not take us for the client that we say we are. */
-const NOT_OUR_CLIENT: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client'])
+/** What a provider answers when it does not take us for the client that we say we are; the last is openid-client's word. */
+const NOT_OUR_CLIENT: ReadonlySet<string> = new Set([
+  'invalid_client',
+  'unauthorized_client',
+  'OAUTH_WWW_AUTHENTICATE_CHALLENGE',
+])
 
 /**
  * The failure of a sign-in at a provider as the service tells it: away, set up wrongly, or refused. What the provider
@@ -25,7 +29,7 @@ export function refusalOf(kind: string, error: unknown, log: Log): HoldfastError
   if (error instanceof HoldfastError) return error
   const { code, error: word } = wordsOf(error)
   const reason = [messageOf(error), causeOf(error), code, word].filter((text) => text !== '').join('; ')
-  if (NOT_OUR_CLIENT.has(word)) {
+  if (NOT_OUR_CLIENT.has(word) || NOT_OUR_CLIENT.has(code)) {
     log.error({ kind, reason }, 'the provider does not know the service by this client id and secret')
     return new UnavailableError(
       'provider_refused',
