@@ -8,6 +8,7 @@ import { createAuditTrail } from './audit/trail.js'
 import { createAccounts } from './auth/accounts.js'
 import { createApiTokens } from './auth/api-tokens.js'
 import { bearerCheck } from './auth/bearer.js'
+import { createExternalSignIn } from './auth/external-sign-in.js'
 import { createFirstAdmin } from './auth/first-admin.js'
 import { createGrants } from './auth/grants.js'
 import { createPasswords } from './auth/passwords.js'
@@ -42,6 +43,7 @@ import { profileTokenRoutes } from './http/profile-tokens.js'
 import { profileRoutes } from './http/profile.js'
 import { runnerSocketRoute } from './http/runner-socket.js'
 import { runnerRoutes } from './http/runner.js'
+import { singleSignOnRoutes } from './http/single-sign-on.js'
 import { uploadRoutes } from './http/upload.js'
 import { userRoutes } from './http/user.js'
 import type { JobReading } from './jobs/reading.js'
@@ -147,7 +149,13 @@ async function build(
   const sessions = createSessions({ store, tokens, roles, clock, accessTokenMs, refreshTokenMs })
   const apiTokens = createApiTokens({ store, roles, clock, log, mostDays: settings.apiTokenMaxDays })
   const authenticate = bearerCheck({ sessions, apiTokens })
-  const signIn = createSignIn({ store, passwords, sessions, clock, meters: metrics.signIn })
+  const { publicUrl } = settings
+  const external = createExternalSignIn({
+    ...{ store, roles, sessions, clock, log, secret, publicUrl, folder: dirname(settings.configPath) },
+    credentials: { open: (name) => credentials.open(name) },
+  })
+  const { directory, openId } = external
+  const signIn = createSignIn({ store, passwords, sessions, clock, directory, meters: metrics.signIn })
   const accounts = createAccounts({ store, passwords, roles, signIn, clock })
   const sweeper = createSweeper({ store, clock, timers, log })
   onClose(() => sweeper.close())
@@ -248,7 +256,8 @@ async function build(
       monitoringRoutes({ store, version }),
       metricsRoutes({ metrics, metricsToken: settings.metricsToken, authenticate }),
       auditRoutes({ trail }),
-      authRoutes({ signIn, sessions }),
+      authRoutes({ signIn, sessions, openId }),
+      singleSignOnRoutes({ signIn: external, sessions, publicUrl, meters: metrics.signIn }),
       profileRoutes({ accounts }),
       profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),

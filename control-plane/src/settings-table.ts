@@ -10,6 +10,12 @@ export const CONTROL_PLANE_SETTINGS = {
   PORT: { kind: 'integer', default: '8000', maximum: 65_535, meaning: 'port to listen on' },
   LISTEN_HOST: { kind: 'text', default: '127.0.0.1', meaning: 'address to listen on' },
   BASE_URL: { kind: 'text', default: '/', meaning: 'prefix of every path' },
+  PUBLIC_URL: {
+    kind: 'text',
+    default: null,
+    meaning:
+      'address at which browsers reach the service, with its prefix, such as https://jobs.example.com; needed to sign in by oidc and azuread',
+  },
   HTTPS: { kind: 'boolean', default: '0', meaning: 'do TLS by itself' },
   HTTPS_CERT: { kind: 'text', default: null, meaning: 'file with the certificate chain (PEM), needed with HTTPS' },
   HTTPS_KEY: { kind: 'text', default: null, meaning: 'file with the key of the certificate (PEM), needed with HTTPS' },
@@ -19,7 +25,7 @@ export const CONTROL_PLANE_SETTINGS = {
   CONFIG_PATH: {
     kind: 'text',
     default: below('config.yaml'),
-    meaning: 'file with the roles, and constants for forms; credentials.yaml lies beside it',
+    meaning: 'file with the roles, where users sign in from, and constants for forms; credentials.yaml lies beside it',
   },
   VARS_FILES_PATH: {
     kind: 'text',

@@ -14,6 +14,8 @@ export interface ControlPlaneSettings {
   readonly port: number
   readonly listenHost: string
   readonly baseUrl: string
+  /** Without a slash at its end; null: not known. */
+  readonly publicUrl: string | null
   /** Files in PEM; null: no TLS of our own. */
   readonly tls: { readonly certPath: string; readonly keyPath: string } | null
   readonly trustProxy: boolean
@@ -77,6 +79,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     port: number('PORT'),
     listenHost: text('LISTEN_HOST'),
     baseUrl: baseUrlOf(text('BASE_URL')),
+    publicUrl: publicUrlOf(textOrNull('PUBLIC_URL')),
     tls: tlsOf(raw),
     trustProxy: raw.TRUST_PROXY === true,
     persistentPath: path('PERSISTENT_PATH'),
@@ -121,6 +124,16 @@ type SettingName = keyof typeof CONTROL_PLANE_SETTINGS
 function baseUrlOf(text: string): string {
   if (/^\/[A-Za-z0-9._~/-]*$/.test(text)) return text
   throw new SettingsError(`BASE_URL: must be a path such as / or /holdfast, not ${JSON.stringify(text)}`)
+}
+
+function publicUrlOf(text: string | null): string | null {
+  if (text === null) return null
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
+  if (url && isWeb && url.username === '' && url.search === '' && url.hash === '') return url.href.replace(/\/+$/, '')
+  throw new SettingsError(
+    `PUBLIC_URL: must be an address such as https://jobs.example.com, not ${JSON.stringify(text)}`,
+  )
 }
 
 function tlsOf(raw: Readonly<Record<string, SettingValue>>): ControlPlaneSettings['tls'] {

@@ -8,6 +8,7 @@ import { createAuditTrail } from '../../control-plane/src/audit/trail.js'
 import { createAccounts } from '../../control-plane/src/auth/accounts.js'
 import { createApiTokens } from '../../control-plane/src/auth/api-tokens.js'
 import { bearerCheck } from '../../control-plane/src/auth/bearer.js'
+import { createExternalSignIn } from '../../control-plane/src/auth/external-sign-in.js'
 import { createFirstAdmin } from '../../control-plane/src/auth/first-admin.js'
 import { createGrants } from '../../control-plane/src/auth/grants.js'
 import { createPasswords } from '../../control-plane/src/auth/passwords.js'
@@ -39,6 +40,7 @@ import { metricsRoutes } from '../../control-plane/src/http/metrics.js'
 import { monitoringRoutes } from '../../control-plane/src/http/monitoring.js'
 import { profileTokenRoutes } from '../../control-plane/src/http/profile-tokens.js'
 import { profileRoutes } from '../../control-plane/src/http/profile.js'
+import { singleSignOnRoutes } from '../../control-plane/src/http/single-sign-on.js'
 import { uploadRoutes } from '../../control-plane/src/http/upload.js'
 import { userRoutes } from '../../control-plane/src/http/user.js'
 import { type LiveEvents, createLiveEvents } from '../../control-plane/src/live/live-events.js'
@@ -60,6 +62,7 @@ import { openTestStore } from '../support/test-database.js'
 const CHECK_WORKER = new URL('../../control-plane/dist/forms/sandbox/check-worker.js', import.meta.url)
 
 export const ADMIN_PASSWORD = 'correct horse battery'
+const ACCESS_TOKEN_SECRET = 'a secret that is only used in tests'
 export const ENCRYPTION_SECRET = 'another secret that is only used in tests'
 /** Cheap enough that a test may sign in a hundred times. */
 const FAST_HASHES = { memoryCost: 1024, timeCost: 1, parallelism: 1 }
@@ -74,6 +77,7 @@ export interface ServerOptions {
   /** Workflow files by their path below the folder of workflows. */
   readonly workflows?: Readonly<Record<string, string>>
   readonly baseUrl?: string
+  readonly publicUrl?: string
   readonly bodyLimitBytes?: number
   /** LAUNCH_VALIDATION; off when left out. */
   readonly validation?: LaunchValidation
@@ -163,7 +167,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const metrics = createMetrics({ store, clock, log: logger, onlineRunners: () => 0 })
   const passwords = createPasswords(FAST_HASHES)
   const roles = await openRoleSource(join(folder, 'config.yaml'), { log: logger })
-  const tokens = createTokens('a secret that is only used in tests', clock)
+  const tokens = createTokens(ACCESS_TOKEN_SECRET, clock)
   const sessions = createSessions({
     store,
     tokens,
@@ -174,7 +178,13 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   })
   const apiTokens = createApiTokens({ store, roles, clock, log: logger, mostDays: 90 })
   const authenticate = bearerCheck({ sessions, apiTokens })
-  const signIns = createSignIn({ store, passwords, sessions, clock, meters: metrics.signIn })
+  const publicUrl = options.publicUrl ?? null
+  const external = createExternalSignIn({
+    ...{ store, roles, sessions, clock, log: logger, secret: ACCESS_TOKEN_SECRET, publicUrl, folder },
+    credentials: { open: (name) => credentials.open(name) },
+  })
+  const { directory, openId } = external
+  const signIns = createSignIn({ store, passwords, sessions, clock, directory, meters: metrics.signIn })
   const accounts = createAccounts({ store, passwords, roles, signIn: signIns, clock })
   const forms = createForms({
     folder: join(folder, 'forms'),
@@ -256,7 +266,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       monitoringRoutes({ store, version: '1.2.3' }),
       metricsRoutes({ metrics, metricsToken: options.metricsToken ?? null, authenticate }),
       auditRoutes({ trail }),
-      authRoutes({ signIn: signIns, sessions }),
+      authRoutes({ signIn: signIns, sessions, openId }),
+      singleSignOnRoutes({ signIn: external, sessions, publicUrl, meters: metrics.signIn }),
       profileRoutes({ accounts }),
       profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),
@@ -307,6 +318,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     const body = given.json === undefined ? given.body : JSON.stringify(given.json)
     const response = await fetch(`${address}${prefix}/api/v2${path}`, {
       method,
+      // Where a browser would be sent on to is for the test to see.
+      redirect: 'manual',
       headers: {
         ...(given.token === undefined ? {} : { authorization: `Bearer ${given.token}` }),
         ...(given.json === undefined ? {} : { 'content-type': 'application/json' }),

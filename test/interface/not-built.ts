@@ -14,5 +14,4 @@ export const NOT_BUILT: Readonly<Record<string, readonly RuleId[]>> = {
     'node.extravars',
     'node.artifacts',
   ],
-  'Only local accounts can sign in yet.': ['auth.ldap', 'auth.azuread', 'auth.oidc'],
 }

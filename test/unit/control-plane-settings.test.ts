@@ -17,6 +17,7 @@ describe('settings', () => {
       port: 8000,
       listenHost: '127.0.0.1',
       baseUrl: '/',
+      publicUrl: null,
       tls: null,
       trustProxy: false,
       persistentPath: resolve('persistent'),

@@ -50,9 +50,12 @@ export type AnotherWord = string & Record<never, never>
 /** Types, checks and operations of the interface, as the source of a module. */
 export function interfaceText(document: Document): string {
   const { schemas } = document.components
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
-  )
+  const operations = Object.entries(document.paths)
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+    )
+    // What sends a browser somewhere is for browsers.
+    .filter(({ operation }) => !('302' in operation.responses))
   const answered = neededBy(
     operations.map(({ operation }) => answerOf(operation)),
     schemas,

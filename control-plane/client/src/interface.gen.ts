@@ -357,6 +357,25 @@ export interface RunnerList {
   records: Runner[]
 }
 
+export interface SentOn {
+  location: string
+}
+
+export interface SignInKinds {
+  /** POST /auth/login also takes names and passwords of a directory */
+  ldapEnabled: boolean
+  /** GET /auth/azuread begins a sign-in at Entra ID */
+  azureAdEnabled: boolean
+  /** GET /auth/oidc begins a sign-in at a provider of OpenID Connect */
+  oidcEnabled: boolean
+}
+
+export interface SignedOut {
+  message: string
+  /** Of a user of oidc or azuread: where the session at the provider is ended */
+  logoutUrl?: string
+}
+
 export interface Tokens {
   /** The bearer of requests */
   token: string
@@ -419,7 +438,16 @@ export const tokensSchema: v.GenericSchema<unknown, Tokens> = v.looseObject({
   refreshtoken: v.string(),
 })
 
-export const messageSchema: v.GenericSchema<unknown, Message> = v.looseObject({ message: v.string() })
+export const signedOutSchema: v.GenericSchema<unknown, SignedOut> = v.looseObject({
+  message: v.string(),
+  logoutUrl: v.optional(v.string()),
+})
+
+export const signInKindsSchema: v.GenericSchema<unknown, SignInKinds> = v.looseObject({
+  ldapEnabled: v.boolean(),
+  azureAdEnabled: v.boolean(),
+  oidcEnabled: v.boolean(),
+})
 
 export const profileSchema: v.GenericSchema<unknown, Profile> = v.looseObject({
   username: v.string(),
@@ -430,6 +458,8 @@ export const profileSchema: v.GenericSchema<unknown, Profile> = v.looseObject({
   roles: v.array(v.string()),
   options: v.record(v.string(), v.unknown()),
 })
+
+export const messageSchema: v.GenericSchema<unknown, Message> = v.looseObject({ message: v.string() })
 
 export const apiTokenSchema: v.GenericSchema<unknown, ApiToken> = v.looseObject({
   sid: v.string(),
@@ -750,7 +780,7 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<AuditList>
-  /** Sign in with HTTP Basic or with a JSON body */
+  /** Sign in with HTTP Basic or with a JSON body: a local user, or else one of the directory */
   login(
     request: {
       body: {
@@ -770,7 +800,20 @@ export interface Operations {
     options?: RequestOptions,
   ): Promise<Tokens>
   /** End the session; an API token revokes itself */
-  logout(request?: NoParameters, options?: RequestOptions): Promise<Message>
+  logout(request?: NoParameters, options?: RequestOptions): Promise<SignedOut>
+  /** The kinds of users that can sign in beside local ones */
+  getSignInKinds(request?: NoParameters, options?: RequestOptions): Promise<SignInKinds>
+  /** Tokens for the code that a browser brought back to the program that opened it; works once */
+  exchangeSignInCode(
+    request: {
+      body: {
+        code: string
+        /** Whose SHA-256 was the challenge */
+        verifier: string
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<Tokens>
   /** The signed-in user */
   getProfile(request?: NoParameters, options?: RequestOptions): Promise<Profile>
   /** Change the own password; ends all sessions and API tokens of the user, this session too */
@@ -1230,7 +1273,23 @@ export const operations = {
     schema: tokensSchema,
     open: true,
   },
-  logout: { method: 'POST', path: '/auth/logout', query: [], accept: 'application/json', schema: messageSchema },
+  logout: { method: 'POST', path: '/auth/logout', query: [], accept: 'application/json', schema: signedOutSchema },
+  getSignInKinds: {
+    method: 'GET',
+    path: '/auth/settings',
+    query: [],
+    accept: 'application/json',
+    schema: signInKindsSchema,
+    open: true,
+  },
+  exchangeSignInCode: {
+    method: 'POST',
+    path: '/auth/exchange',
+    query: [],
+    accept: 'application/json',
+    schema: tokensSchema,
+    open: true,
+  },
   getProfile: { method: 'GET', path: '/profile', query: [], accept: 'application/json', schema: profileSchema },
   changePassword: { method: 'PUT', path: '/profile', query: [], accept: 'application/json', schema: messageSchema },
   listApiTokens: {

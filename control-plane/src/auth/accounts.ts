@@ -29,7 +29,10 @@ export interface NewAccount {
 
 export type AccountChanges = Partial<NewAccount>
 
-/** The local accounts, as admins and their owners change them. Who may ask is checked before. */
+/**
+ * The accounts, as admins and their owners change them. Who may ask is checked before. Of one that is not local only
+ * whether it is enabled is ours to say.
+ */
 export interface Accounts {
   list(): Promise<StoredUser[]>
   /** @throws NotFoundError */
@@ -121,7 +124,8 @@ export function createAccounts(deps: AccountDeps): Accounts {
       if (changes.username !== undefined && usernameKey(changes.username) !== usernameKey(user.username)) {
         throw new InvalidInputError('username_fixed', 'A username cannot be changed: jobs belong to it')
       }
-      const groups = changes.groups === undefined ? undefined : checkGroups(changes.groups)
+      if (user.type !== 'local') refuseForeignParts(user, changes)
+      const groups = changes.groups === undefined ? undefined : checkGroupsOf(user, changes.groups)
       if (changes.password !== undefined) checkPassword(changes.password, user.username)
       await refuseOwnLoss(id, changes, by)
       const passwordHash = changes.password === undefined ? undefined : await deps.passwords.hash(changes.password)
@@ -148,6 +152,21 @@ export function createAccounts(deps: AccountDeps): Accounts {
       await applyChanges(by.id, { passwordHash: await deps.passwords.hash(next) }, by)
     },
   }
+}
+
+/** What a directory or provider says of somebody comes with their next sign-in, and nobody has a password here for it. */
+function refuseForeignParts(user: StoredUser, { password, groups, email }: AccountChanges): void {
+  const isSame = (given: unknown, own: unknown) => given === undefined || JSON.stringify(given) === JSON.stringify(own)
+  if (password === undefined && isSame(groups, user.groups) && isSame(email, user.email)) return
+  throw new InvalidInputError(
+    'not_local',
+    `Password, groups and address of a user of type ${user.type} are kept elsewhere; here they can be blocked or deleted`,
+  )
+}
+
+/** The groups of a user who is not local are as they are elsewhere, whatever their names look like. */
+function checkGroupsOf(user: StoredUser, groups: readonly string[]): string[] {
+  return user.type === 'local' ? checkGroups(groups) : [...groups]
 }
 
 function noSuchUser(): NotFoundError {

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { YamlProblem, problemWith, readYaml } from '../yaml-text.js'
+import { PROVIDER_SECTIONS, type ProviderConfig, SectionProblem, readProviders } from './provider-config.js'
 
 const Names = Type.Array(Type.String({ minLength: 1 }))
 
@@ -14,7 +15,11 @@ const RoleEntry = Type.Object({
 })
 
 /** Other top-level keys of the product family (categories) are other rooms' business. */
-const RoleFile = Type.Object({ roles: Type.Array(RoleEntry), constants: Type.Optional(Type.Unknown()) })
+const RoleFile = Type.Object({
+  roles: Type.Array(RoleEntry),
+  constants: Type.Optional(Type.Unknown()),
+  ...PROVIDER_SECTIONS,
+})
 const roleFile = Compile(RoleFile)
 
 export type Role = Readonly<Static<typeof RoleEntry>>
@@ -22,6 +27,8 @@ export type Role = Readonly<Static<typeof RoleEntry>>
 /** The roles of config.yaml. */
 export interface RoleConfig {
   readonly roles: readonly Role[]
+  /** Where users come from who are not local; left out: nowhere. */
+  readonly providers?: ProviderConfig
   /** What forms may refer to as `$(NAME.path)`. */
   readonly constants?: Readonly<Record<string, unknown>>
 }
@@ -47,7 +54,7 @@ export function parseRoleConfig(text: string): RoleConfig {
   const yaml = readYaml(text)
   const problem = problemWith(roleFile, yaml.value)
   if (problem) throw new YamlProblem(yaml.lineOf(problem.path), problem.reason)
-  const { roles, constants } = yaml.value as Static<typeof RoleFile>
+  const { roles, constants, ...sections } = yaml.value as Static<typeof RoleFile>
   const seen = new Set<string>()
   roles.forEach((role, index) => {
     if (seen.has(role.name)) {
@@ -62,9 +69,24 @@ export function parseRoleConfig(text: string): RoleConfig {
   })
   // Without it nobody could put the file's users right again, so it is an edit gone wrong.
   if (!seen.has('admin')) throw new YamlProblem(yaml.lineOf(['roles']), 'the role admin is missing')
+  const providers = providersOf(sections, (path) => yaml.lineOf(path))
   const isObject = typeof constants === 'object' && constants !== null && !Array.isArray(constants)
   // Through JSON: only plain values travel on.
-  return isObject ? { roles, constants: JSON.parse(JSON.stringify(constants)) as Record<string, unknown> } : { roles }
+  return isObject
+    ? { roles, providers, constants: JSON.parse(JSON.stringify(constants)) as Record<string, unknown> }
+    : { roles, providers }
+}
+
+function providersOf(
+  sections: Parameters<typeof readProviders>[0],
+  lineOf: (path: readonly string[]) => number,
+): ProviderConfig {
+  try {
+    return readProviders(sections)
+  } catch (error) {
+    if (error instanceof SectionProblem) throw new YamlProblem(lineOf(error.path), error.reason)
+    throw error
+  }
 }
 
 function isPattern(text: string): boolean {

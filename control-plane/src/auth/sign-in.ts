@@ -19,18 +19,27 @@ export interface SignIn {
   /**
    * Begins a session.
    * @param address the client's, for the limit on guessing
+   * @param onUser told whose session it is as soon as it begins
    * @throws UnauthenticatedError the same for an unknown name, a wrong password and a blocked account
    * @throws TooManyError when the account or the address is held back
+   * @throws UnavailableError when the directory would have to be asked and cannot be; this counts as no failure
    */
-  signIn(username: string, password: string, address: string): Promise<TokenPair>
+  signIn(username: string, password: string, address: string, onUser?: (user: StoredUser) => void): Promise<TokenPair>
   /**
-   * Checks the password of somebody who is signed in; wrong ones count like failed sign-ins.
+   * Checks the password of the local account of somebody who is signed in; wrong ones count like failed sign-ins.
    * @returns whether it is right
    * @throws TooManyError
    */
   confirm(username: string, password: string, address: string): Promise<boolean>
   /** The account that a sign-in with this name is for, for the audit; never to be told to who signs in. */
   knownAs(username: string): Promise<StoredUser | null>
+}
+
+/** Names and passwords that a directory knows. */
+export interface DirectorySignIn {
+  isOn(): Promise<boolean>
+  /** The account of who has this name and password there, and is not blocked here; else null. @throws UnavailableError */
+  signIn(username: string, password: string): Promise<StoredUser | null>
 }
 
 /** What the metrics count. */
@@ -45,10 +54,11 @@ export interface SignInDeps {
   readonly passwords: Passwords
   readonly sessions: Sessions
   readonly clock: Clock
+  readonly directory: DirectorySignIn
   readonly meters?: SignInMeters
 }
 
-/** Failures are counted by this key and by the address, whether there is such an account or not. */
+/** Failures are counted by this key, of the name as it was typed, and by the address, whether there is such an account or not. */
 export const accountKey = (username: string) => `user:local/${usernameKey(username)}`
 const addressKey = (address: string) => `address:${networkOf(address)}`
 
@@ -66,14 +76,30 @@ export function createSignIn(deps: SignInDeps): SignIn {
     }
   }
 
-  async function check(username: string, password: string, address: string): Promise<StoredUser | null> {
+  /** The local account of that name with its password, or null; `isKnown` says whether there is one at all. */
+  async function localAccount(
+    username: string,
+    password: string,
+  ): Promise<{ user: StoredUser | null; isKnown: boolean }> {
+    const user = await findUserByName(store.read, 'local', username)
+    const matches = await deps.passwords.verify(user?.passwordHash ?? null, password)
+    return { user: user?.enabled && matches ? user : null, isKnown: user !== null }
+  }
+
+  async function check(
+    username: string,
+    password: string,
+    address: string,
+    where: 'local' | 'everywhere',
+  ): Promise<StoredUser | null> {
     const account = accountKey(username)
     // One guess at a time for an account: guesses made at once would all see the count of before.
     return oneAfterTheOther(account, async () => {
       await refuseHeldBack([account, addressKey(address)])
-      const user = await findUserByName(store.read, 'local', username)
-      const matches = await deps.passwords.verify(user?.passwordHash ?? null, password)
-      const accepted = user?.enabled && matches ? user : null
+      const local = await localAccount(username, password)
+      // A local password is never shown to the directory.
+      const asksDirectory = where === 'everywhere' && !local.isKnown
+      const accepted = asksDirectory ? await deps.directory.signIn(username, password) : local.user
       const held = await store.write('sign-in.count', async (queries) => {
         if (accepted) {
           await forgetFailures(queries, account)
@@ -91,13 +117,17 @@ export function createSignIn(deps: SignInDeps): SignIn {
   }
 
   return {
-    async signIn(username, password, address) {
-      const user = await check(username, password, address)
+    async signIn(username, password, address, onUser) {
+      const user = await check(username, password, address, 'everywhere')
       if (!user) throw new UnauthenticatedError('wrong_credentials', 'Wrong username or password')
+      onUser?.(user)
       return deps.sessions.begin(user)
     },
-    confirm: async (username, password, address) => (await check(username, password, address)) !== null,
-    knownAs: (username) => findUserByName(store.read, 'local', username),
+    confirm: async (username, password, address) => (await check(username, password, address, 'local')) !== null,
+    async knownAs(username) {
+      const local = await findUserByName(store.read, 'local', username)
+      return local ?? ((await deps.directory.isOn()) ? findUserByName(store.read, 'ldap', username) : null)
+    },
   }
 }
 

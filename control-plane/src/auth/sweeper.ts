@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js'
 import { deleteExpiredSessions } from '../store/sessions.js'
+import { deleteExpiredSignInCodes } from '../store/sign-in-codes.js'
 import { deleteOldFailures } from '../store/sign-in-failures.js'
 import type { Store } from '../store/store.js'
 import type { Timers } from '../timers.js'
@@ -7,7 +8,7 @@ import { ACCOUNT_LIMIT } from './sign-in.js'
 
 const SWEEP_EVERY_MS = 10 * 60_000
 
-/** Removes sessions and counts of failed sign-ins that are over, now and then. They mean nothing while they lie there. */
+/** Removes sessions, codes and counts of failed sign-ins that are over, now and then. They mean nothing while they lie there. */
 export interface Sweeper {
   sweep(): Promise<void>
   /** Resolves when a sweep that is under way has ended. */
@@ -26,6 +27,7 @@ export function createSweeper(deps: {
     const now = deps.clock.now()
     await deps.store.write('sessions.sweep', async (queries) => {
       await deleteExpiredSessions(queries, now)
+      await deleteExpiredSignInCodes(queries, now)
       await deleteOldFailures(queries, ACCOUNT_LIMIT.windowMs, now)
     })
   }

@@ -34,8 +34,9 @@ export function auditNameOf(route: {
   readonly url: string
   readonly config?: { readonly audit?: AuditName }
 }): AuditName | null {
-  if (!CHANGING_METHODS.includes(route.method)) return null
+  // A browser can only GET, and may come back from somewhere to change something.
   if (route.config?.audit) return route.config.audit
+  if (!CHANGING_METHODS.includes(route.method)) return null
   const path = route.url.slice(route.url.indexOf(API_PREFIX) + API_PREFIX.length)
   const parts = path.split('/').filter((part) => part !== '')
   const [kind = 'service', ...rest] = parts.filter((part) => !part.startsWith(':'))

@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { LONGEST_PASSWORD } from '../auth/account-rules.js'
+import type { OpenId } from '../auth/openid/open-id.js'
 import type { Sessions } from '../auth/sessions.js'
 import type { SignIn } from '../auth/sign-in.js'
 import { UnauthenticatedError } from '../errors.js'
@@ -9,11 +10,12 @@ import type { StoredUser } from '../store/users.js'
 import { type AuditName, noteAudit } from './audit-hook.js'
 import { callerOf } from './guards.js'
 import { LIMITED } from './rate-limit.js'
-import { Message, answers } from './schemas.js'
+import { answers } from './schemas.js'
 
 export interface AuthRoutesDeps {
   readonly signIn: SignIn
   readonly sessions: Sessions
+  readonly openId: Pick<OpenId, 'logoutUrl'>
 }
 
 const Credentials = Type.Object({
@@ -21,7 +23,7 @@ const Credentials = Type.Object({
   password: Type.String({ maxLength: LONGEST_PASSWORD }),
 })
 
-const Tokens = Type.Object(
+export const Tokens = Type.Object(
   {
     token: Type.String({ description: 'The bearer of requests' }),
     refreshtoken: Type.String({ description: 'Good once, for the next pair' }),
@@ -29,13 +31,20 @@ const Tokens = Type.Object(
   { title: 'Tokens' },
 )
 
+const SignedOut = Type.Object(
+  {
+    message: Type.String(),
+    logoutUrl: Type.Optional(
+      Type.String({ description: 'Of a user of oidc or azuread: where the session at the provider is ended' }),
+    ),
+  },
+  { title: 'SignedOut' },
+)
+
 /** Signing in and out. */
 export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
-    // Tokens must not stay in anybody's cache.
-    app.addHook('onSend', async (_request, reply) => {
-      reply.header('cache-control', 'no-store')
-    })
+    keepOutOfCaches(app)
 
     app.post(
       '/auth/login',
@@ -43,7 +52,7 @@ export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
         config: { public: true, ...LIMITED, audit: audited('login') },
         schema: {
           tags: ['sign-in'],
-          summary: 'Sign in with HTTP Basic or with a JSON body',
+          summary: 'Sign in with HTTP Basic or with a JSON body: a local user, or else one of the directory',
           operationId: 'login',
           security: [{}, { basic: [] }],
           body: Credentials,
@@ -62,7 +71,7 @@ export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
         // A name that nobody has is not kept: it may be a password in the wrong field.
         const user = await deps.signIn.knownAs(username)
         if (user) noteUser(request, user)
-        return deps.signIn.signIn(username, password, request.ip)
+        return deps.signIn.signIn(username, password, request.ip, (signedIn) => noteUser(request, signedIn))
       },
     )
 
@@ -90,22 +99,32 @@ export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
           tags: ['sign-in'],
           summary: 'End the session; an API token revokes itself',
           operationId: 'logout',
-          response: answers(Message, 429),
+          response: answers(SignedOut, 429),
         },
       },
       async (request) => {
-        await deps.sessions.end(callerOf(request).sessionId)
-        return { message: 'Signed out' }
+        const { sessionId, type } = callerOf(request)
+        await deps.sessions.end(sessionId)
+        const logoutUrl = type === 'oidc' || type === 'azuread' ? await deps.openId.logoutUrl(type) : null
+        return { message: 'Signed out', ...(logoutUrl === null ? {} : { logoutUrl }) }
       },
     )
   }
+}
+
+/** Tokens must not stay in anybody's cache. */
+export function keepOutOfCaches(app: FastifyInstance): void {
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header('cache-control', 'no-store')
+  })
 }
 
 function audited(verb: string): AuditName {
   return { action: `auth.${verb}`, kind: 'session' }
 }
 
-function noteUser(request: FastifyRequest, user: StoredUser): void {
+/** Says in the audit trail whose sign-in it is. */
+export function noteUser(request: FastifyRequest, user: StoredUser): void {
   noteAudit(request, { user: { name: user.username, type: user.type } })
 }
 

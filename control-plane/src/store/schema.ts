@@ -8,6 +8,7 @@ export interface Database {
   user: UserTable
   session: SessionTable
   sign_in_failure: SignInFailureTable
+  sign_in_code: SignInCodeTable
   job: JobTable
   job_transition: JobTransitionTable
   job_stream: JobStreamTable
@@ -37,6 +38,8 @@ export interface UserTable {
   username_key: string
   type: string
   password_hash: string | null
+  /** What the provider of a user who is not local knows them by, unique with the type; null where there is only a name. */
+  subject: ColumnType<string | null, string | null | undefined, never>
   email: string | null
   /** JSON array of group names without prefix. */
   groups: string
@@ -57,6 +60,16 @@ export interface SessionTable {
   created_at: Fixed<number>
   expires_at: number
   last_used_at: number | null
+}
+
+/** What a client that opened a browser gets its tokens for, once. */
+export interface SignInCodeTable {
+  /** SHA-256 of the code. */
+  hash: Fixed<string>
+  user_id: Fixed<number>
+  /** SHA-256, base64url, of what the client has to show together with the code. */
+  challenge: Fixed<string>
+  expires_at: Fixed<number>
 }
 
 /** Failed sign-ins by key: `user:<type>/<name>` or `address:<ip>`. */

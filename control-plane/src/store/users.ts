@@ -8,6 +8,8 @@ export interface StoredUser {
   readonly username: string
   readonly type: string
   readonly passwordHash: string | null
+  /** What the provider of a user who is not local knows them by; null where the name is all there is. */
+  readonly subject: string | null
   readonly email: string | null
   /** Without prefix. */
   readonly groups: readonly string[]
@@ -15,7 +17,7 @@ export interface StoredUser {
   readonly createdAt: number
 }
 
-export type NewUser = Omit<StoredUser, 'id'>
+export type NewUser = Omit<StoredUser, 'id' | 'subject'> & Partial<Pick<StoredUser, 'subject'>>
 export type UserChanges = Partial<Pick<StoredUser, 'passwordHash' | 'email' | 'groups' | 'enabled'>>
 
 /** Upper and lower case, and the several ways to write one letter, are the same name. */
@@ -32,6 +34,7 @@ export async function insertUser(queries: Queries, user: NewUser): Promise<Store
       username_key: usernameKey(user.username),
       type: user.type,
       password_hash: user.passwordHash,
+      ...(user.subject === undefined ? {} : { subject: user.subject }),
       email: user.email,
       groups: JSON.stringify(user.groups),
       enabled: user.enabled ? 1 : 0,
@@ -54,6 +57,16 @@ export async function findUserByName(queries: Queries, type: string, username: s
     .selectAll()
     .where('type', '=', type)
     .where('username_key', '=', usernameKey(username))
+    .executeTakeFirst()
+  return row ? parseUser(row) : null
+}
+
+export async function findUserBySubject(queries: Queries, type: string, subject: string): Promise<StoredUser | null> {
+  const row = await queries
+    .selectFrom('user')
+    .selectAll()
+    .where('type', '=', type)
+    .where('subject', '=', subject)
     .executeTakeFirst()
   return row ? parseUser(row) : null
 }
@@ -94,6 +107,7 @@ export function parseUser(row: Selectable<UserTable>): StoredUser {
     username: row.username,
     type: row.type,
     passwordHash: row.password_hash,
+    subject: row.subject,
     email: row.email,
     groups: JSON.parse(row.groups) as string[],
     enabled: row.enabled === 1,

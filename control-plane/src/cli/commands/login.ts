@@ -1,12 +1,20 @@
+import type { Tokens } from '@holdfast/client'
 import { chosenServer, clientWith } from '../client/server-address.js'
 import { sessionFile } from '../client/session-file.js'
 import { messageOf } from '../../errors.js'
-import { sessionAccess } from '../client/access.js'
+import { sessionAccess, tokenAccess } from '../client/access.js'
 import { NotSignedInError, UsageError } from '../errors.js'
 import { ask, readPipedSecret } from '../ask.js'
 import { writeAnswer } from '../show/answer.js'
+import { printable } from '../show/printable.js'
 import type { Terminal } from '../terminal.js'
 import { clientOptions, command, type Run } from './common.js'
+import type { BrowserSignInKind } from '../browser-sign-in.js'
+
+interface SignedIn {
+  readonly username: string
+  readonly pair: Tokens
+}
 
 /** `holdfast login`: signs in and remembers the session. */
 export const loginCommand = (run: Run) =>
@@ -24,21 +32,32 @@ export const loginCommand = (run: Run) =>
           default: false,
           describe: 'Read the password from standard input',
         })
+        .option('oidc', {
+          type: 'boolean',
+          default: false,
+          describe: 'Sign in with a browser at the OpenID Connect provider of the service',
+        })
+        .option('azuread', {
+          type: 'boolean',
+          default: false,
+          describe: 'Sign in with a browser at Entra ID',
+        })
         .epilogue(
           'The password is asked for on the terminal, read from standard input, or taken from HOLDFAST_PASSWORD.\n' +
             'The session is kept in $XDG_CONFIG_HOME/holdfast/session.json (else below ~/.config), readable by you only.',
         ),
     handler: async (args) => {
       const { terminal } = run
+      const ways = [args.oidc, args.azuread, args.passwordStdin || args.username !== undefined]
+      if (ways.filter(Boolean).length > 1) {
+        throw new UsageError('Sign in one way: with a name and its password, with --oidc, or with --azuread.')
+      }
       const file = sessionFile(terminal.environment)
       const server = chosenServer(args.server, terminal.environment, await file.read())
-      const username = await usernameOf(terminal, args.username, args.passwordStdin)
-      const password = await passwordOf(terminal, username, server, args.passwordStdin)
-      const pair = await clientWith(server)
-        .login({ body: { username, password } })
-        .catch((error: unknown) => {
-          throw signInFailure(error, username, server)
-        })
+      const { username, pair } =
+        args.oidc || args.azuread
+          ? await signInByBrowser(server, args.oidc ? 'oidc' : 'azuread', terminal)
+          : await signInByPassword(server, args, terminal)
       await file.exclusively(() => file.write({ server, username, token: pair.token, refreshtoken: pair.refreshtoken }))
       await writeAnswer(
         terminal.stdout,
@@ -48,6 +67,28 @@ export const loginCommand = (run: Run) =>
       )
     },
   })
+
+async function signInByPassword(
+  server: string,
+  args: { readonly username?: string; readonly passwordStdin: boolean },
+  terminal: Terminal,
+): Promise<SignedIn> {
+  const username = await usernameOf(terminal, args.username, args.passwordStdin)
+  const password = await passwordOf(terminal, username, server, args.passwordStdin)
+  const pair = await clientWith(server)
+    .login({ body: { username, password } })
+    .catch((error: unknown) => {
+      throw signInFailure(error, username, server)
+    })
+  return { username, pair }
+}
+
+async function signInByBrowser(server: string, kind: BrowserSignInKind, terminal: Terminal): Promise<SignedIn> {
+  const { signInWithBrowser } = await import('../browser-sign-in.js')
+  const pair = await signInWithBrowser(clientWith(server), server, kind, terminal)
+  const { username } = await clientWith(server, tokenAccess(pair.token)).getProfile()
+  return { username, pair }
+}
 
 /** `holdfast logout`: ends the session at the server and forgets it. */
 export const logoutCommand = (run: Run) =>
@@ -59,13 +100,17 @@ export const logoutCommand = (run: Run) =>
       const session = await file.read()
       if (!session) throw new NotSignedInError('There is no saved sign-in, so there is nothing to end.')
       const client = clientWith(session.server, sessionAccess(file, session))
-      const problem = await client.logout().then(
-        () => null,
-        // Already over is what was wanted.
-        (error: unknown) => (error instanceof NotSignedInError ? null : messageOf(error)),
+      const { problem, logoutUrl } = await client.logout().then(
+        (answer) => ({ problem: null, logoutUrl: answer.logoutUrl ?? null }),
+        (error: unknown) => ({
+          // Already over is what was wanted.
+          problem: error instanceof NotSignedInError ? null : messageOf(error),
+          logoutUrl: null,
+        }),
       )
       await file.exclusively(() => file.remove())
       await terminal.stdout.write(`Signed out of ${session.server}.\n`)
+      if (logoutUrl !== null) await terminal.stdout.write(`Sign out at the provider, too: ${printable(logoutUrl)}\n`)
       if (problem) {
         await terminal.stderr.write(`The server could not be told, its session ends by itself: ${problem}\n`)
       }

@@ -10,6 +10,7 @@ import * as jobList from './007-job-list.js'
 import * as sequences from './008-sequences.js'
 import * as writeMarks from './009-write-marks.js'
 import * as nodes from './010-nodes.js'
+import * as signIn from './011-sign-in.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -23,6 +24,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '008-sequences': sequences,
   '009-write-marks': writeMarks,
   '010-nodes': nodes,
+  '011-sign-in': signIn,
 }
 
 /** Where Kysely notes the steps that were done. */

@@ -1,0 +1,93 @@
+import type { Clock } from '../clock.js'
+import { UnauthenticatedError } from '../errors.js'
+import type { Store } from '../store/store.js'
+import type { StoredUser } from '../store/users.js'
+import { type Identity, createExternalUsers } from './external-users.js'
+import { createDirectory } from './ldap/directory.js'
+import { createFlowCookies } from './openid/flow-cookie.js'
+import { type OpenId, createOpenId } from './openid/open-id.js'
+import { createProviders } from './openid/providers.js'
+import { type CredentialStore, createProviderSecrets } from './provider-secrets.js'
+import type { RoleSource } from './role-source.js'
+import type { Sessions } from './sessions.js'
+import type { DirectorySignIn } from './sign-in.js'
+import { type SignInCodes, createSignInCodes } from './sign-in-codes.js'
+
+/** Signing in with what is known elsewhere: a directory, a provider of OpenID Connect. */
+export interface ExternalSignIn {
+  readonly directory: DirectorySignIn
+  readonly openId: OpenId
+  readonly codes: SignInCodes
+  /**
+   * The account of somebody who comes from a provider.
+   * @param onUser told whose it is as soon as that is known, also when they are refused then
+   * @throws UnauthenticatedError when the account is blocked, or the name is somebody else's
+   */
+  admit(identity: Identity, onUser: (user: StoredUser) => void): Promise<StoredUser>
+}
+
+export interface ExternalSignInDeps {
+  readonly store: Store
+  readonly roles: RoleSource
+  readonly sessions: Sessions
+  readonly credentials: CredentialStore
+  readonly clock: Clock
+  readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void }
+  /** ACCESS_TOKEN_SECRET, or the one that is kept in its place. */
+  readonly secret: string
+  /** PUBLIC_URL; null: not set. */
+  readonly publicUrl: string | null
+  /** Of config.yaml: where relative paths in it begin. */
+  readonly folder: string
+}
+
+export function createExternalSignIn(deps: ExternalSignInDeps): ExternalSignIn {
+  const { store, roles, clock, log } = deps
+  const secrets = createProviderSecrets(deps)
+  const directory = createDirectory({ secrets, clock, log, folder: deps.folder })
+  const users = createExternalUsers({ store, clock })
+
+  /** The account, or null with the reason in the log. */
+  async function accountOf(identity: Identity, onUser?: (user: StoredUser) => void): Promise<StoredUser | null> {
+    const admission = await users.admit(identity)
+    const { type, username } = identity
+    if (admission.outcome === 'bad name') {
+      log.warn({ type }, 'a sign-in was refused: the name cannot be a username')
+      return null
+    }
+    onUser?.(admission.user)
+    if (admission.outcome === 'admitted') return admission.user
+    const why = {
+      blocked: 'the account is blocked',
+      taken: 'another person has an account of that name; delete it first',
+    }
+    log.warn(
+      { type, username: admission.user.username, named: username },
+      `a sign-in was refused: ${why[admission.outcome]}`,
+    )
+    return null
+  }
+
+  return {
+    directory: {
+      isOn: async () => (await roles.current()).providers?.ldap !== undefined,
+      async signIn(username, password) {
+        const { ldap } = (await roles.current()).providers ?? {}
+        const identity = ldap ? await directory.check(ldap, username, password) : null
+        return identity && accountOf(identity)
+      },
+    },
+    openId: createOpenId({
+      ...{ roles, log, publicUrl: deps.publicUrl },
+      providers: createProviders({ secrets, clock }),
+      cookies: createFlowCookies(deps.secret, clock),
+    }),
+    codes: createSignInCodes(deps),
+    async admit(identity, onUser) {
+      const user = await accountOf(identity, onUser)
+      if (!user)
+        throw new UnauthenticatedError('sign_in_refused', 'You cannot sign in here; ask an admin of the service')
+      return user
+    },
+  }
+}

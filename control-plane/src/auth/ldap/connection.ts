@@ -1,0 +1,64 @@
+import { readFile } from 'node:fs/promises'
+import { connect, isIP } from 'node:net'
+import { resolve } from 'node:path'
+import type { ConnectionOptions } from 'node:tls'
+import { Client } from 'ldapts'
+import { within } from '../../patience.js'
+import type { LdapSettings } from '../provider-config.js'
+
+/** How long a connection, one question, and everything together may take, in milliseconds. */
+const CONNECT_MS = 5000
+const ANSWER_MS = 10_000
+const ALL_MS = 20_000
+
+/**
+ * Lets `ask` talk to the directory on one connection of its own, which is closed then. Where TLS is asked for, nothing
+ * is sent before it stands.
+ * @param folder where the settings' relative paths begin
+ * @throws what `ask` or the connection throws
+ */
+export async function withDirectory<T>(
+  settings: LdapSettings,
+  folder: string,
+  ask: (client: Client) => Promise<T>,
+): Promise<T> {
+  const tls = await tlsOptions(settings, folder)
+  const isTls = settings.url.toLowerCase().startsWith('ldaps:')
+  const client = new Client({
+    url: settings.url,
+    connectTimeout: CONNECT_MS,
+    timeout: ANSWER_MS,
+    ...(isTls ? { tlsOptions: tls } : { createConnection: connectOnce() }),
+  })
+  const talk = async () => {
+    if (settings.startTls) await client.startTLS(tls)
+    return ask(client)
+  }
+  try {
+    return await within(ALL_MS, talk(), () => new Error('The directory took too long'))
+  } finally {
+    // Nobody waits for the goodbye, and there may be nobody to say it to.
+    client.unbind().catch(() => undefined)
+  }
+}
+
+/** The client would dial again by itself when it is cut off, and then send passwords without having begun TLS. */
+function connectOnce(): typeof connect {
+  let isUsed = false
+  const once = (port: number, host: string) => {
+    if (isUsed) throw new Error('The directory closed the connection')
+    isUsed = true
+    return connect(port, host)
+  }
+  return once as typeof connect
+}
+
+async function tlsOptions(settings: LdapSettings, folder: string): Promise<ConnectionOptions> {
+  const host = new URL(settings.url).hostname.replace(/^\[|\]$/g, '')
+  return {
+    host,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(settings.ca === null ? {} : { ca: await readFile(resolve(folder, settings.ca)) }),
+    rejectUnauthorized: settings.verify,
+  }
+}

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto'
+import { AndFilter, type Client, type Entry, EqualityFilter, FilterParser, ResultCodeError } from 'ldapts'
+import type { Clock } from '../../clock.js'
+import { UnavailableError, messageOf } from '../../errors.js'
+import { usernameKey } from '../../store/users.js'
+import type { Identity } from '../external-users.js'
+import type { LdapSettings } from '../provider-config.js'
+import type { ProviderSecrets } from '../provider-secrets.js'
+import { withDirectory } from './connection.js'
+import { nameOf, valuesOf } from './entry.js'
+
+/** Checks names and passwords at an LDAP directory. */
+export interface Directory {
+  /**
+   * Who has this name and password; null when nobody has.
+   * @throws UnavailableError when the directory cannot be asked, or does not let us ask
+   */
+  check(settings: LdapSettings, username: string, password: string): Promise<Identity | null>
+}
+
+export interface DirectoryDeps {
+  readonly secrets: ProviderSecrets
+  readonly clock: Clock
+  readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void }
+  /** Where relative paths in config.yaml begin. */
+  readonly folder: string
+}
+
+/** While it is known to be away, nobody has to wait for it, in milliseconds. */
+const AWAY_MS = 2000
+
+/**
+ * With these codes directories refuse somebody's password: no such entry, none with a password, a wrong password, and
+ * the words of several products for an account that is blocked or whose password ran out.
+ */
+const REFUSALS: ReadonlySet<number> = new Set([19, 32, 48, 49, 50, 53])
+
+export function createDirectory(deps: DirectoryDeps): Directory {
+  const { log, clock } = deps
+  let away: { readonly until: number; readonly url: string } | null = null
+
+  async function ask<T>(settings: LdapSettings, question: (client: Client) => Promise<T>): Promise<T> {
+    if (away && away.url === settings.url && clock.now() < away.until) throw unreachable()
+    try {
+      const answer = await withDirectory(settings, deps.folder, question)
+      away = null
+      return answer
+    } catch (error) {
+      if (error instanceof UnavailableError) throw error
+      if (error instanceof ResultCodeError) {
+        log.error({ url: settings.url, reason: reasonOf(error) }, 'the directory refused what a sign-in takes')
+        throw new UnavailableError('directory_refused', 'The directory does not answer the service; its log says more')
+      }
+      away = { until: clock.now() + AWAY_MS, url: settings.url }
+      log.error({ url: settings.url, reason: messageOf(error) }, 'the directory cannot be reached')
+      throw unreachable()
+    }
+  }
+
+  async function bindService(client: Client, settings: LdapSettings): Promise<void> {
+    if (settings.bindCredential === null) return
+    const { user, password } = await deps.secrets.open(settings.bindCredential)
+    if (user === null || user === '') {
+      log.error({ credential: settings.bindCredential }, 'the credential for the directory has no user: its DN')
+      throw new UnavailableError('directory_refused', 'The sign-in by directory is not set up completely')
+    }
+    await client.bind(user, password)
+  }
+
+  /** The one entry of that name, or null. */
+  async function findEntry(client: Client, settings: LdapSettings, username: string): Promise<Entry | null> {
+    const { usernameAttribute, mailAttribute, groupsAttribute, userFilter } = settings
+    const filters = [new EqualityFilter({ attribute: usernameAttribute, value: username })]
+    const { searchEntries } = await client.search(settings.searchBase, {
+      scope: 'sub',
+      filter: new AndFilter({ filters: userFilter ? [...filters, FilterParser.parseString(userFilter)] : filters }),
+      attributes: [usernameAttribute, mailAttribute, ...(groupsAttribute === null ? [] : [groupsAttribute])],
+      sizeLimit: 2,
+    })
+    const [entry, another] = searchEntries
+    if (!entry) return null
+    const names = valuesOf(entry, usernameAttribute)
+    if (another || names.length !== 1) {
+      const found = searchEntries.map(({ dn }) => dn)
+      log.warn({ attribute: usernameAttribute, found }, 'a name stands for no single user of the directory: refused')
+      return null
+    }
+    // Directories take names for equal that we do not, such as with more spaces: each would have its own guesses.
+    return usernameKey(names[0] ?? '') === usernameKey(username) ? entry : null
+  }
+
+  async function accepts(client: Client, dn: string, password: string): Promise<boolean> {
+    try {
+      await client.bind(dn, password)
+      return true
+    } catch (error) {
+      if (error instanceof ResultCodeError && REFUSALS.has(error.code)) return false
+      throw error
+    }
+  }
+
+  async function groupsOf(client: Client, settings: LdapSettings, entry: Entry, username: string): Promise<string[]> {
+    const { groupsAttribute, groupSearch } = settings
+    const named =
+      groupsAttribute === null ? [] : valuesOf(entry, groupsAttribute).map((value) => nameOf(value) ?? value)
+    if (!groupSearch) return named
+    // What is asked here the user need not be allowed to ask.
+    await bindService(client, settings)
+    const { base, filter, memberAttribute, memberValue, nameAttribute } = groupSearch
+    const member = new EqualityFilter({
+      attribute: memberAttribute,
+      value: memberValue === 'dn' ? entry.dn : username,
+    })
+    const { searchEntries } = await client.search(base, {
+      scope: 'sub',
+      filter: filter === null ? member : new AndFilter({ filters: [member, FilterParser.parseString(filter)] }),
+      attributes: [nameAttribute],
+      paged: { pageSize: 500 },
+    })
+    return [...named, ...searchEntries.flatMap((group) => valuesOf(group, nameAttribute).slice(0, 1))]
+  }
+
+  return {
+    async check(settings, username, password) {
+      // A bind with a name and no password is taken for one without a name, and succeeds (RFC 4513, 5.1.2).
+      if (password === '' || username === '') return null
+      return ask(settings, async (client) => {
+        await bindService(client, settings)
+        const entry = await findEntry(client, settings, username)
+        // Whom there is not is asked for all the same: the time must not tell.
+        const dn = entry?.dn ?? `${settings.usernameAttribute}=${randomBytes(9).toString('hex')},${settings.searchBase}`
+        if (!(await accepts(client, dn, password)) || !entry) return null
+        const [name = ''] = valuesOf(entry, settings.usernameAttribute)
+        const [email = null] = valuesOf(entry, settings.mailAttribute)
+        const groups = await groupsOf(client, settings, entry, name)
+        return { type: 'ldap', username: name, subject: null, email, groups }
+      })
+    },
+  }
+}
+
+function unreachable(): UnavailableError {
+  return new UnavailableError('directory_unreachable', 'The directory cannot be reached; try again later')
+}
+
+/** The name of the code; what a directory says beside it may hold anything. */
+function reasonOf(error: ResultCodeError): string {
+  return `${error.name} (${error.code})`
+}

@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto'
+import type { Configuration } from 'openid-client'
+import { NotFoundError, UnauthenticatedError, UnavailableError, messageOf } from '../../errors.js'
+import { within } from '../../patience.js'
+import type { Identity } from '../external-users.js'
+import type { OpenIdKind, OpenIdSettings } from '../provider-config.js'
+import type { RoleSource } from '../role-source.js'
+import { type Claims, identityOf } from './claims.js'
+import type { Flow, FlowCookies } from './flow-cookie.js'
+import { graphGroups } from './graph-groups.js'
+import type { Providers } from './providers.js'
+import { refusalOf } from './refusals.js'
+
+/** How long signing out waits for what the provider says of itself, in milliseconds. */
+const LOGOUT_MS = 3000
+
+/** A client that opened a browser: where it listens on its own machine, and what it will have to show. */
+export type FlowClient = NonNullable<Flow['client']>
+
+/**
+ * Signing in at a provider of OpenID Connect, by the authorization code flow with PKCE, state and nonce. Nothing of a
+ * sign-in under way is kept here: it is in the cookie of the browser, so any node can end what another began.
+ */
+export interface OpenId {
+  /** Whether users of a kind can sign in. */
+  isOn(kind: OpenIdKind): Promise<boolean>
+  /**
+   * Begins a sign-in: the browser is sent to `location` and brings `cookie` along when it comes back.
+   * @throws NotFoundError when there is no such sign-in here, UnavailableError
+   */
+  begin(kind: OpenIdKind, client: FlowClient | null): Promise<{ readonly location: string; readonly cookie: string }>
+  /** The sign-in that a browser began; null when it began none, or too long ago. */
+  underWay(kind: OpenIdKind, cookie: string | undefined): Promise<Flow | null>
+  /**
+   * Who came back from the provider.
+   * @param query of the address that the browser was sent back to
+   * @throws UnauthenticatedError, UnavailableError
+   */
+  finish(flow: Flow, query: string): Promise<Identity>
+  /** Where somebody signs out at the provider; null when it has no such page, or does not say so soon. */
+  logoutUrl(kind: OpenIdKind): Promise<string | null>
+}
+
+export interface OpenIdDeps {
+  readonly roles: RoleSource
+  readonly providers: Providers
+  readonly cookies: FlowCookies
+  /** PUBLIC_URL, without a slash at its end; null: not set. */
+  readonly publicUrl: string | null
+  readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void }
+}
+
+const NAMES: Readonly<Record<OpenIdKind, string>> = { oidc: 'OpenID Connect', azuread: 'Entra ID' }
+
+export function createOpenId(deps: OpenIdDeps): OpenId {
+  const { log, cookies } = deps
+
+  async function settingsOf(kind: OpenIdKind): Promise<OpenIdSettings> {
+    const settings = (await deps.roles.current()).providers?.[kind]
+    if (!settings) throw new NotFoundError('sign_in_off', `There is no sign-in by ${NAMES[kind]} here`)
+    return settings
+  }
+
+  /** Where the provider sends browsers back to; it has to know this address beforehand. */
+  function redirectUri(kind: OpenIdKind): string {
+    if (deps.publicUrl !== null) return `${deps.publicUrl}/api/v2/auth/${kind}/callback`
+    log.error({ kind }, 'nobody can sign in at a provider: PUBLIC_URL is not set')
+    throw new UnavailableError(
+      'public_url_missing',
+      `Signing in by ${NAMES[kind]} takes the setting PUBLIC_URL: the address at which browsers reach the service`,
+    )
+  }
+
+  async function claimsOf(configuration: Configuration, flow: Flow, query: string) {
+    const client = await import('openid-client')
+    const address = new URL(redirectUri(flow.kind))
+    address.search = query
+    const tokens = await client.authorizationCodeGrant(configuration, address, {
+      expectedState: flow.state,
+      expectedNonce: flow.nonce,
+      pkceCodeVerifier: flow.verifier,
+      idTokenExpected: true,
+    })
+    const idToken = tokens.claims()
+    if (!idToken) throw new UnauthenticatedError('sign_in_refused', 'The provider did not say who signed in')
+    // Entra ID puts all that is needed into its token.
+    const hasMore = flow.kind === 'oidc' && configuration.serverMetadata().userinfo_endpoint !== undefined
+    const more = hasMore ? await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub) : {}
+    // What is signed goes before what is not.
+    const claims: Claims = { ...more, ...idToken }
+    return { claims, accessToken: tokens.access_token }
+  }
+
+  async function finish(flow: Flow, query: string): Promise<Identity> {
+    const settings = await settingsOf(flow.kind)
+    const { claims, accessToken } = await claimsOf(await deps.providers.of(settings), flow, query)
+    const graph = 'graphUrl' in settings.groups ? await groupsAtGraph(settings.groups.graphUrl, accessToken) : []
+    const identity = identityOf(settings, claims, graph)
+    if (identity) return identity
+    log.error({ kind: flow.kind, claim: settings.usernameClaim }, 'the provider does not say the name of who signed in')
+    throw new UnauthenticatedError('sign_in_nameless', `The provider gives no usable claim ${settings.usernameClaim}`)
+  }
+
+  /** Without their groups nobody has their roles, so nobody is let in without. */
+  async function groupsAtGraph(graphUrl: string, accessToken: string) {
+    try {
+      return await graphGroups(graphUrl, accessToken)
+    } catch (error) {
+      log.error({ reason: messageOf(error) }, 'the groups of who signed in could not be read from Microsoft Graph')
+      throw new UnavailableError(
+        'groups_unreachable',
+        'The groups could not be read from Microsoft Graph; try again later',
+      )
+    }
+  }
+
+  return {
+    isOn: async (kind) => deps.publicUrl !== null && (await deps.roles.current()).providers?.[kind] !== undefined,
+    async begin(kind, client) {
+      const settings = await settingsOf(kind)
+      const redirect = redirectUri(kind)
+      const [state, nonce, verifier] = [random(), random(), random()]
+      try {
+        const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client')
+        const location = buildAuthorizationUrl(await deps.providers.of(settings), {
+          redirect_uri: redirect,
+          scope: settings.scopes.join(' '),
+          state,
+          nonce,
+          code_challenge: await calculatePKCECodeChallenge(verifier),
+          code_challenge_method: 'S256',
+        })
+        return { location: location.href, cookie: await cookies.seal({ kind, state, nonce, verifier, client }) }
+      } catch (error) {
+        throw refusalOf(kind, error, log)
+      }
+    },
+    async underWay(kind, cookie) {
+      const flow = cookie === undefined ? null : await cookies.open(cookie)
+      return flow?.kind === kind ? flow : null
+    },
+    async finish(flow, query) {
+      try {
+        return await finish(flow, query)
+      } catch (error) {
+        throw refusalOf(flow.kind, error, log)
+      }
+    },
+    async logoutUrl(kind) {
+      try {
+        const settings = await settingsOf(kind)
+        const { buildEndSessionUrl } = await import('openid-client')
+        const configuration = await within(LOGOUT_MS, deps.providers.of(settings), () => new Error('no answer in time'))
+        if (configuration.serverMetadata().end_session_endpoint === undefined) return null
+        return buildEndSessionUrl(configuration).href
+      } catch (error) {
+        // Who signs out is signed out here, whatever the provider is up to.
+        log.warn({ kind, reason: messageOf(error) }, 'where to sign out at the provider is not known')
+        return null
+      }
+    },
+  }
+}
+
+function random(): string {
+  return randomBytes(32).toString('base64url')
+}

@@ -1,0 +1,72 @@
+import type * as OpenIdClient from 'openid-client'
+import type { Clock } from '../../clock.js'
+import { type OpenIdSettings, isLoopback } from '../provider-config.js'
+import type { ProviderSecrets } from '../provider-secrets.js'
+
+/** What a provider says of itself is asked for again after this time, in milliseconds. */
+const KNOWN_MS = 60 * 60_000
+/** How long a provider may take for one answer, in seconds. */
+const ANSWER_SECONDS = 10
+
+/** The providers of OpenID Connect, with what they say of themselves. */
+export interface Providers {
+  /** @throws UnavailableError for the client's secret, what openid-client throws for the provider */
+  of(settings: OpenIdSettings): Promise<OpenIdClient.Configuration>
+}
+
+interface Known {
+  readonly key: string
+  readonly since: number
+  readonly configuration: Promise<OpenIdClient.Configuration>
+}
+
+export function createProviders(deps: { readonly secrets: ProviderSecrets; readonly clock: Clock }): Providers {
+  const { secrets, clock } = deps
+  const known = new Map<string, Known>()
+
+  async function discover(settings: OpenIdSettings, secret: string | null): Promise<OpenIdClient.Configuration> {
+    // Loaded when it is needed: most services start without it.
+    const client = await import('openid-client')
+    const issuer = new URL(settings.issuer)
+    const authentication = secret === null ? client.None() : bySecret(client, secret)
+    const isInsecure = issuer.protocol === 'http:' && isLoopback(issuer)
+    return client.discovery(issuer, settings.clientId, undefined, authentication, {
+      timeout: ANSWER_SECONDS,
+      execute: [
+        // Else the signature of a token would go unchecked, since it comes straight from the provider.
+        client.enableNonRepudiationChecks,
+        // Settings only let an address without TLS pass that never leaves the machine.
+        ...(isInsecure ? [client.allowInsecureRequests] : []),
+      ],
+    })
+  }
+
+  return {
+    async of(settings) {
+      const { clientCredential, kind } = settings
+      const secret = clientCredential === null ? null : (await secrets.open(clientCredential)).password
+      const key = JSON.stringify([settings.issuer, settings.clientId, secret])
+      const before = known.get(kind)
+      const age = clock.now() - (before?.since ?? 0)
+      if (before && before.key === key && age >= 0 && age < KNOWN_MS) return before.configuration
+      const next: Known = { key, since: clock.now(), configuration: discover(settings, secret) }
+      known.set(kind, next)
+      try {
+        return await next.configuration
+      } catch (error) {
+        if (known.get(kind) === next) known.delete(kind)
+        throw error
+      }
+    },
+  }
+}
+
+/** In the header, as the standard has it for who says nothing else, unless the provider names other ways only. */
+function bySecret(client: typeof OpenIdClient, secret: string): OpenIdClient.ClientAuth {
+  const [inBody, inHeader] = [client.ClientSecretPost(secret), client.ClientSecretBasic(secret)]
+  return (server, ...request) => {
+    const ways = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+    const show = ways.includes('client_secret_basic') ? inHeader : inBody
+    show(server, ...request)
+  }
+}

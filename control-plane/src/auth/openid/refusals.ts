@@ -1,0 +1,60 @@
+import { HoldfastError, UnauthenticatedError, UnavailableError, messageOf } from '../../errors.js'
+
+interface Log {
+  warn(fields: object, text: string): void
+  error(fields: object, text: string): void
+}
+
+/** Codes of openid-client for a provider that does not answer, or not as a provider does. */
+const AWAY: ReadonlySet<string> = new Set([
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_PARSE_ERROR',
+])
+
+/** What a provider answers when it does not take us for the client that we say we are; the last is openid-client's word. */
+const NOT_OUR_CLIENT: ReadonlySet<string> = new Set([
+  'invalid_client',
+  'unauthorized_client',
+  'OAUTH_WWW_AUTHENTICATE_CHALLENGE',
+])
+
+/**
+ * The failure of a sign-in at a provider as the service tells it: away, set up wrongly, or refused. What the provider
+ * said goes to the log, since it may hold anything.
+ */
+export function refusalOf(kind: string, error: unknown, log: Log): HoldfastError {
+  if (error instanceof HoldfastError) return error
+  const { code, error: word } = wordsOf(error)
+  const reason = [messageOf(error), causeOf(error), code, word].filter((text) => text !== '').join('; ')
+  if (NOT_OUR_CLIENT.has(word) || NOT_OUR_CLIENT.has(code)) {
+    log.error({ kind, reason }, 'the provider does not know the service by this client id and secret')
+    return new UnavailableError(
+      'provider_refused',
+      'This sign-in is not set up completely; the log of the service says more',
+    )
+  }
+  if (word === 'access_denied') {
+    log.warn({ kind, reason }, 'a sign-in was refused by the provider')
+    return new UnauthenticatedError('sign_in_refused', 'The provider refused the sign-in, or it was given up there')
+  }
+  // Whatever fetch fails with is a TypeError.
+  if (error instanceof TypeError || AWAY.has(code)) {
+    log.error({ kind, reason }, 'the provider of a sign-in does not answer as it should')
+    return new UnavailableError('provider_unreachable', 'The sign-in provider cannot be reached; try again later')
+  }
+  log.warn({ kind, reason }, 'a sign-in was refused: what came from the provider is not good')
+  return new UnauthenticatedError('sign_in_refused', 'The sign-in was refused; begin it again')
+}
+
+/** `code` of openid-client itself, `error` of what the provider answered. */
+function wordsOf(error: unknown): { code: string; error: string } {
+  const { code, error: word } = (error ?? {}) as { code?: unknown; error?: unknown }
+  return { code: typeof code === 'string' ? code : '', error: typeof word === 'string' ? word : '' }
+}
+
+function causeOf(error: unknown): string {
+  return error instanceof Error && error.cause instanceof Error ? error.cause.message : ''
+}

@@ -1,0 +1,269 @@
+import { isIP } from 'node:net'
+import { FilterParser } from 'ldapts'
+import { type Static, type TObject, Type } from 'typebox'
+import { messageOf } from '../errors.js'
+
+const Text = Type.String({ minLength: 1, maxLength: 2000 })
+/** Secrets never stand in config.yaml: it names the stored credential that has them. */
+const CredentialName = Text
+
+const LdapTls = Type.Object({
+  /** A file in PEM; in the place of the authorities that the machine trusts. */
+  ca: Type.Optional(Text),
+  verify: Type.Optional(Type.Boolean()),
+  startTls: Type.Optional(Type.Boolean()),
+  /** True: passwords may cross the network in clear. */
+  plain: Type.Optional(Type.Boolean()),
+})
+
+const LdapGroupSearch = Type.Object({
+  base: Text,
+  filter: Type.Optional(Text),
+  memberAttribute: Type.Optional(Text),
+  memberValue: Type.Optional(Type.Enum(['dn', 'username'])),
+  nameAttribute: Type.Optional(Text),
+})
+
+const LdapSection = Type.Object({
+  url: Text,
+  tls: Type.Optional(LdapTls),
+  bindCredential: Type.Optional(CredentialName),
+  searchBase: Text,
+  userFilter: Type.Optional(Text),
+  usernameAttribute: Type.Optional(Text),
+  mailAttribute: Type.Optional(Text),
+  groupsAttribute: Type.Optional(Text),
+  groupSearch: Type.Optional(LdapGroupSearch),
+})
+
+const OidcSection = Type.Object({
+  issuer: Text,
+  clientId: Text,
+  clientCredential: Type.Optional(CredentialName),
+  scopes: Type.Optional(Type.Array(Text, { minItems: 1, maxItems: 50 })),
+  usernameClaim: Type.Optional(Text),
+  groupsClaim: Type.Optional(Text),
+  groupFilter: Type.Optional(Text),
+})
+
+const AzureadSection = Type.Object({
+  tenantId: Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' }),
+  clientId: Text,
+  clientCredential: Type.Optional(CredentialName),
+  authority: Type.Optional(Text),
+  graphUrl: Type.Optional(Text),
+  groupFilter: Type.Optional(Text),
+})
+
+/** The keys of config.yaml that say where users who are not local come from. */
+export const PROVIDER_SECTIONS = {
+  ldap: Type.Optional(LdapSection),
+  oidc: Type.Optional(OidcSection),
+  azuread: Type.Optional(AzureadSection),
+}
+
+interface Sections {
+  readonly ldap?: Static<typeof LdapSection>
+  readonly oidc?: Static<typeof OidcSection>
+  readonly azuread?: Static<typeof AzureadSection>
+}
+
+/** A directory, with everything that was left out filled in. */
+export interface LdapSettings {
+  readonly url: string
+  readonly startTls: boolean
+  readonly verify: boolean
+  readonly ca: string | null
+  /** Null: the directory is searched without a name. */
+  readonly bindCredential: string | null
+  readonly searchBase: string
+  readonly userFilter: string | null
+  readonly usernameAttribute: string
+  readonly mailAttribute: string
+  /** Attribute of a user that holds the DNs of groups; null: groups are only searched for. */
+  readonly groupsAttribute: string | null
+  readonly groupSearch: {
+    readonly base: string
+    readonly filter: string | null
+    readonly memberAttribute: string
+    readonly memberValue: 'dn' | 'username'
+    readonly nameAttribute: string
+  } | null
+}
+
+export type OpenIdKind = 'oidc' | 'azuread'
+
+/** A provider of OpenID Connect. */
+export interface OpenIdSettings {
+  readonly kind: OpenIdKind
+  readonly issuer: string
+  readonly clientId: string
+  /** Null: a public client, which has no secret. */
+  readonly clientCredential: string | null
+  readonly scopes: readonly string[]
+  readonly usernameClaim: string
+  /** Where the groups of a user are asked for: in a claim, or at Microsoft Graph. */
+  readonly groups: { readonly claim: string } | { readonly graphUrl: string }
+  /** A regular expression; only groups that match count. */
+  readonly groupFilter: string | null
+}
+
+/** Where users come from who are not local. */
+export interface ProviderConfig {
+  readonly ldap?: LdapSettings
+  readonly oidc?: OpenIdSettings
+  readonly azuread?: OpenIdSettings
+}
+
+/** What is wrong in a section, and where. */
+export class SectionProblem extends Error {
+  override readonly name = 'SectionProblem'
+
+  constructor(
+    readonly path: readonly string[],
+    readonly reason: string,
+  ) {
+    super(reason)
+  }
+}
+
+/**
+ * What the sections mean, which have the shape of {@link PROVIDER_SECTIONS}.
+ * @throws SectionProblem
+ */
+export function readProviders(sections: Sections): ProviderConfig {
+  refuseUnknownKeys(sections)
+  const { ldap, oidc, azuread } = sections
+  return {
+    ...(ldap ? { ldap: ldapSettings(ldap) } : {}),
+    ...(oidc ? { oidc: oidcSettings(oidc) } : {}),
+    ...(azuread ? { azuread: azureadSettings(azuread) } : {}),
+  }
+}
+
+/** A slip of the pen must not turn a check off, and a secret must not stand here unnoticed. */
+function refuseUnknownKeys(sections: Sections): void {
+  const check = (value: object | undefined, schema: TObject, path: readonly string[]) => {
+    const known = Object.keys(schema.properties)
+    const unknown = Object.keys(value ?? {}).find((key) => !known.includes(key))
+    if (unknown === undefined) return
+    throw new SectionProblem([...path, unknown], `${[...path, unknown].join('.')}: there only are ${known.join(', ')}`)
+  }
+  check(sections.ldap, LdapSection, ['ldap'])
+  check(sections.ldap?.tls, LdapTls, ['ldap', 'tls'])
+  check(sections.ldap?.groupSearch, LdapGroupSearch, ['ldap', 'groupSearch'])
+  check(sections.oidc, OidcSection, ['oidc'])
+  check(sections.azuread, AzureadSection, ['azuread'])
+}
+
+function ldapSettings(section: Static<typeof LdapSection>): LdapSettings {
+  const { tls = {}, groupSearch: search } = section
+  const url = urlOf(['ldap', 'url'], section.url, ['ldap:', 'ldaps:'])
+  const startTls = tls.startTls ?? false
+  if (url.protocol === 'ldap:' && !startTls && !tls.plain && !isLoopback(url)) {
+    throw new SectionProblem(
+      ['ldap', 'url'],
+      'ldap.url: passwords would cross the network in clear; use ldaps://, or tls.startTls, or say tls.plain: true',
+    )
+  }
+  if (url.protocol === 'ldaps:' && startTls) {
+    throw new SectionProblem(['ldap', 'tls', 'startTls'], 'ldap.tls.startTls is for ldap://; ldaps:// begins with TLS')
+  }
+  checkFilter(['ldap', 'userFilter'], section.userFilter)
+  checkFilter(['ldap', 'groupSearch', 'filter'], search?.filter)
+  return {
+    url: section.url,
+    startTls,
+    verify: tls.verify ?? true,
+    ca: tls.ca ?? null,
+    bindCredential: section.bindCredential ?? null,
+    searchBase: section.searchBase,
+    userFilter: section.userFilter ?? null,
+    usernameAttribute: section.usernameAttribute ?? 'uid',
+    mailAttribute: section.mailAttribute ?? 'mail',
+    groupsAttribute: section.groupsAttribute ?? (search ? null : 'memberOf'),
+    groupSearch: search
+      ? {
+          base: search.base,
+          filter: search.filter ?? null,
+          memberAttribute: search.memberAttribute ?? 'member',
+          memberValue: search.memberValue ?? 'dn',
+          nameAttribute: search.nameAttribute ?? 'cn',
+        }
+      : null,
+  }
+}
+
+function oidcSettings(section: Static<typeof OidcSection>): OpenIdSettings {
+  webUrlOf(['oidc', 'issuer'], section.issuer)
+  const scopes = section.scopes ?? ['openid', 'profile', 'email']
+  return {
+    kind: 'oidc',
+    issuer: section.issuer,
+    clientId: section.clientId,
+    clientCredential: section.clientCredential ?? null,
+    scopes: scopes.includes('openid') ? scopes : ['openid', ...scopes],
+    usernameClaim: section.usernameClaim ?? 'preferred_username',
+    groups: { claim: section.groupsClaim ?? 'groups' },
+    groupFilter: patternOf(['oidc', 'groupFilter'], section.groupFilter),
+  }
+}
+
+function azureadSettings(section: Static<typeof AzureadSection>): OpenIdSettings {
+  const authority = section.authority ?? 'https://login.microsoftonline.com'
+  const graphUrl = section.graphUrl ?? 'https://graph.microsoft.com'
+  webUrlOf(['azuread', 'authority'], authority)
+  const graph = webUrlOf(['azuread', 'graphUrl'], graphUrl)
+  return {
+    kind: 'azuread',
+    issuer: `${withoutSlash(authority)}/${section.tenantId}/v2.0`,
+    clientId: section.clientId,
+    clientCredential: section.clientCredential ?? null,
+    // The least that shows somebody's own groups with their names.
+    scopes: ['openid', 'profile', 'email', `${graph.origin}/User.Read`, `${graph.origin}/GroupMember.Read.All`],
+    usernameClaim: 'preferred_username',
+    groups: { graphUrl: withoutSlash(graphUrl) },
+    groupFilter: patternOf(['azuread', 'groupFilter'], section.groupFilter),
+  }
+}
+
+function checkFilter(path: readonly string[], filter: string | undefined): void {
+  if (filter === undefined) return
+  try {
+    FilterParser.parseString(filter)
+  } catch (error) {
+    throw new SectionProblem(path, `${path.join('.')} is no filter of LDAP: ${messageOf(error)}`)
+  }
+}
+
+function patternOf(path: readonly string[], pattern: string | undefined): string | null {
+  if (pattern === undefined) return null
+  try {
+    return new RegExp(pattern, 'u').source
+  } catch {
+    throw new SectionProblem(path, `${path.join('.')} is not a regular expression`)
+  }
+}
+
+function urlOf(path: readonly string[], text: string, protocols: readonly string[]): URL {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url && protocols.includes(url.protocol) && url.hostname !== '') return url
+  const examples = protocols.map((protocol) => `${protocol}//host`).join(' or ')
+  throw new SectionProblem(path, `${path.join('.')} must be an address such as ${examples}`)
+}
+
+function webUrlOf(path: readonly string[], text: string): URL {
+  const url = urlOf(path, text, ['https:', 'http:'])
+  if (url.protocol === 'https:' || isLoopback(url)) return url
+  throw new SectionProblem(path, `${path.join('.')} must begin with https://`)
+}
+
+/** Whether an address never leaves this machine. */
+export function isLoopback(url: URL): boolean {
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '')
+}

@@ -1,0 +1,45 @@
+import { UnavailableError, messageOf } from '../errors.js'
+
+/** A login or a secret that a provider wants to hear from us. */
+export interface ProviderSecret {
+  readonly user: string | null
+  readonly password: string
+}
+
+/** The stored credentials that config.yaml names. */
+export interface ProviderSecrets {
+  /** @throws UnavailableError when there is none of that name, or it cannot be opened */
+  open(name: string): Promise<ProviderSecret>
+}
+
+/** Of the credentials room: null when there is no such credential, and it throws when one cannot be opened. */
+export interface CredentialStore {
+  open(name: string): Promise<ProviderSecret | null>
+}
+
+export function createProviderSecrets(deps: {
+  readonly credentials: CredentialStore
+  readonly log: { error(fields: object, text: string): void }
+}): ProviderSecrets {
+  /** Who signs in is told that it is not their fault; which credential it is, is for the log. */
+  function unusable(name: string, reason: string): UnavailableError {
+    deps.log.error({ credential: name, reason }, 'a credential that config.yaml names for the sign-in cannot be used')
+    return new UnavailableError(
+      'sign_in_credential',
+      'This sign-in is not set up completely; the log of the service says more',
+    )
+  }
+
+  return {
+    async open(name) {
+      let credential: ProviderSecret | null
+      try {
+        credential = await deps.credentials.open(name)
+      } catch (error) {
+        throw unusable(name, messageOf(error))
+      }
+      if (!credential) throw unusable(name, 'there is no credential of that name')
+      return credential
+    },
+  }
+}

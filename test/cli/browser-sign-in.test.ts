@@ -1,0 +1,110 @@
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestServer, startServer } from '../api/server.js'
+import { type Browser, createBrowser } from '../support/browser.js'
+import { CLIENT, type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.js'
+import { waitFor } from '../support/wait.js'
+import { newPerson } from './run-cli.js'
+
+const PUBLIC_URL = 'https://jobs.example.com'
+
+let provider: OpenIdProvider
+let server: TestServer
+
+beforeAll(async () => {
+  provider = await startOpenIdProvider({ redirectUri: `${PUBLIC_URL}/api/v2/auth/oidc/callback` })
+  provider.know('sub-1', { preferred_username: 'jdoe' })
+  server = await startServer({
+    publicUrl: PUBLIC_URL,
+    config: `roles: [{ name: admin, groups: [local/admins] }]
+oidc: { issuer: "${provider.issuer}", clientId: ${CLIENT.id}, clientCredential: provider }
+`,
+  })
+  await server.writeCredentials(`- name: provider\n  password: ${CLIENT.secret}\n`)
+})
+afterAll(async () => {
+  await server?.close()
+  await provider?.close()
+})
+
+/** The command, and a browser that takes the service to be at the address that the command has. */
+function start(environment: Readonly<Record<string, string>> = {}) {
+  const person = newPerson({ BROWSER: '', ...environment })
+  const cli = person.start(['login', '--oidc', '--server', server.url])
+  const browser: Browser = createBrowser({ [PUBLIC_URL]: server.url })
+  /** Cookies are the public address's, so the browser goes there at once. */
+  const printed = async () => {
+    await cli.says('/api/v2/auth/oidc?')
+    const address = /^http:\S+$/m.exec(cli.stderr())?.[0] ?? ''
+    return address.replace(server.url, PUBLIC_URL)
+  }
+  return { person, cli, browser, printed, session: join(person.home, 'holdfast/session.json') }
+}
+
+describe('login --oidc', () => {
+  it('waits for the browser that somebody opens, and keeps the session for this user only', async () => {
+    const { person, cli, browser, printed, session } = start()
+    provider.sits('sub-1')
+    const page = await browser.open(await printed())
+    expect(page).toMatchObject({ status: 200, text: expect.stringContaining('You are signed in') })
+    const { code, stdout, stderr } = await cli.ended
+    expect([code, stdout]).toEqual([0, `Signed in at ${server.url} as jdoe.\n`])
+    const saved = JSON.parse(readFileSync(session, 'utf8')) as { username: string; token: string; refreshtoken: string }
+    expect(saved.username).toBe('jdoe')
+    expect(statSync(session).mode & 0o777).toBe(0o600)
+    for (const secret of [saved.token, saved.refreshtoken])
+      expect(stdout + stderr + page.address.href).not.toContain(secret)
+    expect((await person.run(['job', 'list'])).code).toBe(0)
+
+    const out = await person.run(['logout'])
+    expect([out.code, out.stdout]).toEqual([
+      0,
+      `Signed out of ${server.url}.\nSign out at the provider, too: ${provider.issuer}/session/end?client_id=${CLIENT.id}\n`,
+    ])
+  })
+
+  it('opens the browser of the environment', async () => {
+    const seen = join(newPerson().home, 'seen')
+    const program = `${seen}.sh`
+    writeFileSync(program, `#!/bin/sh\nprintf %s "$1" > ${seen}.part && mv ${seen}.part ${seen}\n`)
+    chmodSync(program, 0o700)
+    const { cli, browser, printed } = start({ BROWSER: program })
+    const address = await printed()
+    await waitFor('the browser to be opened', () => existsSync(seen))
+    expect(readFileSync(seen, 'utf8').replace(server.url, PUBLIC_URL)).toBe(address)
+    provider.sits('sub-1')
+    await browser.open(address)
+    expect((await cli.ended).code).toBe(0)
+  })
+
+  it('a sign-in that was refused: 4, and why; strangers at the port change nothing', async () => {
+    const { cli, browser, printed, session } = start()
+    const address = await printed()
+    const redirect = new URL(new URL(address).searchParams.get('redirect') ?? '')
+    for (const path of ['/?code=mine', `${redirect.pathname}`, `${redirect.pathname}x?code=mine`]) {
+      expect((await fetch(redirect.origin + path)).status).toBe(404)
+    }
+    provider.nobodySignedIn()
+    const page = await browser.open(address)
+    expect(page.text).toContain('You are not signed in')
+    const { code, stderr } = await cli.ended
+    expect([code, stderr]).toEqual([4, expect.stringContaining('The provider refused the sign-in')])
+    expect(existsSync(session)).toBe(false)
+  })
+
+  it('is stopped by Ctrl-C: 130', async () => {
+    const { cli, printed } = start()
+    await printed()
+    cli.process.kill('SIGINT')
+    expect((await cli.ended).code).toBe(130)
+  })
+
+  it.each([
+    ['a kind that the service does not have', ['--azuread'], 'no sign-in by Entra ID'],
+    ['two ways at once', ['--oidc', '--username', 'admin'], 'Sign in one way'],
+  ])('%s: 2', async (_what, args, words) => {
+    const { code, stderr } = await newPerson().run(['login', '--server', server.url, ...args])
+    expect([code, stderr]).toEqual([2, expect.stringContaining(words)])
+  })
+})

@@ -1,0 +1,63 @@
+/** Where a browser came to a stop: an answer that is no redirection, or an address that the test wanted to see. */
+export interface Page {
+  readonly address: URL
+  /** 0 when it was not asked for. */
+  readonly status: number
+  readonly body: Record<string, unknown>
+  readonly text: string
+}
+
+/** A browser that follows redirections and keeps cookies, as people have one. */
+export interface Browser {
+  /** @param stopsAt addresses that are not asked for any more */
+  open(address: string, stopsAt?: (address: URL) => boolean): Promise<Page>
+  /** The cookies of an origin by their names. */
+  cookiesOf(origin: string): Map<string, string>
+}
+
+const MOST_STEPS = 20
+
+/** @param places origins that are elsewhere than their names say: address as the browser has it → where to ask */
+export function createBrowser(places: Readonly<Record<string, string>> = {}): Browser {
+  const jar = new Map<string, Map<string, string>>()
+  const cookiesOf = (origin: string) => {
+    const cookies = jar.get(origin) ?? new Map<string, string>()
+    jar.set(origin, cookies)
+    return cookies
+  }
+
+  async function ask(address: URL): Promise<Response> {
+    const cookies = cookiesOf(address.origin)
+    const place = places[address.origin] ?? address.origin
+    const response = await fetch(place + address.pathname + address.search, {
+      redirect: 'manual',
+      headers: { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
+    })
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (/max-age=0|expires=thu, 01 jan 1970/i.test(line)) cookies.delete(name)
+      else cookies.set(name, value)
+    }
+    return response
+  }
+
+  return {
+    cookiesOf,
+    async open(first, stopsAt = () => false) {
+      let address = new URL(first)
+      for (let step = 0; step < MOST_STEPS; step += 1) {
+        if (stopsAt(address)) return { address, status: 0, body: {}, text: '' }
+        const response = await ask(address)
+        const text = await response.text()
+        const location = response.headers.get('location')
+        if (location === null) {
+          const isJson = response.headers.get('content-type')?.includes('json') ?? false
+          const body = isJson ? (JSON.parse(text) as Record<string, unknown>) : {}
+          return { address, status: response.status, body, text }
+        }
+        address = new URL(location, address)
+      }
+      throw new Error(`the browser was sent around in circles, last to ${address.href}`)
+    },
+  }
+}
