@@ -115,7 +115,7 @@ async function build(
   const database = await openSqliteStore(settings.databasePath)
   onClose(() => database.close())
   const trail = createAuditTrail({ store: database, clock, log })
-  onClose(() => trail.settled())
+  onClose(() => trail.close())
   const { store } = trail
   const metrics = createMetrics({ store, clock, log, onlineRunners: () => hub.counts().online })
   const live = createLiveEvents()

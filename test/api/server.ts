@@ -347,7 +347,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       await checks.close()
       await dispatcher.close()
       await uploadSweeper.close()
-      await trail.settled()
+      await trail.close()
       await store.close()
       await rm(folder, { recursive: true, force: true })
     },
