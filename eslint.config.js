@@ -9,7 +9,7 @@ const room = (files, forbidden, why) => ({
 })
 
 export default tseslint.config(
-  { ignores: ['**/dist/**', '**/node_modules/**', 'coverage/**'] },
+  { ignores: ['**/dist/**', '**/bundle/**', '**/bundle.new/**', '**/node_modules/**', 'coverage/**'] },
   ...tseslint.configs.strict,
   {
     files: ['**/*.ts'],

@@ -124,7 +124,7 @@ async function build(
   const database = await openStore(place)
   onClose(() => database.close())
   const trail = createAuditTrail({ store: database, clock, log })
-  onClose(() => trail.settled())
+  onClose(() => trail.close())
   const { store } = trail
   const metrics = createMetrics({
     store,

@@ -211,7 +211,7 @@ describe('no change without its record', () => {
       })
     })
     record.finish(500)
-    await trail.settled()
+    await trail.close()
     expect(await audit('?action=job.abort')).toMatchObject([{ status: 500 }])
   })
 
@@ -221,7 +221,7 @@ describe('no change without its record', () => {
     const trail = createAuditTrail({ store, clock: server.clock, log: { error: (fields) => void said.push(fields) } })
     const record = trail.begin({ address: '192.0.2.1', action: 'job.abort', kind: 'job', requestId: 'r' })
     record.finish(403)
-    await trail.settled()
+    await trail.close()
     expect(said).toEqual([
       { audit: expect.objectContaining({ action: 'job.abort', status: 403 }), reason: 'disk full' },
     ])

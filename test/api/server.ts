@@ -386,7 +386,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       await sequences.close()
       await dispatcher.close()
       await uploadSweeper.close()
-      await trail.settled()
+      await trail.close()
       await store.close()
       await rm(folder, { recursive: true, force: true })
     },

@@ -49,6 +49,8 @@ export interface AuditTrail {
   begin(request: AuditedRequest): AuditRecord
   /** Resolves when the records of all requests that were answered so far are in the database. */
   settled(): Promise<void>
+  /** Settles, and ends the watch over who writes for which request: every asynchronous step of the process pays for it. */
+  close(): Promise<void>
 }
 
 export interface AuditTrailDeps {
@@ -100,6 +102,10 @@ export function createAuditTrail({ store, clock, log }: AuditTrailDeps): AuditTr
     }
   }
 
+  async function settled(): Promise<void> {
+    await Promise.all(unsettled)
+  }
+
   return {
     store: { ...store, write },
     begin(request) {
@@ -139,8 +145,10 @@ export function createAuditTrail({ store, clock, log }: AuditTrailDeps): AuditTr
         },
       }
     },
-    async settled() {
-      await Promise.all(unsettled)
+    settled,
+    async close() {
+      await settled()
+      current.disable()
     },
   }
 }

@@ -44,11 +44,11 @@ export async function readVariablesFile(path: string, what: string): Promise<Ext
   } catch (error) {
     throw new UsageError(`${what}: cannot be read: ${(error as Error).message}`)
   }
-  // Loaded only here: it is larger than all the rest of the client.
-  const { parse } = await import('yaml')
+  // Loaded only here: it is larger than all the rest of the client. A CommonJS package is whole in its default export only.
+  const { default: yaml } = await import('yaml')
   try {
     // JSON is YAML too; the 1.1 rules make `yes` and `0644` what ansible-playbook -e @file would make of them.
-    return variablesOf(parse(text, { version: '1.1' }), what)
+    return variablesOf(yaml.parse(text, { version: '1.1' }), what)
   } catch (error) {
     if (error instanceof UsageError) throw error
     throw new UsageError(`${what}: is neither JSON nor YAML: ${(error as Error).message}`)
