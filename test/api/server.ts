@@ -47,6 +47,7 @@ import { type LiveEvents, createLiveEvents } from '../../control-plane/src/live/
 import { createMetrics } from '../../control-plane/src/metrics/metrics.js'
 import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
 import { createPlaybookFolder } from '../../control-plane/src/runners/playbook-folder.js'
+import type { SequenceKind } from '../../control-plane/src/sequences/kind.js'
 import { createMultistep } from '../../control-plane/src/sequences/multistep/multistep.js'
 import { type Sequences, createSequences } from '../../control-plane/src/sequences/sequences.js'
 import { createWorkflows } from '../../control-plane/src/sequences/workflows/loader.js'
@@ -123,6 +124,7 @@ export interface TestServer {
   readonly credentials: Credentials
   readonly uploadSweeper: UploadSweeper
   readonly sequences: Sequences
+  readonly kinds: readonly SequenceKind[]
   /** The clock of the server; it stands still until it is moved. */
   readonly clock: { now(): number; move(ms: number): void }
   /** Token of the first admin. */
@@ -238,11 +240,12 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   })
   const newRunId = () => randomBytes(16).toString('hex')
   const grants = createGrants({ store, roles })
+  const kinds = [createMultistep(forms)]
   const sequences = createSequences({
     ...{ store, clock, live, log: logger, credentials, grants, newRunId, runners: dispatcher, uploads: uploadFolder },
     timers: systemTimers,
     maskPattern: MASK_PATTERN,
-    kinds: [createMultistep(forms)],
+    kinds,
   })
   const reading = {
     queries: store.read,
@@ -354,6 +357,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     credentials,
     uploadSweeper,
     sequences,
+    kinds,
     clock,
     admin,
     call,

@@ -54,7 +54,9 @@ export async function preparePart(
       ...{ runner_id: null, runner_name: settings.runner, extravars: JSON.stringify(values) },
       ...{ credentials: '{}', playbook: JSON.stringify({ ...NO_PLAYBOOK, playbook: settings.playbook }) },
     }
-    return { identifier, runner: null, problem: error.message, columns, files: [] }
+    // It is read by others, too.
+    const problem = error.message.replace(/^Your roles/, `The roles of ${job.user_name}`)
+    return { identifier, runner: null, problem, columns, files: [] }
   }
 }
 
