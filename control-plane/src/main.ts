@@ -57,6 +57,7 @@ import { createMultistep } from './sequences/multistep/multistep.js'
 import { createSequences } from './sequences/sequences.js'
 import type { ControlPlaneSettings } from './settings.js'
 import { createWorkflows } from './sequences/workflows/loader.js'
+import { createWorkflowKind } from './sequences/workflows/workflow-kind.js'
 import { openSqliteStore } from './store/sqlite-store.js'
 import { systemTimers } from './timers.js'
 import { readTlsFiles } from './tls-files.js'
@@ -188,7 +189,7 @@ async function build(
   const sequences = createSequences({
     ...{ store, clock, timers, live, log, credentials, grants, newRunId, runners: dispatcher, uploads: uploadFolder },
     maskPattern: settings.maskExtravars,
-    kinds: [createMultistep(forms)],
+    kinds: [createMultistep(forms), createWorkflowKind({ workflows, outputLimitBytes: settings.maxOutputBytes })],
   })
   onClose(() => sequences.close())
   const hub = createRunnerHub({

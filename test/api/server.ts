@@ -48,6 +48,7 @@ import { createPlaybookFolder } from '../../control-plane/src/runners/playbook-f
 import { createMultistep } from '../../control-plane/src/sequences/multistep/multistep.js'
 import { type Sequences, createSequences } from '../../control-plane/src/sequences/sequences.js'
 import { createWorkflows } from '../../control-plane/src/sequences/workflows/loader.js'
+import { createWorkflowKind } from '../../control-plane/src/sequences/workflows/workflow-kind.js'
 import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
@@ -232,7 +233,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     ...{ store, clock, live, log: logger, credentials, grants, newRunId, runners: dispatcher, uploads: uploadFolder },
     timers: systemTimers,
     maskPattern: MASK_PATTERN,
-    kinds: [createMultistep(forms)],
+    kinds: [createMultistep(forms), createWorkflowKind({ workflows, outputLimitBytes: 1024 * 1024 })],
   })
   const reading = {
     queries: store.read,

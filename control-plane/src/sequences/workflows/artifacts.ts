@@ -10,7 +10,8 @@ export interface Published {
 /** Artifacts of one node as JSON: they are handed on to every node behind it. */
 const MOST_CHARACTERS = 1024 * 1024
 
-const SUCCESSES: readonly unknown[] = ['runner_on_ok', 'runner_item_on_ok']
+/** The types of events that can tell of artifacts. */
+export const EVENTS_OF_ARTIFACTS = ['runner_on_ok', 'runner_item_on_ok']
 const DATA_PATH = 'ansible_stats.data'
 /** Paths of what was cut are themselves cut at this length (the event plugin's `_MAX_PATH`). */
 const LONGEST_PATH = 200
@@ -37,7 +38,7 @@ export function createArtifacts(): { add(line: Buffer): void; published(): Publi
     add(line) {
       if (!line.includes('"ansible_stats"') && !line.includes('set_stats"')) return
       const event = readEvent(line)
-      if (!event || !SUCCESSES.includes(event.type)) return
+      if (!event || !EVENTS_OF_ARTIFACTS.includes(String(event.type))) return
       const result = isPlainObject(event.result) ? event.result : {}
       if (result.censored !== undefined && /(^|\.)set_stats$/.test(String(event.action))) {
         lost.add('what was published under no_log')
