@@ -5,15 +5,6 @@ import type { RuleId } from './rule-book.js'
  * shows one of them, so that this list says no more than is true.
  */
 export const NOT_BUILT: Readonly<Record<string, readonly RuleId[]>> = {
-  'Workflow jobs are not built yet: such a form is refused with 422.': [
-    'service.workflow-job',
-    'endpoint.node',
-    'node.node',
-    'node.job',
-    'node.job-null',
-    'node.extravars',
-    'node.artifacts',
-  ],
   'One process serves everything; several nodes are not built yet.': ['live-4.nodes'],
   'Only local accounts can sign in yet.': ['auth.ldap', 'auth.azuread', 'auth.oidc'],
 }

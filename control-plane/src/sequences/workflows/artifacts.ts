@@ -1,4 +1,5 @@
 import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
+import { RESERVED } from './node-data.js'
 
 /** What a playbook published with `set_stats`. */
 export interface Published {
@@ -15,9 +16,6 @@ export const EVENTS_OF_ARTIFACTS = ['runner_on_ok', 'runner_item_on_ok']
 const DATA_PATH = 'ansible_stats.data'
 /** Paths of what was cut are themselves cut at this length (the event plugin's `_MAX_PATH`). */
 const LONGEST_PATH = 200
-
-/** Names that belong to the service: a playbook must not choose what the next one runs with. */
-const RESERVED = /^__.*__$/
 
 /**
  * Gathers the artifacts of a run from its events, line by line in their order, as ansible's own summary would: values of
@@ -49,6 +47,7 @@ export function createArtifacts(): { add(line: Buffer): void; published(): Publi
       if (!isPlainObject(stats) || stats.per_host !== false || !isPlainObject(stats.data)) return
       if (cuts?.includes(DATA_PATH)) lost.add('some values: there were too many for an event')
       for (const [key, value] of Object.entries(stats.data)) {
+        // A playbook must not choose what the next one runs with.
         if (RESERVED.test(key)) continue
         const before = stats.aggregate === true ? values.get(key) : undefined
         const isCut = cuts === null || cuts.some((path) => isWithin(path, `${DATA_PATH}.${key}`))

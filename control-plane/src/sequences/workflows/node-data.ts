@@ -59,12 +59,19 @@ export function variablesOf(
   return { ...node.extraData, ...received, ...workflow.extraVars, ...formValues }
 }
 
-/** What of its variables a node gets: with `extra_vars_key` only those below that one, and the user. */
+/** Names that belong to the service. */
+export const RESERVED = /^__.*__$/
+
+/**
+ * What of its variables a node gets: with `extra_vars_key` only those below that one, and what is said of the whole: the
+ * user and the verbose mode. Reserved variables below it count for nothing: whoever launches could put them there.
+ */
 export function variablesUnderKey(variables: PlainObject, key: string | null): PlainObject {
   const part = key === null || !Object.hasOwn(variables, key) ? undefined : variables[key]
   if (!isPlainObject(part)) return variables
-  const { ansibleforms_user } = variables
-  return { ...part, ...(ansibleforms_user === undefined ? {} : { ansibleforms_user }) }
+  const ofWhole = Object.entries(variables).filter(([name]) => name === 'ansibleforms_user' || name === '__verbose__')
+  const own = Object.entries(part).filter(([name]) => !RESERVED.test(name))
+  return Object.fromEntries([...own, ...ofWhole])
 }
 
 /** Whether a node's condition is met: its variable is exactly true. */
