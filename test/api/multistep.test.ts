@@ -1,16 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findJobFiles } from '../../control-plane/src/store/uploads.js'
 import { covers } from '../interface/covers.js'
 import { waitFor } from '../support/wait.js'
 import { addRunner } from './runner-row.js'
-import { endPart, nodesOf, partOf } from './sequence-parts.js'
+import { endPart, nodesOf, partOf, partsOf } from './sequence-parts.js'
 import { type TestServer, startServer } from './server.js'
+import { upload } from './upload-client.js'
 
 /** Multistep jobs (forms.md section 7): which step runs when and with what, and how the whole ends. */
 const CONFIG = `roles:
   - {name: admin, groups: [local/admins]}
   - {name: ops, groups: [local/ops], options: {allowJobRelaunch: true}}
   - {name: near, groups: [local/near], runners: [edge]}
-  - {name: default, groups: []}
+  - {name: default, groups: [], options: {allowVerboseMode: false, allowJobRelaunch: true}}
 `
 
 let server: TestServer
@@ -46,6 +48,8 @@ async function launchSteps(
   return Number(answer.body.id)
 }
 const step = (name: string, more: object = {}) => ({ name, type: 'ansible', playbook: `${name}.yml`, ...more })
+const addCredential = (name: string) =>
+  call('admin', 'POST', '/credential', { name, type: 'userpass', user: 'u', password: 'p' })
 const jobOf = async (id: number, who = 'admin') => (await call(who, 'GET', `/job/${id}?text=true`)).body
 const ended = (id: number) =>
   waitFor(`the end of job ${id}`, async () => {
@@ -122,5 +126,227 @@ describe('steps in order', () => {
     await end(id, 'one', 'failed')
     await end(id, 'two')
     expect(await ended(id)).toMatchObject({ status: 'warning', status_reason: "step 'one' failed: it failed" })
+  })
+})
+
+describe('what a step gets', () => {
+  const varsOf = (job: { extravars: string }) => JSON.parse(job.extravars) as Record<string, unknown>
+
+  test('all extra variables of the form, and its own statics where the values have none; key: only that object', async () => {
+    const id = await launchSteps(
+      [
+        step('all', { inventory: ['a', 'b'], tags: 'x,y', limit: 'web', check: true, diff: true, verbose: true }),
+        step('own', { key: 'part', inventory: 'c', keepExtravars: true, allowJinjaInExtravars: true }),
+        step('none', { key: 'missing', playbookSubPath: 'sub' }),
+        step('falsy', { key: 'empty' }),
+      ],
+      { extravars: { part: { size: 3 }, other: 1, empty: '' } },
+    )
+    const all = await end(id, 'all')
+    expect(JSON.parse(all.playbook)).toMatchObject({
+      ...{
+        playbook: 'all.yml',
+        inventory: ['a', 'b'],
+        tags: 'x,y',
+        limit: 'web',
+        check: true,
+        diff: true,
+        verbose: true,
+      },
+    })
+    expect(varsOf(all)).toMatchObject({
+      part: { size: 3 },
+      other: 1,
+      __tags__: 'x,y',
+      __check__: true,
+      __limit__: 'web',
+    })
+    const own = await end(id, 'own')
+    const { ansibleforms_user: user, ...others } = varsOf(own)
+    expect(user).toMatchObject({ username: 'eve' })
+    expect(others).toEqual({
+      ...{ size: 3, __playbook__: 'own.yml', __inventory__: ['c'], __keepExtravars__: true },
+      __allowJinjaInExtravars__: true,
+    })
+    expect(JSON.parse(own.playbook)).toMatchObject({ allowJinjaInExtravars: true, tags: null })
+    expect(varsOf(await end(id, 'none'))).toMatchObject({ part: { size: 3 }, other: 1, __playbookSubPath__: 'sub' })
+    expect(varsOf(await end(id, 'falsy'))).toMatchObject({ part: { size: 3 }, empty: '' })
+    expect(await ended(id)).toMatchObject({ status: 'success' })
+    // The whole has the values of the form, and no static of a step.
+    expect((await jobOf(id)).extravars).not.toHaveProperty('__tags__')
+  })
+
+  test('a reserved variable counts below key only where a field of the form puts it', async () => {
+    const part = { __playbook__: 'evil.yml', __limit__: 'web', size: 1 }
+    const fields = [{ name: 'where', type: 'text', model: 'part.__limit__' }]
+    const id = await launchSteps([step('one', { key: 'part' })], { extravars: { part }, form: { fields } })
+    const one = await end(id, 'one')
+    expect(JSON.parse(one.playbook)).toMatchObject({ playbook: 'one.yml', limit: 'web' })
+    expect(varsOf(one)).toMatchObject({ __playbook__: 'one.yml', __limit__: 'web', size: 1 })
+  })
+
+  test('the verbose mode of the launch is that of every step, and takes the role option', async () => {
+    const steps = [step('one', { key: 'part' }), step('two')]
+    const given = { extravars: { __verbose__: true, part: { a: 1 } } }
+    const id = await launchSteps(steps, { ...given, who: 'admin' })
+    for (const name of ['one', 'two'])
+      expect(JSON.parse((await end(id, name)).playbook)).toMatchObject({ verbose: true })
+    const answer = await call('eve', 'POST', '/job', { formName: `form ${forms}`, ...given })
+    expect([answer.status, answer.body.code]).toEqual([403, 'verbose_not_allowed'])
+  })
+
+  test('what the form says of how playbooks run holds for the steps that do not say it themselves', async () => {
+    const form = { runner: 'far', check: true, inventory: 'everywhere', ansibleCredentials: 'login' }
+    await addCredential('login')
+    const id = await launchSteps([step('one'), step('two', { runner: 'edge', check: false })], { form })
+    const one = await end(id, 'one')
+    expect(one.runner_name).toBe('far')
+    expect(JSON.parse(one.playbook)).toMatchObject({
+      check: true,
+      inventory: ['everywhere'],
+      ansibleCredentials: 'login',
+    })
+    const two = await end(id, 'two')
+    expect(two.runner_name).toBe('edge')
+    expect(JSON.parse(two.playbook)).toMatchObject({ check: false })
+  })
+
+  test('its own credentials over those of the form', async () => {
+    for (const name of ['mine', 'ours', 'key']) {
+      await addCredential(name)
+    }
+    const id = await launchSteps([step('one', { credentials: { db: 'nobody,mine' } }), step('two')], {
+      form: { credentials: { db: 'ours', api: 'key' } },
+    })
+    const one = await end(id, 'one')
+    expect(JSON.parse(one.credentials)).toEqual({ db: 'mine', api: 'key' })
+    expect(varsOf(one)).toMatchObject({ __credentials__: { db: 'mine', api: 'key' } })
+    expect(JSON.parse((await end(id, 'two')).credentials)).toEqual({ db: 'ours', api: 'key' })
+    expect((await ended(id)).credentials).toEqual({ db: 'ours', api: 'key' })
+  })
+
+  test('an upload that its variables name', async () => {
+    const token = tokens.admin ?? ''
+    const file = await upload(server, 'a.pem', 'content', token)
+    const form = { fields: [{ name: 'cert', type: 'file', model: 'part.cert' }] }
+    const name = `form ${forms + 1}`
+    forms += 1
+    await server.writeForm(
+      `${name}.yml`,
+      JSON.stringify({
+        ...{ name, type: 'multistep', roles: ['default'], launchValidation: 'enforce', ...form },
+        steps: [step('one', { key: 'other' }), step('two', { key: 'part' }), step('three', { key: 'bare' })],
+      }),
+    )
+    const sent = { formName: name, rawFormData: {}, files: { cert: file } }
+    const launched = await server.call('POST', '/job', { token, json: sent })
+    expect(launched.status, launched.text).toBe(200)
+    const id = Number(launched.body.id)
+    for (const target of ['one', 'two', 'three']) await end(id, target)
+    await ended(id)
+    const parts = await partsOf(server, id)
+    const rows = await findJobFiles(server.store.read, [id, ...parts.map((part) => part.id)])
+    const linked = rows.map((row) => [row.job_id, row.field])
+    // All of them get it: without an object under their key, the others get everything.
+    expect(linked).toEqual([id, ...parts.map((part) => part.id)].map((job) => [job, 'cert']))
+  })
+
+  test('password fields stay hidden in the job of every step', async () => {
+    const form = { fields: [{ name: 'pin', type: 'password' }] }
+    const id = await launchSteps([step('one')], { extravars: { pin: 'hush' }, form })
+    const one = await end(id, 'one')
+    expect(varsOf(one)).toMatchObject({ pin: 'hush' })
+    expect((await jobOf(one.id)).extravars).toMatchObject({ pin: '********' })
+  })
+})
+
+describe('ifExtraVar', () => {
+  test.each([
+    [true, 'success'],
+    ['true', 'skipped'],
+    [1, 'skipped'],
+    [undefined, 'skipped'],
+  ])('with %j the step is %s', async (value, status) => {
+    const id = await launchSteps([step('one', { ifExtraVar: 'wanted' }), step('two')], {
+      extravars: value === undefined ? {} : { wanted: value },
+    })
+    if (status === 'success') await end(id, 'one')
+    await end(id, 'two')
+    expect((await ended(id)).status).toBe('success')
+    expect(await nodesOf(server, id)).toEqual({ one: status, two: 'success' })
+    if (status === 'skipped') {
+      expect((await jobOf(id)).output).toContain("skipping: [one]: the extra variable 'wanted' is not true\n")
+    }
+  })
+})
+
+describe('what is not allowed or there', () => {
+  test('a runner or a credential of any step that the roles do not allow: 403, and nothing is created', async () => {
+    const before = (await server.store.read.selectFrom('job').select('id').execute()).length
+    forms += 1
+    const file = { type: 'multistep', roles: ['default'], steps: [step('one'), step('two', { runner: 'far' })] }
+    await server.writeForm(`form ${forms}.yml`, JSON.stringify({ name: `form ${forms}`, ...file }))
+    const answer = await call('nia', 'POST', '/job', { formName: `form ${forms}` })
+    expect([answer.status, answer.body.code]).toEqual([403, 'runner_not_allowed'])
+    expect((await server.store.read.selectFrom('job').select('id').execute()).length).toBe(before)
+  })
+
+  test('a value that a step cannot take: 422, and nothing is created', async () => {
+    forms += 1
+    const fields = [{ name: '__playbook__', type: 'text' }]
+    const file = { type: 'multistep', roles: ['default'], fields, steps: [step('one')] }
+    await server.writeForm(`form ${forms}.yml`, JSON.stringify({ name: `form ${forms}`, ...file }))
+    const extravars = { __playbook__: '../x.yml' }
+    const answer = await call('eve', 'POST', '/job', { formName: `form ${forms}`, extravars })
+    expect([answer.status, answer.body.code]).toEqual([422, 'values_refused'])
+  })
+
+  test('a step of a type that needs a foreign system: 422 with a sentence', async () => {
+    forms += 1
+    const file = { type: 'multistep', roles: ['default'], steps: [step('one'), { name: 'two', type: 'awx' }] }
+    await server.writeForm(`form ${forms}.yml`, JSON.stringify({ name: `form ${forms}`, ...file }))
+    const answer = await call('eve', 'POST', '/job', { formName: `form ${forms}` })
+    expect([answer.status, answer.text]).toEqual([422, expect.stringContaining("The step 'two'")])
+  })
+
+  test('a runner that is off or unknown, or a missing credential, fails the step when its turn comes', async () => {
+    const id = await launchSteps([
+      step('one'),
+      step('two', { runner: 'resting', continue: true }),
+      step('three', { runner: 'unknown', continue: true }),
+      step('four', { ansibleCredentials: 'nowhere', continue: true }),
+    ])
+    await end(id, 'one')
+    expect(await ended(id)).toMatchObject({ status: 'warning' })
+    const reasons = (await partsOf(server, id)).map((part) => [part.target, part.status, part.status_reason])
+    expect(reasons).toEqual([
+      ['one', 'success', null],
+      ['two', 'failed', "The RTE 'resting' is turned off"],
+      ['three', 'failed', "The RTE 'unknown' that the form names is not known"],
+      ['four', 'failed', "There is no credential 'nowhere'"],
+    ])
+  })
+
+  test('an account that was blocked meanwhile runs no further step', async () => {
+    const { id: userId, token } = await server.addUser('leaver')
+    tokens.leaver = token
+    const id = await launchSteps([step('one'), step('two')], { who: 'leaver' })
+    await server.call('PUT', `/user/${userId}`, { token: server.admin, json: { enabled: false } })
+    await end(id, 'one')
+    expect(await ended(id)).toMatchObject({
+      status: 'failed',
+      status_reason: "step 'two' failed: The account of leaver, who launched this job, is blocked",
+    })
+  })
+
+  test('roles that allow less by now count for the steps that have not started', async () => {
+    const id = await launchSteps([step('one'), step('two', { runner: 'far' })])
+    try {
+      await server.writeConfig(CONFIG.replace('{name: default,', '{name: default, runners: [edge],'))
+      await end(id, 'one')
+      expect((await ended(id)).status_reason).toContain("do not allow jobs on the runner 'far'")
+    } finally {
+      await server.writeConfig(CONFIG)
+    }
   })
 })

@@ -45,6 +45,7 @@ import { type LiveEvents, createLiveEvents } from '../../control-plane/src/live/
 import { createMetrics } from '../../control-plane/src/metrics/metrics.js'
 import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
 import { createPlaybookFolder } from '../../control-plane/src/runners/playbook-folder.js'
+import type { SequenceKind } from '../../control-plane/src/sequences/kind.js'
 import { createMultistep } from '../../control-plane/src/sequences/multistep/multistep.js'
 import { type Sequences, createSequences } from '../../control-plane/src/sequences/sequences.js'
 import { createWorkflows } from '../../control-plane/src/sequences/workflows/loader.js'
@@ -120,6 +121,7 @@ export interface TestServer {
   readonly credentials: Credentials
   readonly uploadSweeper: UploadSweeper
   readonly sequences: Sequences
+  readonly kinds: readonly SequenceKind[]
   /** The clock of the server; it stands still until it is moved. */
   readonly clock: { now(): number; move(ms: number): void }
   /** Token of the first admin. */
@@ -229,11 +231,12 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   })
   const newRunId = () => randomBytes(16).toString('hex')
   const grants = createGrants({ store, roles })
+  const kinds = [createMultistep(forms), createWorkflowKind({ workflows, outputLimitBytes: 1024 * 1024 })]
   const sequences = createSequences({
     ...{ store, clock, live, log: logger, credentials, grants, newRunId, runners: dispatcher, uploads: uploadFolder },
     timers: systemTimers,
     maskPattern: MASK_PATTERN,
-    kinds: [createMultistep(forms), createWorkflowKind({ workflows, outputLimitBytes: 1024 * 1024 })],
+    kinds,
   })
   const reading = {
     queries: store.read,
@@ -341,6 +344,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     credentials,
     uploadSweeper,
     sequences,
+    kinds,
     clock,
     admin,
     call,

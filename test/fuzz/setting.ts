@@ -96,6 +96,16 @@ export const FORMS: readonly FormFile[] = [
       { name: 'two', type: 'ansible', playbook: 'slow.yml', inventory: 'here,', continue: true },
     ],
   },
+  {
+    ...base,
+    name: 'steps that ask',
+    type: 'multistep',
+    steps: [
+      { name: 'one', playbook: 'quick.yml', key: 'part', ifExtraVar: 'other' },
+      { name: 'two', playbook: 'quick.yml', approval: { title: 'On?', roles: ['default'], allowSelf: true } },
+      { name: 'three', playbook: 'quick.yml', runner: 'not-there', continue: true, always: true },
+    ],
+  },
   { ...base, name: 'flow', type: 'workflow', workflow: 'flow' },
   { ...base, name: 'foreign', type: 'awx', template: 'x' },
 ]

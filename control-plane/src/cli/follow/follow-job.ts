@@ -39,7 +39,7 @@ export async function followJob(
   const wake = createWake()
   const done = new AbortController()
   const watch = watchChanges(client, 'jobs', wake.ring, AbortSignal.any([signal, done.signal])).catch(wake.fail)
-  const position = { offset: 0, status: '' }
+  const position = { offset: 0, status: '', step: null }
   let lost = false
   try {
     for (;;) {
@@ -68,13 +68,15 @@ export async function followJob(
 async function readNews(
   client: Client,
   jobId: number,
-  position: { offset: number; status: string },
+  position: { offset: number; status: string; step: string | null },
   sink: FollowSink,
   signal: AbortSignal,
 ): Promise<JobRecord> {
   const job = await readJob(client, jobId, signal)
-  if (job.status !== position.status) {
+  // One that consists of others may wait for one approval after the other.
+  if (job.status !== position.status || (job.status === 'approve' && job.step !== position.step)) {
     position.status = job.status
+    position.step = job.step
     await sink.status(job)
   }
   for (;;) {

@@ -60,15 +60,16 @@ export function planSteps(form: MultistepForm, { subforms }: FormSurroundings): 
 const RESERVED = /^__.+__$/
 
 /**
- * The extra variables of a step: those of the whole, or with `key` only that object and the launching user. A reserved
- * variable in there counts only if the form puts it there, as on the top.
+ * The extra variables of a step: those of the whole, or with `key` only that object and the launching user (and the verbose
+ * mode, which is asked for the whole). A reserved variable in there counts only if the form puts it there, as on the top.
  */
 export function variablesOf({ key, reserved }: Pick<PlannedStep, 'key' | 'reserved'>, whole: Values): Values {
   const own = key !== null && Object.hasOwn(whole, key) ? whole[key] : undefined
   if (!isPlainObject(own)) return whole
   const counts = (name: string) => !RESERVED.test(name) || reserved.includes(name)
   const values = Object.fromEntries(Object.entries(own).filter(([name]) => counts(name)))
-  return { ...values, ansibleforms_user: whole.ansibleforms_user }
+  const verbose = whole.__verbose__ === true ? { __verbose__: true } : {}
+  return { ...verbose, ...values, ansibleforms_user: whole.ansibleforms_user }
 }
 
 /** The keys that fields put below a variable, with their `model` or the `defaultModel` of their page. */

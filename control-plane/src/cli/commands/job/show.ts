@@ -1,5 +1,6 @@
 import { writeAnswer } from '../../show/answer.js'
 import { fieldsText } from '../../show/table.js'
+import { partsOf, partsText } from './parts.js'
 import { durationText, jobSeconds, localTime } from '../../show/time.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 
@@ -18,6 +19,7 @@ export const showCommand = (run: Run) =>
       const jobId = jobIdOf(args.id)
       const client = await clientOf(run, args)
       const job = await client.getJob({ id: jobId, text: true })
+      const parts = args.json ? null : await partsOf(client, job.subjobs)
       await writeAnswer(run.terminal.stdout, args.json, job, () => {
         const fields = Object.entries(job)
           .filter(([name]) => !LEFT_OUT.has(name))
@@ -26,7 +28,8 @@ export const showCommand = (run: Run) =>
             TIMES.has(name) && typeof value === 'string' ? localTime(value) : value,
           ])
         const took = durationText(jobSeconds(job.start, job.end, Date.now()))
-        return fieldsText(run.terminal.stdout, [...fields, ['took', took]])
+        const text = fieldsText(run.terminal.stdout, [...fields, ['took', took]])
+        return parts === null || parts.shown.length === 0 ? text : `${text}\n${partsText(run.terminal.stdout, parts)}`
       })
     },
   })
