@@ -63,6 +63,7 @@ import type { ControlPlaneSettings } from './settings.js'
 import { notificationsOf } from './store/open-notifications.js'
 import { openStore } from './store/open-store.js'
 import { createWorkflows } from './sequences/workflows/loader.js'
+import { createWorkflowKind } from './sequences/workflows/workflow-kind.js'
 import { systemTimers } from './timers.js'
 import { readTlsFiles } from './tls-files.js'
 import { createUploadSweeper } from './uploads/sweeper.js'
@@ -213,7 +214,7 @@ async function build(
   const sequences = createSequences({
     ...{ store, clock, timers, live, log, credentials, grants, newRunId, runners: dispatcher, uploads: uploadFolder },
     maskPattern: settings.maskExtravars,
-    kinds: [createMultistep(forms)],
+    kinds: [createMultistep(forms), createWorkflowKind({ workflows, outputLimitBytes: settings.maxOutputBytes })],
   })
   onClose(() => sequences.close())
   const hub = createRunnerHub({

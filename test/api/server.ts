@@ -51,6 +51,7 @@ import type { SequenceKind } from '../../control-plane/src/sequences/kind.js'
 import { createMultistep } from '../../control-plane/src/sequences/multistep/multistep.js'
 import { type Sequences, createSequences } from '../../control-plane/src/sequences/sequences.js'
 import { createWorkflows } from '../../control-plane/src/sequences/workflows/loader.js'
+import { createWorkflowKind } from '../../control-plane/src/sequences/workflows/workflow-kind.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
 import { type UploadSweeper, createUploadSweeper } from '../../control-plane/src/uploads/sweeper.js'
@@ -240,7 +241,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   })
   const newRunId = () => randomBytes(16).toString('hex')
   const grants = createGrants({ store, roles })
-  const kinds = [createMultistep(forms)]
+  const kinds = [createMultistep(forms), createWorkflowKind({ workflows, outputLimitBytes: 1024 * 1024 })]
   const sequences = createSequences({
     ...{ store, clock, live, log: logger, credentials, grants, newRunId, runners: dispatcher, uploads: uploadFolder },
     timers: systemTimers,

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { covers } from '../interface/covers.js'
@@ -23,7 +23,7 @@ let bob: RestClient
 let bound: RestClient
 
 beforeAll(async () => {
-  product = await startProduct({ config: CONFIG, withAgent: false, controlPlane: { RTE_QUEUE_MINUTES: '1' } })
+  product = await startProduct({ config: CONFIG, withAgent: false, forms: FORMS, workflows: WORKFLOWS })
   runner = await ScriptedRunner.join(product, 'north')
   for (const [username, groups] of [
     ['ann', []],
@@ -68,26 +68,23 @@ interface Node {
   artifacts: Record<string, unknown>
 }
 
-/** Writes the workflow and a form for it; both have the same name. */
+/** The files of all tests, written before the service starts: it looks for changes once a second. */
+const FORMS: Record<string, string> = {}
+const WORKFLOWS: Record<string, string> = {}
+
+/** A workflow and a form for it; both have the same name. */
 function write(
   name: string,
   nodes: Readonly<Record<string, NodeText>>,
   more: { form?: Record<string, unknown>; extraVars?: Record<string, unknown> } = {},
 ): void {
-  const persistent = join(product.folder, 'persistent')
-  mkdirSync(join(persistent, 'playbooks', name), { recursive: true })
-  writeFileSync(join(persistent, 'workflows', `${name}.yml`), workflowText(name, nodes, more.extraVars))
-  writeFileSync(join(persistent, 'forms', `${name}.yml`), workflowForm(name, more.form))
+  FORMS[`${name}.yml`] = workflowForm(name, more.form)
+  WORKFLOWS[`${name}.yml`] = workflowText(name, nodes, more.extraVars)
 }
 
-/** Files are looked at once a second: a form that was just written may be news. */
 async function launch(name: string, extravars: Record<string, unknown> = {}, as: RestClient = ann): Promise<number> {
-  return waitFor(`the form ${name}`, async () => {
-    const { status, body } = await as.request('POST', '/job', { formName: name, extravars })
-    if (status === 404) return null
-    expect(status, JSON.stringify(body)).toBe(200)
-    return (body as { id: number }).id
-  })
+  const { id } = await as.post<{ id: number }>('/job', { formName: name, extravars })
+  return id
 }
 
 const jobOf = (id: number) => product.admin.get<Job>(`/job/${String(id)}?text=true`)
@@ -113,17 +110,17 @@ const bannersIn = (output: string) =>
   [...output.matchAll(/^WORKFLOW NODE \[(.*?)\] \((.*?)\)/gm)].map(([, a, b]) => [a, b])
 
 describe('the way of a workflow', () => {
+  write('way', {
+    a: { success: ['c'], failure: ['never'] },
+    b: { failure: ['d'], more: { runner: 'north' } },
+    never: { always: ['far'] },
+    far: {},
+    c: {},
+    d: { always: ['e'] },
+    e: { more: { all_parents_must_converge: true } },
+  })
   it('roots run side by side, links lead on, and each node is a job of its own', async () => {
     covers('service.workflow-job', 'endpoint.node', 'node.node', 'node.job', 'node.job-null')
-    write('way', {
-      a: { success: ['c'], failure: ['never'] },
-      b: { failure: ['d'], more: { runner: 'north' } },
-      never: { always: ['far'] },
-      far: {},
-      c: {},
-      d: { always: ['e'] },
-      e: { more: { all_parents_must_converge: true } },
-    })
     runner.scripts.set('way/a.yml', { holds: true })
     runner.scripts.set('way/b.yml', { holds: true })
     runner.scripts.set('way/c.yml', { holds: true })
@@ -185,8 +182,8 @@ describe('the way of a workflow', () => {
     for (const run of ['a', 'b', 'c', 'd', 'e']) expect(runner.countOf(`way/${run}.yml`)).toBe(1)
   })
 
+  write('bad', { a: {}, b: { success: ['c'] }, c: {} })
   it('a failure that nothing takes care of fails the workflow, and the other branches go on', async () => {
-    write('bad', { a: {}, b: { success: ['c'] }, c: {} })
     runner.scripts.set('bad/a.yml', { exit: 1 })
     runner.scripts.set('bad/b.yml', { holds: true })
     const id = await launch('bad')
@@ -199,12 +196,12 @@ describe('the way of a workflow', () => {
     expect(await statuses(id, 'b', 'c')).toEqual(['success', 'success'])
   })
 
+  write('lost', {
+    a: { failure: ['c'], more: { runner: 'nowhere' } },
+    b: { failure: ['c'], credentials: ['nothing'] },
+    c: { more: { all_parents_must_converge: true } },
+  })
   it('a node whose runner or credential is missing fails at once, and its failure links fire', async () => {
-    write('lost', {
-      a: { failure: ['c'], more: { runner: 'nowhere' } },
-      b: { failure: ['c'], credentials: ['nothing'] },
-      c: { more: { all_parents_must_converge: true } },
-    })
     const id = await launch('lost')
     expect(await endOf(id)).toMatchObject({ status: 'success' })
     expect((await nodeOf(id, 'a')).node.reason).toContain("The RTE 'nowhere'")
@@ -213,13 +210,13 @@ describe('the way of a workflow', () => {
     expect(await jobOf(job ?? 0)).toMatchObject({ status: 'failed', status_reason: node.reason })
   })
 
+  write('skip', {
+    a: { success: ['b'], failure: ['c'], more: { if_extra_var: 'go' } },
+    b: { success: ['d'] },
+    c: {},
+    d: { more: { if_extra_var: 'told' } },
+  })
   it('a condition that is not met skips a node, and what follows acts as after a success', async () => {
-    write('skip', {
-      a: { success: ['b'], failure: ['c'], more: { if_extra_var: 'go' } },
-      b: { success: ['d'] },
-      c: {},
-      d: { more: { if_extra_var: 'told' } },
-    })
     runner.scripts.set('skip/b.yml', { stats: { told: true } })
     const id = await launch('skip', { go: 'true' })
     const job = await endOf(id)
@@ -229,17 +226,17 @@ describe('the way of a workflow', () => {
     expect(job.output).toContain('[a] (skipped)')
   })
 
+  write('kept', { a: { success: ['b'] }, b: {} })
   it('files that change while it runs change nothing of it', async () => {
-    write('kept', { a: { success: ['b'] }, b: {} })
     runner.scripts.set('kept/a.yml', { holds: true })
     const id = await launch('kept')
     await runner.orderOf('kept/a.yml')
-    write('kept', { a: { success: ['other'] }, other: {} })
-    await waitFor(
-      'the new file',
-      async () =>
-        (await launch('kept').then((later) => ann.request('GET', `/job/${String(later)}/node/other`))).status === 200,
-    )
+    const changed = workflowText('kept', { a: { success: ['other'] }, other: {} })
+    writeFileSync(join(product.folder, 'persistent/workflows/kept.yml'), changed)
+    await waitFor('the new file to count', async () => {
+      const later = await launch('kept')
+      return (await ann.request('GET', `/job/${String(later)}/node/other`)).status === 200
+    })
     await runner.release('kept/a.yml')
     await nodeIn(id, 'b', 'success')
     expect((await endOf(id)).status).toBe('success')
@@ -247,21 +244,21 @@ describe('the way of a workflow', () => {
 })
 
 describe('data', () => {
+  write(
+    'data',
+    {
+      a: { success: ['c'] },
+      b: { failure: ['c'] },
+      c: {
+        success: ['d'],
+        more: { all_parents_must_converge: true, extra_data: { one: 1, two: 1, three: 1, four: 1 } },
+      },
+      d: { more: { extra_vars_key: 'part' } },
+    },
+    { extraVars: { three: 3, four: 3 } },
+  )
   it('goes from node to node: extra_data < what was published < extra_vars < the form', async () => {
     covers('node.extravars', 'node.artifacts')
-    write(
-      'data',
-      {
-        a: { success: ['c'] },
-        b: { failure: ['c'] },
-        c: {
-          success: ['d'],
-          more: { all_parents_must_converge: true, extra_data: { one: 1, two: 1, three: 1, four: 1 } },
-        },
-        d: { more: { extra_vars_key: 'part' } },
-      },
-      { extraVars: { three: 3, four: 3 } },
-    )
     const reach = { __playbook__: '../x.yml', __inventory__: 'evil,' }
     runner.scripts.set('data/a.yml', { stats: { two: 2, three: 2, four: 2, from: 'a', first: 1, ...reach } })
     runner.scripts.set('data/b.yml', { stats: { from: 'b', api_token: 'hush', part: { x: 1 } }, exit: 2 })
@@ -285,8 +282,8 @@ describe('data', () => {
     for (const key of ['one', 'from', 'part']) expect(underKey).not.toHaveProperty(key)
   })
 
+  write('torn', { a: {} })
   it('that could not be taken over is named in the output', async () => {
-    write('torn', { a: {} })
     const ansible_stats = { data: { small: 1, large: 'xx…' }, per_host: false, aggregate: true }
     const result = { ansible_stats, _cut: [{ path: 'ansible_stats.data.large', bytes: 1, sha256: '' }] }
     runner.scripts.set('torn/a.yml', { events: [{ action: 'set_stats', result }] })
@@ -296,13 +293,13 @@ describe('data', () => {
     expect((await nodeOf(id, 'a')).artifacts).toEqual({ small: 1 })
   })
 
+  const settings = {
+    ...{ inventory: { name: 'web1,' }, limit: 'web', job_tags: 'x,y', skip_tags: 'slow', diff_mode: true },
+    ...{ verbosity: 2, job_type: 'check' },
+  }
+  const form = { credentials: { access: 'router', switch: 'other' }, runner: 'north' }
+  write('sets', { a: { more: settings, credentials: ['switch'] } }, { form })
   it('settings of a node reach its playbook, and credentials of the form and of the node', async () => {
-    const settings = {
-      ...{ inventory: { name: 'web1,' }, limit: 'web', job_tags: 'x,y', skip_tags: 'slow', diff_mode: true },
-      ...{ verbosity: 2, job_type: 'check' },
-    }
-    const form = { credentials: { access: 'router', switch: 'other' }, runner: 'north' }
-    write('sets', { a: { more: settings, credentials: ['switch'] } }, { form })
     const id = await launch('sets')
     expect((await endOf(id)).status).toBe('success')
     expect(await runner.orderOf('sets/a.yml')).toMatchObject({
@@ -316,8 +313,8 @@ describe('data', () => {
 describe('approvals', () => {
   const asks = { roles: ['ops'], title: 'Go $(where)?', message: 'It is $(what)' }
 
+  write('ask', { a: { success: ['ok'] }, other: {}, ok: { approval: asks, success: ['b'] }, b: {} })
   it('are asked for when nothing else runs; who may decide does, and it goes on', async () => {
-    write('ask', { a: { success: ['ok'] }, other: {}, ok: { approval: asks, success: ['b'] }, b: {} })
     runner.scripts.set('ask/a.yml', { stats: { what: 'good' } })
     runner.scripts.set('ask/other.yml', { holds: true })
     const id = await launch('ask', { where: 'on' })
@@ -341,9 +338,9 @@ describe('approvals', () => {
     expect(job.output).toMatch(/APPROVE \[Go on\?\][^]*Approved by bob at /)
   })
 
+  const self = { roles: ['default'], allowSelf: true }
+  write('two', { one: { approval: self, success: ['a'] }, two: { approval: self }, a: {} })
   it('several are asked for one after the other, and each decision stays with its node', async () => {
-    const self = { roles: ['default'], allowSelf: true }
-    write('two', { one: { approval: self, success: ['a'] }, two: { approval: self }, a: {} })
     const id = await launch('two')
     await nodeIn(id, 'one', 'approve')
     expect(await statuses(id, 'two')).toEqual(['waiting'])
@@ -354,8 +351,8 @@ describe('approvals', () => {
     expect((await endOf(id)).status).toBe('success')
   })
 
+  write('handled', { ok: { approval: asks, failure: ['tidy'], success: ['b'] }, tidy: {}, b: {} })
   it('a refusal that is taken care of leads on', async () => {
-    write('handled', { ok: { approval: asks, failure: ['tidy'], success: ['b'] }, tidy: {}, b: {} })
     const id = await launch('handled')
     await inStatus(id, 'approve')
     await bob.post(`/job/${String(id)}/reject`)
@@ -364,8 +361,8 @@ describe('approvals', () => {
     expect((await nodeOf(id, 'ok')).node).toMatchObject({ reason: 'rejected by bob', approval: { state: 'rejected' } })
   })
 
+  write('refused', { ok: { approval: asks, success: ['b'] }, b: {}, more: { approval: asks } })
   it('a refusal that is not ends the workflow as rejected', async () => {
-    write('refused', { ok: { approval: asks, success: ['b'] }, b: {}, more: { approval: asks } })
     const id = await launch('refused')
     await inStatus(id, 'approve')
     await bob.post(`/job/${String(id)}/reject`)
@@ -376,12 +373,12 @@ describe('approvals', () => {
     expect((await bob.request('POST', `/job/${String(id)}/approve`)).status).toBe(409)
   })
 
+  write('late', {
+    ok: { approval: asks, timeout: 1, always: ['b'] },
+    b: { success: ['again'] },
+    again: { approval: asks, timeout: 1 },
+  })
   it('without an answer in time they fail, and so does the workflow unless that is taken care of', async () => {
-    write('late', {
-      ok: { approval: asks, timeout: 1, always: ['b'] },
-      b: { success: ['again'] },
-      again: { approval: asks, timeout: 1 },
-    })
     const id = await launch('late')
     const job = await endOf(id)
     expect(job).toMatchObject({ status: 'failed' })
@@ -392,9 +389,9 @@ describe('approvals', () => {
 })
 
 describe('workflows in workflows', () => {
+  write('inner', { x: { success: ['sure'] }, sure: { approval: { roles: ['ops'] }, success: ['y'] }, y: {} })
+  write('outer', { a: { success: ['in'] }, in: { workflow: 'inner.yml', success: ['b'] }, b: {} })
   it('are jobs of their own with approvals of their own, and hand their artifacts on', async () => {
-    write('inner', { x: { success: ['sure'] }, sure: { approval: { roles: ['ops'] }, success: ['y'] }, y: {} })
-    write('outer', { a: { success: ['in'] }, in: { workflow: 'inner.yml', success: ['b'] }, b: {} })
     runner.scripts.set('outer/a.yml', { stats: { from: 'a', kept: 1 } })
     runner.scripts.set('inner/x.yml', { stats: { from: 'x', x: 1 } })
     runner.scripts.set('inner/y.yml', { stats: { from: 'y' } })
@@ -422,10 +419,10 @@ describe('workflows in workflows', () => {
     ])
   })
 
+  write('ping', { a: { workflow: 'pong.yml' } })
+  write('pong', { a: { workflow: 'ping.yml' } })
+  write('astray', { a: { workflow: 'nothing.yml' } })
   it('what leads back to itself, or is not there, fails with the reason', async () => {
-    write('ping', { a: { workflow: 'pong.yml' } })
-    write('pong', { a: { workflow: 'ping.yml' } })
-    write('astray', { a: { workflow: 'nothing.yml' } })
     const ping = await endOf(await launch('ping'))
     expect(ping).toMatchObject({ status: 'failed', subjobs: [] })
     expect(ping.status_reason).toContain('its workflows lead back to each other')
@@ -438,21 +435,17 @@ describe('workflows in workflows', () => {
 })
 
 describe('what is refused', () => {
+  write('gone', { a: {} }, { form: { workflow: 'not-there.yml' } })
   it('a workflow that is not there: the job fails with the reason in its output', async () => {
-    write('gone', { a: {} }, { form: { workflow: 'not-there.yml' } })
     const job = await endOf(await launch('gone'))
     expect(job).toMatchObject({ status: 'failed', subjobs: [], job_type: 'workflow' })
     expect(job.output).toContain("There is no workflow 'not-there.yml', neither a file nor a name in one")
   })
 
+  write('broken', { a: { success: ['nowhere'] } })
   it('mistakes in workflow files are shown to admins beside those in forms', async () => {
-    write('broken', { a: { success: ['nowhere'] } })
-    const errors = await waitFor('the mistake', async () => {
-      const list = await product.admin.get<{ errors: { file: string }[] }>('/forms')
-      const found = list.errors.filter((error) => error.file === 'broken.yml')
-      return found.length > 0 && found
-    })
-    expect(errors).toEqual([
+    const { errors } = await product.admin.get<{ errors: { file: string }[] }>('/forms')
+    expect(errors.filter((error) => error.file === 'broken.yml')).toEqual([
       {
         file: 'broken.yml',
         line: 1,
@@ -463,10 +456,10 @@ describe('what is refused', () => {
     expect(await ann.get('/forms')).not.toHaveProperty('errors')
   })
 
+  write('south', { a: {}, b: { more: { runner: 'north' } } })
+  write('far', { a: { more: { runner: 'south' } } })
+  write('keys', { a: { credentials: ['switch'] } })
   it('runners and credentials of nodes that a role does not allow: 403, and no job', async () => {
-    write('south', { a: {}, b: { more: { runner: 'north' } } })
-    write('far', { a: { more: { runner: 'south' } } })
-    write('keys', { a: { credentials: ['switch'] } })
     expect((await endOf(await launch('south', {}, bound))).status).toBe('success')
     const other = await ScriptedRunner.join(product, 'south')
     const before = (await product.admin.get<{ count: number }>('/job')).count
@@ -474,18 +467,15 @@ describe('what is refused', () => {
       ['far', 'runner_not_allowed'],
       ['keys', 'credential_not_allowed'],
     ]) {
-      const answer = await waitFor('the form', async () => {
-        const given = await bound.request('POST', '/job', { formName: name })
-        return given.status !== 404 && given
-      })
+      const answer = await bound.request('POST', '/job', { formName: name })
       expect(answer).toMatchObject({ status: 403, body: { code } })
     }
     expect((await product.admin.get<{ count: number }>('/job')).count).toBe(before)
     await other.leave()
   })
 
+  write('own', { a: {} })
   it('nodes that are not there, and those of others', async () => {
-    write('own', { a: {} })
     const id = await launch('own')
     await endOf(id)
     const get = (as: RestClient, path: string) => as.request('GET', `/job/${path}`)
@@ -496,8 +486,8 @@ describe('what is refused', () => {
     expect((await get(bob, '999999/node/a')).status).toBe(404)
   })
 
+  write('parts', { a: { success: ['b'] }, b: {} })
   it('a part of a workflow is not deleted or run again without the whole', async () => {
-    write('parts', { a: { success: ['b'] }, b: {} })
     runner.scripts.set('parts/b.yml', { holds: true })
     const id = await launch('parts')
     await runner.orderOf('parts/b.yml')
@@ -519,9 +509,9 @@ describe('what is refused', () => {
 })
 
 describe('aborts', () => {
+  write('deep', { x: { success: ['y'] }, y: {} })
+  write('stop', { a: { always: ['c'] }, b: { workflow: 'deep.yml', always: ['c'] }, c: {} })
   it('of the workflow end every node that runs, also in workflows in it, and start none', async () => {
-    write('deep', { x: { success: ['y'] }, y: {} })
-    write('stop', { a: { always: ['c'] }, b: { workflow: 'deep.yml', always: ['c'] }, c: {} })
     runner.scripts.set('stop/a.yml', { holds: true })
     runner.scripts.set('deep/x.yml', { holds: true })
     const id = await launch('stop')
@@ -529,12 +519,12 @@ describe('aborts', () => {
     await runner.orderOf('deep/x.yml')
     await ann.post(`/job/${String(id)}/abort`)
     expect(await endOf(id)).toMatchObject({ status: 'aborted' })
-    expect(await statuses(id, 'a', 'b', 'c')).toEqual(['aborted', 'aborted', 'do not run'])
+    expect(await statuses(id, 'a', 'b', 'c')).toEqual(['aborted', 'aborted', 'aborted'])
     expect(runner.countOf('stop/c.yml') + runner.countOf('deep/y.yml')).toBe(0)
   })
 
+  write('one', { a: { success: ['x'], failure: ['x'], always: ['x'] }, x: {}, b: {} })
   it('of one node: no link of it fires, and the workflow fails', async () => {
-    write('one', { a: { success: ['x'], failure: ['x'], always: ['x'] }, x: {}, b: {} })
     runner.scripts.set('one/a.yml', { holds: true })
     const id = await launch('one')
     await runner.orderOf('one/a.yml')

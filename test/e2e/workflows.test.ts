@@ -71,6 +71,6 @@ test('playbooks run side by side, after a failure, in a nested workflow and afte
   expect((await node('build')).artifacts).toEqual({ image: 'app-7' })
   expect((await node('live')).artifacts).toEqual({ address: 'app-7.example' })
   expect(job.output).toMatch(
-    /WORKFLOW NODE \[check\] \(failed\)[^]*TASK \[fail\][^]*WORKFLOW NODE \[tell\] \(success\)/,
+    /WORKFLOW NODE \[check\] \(failed\)[^]*TASK \[ansible.builtin.fail\][^]*WORKFLOW NODE \[tell\] \(success\)/,
   )
 })

@@ -9,7 +9,7 @@ import { INSPECTABLE } from './inspect.js'
 import { judgeLog } from './judge.js'
 import { createKeeper } from './keeper.js'
 import { readFigures } from './figures.js'
-import { CONFIG, PLAYBOOKS, formFiles } from './setting.js'
+import { CONFIG, PLAYBOOKS, formFiles, workflowFiles } from './setting.js'
 import type { Target } from './target.js'
 import { createWorld } from './world.js'
 
@@ -22,6 +22,7 @@ export async function startRealTarget(): Promise<{ readonly target: Target; read
   const product = await startProduct({
     forms: formFiles(),
     playbooks: PLAYBOOKS,
+    workflows: workflowFiles(),
     config: CONFIG,
     controlPlane: {
       LAUNCH_VALIDATION: 'enforce',

@@ -3,6 +3,7 @@ import type { Coverage } from './coverage.js'
 import type { Operation } from './document.js'
 import { type Draft, emptyDraft, setBody, setHeader, setJson } from './draft.js'
 import { refusedLaunch, validLaunch } from './launches.js'
+import { NODES } from './setting.js'
 import { TOO_LONG, setMalformedUpload, setUpload } from './multipart.js'
 import { BODY_TWISTS, TOO_LARGE_BYTES } from './twists-body.js'
 import { HEAD_TWISTS } from './twists-head.js'
@@ -99,6 +100,7 @@ function pathOf(operation: Operation, actor: ActorName, chance: Chance, world: W
     const kept = operation.method === 'GET' || !POWERFUL.includes(actor) ? undefined : world.protected.get(collection)
     const known = (world.ids.get(collection) ?? []).filter((id) => !kept?.has(id))
     if (known.length > 0) return String(chance.pick(known))
+    if (parameter === 'nodeId') return chance.pick(NODES)
     return parameter === 'order' ? String(chance.between(1, 3)) : NOBODYS_ID
   })
 }

@@ -1,3 +1,4 @@
+import { workflowText } from '../support/workflow-text.js'
 import type { KnownField, KnownForm } from './world.js'
 
 /** Roles of the fuzzed service: someone for every right there is. */
@@ -107,6 +108,7 @@ export const FORMS: readonly FormFile[] = [
     ],
   },
   { ...base, name: 'flow', type: 'workflow', workflow: 'flow' },
+  { ...base, name: 'short flow', type: 'workflow', workflow: 'short.yml' },
   { ...base, name: 'foreign', type: 'awx', template: 'x' },
 ]
 
@@ -114,6 +116,29 @@ export const FORMS: readonly FormFile[] = [
 export function formFiles(): Record<string, string> {
   const subforms = Object.entries(SUBFORMS).map(([name, fields]) => ({ name, type: 'subform', fields }))
   return { 'all.yml': JSON.stringify([...FORMS, ...subforms]) }
+}
+
+/** The nodes of every workflow. */
+export const NODES = ['first', 'last'] as const
+
+/** Every workflow file; those that ask come last, so that a job of each is soon through. */
+export function workflowFiles(): Record<string, string> {
+  const [first, last] = NODES
+  const quick = { playbook: 'quick.yml', more: { inventory: 'here,', extra_data: { other: 1 } } }
+  const asks = { approval: { roles: ['default'], allowSelf: true }, timeout: 1 }
+  return {
+    'flow.yml': workflowText('flow', {
+      [first]: { ...quick, failure: ['other'], success: ['within'] },
+      other: { playbook: 'quick.yml', more: { runner: 'not-there' } },
+      within: { workflow: 'short.yml', success: [last] },
+      [last]: asks,
+    }),
+    'short.yml': workflowText('short', {
+      [first]: { ...quick, always: [last] },
+      [last]: { playbook: 'slow.yml', more: { if_extra_var: 'other' } },
+    }),
+    'broken.yml': workflowText('broken', { [first]: { success: [first] } }),
+  }
 }
 
 export const PLAYBOOKS: Readonly<Record<string, string>> = {

@@ -93,7 +93,15 @@ export class ScriptedRunner {
 
   async #dial(join_token: string | null): Promise<void> {
     const url = this.product.address.replace(/^http/, 'ws') + SOCKET_PATH
-    const agent = await RawAgent.join(url, this.identity, { join_token, max_jobs: 0 })
+    const agent = RawAgent.dial(url, this.identity)
+    const hears = async (type: ServerMessage['type']) => {
+      const isHeard = () => agent.messages.some((message) => message.type === type)
+      await waitFor(type, () => isHeard() || agent.closed !== null, { everyMs: 5 })
+      if (!isHeard()) throw new Error(`the connection was closed before ${type}`)
+    }
+    await hears('challenge')
+    await agent.hello({ join_token, max_jobs: 0 })
+    await hears('welcome')
     this.#agent = agent
     this.#epoch = (await agent.next('welcome')).epoch
     agent.socket.on('message', (data, isBinary) => {

@@ -84,6 +84,7 @@ const FormFile = Type.Object({
   allowRelaunch: Flag,
   disableRelaunch: Flag,
   steps: Type.Optional(Type.Array(StepFile, { maxItems: MOST_STEPS })),
+  workflow: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
   ...runProperties,
 })
 

@@ -91,12 +91,20 @@ export interface MultistepForm extends FormBase {
   readonly steps: readonly Step[]
 }
 
-/** A form of a type that loads and cannot be launched (yet). */
-export interface OtherForm extends FormBase {
-  readonly type: 'workflow' | 'subform' | 'awx' | 'aap' | 'ascender' | 'semaphore' | 'rundeck' | 'jenkins'
+/** A form that runs a workflow; what it says of playbooks counts for all nodes. */
+export interface WorkflowForm
+  extends FormBase, Pick<PlaybookSettings, 'verbose' | 'keepExtravars' | 'allowJinjaInExtravars'> {
+  readonly type: 'workflow'
+  /** Path of a workflow file, a file name, or the name of a workflow. */
+  readonly workflow: string
 }
 
-export type Form = AnsibleForm | MultistepForm | OtherForm
+/** A form of a type that loads and cannot be launched (yet). */
+export interface OtherForm extends FormBase {
+  readonly type: 'subform' | 'awx' | 'aap' | 'ascender' | 'semaphore' | 'rundeck' | 'jenkins'
+}
+
+export type Form = AnsibleForm | MultistepForm | WorkflowForm | OtherForm
 
 /** Why a form file, or a form in it, was left out. */
 export interface FormError {

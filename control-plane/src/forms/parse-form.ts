@@ -74,6 +74,7 @@ function parseForm(entry: unknown, path: Path, yaml: YamlText): Form {
   }
   const type = source.type ?? 'ansible'
   if (type === 'multistep') return multistepOf(base, source, lineOf)
+  if (type === 'workflow') return workflowOf(base, source, lineOf)
   if (type !== 'ansible') return { ...base, type }
   try {
     return { ...base, type, ...playbookSettingsOf(source, 'in a form of type ansible') }
@@ -91,6 +92,12 @@ function multistepOf(base: FormBase, source: FormFile, lineOf: (...keys: (string
   // Constants are the form's, whichever step names their files.
   const varsFiles = [...new Set([...base.varsFiles, ...source.steps.flatMap((step) => step.varsFiles ?? [])])]
   return { ...base, type: 'multistep', steps, varsFiles }
+}
+
+function workflowOf(base: FormBase, source: FormFile, lineOf: (...keys: (string | number)[]) => number): Form {
+  const { workflow, verbose = false, keepExtravars = false, allowJinjaInExtravars = false } = source
+  if (workflow === undefined) throw new YamlProblem(lineOf('name'), 'workflow is needed in a form of type workflow')
+  return { ...base, type: 'workflow', workflow, verbose, keepExtravars, allowJinjaInExtravars }
 }
 
 /** Fields or steps of a form, each under a name of its own. */

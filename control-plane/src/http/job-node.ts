@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { type JobReading, readNode } from '../jobs/reading.js'
+import type { JobReading } from '../jobs/reading.js'
+import { readNode } from '../sequences/workflows/read-node.js'
 import { callerOf } from './guards.js'
 import { JobNode } from './job-schemas.js'
 import { IdParams, answers, idOf } from './schemas.js'
@@ -14,10 +15,12 @@ export function jobNodeRoutes(reading: JobReading): FastifyPluginAsyncTypebox {
         schema: {
           tags: ['job'],
           summary: 'One node of a workflow job',
-          description: 'A job that is no workflow has no nodes and answers 404.',
+          description:
+            'How it stands, its job with its extra variables, and what it published with set_stats. A job that is no ' +
+            'workflow has no nodes and answers 404.',
           params: Type.Object({
             ...IdParams.properties,
-            nodeId: Type.String({ description: 'The identifier of the node' }),
+            nodeId: Type.String({ description: 'The identifier of the node, as the workflow file has it' }),
           }),
           response: answers(JobNode, 400, 403, 404),
         },

@@ -1,6 +1,8 @@
 import { Type } from 'typebox'
 import { USER_TYPES } from '../auth/caller.js'
 import { JOB_STATUSES } from '../jobs/status.js'
+import { NODE_STATUSES } from '../sequences/node-status.js'
+import { NODE_TYPES } from '../sequences/workflows/workflow.js'
 import { booleanText, integerText, nullable } from './schemas.js'
 
 const AnyObject = Type.Record(Type.String(), Type.Unknown())
@@ -59,12 +61,27 @@ export const Job = Type.Object(
 /** The answer of a launch. */
 export const Launched = Type.Object({ id: Type.Integer({ description: 'Of the new job' }) }, { title: 'Launched' })
 
+const Identifiers = Type.Array(Type.String())
+
 /** A node of a workflow job. */
 export const JobNode = Type.Object({
-  node: AnyObject,
+  node: Type.Object({
+    identifier: Type.String(),
+    name: Type.String({ description: 'The playbook, the other workflow, or what the approval asks' }),
+    type: Type.Enum(NODE_TYPES),
+    status: Type.Enum(NODE_STATUSES),
+    reason: nullable(Type.String({ description: 'Why it failed, was skipped or did not run' })),
+    start: nullable(Type.String({ format: 'date-time' })),
+    end: nullable(Type.String({ format: 'date-time' })),
+    links: Type.Object(
+      { success: Identifiers, failure: Identifiers, always: Identifiers },
+      { description: 'The nodes that follow, by when' },
+    ),
+    approval: nullable(Approval),
+  }),
   job: nullable(Type.Integer({ description: 'The job of the node; null when it did not run' })),
   extravars: AnyObject,
-  artifacts: AnyObject,
+  artifacts: Type.Record(Type.String(), Type.Unknown(), { description: 'What it published with set_stats' }),
 })
 
 /** The body of a launch. */

@@ -99,7 +99,8 @@ export async function reject(
   const endsHere = asked.step === null || sequences.endsWithRejection(asked.job_type)
   const result = await store.write('jobs.reject', async (queries) => {
     const changes = { end_time: now, dispatch: 'done' }
-    const ends = { from: statusesBefore('rejected'), to: 'rejected', time: now, reason, changes }
+    // Only what waits can be refused; a workflow ends as rejected from where it goes on, by itself.
+    const ends = { from: ['approve'], to: 'rejected', time: now, reason, changes }
     const taken = await take(queries, caller, asked, 'rejected', now, endsHere ? ends : goesOn(now))
     if (taken.isTaken && endsHere) await closeNodes(queries, id, { status: 'do not run', reason, time: now })
     return taken

@@ -6,7 +6,7 @@ import { countAwaitedApprovals, listAwaitingJobs } from '../store/approvals.js'
 import { findEvent, listEvents } from '../store/job-events.js'
 import { readOutput } from '../store/job-output.js'
 import { type JobFilter, type JobListRow, listJobs } from '../store/job-list.js'
-import { findJob, findSubjobs } from '../store/jobs.js'
+import { type JobRow, findJob, findSubjobs } from '../store/jobs.js'
 import type { Queries } from '../store/store.js'
 import { approvalOf, giverOf } from './approval.js'
 import { maskValues } from './masking.js'
@@ -54,7 +54,8 @@ export function recordOf(job: JobListRow) {
   }
 }
 
-function approvalRecordOf(job: Pick<JobListRow, 'approval'>) {
+/** The approval of a job, or of a node of it, as it is shown. */
+export function approvalRecordOf(job: { readonly approval: string | null }) {
   const approval = approvalOf(job)
   return approval && { ...approval, decided_at: isoTime(approval.decided_at) }
 }
@@ -77,10 +78,7 @@ export async function readJob(reading: JobReading, caller: Caller, id: number, f
   await requireVisible(queries, caller, id)
   const job = await findJob(queries, id)
   if (!job) throw new NotFoundError('job_not_found', `There is no job ${id}`)
-  // Also those of the form as it was: it may have been changed or removed since.
-  const atLaunch = job.password_fields === null ? [] : (JSON.parse(job.password_fields) as string[])
-  const passwordFields = new Set([...(await reading.passwordFieldsOf(job.form)), ...atLaunch])
-  const extravars = maskValues(extravarsOf(job), reading.maskPattern, passwordFields) as Record<string, unknown>
+  const extravars = await maskedFor(reading, job, extravarsOf(job))
   return {
     job: {
       ...recordOf(job),
@@ -91,6 +89,18 @@ export async function readJob(reading: JobReading, caller: Caller, id: number, f
     },
     output: outputAs[form](queries, id),
   }
+}
+
+/** Values of a job as people may see them. */
+export async function maskedFor(
+  reading: Pick<JobReading, 'maskPattern' | 'passwordFieldsOf'>,
+  job: Pick<JobRow, 'form' | 'password_fields'>,
+  values: Readonly<Record<string, unknown>>,
+): Promise<Record<string, unknown>> {
+  // Also those of the form as it was: it may have been changed or removed since.
+  const atLaunch = job.password_fields === null ? [] : (JSON.parse(job.password_fields) as string[])
+  const passwordFields = new Set([...(await reading.passwordFieldsOf(job.form)), ...atLaunch])
+  return maskValues(values, reading.maskPattern, passwordFields) as Record<string, unknown>
 }
 
 export interface ListRequest {
@@ -190,15 +200,6 @@ function isDeeperThan(value: object, limit: number): boolean {
       .filter((part) => typeof part === 'object' && part !== null)
   }
   return false
-}
-
-/**
- * A node of a workflow job. Every job there is runs one playbook, and such a job has no nodes.
- * @throws NotFoundError, ForbiddenError
- */
-export async function readNode(reading: JobReading, caller: Caller, id: number, nodeId: string): Promise<never> {
-  await requireVisible(reading.queries, caller, id)
-  throw new NotFoundError('node_not_found', `Job ${id} is no workflow and has no node '${nodeId}'`)
 }
 
 /** Output as it is, colours included, from a byte offset on; at most MOST_OUTPUT_BYTES. */

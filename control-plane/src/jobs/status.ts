@@ -16,7 +16,7 @@ export type JobStatus = (typeof JOB_STATUSES)[number]
  * real outcome (decisions section 7). Nothing else leaves a final status.
  */
 export const TRANSITIONS = {
-  running: ['approve', 'success', 'failed', 'warning', 'aborted', 'abandoned'],
+  running: ['approve', 'success', 'failed', 'warning', 'aborted', 'rejected', 'abandoned'],
   approve: ['running', 'rejected', 'failed', 'aborted'],
   abandoned: ['success', 'failed', 'warning', 'aborted'],
   success: [],

@@ -8,7 +8,7 @@ import type { LiveEvents } from '../live/live-events.js'
 import { type JobSummaryRow, findJobSummary } from '../store/jobs.js'
 import { takeTurn } from '../store/sequences.js'
 import type { Queries } from '../store/store.js'
-import { type Decision, NOTHING, type OpenSequence, type SequenceKind } from './kind.js'
+import { type Decision, NOTHING, type OpenSequence, type SequenceKind, type Values } from './kind.js'
 import { type PartDependencies, type PreparedPart, preparePart } from './parts.js'
 import { type AbortStep, type Settlement, abortStep, settle } from './settle.js'
 import { TurnWriter } from './turn-writer.js'
@@ -27,6 +27,8 @@ export interface AdvanceDependencies extends PartDependencies {
 /** What was done in a turn, for those who are to hear of it after the commit. */
 interface Done {
   readonly runners: readonly number[]
+  /** New jobs that consist of others. */
+  readonly begun: readonly number[]
   readonly aborts: readonly JobSummaryRow[]
   readonly isOver: boolean
 }
@@ -68,9 +70,11 @@ export async function takeStep(deps: AdvanceDependencies, jobId: number): Promis
 
   const parts: PreparedPart[] = []
   for (const identifier of decision.start) {
-    parts.push(await preparePart(deps, whole, identifier, sequence.part(identifier, nodes, facts)))
+    parts.push(await preparePart(deps, whole, identifier, await sequence.part(identifier, nodes, facts)))
   }
-  const approval = decision.ask === null ? null : approvalFor(deps, whole, sequence.approval(decision.ask))
+  const { ask } = decision
+  const shown = ask === null ? undefined : sequence.approvalValues?.(ask, nodes, facts)
+  const approval = ask === null ? null : approvalFor(deps, whole, sequence.approval(ask), shown)
 
   const done = await deps.store.write('sequences.advance', async (queries): Promise<Done | null> => {
     if (!(await takeTurn(queries, jobId, whole.version))) return null
@@ -80,13 +84,14 @@ export async function takeStep(deps: AdvanceDependencies, jobId: number): Promis
     if (waits && !abort) await turn.goOn()
     await turn.mark(abort?.mark ?? decision.mark)
     const aborts = await turn.passOn(abort?.passOn ?? [])
-    await turn.start(deps, parts)
+    const begun = await turn.start(deps, parts)
     if (decision.ask !== null && approval) await turn.ask(decision.ask, approval)
     if (abort?.isOver) await turn.endAborted()
     if (decision.end) await turn.end(decision.end)
     const ready = parts.filter(({ runner, problem }) => runner && problem === null)
     return {
       runners: ready.flatMap(({ runner }) => (runner ? [runner.id] : [])),
+      begun,
       aborts,
       isOver: decision.end !== null || abort?.isOver === true,
     }
@@ -122,9 +127,10 @@ function approvalFor(
   { maskPattern }: Pick<AdvanceDependencies, 'maskPattern'>,
   { job, extravars }: Whole,
   asked: Parameters<typeof awaitedApproval>[0],
+  shown: Values = extravars,
 ): JobApproval {
   const passwords = job.password_fields === null ? [] : (JSON.parse(job.password_fields) as string[])
-  return awaitedApproval(asked, maskValues(extravars, maskPattern, new Set(passwords)))
+  return awaitedApproval(asked, maskValues(shown, maskPattern, new Set(passwords)))
 }
 
 function told({ live, runners }: AdvanceDependencies, job: Whole['job'], done: Done): Turn {
@@ -134,5 +140,5 @@ function told({ live, runners }: AdvanceDependencies, job: Whole['job'], done: D
     if (runner_id !== null) runners.abortRequested(runner_id, id, run_id)
   }
   const parent = done.isOver && job.parent_id !== null ? [job.parent_id] : []
-  return { result: 'taken', others: [...parent, ...done.aborts.filter(isSequence).map(({ id }) => id)] }
+  return { result: 'taken', others: [...parent, ...done.begun, ...done.aborts.filter(isSequence).map(({ id }) => id)] }
 }

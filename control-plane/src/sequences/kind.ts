@@ -35,6 +35,8 @@ export interface Mark {
   readonly reason: string | null
   /** Until when an approval may be given. */
   readonly dueTime?: number
+  /** What is kept with the node from now on. */
+  readonly artifacts?: Values
 }
 
 /** How a whole ends. */
@@ -57,6 +59,10 @@ export interface Decision {
 export interface Part {
   readonly settings: JobSettings
   readonly values: Values
+  /** Not null: the job consists of others itself, and the settings count for nothing. */
+  readonly nested?: PlannedSequence | null
+  /** What is kept with the node from now on. */
+  readonly artifacts?: Values
 }
 
 /** What the output of a whole is told. */
@@ -72,9 +78,12 @@ export type SequenceEvent =
  */
 export interface OpenSequence {
   decide(nodes: readonly NodeState[], facts: Facts): Decision
-  part(identifier: string, nodes: readonly NodeState[], facts: Facts): Part
+  /** Of the files only those of a nested sequence are read. */
+  part(identifier: string, nodes: readonly NodeState[], facts: Facts): Part | Promise<Part>
   /** The approval of a node; only asked for those that `decide` named. */
   approval(identifier: string): Approval
+  /** What the texts of that approval may show; without it, the extra variables of the whole. */
+  approvalValues?(identifier: string, nodes: readonly NodeState[], facts: Facts): Values
   tell(queries: Queries, jobId: number, event: SequenceEvent): Promise<void>
   /** What the ended job of a node hands on; without it, nothing. */
   artifactsOf?(queries: Queries, ended: NodeState, nodes: readonly NodeState[]): Promise<Values>

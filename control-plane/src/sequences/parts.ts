@@ -5,13 +5,15 @@ import { failJob } from '../jobs/ending.js'
 import { filesOfExtravars } from '../jobs/launch-files.js'
 import { NO_PLAYBOOK } from '../jobs/playbook.js'
 import { type PreparedJob, prepareJob } from '../jobs/prepare.js'
+import { prepareSequence } from '../jobs/prepare-sequence.js'
 import { insertJob } from '../store/jobs.js'
 import type { Runner } from '../store/runners.js'
+import { insertSequence } from '../store/sequences.js'
 import type { Queries, Store } from '../store/store.js'
 import { findJobFiles, linkJobFiles } from '../store/uploads.js'
 import { descriptionOf } from '../uploads/description.js'
 import type { UploadFolder } from '../uploads/upload-folder.js'
-import type { Part } from './kind.js'
+import type { Part, Values } from './kind.js'
 import type { Whole } from './whole.js'
 
 export interface PartDependencies {
@@ -29,6 +31,9 @@ export interface PreparedPart {
   readonly runner: Runner | null
   readonly problem: string | null
   readonly columns: PreparedJob['columns']
+  /** The job consists of others itself. */
+  readonly sequence: { readonly jobType: string; readonly plan: string; readonly nodes: readonly string[] } | null
+  readonly artifacts?: Values | undefined
   readonly files: readonly { readonly field: string; readonly uploadId: number }[]
 }
 
@@ -40,23 +45,29 @@ export async function preparePart(
   deps: PartDependencies,
   { job, launch }: Pick<Whole, 'job' | 'launch'>,
   identifier: string,
-  { settings, values }: Part,
+  { settings, values, nested = null, artifacts }: Part,
 ): Promise<PreparedPart> {
   const launcher = await deps.grants.of(job.user_name, job.user_type)
   const { credentials, credentialFields } = launch
+  const makings = { values, credentials, credentialFields }
+  const jobType = job.job_type
   try {
-    const prepared = await prepareJob(deps, launcher, { settings, values, credentials, credentialFields })
+    const whole = nested && (await prepareSequence(deps, launcher, settings, nested, makings))
+    const prepared = whole ?? (await prepareJob(deps, launcher, { settings, ...makings }))
+    const sequence = whole && { jobType, ...whole.sequence }
     const problem = accountProblem(job.user_name, launcher) ?? prepared.problem
-    return { ...prepared, identifier, problem, files: await filesOf(deps, job.id, prepared.extravars) }
+    const files = await filesOf(deps, job.id, prepared.extravars)
+    return { ...prepared, identifier, problem, files, sequence, artifacts }
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error
     const columns = {
       ...{ runner_id: null, runner_name: settings.runner, extravars: JSON.stringify(values) },
       ...{ credentials: '{}', playbook: JSON.stringify({ ...NO_PLAYBOOK, playbook: settings.playbook }) },
     }
+    const sequence = nested && { jobType, plan: JSON.stringify({ ...launch, plan: nested.plan }), nodes: nested.nodes }
     // It is read by others, too.
     const problem = error.message.replace(/^Your roles/, `The roles of ${job.user_name}`)
-    return { identifier, runner: null, problem, columns, files: [] }
+    return { identifier, runner: null, problem, columns, files: [], sequence, artifacts }
   }
 }
 
@@ -72,7 +83,7 @@ export async function insertPart(
     run_id: deps.newRunId(),
     form: job.form,
     target: part.identifier,
-    job_type: 'ansible',
+    job_type: part.sequence?.jobType ?? 'ansible',
     status: 'running',
     status_reason: null,
     detail: null,
@@ -80,7 +91,7 @@ export async function insertPart(
     end_time: null,
     user_name: job.user_name,
     user_type: job.user_type,
-    dispatch: 'queued',
+    dispatch: part.sequence ? 'driven' : 'queued',
     wait_until: null,
     parent_id: job.id,
     step: null,
@@ -93,6 +104,7 @@ export async function insertPart(
     ...part.columns,
   })
   await linkJobFiles(queries, id, part.files)
+  if (part.sequence) await insertSequence(queries, id, part.sequence)
   if (part.problem !== null) await failJob(queries, id, part.problem, now)
   return id
 }

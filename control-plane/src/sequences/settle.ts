@@ -26,10 +26,12 @@ export function settle(nodes: readonly StoredNode[], now: number): Settlement {
       if (node.reason === null) lost.push(node)
       return node
     }
-    const settled = { ...node, ...outcome, endTime: now }
+    const settled = { ...node, ...outcome, endTime: node.subjob?.endTime ?? now }
     ended.push({ node: settled, status: outcome.status })
     return settled
   })
+  // In the order in which they ended, whenever that is seen.
+  ended.sort((one, other) => (one.node.endTime ?? now) - (other.node.endTime ?? now))
   return { ended, lost, nodes: after }
 }
 

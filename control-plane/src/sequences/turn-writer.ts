@@ -29,9 +29,10 @@ export class TurnWriter {
     this.#nodes = [...nodes]
     for (const { node, status } of ended) {
       requireLegalMove('running', status)
-      const artifacts = JSON.stringify(nodes.find(({ identifier }) => identifier === node.identifier)?.artifacts ?? {})
-      await this.#change(node.identifier, { status, reason: node.reason, end_time: this.now, artifacts })
-      await this.#tell({ what: 'ended', node })
+      const after = nodes.find(({ identifier }) => identifier === node.identifier) ?? node
+      const artifacts = JSON.stringify(after.artifacts)
+      await this.#change(node.identifier, { status, reason: node.reason, end_time: node.endTime, artifacts })
+      await this.#tell({ what: 'ended', node: after })
     }
     for (const { identifier, subjobId, subjob } of lost) {
       await this.#change(identifier, { reason: `waits for the real outcome of job ${subjobId ?? ''}` })
@@ -54,7 +55,7 @@ export class TurnWriter {
       const { identifier, status, reason, dueTime } = mark
       requireLegalMove(this.#statusOf(identifier), status)
       const times = status === 'approve' ? { start_time: this.now, due_time: dueTime ?? null } : { end_time: this.now }
-      await this.#change(identifier, { status, reason, ...times })
+      await this.#change(identifier, { status, reason, ...times, ...kept(mark) })
       this.#note(identifier, { status, reason })
       await this.#tell({ what: 'marked', mark })
     }
@@ -80,16 +81,20 @@ export class TurnWriter {
     return asked
   }
 
-  async start(deps: Pick<PartDependencies, 'newRunId'>, parts: readonly PreparedPart[]): Promise<void> {
+  /** @returns the jobs that consist of others themselves */
+  async start(deps: Pick<PartDependencies, 'newRunId'>, parts: readonly PreparedPart[]): Promise<number[]> {
+    const sequences: number[] = []
     for (const part of parts) {
       const { identifier } = part
       requireLegalMove(this.#statusOf(identifier), 'running')
       const subjobId = await insertPart(this.queries, deps, this.whole, part, this.now)
       const change = { status: 'running', subjob_id: subjobId, start_time: this.now, due_time: null }
-      await this.#change(identifier, { ...change, reason: null })
+      await this.#change(identifier, { ...change, reason: null, ...kept(part) })
       await setStep(this.queries, this.whole.job.id, identifier)
       await this.#tell({ what: 'started', identifier, jobId: subjobId })
+      if (part.sequence) sequences.push(subjobId)
     }
+    return sequences
   }
 
   async ask(identifier: string, approval: JobApproval): Promise<void> {
@@ -109,7 +114,7 @@ export class TurnWriter {
     const { id } = this.whole.job
     if (status === 'rejected') {
       const changes = { end_time: this.now, dispatch: 'done' }
-      await moveJob(this.queries, id, { from: statusesBefore(status), to: status, time: this.now, reason, changes })
+      await moveJob(this.queries, id, { from: ['running'], to: status, time: this.now, reason, changes })
     } else {
       await endJob(this.queries, id, { status, reason, detail: null }, this.now)
     }
@@ -151,4 +156,8 @@ export class TurnWriter {
   #say(line: string): Promise<void> {
     return appendServiceLine(this.queries, this.whole.job.id, line)
   }
+}
+
+function kept({ artifacts }: Pick<Mark, 'artifacts'>): NodeChange {
+  return artifacts ? { artifacts: JSON.stringify(artifacts) } : {}
 }

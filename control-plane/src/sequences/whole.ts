@@ -19,6 +19,7 @@ export interface StoredNode extends NodeState {
   readonly subjob: {
     readonly status: string
     readonly reason: string | null
+    readonly endTime: number | null
     readonly isAbortRequested: boolean
     /** Its runner was revoked or deleted: it can report nothing any more. */
     readonly isCutOff: boolean
@@ -66,6 +67,7 @@ function nodeOf(row: NodeRow): StoredNode {
         : {
             status: row.subjob_status,
             reason: row.subjob_reason,
+            endTime: row.subjob_end_time,
             isAbortRequested: row.subjob_abort_requested === 1,
             isCutOff: row.runner_state !== 'approved',
           },

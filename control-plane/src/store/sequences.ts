@@ -6,6 +6,7 @@ import type { Queries } from './store.js'
 export interface NodeRow extends Selectable<SequenceNodeTable> {
   readonly subjob_status: string | null
   readonly subjob_reason: string | null
+  readonly subjob_end_time: number | null
   readonly subjob_abort_requested: number | null
   /** State of the runner that the subjob is on; null: it is on none, or that was deleted. */
   readonly runner_state: string | null
@@ -52,12 +53,23 @@ export function findNodes(queries: Queries, jobId: number): Promise<NodeRow[]> {
     .select([
       'subjob.status as subjob_status',
       'subjob.status_reason as subjob_reason',
+      'subjob.end_time as subjob_end_time',
       'subjob.abort_requested as subjob_abort_requested',
       'runner.state as runner_state',
     ])
     .where('sequence_node.job_id', '=', jobId)
     .orderBy('sequence_node.position')
     .execute()
+}
+
+/** A step or node as it is stored, or null. */
+export async function findNode(
+  queries: Queries,
+  jobId: number,
+  identifier: string,
+): Promise<Selectable<SequenceNodeTable> | null> {
+  const query = queries.selectFrom('sequence_node').selectAll().where('job_id', '=', jobId)
+  return (await query.where('identifier', '=', identifier).executeTakeFirst()) ?? null
 }
 
 /** Whoever gets true may move the sequence on in this write; false: somebody else did since it was read. */

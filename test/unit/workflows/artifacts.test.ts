@@ -121,8 +121,10 @@ describe('variables of a node', () => {
   })
 
   it('under a key: what is below it and the user, or all when there is nothing below it', () => {
-    const variables = { part: { x: 1 }, text: 'a', ansibleforms_user: { username: 'eve' } }
-    expect(variablesUnderKey(variables, 'part')).toEqual({ x: 1, ansibleforms_user: { username: 'eve' } })
+    const ofWhole = { __verbose__: true, ansibleforms_user: { username: 'eve' } }
+    const part = { x: 1, __inventory__: 'evil,', ansibleforms_user: 'somebody else' }
+    const variables = { part, text: 'a', ...ofWhole, __limit__: 'web' }
+    expect(variablesUnderKey(variables, 'part')).toEqual({ x: 1, ...ofWhole })
     for (const key of [null, 'text', 'none', 'toString']) expect(variablesUnderKey(variables, key)).toBe(variables)
   })
 

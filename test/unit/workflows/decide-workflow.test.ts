@@ -80,17 +80,6 @@ describe('the end', () => {
     run.end('b', 'success').advance()
     expect(run.decision.end).toEqual(success)
   })
-
-  it('an abort starts nothing more and waits for what runs', () => {
-    const nodes = [playbook('a', { always: ['c'] }), playbook('b'), playbook('c'), approval('d')]
-    const run = new Run(nodes).advance()
-    run.abortRequested = true
-    run.advance()
-    expect(run.statuses()).toEqual({ a: 'running', b: 'running', c: 'do not run', d: 'do not run' })
-    expect(run.decision.end).toBeNull()
-    run.end('a', 'aborted').end('b', 'success').advance()
-    expect(run.decision.end).toEqual({ status: 'aborted', reason: null })
-  })
 })
 
 describe('approvals', () => {

@@ -1,7 +1,7 @@
+import type { NodeStatus } from '../../../control-plane/src/sequences/node-status.js'
 import {
   type NodeFacts,
   type WorkflowDecision,
-  type WorkflowNodeStatus,
   decideWorkflow,
 } from '../../../control-plane/src/sequences/workflows/decide-workflow.js'
 import type {
@@ -64,7 +64,6 @@ export class Run {
   readonly started: string[] = []
   readonly asked: string[] = []
   decision: WorkflowDecision = { start: [], mark: [], ask: null, end: null }
-  abortRequested = false
 
   constructor(
     readonly nodes: readonly WorkflowNode[],
@@ -78,7 +77,6 @@ export class Run {
     for (let rounds = 0; rounds <= 3 * this.nodes.length + 3; rounds += 1) {
       this.decision = decideWorkflow(this.nodes, {
         nodes: this.facts,
-        abortRequested: this.abortRequested,
         isConditionMet: (node) => !this.unmet.includes(node.identifier),
       })
       const { start, mark, ask, end } = this.decision
@@ -104,7 +102,7 @@ export class Run {
     return this
   }
 
-  statusOf(identifier: string): WorkflowNodeStatus {
+  statusOf(identifier: string): NodeStatus {
     return this.facts.get(identifier)?.status ?? 'waiting'
   }
 
@@ -112,16 +110,16 @@ export class Run {
     return this.nodes.map((node) => node.identifier).filter((id) => ['running', 'approve'].includes(this.statusOf(id)))
   }
 
-  statuses(): Record<string, WorkflowNodeStatus> {
+  statuses(): Record<string, NodeStatus> {
     return Object.fromEntries(this.nodes.map(({ identifier }) => [identifier, this.statusOf(identifier)]))
   }
 
-  #move(identifier: string, to: WorkflowNodeStatus, reason: string | null = null): void {
+  #move(identifier: string, to: NodeStatus, reason: string | null = null): void {
     if (this.statusOf(identifier) !== 'waiting') throw new Error(`${identifier} was not waiting`)
     this.#set(identifier, to, reason)
   }
 
-  #set(identifier: string, status: WorkflowNodeStatus, reason: string | null = null, isRejected = false): void {
+  #set(identifier: string, status: NodeStatus, reason: string | null = null, isRejected = false): void {
     this.facts.set(identifier, { status, reason, isRejected })
   }
 }

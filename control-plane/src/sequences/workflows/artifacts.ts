@@ -1,4 +1,5 @@
 import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
+import { RESERVED } from './node-data.js'
 
 /** What a playbook published with `set_stats`. */
 export interface Published {
@@ -10,13 +11,11 @@ export interface Published {
 /** Artifacts of one node as JSON: they are handed on to every node behind it. */
 const MOST_CHARACTERS = 1024 * 1024
 
-const SUCCESSES: readonly unknown[] = ['runner_on_ok', 'runner_item_on_ok']
+/** The types of events that can tell of artifacts. */
+export const EVENTS_OF_ARTIFACTS = ['runner_on_ok', 'runner_item_on_ok']
 const DATA_PATH = 'ansible_stats.data'
 /** Paths of what was cut are themselves cut at this length (the event plugin's `_MAX_PATH`). */
 const LONGEST_PATH = 200
-
-/** Names that belong to the service: a playbook must not choose what the next one runs with. */
-const RESERVED = /^__.*__$/
 
 /**
  * Gathers the artifacts of a run from its events, line by line in their order, as ansible's own summary would: values of
@@ -37,7 +36,7 @@ export function createArtifacts(): { add(line: Buffer): void; published(): Publi
     add(line) {
       if (!line.includes('"ansible_stats"') && !line.includes('set_stats"')) return
       const event = readEvent(line)
-      if (!event || !SUCCESSES.includes(event.type)) return
+      if (!event || !EVENTS_OF_ARTIFACTS.includes(String(event.type))) return
       const result = isPlainObject(event.result) ? event.result : {}
       if (result.censored !== undefined && /(^|\.)set_stats$/.test(String(event.action))) {
         lost.add('what was published under no_log')
@@ -48,6 +47,7 @@ export function createArtifacts(): { add(line: Buffer): void; published(): Publi
       if (!isPlainObject(stats) || stats.per_host !== false || !isPlainObject(stats.data)) return
       if (cuts?.includes(DATA_PATH)) lost.add('some values: there were too many for an event')
       for (const [key, value] of Object.entries(stats.data)) {
+        // A playbook must not choose what the next one runs with.
         if (RESERVED.test(key)) continue
         const before = stats.aggregate === true ? values.get(key) : undefined
         const isCut = cuts === null || cuts.some((path) => isWithin(path, `${DATA_PATH}.${key}`))

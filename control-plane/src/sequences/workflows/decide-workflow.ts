@@ -1,13 +1,10 @@
+import type { NodeStatus } from '../node-status.js'
 import { type Parent, parentsOf } from './links.js'
-import type { JobNode, LinkKind, WorkflowNode } from './workflow.js'
-
-/** Where a node can stand. */
-export type WorkflowNodeStatus =
-  'waiting' | 'running' | 'approve' | 'success' | 'failed' | 'aborted' | 'skipped' | 'do not run'
+import { type JobNode, type LinkKind, type WorkflowNode, isJobNode } from './workflow.js'
 
 /** What is known of a node when something is decided. */
 export interface NodeFacts {
-  readonly status: WorkflowNodeStatus
+  readonly status: NodeStatus
   /** Why it ended so. */
   readonly reason: string | null
   /** It is an approval node and somebody said no. */
@@ -17,7 +14,6 @@ export interface NodeFacts {
 /** What is known of a workflow job when something is decided. */
 export interface WorkflowFacts {
   readonly nodes: ReadonlyMap<string, NodeFacts>
-  readonly abortRequested: boolean
   /** Whether the extra variable that a node depends on is true. Asked only when the node could start. */
   readonly isConditionMet: (node: JobNode) => boolean
 }
@@ -34,13 +30,13 @@ export interface WorkflowDecision {
   /** The approval node that is to be asked about. */
   readonly ask: string | null
   readonly end: {
-    readonly status: 'success' | 'failed' | 'aborted' | 'rejected'
+    readonly status: 'success' | 'failed' | 'rejected'
     readonly reason: string | null
   } | null
 }
 
 /** Which links fire after which end. An aborted node, or one that did not run, fires none. */
-const FIRES: Readonly<Partial<Record<WorkflowNodeStatus, readonly LinkKind[]>>> = {
+const FIRES: Readonly<Partial<Record<NodeStatus, readonly LinkKind[]>>> = {
   success: ['success', 'always'],
   skipped: ['success', 'always'],
   failed: ['failure', 'always'],
@@ -49,7 +45,7 @@ const FIRES: Readonly<Partial<Record<WorkflowNodeStatus, readonly LinkKind[]>>> 
 }
 
 /** Whether a link from a node into another has fired; null as long as that is open. */
-export function hasFired(parent: Parent, status: WorkflowNodeStatus): boolean | null {
+export function hasFired(parent: Parent, status: NodeStatus): boolean | null {
   const fires = FIRES[status]
   return fires === undefined ? null : fires.some((kind) => parent.kinds.has(kind))
 }
@@ -69,18 +65,15 @@ export function isHandled({ links }: Pick<WorkflowNode, 'links'>): boolean {
  */
 export function decideWorkflow(nodes: readonly WorkflowNode[], facts: WorkflowFacts): WorkflowDecision {
   const statuses = new Map(nodes.map((node) => [node.identifier, factsOf(facts, node).status]))
-  const has = (...wanted: WorkflowNodeStatus[]) => [...statuses.values()].some((status) => wanted.includes(status))
+  const has = (...wanted: NodeStatus[]) => [...statuses.values()].some((status) => wanted.includes(status))
   const refused = nodes.find((node) => factsOf(facts, node).isRejected && !isHandled(node))
-  if (facts.abortRequested || refused) {
-    const because = refused ? `'${refused.identifier}' was rejected` : 'the workflow was aborted'
+  if (refused) {
+    const because = `'${refused.identifier}' was rejected`
     const mark = nodes
       .filter((node) => statuses.get(node.identifier) === 'waiting')
       .map(({ identifier }) => ({ identifier, status: 'do not run', reason: because }) as const)
     if (has('running', 'approve')) return { start: [], mark, ask: null, end: null }
-    const end = facts.abortRequested
-      ? ({ status: 'aborted', reason: null } as const)
-      : ({ status: 'rejected', reason: refused ? factsOf(facts, refused).reason : null } as const)
-    return { start: [], mark, ask: null, end }
+    return { start: [], mark, ask: null, end: { status: 'rejected', reason: factsOf(facts, refused).reason } }
   }
 
   const parents = parentsOf(nodes)
@@ -89,8 +82,8 @@ export function decideWorkflow(nodes: readonly WorkflowNode[], facts: WorkflowFa
   const ready = nodes.filter((node) => {
     return statuses.get(node.identifier) === 'waiting' && isReached(node, parents, statuses) === true
   })
-  const approvals = ready.filter((node) => node.type === 'workflow_approval_template')
-  const runnable = ready.filter(isJob)
+  const approvals = ready.filter((node) => !isJobNode(node))
+  const runnable = ready.filter(isJobNode)
   const start = runnable.filter((node) => facts.isConditionMet(node)).map((node) => node.identifier)
   const skipped = runnable
     .filter((node) => !start.includes(node.identifier))
@@ -109,7 +102,7 @@ export function decideWorkflow(nodes: readonly WorkflowNode[], facts: WorkflowFa
 function unreachable(
   nodes: readonly WorkflowNode[],
   parents: ReadonlyMap<string, readonly Parent[]>,
-  before: ReadonlyMap<string, WorkflowNodeStatus>,
+  before: ReadonlyMap<string, NodeStatus>,
 ): { identifier: string; status: 'do not run'; reason: string }[] {
   const statuses = new Map(before)
   const found: { identifier: string; status: 'do not run'; reason: string }[] = []
@@ -129,7 +122,7 @@ function unreachable(
 function isReached(
   node: WorkflowNode,
   parents: ReadonlyMap<string, readonly Parent[]>,
-  statuses: ReadonlyMap<string, WorkflowNodeStatus>,
+  statuses: ReadonlyMap<string, NodeStatus>,
 ): boolean | null {
   const links = parents.get(node.identifier) ?? []
   if (links.length === 0) return true
@@ -140,7 +133,6 @@ function isReached(
   return enough ? true : tooLittle ? false : null
 }
 
-const isJob = (node: WorkflowNode): node is JobNode => node.type !== 'workflow_approval_template'
 const isTrue = (value: boolean | null) => value === true
 const isFalse = (value: boolean | null) => value === false
 

@@ -37,7 +37,7 @@ export function createWorkflows({ folder, clock, log }: WorkflowsDeps): Workflow
   let library: Library = libraryOf([], [])
   let reported = '[]'
 
-  const look = atMostEvery(LOOK_EVERY_MS, clock, async () => {
+  async function readFolder(): Promise<void> {
     const { files, errors } = await findYamlFiles(folder, { noun: 'workflow', depth: DEPTH })
     const next: typeof parsed = new Map()
     for (const file of files) {
@@ -51,7 +51,11 @@ export function createWorkflows({ folder, clock, log }: WorkflowsDeps): Workflow
       errors,
     )
     logWhenNew()
-  })
+  }
+
+  const look = atMostEvery(LOOK_EVERY_MS, clock, readFolder)
+  /** For what was not found: it may have come just now, with the form that names it. */
+  const lookAgain = atMostEvery(0, clock, readFolder)
 
   /** The same mistakes are not told every second. */
   function logWhenNew(): void {
@@ -64,6 +68,9 @@ export function createWorkflows({ folder, clock, log }: WorkflowsDeps): Workflow
   return {
     async find(reference) {
       await look()
+      const found = library.find(reference)
+      if ('workflow' in found) return found
+      await lookAgain()
       return library.find(reference)
     },
     async errors() {

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
-import { type WorkflowNodeStatus, hasFired } from './decide-workflow.js'
+import type { NodeStatus } from '../node-status.js'
+import { hasFired } from './decide-workflow.js'
 import { parentsOf } from './links.js'
 import type { JobNode, Workflow, WorkflowNode } from './workflow.js'
 
@@ -9,22 +10,27 @@ const values = v.record(v.string(), v.unknown())
 /** The data of a node as it is kept with it. */
 const nodeDataSchema = v.object({
   /** What fired parents handed on to it when it started. */
-  received: values,
+  received: v.optional(values, {}),
   /** Its artifacts: what it published itself. */
-  own: values,
+  own: v.optional(values, {}),
+  /** In words, what it published beside those. */
+  lost: v.optional(v.array(v.string()), []),
 })
 
 export type NodeData = Readonly<v.InferOutput<typeof nodeDataSchema>>
 
-export const NO_DATA: NodeData = { received: {}, own: {} }
+/** Reads the data of a node from what is kept with it. */
+export function nodeDataOf({ artifacts }: { readonly artifacts: PlainObject }): NodeData {
+  return v.parse(nodeDataSchema, artifacts)
+}
 
 /** Reads the data of a node from its row. */
-export function nodeDataOf(row: { readonly artifacts: string | null }): NodeData {
-  return row.artifacts === null ? NO_DATA : v.parse(nodeDataSchema, JSON.parse(row.artifacts))
+export function storedDataOf(row: { readonly artifacts: string | null }): NodeData {
+  return v.parse(nodeDataSchema, JSON.parse(row.artifacts ?? '{}'))
 }
 
 /** What a node hands on: what it received, and over that what it published. */
-export function handedOn({ received, own }: NodeData): PlainObject {
+export function handedOn({ received, own }: Pick<NodeData, 'received' | 'own'>): PlainObject {
   return { ...received, ...own }
 }
 
@@ -32,7 +38,7 @@ export function handedOn({ received, own }: NodeData): PlainObject {
 export function receivedBy(
   nodes: readonly WorkflowNode[],
   identifier: string,
-  stateOf: (identifier: string) => { readonly status: WorkflowNodeStatus; readonly data: NodeData },
+  stateOf: (identifier: string) => { readonly status: NodeStatus; readonly data: Pick<NodeData, 'received' | 'own'> },
 ): PlainObject {
   const fired = (parentsOf(nodes).get(identifier) ?? [])
     .map((parent) => ({ parent, ...stateOf(parent.identifier) }))
@@ -53,15 +59,32 @@ export function variablesOf(
   return { ...node.extraData, ...received, ...workflow.extraVars, ...formValues }
 }
 
-/** What of its variables a node gets: with `extra_vars_key` only those below that one, and the user. */
+/** Names that belong to the service. */
+export const RESERVED = /^__.*__$/
+
+/**
+ * What of its variables a node gets: with `extra_vars_key` only those below that one, and what is said of the whole: the
+ * user and the verbose mode. Reserved variables below it count for nothing: whoever launches could put them there.
+ */
 export function variablesUnderKey(variables: PlainObject, key: string | null): PlainObject {
   const part = key === null || !Object.hasOwn(variables, key) ? undefined : variables[key]
   if (!isPlainObject(part)) return variables
-  const { ansibleforms_user } = variables
-  return { ...part, ...(ansibleforms_user === undefined ? {} : { ansibleforms_user }) }
+  const ofWhole = Object.entries(variables).filter(([name]) => name === 'ansibleforms_user' || name === '__verbose__')
+  const own = Object.entries(part).filter(([name]) => !RESERVED.test(name))
+  return Object.fromEntries([...own, ...ofWhole])
 }
 
 /** Whether a node's condition is met: its variable is exactly true. */
 export function isConditionMet(node: Pick<JobNode, 'ifExtraVar'>, variables: PlainObject): boolean {
   return node.ifExtraVar === null || (Object.hasOwn(variables, node.ifExtraVar) && variables[node.ifExtraVar] === true)
+}
+
+/** What a workflow publishes: all that its nodes did, the later ones winning. */
+export function ownDataIn(
+  rows: readonly { readonly end_time: number | null; readonly artifacts: string | null }[],
+): Record<string, unknown> {
+  const ended = rows
+    .flatMap((row) => (row.end_time === null || row.artifacts === null ? [] : [{ ...row, time: row.end_time }]))
+    .sort((one, other) => one.time - other.time)
+  return Object.assign({}, ...ended.map(({ artifacts }) => storedDataOf({ artifacts }).own)) as Record<string, unknown>
 }

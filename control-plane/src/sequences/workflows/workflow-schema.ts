@@ -5,6 +5,8 @@ import { Compile } from 'typebox/compile'
 const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 
 const Name = Type.String({ minLength: 1, maxLength: 512 })
+/** It is shown in output. */
+const Identifier = Type.String({ minLength: 1, maxLength: 512, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' })
 const Text = Type.String({ maxLength: 4096 })
 const Flag = Type.Boolean()
 const Named = Type.Object({ name: Name })
@@ -46,7 +48,7 @@ const Approval = Type.Object({
 
 /** A node in the syntax of AWX's exports; keys that are not named here are accepted and not used. */
 const NodeFile = Type.Object({
-  identifier: Name,
+  identifier: Identifier,
   unified_job_template: Template,
   inventory: orNull(Type.Union([Named, Text])),
   limit: orNull(Text),

@@ -83,6 +83,11 @@ export type ApprovalNode = Readonly<v.InferOutput<typeof approvalNodeSchema>>
 /** A node that is a job of its own. */
 export type JobNode = PlaybookNode | NestedNode
 export type WorkflowNode = JobNode | ApprovalNode
+
+export function isJobNode(node: WorkflowNode): node is JobNode {
+  return node.type !== 'workflow_approval_template'
+}
+
 export interface Workflow {
   readonly name: string
   readonly extraVars: Readonly<Record<string, unknown>>

@@ -1,0 +1,62 @@
+import type { Caller } from '../../auth/caller.js'
+import { isoTime } from '../../clock.js'
+import { NotFoundError } from '../../errors.js'
+import { extravarsOf } from '../../jobs/playbook.js'
+import { type JobReading, approvalRecordOf, maskedFor } from '../../jobs/reading.js'
+import { requireVisible } from '../../jobs/visibility.js'
+import { findJob } from '../../store/jobs.js'
+import { findNode, findSequence } from '../../store/sequences.js'
+import { nodeStatusOf } from '../node-status.js'
+import { storedDataOf } from './node-data.js'
+import { workflowPlanOf } from './plan.js'
+import type { WorkflowNode } from './workflow.js'
+
+/**
+ * A node of a workflow job: how it stands, its job, the extra variables of that and what it published, secrets masked.
+ * @throws NotFoundError, ForbiddenError
+ */
+export async function readNode(reading: JobReading, caller: Caller, id: number, identifier: string) {
+  const { queries } = reading
+  const { job_type: type } = await requireVisible(queries, caller, id)
+  if (type !== 'workflow') throw notFound(`Job ${id} is no workflow and has no node '${identifier}'`)
+  const sequence = await findSequence(queries, id)
+  const row = sequence && (await findNode(queries, id, identifier))
+  const nodes = sequence ? workflowPlanOf((JSON.parse(sequence.plan) as { plan: unknown }).plan).workflow.nodes : []
+  const node = nodes.find((known) => known.identifier === identifier)
+  const whole = await findJob(queries, id)
+  if (!row || !node || !whole) throw notFound(`The workflow of job ${id} has no node '${identifier}'`)
+  const job = row.subjob_id === null ? null : await findJob(queries, row.subjob_id)
+  return {
+    node: {
+      identifier,
+      name: nameOf(node),
+      type: node.type,
+      status: nodeStatusOf(row.status),
+      reason: row.reason,
+      start: isoTime(row.start_time),
+      // Of what never began there is no end.
+      end: row.start_time === null ? null : isoTime(row.end_time),
+      links: node.links,
+      approval: approvalRecordOf(row),
+    },
+    job: job?.id ?? null,
+    extravars: job ? await maskedFor(reading, whole, extravarsOf(job)) : {},
+    artifacts: await maskedFor(reading, whole, storedDataOf(row).own),
+  }
+}
+
+/** What it runs, or what it asks. */
+function nameOf(node: WorkflowNode): string {
+  switch (node.type) {
+    case 'job_template':
+      return node.playbook
+    case 'workflow_job_template':
+      return node.workflow
+    case 'workflow_approval_template':
+      return node.approval.title ?? node.identifier
+  }
+}
+
+function notFound(message: string): NotFoundError {
+  return new NotFoundError('node_not_found', message)
+}

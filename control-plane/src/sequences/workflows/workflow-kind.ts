@@ -1,0 +1,125 @@
+import { readEventLines } from '../../store/job-events.js'
+import { findNodes } from '../../store/sequences.js'
+import type { Queries } from '../../store/store.js'
+import { type Decision, type Facts, NOTHING, type NodeState, type OpenSequence, type SequenceKind } from '../kind.js'
+import { EVENTS_OF_ARTIFACTS, createArtifacts } from './artifacts.js'
+import { decideWorkflow } from './decide-workflow.js'
+import { decidedApprovals } from './decided-approvals.js'
+import type { Workflows } from './loader.js'
+import {
+  type NodeData,
+  isConditionMet,
+  nodeDataOf,
+  ownDataIn,
+  receivedBy,
+  variablesOf,
+  variablesUnderKey,
+} from './node-data.js'
+import { type WorkflowPlan, forAllNodesOf, planWorkflow, settingsOf, workflowPlanOf } from './plan.js'
+import { tellWorkflow } from './tell.js'
+import { type JobNode, type WorkflowNode, isJobNode } from './workflow.js'
+
+export interface WorkflowKindDependencies {
+  readonly workflows: Pick<Workflows, 'find'>
+  /** PROCESS_MAX_BUFFER_MB in bytes: the output of a workflow repeats that of its nodes up to there. */
+  readonly outputLimitBytes: number
+}
+
+/** Workflow forms: jobs in a graph. */
+export function createWorkflowKind(deps: WorkflowKindDependencies): SequenceKind {
+  return {
+    jobType: 'workflow',
+    async plan(form) {
+      if (form.type !== 'workflow') return null
+      return planWorkflow(deps.workflows, form.workflow, forAllNodesOf(form))
+    },
+    open: (stored) => openWorkflow(deps, workflowPlanOf(stored)),
+    endsWithRejection: false,
+  }
+}
+
+function openWorkflow(
+  { workflows, outputLimitBytes }: WorkflowKindDependencies,
+  { workflow, forAll }: WorkflowPlan,
+): OpenSequence {
+  const nodeOf = (identifier: string): WorkflowNode => {
+    const node = workflow.nodes.find((known) => known.identifier === identifier)
+    if (!node) throw new Error(`the plan has no node ${identifier}`)
+    return node
+  }
+  const receivedNow = (identifier: string, nodes: readonly NodeState[]) =>
+    receivedBy(workflow.nodes, identifier, (parent) => {
+      const state = nodes.find((known) => known.identifier === parent)
+      return state ? { status: state.status, data: nodeDataOf(state) } : { status: 'waiting', data: NO_DATA }
+    })
+  const variablesNow = (node: Pick<JobNode, 'identifier' | 'extraData'>, nodes: readonly NodeState[], facts: Facts) =>
+    variablesOf(workflow, node, receivedNow(node.identifier, nodes), facts.extravars)
+  const dataNow = (identifier: string, nodes: readonly NodeState[]): Partial<NodeData> => ({
+    received: receivedNow(identifier, nodes),
+  })
+
+  return {
+    decide(nodes, facts): Decision {
+      const decided = decidedApprovals(nodes, facts.now)
+      if (decided.length > 0) return { ...NOTHING, mark: decided }
+      const { start, mark, ask, end } = decideWorkflow(workflow.nodes, {
+        nodes: new Map(
+          nodes.map((node) => [node.identifier, { ...node, isRejected: node.approval?.state === 'rejected' }]),
+        ),
+        isConditionMet: (node) => isConditionMet(node, variablesNow(node, nodes, facts)),
+      })
+      const marks = mark.map((one) =>
+        one.status === 'skipped' ? { ...one, artifacts: dataNow(one.identifier, nodes) } : one,
+      )
+      if (ask === null) return { start, mark: marks, ask, end }
+      const asked = nodeOf(ask)
+      const seconds = asked.type === 'workflow_approval_template' ? asked.timeoutSeconds : 0
+      const waits = {
+        ...({ identifier: ask, status: 'approve', reason: null, artifacts: dataNow(ask, nodes) } as const),
+        ...(seconds > 0 ? { dueTime: facts.now + seconds * 1000 } : {}),
+      }
+      return { start, mark: [...marks, waits], ask, end }
+    },
+
+    async part(identifier, nodes, facts) {
+      const node = nodeOf(identifier)
+      if (!isJobNode(node)) throw new Error(`the node ${identifier} has no job`)
+      const nested = node.type === 'workflow_job_template' ? await planWorkflow(workflows, node.workflow, forAll) : null
+      return {
+        settings: settingsOf(node, forAll),
+        values: variablesUnderKey(variablesNow(node, nodes, facts), node.extraVarsKey),
+        nested,
+        artifacts: dataNow(identifier, nodes),
+      }
+    },
+
+    approval(identifier) {
+      const node = nodeOf(identifier)
+      if (isJobNode(node)) throw new Error(`the node ${identifier} asks for no approval`)
+      return node.approval
+    },
+    approvalValues: (identifier, nodes, facts) => variablesNow({ identifier, extraData: {} }, nodes, facts),
+
+    tell: (queries, jobId, event) => tellWorkflow(queries, jobId, event, outputLimitBytes),
+
+    async artifactsOf(queries, ended) {
+      const { received } = nodeDataOf(ended)
+      if (ended.subjobId === null) return { received }
+      const isNested = nodeOf(ended.identifier).type === 'workflow_job_template'
+      const own = isNested
+        ? { own: ownDataIn(await findNodes(queries, ended.subjobId)) }
+        : await publishedBy(queries, ended.subjobId)
+      return { received, ...own }
+    },
+  }
+}
+
+const NO_DATA: NodeData = { received: {}, own: {}, lost: [] }
+
+/** What a playbook published, from its stored events. */
+async function publishedBy(queries: Queries, jobId: number): Promise<Pick<NodeData, 'own' | 'lost'>> {
+  const artifacts = createArtifacts()
+  for await (const line of readEventLines(queries, jobId, EVENTS_OF_ARTIFACTS)) artifacts.add(line)
+  const { artifacts: own, lost } = artifacts.published()
+  return { own: { ...own }, lost: [...lost] }
+}
