@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type RunningProcess, startProgram } from './process.js'
+import type { PostgresServer } from './postgres.js'
 import { killProcessesOfFolder } from './processes-of-folder.js'
 import { type RestClient, signIn } from './rest.js'
 import { USUAL_DATABASE, createTestDatabase } from './test-database.js'
@@ -21,7 +22,7 @@ export interface ProductOptions {
   readonly forms?: Readonly<Record<string, string>>
   readonly playbooks?: Readonly<Record<string, string>>
   /** Where it keeps its data; what the run says when left out. */
-  readonly database?: 'sqlite' | 'postgres'
+  readonly database?: 'sqlite' | 'postgres' | PostgresServer
   /** Text of config.yaml. */
   readonly config?: string
   /** False: no runner agent is started. */
@@ -52,8 +53,6 @@ export interface AnotherNode {
 /** The whole product in a folder of its own: a control plane and a runner agent as separate processes. */
 export interface Product {
   readonly folder: string
-  /** What DATABASE_URL says, when the database is on a server. */
-  readonly databaseUrl: string | null
   readonly address: string
   readonly admin: RestClient
   /** Of its PostgreSQL database; null: it has a file. */
@@ -99,7 +98,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   }
 
   const prepared = await options.prepare?.(folder)
-  const database = (options.database ?? USUAL_DATABASE) === 'postgres' ? await createTestDatabase('', 'postgres') : null
+  const database = await databaseOf(options.database ?? USUAL_DATABASE)
   let port = '0'
   let dialled = ''
   const others: RunningProcess[] = []
@@ -153,7 +152,6 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
 
   const product: Product = {
     folder,
-    databaseUrl: database?.url ?? null,
     address: '',
     databaseUrl: database?.url ?? null,
     admin: null as unknown as RestClient,
@@ -214,4 +212,11 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     await product.close()
     throw error
   }
+}
+
+/** Null: a file in the product's folder. A server of the test's own goes with it. */
+async function databaseOf(given: 'sqlite' | 'postgres' | PostgresServer) {
+  if (given === 'sqlite') return null
+  if (given === 'postgres') return createTestDatabase('', 'postgres')
+  return { url: given.urlOf('postgres'), remove: () => Promise.resolve() }
 }
