@@ -93,6 +93,8 @@ export interface ServerOptions {
   readonly metricsToken?: string
   /** JOBS_LIST_SIZE; 1000 when left out. */
   readonly listSize?: number
+  /** What the run says when left out. */
+  readonly database?: 'sqlite' | 'postgres'
   readonly plugins?: readonly FastifyPluginAsync[]
   /** Lines of the log end up here. */
   readonly log?: string[]
@@ -164,7 +166,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const logger = lines ? pino({}, { write: (line: string) => void lines.push(line) }) : pino({ level: 'silent' })
   const timers = options.timers ?? systemTimers
   const live = createLiveEvents()
-  const database = await openTestStore(folder)
+  const database = await openTestStore(folder, options.database)
   const trail = createAuditTrail({ store: database, clock, log: logger })
   const { store } = trail
   const metrics = createMetrics({ store, clock, log: logger, onlineRunners: () => 0 })

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { startPostgres } from '../support/postgres.js'
 import { type Node, type SeveralNodes, startSeveral } from '../nodes/several.js'
 import { type ChaosJob, expectExactAndGone, launchEmitted, launchPlaybook } from './kit/jobs.js'
 import { type Chance, seeded } from './kit/seed.js'
@@ -7,7 +8,7 @@ import { type Chance, seeded } from './kit/seed.js'
 const FILE = 'test/chaos/nodes.test.ts'
 const PATIENCE_MS = 600_000
 /** A few in the usual run; by hand as many as one likes. */
-const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 5)
+const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 3)
 /** The names by which a node's connections to the database are known there. */
 const CONNECTIONS = ['holdfast notifications', 'holdfast'] as const
 
@@ -65,6 +66,38 @@ test(
       expect(jobs.length).toBeGreaterThanOrEqual(ROUNDS)
     } finally {
       await several.close()
+    }
+  }),
+  PATIENCE_MS,
+)
+
+const SERVER = 'kill -9 of the database server while two nodes store what jobs print: all are exact'
+test(
+  SERVER,
+  seeded(FILE, SERVER, async (chance) => {
+    const server = await startPostgres()
+    try {
+      const several = await startSeveral(2, { database: server, agent: { RTE_DRAIN_SECONDS: '0' } })
+      try {
+        const jobs: ChaosJob[] = []
+        for (const node of several.nodes) {
+          several.askAt(node)
+          jobs.push(await launchEmitted(several.chaos, chance), await launchEmitted(several.chaos, chance))
+        }
+        for (const job of jobs) await job.keep()
+        for (let kills = 0; kills < 2; kills += 1) {
+          for (const job of jobs.slice(2 * kills, 2 * kills + 2)) job.openGate()
+          await pause(chance.between(0, 500))
+          await server.kill()
+          await pause(chance.between(0, 1000))
+          await server.start()
+        }
+        await expectExactAndGone(several.chaos, jobs)
+      } finally {
+        await several.close()
+      }
+    } finally {
+      await server.close()
     }
   }),
   PATIENCE_MS,

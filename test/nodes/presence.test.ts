@@ -81,6 +81,18 @@ describe('a node', () => {
   })
 })
 
+test("a runner that a node is said to have, and has not, is nobody's soon", async () => {
+  const agent = await two.approvedAt(here, 'edge')
+  await agent.leave()
+  await waitFor('it to be offline', async () => (await here.runnerOf('edge')).runner.connectedNode === null)
+  // As after an end that could not be stored.
+  await here.store.write('test', (queries) =>
+    queries.updateTable('runner').set({ connected_node: here.nodes.id }).execute(),
+  )
+  expect((await there.runnerOf('edge')).online).toBe(true)
+  await waitFor('it to be offline', async () => !(await there.runnerOf('edge')).online)
+})
+
 describe('the jobs of a runner', () => {
   test('are not given up by a node that does not have its socket, and have the whole time when its node stops', async () => {
     const isAbandoned = async (jobId: number) => (await statusOf(here, jobId)) === 'abandoned'

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type RunningProcess, startProgram } from './process.js'
+import type { PostgresServer } from './postgres.js'
 import { killProcessesOfFolder } from './processes-of-folder.js'
 import { type RestClient, signIn } from './rest.js'
 import { USUAL_DATABASE, createTestDatabase } from './test-database.js'
@@ -21,7 +22,7 @@ export interface ProductOptions {
   readonly forms?: Readonly<Record<string, string>>
   readonly playbooks?: Readonly<Record<string, string>>
   /** Where it keeps its data; what the run says when left out. */
-  readonly database?: 'sqlite' | 'postgres'
+  readonly database?: 'sqlite' | 'postgres' | PostgresServer
   readonly workflows?: Readonly<Record<string, string>>
   /** Text of config.yaml. */
   readonly config?: string
@@ -100,7 +101,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   }
 
   const prepared = await options.prepare?.(folder)
-  const database = (options.database ?? USUAL_DATABASE) === 'postgres' ? await createTestDatabase('', 'postgres') : null
+  const database = await databaseOf(options.database ?? USUAL_DATABASE)
   let port = '0'
   let dialled = ''
   const others: RunningProcess[] = []
@@ -214,4 +215,11 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     await product.close()
     throw error
   }
+}
+
+/** Null: a file in the product's folder. A server of the test's own goes with it. */
+async function databaseOf(given: 'sqlite' | 'postgres' | PostgresServer) {
+  if (given === 'sqlite') return null
+  if (given === 'postgres') return createTestDatabase('', 'postgres')
+  return { url: given.urlOf('postgres'), remove: () => Promise.resolve() }
 }

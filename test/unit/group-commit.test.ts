@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { UnavailableError } from '../../control-plane/src/errors.js'
-import { createGroupCommit } from '../../control-plane/src/store/group-commit.js'
+import { OutcomeUnknownError, createGroupCommit } from '../../control-plane/src/store/group-commit.js'
 
 /** A database that records what is committed and fails where it is told to. */
 function fakeTransactions() {
@@ -102,5 +102,50 @@ describe('group commit', () => {
     await before
     await expect(commits.write('b', () => Promise.resolve(1))).rejects.toBeInstanceOf(UnavailableError)
     expect(committed.flat()).toEqual(['a'])
+  })
+})
+
+describe('a group that loses against another process', () => {
+  const lost = new Error('lost')
+  const isConflict = (error: unknown, tries: number) => error === lost && tries < 6
+
+  test('is run again as a whole, taken apart when it loses again, and each write comes out once', async () => {
+    const { transactions, committed, state } = fakeTransactions()
+    let losses = 3
+    const commit = () => (losses-- > 0 ? Promise.reject(lost) : transactions.commit())
+    const commits = createGroupCommit({ ...transactions, commit, isConflict }, clock)
+    const first = commits.write('0', () => Promise.resolve())
+    await Promise.all(['a', 'b', 'c'].map((value) => commits.write(value, (q) => Promise.resolve(q.put(value)))))
+    await first
+    expect(committed.flat()).toEqual(['a', 'b', 'c'])
+    expect(state.commits).toBe(2)
+    losses = 4
+    const both = ['d', 'e', 'f'].map((value) => commits.write(value, (q) => Promise.resolve(q.put(value))))
+    await Promise.all(both)
+    expect(committed.flat()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
+  })
+
+  test('is refused with its own error when that stays, and as unavailable when it takes too long', async () => {
+    const { transactions } = fakeTransactions()
+    const commits = createGroupCommit({ ...transactions, isConflict }, clock)
+    await expect(commits.write('x', () => Promise.reject(lost))).rejects.toBe(lost)
+    let time = 0
+    const impatient = createGroupCommit(
+      { ...transactions, isConflict: () => true },
+      { ...clock, now: () => (time += 300) },
+    )
+    await expect(impatient.write('x', () => Promise.reject(lost))).rejects.toThrow(UnavailableError)
+  })
+
+  test('of which it is not known whether it was committed is never run again', async () => {
+    const { transactions } = fakeTransactions()
+    const commit = () => Promise.reject(new OutcomeUnknownError('cut'))
+    const commits = createGroupCommit({ ...transactions, commit }, clock)
+    let runs = 0
+    const write = () => commits.write('x', () => Promise.resolve((runs += 1)))
+    const results = await Promise.allSettled([write(), write(), write()])
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    expect(results.every((one) => one.status === 'rejected' && one.reason instanceof UnavailableError)).toBe(true)
+    expect([runs, commits.trouble]).toEqual([3, 'cut'])
   })
 })

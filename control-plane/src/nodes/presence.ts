@@ -56,6 +56,8 @@ export function createPresence(deps: {
   let stop: (() => void) | null = null
   let isClosed = false
   let address = ''
+  /** A failure is said once until it works again. */
+  let isTold = false
 
   function row(): NodeRow {
     return { id, version: deps.version, address, started_at: startedAt, last_seen: clock.now() }
@@ -85,6 +87,7 @@ export function createPresence(deps: {
     })
     // Not in the write: nodes that move at the same time would be in each other's way.
     const found = await listNodes(store.read)
+    isTold = false
     const known = new Set(found.map((node) => node.id))
     for (const other of [...others.keys()]) if (!known.has(other)) others.delete(other)
     for (const node of found) if (node.id !== id) note(node)
@@ -121,9 +124,11 @@ export function createPresence(deps: {
       })
       await look()
       stop = deps.timers.every(LOOK_MS, () => {
-        look().catch((error: unknown) =>
-          log.warn({ reason: messageOf(error) }, 'this node could not look after the others; it tries again'),
-        )
+        look().catch((error: unknown) => {
+          if (!isTold)
+            log.warn({ reason: messageOf(error) }, 'this node could not look after the others; it tries again')
+          isTold = true
+        })
       })
     },
     async close() {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
 import type { Nodes } from '../nodes/nodes.js'
-import { type Runner, clearConnectedNode, findRunner, findRunnersOfNode } from '../store/runners.js'
+import { type WatchedRunner, clearConnectedNode, findRunner, findRunnersOfNode } from '../store/runners.js'
 import type { Store } from '../store/store.js'
 import type { AgentConnection } from './agent-connection.js'
 import type { KeyedQueue } from './keyed-queue.js'
@@ -40,11 +40,14 @@ export function createHubPoll(deps: {
   const { store, nodes, registry, queue, log, steady } = deps
   let polling: Promise<void> | null = null
   let reachedAt = steady.now()
+  /** A failure is said once until it works again. */
+  let isTold = false
 
   async function pollOnce(): Promise<void> {
     const connections = new Map(registry.all().map((connection) => [connection.runnerId, connection]))
     const rows = await findRunnersOfNode(store.read, [...connections.keys()], nodes.id)
     reachedAt = steady.now()
+    isTold = false
     const known = new Map(rows.map((row) => [row.id, row]))
     const changed = [...connections].filter(([id, connection]) => isNews(connection, known.get(id)))
     const lost = rows.filter((row) => row.connectedNode === nodes.id && !connections.has(row.id))
@@ -52,7 +55,7 @@ export function createHubPoll(deps: {
   }
 
   /** The row says that this node has the socket, which it has not (any more): its end could not be stored then. */
-  function disown({ id, fingerprint }: Runner): Promise<void> {
+  function disown({ id, fingerprint }: WatchedRunner): Promise<void> {
     return queue.run(fingerprint, async () => {
       if (registry.of(fingerprint)) return
       const now = await findRunner(store.read, id)
@@ -78,8 +81,13 @@ export function createHubPoll(deps: {
     for (const connection of held) connection.close('going_away', 'this node cannot reach its database')
   }
 
+  const failed = (error: unknown) => {
+    if (!isTold) log.warn({ reason: messageOf(error) }, 'looking after runners failed; it is tried again')
+    isTold = true
+  }
+
   const pollQuietly = () => {
-    poll().catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'looking after runners failed'))
+    poll().catch(failed)
     // A question may also stay without any answer.
     if (steady.now() - reachedAt > deps.letGoMs) letGo()
   }
@@ -103,7 +111,7 @@ export function createHubPoll(deps: {
 }
 
 /** Whether a row differs in what its connection is about. */
-function isNews({ runner, phase }: AgentConnection, row: Runner | undefined): boolean {
+function isNews({ runner, phase }: AgentConnection, row: WatchedRunner | undefined): boolean {
   if (!row || row.epoch !== runner.epoch || row.enabled !== runner.enabled || row.maxJobs !== runner.maxJobs)
     return true
   return row.state !== (phase === 'waiting' ? 'waiting' : 'approved')

@@ -56,6 +56,10 @@ export class UploadSender {
           await this.connection.sendBlob(sha256, file.size, until(signal, content), offset)
           return
         }
+        this.log.warn(
+          { job: job_id, upload: file.stored_name },
+          'an uploaded file of a job is not in the upload folder',
+        )
       }
     } catch (error) {
       // Nobody waits for it now, the connection is gone and nobody hears this, or the file cannot be read.

@@ -1,10 +1,12 @@
 import { UnavailableError, messageOf } from '../errors.js'
 
-/** Writes that may be committed together. */
+/** Writes that may be committed together, when nothing else is said. */
 const MOST_IN_GROUP = 64
 
 /** How long a write that lost against another process waits at most before it runs again, in milliseconds. */
 const CONFLICT_PAUSE_MS = 20
+/** How often a group that loses is run again as a whole. */
+const MOST_GROUP_TRIES = 2
 
 /** What the group commit needs of a database. */
 export interface WriteTransactions<Q> {
@@ -33,6 +35,8 @@ export interface GroupCommit<Q> {
   close(): Promise<void>
 }
 
+const BUSY = 'the database is too busy: others write the same rows all the time'
+
 interface Waiting<Q> {
   readonly name: string
   readonly run: (queries: Q) => Promise<unknown>
@@ -55,7 +59,12 @@ interface Waiting<Q> {
  */
 export function createGroupCommit<Q>(
   transactions: WriteTransactions<Q>,
-  options: { readonly patienceMs: number; readonly pause: (ms: number) => Promise<void>; readonly now: () => number },
+  options: {
+    readonly patienceMs: number
+    readonly pause: (ms: number) => Promise<void>
+    readonly now: () => number
+    readonly mostInGroup?: number
+  },
 ): GroupCommit<Q> {
   const waiting: Waiting<Q>[] = []
   let running: Promise<void> | null = null
@@ -63,7 +72,7 @@ export function createGroupCommit<Q>(
   let trouble: string | null = null
 
   async function drain(): Promise<void> {
-    while (waiting.length > 0) await commitGroup(waiting.splice(0, MOST_IN_GROUP))
+    while (waiting.length > 0) await commitGroup(waiting.splice(0, options.mostInGroup ?? MOST_IN_GROUP))
     // In the same step as the last look at the queue: a write that comes now must find nobody running.
     running = null
   }
@@ -88,24 +97,31 @@ export function createGroupCommit<Q>(
       for (const each of group) each.reject(new UnavailableError('database_unavailable', message))
     } else if (transactions.isPassing(error)) {
       await waitForDatabase(group, error)
+    } else if (isConflict(group, error)) {
+      await runAgain(group)
     } else if (group.length > 1) {
       for (const each of group) await commitGroup([each])
-    } else if (one) {
-      await runAgain(one, error)
+    } else {
+      one?.reject(error)
     }
   }
 
-  async function runAgain(one: Waiting<Q>, error: unknown): Promise<void> {
-    one.conflicts += 1
-    if (!transactions.isConflict?.(error, one.conflicts)) {
-      one.reject(error)
-    } else if (options.now() - one.since < options.patienceMs) {
-      // Whoever is in the way is done by then, and not all of those who lost come back at the same moment.
-      await options.pause(Math.random() * CONFLICT_PAUSE_MS)
-      await commitGroup([one])
-    } else {
-      one.reject(new UnavailableError('database_unavailable', 'the database is too busy: others write the same rows'))
+  /** A group that lost is run again as a whole: it lost by chance. One that loses again and again is taken apart. */
+  function isConflict(group: readonly Waiting<Q>[], error: unknown): boolean {
+    for (const each of group) each.conflicts += 1
+    const tries = Math.max(...group.map(({ conflicts }) => conflicts))
+    return (group.length === 1 || tries <= MOST_GROUP_TRIES) && (transactions.isConflict?.(error, tries) ?? false)
+  }
+
+  /** Whoever was in the way is done after a little while, and not all of those who lost come back at once. */
+  async function runAgain(group: readonly Waiting<Q>[]): Promise<void> {
+    await options.pause(Math.random() * CONFLICT_PAUSE_MS)
+    const now = options.now()
+    const patient = group.filter(({ since }) => now - since < options.patienceMs)
+    for (const one of group) {
+      if (!patient.includes(one)) one.reject(new UnavailableError('database_unavailable', BUSY))
     }
+    if (patient.length > 0) await commitGroup(patient)
   }
 
   async function transact(group: readonly Waiting<Q>[]): Promise<unknown[]> {

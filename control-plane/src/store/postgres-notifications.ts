@@ -45,6 +45,8 @@ export function openNotifications(
 ): Notifications {
   let listening: pg.Client | null = null
   let isClosed = false
+  /** Said once until it works again. */
+  let isTold = false
   let pauseMs = FIRST_PAUSE_MS
   let cancelPause = (): void => undefined
   let connecting: Promise<void> = Promise.resolve()
@@ -65,7 +67,8 @@ export function openNotifications(
       if (listening === client) listening = null
       client.end().catch(() => undefined)
       if (isClosed) return
-      log.warn({ reason }, 'no word from the other nodes until the database is reached again')
+      if (!isTold) log.warn({ reason }, 'no word from the other nodes until the database is reached again')
+      isTold = true
       cancelPause = timers.after(pauseMs, () => {
         connecting = connect()
       })
@@ -83,6 +86,7 @@ export function openNotifications(
     if (isClosed) return void (await client.end().catch(() => undefined))
     if (isOver) return
     listening = client
+    isTold = false
     pauseMs = FIRST_PAUSE_MS
     log.info({}, 'listening to the other nodes')
     listener.connected()

@@ -19,6 +19,9 @@ import type { Store } from './store.js'
 const READERS = 6
 const WRITERS = 2
 
+/** Writes that are committed together: the more there are, the more often a group meets what another node writes. */
+const MOST_IN_GROUP = 16
+
 /** How long a write waits for a server that cannot be had before it is refused, in milliseconds. */
 const PATIENCE_MS = 10_000
 
@@ -46,7 +49,12 @@ export async function openPostgresStore(url: string): Promise<Store> {
       pause: (ms) => pause(ms),
       now: () => performance.now(),
     }),
-    { patienceMs: PATIENCE_MS, pause: (ms) => pause(ms), now: () => performance.now() },
+    {
+      patienceMs: PATIENCE_MS,
+      pause: (ms) => pause(ms),
+      now: () => performance.now(),
+      mostInGroup: MOST_IN_GROUP,
+    },
   )
   return {
     read,

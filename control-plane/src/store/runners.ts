@@ -67,16 +67,34 @@ export async function findRunnerByName(queries: Queries, name: string): Promise<
   return parsed(await query.executeTakeFirst())
 }
 
-/** The rows of these ids, and of every runner whose socket a node has as far as the database knows. */
-export async function findRunnersOfNode(queries: Queries, ids: readonly number[], nodeId: string): Promise<Runner[]> {
+/** What of a runner decides over its connection. */
+export type WatchedRunner = Pick<
+  Runner,
+  'id' | 'fingerprint' | 'state' | 'epoch' | 'enabled' | 'maxJobs' | 'connectedNode'
+>
+
+/** The runners of these ids, and all whose socket a node has as far as the database knows. */
+export async function findRunnersOfNode(
+  queries: Queries,
+  ids: readonly number[],
+  nodeId: string,
+): Promise<WatchedRunner[]> {
   const rows = await queries
     .selectFrom('runner')
-    .selectAll()
+    .select(['id', 'fingerprint', 'state', 'epoch', 'enabled', 'max_jobs', 'connected_node'])
     .where((where) =>
       where.or([where('connected_node', '=', nodeId), ...(ids.length > 0 ? [where('id', 'in', ids)] : [])]),
     )
     .execute()
-  return rows.map(parseRunner)
+  return rows.map((row) => ({
+    id: row.id,
+    fingerprint: row.fingerprint,
+    state: parseState(row.state),
+    epoch: row.epoch,
+    enabled: row.enabled === 1,
+    maxJobs: row.max_jobs,
+    connectedNode: row.connected_node,
+  }))
 }
 
 /** Nobody has the socket of this runner, unless it has connected anew since. */

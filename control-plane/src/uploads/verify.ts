@@ -30,7 +30,8 @@ const MESSAGES = {
   outside: 'the path does not lie in the upload folder',
   unknown: 'there is no such upload; uploads that no job uses are removed after a day',
   foreign: 'another user uploaded this file',
-  missing: 'the uploaded file is not there any more',
+  missing:
+    'the uploaded file is not in the upload folder (any more); several nodes need one folder that all of them see',
   changed: 'the stored file is not the one that was uploaded',
 } as const
 
