@@ -2,9 +2,23 @@ import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { covers } from '../interface/covers.js'
 import { GROUPS, PEOPLE, READER, type Slapd, personDn, startSlapd } from '../support/slapd.js'
+import { addRunner } from './runner-row.js'
 import { type Answer, type TestServer, startServer } from './server.js'
 
 const PASSWORD = 'the password of the directory'
+const FORMS = `- name: open
+  type: ansible
+  playbook: x.yml
+  roles: [default]
+  allowRelaunch: true
+  fields: []
+- name: asks
+  type: ansible
+  playbook: x.yml
+  roles: [default]
+  approval: { title: May it?, message: Please, roles: [operators] }
+  fields: []
+`
 const METRICS_TOKEN = 'the token of the monitoring'
 
 let slapd: Slapd
@@ -40,7 +54,7 @@ beforeAll(async () => {
   await slapd.addGroup('ops', ['jdoe'])
   await slapd.addGroup('night\\, shift', ['Grö ße'])
   await slapd.addGroup('admins', ['boss'])
-  server = await startServer({ config: directory([]), log, metricsToken: METRICS_TOKEN })
+  server = await startServer({ config: directory([]), log, metricsToken: METRICS_TOKEN, forms: { 'forms.yml': FORMS } })
   await server.writeCredentials(`- name: directory\n  user: ${READER.dn}\n  password: ${READER.password}\n`)
 })
 afterAll(async () => {
@@ -110,6 +124,23 @@ describe('a user of the directory', () => {
     expect(await profileOf(next)).toMatchObject({ username: 'boss', type: 'ldap' })
     const made = await server.call('POST', '/profile/tokens', { token: String(next.body.token), json: {} })
     expect(await profileOf(made)).toMatchObject({ username: 'boss', type: 'ldap' })
+  })
+
+  test("launches jobs that are theirs and no namesake's, and approves others", async () => {
+    covers('rule-5.user-type')
+    const token = String((await signIn('jdoe')).body.token)
+    const { body } = await server.call('POST', '/job', { token, json: { formName: 'open' } })
+    const list = await asAdmin('GET', '/job?user=jdoe&user_type=ldap')
+    expect(list.body.records).toEqual([expect.objectContaining({ id: body.id, user: 'jdoe', user_type: 'ldap' })])
+    expect((await asAdmin('GET', '/job?user=jdoe')).body.count).toBe(0)
+    const again = await server.call('POST', `/job/${Number(body.id)}/relaunch`, { token })
+    expect([again.status, again.text]).toEqual([200, expect.stringContaining('"id"')])
+    await addRunner(server, 'edge', { isDefault: true })
+    const waiting = await asAdmin('POST', '/job', { formName: 'asks' })
+    expect(waiting.body).toEqual({ id: expect.any(Number) })
+    expect((await server.call('GET', '/job/approvals', { token })).body).toBe(1)
+    const approved = await server.call('POST', `/job/${Number(waiting.body.id)}/approve`, { token })
+    expect(approved.status).toBe(200)
   })
 
   test('gets the groups of the directory at the next sign-in', async () => {
