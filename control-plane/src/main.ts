@@ -11,6 +11,7 @@ import { createExternalSignIn } from './auth/external-sign-in.js'
 import { createFirstAdmin } from './auth/first-admin.js'
 import { createGrants } from './auth/grants.js'
 import { createPasswords } from './auth/passwords.js'
+import { credentialsForJobs } from './auth/provider-secrets.js'
 import { openRoleSource } from './auth/role-source.js'
 import { createSessions } from './auth/sessions.js'
 import { createSignIn } from './auth/sign-in.js'
@@ -171,13 +172,14 @@ async function build(
     file: createCredentialFile({ path: settings.credentialsPath, clock, log }),
   })
   await credentials.check()
+  const jobCredentials = credentialsForJobs(credentials, roles)
   const dispatcher = createDispatcher({
     store,
     clock,
     live,
     log,
     files: createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock }),
-    sealSecrets: createJobSealing(credentials),
+    sealSecrets: createJobSealing(jobCredentials),
     uploads: uploadFolder,
     outputLimitBytes: settings.maxOutputBytes,
     queueMs: settings.runnerQueueMs,
@@ -242,7 +244,7 @@ async function build(
           clock,
           log,
           runners: dispatcher,
-          credentials,
+          credentials: jobCredentials,
           maskPattern: settings.maskExtravars,
           newRunId,
           validation: settings.launchValidation,

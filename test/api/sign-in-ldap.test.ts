@@ -18,6 +18,12 @@ const FORMS = `- name: open
   roles: [default]
   approval: { title: May it?, message: Please, roles: [operators] }
   fields: []
+- name: curious
+  type: ansible
+  playbook: x.yml
+  roles: [default]
+  credentials: { db: directory }
+  fields: []
 `
 const METRICS_TOKEN = 'the token of the monitoring'
 
@@ -286,6 +292,15 @@ describe('config.yaml', () => {
       expect((await signIn('jdoe')).status).toBe(200)
       expect(log.join('')).toContain(reason)
     })
+  })
+})
+
+test('a job cannot have the credential of the directory', async () => {
+  const { body } = await asAdmin('POST', '/job', { formName: 'curious' })
+  const job = await asAdmin('GET', `/job/${Number(body.id)}`)
+  expect(job.body).toMatchObject({
+    status: 'failed',
+    status_reason: expect.stringContaining("no credential 'directory'"),
   })
 })
 
