@@ -56,7 +56,8 @@ beforeAll(async () => {
     slapd.addPerson('two-names', PASSWORD, { uid: ['two-names', 'alias'] }),
     slapd.addPerson('twin', PASSWORD),
   ])
-  await slapd.add(`cn=twin,${PEOPLE}`, { objectClass: 'inetOrgPerson', uid: 'twin', cn: 'twin', sn: 'twin' })
+  const twin = { objectClass: 'inetOrgPerson', uid: 'twin', cn: 'twin', sn: 'twin', userPassword: PASSWORD }
+  await slapd.add(`cn=twin,${PEOPLE}`, twin)
   await slapd.addGroup('ops', ['jdoe'])
   await slapd.addGroup('night\\, shift', ['Grö ße'])
   await slapd.addGroup('admins', ['boss'])
@@ -202,13 +203,25 @@ describe('refused', () => {
     ['a name with more spaces than the directory has', ' jdoe', PASSWORD],
     ['a distinguished name', personDn('jdoe'), PASSWORD],
     ['a name that two have', 'twin', PASSWORD],
-    ['a user with two names', 'alias', PASSWORD],
+    ['a user with two names', 'two-names', PASSWORD],
   ])('%s', (_what, username, password) => refused(username, password))
 
   test('a name that a local user has is never looked for in the directory', async () => {
     const before = slapd.said()
     await refused('admin', 'the other admin of the directory')
     expect(slapd.said().slice(before.length)).not.toContain('BIND')
+  })
+
+  test('an unknown name takes the directory as many questions as a wrong password', async () => {
+    const asked = async (username: string) => {
+      const before = slapd.said().length
+      await refused(username, 'wrong')
+      return slapd
+        .said()
+        .slice(before)
+        .match(/ (BIND dn|SRCH base)=/g)
+    }
+    expect(await asked('nobody')).toEqual(await asked('jdoe'))
   })
 
   test('after five failures even the right password is held back, and what was tried is in the audit trail', async () => {
