@@ -12,6 +12,7 @@ import { createExternalSignIn } from './auth/external-sign-in.js'
 import { createFirstAdmin } from './auth/first-admin.js'
 import { createGrants } from './auth/grants.js'
 import { createPasswords } from './auth/passwords.js'
+import { credentialsForJobs } from './auth/provider-secrets.js'
 import { openRoleSource } from './auth/role-source.js'
 import { createSessions } from './auth/sessions.js'
 import { createSignIn } from './auth/sign-in.js'
@@ -192,13 +193,14 @@ async function build(
     file: createCredentialFile({ path: settings.credentialsPath, clock, log }),
   })
   await credentials.check()
+  const jobCredentials = credentialsForJobs(credentials, roles)
   const dispatcher = createDispatcher({
     store,
     clock,
     live,
     log,
     files: createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock }),
-    sealSecrets: createJobSealing(credentials),
+    sealSecrets: createJobSealing(jobCredentials),
     uploads: uploadFolder,
     outputLimitBytes: settings.maxOutputBytes,
     queueMs: settings.runnerQueueMs,
@@ -212,7 +214,18 @@ async function build(
   const newRunId = () => randomBytes(16).toString('hex')
   const grants = createGrants({ store, roles })
   const sequences = createSequences({
-    ...{ store, clock, timers, live, log, credentials, grants, newRunId, runners: dispatcher, uploads: uploadFolder },
+    ...{
+      store,
+      clock,
+      timers,
+      live,
+      log,
+      grants,
+      newRunId,
+      runners: dispatcher,
+      uploads: uploadFolder,
+      credentials: jobCredentials,
+    },
     maskPattern: settings.maskExtravars,
     kinds: [createMultistep(forms), createWorkflowKind({ workflows, outputLimitBytes: settings.maxOutputBytes })],
   })
@@ -277,7 +290,7 @@ async function build(
           log,
           runners: dispatcher,
           sequences,
-          credentials,
+          credentials: jobCredentials,
           maskPattern: settings.maskExtravars,
           newRunId,
           validation: settings.launchValidation,

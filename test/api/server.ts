@@ -12,6 +12,7 @@ import { createExternalSignIn } from '../../control-plane/src/auth/external-sign
 import { createFirstAdmin } from '../../control-plane/src/auth/first-admin.js'
 import { createGrants } from '../../control-plane/src/auth/grants.js'
 import { createPasswords } from '../../control-plane/src/auth/passwords.js'
+import { credentialsForJobs } from '../../control-plane/src/auth/provider-secrets.js'
 import { openRoleSource } from '../../control-plane/src/auth/role-source.js'
 import { createSessions } from '../../control-plane/src/auth/sessions.js'
 import { createSignIn } from '../../control-plane/src/auth/sign-in.js'
@@ -206,6 +207,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     box: createSecretBox(ENCRYPTION_SECRET),
     file: createCredentialFile({ path: join(folder, 'credentials.yaml'), clock, log: logger }),
   })
+  const jobCredentials = credentialsForJobs(credentials, roles)
   const checks = createLaunchChecks({ log: logger, script: CHECK_WORKER })
   const lock = createDesignerLock({ store, live, clock })
   const uploadFolder = await openUploadFolder({
@@ -234,7 +236,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     log: logger,
     files: createPlaybookFolder({ path: folder, maxBytes: 1024 * 1024, clock }),
     uploads: uploadFolder,
-    sealSecrets: createJobSealing(credentials),
+    sealSecrets: createJobSealing(jobCredentials),
     meters: metrics.streams,
     outputLimitBytes: 1024 * 1024,
     queueMs: 60_000,
@@ -245,7 +247,17 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const grants = createGrants({ store, roles })
   const kinds = [createMultistep(forms), createWorkflowKind({ workflows, outputLimitBytes: 1024 * 1024 })]
   const sequences = createSequences({
-    ...{ store, clock, live, log: logger, credentials, grants, newRunId, runners: dispatcher, uploads: uploadFolder },
+    ...{
+      store,
+      clock,
+      live,
+      log: logger,
+      grants,
+      newRunId,
+      runners: dispatcher,
+      uploads: uploadFolder,
+      credentials: jobCredentials,
+    },
     timers: systemTimers,
     maskPattern: MASK_PATTERN,
     kinds,
@@ -297,7 +309,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
             log: logger,
             runners: dispatcher,
             sequences,
-            credentials,
+            credentials: jobCredentials,
             checks,
             uploads: uploadFolder,
           },

@@ -2,9 +2,29 @@ import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { covers } from '../interface/covers.js'
 import { GROUPS, PEOPLE, READER, type Slapd, personDn, startSlapd } from '../support/slapd.js'
+import { addRunner } from './runner-row.js'
 import { type Answer, type TestServer, startServer } from './server.js'
 
 const PASSWORD = 'the password of the directory'
+const FORMS = `- name: open
+  type: ansible
+  playbook: x.yml
+  roles: [default]
+  allowRelaunch: true
+  fields: []
+- name: asks
+  type: ansible
+  playbook: x.yml
+  roles: [default]
+  approval: { title: May it?, message: Please, roles: [operators] }
+  fields: []
+- name: curious
+  type: ansible
+  playbook: x.yml
+  roles: [default]
+  credentials: { db: directory }
+  fields: []
+`
 const METRICS_TOKEN = 'the token of the monitoring'
 
 let slapd: Slapd
@@ -36,11 +56,12 @@ beforeAll(async () => {
     slapd.addPerson('two-names', PASSWORD, { uid: ['two-names', 'alias'] }),
     slapd.addPerson('twin', PASSWORD),
   ])
-  await slapd.add(`cn=twin,${PEOPLE}`, { objectClass: 'inetOrgPerson', uid: 'twin', cn: 'twin', sn: 'twin' })
+  const twin = { objectClass: 'inetOrgPerson', uid: 'twin', cn: 'twin', sn: 'twin', userPassword: PASSWORD }
+  await slapd.add(`cn=twin,${PEOPLE}`, twin)
   await slapd.addGroup('ops', ['jdoe'])
   await slapd.addGroup('night\\, shift', ['Grö ße'])
   await slapd.addGroup('admins', ['boss'])
-  server = await startServer({ config: directory([]), log, metricsToken: METRICS_TOKEN })
+  server = await startServer({ config: directory([]), log, metricsToken: METRICS_TOKEN, forms: { 'forms.yml': FORMS } })
   await server.writeCredentials(`- name: directory\n  user: ${READER.dn}\n  password: ${READER.password}\n`)
 })
 afterAll(async () => {
@@ -112,6 +133,23 @@ describe('a user of the directory', () => {
     expect(await profileOf(made)).toMatchObject({ username: 'boss', type: 'ldap' })
   })
 
+  test("launches jobs that are theirs and no namesake's, and approves others", async () => {
+    covers('rule-5.user-type')
+    const token = String((await signIn('jdoe')).body.token)
+    const { body } = await server.call('POST', '/job', { token, json: { formName: 'open' } })
+    const list = await asAdmin('GET', '/job?user=jdoe&user_type=ldap')
+    expect(list.body.records).toEqual([expect.objectContaining({ id: body.id, user: 'jdoe', user_type: 'ldap' })])
+    expect((await asAdmin('GET', '/job?user=jdoe')).body.count).toBe(0)
+    const again = await server.call('POST', `/job/${Number(body.id)}/relaunch`, { token })
+    expect([again.status, again.text]).toEqual([200, expect.stringContaining('"id"')])
+    await addRunner(server, 'edge', { isDefault: true })
+    const waiting = await asAdmin('POST', '/job', { formName: 'asks' })
+    expect(waiting.body).toEqual({ id: expect.any(Number) })
+    expect((await server.call('GET', '/job/approvals', { token })).body).toBe(1)
+    const approved = await server.call('POST', `/job/${Number(waiting.body.id)}/approve`, { token })
+    expect(approved.status).toBe(200)
+  })
+
   test('gets the groups of the directory at the next sign-in', async () => {
     await slapd.addPerson('mover', PASSWORD)
     const before = await signIn('mover')
@@ -165,13 +203,25 @@ describe('refused', () => {
     ['a name with more spaces than the directory has', ' jdoe', PASSWORD],
     ['a distinguished name', personDn('jdoe'), PASSWORD],
     ['a name that two have', 'twin', PASSWORD],
-    ['a user with two names', 'alias', PASSWORD],
+    ['a user with two names', 'two-names', PASSWORD],
   ])('%s', (_what, username, password) => refused(username, password))
 
   test('a name that a local user has is never looked for in the directory', async () => {
     const before = slapd.said()
     await refused('admin', 'the other admin of the directory')
     expect(slapd.said().slice(before.length)).not.toContain('BIND')
+  })
+
+  test('an unknown name takes the directory as many questions as a wrong password', async () => {
+    const asked = async (username: string) => {
+      const before = slapd.said().length
+      await refused(username, 'wrong')
+      return slapd
+        .said()
+        .slice(before)
+        .match(/ (BIND dn|SRCH base)=/g)
+    }
+    expect(await asked('nobody')).toEqual(await asked('jdoe'))
   })
 
   test('after five failures even the right password is held back, and what was tried is in the audit trail', async () => {
@@ -255,6 +305,15 @@ describe('config.yaml', () => {
       expect((await signIn('jdoe')).status).toBe(200)
       expect(log.join('')).toContain(reason)
     })
+  })
+})
+
+test('a job cannot have the credential of the directory', async () => {
+  const { body } = await asAdmin('POST', '/job', { formName: 'curious' })
+  const job = await asAdmin('GET', `/job/${Number(body.id)}`)
+  expect(job.body).toMatchObject({
+    status: 'failed',
+    status_reason: expect.stringContaining("no credential 'directory'"),
   })
 })
 

@@ -121,6 +121,7 @@ function configuration(folder: string): string {
 include /etc/ldap/schema/cosine.schema
 include /etc/ldap/schema/inetorgperson.schema
 modulepath /usr/lib/ldap
+allow bind_anon_dn
 moduleload back_mdb
 moduleload memberof
 pidfile ${folder}/slapd.pid

@@ -368,6 +368,8 @@ export interface SignInKinds {
   azureAdEnabled: boolean
   /** GET /auth/oidc begins a sign-in at a provider of OpenID Connect */
   oidcEnabled: boolean
+  /** PUBLIC_URL: where a browser has to begin, since it comes back there */
+  publicUrl?: string
 }
 
 export interface SignedOut {
@@ -447,6 +449,7 @@ export const signInKindsSchema: v.GenericSchema<unknown, SignInKinds> = v.looseO
   ldapEnabled: v.boolean(),
   azureAdEnabled: v.boolean(),
   oidcEnabled: v.boolean(),
+  publicUrl: v.optional(v.string()),
 })
 
 export const profileSchema: v.GenericSchema<unknown, Profile> = v.looseObject({
@@ -871,7 +874,9 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<User>
-  /** Change what is given of a user (admin); blocking or a new password ends sessions and API tokens */
+  /** Change what is given of a user (admin); blocking or a new password ends sessions and API tokens
+   *
+   * Of a user who is not local only enabled can be changed */
   changeUser(
     request: {
       /** A whole number */

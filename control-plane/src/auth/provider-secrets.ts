@@ -1,4 +1,6 @@
 import { UnavailableError, messageOf } from '../errors.js'
+import type { ProviderConfig } from './provider-config.js'
+import type { RoleSource } from './role-source.js'
 
 /** A login or a secret that a provider wants to hear from us. */
 export interface ProviderSecret {
@@ -42,4 +44,23 @@ export function createProviderSecrets(deps: {
       return credential
     },
   }
+}
+
+/**
+ * The credentials without those that config.yaml names for the sign-in: no form and no launch can hand them to a
+ * playbook, whose author would read everybody's directory with them.
+ */
+export function credentialsForJobs<Credential>(
+  credentials: { has(name: string): Promise<boolean>; open(name: string): Promise<Credential | null> },
+  roles: Pick<RoleSource, 'current'>,
+): typeof credentials {
+  const isKept = async (name: string) => namedBy((await roles.current()).providers ?? {}).includes(name)
+  return {
+    has: async (name) => !(await isKept(name)) && credentials.has(name),
+    open: async (name) => ((await isKept(name)) ? null : credentials.open(name)),
+  }
+}
+
+function namedBy({ ldap, oidc, azuread }: ProviderConfig): (string | null | undefined)[] {
+  return [ldap?.bindCredential, oidc?.clientCredential, azuread?.clientCredential]
 }

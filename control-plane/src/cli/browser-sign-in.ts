@@ -37,7 +37,8 @@ export async function signInWithBrowser(
   try {
     const redirect = `http://127.0.0.1:${listening.port}${path}`
     const query = new URLSearchParams({ redirect, challenge }).toString()
-    const address = `${server}/api/v2/auth/${kind}?${query}`
+    // The browser comes back to the public address, and with what it remembers only if it began there.
+    const address = `${kinds.publicUrl ?? server}/api/v2/auth/${kind}?${query}`
     const code = await untilStopped(async () => {
       await writeLine(terminal.stderr, `Sign in with a browser of this machine:\n${address}`)
       openBrowser(address, terminal.environment)

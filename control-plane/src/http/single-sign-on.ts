@@ -25,6 +25,9 @@ const Kinds = Type.Object(
     ldapEnabled: Type.Boolean({ description: 'POST /auth/login also takes names and passwords of a directory' }),
     azureAdEnabled: Type.Boolean({ description: 'GET /auth/azuread begins a sign-in at Entra ID' }),
     oidcEnabled: Type.Boolean({ description: 'GET /auth/oidc begins a sign-in at a provider of OpenID Connect' }),
+    publicUrl: Type.Optional(
+      Type.String({ description: 'PUBLIC_URL: where a browser has to begin, since it comes back there' }),
+    ),
   },
   { title: 'SignInKinds' },
 )
@@ -92,7 +95,8 @@ export function singleSignOnRoutes(deps: SingleSignOnDeps): FastifyPluginAsyncTy
           signIn.openId.isOn('azuread'),
           signIn.openId.isOn('oidc'),
         ])
-        return { ldapEnabled, azureAdEnabled, oidcEnabled }
+        const { publicUrl } = deps
+        return { ldapEnabled, azureAdEnabled, oidcEnabled, ...(publicUrl === null ? {} : { publicUrl }) }
       },
     )
 
@@ -134,7 +138,7 @@ export function singleSignOnRoutes(deps: SingleSignOnDeps): FastifyPluginAsyncTy
           reply.header('set-cookie', clearedFlowCookie(deps.publicUrl))
           const flow = await signIn.openId.underWay(kind, flowCookieOf(request.headers.cookie, deps.publicUrl))
           try {
-            if (!flow) throw noFlow()
+            if (!flow) throw noFlow(deps.publicUrl)
             const { tokens, location } = await finish(request, flow)
             return location === undefined ? await reply.send(tokens) : await sendOn(reply, location)
           } catch (error) {
@@ -195,8 +199,12 @@ function clientOf(query: { readonly redirect?: string; readonly challenge?: stri
   return { redirect: url.href, challenge }
 }
 
-function noFlow(): UnauthenticatedError {
-  return new UnauthenticatedError('sign_in_not_begun', 'This browser began no sign-in, or too long ago; begin it again')
+function noFlow(publicUrl: string | null): UnauthenticatedError {
+  const where = publicUrl === null ? '' : ` at ${publicUrl}`
+  return new UnauthenticatedError(
+    'sign_in_not_begun',
+    `This browser began no sign-in${where}, or too long ago; begin it again there`,
+  )
 }
 
 /** As it came: the provider's words are for the library that checks them. */

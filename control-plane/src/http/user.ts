@@ -13,7 +13,9 @@ const User = Type.Object(
     username: Type.String(),
     type: Type.String(),
     email: nullable(Type.String()),
-    groups: Type.Array(Type.String({ description: 'Without prefix; the group ops is local/ops in roles' })),
+    groups: Type.Array(
+      Type.String({ description: 'Without prefix; the group ops of a local user is local/ops in roles' }),
+    ),
     enabled: Type.Boolean(),
     created: Type.String({ format: 'date-time' }),
   },
@@ -89,6 +91,7 @@ export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPlugin
         schema: {
           tags: ['users'],
           summary: 'Change what is given of a user (admin); blocking or a new password ends sessions and API tokens',
+          description: 'Of a user who is not local only enabled can be changed',
           params: IdParams,
           body: UserChanges,
           response: answers(User, 400, 403, 404, 409),

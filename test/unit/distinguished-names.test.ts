@@ -1,0 +1,51 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { nameOf } from '../../control-plane/src/auth/ldap/entry.js'
+
+describe('the name in a distinguished name', () => {
+  test.each([
+    ['cn=ops,ou=groups,dc=example,dc=com', 'ops'],
+    ['CN=Domain Admins,CN=Users,DC=example,DC=com', 'Domain Admins'],
+    ['cn=night\\, shift,dc=x', 'night, shift'],
+    ['cn=night\\2c shift,dc=x', 'night, shift'],
+    ['cn=Gr\\c3\\b6\\c3\\9fe,dc=x', 'Größe'],
+    ['cn=\\ two \\ ,dc=x', ' two  '],
+    ['cn = spaced , dc=x', 'spaced'],
+    ['cn=a\\\\b\\+c\\"d,dc=x', 'a\\b+c"d'],
+    ['ou=first+cn=second,dc=x', 'second'],
+    ['gidNumber=7+ou=first,dc=x', '7'],
+    ['cn=only', 'only'],
+    ['2.5.4.3=by number,dc=x', 'by number'],
+    ['ops', null],
+    ['', null],
+  ])('%s is %j', (dn, name) => {
+    expect(nameOf(dn)).toBe(name)
+  })
+
+  test('is what was escaped, whatever it holds', () => {
+    const escape = (text: string) =>
+      text
+        .replace(/[,+"\\<>;=#]/g, '\\$&')
+        .replace(/^ | $/g, '\\ ')
+        .replaceAll('\0', '\\00')
+    const names = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => text.trim() === text)
+    fc.assert(
+      fc.property(names, (name) => {
+        expect(nameOf(`cn=${escape(name)},ou=groups,dc=example`)).toBe(name)
+      }),
+    )
+  })
+
+  test('is found, or is not, in any text without delay', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 200 }), (text) => {
+        expect([null, 'string']).toContain(nameOf(text) === null ? null : 'string')
+      }),
+    )
+    const begin = performance.now()
+    nameOf(`cn=${' \\'.repeat(5000)}`)
+    nameOf(`cn=${' '.repeat(5000)}x\\`)
+    // Quadratic at most: what takes exponential time would not end at all.
+    expect(performance.now() - begin).toBeLessThan(60_000)
+  })
+})
