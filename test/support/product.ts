@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type RunningProcess, startProgram } from './process.js'
 import { killProcessesOfFolder } from './processes-of-folder.js'
+import { pathWithQuickAnsible } from './quick-ansible.js'
 import { type RestClient, signIn } from './rest.js'
 import { waitFor } from './wait.js'
 
@@ -78,6 +79,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
   }
 
   const prepared = await options.prepare?.(folder)
+  const path = pathWithQuickAnsible(folder)
   let port = '0'
   let dialled = ''
   const startControlPlane = async () => {
@@ -110,6 +112,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
       ['run'],
       {
         APP_URL: dialled,
+        PATH: path,
         RTE_NAME: 'test-runner',
         RTE_STATE_PATH: join(folder, 'rte-state'),
         PORT: '0',
