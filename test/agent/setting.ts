@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
+import { pathWithQuickAnsible } from '../support/quick-ansible.js'
 import { AgentProcess, processesThatName } from './agent-process.js'
 import { FakeControlPlane, sha256Of, type StoredJob } from './fake-control-plane.js'
 import { waitUntil } from './waiting.js'
@@ -16,22 +17,9 @@ export interface Setting {
   join(environment?: Record<string, string>): Promise<AgentProcess>
 }
 
-/**
- * The real ansible-playbook, but the question for its version, which takes ansible half a second of computing, is
- * answered at once: every start of an agent asks it.
- */
-const REAL =
-  (process.env.PATH ?? '').split(':').find((folder) => existsSync(join(folder, 'ansible-playbook'))) ?? '/usr/bin'
-const QUICK_ANSWER = `#!/bin/sh
-[ "$1" = --version ] && { echo 'ansible-playbook [core 2.14.0]'; exit 0; }
-exec ${REAL}/ansible-playbook "$@"
-`
-
 export async function createSetting(tls: { key: string; cert: string } | null = null): Promise<Setting> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-agent-'))
-  const programs = join(folder, 'programs')
-  mkdirSync(programs)
-  writeFileSync(join(programs, 'ansible-playbook'), QUICK_ANSWER, { mode: 0o755 })
+  const path = pathWithQuickAnsible(folder)
   const controlPlane = new FakeControlPlane(tls)
   await controlPlane.listen()
   const agents: AgentProcess[] = []
@@ -44,7 +32,6 @@ export async function createSetting(tls: { key: string; cert: string } | null = 
   })
   const statePath = join(folder, 'state')
   const start: Setting['start'] = (environment = {}) => {
-    const path = `${programs}:${process.env.PATH ?? ''}`
     const agent = AgentProcess.run(controlPlane.url, statePath, { PATH: path, ...environment })
     agents.push(agent)
     return agent

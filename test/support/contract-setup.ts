@@ -38,6 +38,8 @@ const report = (): void => {
   if (found.length > 0) throw new Error(`The OpenAPI document does not say so:\n${found.join('\n')}`)
 }
 afterEach(report)
+// Node.js keeps the timings of 250 requests for `performance`; then every further one raises an event that they are full.
+afterEach(() => performance.clearResourceTimings())
 afterAll(() => {
   // The worker goes on with another file, whose set-up wraps it anew.
   globalThis.fetch = send

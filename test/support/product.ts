@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { type RunningProcess, startProgram } from './process.js'
 import type { PostgresServer } from './postgres.js'
 import { killProcessesOfFolder } from './processes-of-folder.js'
+import { pathWithQuickAnsible } from './quick-ansible.js'
 import { type RestClient, signIn } from './rest.js'
 import { USUAL_DATABASE, createTestDatabase } from './test-database.js'
 import { waitFor } from './wait.js'
@@ -102,6 +103,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
 
   const prepared = await options.prepare?.(folder)
   const database = await databaseOf(options.database ?? USUAL_DATABASE)
+  const path = pathWithQuickAnsible(folder)
   let port = '0'
   let dialled = ''
   const others: RunningProcess[] = []
@@ -141,6 +143,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
       ['run'],
       {
         APP_URL: dialled,
+        PATH: path,
         RTE_NAME: 'test-runner',
         RTE_STATE_PATH: join(folder, 'rte-state'),
         PORT: '0',

@@ -1,8 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
+/** Between two looks, when a test says nothing else: soon at first, then an eighth of what was waited, and never long. */
+const SOON_MS = 20
+const SELDOM_MS = 250
+
 /**
  * Waits until `condition` answers something other than null, undefined or false, and gives that back. Only a deadline
- * far beyond any machine's slowness ends it otherwise.
+ * far beyond any machine's slowness ends it otherwise. A look is often a request: a wait of seconds must not be hundreds.
  * @param what said in the error, with the last thing that was thrown
  */
 export async function waitFor<T>(
@@ -10,8 +14,9 @@ export async function waitFor<T>(
   condition: () => Promise<T | null | undefined | false> | T | null | undefined | false,
   options: { readonly everyMs?: number; readonly timeoutMs?: number } = {},
 ): Promise<T> {
-  const { everyMs = 20, timeoutMs = 100_000 } = options
-  const deadline = Date.now() + timeoutMs
+  const { everyMs, timeoutMs = 100_000 } = options
+  const began = Date.now()
+  const deadline = began + timeoutMs
   let last: unknown = null
   while (Date.now() < deadline) {
     try {
@@ -20,7 +25,7 @@ export async function waitFor<T>(
     } catch (error) {
       last = error
     }
-    await pause(everyMs)
+    await pause(everyMs ?? Math.min(SELDOM_MS, Math.max(SOON_MS, (Date.now() - began) / 8)))
   }
   throw new Error(`waited in vain for: ${what}${last === null ? '' : ` (${String(last)})`}`)
 }
