@@ -90,7 +90,7 @@ export interface ErrorAnswer {
 export interface FormList {
   count: number
   records: ListedForm[]
-  /** For admins: what was left out and why */
+  /** For admins: forms and workflows that were left out, and why */
   errors?: {
     file: string
     line: number | null
@@ -336,7 +336,7 @@ export interface Runner {
   approved_by: string | null
   last_seen: string
   description: string
-  /** Another process was refused for continuing this identity; host and ip while they are known */
+  /** Another process was refused for continuing this identity; where it called from, if that is known */
   clone: {
     seen_at: string
     host: string | null
@@ -1131,20 +1131,51 @@ export interface Operations {
   ): Promise<Response>
   /** One node of a workflow job
    *
-   * A job that is no workflow has no nodes and answers 404. */
+   * How it stands, its job with its extra variables, and what it published with set_stats. A job that is no workflow has no nodes and answers 404. */
   getJobNode(
     request: {
       /** A whole number */
       id: number
-      /** The identifier of the node */
+      /** The identifier of the node, as the workflow file has it */
       nodeId: string
     },
     options?: RequestOptions,
   ): Promise<{
-    node: Record<string, unknown>
+    node: {
+      identifier: string
+      /** The playbook, the other workflow, or what the approval asks */
+      name: string
+      type: 'job_template' | 'workflow_job_template' | 'workflow_approval_template' | AnotherWord
+      status:
+        'waiting' | 'running' | 'approve' | 'success' | 'failed' | 'aborted' | 'skipped' | 'do not run' | AnotherWord
+      /** Why it failed, was skipped or did not run */
+      reason: string | null
+      start: string | null
+      end: string | null
+      /** The nodes that follow, by when */
+      links: {
+        success: string[]
+        failure: string[]
+        always: string[]
+      }
+      approval: {
+        title: string | null
+        message: string | null
+        /** Who may give it, beside admins; default means everyone */
+        roles: string[]
+        notifications: string[]
+        /** Whoever launched the job may give it, too */
+        allowSelf: boolean
+        state: 'waiting' | 'approved' | 'rejected' | AnotherWord
+        decided_by: string | null
+        decided_by_type: string | null
+        decided_at: string | null
+      } | null
+    }
     /** The job of the node; null when it did not run */
     job: number | null
     extravars: Record<string, unknown>
+    /** What it published with set_stats */
     artifacts: Record<string, unknown>
   }>
   /** Upload the file of a file field */
@@ -1445,7 +1476,33 @@ export const operations = {
     query: [],
     accept: 'application/json',
     schema: v.looseObject({
-      node: v.record(v.string(), v.unknown()),
+      node: v.looseObject({
+        identifier: v.string(),
+        name: v.string(),
+        type: v.string(),
+        status: v.string(),
+        reason: v.nullable(v.string()),
+        start: v.nullable(v.string()),
+        end: v.nullable(v.string()),
+        links: v.looseObject({
+          success: v.array(v.string()),
+          failure: v.array(v.string()),
+          always: v.array(v.string()),
+        }),
+        approval: v.nullable(
+          v.looseObject({
+            title: v.nullable(v.string()),
+            message: v.nullable(v.string()),
+            roles: v.array(v.string()),
+            notifications: v.array(v.string()),
+            allowSelf: v.boolean(),
+            state: v.string(),
+            decided_by: v.nullable(v.string()),
+            decided_by_type: v.nullable(v.string()),
+            decided_at: v.nullable(v.string()),
+          }),
+        ),
+      }),
       job: v.nullable(v.pipe(v.number(), v.safeInteger())),
       extravars: v.record(v.string(), v.unknown()),
       artifacts: v.record(v.string(), v.unknown()),
