@@ -130,11 +130,11 @@ fields:
     covers('form.foreign-types')
     const foreignStep = '{name: multistep, type: multistep, roles: [default], steps: [{name: a, type: awx}]}'
     await server.writeForm('multistep.yml', foreignStep)
-    for (const type of ['awx', 'rundeck', 'workflow', 'subform']) {
+    for (const type of ['awx', 'jenkins', 'rundeck', 'subform']) {
       await server.writeForm(`${type}.yml`, `{name: ${type}, type: ${type}, roles: [default]}`)
     }
     await until('the forms', (now) => now.count === 4)
-    expect(await names()).toEqual(['awx', 'multistep', 'rundeck', 'workflow'])
+    expect(await names()).toEqual(['awx', 'jenkins', 'multistep', 'rundeck'])
   })
 })
 
