@@ -130,11 +130,11 @@ fields:
     covers('form.foreign-types')
     const foreignStep = '{name: multistep, type: multistep, roles: [default], steps: [{name: a, type: awx}]}'
     await server.writeForm('multistep.yml', foreignStep)
-    for (const type of ['awx', 'rundeck', 'workflow', 'subform']) {
+    for (const type of ['awx', 'rundeck', 'subform']) {
       await server.writeForm(`${type}.yml`, `{name: ${type}, type: ${type}, roles: [default]}`)
     }
-    await until('the forms', (now) => now.count === 4)
-    expect(await names()).toEqual(['awx', 'multistep', 'rundeck', 'workflow'])
+    await until('the forms', (now) => now.count === 3)
+    expect(await names()).toEqual(['awx', 'multistep', 'rundeck'])
   })
 })
 
@@ -145,6 +145,7 @@ describe('wrong forms are left out with file, line and reason; the others load',
     ['a key twice', 'name: x\nplaybook: a.yml\nname: y\n', null, 3, /unique/i],
     ['two documents', 'name: x\nplaybook: a.yml\n---\nname: y\n', null, 3, /multiple documents/],
     ['a plain text', 'just words\n', null, 1, /object/],
+    ['no workflow', 'type: workflow\nname: x\n', 'x', 2, /workflow is needed in a form of type workflow/],
     ['no steps', 'type: multistep\nname: x\n', 'x', 2, /steps are needed in a form of type multistep/],
     ['an empty list of steps', 'name: x\ntype: multistep\nsteps: []\n', 'x', 3, /steps are needed/],
     ['a step without a name', 'name: x\ntype: multistep\nsteps:\n  - playbook: a.yml\n', 'x', 4, /steps.0 .*name/],
