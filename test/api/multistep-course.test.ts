@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSequences } from '../../control-plane/src/sequences/sequences.js'
 import { findDueSequences } from '../../control-plane/src/store/sequences.js'
 import { covers } from '../interface/covers.js'
+import { plansOf } from '../support/query-plans.js'
 import { waitFor } from '../support/wait.js'
 import { addRunner } from './runner-row.js'
 import { endPart, nodesOf, partOf, partsOf } from './sequence-parts.js'
@@ -97,6 +99,8 @@ describe('the approval of a step', () => {
       .where('job_id', '=', id)
     const decisions = (await nodes.orderBy('position').execute()).map(({ approval: json }) => json && JSON.parse(json))
     expect(decisions).toMatchObject([null, { state: 'approved', decided_by: 'ann' }, { decided_by: 'bob' }])
+    // Who decided about a part of it goes on seeing it.
+    for (const who of ['ann', 'bob']) expect((await call(who, 'GET', `/job/${id}`)).status).toBe(200)
     const { records } = (await call('admin', 'GET', '/audit?action=job.approve')).body as {
       records: { user: string }[]
     }
@@ -162,7 +166,7 @@ describe('an abort', () => {
     expect(await jobOf(id)).toMatchObject({ status: 'running', abort_requested: true })
     await endPart(server, one.id, 'aborted', 'aborted by eve')
     expect(await becomes(id, 'aborted')).toMatchObject({ status_reason: 'aborted by eve' })
-    expect(await nodesOf(server, id)).toEqual({ one: 'aborted', two: 'aborted' })
+    expect(await nodesOf(server, id)).toEqual({ one: 'aborted', two: 'do not run' })
     expect(await partsOf(server, id)).toHaveLength(1)
   })
 
@@ -210,10 +214,13 @@ describe('a step whose job was given up', () => {
     await said(id, 'may still be at work')
     await call('eve', 'POST', `/job/${id}/abort`)
     const job = await becomes(id, 'aborted')
-    expect(job.output).toContain(`job ${one.id} was given up and may still run`)
+    expect(job.output).toContain(`aborted: [one]: job ${id} was aborted; job ${one.id} was given up and may still run`)
+    expect(job.output).toContain('ok=0 failed=0 aborted=1 skipped=1\n')
+    // Its runner hears of the abort when it comes back.
+    expect(await rowOf(one.id)).toMatchObject({ status: 'abandoned', abort_requested: 1, abort_requested_by: 'eve' })
     await endPart(server, one.id)
     await server.sequences.sweep()
-    expect(await nodesOf(server, id)).toEqual({ one: 'aborted', two: 'aborted' })
+    expect(await nodesOf(server, id)).toEqual({ one: 'aborted', two: 'do not run' })
     expect(await jobOf(id)).toMatchObject({ status: 'aborted' })
   })
 
@@ -330,6 +337,15 @@ describe('several control planes on one database', () => {
       expect(String(job.output).match(/^STEP|^ok:/gm)).toHaveLength(5)
     }
   })
+})
+
+test('what a sweep asks is answered from the sequences that are under way, without reading the other jobs', async () => {
+  const plans = await plansOf(join(server.folder, 'holdfast.db'), (queries) => findDueSequences(queries, 1))
+  expect(plans).toEqual([
+    expect.stringMatching(/^SEARCH job USING (COVERING )?INDEX job_dispatch \(dispatch=\?\)/),
+    expect.stringMatching(/^SEARCH sequence_node USING INDEX sequence_node_due /),
+  ])
+  expect(plans.join('\n')).not.toMatch(/SCAN/)
 })
 
 test('a sweep finds nothing while steps run, wait for an approval or have ended', async () => {

@@ -543,7 +543,7 @@ describe('aborts', () => {
     await runner.orderOf('deep/x.yml')
     await ann.post(`/job/${String(id)}/abort`)
     expect(await endOf(id)).toMatchObject({ status: 'aborted' })
-    expect(await statuses(id, 'a', 'b', 'c')).toEqual(['aborted', 'aborted', 'aborted'])
+    expect(await statuses(id, 'a', 'b', 'c')).toEqual(['aborted', 'aborted', 'do not run'])
     expect(runner.countOf('stop/c.yml') + runner.countOf('deep/y.yml')).toBe(0)
   })
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import { expectEmptySpool } from './kit/jobs.js'
+import { leftOf } from './kit/leftovers.js'
 import { SMALL_LOAD, type SyntheticTruth, extravarsOf, truthOf } from './kit/load.js'
 import { statusesOf } from './kit/moves.js'
 import { PROGRAMS } from './kit/preload/faults.js'
@@ -63,17 +64,13 @@ async function launch(name: string) {
   return { jobId, truths }
 }
 
-type Moment = 'end' | 'before the next' | 'after the next' | 'any' | 'agent' | 'none'
-const MOMENTS: readonly Moment[] = ['end', 'before the next', 'after the next', 'any', 'agent', 'none']
+type Moment = 'end' | 'before the next' | 'after the next' | 'any' | 'agent'
 
 /** Opens the gate of a step and has a program killed in what follows. */
 async function endStep(truth: SyntheticTruth, moment: Moment, chance: Chance): Promise<void> {
   const { product } = chaos
   const commit = { operation: 'sync', program: PROGRAMS.controlPlane, path: '*-wal', once: true } as const
   switch (moment) {
-    case 'none':
-      truth.openGate(GATE)
-      return
     case 'any':
       truth.openGate(GATE)
       await pause(chance.between(0, 400))
@@ -105,6 +102,17 @@ async function endStep(truth: SyntheticTruth, moment: Moment, chance: Chance): P
   await product.startControlPlane()
 }
 
+/** Makes a request during which the control plane is killed, right before or right after its commit. */
+async function killAround(chance: Chance, request: () => Promise<unknown>): Promise<void> {
+  const { product, faults } = chaos
+  const action = chance.pick(['kill-before', 'kill-after'] as const)
+  faults.arm({ operation: 'sync', program: PROGRAMS.controlPlane, path: '*-wal', once: true, action })
+  const asking = request().catch(() => null)
+  expect((await product.controlPlane.exited).signal).toBe('SIGKILL')
+  await asking
+  await product.startControlPlane()
+}
+
 const countIn = (text: unknown, what: RegExp) => String(text).match(new RegExp(what, 'gm'))?.length ?? 0
 
 describe('a multistep job', () => {
@@ -113,11 +121,14 @@ describe('a multistep job', () => {
     KILLS,
     seeded(FILE, KILLS, async (chance) => {
       const { product } = chaos
-      const moments = chance.shuffle(MOMENTS)
+      // The commits between two steps, where a job ends and the next is made; elsewhere any moment.
+      const [one, three, four] = chance.shuffle(['end', 'before the next', 'after the next'] as const)
+      const [two, five] = chance.shuffle(['any', 'agent'] as const)
+      const moments = { one, two, three, four, five }
       const { jobId, truths } = await launch('a')
-      for (const [index, target] of STEPS.entries()) {
+      for (const target of STEPS) {
         await waitFor(`step ${target} at its gate`, () => truths[target].waitsAt(GATE))
-        await endStep(truths[target], moments[index] ?? 'none', chance)
+        await endStep(truths[target], moments[target] ?? 'any', chance)
         if (target === 'two') await decide(jobId, chance)
       }
       const job = await product.waitForEnd(jobId)
@@ -127,8 +138,10 @@ describe('a multistep job', () => {
       })
       await expectEmptySpool(chaos)
       for (const target of STEPS) expect([target, truths[target].starts()]).toEqual([target, 1])
-      const { records } = await product.admin.get<{ records: { id: number; target: string; status: string }[] }>('/job')
-      const parts = records.filter(({ id }) => id !== jobId).reverse()
+      const { records } = await product.admin.get<{
+        records: { id: number; parent_id: number; target: string; status: string }[]
+      }>('/job')
+      const parts = records.filter((part) => part.parent_id === jobId).reverse()
       expect(parts.map((part) => [part.target, part.status])).toEqual(
         STEPS.map((target) => [target, target === 'two' ? 'failed' : 'success']),
       )
@@ -142,21 +155,35 @@ describe('a multistep job', () => {
     PATIENCE_MS,
   )
 
+  const ABORT =
+    'whose control plane is killed around an abort is aborted, with the playbook of its step, and nothing follows'
+  test(
+    ABORT,
+    seeded(FILE, ABORT, async (chance) => {
+      const { product } = chaos
+      const { jobId, truths } = await launch('b')
+      await waitFor('its first step at its gate', () => truths.one.waitsAt(GATE))
+      await killAround(chance, () => product.admin.request('POST', `/job/${jobId}/abort`))
+      const again = await product.admin.request('POST', `/job/${jobId}/abort`)
+      expect([200, 409]).toContain(again.status)
+      const job = await product.waitForEnd(jobId)
+      expect([job.status, job.status_reason]).toEqual(['aborted', 'aborted by admin'])
+      const [part, ...others] = job.subjobs as number[]
+      expect(others).toEqual([])
+      expect(await product.admin.get(`/job/${part}`)).toMatchObject({ status: 'aborted', target: 'one' })
+      expect(await leftOf(product, part ?? 0)).toEqual([])
+      await expectEmptySpool(chaos)
+      for (const target of STEPS) expect([target, truths[target].starts()]).toEqual([target, target === 'one' ? 1 : 0])
+    }),
+    PATIENCE_MS,
+  )
+
   /** Waits for the approval, has the control plane killed around the decision, and makes sure that it counts once. */
   async function decide(jobId: number, chance: Chance): Promise<void> {
     const { product } = chaos
     const statusIs = (wanted: string) => async () => (await product.admin.get(`/job/${jobId}`)).status === wanted
     await waitFor('the approval to be asked for', statusIs('approve'))
-    await product.controlPlane.stop('SIGKILL')
-    await product.startControlPlane()
-    expect(await statusIs('approve')()).toBe(true)
-    const action = chance.pick(['kill-before', 'kill-after'] as const)
-    const commit = { operation: 'sync', program: PROGRAMS.controlPlane, path: '*-wal', once: true } as const
-    chaos.faults.arm({ ...commit, action })
-    const asking = product.admin.request('POST', `/job/${jobId}/approve`).catch(() => null)
-    expect((await product.controlPlane.exited).signal).toBe('SIGKILL')
-    await asking
-    await product.startControlPlane()
+    await killAround(chance, () => product.admin.request('POST', `/job/${jobId}/approve`))
     // Whether it counted depends on which side of the commit; nobody was told, so one asks again.
     const again = await product.admin.request('POST', `/job/${jobId}/approve`)
     expect([200, 409]).toContain(again.status)

@@ -1,8 +1,10 @@
 import type { Caller } from '../auth/caller.js'
 import { ForbiddenError, NotFoundError } from '../errors.js'
 import { type JobSummaryRow, findJobSummary } from '../store/jobs.js'
+import { findNodes } from '../store/sequences.js'
 import type { Queries } from '../store/store.js'
-import { approvalOf, hasApprovingRole } from './approval.js'
+import { type JobApproval, approvalOf, hasApprovingRole } from './approval.js'
+import { isSequence } from './sequence-port.js'
 
 type Owned = Pick<JobSummaryRow, 'user_name' | 'user_type'>
 
@@ -22,7 +24,8 @@ export function seesAllJobs(caller: Caller): boolean {
  */
 export async function requireVisible(queries: Queries, caller: Caller, id: number): Promise<JobSummaryRow> {
   const job = await requireJob(queries, id)
-  if (!isOwner(caller, job) && !seesAllJobs(caller) && !mayReadAsApprover(caller, job)) {
+  const isSeen = isOwner(caller, job) || seesAllJobs(caller) || mayReadAsApprover(caller, job)
+  if (!isSeen && !(await hasDecidedOnTheWay(queries, caller, job))) {
     throw new ForbiddenError('not_your_job', `Job ${id} belongs to another user`)
   }
   return job
@@ -44,7 +47,18 @@ function mayReadAsApprover(caller: Caller, job: JobSummaryRow): boolean {
   const approval = approvalOf(job)
   if (!approval) return false
   if (job.status === 'approve') return hasApprovingRole(caller, approval)
+  return isDecider(caller, approval)
+}
+
+function isDecider(caller: Caller, approval: JobApproval): boolean {
   return approval.decided_by === caller.username && approval.decided_by_type === caller.type
+}
+
+/** Of a job that consists of others, each approval on the way may have been decided by somebody else. */
+async function hasDecidedOnTheWay(queries: Queries, caller: Caller, job: JobSummaryRow): Promise<boolean> {
+  if (!isSequence(job)) return false
+  const approvals = (await findNodes(queries, job.id)).map(approvalOf)
+  return approvals.some((approval) => approval !== null && isDecider(caller, approval))
 }
 
 async function requireJob(queries: Queries, id: number): Promise<JobSummaryRow> {

@@ -65,7 +65,9 @@ export async function preparePart(
       ...{ credentials: '{}', playbook: JSON.stringify({ ...NO_PLAYBOOK, playbook: settings.playbook }) },
     }
     const sequence = nested && { jobType, plan: JSON.stringify({ ...launch, plan: nested.plan }), nodes: nested.nodes }
-    return { identifier, runner: null, problem: error.message, columns, files: [], sequence, artifacts }
+    // It is read by others, too.
+    const problem = error.message.replace(/^Your roles/, `The roles of ${job.user_name}`)
+    return { identifier, runner: null, problem, columns, files: [], sequence, artifacts }
   }
 }
 

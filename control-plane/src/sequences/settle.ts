@@ -58,18 +58,20 @@ export interface AbortStep {
   readonly isOver: boolean
 }
 
-/** An abort is passed on to all that runs; what was given up is not waited for. */
+/** An abort is passed on to all that runs; what was given up is not waited for, but hears of it when its runner is back. */
 export function abortStep(nodes: readonly StoredNode[], { job }: Pick<Whole, 'job'>): AbortStep {
   const reason = `job ${job.id} was aborted`
   const mark = nodes
     .filter((node) => !isSettled(node.status) && (node.status !== 'running' || isLost(node)))
-    .map(({ identifier, ...node }): Mark => ({
-      identifier,
-      status: 'aborted',
-      reason: isLost(node) ? `${reason}; job ${node.subjobId ?? ''} was given up and may still run` : reason,
-    }))
+    .map((node): Mark => {
+      const { identifier, subjobId } = node
+      if (!isLost(node)) return { identifier, status: 'do not run', reason }
+      const note = `job ${subjobId ?? ''} was given up and may still run until its runner comes back`
+      return { identifier, status: 'aborted', reason: `${reason}; ${note}` }
+    })
   const running = nodes.filter((node) => node.status === 'running' && !isLost(node))
-  return { mark, passOn: running.filter((node) => !node.subjob?.isAbortRequested), isOver: running.length === 0 }
+  const passOn = nodes.filter((node) => node.status === 'running' && !node.subjob?.isAbortRequested)
+  return { mark, passOn, isOver: running.length === 0 }
 }
 
 function isLost({ subjob, status }: Pick<StoredNode, 'subjob' | 'status'>): boolean {

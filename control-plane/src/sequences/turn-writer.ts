@@ -69,8 +69,9 @@ export class TurnWriter {
       const job = subjobId === null ? null : await findJobSummary(this.queries, subjobId)
       if (!job) continue
       if (job.status === 'approve') await this.#abortAsking(job, by)
-      else if (await requestAbort(this.queries, job.id, by)) {
-        if (job.dispatch === 'queued') await abortUnstarted(this.queries, job.id, by, this.now)
+      else if (await requestAbort(this.queries, job.id, by, ['running', 'abandoned'])) {
+        if (job.dispatch === 'queued' && job.status === 'running')
+          await abortUnstarted(this.queries, job.id, by, this.now)
         else {
           await appendServiceLine(this.queries, job.id, `[WARNING]: Abort requested by ${by}`)
           asked.push(job)

@@ -103,13 +103,21 @@ export async function moveJob(
   return true
 }
 
-/** Notes that somebody asked for the abort. False when it was asked for before or the job no longer runs. */
-export async function requestAbort(queries: Queries, id: number, by: string): Promise<boolean> {
+/**
+ * Notes that somebody asked for the abort. False when it was asked for before or the job no longer runs.
+ * @param statuses in which it counts as running; `abandoned` too: its runner hears of the abort when it comes back
+ */
+export async function requestAbort(
+  queries: Queries,
+  id: number,
+  by: string,
+  statuses: readonly string[] = ['running'],
+): Promise<boolean> {
   const { numUpdatedRows } = await queries
     .updateTable('job')
     .set({ abort_requested: 1, abort_requested_by: by })
     .where('id', '=', id)
-    .where('status', '=', 'running')
+    .where('status', 'in', statuses)
     .where('abort_requested', '=', 0)
     .executeTakeFirst()
   return numUpdatedRows > 0n

@@ -20,8 +20,10 @@ function textOf({ steps }: StepsPlan, event: SequenceEvent): string {
       if (status === 'success') return `ok: [${identifier}]${job}`
       return `${status}: [${identifier}]${job}${why}${goesOn ? '\n...going on (continue)' : ''}`
     }
-    case 'marked':
-      return `skipping: [${event.mark.identifier}]${event.mark.reason === null ? '' : `: ${event.mark.reason}`}`
+    case 'marked': {
+      const { identifier, status, reason } = event.mark
+      return `${status === 'aborted' ? status : 'skipping'}: [${identifier}]${reason === null ? '' : `: ${reason}`}`
+    }
     case 'over':
       return `${banner('STEP RECAP')}\n${countsOf(event.nodes)}\nThe job ended: ${event.status}`
   }
