@@ -23,7 +23,13 @@ let bob: RestClient
 let bound: RestClient
 
 beforeAll(async () => {
-  product = await startProduct({ config: CONFIG, withAgent: false, forms: FORMS, workflows: WORKFLOWS })
+  product = await startProduct({
+    config: CONFIG,
+    withAgent: false,
+    forms: FORMS,
+    workflows: WORKFLOWS,
+    controlPlane: { PROCESS_MAX_BUFFER_MB: '1' },
+  })
   runner = await ScriptedRunner.join(product, 'north')
   for (const [username, groups] of [
     ['ann', []],
@@ -224,6 +230,24 @@ describe('the way of a workflow', () => {
     expect(await statuses(id, 'a', 'b', 'c', 'd')).toEqual(['skipped', 'success', 'do not run', 'success'])
     expect(await nodeOf(id, 'a')).toMatchObject({ job: null, node: { reason: "the extra variable 'go' is not true" } })
     expect(job.output).toContain('[a] (skipped)')
+  })
+
+  const long = ['a', 'b', 'c', 'd', 'e', 'f']
+  write('long', {
+    ...Object.fromEntries(long.map((name) => [name, { success: ['last'] }])),
+    last: { more: { all_parents_must_converge: true } },
+  })
+  it('its output has a bound: what would go beyond it is named and left where it is', async () => {
+    for (const name of long) runner.scripts.set(`long/${name}.yml`, { output: `${name.repeat(200_000)}\n` })
+    const id = await launch('long')
+    const { output } = await endOf(id)
+    const whole = long.filter((name) => output.includes(name.repeat(200_000)))
+    expect(whole).toHaveLength(5)
+    const left = long.find((name) => !whole.includes(name)) ?? ''
+    const { job } = await nodeOf(id, left)
+    expect(output).toContain(`The output would be too long with that of '${left}', which is in job ${String(job)}`)
+    expect((await jobOf(job ?? 0)).output).toContain(left.repeat(200_000))
+    expect(output).toContain('output of long/last.yml')
   })
 
   write('kept', { a: { success: ['b'] }, b: {} })
@@ -519,7 +543,7 @@ describe('aborts', () => {
     await runner.orderOf('deep/x.yml')
     await ann.post(`/job/${String(id)}/abort`)
     expect(await endOf(id)).toMatchObject({ status: 'aborted' })
-    expect(await statuses(id, 'a', 'b', 'c')).toEqual(['aborted', 'aborted', 'aborted'])
+    expect(await statuses(id, 'a', 'b', 'c')).toEqual(['aborted', 'aborted', 'do not run'])
     expect(runner.countOf('stop/c.yml') + runner.countOf('deep/y.yml')).toBe(0)
   })
 

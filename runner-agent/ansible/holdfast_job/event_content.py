@@ -44,7 +44,10 @@ def is_censored(result):
 
 
 def shown_result(result, run):
-    """What is sent of a result. Its deep parts are not copied, because they are only read, and at once."""
+    """What is sent of a result. Its deep parts are not copied, because they are only read, and at once.
+
+    `ansible_stats` stays in it: workflows take from there what set_stats publishes.
+    """
     values = values_of(result)
     task = task_of(result)
     if is_censored(result):

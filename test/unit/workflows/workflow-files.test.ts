@@ -67,6 +67,8 @@ workflow_job_templates:
         - identifier: ask
           all_parents_must_converge: true
           unified_job_template: {name: Go on?, type: workflow_approval, timeout: 900, description: 'It is built'}
+        - identifier: as awxkit exports it
+          related: {create_approval_template: {name: Sure?, description: '', timeout: 0}}
 `
     const { workflows, errors } = parseWorkflowFile('w.yml', text)
     expect(errors).toEqual([])
@@ -90,6 +92,7 @@ workflow_job_templates:
           timeoutSeconds: 900,
           approval: { title: 'Go on?', message: 'It is built', roles: [], allowSelf: false },
         },
+        { type: 'workflow_approval_template', timeoutSeconds: 0, approval: { title: 'Sure?', message: null } },
       ],
     })
   })
@@ -145,6 +148,7 @@ workflow_job_templates:
       { ...workflow('w', node('a')), extra_vars: '- 1' },
       "'w': extra_vars must be variables",
     ],
+    ['a node without anything', workflow('w', { identifier: 'a' }), "node 'a': unified_job_template is needed"],
     ['a node that is none', workflow('w', 'a'), 'node 1: '],
   ])('refuses %s', (_, given, reason) => {
     const [found, ...others] = reasons(given)

@@ -85,7 +85,7 @@ function parseWorkflow(entry: unknown, path: Path, yaml: YamlText): Omit<PlacedW
     const parsed = parseNode(node as NodeFile, source, fail)
     if (lines.has(parsed.identifier)) fail(['identifier'], 'there already is a node with this identifier')
     lines.set(parsed.identifier, yaml.lineOf(nodePath))
-    if ((node as NodeFile).unified_job_template.type === PROJECT) {
+    if ((node as NodeFile).unified_job_template?.type === PROJECT) {
       refusals.push(`the node '${parsed.identifier}' pulls a repository, which this service cannot do yet`)
     }
     return parsed
@@ -108,8 +108,11 @@ function parseWorkflow(entry: unknown, path: Path, yaml: YamlText): Omit<PlacedW
 }
 
 function parseNode(source: NodeFile, whole: WorkflowFile, fail: (keys: Path, reason: string) => never): WorkflowNode {
-  const { name, type, timeout, description } = source.unified_job_template
   const related = source.related ?? {}
+  const { create_approval_template: asks } = related
+  const { name, type, timeout, description } =
+    (asks ? { ...asks, type: 'workflow_approval_template' } : source.unified_job_template) ??
+    fail([], 'unified_job_template is needed: what the node runs')
   const targets = (links: typeof related.success_nodes) => [...new Set((links ?? []).map((link) => link.identifier))]
   const node = {
     identifier: source.identifier,

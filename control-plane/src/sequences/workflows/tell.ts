@@ -29,7 +29,11 @@ export async function tellWorkflow(
     case 'marked': {
       const { identifier, status, reason } = event.mark
       if (status === 'skipped') return say(`${nodeBanner(identifier, status)}\n${reason ?? ''}`)
-      if (status === 'failed') return say(`[WARNING]: The node '${identifier}' failed: ${reason ?? ''}`)
+      if (status === 'failed' || status === 'aborted') {
+        return say(
+          `[WARNING]: The node '${identifier}' ${status === 'failed' ? 'failed' : 'was aborted'}: ${reason ?? ''}`,
+        )
+      }
       return
     }
     case 'over':

@@ -31,12 +31,12 @@ const WorkflowFile = Type.Object({
   related: Type.Object({ workflow_nodes: Type.Array(Type.Unknown(), { minItems: 1, maxItems: MOST_NODES }) }),
 })
 
-const Template = Type.Object({
+const templateProperties = {
   name: Name,
-  type: Type.String(),
   description: orNull(Text),
   timeout: orNull(Type.Integer({ minimum: 0, maximum: LONGEST_TIMEOUT })),
-})
+}
+const Template = Type.Object({ ...templateProperties, type: Type.String() })
 
 const Approval = Type.Object({
   title: orNull(Text),
@@ -49,7 +49,7 @@ const Approval = Type.Object({
 /** A node in the syntax of AWX's exports; keys that are not named here are accepted and not used. */
 const NodeFile = Type.Object({
   identifier: Identifier,
-  unified_job_template: Template,
+  unified_job_template: orNull(Template),
   inventory: orNull(Type.Union([Named, Text])),
   limit: orNull(Text),
   job_tags: orNull(Text),
@@ -69,6 +69,8 @@ const NodeFile = Type.Object({
       success_nodes: Links,
       failure_nodes: Links,
       always_nodes: Links,
+      /** So awxkit exports approvals. */
+      create_approval_template: orNull(Type.Object(templateProperties)),
     }),
   ),
 })
