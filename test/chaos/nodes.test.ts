@@ -17,6 +17,17 @@ const FAULTS = {
   'kill -9 of the node that has the runner': (several, chance) => replace(several, chance, several.dialled, 'SIGKILL'),
   'kill -9 of another node': (several, chance) => replace(several, chance, otherThan(several, chance), 'SIGKILL'),
   'stop of the node that has the runner': (several, chance) => replace(several, chance, several.dialled, 'SIGTERM'),
+  'the node that has the runner hangs, and comes back when another one has it': async (several, chance) => {
+    const { program } = several.dialled
+    process.kill(program.pid, 'SIGSTOP')
+    try {
+      several.steerTo(otherThan(several, chance))
+      several.chaos.proxy.cut()
+      await pause(chance.between(500, 3000))
+    } finally {
+      process.kill(program.pid, 'SIGCONT')
+    }
+  },
   'the runner is led to another node, beside its old connection': async (several, chance) => {
     several.steerTo(otherThan(several, chance))
     several.chaos.proxy.halfOpen('control plane')
