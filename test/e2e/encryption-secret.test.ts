@@ -7,6 +7,8 @@ let product: Product
 
 beforeAll(async () => {
   product = await startProduct({
+    // With PostgreSQL the secret is given.
+    database: 'sqlite',
     forms: {
       'x.yml':
         'name: x\ntype: ansible\nroles: [default]\nplaybook: x.yml\ninventory: localhost,\nansibleCredentials: login\n',

@@ -116,6 +116,8 @@ beforeAll(async () => {
     join(folder, 'encrypted.yml'),
   ])
   product = await startProduct({
+    // Looks into the file of the database.
+    database: 'sqlite',
     forms: {
       'secrets.yml': FORM,
       'lost.yml': FORM.replace('name: secrets', 'name: lost').replace('deploy key', 'gone'),

@@ -20,6 +20,8 @@ const TOKEN_SECRET = 'signs the tokens of this run only'
 /** The product as it is installed, with a runner, forms of every kind, accounts of every right, and some jobs. */
 export async function startRealTarget(): Promise<{ readonly target: Target; readonly product: Product }> {
   const product = await startProduct({
+    // How much is stored is the size of the file.
+    database: 'sqlite',
     forms: formFiles(),
     playbooks: PLAYBOOKS,
     workflows: workflowFiles(),

@@ -33,8 +33,6 @@ async function claimedJob(agent: RawAgent, node: TestNode): Promise<number> {
   return jobId
 }
 
-const statusOf = async (node: TestNode, jobId: number) => (await findJob(node.store.read, jobId))?.status
-
 describe('a node', () => {
   test('is dead when it does not move, and its runners are offline; it is back when it moves again', async () => {
     await two.approvedAt(there, 'edge')
@@ -93,26 +91,34 @@ test("a runner that a node is said to have, and has not, is nobody's soon", asyn
   await waitFor('it to be offline', async () => !(await there.runnerOf('edge')).online)
 })
 
+/** A job that learns that its runner is away shows that a sweep has begun, the next one that it has ended. */
+async function oneWholeSweep(node: TestNode, nameOfOneAway: string): Promise<void> {
+  const { runner } = await node.runnerOf(nameOfOneAway)
+  for (const runId of ['2', '3'].map((digit) => digit.repeat(32))) {
+    const told = await node.store.write('test', (queries) => insertJob(queries, queuedJob(runner.id, runId)))
+    await waitFor('a sweep', async () => (await findJob(node.store.read, told))?.wait_until)
+    await node.store.write('test', (queries) => queries.deleteFrom('job').where('id', '=', told).execute())
+  }
+}
+
 describe('the jobs of a runner', () => {
   test('are not given up by a node that does not have its socket, and have the whole time when its node stops', async () => {
-    const isAbandoned = async (jobId: number) => (await statusOf(here, jobId)) === 'abandoned'
     const jobId = await claimedJob(await two.approvedAt(there, 'edge'), there)
     const away = await two.approvedAt(here, 'away')
     const lost = await claimedJob(away, here)
     await away.leave()
     await waitFor('the runner to be away', async () => !(await here.runnerOf('away')).online)
+    await oneWholeSweep(here, 'away')
     here.steady.later += LOST_MS + 1000
     await waitFor('the job of the runner that is away to be given up', () => isAbandoned(lost))
-    expect(await statusOf(here, jobId)).toBe('running')
+    await oneWholeSweep(here, 'away')
+    expect(await isAbandoned(jobId)).toBe(false)
     await there.close()
-    const { runner } = await here.runnerOf('away')
-    // A job that learns that its runner is away shows that a sweep has begun, the next one that it has ended.
-    for (const runId of ['2', '3'].map((digit) => digit.repeat(32))) {
-      const told = await here.store.write('test', (queries) => insertJob(queries, queuedJob(runner.id, runId)))
-      await waitFor('a sweep', async () => (await findJob(here.store.read, told))?.wait_until)
-    }
-    expect(await statusOf(here, jobId)).toBe('running')
+    await oneWholeSweep(here, 'away')
+    expect(await isAbandoned(jobId)).toBe(false)
     here.steady.later += LOST_MS + 1000
     await waitFor('it to be given up', () => isAbandoned(jobId))
   })
 })
+
+const isAbandoned = async (jobId: number) => (await findJob(here.store.read, jobId))?.status === 'abandoned'

@@ -13,7 +13,7 @@ export interface Nodes {
   readonly bus: Bus
   /** Whether the node of this id is at work, as far as this one can tell; itself it always is. */
   isAlive(nodeId: string): boolean
-  /** Called when another node is found dead, or alive again: its runners are shown otherwise. */
+  /** Called when another node is found dead, gone, or alive again: its runners are shown otherwise. */
   onChange(listener: () => void): void
   /** For the metrics. */
   counts(): { readonly alive: number; readonly dead: number }

@@ -18,7 +18,7 @@ export interface Presence {
   /** Until this node has looked for the first time, everybody is believed to be there. */
   isAlive(nodeId: string): boolean
   counts(): { readonly alive: number; readonly dead: number }
-  /** Called when a node is found dead, or alive again: its runners are shown otherwise. */
+  /** Called when a node is found dead, gone, or alive again: its runners are shown otherwise. */
   onChange(listener: () => void): void
   /** Says that this node is there and looks at the others; runs by itself every two seconds. */
   look(): Promise<void>
@@ -65,6 +65,10 @@ export function createPresence(deps: {
 
   const isDead = (seen: Seen) => seen.stillLooks >= MOST_STILL_LOOKS
 
+  function tell(): void {
+    for (const listener of listeners) listener()
+  }
+
   function note(found: NodeRow): void {
     const before = others.get(found.id)
     let stillLooks = before && before.lastSeen === found.last_seen ? before.stillLooks + 1 : 0
@@ -76,7 +80,7 @@ export function createPresence(deps: {
     if (!before) log.info(who, isDead(after) ? 'there is a node that does not move' : 'there is another node')
     else if (isDead(after) && !wasDead) log.warn(who, 'a node is silent')
     else if (!isDead(after) && wasDead) log.info(who, 'a node is back')
-    if (before && isDead(after) !== wasDead) for (const listener of listeners) listener()
+    if (before && isDead(after) !== wasDead) tell()
   }
 
   async function lookOnce(): Promise<void> {
@@ -89,7 +93,11 @@ export function createPresence(deps: {
     const found = await listNodes(store.read)
     isTold = false
     const known = new Set(found.map((node) => node.id))
-    for (const other of [...others.keys()]) if (!known.has(other)) others.delete(other)
+    for (const [other, seen] of [...others]) {
+      if (known.has(other)) continue
+      others.delete(other)
+      if (!isDead(seen)) tell()
+    }
     for (const node of found) if (node.id !== id) note(node)
     const forgotten = found.filter((node) => (others.get(node.id)?.stillLooks ?? 0) >= MOST_DEAD_LOOKS)
     for (const { id: dead, last_seen } of forgotten) {
@@ -136,8 +144,8 @@ export function createPresence(deps: {
       isClosed = true
       stop()
       await looking?.catch(() => undefined)
-      // Without it the others find out by themselves.
-      await store.write('nodes.stop', (queries) => deleteNode(queries, id)).catch(() => undefined)
+      // Without it the others find out by themselves; a database that is away must not hold up the end.
+      if (!isTold) await store.write('nodes.stop', (queries) => deleteNode(queries, id)).catch(() => undefined)
     },
   }
 }

@@ -1,4 +1,4 @@
-import { type SelectQueryBuilder, sql } from 'kysely'
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { dialectOf } from './dialect.js'
 import type { Database } from './schema.js'
 import type { Queries } from './store.js'
@@ -14,11 +14,27 @@ export async function selectAsJson<Row extends object>(
   query: SelectQueryBuilder<Database, keyof Database, Row>,
   columns: readonly (keyof Row & string)[],
 ): Promise<unknown> {
-  const members = sql.join(columns.flatMap((column) => [sql.lit(column), sql.ref(column)]))
-  const list =
-    dialectOf(queries) === 'postgres'
-      ? sql<string>`coalesce(json_agg(json_build_object(${members})), '[]')::text`
-      : sql<string>`json_group_array(json_object(${members}))`
+  if (dialectOf(queries) === 'postgres') return selectAsArrays(queries, query, columns)
+  const members = columns.flatMap((column) => [sql.lit(column), sql.ref(column)])
+  return readText(queries, query, sql<string>`json_group_array(json_object(${sql.join(members)}))`)
+}
+
+/** PostgreSQL takes twice the time for objects that it takes for arrays; the names are put to the values here. */
+async function selectAsArrays<Row extends object>(
+  queries: Queries,
+  query: SelectQueryBuilder<Database, keyof Database, Row>,
+  columns: readonly (keyof Row & string)[],
+): Promise<unknown> {
+  const values = sql.join(columns.map((column) => sql.ref(column)))
+  const rows = await readText(queries, query, sql<string>`coalesce(json_agg(json_build_array(${values})), '[]')::text`)
+  return (rows as unknown[][]).map((row) => Object.fromEntries(columns.map((column, at) => [column, row[at]])))
+}
+
+async function readText<Row extends object>(
+  queries: Queries,
+  query: SelectQueryBuilder<Database, keyof Database, Row>,
+  list: RawBuilder<string>,
+): Promise<unknown> {
   const { rows } = await queries.selectFrom(query.as('part')).select(list.as('rows')).executeTakeFirstOrThrow()
   return JSON.parse(rows)
 }

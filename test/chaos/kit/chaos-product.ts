@@ -26,6 +26,8 @@ export async function startChaos(options: ProductOptions = {}): Promise<ChaosPro
   let proxy: FaultyProxy | null = null
   let launched = 0
   const product = await startProduct({
+    // What is stored is compared by looking into the file.
+    database: 'sqlite',
     ...options,
     forms: { 'synthetic.yml': SYNTHETIC_FORM, ...options.forms },
     playbooks: { 'synthetic.yml': '[]\n', ...options.playbooks },
