@@ -3,7 +3,7 @@ import serializerCompilers from '@fastify/fast-json-stringify-compiler'
 import type { FastifyInstance } from 'fastify'
 import type { FastifyValidationResult } from 'fastify/types/schema.js'
 
-/** Name of the decorator that compiles every schema that was not needed yet: `() => void`. */
+/** Name of the decorator that compiles every schema that was not needed yet, and checks that it is one: `() => void`. */
 export const COMPILE_SCHEMAS = 'compileSchemas'
 
 /**
@@ -25,10 +25,13 @@ export function compileSchemasLate(app: FastifyInstance, options: Options): void
     return get
   }
 
-  const validators = late(() => ajvCompilers()({}, { customOptions: options }))
+  const routes: object[] = []
+  // Whether schemas are schemas is a matter of tests: it would take the first request longer than everything else of it.
+  const validators = late(() => ajvCompilers()({}, { customOptions: { ...options, validateSchema: false } }))
   const serializers = late(() => serializerCompilers()())
-  app.setValidatorCompiler((route) => {
-    const validator = late(() => validators()(route as object))
+  app.setValidatorCompiler((route: object) => {
+    routes.push(route)
+    const validator = late(() => validators()(route))
     const check: FastifyValidationResult = (data) => {
       const validate = validator()
       // A promise is what only schemas marked `$async` give, and none is.
@@ -44,5 +47,7 @@ export function compileSchemasLate(app: FastifyInstance, options: Options): void
   })
   app.decorate(COMPILE_SCHEMAS, () => {
     for (const compile of waiting) compile()
+    const checked = ajvCompilers()({}, { customOptions: options })
+    for (const route of routes) checked(route)
   })
 }
