@@ -1,11 +1,14 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectExact, keepWritten, storedOutput } from '../support/exactness.js'
 import { GATED_FORM, gatedPlaybook, gatesIn } from '../support/gated-playbook.js'
 import { POSTGRES_PASSWORD, type PostgresServer, startPostgres } from '../support/postgres.js'
 import { type Product, startProduct } from '../support/product.js'
+import { TEST_CERTIFICATE } from '../support/test-certificate.js'
 import { waitFor } from '../support/wait.js'
 
-/** The whole product on PostgreSQL, with a real playbook that writes on while everything that stores it is killed. */
+/** The whole product on PostgreSQL over TLS, with a real playbook that writes on while everything that stores it is killed. */
 let server: PostgresServer
 let product: Product
 beforeAll(async () => {
@@ -13,8 +16,11 @@ beforeAll(async () => {
   product = await startProduct({
     forms: { 'gated.yml': GATED_FORM },
     prepare: (folder) => {
+      const authority = join(folder, 'authority.pem')
+      writeFileSync(authority, TEST_CERTIFICATE.cert)
       const environment = {
-        DATABASE_URL: server.urlOf('postgres'),
+        DATABASE_URL: `${server.urlOf('postgres').replace('127.0.0.1', 'localhost')}?sslmode=verify-full`,
+        NODE_EXTRA_CA_CERTS: authority,
         ACCESS_TOKEN_SECRET: 'signs what only tests use',
         ENCRYPTION_SECRET: 'encrypts what only tests use',
       }

@@ -131,3 +131,31 @@ describe('a server that cannot be had', () => {
     )
   })
 })
+
+describe('the address of the database', () => {
+  const open = (url: string) => openStore({ kind: 'postgres', url })
+
+  test('says whether TLS is used, and whether the server has to prove itself', async () => {
+    const url = server.urlOf('postgres')
+    for (const mode of ['require', 'verify-ca', 'verify-full']) {
+      await expect(open(`${url}?sslmode=${mode}`)).rejects.toThrow('cannot be had: self-signed certificate')
+    }
+    const sure = await open(`${url}?sslmode=no-verify`)
+    await findLock(sure.read, 'x', 0)
+    const rows = await run(
+      `select ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name = 'holdfast'`,
+    )
+    // The other store of this file is without.
+    expect(rows.map(({ ssl }) => ssl)).toContain(true)
+    await sure.close()
+  })
+
+  test('with a wrong password or of no database stops the start, and shows no password', async () => {
+    const url = server.urlOf('postgres')
+    for (const wrong of [url.replace(POSTGRES_PASSWORD, 'hunter2'), server.urlOf('elsewhere')]) {
+      const start = open(wrong)
+      await expect(start).rejects.toThrow(/^the database \w+ at 127.0.0.1:\d+ cannot be had: /)
+      await expect(start).rejects.not.toThrow(new RegExp(`hunter2|${POSTGRES_PASSWORD}`))
+    }
+  })
+})

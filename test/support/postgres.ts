@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { TEST_CERTIFICATE } from './test-certificate.js'
 import { waitFor } from './wait.js'
 
 /** A PostgreSQL server in a folder of its own, on a port of its own. */
@@ -30,7 +31,7 @@ export const POSTGRES_PASSWORD = 'only-used-in-tests'
 /** Sorts like a language, so that nobody relies on bytes. */
 const CLUSTER = ['-U', 'holdfast', '-A', 'scram-sha-256', '-E', 'UTF8', '--no-sync', '--no-instructions']
 const LOCALE = ['--locale=C', '--locale-provider=icu', '--icu-locale=en']
-const FLAGS = ['max_connections=300', 'jit=off', 'listen_addresses=127.0.0.1']
+const FLAGS = ['max_connections=300', 'jit=off', 'listen_addresses=127.0.0.1', 'ssl=on']
 /** Of tests nothing has to outlive the machine, only the processes. */
 const TEST_FLAGS = ['fsync=off', 'shared_buffers=32MB']
 
@@ -90,6 +91,14 @@ export async function startPostgres(flags: readonly string[] = TEST_FLAGS): Prom
     }
     const args = ['-D', data, `--pwfile=${passwordFile}`, ...CLUSTER, ...LOCALE]
     const made = spawnSync(join(programs, 'initdb'), args, { ...how, encoding: 'utf8' })
+    for (const [name, text] of [
+      ['server.key', TEST_CERTIFICATE.key],
+      ['server.crt', TEST_CERTIFICATE.cert],
+    ] as const) {
+      if (made.status !== 0) break
+      writeFileSync(join(data, name), text, { mode: 0o600 })
+      if (owner.uid !== undefined && owner.gid !== undefined) chownSync(join(data, name), owner.uid, owner.gid)
+    }
     if (made.status !== 0)
       throw new Error(`no database for the tests: ${made.stderr ?? ''} ${String(made.error ?? '')}`)
   }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Kysely } from 'kysely'
-import pg from 'pg'
+import type pg from 'pg'
 import { UnavailableError, messageOf } from '../errors.js'
 import { createGroupCommit } from './group-commit.js'
 import { migrate } from './migrations/index.js'
@@ -75,15 +75,18 @@ async function migrateWhenThere(config: pg.PoolConfig): Promise<void> {
   for (;;) {
     const pool = createConnections(config, 'migrate', 2)
     const database = new Kysely<Database>({ dialect: createPostgresDialect(pool) })
+    let isConnected = false
     try {
       await pool.query('select 1')
+      isConnected = true
       await migrate(database)
       return
     } catch (error) {
-      const where = `the database ${config.database ?? ''} at ${config.host ?? ''}:${config.port ?? 5432}`
       // A step that failed is no matter of patience; its message names it.
-      if (!(error instanceof pg.DatabaseError) && !isPassing(error)) throw error
-      if (!isPassing(error) || performance.now() > deadline) {
+      const mayPass = isPassing(error) || isPassing((error as Error).cause)
+      if (isConnected && !mayPass) throw error
+      if (!mayPass || performance.now() > deadline) {
+        const where = `the database ${config.database ?? ''} at ${config.host ?? ''}:${config.port ?? 5432}`
         throw new UnavailableError('database_unreachable', `${where} cannot be had: ${messageOf(error)}`)
       }
       await pause(500)
