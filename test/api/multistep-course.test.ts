@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSequences } from '../../control-plane/src/sequences/sequences.js'
 import { findDueSequences } from '../../control-plane/src/store/sequences.js'
+import type { Store } from '../../control-plane/src/store/store.js'
 import { covers } from '../interface/covers.js'
 import { plansOf } from '../support/query-plans.js'
 import { waitFor } from '../support/wait.js'
@@ -47,7 +48,6 @@ beforeAll(async () => {
   }
   tokens.admin = server.admin
 })
-afterAll(() => server.close())
 
 const call = (who: string, method: string, path: string, json?: unknown) =>
   server.call(method, path, { token: tokens[who], json })
@@ -297,27 +297,30 @@ test('steps as they stood at the launch: files that are edited later change noth
   expect(await becomes(id, 'success')).toMatchObject({ status: 'success' })
 })
 
+const others: ReturnType<typeof createSequences>[] = []
+afterAll(async () => {
+  await Promise.all(others.map((other) => other.close()))
+  await server.close()
+})
+
+/** Another one, which hears of nothing: it only looks. */
+function another(store: Store = server.store) {
+  const { clock, live, credentials } = server
+  const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const nobody = { jobQueued: () => undefined, abortRequested: () => undefined }
+  const grant = { account: 'enabled', isAdmin: true, roles: [], options: { allowVerboseMode: true } }
+  const other = createSequences({
+    ...{ store, clock, live, credentials, runners: nobody, uploads: { path: '/nowhere' }, maskPattern: /x/ },
+    ...{ log: silent as never, grants: { of: () => Promise.resolve(grant as never) } },
+    newRunId: () => randomBytes(16).toString('hex'),
+    timers: { after: () => () => undefined, every: () => () => undefined },
+    kinds: server.kinds,
+  })
+  others.push(other)
+  return other
+}
+
 describe('several control planes on one database', () => {
-  const others: ReturnType<typeof createSequences>[] = []
-  afterAll(() => Promise.all(others.map((other) => other.close())))
-
-  /** Another one, which hears of nothing: it only looks. */
-  function another() {
-    const { store, clock, live, credentials } = server
-    const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
-    const nobody = { jobQueued: () => undefined, abortRequested: () => undefined }
-    const grant = { account: 'enabled', isAdmin: true, roles: [], options: { allowVerboseMode: true } }
-    const other = createSequences({
-      ...{ store, clock, live, credentials, runners: nobody, uploads: { path: '/nowhere' }, maskPattern: /x/ },
-      ...{ log: silent as never, grants: { of: () => Promise.resolve(grant as never) } },
-      newRunId: () => randomBytes(16).toString('hex'),
-      timers: { after: () => () => undefined, every: () => () => undefined },
-      kinds: server.kinds,
-    })
-    others.push(other)
-    return other
-  }
-
   test('each step is started once, however many look at the same time', async () => {
     const lookers = [another(), another(), another()]
     const ids = await Promise.all(Array.from({ length: 5 }, () => launch('two')))
@@ -336,6 +339,34 @@ describe('several control planes on one database', () => {
       expect((await partsOf(server, id)).map(({ target }) => target)).toEqual(['one', 'two'])
       expect(String(job.output).match(/^STEP|^ok:/gm)).toHaveLength(5)
     }
+  })
+})
+
+describe('a control plane that dies in the middle of a step', () => {
+  test.each(['before', 'after'])('%s its commit: the next one goes on, and each step is made once', async (moment) => {
+    const died: string[] = []
+    const dying: Store = {
+      ...server.store,
+      async write(name, operation) {
+        const result = moment === 'after' ? await server.store.write(name, operation) : null
+        died.push(name)
+        throw new Error(`died ${moment} the commit, with ${JSON.stringify(result)}`)
+      },
+    }
+    const first = another(dying)
+    const id = await launch('two')
+    for (const target of ['one', 'two']) {
+      const part = await partOf(server, id, target)
+      await server.store.write('test.end', (queries) =>
+        queries.updateTable('job').set({ status: 'success', dispatch: 'done' }).where('id', '=', part.id).execute(),
+      )
+      await first.sweep()
+      await server.sequences.sweep()
+    }
+    expect(await becomes(id, 'success')).toMatchObject({ subjobs: { length: 2 } })
+    expect((await partsOf(server, id)).map(({ target }) => target)).toEqual(['one', 'two'])
+    // The server's own sweep may have been quicker, but nothing else was written.
+    expect(died.filter((name) => name !== 'sequences.advance')).toEqual([])
   })
 })
 
