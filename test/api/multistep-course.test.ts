@@ -74,7 +74,7 @@ const said = async (id: number, text: string) =>
 
 describe('the approval of a step', () => {
   test('pauses the whole right before it, once for each; who decided is kept at the step', async () => {
-    covers('status.approve', 'approval.before', 'approval.written')
+    covers('status.approve', 'approval.before', 'approval.written', 'multistep.approval')
     const id = await launch('ask', { host: 'web', pin: 'hush' })
     const one = await end(id, 'one')
     const job = await becomes(id, 'approve')
@@ -151,7 +151,7 @@ describe('the approval of a step', () => {
 
 describe('an abort', () => {
   test('of the whole ends the job of the running step, too, and what waits never runs', async () => {
-    covers('move.abort')
+    covers('move.abort', 'multistep.abort')
     const id = await launch('two')
     const one = await partOf(server, id, 'one')
     await server.store.write('test.claim', (queries) =>
@@ -179,6 +179,7 @@ describe('an abort', () => {
   })
 
   test('of the job of a step aborts that step: the rest does not run, and the whole fails', async () => {
+    covers('multistep.stop')
     const id = await launch('two')
     const one = await partOf(server, id, 'one')
     expect((await call('eve', 'POST', `/job/${one.id}/abort`)).status).toBe(200)
@@ -289,6 +290,7 @@ test('a relaunch runs the whole again; a part of it is 409', async () => {
 })
 
 test('steps as they stood at the launch: files that are edited later change nothing of a job under way', async () => {
+  covers('durable.files')
   await server.writeForm('edited.yml', form('edited', [step('one'), step('two')]))
   const id = await launch('edited')
   await server.writeForm('edited.yml', form('edited', [step('one'), step('other')]))
@@ -344,6 +346,7 @@ describe('several control planes on one database', () => {
 
 describe('a control plane that dies in the middle of a step', () => {
   test.each(['before', 'after'])('%s its commit: the next one goes on, and each step is made once', async (moment) => {
+    covers('durable.restart')
     const died: string[] = []
     const dying: Store = {
       ...server.store,

@@ -69,7 +69,7 @@ async function end(
 
 describe('steps in order', () => {
   test('each is a job of its own, the next starts when the one before has ended; the whole ends with success', async () => {
-    covers('service.multistep-job')
+    covers('service.multistep-job', 'multistep.parts', 'multistep.output')
     const id = await launchSteps([step('one'), step('two')])
     const one = await partOf(server, id, 'one')
     expect(await jobOf(id)).toMatchObject({
@@ -105,6 +105,7 @@ describe('steps in order', () => {
   })
 
   test('a failure stops what follows, but not always; the whole fails and says by what', async () => {
+    covers('multistep.stop', 'multistep.always', 'multistep.end')
     const id = await launchSteps([step('one'), step('two'), step('three', { always: true }), step('four')])
     const one = await end(id, 'one', 'failed', 'it broke')
     await end(id, 'three')
@@ -121,7 +122,7 @@ describe('steps in order', () => {
   })
 
   test('a failure with continue is passed over: warning', async () => {
-    covers('status.warning')
+    covers('status.warning', 'multistep.continue', 'multistep.end')
     const id = await launchSteps([step('one', { continue: true }), step('two')])
     await end(id, 'one', 'failed')
     await end(id, 'two')
@@ -133,6 +134,7 @@ describe('what a step gets', () => {
   const varsOf = (job: { extravars: string }) => JSON.parse(job.extravars) as Record<string, unknown>
 
   test('all extra variables of the form, and its own statics where the values have none; key: only that object', async () => {
+    covers('multistep.key')
     const id = await launchSteps(
       [
         step('all', { inventory: ['a', 'b'], tags: 'x,y', limit: 'web', check: true, diff: true, verbose: true }),
@@ -267,6 +269,7 @@ describe('ifExtraVar', () => {
     [1, 'skipped'],
     [undefined, 'skipped'],
   ])('with %j the step is %s', async (value, status) => {
+    covers('multistep.if-extra-var')
     const id = await launchSteps([step('one', { ifExtraVar: 'wanted' }), step('two')], {
       extravars: value === undefined ? {} : { wanted: value },
     })

@@ -126,7 +126,18 @@ describe('the way of a workflow', () => {
     e: { more: { all_parents_must_converge: true } },
   })
   it('roots run side by side, links lead on, and each node is a job of its own', async () => {
-    covers('service.workflow-job', 'endpoint.node', 'node.node', 'node.job', 'node.job-null')
+    covers(
+      'service.workflow-job',
+      'endpoint.node',
+      'node.node',
+      'node.job',
+      'node.job-null',
+      'workflow.roots',
+      'workflow.links',
+      'workflow.do-not-run',
+      'workflow.convergence',
+      'workflow.output',
+    )
     runner.scripts.set('way/a.yml', { holds: true })
     runner.scripts.set('way/b.yml', { holds: true })
     runner.scripts.set('way/c.yml', { holds: true })
@@ -190,6 +201,7 @@ describe('the way of a workflow', () => {
 
   write('bad', { a: {}, b: { success: ['c'] }, c: {} })
   it('a failure that nothing takes care of fails the workflow, and the other branches go on', async () => {
+    covers('workflow.end')
     runner.scripts.set('bad/a.yml', { exit: 1 })
     runner.scripts.set('bad/b.yml', { holds: true })
     const id = await launch('bad')
@@ -223,6 +235,7 @@ describe('the way of a workflow', () => {
     d: { more: { if_extra_var: 'told' } },
   })
   it('a condition that is not met skips a node, and what follows acts as after a success', async () => {
+    covers('workflow.condition')
     runner.scripts.set('skip/b.yml', { stats: { told: true } })
     const id = await launch('skip', { go: 'true' })
     const job = await endOf(id)
@@ -252,6 +265,7 @@ describe('the way of a workflow', () => {
 
   write('kept', { a: { success: ['b'] }, b: {} })
   it('files that change while it runs change nothing of it', async () => {
+    covers('durable.files')
     runner.scripts.set('kept/a.yml', { holds: true })
     const id = await launch('kept')
     await runner.orderOf('kept/a.yml')
@@ -282,7 +296,7 @@ describe('data', () => {
     { extraVars: { three: 3, four: 3 } },
   )
   it('goes from node to node: extra_data < what was published < extra_vars < the form', async () => {
-    covers('node.extravars', 'node.artifacts')
+    covers('node.extravars', 'node.artifacts', 'workflow.precedence', 'workflow.artifacts')
     const reach = { __playbook__: '../x.yml', __inventory__: 'evil,' }
     runner.scripts.set('data/a.yml', { stats: { two: 2, three: 2, four: 2, from: 'a', first: 1, ...reach } })
     runner.scripts.set('data/b.yml', { stats: { from: 'b', api_token: 'hush', part: { x: 1 } }, exit: 2 })
@@ -339,6 +353,7 @@ describe('approvals', () => {
 
   write('ask', { a: { success: ['ok'] }, other: {}, ok: { approval: asks, success: ['b'] }, b: {} })
   it('are asked for when nothing else runs; who may decide does, and it goes on', async () => {
+    covers('workflow.approval')
     runner.scripts.set('ask/a.yml', { stats: { what: 'good' } })
     runner.scripts.set('ask/other.yml', { holds: true })
     const id = await launch('ask', { where: 'on' })
@@ -377,6 +392,7 @@ describe('approvals', () => {
 
   write('handled', { ok: { approval: asks, failure: ['tidy'], success: ['b'] }, tidy: {}, b: {} })
   it('a refusal that is taken care of leads on', async () => {
+    covers('workflow.refusal')
     const id = await launch('handled')
     await inStatus(id, 'approve')
     await bob.post(`/job/${String(id)}/reject`)
@@ -387,6 +403,7 @@ describe('approvals', () => {
 
   write('refused', { ok: { approval: asks, success: ['b'] }, b: {}, more: { approval: asks } })
   it('a refusal that is not ends the workflow as rejected', async () => {
+    covers('workflow.refusal')
     const id = await launch('refused')
     await inStatus(id, 'approve')
     await bob.post(`/job/${String(id)}/reject`)
@@ -403,6 +420,7 @@ describe('approvals', () => {
     again: { approval: asks, timeout: 1 },
   })
   it('without an answer in time they fail, and so does the workflow unless that is taken care of', async () => {
+    covers('workflow.timeout')
     const id = await launch('late')
     const job = await endOf(id)
     expect(job).toMatchObject({ status: 'failed' })
@@ -416,6 +434,7 @@ describe('workflows in workflows', () => {
   write('inner', { x: { success: ['sure'] }, sure: { approval: { roles: ['ops'] }, success: ['y'] }, y: {} })
   write('outer', { a: { success: ['in'] }, in: { workflow: 'inner.yml', success: ['b'] }, b: {} })
   it('are jobs of their own with approvals of their own, and hand their artifacts on', async () => {
+    covers('workflow.nested')
     runner.scripts.set('outer/a.yml', { stats: { from: 'a', kept: 1 } })
     runner.scripts.set('inner/x.yml', { stats: { from: 'x', x: 1 } })
     runner.scripts.set('inner/y.yml', { stats: { from: 'y' } })
@@ -468,6 +487,7 @@ describe('what is refused', () => {
 
   write('broken', { a: { success: ['nowhere'] } })
   it('mistakes in workflow files are shown to admins beside those in forms', async () => {
+    covers('workflow.files')
     const { errors } = await product.admin.get<{ errors: { file: string }[] }>('/forms')
     expect(errors.filter((error) => error.file === 'broken.yml')).toEqual([
       {
@@ -536,6 +556,7 @@ describe('aborts', () => {
   write('deep', { x: { success: ['y'] }, y: {} })
   write('stop', { a: { always: ['c'] }, b: { workflow: 'deep.yml', always: ['c'] }, c: {} })
   it('of the workflow end every node that runs, also in workflows in it, and start none', async () => {
+    covers('workflow.abort')
     runner.scripts.set('stop/a.yml', { holds: true })
     runner.scripts.set('deep/x.yml', { holds: true })
     const id = await launch('stop')
@@ -549,6 +570,7 @@ describe('aborts', () => {
 
   write('one', { a: { success: ['x'], failure: ['x'], always: ['x'] }, x: {}, b: {} })
   it('of one node: no link of it fires, and the workflow fails', async () => {
+    covers('workflow.links')
     runner.scripts.set('one/a.yml', { holds: true })
     const id = await launch('one')
     await runner.orderOf('one/a.yml')

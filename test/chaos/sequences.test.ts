@@ -8,6 +8,7 @@ import { SMALL_LOAD, type SyntheticTruth, extravarsOf, truthOf } from './kit/loa
 import { statusesOf } from './kit/moves.js'
 import { PROGRAMS } from './kit/preload/faults.js'
 import { type Chance, seeded } from './kit/seed.js'
+import { covers } from '../interface/covers.js'
 
 /**
  * A multistep job while programs are killed, right before and after the commits by which it is moved on, and at drawn
@@ -120,6 +121,7 @@ describe('a multistep job', () => {
   test(
     KILLS,
     seeded(FILE, KILLS, async (chance) => {
+      covers('durable.restart')
       const { product } = chaos
       // The commits between two steps, where a job ends and the next is made; elsewhere any moment.
       const [one, three, four] = chance.shuffle(['end', 'before the next', 'after the next'] as const)

@@ -7,6 +7,7 @@ import { type NodeText, workflowForm, workflowText } from '../support/workflow-t
 import { type Faults, createFaults } from './kit/preload/faults.js'
 import { PROGRAMS } from './kit/preload/faults.js'
 import { seeded } from './kit/seed.js'
+import { covers } from '../interface/covers.js'
 
 const FILE = 'test/chaos/workflows.test.ts'
 /** Many starts of programs, on a machine that does other things too. */
@@ -62,6 +63,7 @@ const KILLS = 'kill -9 of the control plane at drawn moments: each node runs exa
 test(
   KILLS,
   seeded(FILE, KILLS, async (chance) => {
+    covers('durable.restart')
     const ids = [await product.launch('whole'), await product.launch('whole')]
     const approved = new Set<number>()
     for (let kills = 0; kills < 8; kills += 1) {

@@ -70,7 +70,16 @@ const told = () => {
 }
 
 test('steps run in order with what each gets; continue, a condition, an approval and always do what they say', async () => {
-  covers('service.multistep-job', 'status.warning')
+  covers(
+    'service.multistep-job',
+    'status.warning',
+    'multistep.parts',
+    'multistep.key',
+    'multistep.if-extra-var',
+    'multistep.continue',
+    'multistep.always',
+    'multistep.approval',
+  )
   const person = newPerson({ HOLDFAST_SERVER: product.address, HOLDFAST_TOKEN: product.admin.token })
   const cli = person.start(['job', 'launch', 'release', '-e', 'version=1.2', '-e', 'size=3', '--follow'])
   await cli.says("waits for an approval 'Roll out 1.2' by an admin.")
@@ -111,6 +120,7 @@ test('steps run in order with what each gets; continue, a condition, an approval
 })
 
 test('an abort of the whole ends the playbook of the running step, and nothing follows, not even always', async () => {
+  covers('multistep.abort')
   const before = told().length
   const id = await launchSlow()
   const gates = gatesIn(marks)

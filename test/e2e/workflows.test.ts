@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Product, startProduct } from '../support/product.js'
 import { waitFor } from '../support/wait.js'
 import { workflowForm, workflowText } from '../support/workflow-text.js'
+import { covers } from '../interface/covers.js'
 
 /** A workflow with a real control plane, a real runner and real playbooks. */
 let product: Product
@@ -53,6 +54,7 @@ afterAll(async () => {
 })
 
 test('playbooks run side by side, after a failure, in a nested workflow and after an approval, with what others published', async () => {
+  covers('workflow.artifacts', 'workflow.roots', 'workflow.links', 'workflow.nested', 'workflow.approval')
   const id = await product.launch('deploy', { version: '7' })
   await waitFor('the approval', async () => {
     const { status } = await product.admin.get(`/job/${String(id)}?output=false`)

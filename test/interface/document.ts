@@ -16,12 +16,12 @@ as not built is shown after all, and when this file is not what the tests say.`
 export function documentOf(tests: readonly Statement[]): string {
   const reasons = reasonsOfNotBuilt()
   const rules = allRules()
-  const counts = `${rules.size - reasons.size} of ${rules.size} rules are shown; ${reasons.size} are not built yet:`
-  const open = Object.entries(NOT_BUILT).map(([reason, ids]) => `- ${reason} (${ids.length})`)
+  const counts = `${rules.size - reasons.size} of ${rules.size} rules are shown.`
+  const open = Object.entries(NOT_BUILT).map(([reason, ids]) => `- Not built yet: ${reason} (${ids.length})`)
   const parts = RULE_BOOK.map((part) =>
     [`## ${part.title}`, part.about, ...sectionsOf(part.sections, reasons, tests)].join('\n\n'),
   )
-  return `${[HEAD, counts, open.join('\n'), ...parts].join('\n\n')}\n`
+  return `${[HEAD, [counts, ...open].join('\n'), ...parts].join('\n\n')}\n`
 }
 
 function sectionsOf(sections: Sections, reasons: ReadonlyMap<string, string>, tests: readonly Statement[]): string[] {

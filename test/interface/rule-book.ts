@@ -5,6 +5,7 @@ import { ENDPOINTS } from './rules/endpoints.js'
 import { FORMS } from './rules/forms.js'
 import { LIVE } from './rules/live.js'
 import { RESOURCES } from './rules/resources.js'
+import { SEQUENCES } from './rules/sequences.js'
 import { STATES } from './rules/states.js'
 
 /** Sections of rules by title; each rule is one plain sentence under its id. */
@@ -21,6 +22,7 @@ export type RuleId =
   | IdsOf<typeof LIVE>
   | IdsOf<typeof COMPLETING>
   | IdsOf<typeof FORMS>
+  | IdsOf<typeof SEQUENCES>
 
 /** A part of the rules: where they come from, in the order in which they are shown. */
 export interface RulePart {
@@ -39,7 +41,7 @@ export const RULE_BOOK: readonly RulePart[] = [
   {
     title: 'What completes it',
     about: 'What the contract leaves open, and what this service does there.',
-    sections: { ...COMPLETING, ...FORMS },
+    sections: { ...COMPLETING, ...FORMS, ...SEQUENCES },
   },
 ]
 

@@ -26,7 +26,9 @@ export function statementsOf(folder: string): Statement[] {
 export function statementsIn(file: string, text: string): Statement[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
   const found: Statement[] = []
+  const constants = new Map<string, ts.Expression>()
   const visit = (node: ts.Node): void => {
+    if (ts.isVariableDeclaration(node) && node.initializer) constants.set(node.name.getText(source), node.initializer)
     if (ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === 'covers') {
       found.push({ file, name: titlesAround(node).join(' > '), covers: node.arguments.map(textOf) })
     }
@@ -40,6 +42,13 @@ export function statementsIn(file: string, text: string): Statement[] {
     throw new Error(`${file}: covers() takes ids as they are, and not ${argument.getText(source)}`)
   }
 
+  /** A title may be a constant of the file: seeds are drawn by it, too. */
+  function titleIn(title: ts.Expression): string {
+    if (ts.isStringLiteralLike(title)) return title.text
+    const declared = constants.get(title.getText(source))
+    return declared && ts.isStringLiteralLike(declared) ? declared.text : title.getText(source)
+  }
+
   /** Outermost first; the last is the test's own. */
   function titlesAround(node: ts.Node): string[] {
     const titles: string[] = []
@@ -48,7 +57,7 @@ export function statementsIn(file: string, text: string): Statement[] {
       const [title] = around.arguments
       const name = rootName(around.expression)
       if (title && ['test', 'it', 'describe'].includes(name)) {
-        titles.unshift(ts.isStringLiteralLike(title) ? title.text : title.getText(source))
+        titles.unshift(titleIn(title))
       }
     }
     if (titles.length === 0) throw new Error(`${file}: covers() stands in no test`)

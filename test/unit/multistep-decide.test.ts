@@ -5,6 +5,7 @@ import type { NodeState } from '../../control-plane/src/sequences/kind.js'
 import { decideSteps } from '../../control-plane/src/sequences/multistep/decide.js'
 import type { PlannedStep, StepsPlan } from '../../control-plane/src/sequences/multistep/plan.js'
 import { isSettled, requireLegalMove } from '../../control-plane/src/sequences/node-status.js'
+import { covers } from '../interface/covers.js'
 
 /** A row of steps, and what would become of each if it ran. */
 interface Course {
@@ -105,6 +106,7 @@ function drive(steps: readonly Course[]) {
 
 describe('what is next in a row of steps', () => {
   test('comes to what a plain loop over the steps does, whatever they say and however they end', () => {
+    covers('durable.pure')
     fc.assert(
       fc.property(courses, (steps) => {
         const expected = model(steps)

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { WorkflowNode } from '../../../control-plane/src/sequences/workflows/workflow.js'
 import { type Outcome, Run, approval, playbook } from './graph.js'
+import { covers } from '../../interface/covers.js'
 
 const success = { status: 'success', reason: null }
 
@@ -26,6 +27,7 @@ describe('links', () => {
   })
 
   it('what only a node could start that does not run, does not run either', () => {
+    covers('workflow.do-not-run')
     const nodes = [playbook('a', { failure: ['b'] }), playbook('b', { always: ['c'] }), playbook('c')]
     const run = new Run(nodes).advance().end('a', 'success').advance()
     expect(run.statuses()).toEqual({ a: 'success', b: 'do not run', c: 'do not run' })
@@ -33,6 +35,7 @@ describe('links', () => {
   })
 
   it('a node starts with the first link that fires, or with all', () => {
+    covers('workflow.convergence')
     const nodes = (needsAllParents: boolean) => [
       ...['a', 'b'].map((name) => playbook(name, { success: ['c'] })),
       playbook('c', {}, { needsAllParents }),
@@ -169,6 +172,7 @@ describe('every graph', () => {
   }
 
   it('comes to an end, with each node ended once, started at most once, and not before a link fired', () => {
+    covers('durable.pure')
     fc.assert(
       fc.property(graphs, fc.infiniteStream(fc.nat()), (graph, draws) => {
         const run = drive(graph, (most) => (draws.next().value as number) % most)

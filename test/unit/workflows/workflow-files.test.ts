@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { libraryOf } from '../../../control-plane/src/sequences/workflows/library.js'
 import { parseWorkflowFile } from '../../../control-plane/src/sequences/workflows/parse-workflow-file.js'
+import { covers } from '../../interface/covers.js'
 
 interface Node {
   identifier: string
@@ -212,6 +213,7 @@ describe('the workflows of a folder', () => {
     ],
     ['Ping', "The workflow 'Ping' in loop.yml cannot run: its workflows lead back to each other (Ping → Pong → Ping)"],
   ])('%s: %s', (reference, expected) => {
+    covers('workflow.reference', 'workflow.project', 'workflow.refused')
     expect(found(reference)).toBe(expected)
   })
 
@@ -220,6 +222,7 @@ describe('the workflows of a folder', () => {
   })
 
   it('reports what cannot work, with its file', () => {
+    covers('workflow.files', 'workflow.refused')
     expect(library.errors.map(({ file, reason }) => `${file}: ${reason}`)).toEqual([
       expect.stringContaining("two/broken.yml: workflow 'Broken': related.workflow_nodes"),
       expect.stringContaining("outer.yml: workflow 'Outer': node 'gone': There is no workflow 'Nothing'"),
