@@ -184,17 +184,19 @@ test.skipIf(IS_ON_POSTGRES).each<[string, JobFilter]>([
 })
 
 const giver = { name: 'ann', type: 'local', roles: ['ops', 'dba'] }
-test.skipIf(IS_ON_POSTGRES).each<[string, typeof giver | null, Omit<JobFilter, 'visibleTo'>]>(
-  [null, giver].flatMap((who) =>
-    [{}, { user: ann }, { runner: 'red' }, { user: ann, runner: 'red' }].map(
-      (filter): [string, typeof giver | null, Omit<JobFilter, 'visibleTo'>] => [
-        `${who ? 'a giver' : 'an admin'} by ${Object.keys(filter).join(' and ') || 'nothing'}`,
-        who,
-        filter,
-      ],
+test
+  .skipIf(IS_ON_POSTGRES)
+  .each<[string, typeof giver | null, Omit<JobFilter, 'visibleTo'>]>(
+    [null, giver].flatMap((who) =>
+      [{}, { user: ann }, { runner: 'red' }, { user: ann, runner: 'red' }].map(
+        (filter): [string, typeof giver | null, Omit<JobFilter, 'visibleTo'>] => [
+          `${who ? 'a giver' : 'an admin'} by ${Object.keys(filter).join(' and ') || 'nothing'}`,
+          who,
+          filter,
+        ],
+      ),
     ),
-  ),
-)('what waits is read from the few jobs that wait, however many others there are: %s', async (_what, who, filter) => {
+  )('what waits is read from the few jobs that wait, however many others there are: %s', async (_what, who, filter) => {
   const plans = await plansOf(join(server.folder, 'holdfast.db'), (queries) =>
     listAwaitingJobs(queries, who, filter, 1000),
   )

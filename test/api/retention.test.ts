@@ -153,12 +153,15 @@ test('a job whose real outcome comes while it is being swept has ended anew, and
   expect(await left()).toContain(id)
 })
 
-test.skipIf(IS_ON_POSTGRES)('they are found by when they ended, in that order, without reading the others', async () => {
-  const plans = await plansOf(join(server.folder, 'holdfast.db'), (queries) => endedJobs(queries, 1, 100))
-  expect(plans).toEqual([
-    expect.stringMatching(/^SEARCH job USING INDEX job_end \(end_time<\?\)\nSEARCH job_stream [^\n]*$/),
-  ])
-})
+test.skipIf(IS_ON_POSTGRES)(
+  'they are found by when they ended, in that order, without reading the others',
+  async () => {
+    const plans = await plansOf(join(server.folder, 'holdfast.db'), (queries) => endedJobs(queries, 1, 100))
+    expect(plans).toEqual([
+      expect.stringMatching(/^SEARCH job USING INDEX job_end \(end_time<\?\)\nSEARCH job_stream [^\n]*$/),
+    ])
+  },
+)
 
 test('0 keeps them for ever', async () => {
   const id = await endedDaysAgo(30_000)

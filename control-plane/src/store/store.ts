@@ -12,7 +12,8 @@ export interface Store {
   readonly read: Queries
   /**
    * Runs `operation` inside a write transaction and resolves after the durable commit. The operation may be run more
-   * than once (when a neighbour in its group fails it is run again alone), so it must do nothing but queries.
+   * than once (when a neighbour in its group fails it is run again alone, and when another node's writes were in the way),
+   * so it must do nothing but queries. What it reads stays true until it is committed: it may decide by that.
    * @param name for the log and for errors, such as `jobs.create`
    * @throws UnavailableError when the database stays locked or cannot be written; whatever the operation throws, rolled back
    */
