@@ -5,11 +5,12 @@ import type { Timers } from '../timers.js'
 /** Of this database; whoever else uses it listens to other names. */
 const CHANNEL = 'holdfast'
 
-/** How long a connection, and each question on it, may take, in milliseconds. */
-const PATIENCE_MS = 5000
+/** How long making a connection may take, and how long an answer on it, in milliseconds. */
+const CONNECT_MS = 5000
+const ANSWER_MS = 3000
 
 /** How often it is tried whether the connection still works: one that was cut without a word says nothing, in milliseconds. */
-const CHECK_MS = 5000
+const CHECK_MS = 2000
 
 /** How long after a failure the next connection is made: at first, and at most, in milliseconds. */
 const FIRST_PAUSE_MS = 100
@@ -56,8 +57,8 @@ export function openNotifications(
       ...connection,
       application_name: 'holdfast notifications',
       keepAlive: true,
-      connectionTimeoutMillis: PATIENCE_MS,
-      query_timeout: PATIENCE_MS,
+      connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: ANSWER_MS,
     })
     // Told more than once of the same end.
     let isOver = false
