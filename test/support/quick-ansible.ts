@@ -15,7 +15,7 @@ exec ${REAL}/ansible-playbook "$@"
  * @returns the PATH with which it is found
  */
 export function pathWithQuickAnsible(folder: string): string {
-  const programs = join(folder, 'programs')
+  const programs = join(folder, 'quick-programs')
   mkdirSync(programs)
   writeFileSync(join(programs, 'ansible-playbook'), QUICK_ANSWER, { mode: 0o755 })
   return `${programs}:${process.env.PATH ?? ''}`
