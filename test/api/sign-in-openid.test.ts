@@ -464,8 +464,10 @@ describe('what is not set up', () => {
   })
 
   test('without PUBLIC_URL nobody can come back: 503 that names it', async () => {
-    const own = await startServer({ config: config() })
+    const lines: string[] = []
+    const own = await startServer({ config: config(), log: lines })
     try {
+      expect(lines.join('')).toContain('set PUBLIC_URL')
       const { status, body } = await own.call('GET', '/auth/oidc')
       expect([status, body.code, body.error]).toEqual([
         503,

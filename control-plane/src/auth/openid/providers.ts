@@ -1,6 +1,7 @@
 import type * as OpenIdClient from 'openid-client'
 import type { Clock } from '../../clock.js'
-import { type OpenIdSettings, isLoopback } from '../provider-config.js'
+import { isLoopback } from '../provider-checks.js'
+import type { OpenIdSettings } from '../provider-config.js'
 import type { ProviderSecrets } from '../provider-secrets.js'
 
 /** What a provider says of itself is asked for again after this time, in milliseconds. */
