@@ -156,6 +156,7 @@ async function build(
     ...{ store, roles, sessions, clock, log, secret, publicUrl, folder: dirname(settings.configPath) },
     credentials: { open: (name) => credentials.open(name) },
   })
+  await external.check()
   const { directory, openId } = external
   const signIn = createSignIn({ store, passwords, sessions, clock, directory, meters: metrics.signIn })
   const accounts = createAccounts({ store, passwords, roles, signIn, clock })

@@ -189,6 +189,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     ...{ store, roles, sessions, clock, log: logger, secret: ACCESS_TOKEN_SECRET, publicUrl, folder },
     credentials: { open: (name) => credentials.open(name) },
   })
+  await external.check()
   const { directory, openId } = external
   const signIns = createSignIn({ store, passwords, sessions, clock, directory, meters: metrics.signIn })
   const accounts = createAccounts({ store, passwords, roles, signIn: signIns, clock })

@@ -64,7 +64,7 @@ beforeAll(async () => {
   const redirectUri = (kind: string) => `${PUBLIC_URL}/api/v2/auth/${kind}/callback`
   oidc = await startOpenIdProvider({ redirectUri: redirectUri('oidc') })
   entra = await startOpenIdProvider({
-    ...{ redirectUri: redirectUri('azuread'), path: `/${TENANT}/v2.0`, claimsInToken: true },
+    ...{ redirectUri: redirectUri('azuread'), path: `/${TENANT}/v2.0`, claimsInToken: true, secretInBody: true },
     beside: graph,
   })
   oidc.know('sub-1', { preferred_username: 'jdoe', email: 'jdoe@example.com', groups: ['ops', 'everybody'] })
@@ -464,8 +464,10 @@ describe('what is not set up', () => {
   })
 
   test('without PUBLIC_URL nobody can come back: 503 that names it', async () => {
-    const own = await startServer({ config: config() })
+    const lines: string[] = []
+    const own = await startServer({ config: config(), log: lines })
     try {
+      expect(lines.join('')).toContain('set PUBLIC_URL')
       const { status, body } = await own.call('GET', '/auth/oidc')
       expect([status, body.code, body.error]).toEqual([
         503,

@@ -24,6 +24,8 @@ export interface OpenIdProviderOptions {
   readonly path?: string
   /** Puts the claims into the ID token, as Entra ID does. */
   readonly claimsInToken?: boolean
+  /** The client shows its secret in the body, and not in a header. */
+  readonly secretInBody?: boolean
   /** Answers what is not the provider's. */
   readonly beside?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
@@ -47,6 +49,7 @@ export async function startOpenIdProvider(options: OpenIdProviderOptions): Promi
         redirect_uris: [options.redirectUri],
         response_types: ['code'],
         grant_types: ['authorization_code'],
+        token_endpoint_auth_method: options.secretInBody ? 'client_secret_post' : 'client_secret_basic',
       },
     ],
     jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig', kid: 'one' }] },

@@ -43,9 +43,7 @@ export function personDn(uid: string): string {
 
 export async function startSlapd(): Promise<Slapd> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-slapd-'))
-  const [plainPort, tlsPort] = await freePorts(2)
-  const url = `ldap://127.0.0.1:${plainPort}`
-  const tlsUrl = `ldaps://127.0.0.1:${tlsPort}`
+  let [url, tlsUrl] = ['', '']
   const ca = join(folder, 'cert.pem')
   await mkdir(join(folder, 'data'))
   await writeFile(ca, TEST_CERTIFICATE.cert)
@@ -64,11 +62,23 @@ export async function startSlapd(): Promise<Slapd> {
     })
     started.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
     const listening = waitFor('slapd to answer', async () => {
-      if (started.exitCode !== null) throw new Error(`slapd ended: ${said}`)
+      if (started.exitCode !== null) return 'ended'
       await asRoot((client) => client.search('', { scope: 'base' }))
-      return true
+      return 'listening'
     })
-    await Promise.race([listening, failure])
+    if ((await Promise.race([listening, failure])) === 'ended') throw new Error(`slapd ended: ${said}`)
+  }
+  /** Somebody else may take a port between its being found and slapd's listening on it. */
+  async function startSomewhere(tries: number): Promise<void> {
+    const [plainPort, tlsPort] = await freePorts(2)
+    url = `ldap://127.0.0.1:${plainPort}`
+    tlsUrl = `ldaps://127.0.0.1:${tlsPort}`
+    try {
+      await start()
+    } catch (error) {
+      if (tries <= 1 || child?.exitCode === null) throw error
+      await startSomewhere(tries - 1)
+    }
   }
   async function stop(): Promise<void> {
     if (!child || child.exitCode !== null || child.signalCode !== null) return
@@ -86,7 +96,7 @@ export async function startSlapd(): Promise<Slapd> {
   }
   const add: Slapd['add'] = (dn, attributes) => asRoot((client) => client.add(dn, attributes))
 
-  await start()
+  await startSomewhere(5)
   await add(SUFFIX, { objectClass: ['dcObject', 'organization'], dc: 'example', o: 'Example' })
   await add(PEOPLE, { objectClass: 'organizationalUnit', ou: 'people' })
   await add(GROUPS, { objectClass: 'organizationalUnit', ou: 'groups' })

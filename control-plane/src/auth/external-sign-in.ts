@@ -24,6 +24,8 @@ export interface ExternalSignIn {
    * @throws UnauthenticatedError when the account is blocked, or the name is somebody else's
    */
   admit(identity: Identity, onUser: (user: StoredUser) => void): Promise<StoredUser>
+  /** Says in the log when a setting is missing without which nobody can sign in at a provider. */
+  check(): Promise<void>
 }
 
 export interface ExternalSignInDeps {
@@ -88,6 +90,11 @@ export function createExternalSignIn(deps: ExternalSignInDeps): ExternalSignIn {
       if (!user)
         throw new UnauthenticatedError('sign_in_refused', 'You cannot sign in here; ask an admin of the service')
       return user
+    },
+    async check() {
+      const { oidc, azuread } = (await roles.current()).providers ?? {}
+      if (deps.publicUrl !== null || !(oidc ?? azuread)) return
+      log.warn({}, 'config.yaml has a provider to sign in at, but nobody can come back from it: set PUBLIC_URL')
     },
   }
 }

@@ -1,7 +1,5 @@
-import { isIP } from 'node:net'
-import { FilterParser } from 'ldapts'
 import { type Static, type TObject, Type } from 'typebox'
-import { messageOf } from '../errors.js'
+import { SectionProblem, checkFilter, isLoopback, patternOf, urlOf, webUrlOf, withoutSlash } from './provider-checks.js'
 
 const Text = Type.String({ minLength: 1, maxLength: 2000 })
 /** Secrets never stand in config.yaml: it names the stored credential that has them. */
@@ -115,18 +113,6 @@ export interface ProviderConfig {
   readonly azuread?: OpenIdSettings
 }
 
-/** What is wrong in a section, and where. */
-export class SectionProblem extends Error {
-  override readonly name = 'SectionProblem'
-
-  constructor(
-    readonly path: readonly string[],
-    readonly reason: string,
-  ) {
-    super(reason)
-  }
-}
-
 /**
  * What the sections mean, which have the shape of {@link PROVIDER_SECTIONS}.
  * @throws SectionProblem
@@ -225,45 +211,4 @@ function azureadSettings(section: Static<typeof AzureadSection>): OpenIdSettings
     groups: { graphUrl: withoutSlash(graphUrl) },
     groupFilter: patternOf(['azuread', 'groupFilter'], section.groupFilter),
   }
-}
-
-function checkFilter(path: readonly string[], filter: string | undefined): void {
-  if (filter === undefined) return
-  try {
-    FilterParser.parseString(filter)
-  } catch (error) {
-    throw new SectionProblem(path, `${path.join('.')} is no filter of LDAP: ${messageOf(error)}`)
-  }
-}
-
-function patternOf(path: readonly string[], pattern: string | undefined): string | null {
-  if (pattern === undefined) return null
-  try {
-    return new RegExp(pattern, 'u').source
-  } catch {
-    throw new SectionProblem(path, `${path.join('.')} is not a regular expression`)
-  }
-}
-
-function urlOf(path: readonly string[], text: string, protocols: readonly string[]): URL {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url && protocols.includes(url.protocol) && url.hostname !== '') return url
-  const examples = protocols.map((protocol) => `${protocol}//host`).join(' or ')
-  throw new SectionProblem(path, `${path.join('.')} must be an address such as ${examples}`)
-}
-
-function webUrlOf(path: readonly string[], text: string): URL {
-  const url = urlOf(path, text, ['https:', 'http:'])
-  if (url.protocol === 'https:' || isLoopback(url)) return url
-  throw new SectionProblem(path, `${path.join('.')} must begin with https://`)
-}
-
-/** Whether an address never leaves this machine. */
-export function isLoopback(url: URL): boolean {
-  const host = url.hostname.replace(/^\[|\]$/g, '')
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
-}
-
-function withoutSlash(url: string): string {
-  return url.replace(/\/+$/, '')
 }

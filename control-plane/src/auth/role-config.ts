@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { YamlProblem, problemWith, readYaml } from '../yaml-text.js'
-import { PROVIDER_SECTIONS, type ProviderConfig, SectionProblem, readProviders } from './provider-config.js'
+import { SectionProblem } from './provider-checks.js'
+import { PROVIDER_SECTIONS, type ProviderConfig, readProviders } from './provider-config.js'
 
 const Names = Type.Array(Type.String({ minLength: 1 }))
 

@@ -29,6 +29,9 @@ export interface DirectoryDeps {
 /** While it is known to be away, nobody has to wait for it, in milliseconds. */
 const AWAY_MS = 2000
 
+/** Sign-ins that ask the directory at once: each has a connection of its own. */
+const MOST_AT_ONCE = 50
+
 /**
  * With these codes directories refuse somebody's password: no such entry, none with a password, a wrong password, and
  * the words of several products for an account that is blocked or whose password ran out.
@@ -39,8 +42,11 @@ export function createDirectory(deps: DirectoryDeps): Directory {
   const { log, clock } = deps
   let away: { readonly until: number; readonly url: string } | null = null
 
+  let asking = 0
   async function ask<T>(settings: LdapSettings, question: (client: Client) => Promise<T>): Promise<T> {
     if (away && away.url === settings.url && clock.now() < away.until) throw unreachable()
+    if (asking >= MOST_AT_ONCE) throw new UnavailableError('busy', 'Too many sign-ins at once; try again in a moment')
+    asking += 1
     try {
       const answer = await withDirectory(settings, deps.folder, question)
       away = null
@@ -54,6 +60,8 @@ export function createDirectory(deps: DirectoryDeps): Directory {
       away = { until: clock.now() + AWAY_MS, url: settings.url }
       log.error({ url: settings.url, reason: messageOf(error) }, 'the directory cannot be reached')
       throw unreachable()
+    } finally {
+      asking -= 1
     }
   }
 

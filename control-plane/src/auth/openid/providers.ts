@@ -1,6 +1,7 @@
 import type * as OpenIdClient from 'openid-client'
 import type { Clock } from '../../clock.js'
-import { type OpenIdSettings, isLoopback } from '../provider-config.js'
+import { isLoopback } from '../provider-checks.js'
+import type { OpenIdSettings } from '../provider-config.js'
 import type { ProviderSecrets } from '../provider-secrets.js'
 
 /** What a provider says of itself is asked for again after this time, in milliseconds. */
@@ -28,7 +29,7 @@ export function createProviders(deps: { readonly secrets: ProviderSecrets; reado
     // Loaded when it is needed: most services start without it.
     const client = await import('openid-client')
     const issuer = new URL(settings.issuer)
-    const authentication = secret === null ? client.None() : bySecret(client, secret)
+    const authentication = secret === null ? client.None() : bySecret(client, secret, settings.kind)
     const isInsecure = issuer.protocol === 'http:' && isLoopback(issuer)
     return client.discovery(issuer, settings.clientId, undefined, authentication, {
       timeout: ANSWER_SECONDS,
@@ -61,9 +62,13 @@ export function createProviders(deps: { readonly secrets: ProviderSecrets; reado
   }
 }
 
-/** In the header, as the standard has it for who says nothing else, unless the provider names other ways only. */
-function bySecret(client: typeof OpenIdClient, secret: string): OpenIdClient.ClientAuth {
+/**
+ * In the header, as the standard has it for who says nothing else, unless the provider names other ways only. Entra ID
+ * knows both ways and documents the other one.
+ */
+function bySecret(client: typeof OpenIdClient, secret: string, kind: OpenIdSettings['kind']): OpenIdClient.ClientAuth {
   const [inBody, inHeader] = [client.ClientSecretPost(secret), client.ClientSecretBasic(secret)]
+  if (kind === 'azuread') return inBody
   return (server, ...request) => {
     const ways = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     const show = ways.includes('client_secret_basic') ? inHeader : inBody
