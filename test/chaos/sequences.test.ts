@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import { expectEmptySpool } from './kit/jobs.js'
-import { leftOf } from './kit/leftovers.js'
+import { leftOf, waitForStopped } from './kit/leftovers.js'
 import { SMALL_LOAD, type SyntheticTruth, extravarsOf, truthOf } from './kit/load.js'
 import { statusesOf } from './kit/moves.js'
 import { PROGRAMS } from './kit/preload/faults.js'
@@ -90,12 +90,11 @@ async function endStep(truth: SyntheticTruth, moment: Moment, chance: Chance): P
     case 'before the next':
     case 'after the next': {
       // Stopped between the two commits: the next one is the step that the whole is moved on by.
-      const { pid } = product.controlPlane
-      const stopped = chaos.faults.arm({ ...commit, action: 'stop-after' })
+      chaos.faults.arm({ ...commit, action: 'stop-after' })
       truth.openGate(GATE)
-      await waitFor('the end to be stored', () => stopped.wasMet())
+      const goOn = await waitForStopped(product)
       chaos.faults.arm({ ...commit, action: moment === 'before the next' ? 'kill-before' : 'kill-after' })
-      process.kill(pid, 'SIGCONT')
+      goOn()
       break
     }
   }
