@@ -6,6 +6,7 @@ import { findDueSequences } from '../../control-plane/src/store/sequences.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { covers } from '../interface/covers.js'
 import { plansOf } from '../support/query-plans.js'
+import { IS_ON_POSTGRES } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
 import { addRunner } from './runner-row.js'
 import { endPart, nodesOf, partOf, partsOf } from './sequence-parts.js'
@@ -373,14 +374,17 @@ describe('a control plane that dies in the middle of a step', () => {
   })
 })
 
-test('what a sweep asks is answered from the sequences that are under way, without reading the other jobs', async () => {
-  const plans = await plansOf(join(server.folder, 'holdfast.db'), (queries) => findDueSequences(queries, 1))
-  expect(plans).toEqual([
-    expect.stringMatching(/^SEARCH job USING (COVERING )?INDEX job_dispatch \(dispatch=\?\)/),
-    expect.stringMatching(/^SEARCH sequence_node USING INDEX sequence_node_due /),
-  ])
-  expect(plans.join('\n')).not.toMatch(/SCAN/)
-})
+test.skipIf(IS_ON_POSTGRES)(
+  'what a sweep asks is answered from the sequences that are under way, without reading the other jobs',
+  async () => {
+    const plans = await plansOf(join(server.folder, 'holdfast.db'), (queries) => findDueSequences(queries, 1))
+    expect(plans).toEqual([
+      expect.stringMatching(/^SEARCH job USING (COVERING )?INDEX job_dispatch \(dispatch=\?\)/),
+      expect.stringMatching(/^SEARCH sequence_node USING INDEX sequence_node_due /),
+    ])
+    expect(plans.join('\n')).not.toMatch(/SCAN/)
+  },
+)
 
 test('a sweep finds nothing while steps run, wait for an approval or have ended', async () => {
   const running = await launch('two')
