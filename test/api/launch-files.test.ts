@@ -161,6 +161,20 @@ describe('422 with the field and the reason, and nothing is created', () => {
     expect(await jobs()).toEqual([])
   })
 
+  test.each(['toString', 'constructor', 'hasOwnProperty'])(
+    'a name that every object has, %s, is a wrong field',
+    async (name) => {
+      const answer = await launch({ [name]: 0 })
+      expect(answer).toMatchObject({
+        status: 422,
+        body: {
+          code: 'uploads_refused',
+          details: { uploads: [name], validationErrors: { [name]: [{ type: 'no_file_field' }] } },
+        },
+      })
+    },
+  )
+
   test('files that are no object are 400', async () => {
     expect((await launch('text')).status).toBe(400)
   })

@@ -153,10 +153,12 @@ function refuseUnlessGood(details: CheckDetails, problems: readonly UploadProble
   if (isGood(details)) return
   const { missing, invalid, waiting, uploads } = details
   const ofUploads = problems.filter(({ field }) => uploads.includes(field))
-  const validationErrors = { ...details.validationErrors }
+  // A client names the fields of uploads, and may take names that every object has.
+  const errors = new Map(Object.entries(details.validationErrors))
   for (const { field, reason, message } of ofUploads) {
-    validationErrors[field] = [...(validationErrors[field] ?? []), { type: reason, description: message }]
+    errors.set(field, [...(errors.get(field) ?? []), { type: reason, description: message }])
   }
+  const validationErrors = Object.fromEntries(errors)
   const parts = [
     ...Object.entries({ missing, invalid, waiting })
       .filter(([, names]) => names.length > 0)
