@@ -64,7 +64,7 @@ describe('running a playbook', () => {
         playbook_sub_path: 'plays',
         inventory: ['hosts/all'],
         limit: 'localhost',
-        tags: 'all, x::y',
+        tags: 'all,x::y',
         check: true,
         diff: true,
         verbose: true,
@@ -73,7 +73,7 @@ describe('running a playbook', () => {
     )
     const { text, exit_code } = await exactEnd(controlPlane, job)
     expect(exit_code).toBe(0)
-    expect(text).toContain("check=True tags=[' x::y', 'all']")
+    expect(text).toContain("check=True tags=['all', 'x::y']")
     expect(text).toContain('var={{ lookup(\\"pipe\\", \\"echo owned\\") }} $(id)')
     expect(text).toContain('env=||kept')
     expect(text).toContain('ansible-playbook [core')

@@ -13,6 +13,7 @@ const settingsSchema = v.object({
   listedInventories: v.optional(v.array(v.string()), []),
   ...{ check: v.boolean(), diff: v.boolean(), verbose: v.boolean() },
   ...{ keepExtravars: v.boolean(), allowJinjaInExtravars: v.boolean() },
+  playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
   ...{ runner: text, credentials: v.record(v.string(), v.string()), ansibleCredentials: text, vaultCredentials: text },
 })
 
