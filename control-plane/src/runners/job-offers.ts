@@ -4,6 +4,7 @@ import type { Clock } from '../clock.js'
 import type { SealJobSecrets } from '../credentials/job-secrets.js'
 import { messageOf } from '../errors.js'
 import { failJob } from '../jobs/ending.js'
+import { mayRun, takeBackOutdated } from '../jobs/outdated-approval.js'
 import type { JobEnds } from '../jobs/sequence-port.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { type OfferableJob, takeQueued } from '../store/dispatch.js'
@@ -141,7 +142,16 @@ export class JobOffers {
       })
       if (jobs.length === 0) return
       const manifest = await this.#manifestFor(jobs)
-      if (manifest !== null) await this.#send(jobs, uploads, manifest)
+      if (manifest === null) continue
+      await this.#takeBackOutdated(
+        jobs.filter((job) => !mayRun(job, manifest)),
+        manifest,
+      )
+      await this.#send(
+        jobs.filter((job) => mayRun(job, manifest)),
+        uploads,
+        manifest,
+      )
     }
     if (this.#isOpen && this.#isStarted) await this.#tellOrFailWaiting()
   }
@@ -160,6 +170,17 @@ export class JobOffers {
       ends?.jobEnded()
       return null
     }
+  }
+
+  /** Jobs that were approved with another playbook folder: they are not offered. */
+  async #takeBackOutdated(jobs: readonly OfferableJob[], manifest: string): Promise<void> {
+    if (jobs.length === 0) return
+    const { store, clock, live, ends } = this.dependencies
+    await store.write('runners.outdated', async (queries) => {
+      for (const job of jobs) await takeBackOutdated(queries, job.id, manifest, clock.now())
+    })
+    live.changed('jobs')
+    ends?.jobEnded()
   }
 
   async #send(jobs: readonly OfferableJob[], uploads: readonly JobFile[], manifest: string): Promise<void> {
