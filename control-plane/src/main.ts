@@ -57,6 +57,7 @@ import { SOLE_NODE, createSharedNode } from './nodes/nodes.js'
 import { createDispatcher } from './runners/dispatcher.js'
 import { createRunnerHub } from './runners/hub.js'
 import { createJoinTokens } from './runners/join-tokens.js'
+import { approvedNeedsOf } from './runners/job-order.js'
 import { createPlaybookFolder } from './runners/playbook-folder.js'
 import { keptSecret } from './secrets.js'
 import { createMultistep } from './sequences/multistep/multistep.js'
@@ -124,7 +125,7 @@ async function build(
   for (const folder of [settings.formsPath, settings.varsFilesPath, settings.workflowsPath, settings.playbooksPath])
     await mkdir(folder, { recursive: true })
 
-  const database = await openStore(place)
+  const database = await openStore(place, (text) => log.warn(text))
   onClose(() => database.close())
   const trail = createAuditTrail({ store: database, clock, log })
   onClose(() => trail.close())
@@ -197,7 +198,12 @@ async function build(
   await credentials.check()
   const jobCredentials = credentialsForJobs(credentials, roles)
   const files = createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock })
-  const subjects = createApprovalSubjects({ forms, planOf: (form) => sequences.planOf(form), files, log })
+  const subjects = createApprovalSubjects({
+    forms,
+    planOf: (form) => sequences.planOf(form),
+    files: { manifest: (job) => files.manifest(approvedNeedsOf(job)) },
+    log,
+  })
   const dispatcher = createDispatcher({
     store,
     clock,

@@ -48,6 +48,7 @@ import { type LiveEvents, createLiveEvents } from '../../control-plane/src/live/
 import { createMetrics } from '../../control-plane/src/metrics/metrics.js'
 import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
 import { createApprovalSubjects } from '../../control-plane/src/jobs/approval-subject.js'
+import { approvedNeedsOf } from '../../control-plane/src/runners/job-order.js'
 import { createPlaybookFolder } from '../../control-plane/src/runners/playbook-folder.js'
 import type { SequenceKind } from '../../control-plane/src/sequences/kind.js'
 import { createMultistep } from '../../control-plane/src/sequences/multistep/multistep.js'
@@ -232,7 +233,12 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   })
 
   const files = createPlaybookFolder({ path: join(folder, 'playbooks'), maxBytes: 1024 * 1024, clock })
-  const subjects = createApprovalSubjects({ forms, planOf: (form) => sequences.planOf(form), files, log: logger })
+  const subjects = createApprovalSubjects({
+    forms,
+    planOf: (form) => sequences.planOf(form),
+    files: { manifest: (job) => files.manifest(approvedNeedsOf(job)) },
+    log: logger,
+  })
   const dispatcher = createDispatcher({
     store,
     clock,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { InvalidInputError, NotFoundError, messageOf } from '../errors.js'
 import type { Form, FormSurroundings, Forms } from '../forms/form.js'
+import type { JobRow } from '../store/jobs.js'
 import type { PlannedSequence, SequencePort } from './sequence-port.js'
 
 const hash = v.nullable(v.string())
@@ -15,26 +16,34 @@ export const approvalSubjectSchema = v.object({ manifest_sha256: hash, form_sha2
 
 export type ApprovalSubject = Readonly<v.InferOutput<typeof approvalSubjectSchema>>
 
-/** Tells what an approval would be about now. */
+/** What is asked of a job to know which files it gets. */
+export type SubjectJob = Pick<JobRow, 'form' | 'playbook' | 'parent_id' | 'job_type'>
+
+/** Tells what the approval of a job would be about now. */
 export interface ApprovalSubjects {
   /** For a launch, of the very form that it is checked with. */
-  of(form: Form, surroundings: FormSurroundings, planned: PlannedSequence | null): Promise<ApprovalSubject>
-  /** Of the form that has this name now. */
-  now(formName: string): Promise<ApprovalSubject>
+  of(
+    job: SubjectJob,
+    form: Form,
+    surroundings: FormSurroundings,
+    planned: PlannedSequence | null,
+  ): Promise<ApprovalSubject>
+  /** With the form that has this name now. */
+  now(job: SubjectJob): Promise<ApprovalSubject>
 }
 
 export interface ApprovalSubjectsDeps {
   readonly forms: Pick<Forms, 'all' | 'find' | 'surroundingsOf'>
   readonly planOf: SequencePort['planOf']
   /** The playbook folder. Unchanged files are not read again, and many who ask at once share one walk. */
-  readonly files: { manifest(): Promise<{ readonly sha256: string }> }
+  readonly files: { manifest(job: SubjectJob): Promise<{ readonly sha256: string }> }
   readonly log: { warn(fields: object, text: string): void }
 }
 
 export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSubjectsDeps): ApprovalSubjects {
-  async function manifestHash(): Promise<string | null> {
+  async function manifestHash(job: SubjectJob): Promise<string | null> {
     try {
-      return (await files.manifest()).sha256
+      return (await files.manifest(job)).sha256
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error
       log.warn({ reason: messageOf(error) }, 'the playbook folder could not be read for an approval')
@@ -70,12 +79,12 @@ export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSu
   }
 
   return {
-    async of(form, surroundings, planned) {
-      const [manifest, ofForm] = await Promise.all([manifestHash(), formHash(form, surroundings, planned)])
+    async of(job, form, surroundings, planned) {
+      const [manifest, ofForm] = await Promise.all([manifestHash(job), formHash(form, surroundings, planned)])
       return { manifest_sha256: manifest, form_sha256: ofForm }
     },
-    async now(formName) {
-      const [manifest, ofForm] = await Promise.all([manifestHash(), formHashNow(formName)])
+    async now(job) {
+      const [manifest, ofForm] = await Promise.all([manifestHash(job), formHashNow(job.form)])
       return { manifest_sha256: manifest, form_sha256: ofForm }
     },
   }

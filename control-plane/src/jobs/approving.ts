@@ -1,5 +1,6 @@
 import type { Caller } from '../auth/caller.js'
 import type { AccountGrant, Grants } from '../auth/grants.js'
+import { launcherName, shownName } from '../auth/shown-name.js'
 import { type Clock, isoTime } from '../clock.js'
 import { ConflictError, ForbiddenError, NotFoundError, UnavailableError } from '../errors.js'
 import type { LiveEvents } from '../live/live-events.js'
@@ -9,7 +10,7 @@ import { appendServiceLine } from '../store/job-streams.js'
 import { type Runner, findRunner, findRunnerByName } from '../store/runners.js'
 import { changeNode, closeNodes } from '../store/sequences.js'
 import type { Queries, Store } from '../store/store.js'
-import { type JobApproval, approvalOf, decided, hasApprovingRole } from './approval.js'
+import { type JobApproval, approvalOf, decided, deciderName, hasApprovingRole } from './approval.js'
 import { type ApprovalSubject, type ApprovalSubjects, changesOf } from './approval-subject.js'
 import { forbiddenCredential, needsOfJob } from './credential-needs.js'
 import { failJob } from './ending.js'
@@ -79,7 +80,7 @@ async function givenNow({ subjects }: ApprovingDependencies, asked: JobRow, forc
   // Whoever was quicker is told below.
   if (asked.status !== 'approve') return NOTHING_GIVEN
   const before = approvalOf(asked)?.subject ?? null
-  const subject = await subjects.now(asked.form)
+  const subject = await subjects.now(asked)
   if (before === null) return { subject, changes: [] }
   if (subject.manifest_sha256 === null) {
     const why = 'the playbook folder cannot be read, so nobody can say what would run'
@@ -102,7 +103,7 @@ async function approveJob(
   given: Given,
 ): Promise<string> {
   const { id } = asked
-  const launcher = await grants.of(asked.user_name, asked.user_type)
+  const launcher = await grants.of(asked)
   const now = clock.now()
   const result = await store.write('jobs.approve', async (queries) => {
     const runner = await runnerNow(queries, asked)
@@ -159,7 +160,7 @@ export async function reject(
   if (!asked) throw gone(id)
   if (!isOwner(caller, asked)) requireApprovingRole(caller, asked)
   const now = clock.now()
-  const reason = `rejected by ${caller.username}`
+  const reason = `rejected by ${shownName(caller)}`
   const endsHere = asked.step === null || sequences.endsWithRejection(asked.job_type)
   const result = await store.write('jobs.reject', async (queries) => {
     const changes = { end_time: now, dispatch: 'done' }
@@ -217,7 +218,7 @@ async function take(
   // Of a job that consists of others: what waits is its step or node.
   if (job.step !== null) await changeNode(queries, id, job.step, { approval: decision, due_time: null })
   const word = state === 'approved' ? 'Approved' : '[WARNING]: Rejected'
-  await appendServiceLine(queries, id, `${word} by ${caller.username} at ${isoTime(now)}`)
+  await appendServiceLine(queries, id, `${word} by ${shownName(caller)} at ${isoTime(now)}`)
   if (changes.length > 0) {
     await appendServiceLine(queries, id, `[WARNING]: Changed since the approval was asked for: ${changes.join(', ')}`)
   }
@@ -233,19 +234,19 @@ async function runnerNow(queries: Queries, job: JobRow): Promise<Runner | null> 
 
 /** Why a job cannot go on its way although it was approved, or null. */
 function problemNow(job: JobRow, runner: Runner | null, launcher: AccountGrant): string | null {
-  if (launcher.account === 'blocked') return `The account of ${job.user_name}, who launched this job, is blocked`
-  if (launcher.account === 'none') return `The account of ${job.user_name}, who launched this job, was deleted`
+  if (launcher.account === 'blocked') return `The account of ${launcherName(job)}, who launched this job, is blocked`
+  if (launcher.account === 'none') return `The account of ${launcherName(job)}, who launched this job, was deleted`
   if (runner === null) return `The RTE '${job.runner_name ?? ''}' of this job was deleted`
   const problem = problemOf(runner)
   if (problem !== null) return problem
   const { isAdmin, allowedRunners } = launcher
   if (!isAdmin && allowedRunners && !allowedRunners.includes(runner.name)) {
-    return `The roles of ${job.user_name} do not allow jobs on the RTE '${runner.name}' any more`
+    return `The roles of ${launcherName(job)} do not allow jobs on the RTE '${runner.name}' any more`
   }
   const credential = forbiddenCredential(launcher, needsOfJob(job))
   return credential === null
     ? null
-    : `The roles of ${job.user_name} do not allow the credential '${credential}' any more`
+    : `The roles of ${launcherName(job)} do not allow the credential '${credential}' any more`
 }
 
 function requireApprover(caller: Caller, job: JobSummaryRow): void {
@@ -264,7 +265,7 @@ function requireTaken({ job, isTaken }: Taken, id: number): void {
   if (!job) throw gone(id)
   if (isTaken) return
   const approval = approvalOf(job)
-  const by = approval?.decided_by ?? null
+  const by = approval && deciderName(approval)
   const why = approval && by !== null ? `it was ${approval.state} by ${by}` : `its status is ${job.status}`
   throw new ConflictError('not_waiting', `Job ${id} does not wait for an approval: ${why}`)
 }

@@ -84,7 +84,14 @@ export async function launchJob(
   const approval =
     form.approval === null || problem !== null
       ? null
-      : awaitedApproval(form.approval, masked, await dependencies.subjects.of(form, surroundings, launchable.planned))
+      : awaitedApproval(
+          form.approval,
+          masked,
+          await dependencies.subjects.of(
+            { form: form.name, playbook: columns.playbook, parent_id: null, job_type: form.type },
+            ...([form, surroundings, launchable.planned] as const),
+          ),
+        )
   const now = clock.now()
   const id = await store.write('jobs.launch', async (queries) => {
     const jobId = await insertJob(queries, {
@@ -97,6 +104,7 @@ export async function launchJob(
       detail: null,
       start_time: now,
       end_time: null,
+      user_id: caller.id,
       user_name: caller.username,
       user_type: caller.type,
       dispatch: approval ? 'parked' : sequence ? 'driven' : 'queued',

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
+import { posix } from 'node:path'
 import { type JobOrder, MAX_INLINE_BYTES, plainUploadName } from '@holdfast/protocol'
+import { isSequence } from '../jobs/sequence-port.js'
 import { extravarsOf, playbookOf } from '../jobs/playbook.js'
 import type { OfferableJob } from '../store/dispatch.js'
 import type { JobFile } from '../store/uploads.js'
 import { descriptionOf } from '../uploads/description.js'
+import type { JobFileNeeds } from './playbook-part.js'
 
 /** An order and, when the extra variables are too large for it, their JSON as a blob. */
 export interface PreparedOrder {
@@ -18,6 +21,30 @@ export interface OrderSettings {
   readonly outputLimitBytes: number
   /** Where uploads are: their paths in the extra variables begin with it. */
   readonly uploadPath: string
+}
+
+/** What a job needs of the playbook folder. */
+export function fileNeedsOf(job: Pick<OfferableJob, 'form' | 'playbook'>): JobFileNeeds {
+  const { playbook, playbookSubPath, inventory, playbookFiles } = playbookOf(job)
+  const workingFolder = playbookSubPath ?? ''
+  const fromRoot = (path: string) => posix.join(workingFolder, path)
+  return {
+    form: job.form,
+    playbook: fromRoot(playbook),
+    workingFolder,
+    // What has a comma is a list of hosts.
+    inventories: inventory.filter((source) => !source.includes(',')).map(fromRoot),
+    files: playbookFiles,
+  }
+}
+
+/**
+ * The files that the approval of a job covers: those that the job gets. The approval of a job that consists of others, which
+ * its parts inherit, covers everything that jobs of the form may get.
+ */
+export function approvedNeedsOf(job: Pick<OfferableJob, 'form' | 'playbook' | 'parent_id' | 'job_type'>): JobFileNeeds {
+  if (job.parent_id === null && !isSequence(job)) return fileNeedsOf(job)
+  return { form: job.form, playbook: '', workingFolder: '', inventories: [], files: [''] }
 }
 
 /**

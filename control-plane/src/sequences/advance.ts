@@ -133,7 +133,7 @@ async function approvalFor(
 ): Promise<JobApproval> {
   const passwords = job.password_fields === null ? [] : (JSON.parse(job.password_fields) as string[])
   const masked = maskValues(shown, maskPattern, new Set(passwords))
-  return awaitedApproval(asked, masked, await subjects.now(job.form))
+  return awaitedApproval(asked, masked, await subjects.now(job))
 }
 
 function told({ live, runners }: AdvanceDependencies, job: Whole['job'], done: Done): Turn {

@@ -4,7 +4,7 @@ import type { Queries } from './store.js'
 /** What the dispatcher needs to know of a job to offer it. */
 export type OfferableJob = Pick<
   JobRow,
-  'id' | 'run_id' | 'form' | 'extravars' | 'credentials' | 'playbook' | 'approved_manifest'
+  'id' | 'run_id' | 'form' | 'job_type' | 'parent_id' | 'extravars' | 'credentials' | 'playbook' | 'approved_manifest'
 >
 
 /** A job that a runner holds or may hold. */
@@ -44,7 +44,17 @@ export async function takeQueued(queries: Queries, runnerId: number, most: numbe
       'in',
       next.map((job) => job.id),
     )
-    .returning(['id', 'run_id', 'form', 'extravars', 'credentials', 'playbook', 'approved_manifest'])
+    .returning([
+      'id',
+      'run_id',
+      'form',
+      'job_type',
+      'parent_id',
+      'extravars',
+      'credentials',
+      'playbook',
+      'approved_manifest',
+    ])
     .execute()
   return taken.sort((one, other) => one.id - other.id)
 }
