@@ -124,7 +124,7 @@ async function build(
   for (const folder of [settings.formsPath, settings.varsFilesPath, settings.workflowsPath, settings.playbooksPath])
     await mkdir(folder, { recursive: true })
 
-  const database = await openStore(place)
+  const database = await openStore(place, (text) => log.warn(text))
   onClose(() => database.close())
   const trail = createAuditTrail({ store: database, clock, log })
   onClose(() => trail.close())

@@ -57,7 +57,7 @@ async function launched(launch: () => Promise<ChaosJob>): Promise<ChaosJob> {
     try {
       return await launch()
     } catch (error) {
-      if (!String(error).includes('the database cannot be read now')) throw error
+      if (!String(error).includes('The database is not available now')) throw error
       await pause(50)
     }
   }

@@ -47,6 +47,7 @@ function form(changes: Partial<AnsibleForm> = {}): AnsibleForm {
     diff: false,
     verbose: false,
     keepExtravars: false,
+    playbookFiles: null,
     allowJinjaInExtravars: false,
     fields: [],
     wizard: [],

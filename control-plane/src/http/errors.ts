@@ -49,6 +49,18 @@ const FRAMEWORK_FAILURES: Readonly<Record<string, Omit<Failure, 'details'>>> = {
   FST_ERR_MAX_PARAM_LENGTH: { status: 404, code: 'not_found', error: 'There is nothing at this path' },
 }
 
+/**
+ * What is said of a database that cannot be had. Its own words name addresses, files and users, and a stranger may hear
+ * them (a sign-in asks the database): they are for the log only.
+ */
+const DATABASE_FAILURES: Readonly<Record<string, string>> = {
+  database_unavailable: 'The database is not available now; try again later',
+  database_answer_lost:
+    'The database went away while this was stored, and whether it was is not known; look before you try again',
+  database_unreachable: 'The database cannot be reached now; try again later',
+  database_not_writable: 'The database cannot be written now; try again later',
+}
+
 const INTERNAL: Failure = { status: 500, code: 'internal', error: 'Something went wrong inside the service' }
 
 /** Gives every answer that is not a success the shape `{error, code, details?}`. */
@@ -126,7 +138,8 @@ function failureOf(error: Error & Partial<FastifyError>): Failure {
   if (error instanceof HoldfastError) {
     const status = STATUS_OF_CLASS.find(([type]) => error instanceof type)?.[1]
     if (status === undefined) return INTERNAL
-    return { status, code: error.code, error: error.message, details: error.details }
+    const message = DATABASE_FAILURES[error.code] ?? error.message
+    return { status, code: error.code, error: message, details: error.details }
   }
   const known = error.code === undefined ? undefined : FRAMEWORK_FAILURES[error.code]
   if (known) return known

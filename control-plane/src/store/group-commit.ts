@@ -94,7 +94,7 @@ export function createGroupCommit<Q>(
     if (error instanceof OutcomeUnknownError) {
       trouble = error.message
       const message = `the database went away at the commit, and what became of it is not known: ${error.message}`
-      for (const each of group) each.reject(new UnavailableError('database_unavailable', message))
+      for (const each of group) each.reject(new UnavailableError('database_answer_lost', message))
     } else if (transactions.isPassing(error)) {
       await waitForDatabase(group, error)
     } else if (isConflict(group, error)) {

@@ -8,9 +8,10 @@ export type DatabasePlace =
 
 /**
  * Opens the database; its driver is loaded when it is the one that is used.
+ * @param warn told what an operator should know, in one sentence
  * @throws UnavailableError when it cannot be had
  */
-export async function openStore(place: DatabasePlace): Promise<Store> {
+export async function openStore(place: DatabasePlace, warn: (text: string) => void = () => undefined): Promise<Store> {
   if (place.kind === 'postgres') return (await import('./postgres-store.js')).openPostgresStore(place.url)
-  return (await import('./sqlite-store.js')).openSqliteStore(place.path)
+  return (await import('./sqlite-store.js')).openSqliteStore(place.path, warn)
 }

@@ -4,6 +4,7 @@ import sqlite3 from 'sqlite3'
 import { UnavailableError, messageOf } from '../errors.js'
 import { createGroupCommit } from './group-commit.js'
 import { migrate } from './migrations/index.js'
+import { keepFilePrivate } from './private-file.js'
 import type { Database } from './schema.js'
 import { createSqliteDialect } from './sqlite-dialect.js'
 import { asReader, isPassing } from './sqlite-errors.js'
@@ -27,9 +28,11 @@ const SETTLE_MS = 30_000
  * A commit whose sync failed does not count: the log's index is not moved on, nobody reads it, and the next commit writes
  * all its frames anew over it, so that its own sync covers them. Only a process that is killed in between leaves such a
  * commit behind for the next one to find, see `settleLog`.
+ * @param warn told when others may read the file and that cannot be changed
  * @throws UnavailableError when the file cannot be opened or what it holds cannot be made durable
  */
-export async function openSqliteStore(path: string): Promise<Store> {
+export async function openSqliteStore(path: string, warn: (text: string) => void = () => undefined): Promise<Store> {
+  await keepFilePrivate(path, warn)
   const writer = await openHandle(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE)
   const readers: Statements[] = []
   try {

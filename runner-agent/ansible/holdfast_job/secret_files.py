@@ -3,16 +3,29 @@
 A named pipe has a name in the job's folder and its content only in the kernel, on its way from here to whoever opens it. It is
 what ansible can take variables from: it resolves every link in the name of a file, so that a file in memory could not be found.
 Private keys are opened by ssh, many times and by name: `/proc/<this process>/fd/<number>`.
+
+Each pipe gives its content once, to a process of this job: ansible reads each of them once, when it starts. The playbooks of
+other jobs may run as the same user. They can open a pipe, but they get nothing from it.
 """
 
 import _thread
 import os
+import select
+import time
 
 _WAITING_NAME = ".new"
 
+# What a process gets that is not the only reader. Ansible refuses it as variables, as a password and as values to hide.
+_REFUSAL = b"another process opened the secrets of this job at the same time, so they were not given away\n"
+
+# How long a reader may stay unseen before it is sent away, and how often it is looked for. A reader is in the list of
+# open files a moment after the pipe was opened.
+_UNSEEN_SECONDS = 5
+_LOOK_SECONDS = 0.002
+
 
 def serve_secrets(job):
-    """Makes the files and pipes that the secrets name. Each pipe is served as often as it is opened, for as long as this runs."""
+    """Makes the files and pipes that the secrets name, and serves each pipe once to a process of the job."""
     secrets = job.secrets
     paths = {mark: _file_in_memory(content) for mark, content in secrets["files"].items()}
     for name, content in secrets["pipes"].items():
@@ -20,7 +33,7 @@ def serve_secrets(job):
             content = content.replace(mark, path)
         path = job.path(name)
         _make_pipe(path)
-        _thread.start_new_thread(_serve, (path, content.encode("utf-8", "surrogatepass")))
+        _thread.start_new_thread(_serve, (job, path, content.encode("utf-8", "surrogatepass")))
 
 
 def remove_pipes(job):
@@ -53,18 +66,75 @@ def _make_pipe(path):
     os.rename(path + _WAITING_NAME, path)
 
 
-def _serve(path, data):
+def _serve(job, path, data):
     """Opening waits for a reader. The next reader gets a pipe of its own, so that nobody reads the content twice."""
     try:
-        while True:
+        served = False
+        while not served:
             pipe = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
             try:
                 _make_pipe(path)
-                _write(pipe, data)
+                readers = _readers_of(job, pipe, path)
+                if readers == {True}:
+                    _write(pipe, data)
+                    served = True
+                elif True in readers:
+                    _write(pipe, _REFUSAL)
             finally:
                 os.close(pipe)
+        _send_away(path)
     except OSError:
         pass  # the folder is gone, or full of names: ansible says that it cannot find the file
+
+
+def _send_away(path):
+    """Removes the pipe. Whoever opened it meanwhile sees the end of the file instead of waiting for ever."""
+    keeper = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    os.unlink(path)
+    os.close(keeper)
+
+
+def _readers_of(job, pipe, path):
+    """Who has the pipe open: True stands for processes of the job, False for others. Empty when nobody shows up in time."""
+    there = os.fstat(pipe)
+    poll = select.poll()
+    poll.register(pipe, 0)
+    deadline = time.monotonic() + _UNSEEN_SECONDS
+    while time.monotonic() < deadline and not poll.poll(0):  # an answer means that no reader is left
+        if job.ansible_pid is not None:
+            readers = {_is_of_job(job, pid) for pid in _processes_with(there, os.path.basename(path))}
+            if readers:
+                return readers
+        time.sleep(_LOOK_SECONDS)
+    return set()
+
+
+def _processes_with(there, name):
+    """Processes other than this one that have the pipe open, among those whose open files can be seen."""
+    for pid in os.listdir("/proc"):
+        if not pid.isdigit() or int(pid) == os.getpid():
+            continue
+        folder = "/proc/" + pid + "/fd"
+        try:
+            for number in os.listdir(folder):
+                # The name is looked at first: asking for the status of a file on a lost network drive would hang.
+                if name not in os.readlink(folder + "/" + number):
+                    continue
+                status = os.stat(folder + "/" + number)
+                if (status.st_dev, status.st_ino) == (there.st_dev, there.st_ino):
+                    yield pid
+                    break
+        except OSError:
+            pass  # it has ended, or belongs to another user, who cannot open the pipe
+
+
+def _is_of_job(job, pid):
+    """Ansible runs in a session of its own, and nobody else can get into it. A marker in the environment could be copied."""
+    try:
+        with open("/proc/" + pid + "/stat", "rb") as stat:
+            return int(stat.read().rpartition(b")")[2].split()[3]) == job.ansible_pid
+    except (OSError, ValueError):
+        return False  # it has ended
 
 
 def _write(pipe, data):

@@ -1,9 +1,11 @@
 import { createHash, type Hash, randomBytes } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
-import { mkdir, readdir, readFile, rm, stat, utimes } from 'node:fs/promises'
+import { mkdir, open, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createSerialQueue, forEachLimited } from '../async.js'
+import { isErrno } from '../spool/durable.js'
 import { hashFile } from '../spool/stream-file.js'
+import { copyHashed } from './hashed-copy.js'
 
 /** When the cache is trimmed it goes a bit below its limit, so that not every job trims again. */
 const TRIM_TO = 0.9
@@ -20,18 +22,33 @@ export interface IncomingBlob {
   discard(): void
 }
 
+/** A blob is not in the cache any more, or is not what its hash says. It has to be asked for again. */
+export class UnusableBlobError extends Error {
+  override readonly name = 'UnusableBlobError'
+
+  constructor(readonly sha256: string) {
+    super('a file is missing from the cache of the runner, or was changed there')
+  }
+}
+
 /**
  * Contents by their SHA-256, below `RTE_STATE_PATH/cache`: playbook files, manifests, large extra variables. What an
- * earlier process left is hashed before its first use, so a torn or changed file is noticed and asked for again.
+ * earlier process left is hashed before its first use, so a torn or changed file is noticed and asked for again. What
+ * leaves the cache is hashed once more on its way: a playbook that runs as the same user may have changed the file.
  */
 export interface BlobCache {
-  /** Where a blob's file is. Its mode is that of an ordinary playbook file, so that copies need no change. */
-  pathOf(sha256: string): string
-  /** True when the blob is here and is what its name says. */
+  /** True when the blob is here and was what its name says when it was looked at. */
   has(sha256: string): Promise<boolean>
   /** The blob was not there although `has` said so; `has` looks anew. */
   doubt(sha256: string): void
+  /** The bytes of the blob, hashed as they were read. @throws UnusableBlobError, or the system's error */
   read(sha256: string): Promise<Buffer>
+  /**
+   * Writes the blob into a new file, and hashes the bytes that it writes.
+   * @param mode of the new file
+   * @throws UnusableBlobError when they are not what the hash says, and nothing is left; or the system's error
+   */
+  copyTo(sha256: string, destination: string, mode: number): Promise<void>
   receive(sha256: string): IncomingBlob
   /** Keeps blobs from being trimmed until the returned function is called. */
   hold(hashes: Iterable<string>): () => void
@@ -73,9 +90,23 @@ export async function openBlobCache(statePath: string, limitBytes: number): Prom
     await utimes(pathOf(sha256), now / 1000, now / 1000).catch(() => undefined)
   }
 
-  return {
-    pathOf,
+  /** @throws UnusableBlobError when the blob has gone */
+  const openBlob = async (sha256: string) => {
+    try {
+      return await open(pathOf(sha256), 'r')
+    } catch (error) {
+      if (!isErrno(error, 'ENOENT')) throw error
+      throw new UnusableBlobError(sha256)
+    }
+  }
 
+  /** What somebody changed is no use to anybody. */
+  const refuse = (sha256: string): never => {
+    remove(sha256)
+    throw new UnusableBlobError(sha256)
+  }
+
+  return {
     async has(sha256) {
       if (!whole.has(sha256)) {
         const found = await stat(pathOf(sha256)).catch(() => null)
@@ -93,7 +124,28 @@ export async function openBlobCache(statePath: string, limitBytes: number): Prom
       whole.delete(sha256)
     },
 
-    read: (sha256) => readFile(pathOf(sha256)),
+    async read(sha256) {
+      const file = await openBlob(sha256)
+      try {
+        const bytes = await file.readFile()
+        if (createHash('sha256').update(bytes).digest('hex') !== sha256) refuse(sha256)
+        return bytes
+      } finally {
+        await file.close()
+      }
+    },
+
+    async copyTo(sha256, destination, mode) {
+      const file = await openBlob(sha256)
+      try {
+        const copied = await copyHashed(file, destination, mode)
+        if (copied === sha256) return
+        await rm(destination, { force: true })
+        refuse(sha256)
+      } finally {
+        await file.close()
+      }
+    },
 
     receive(sha256) {
       return receiveInto(join(incoming, `${sha256}-${randomBytes(4).toString('hex')}`), sha256, (path, size) => {
@@ -136,7 +188,7 @@ export async function openBlobCache(statePath: string, limitBytes: number): Prom
 
 /** Bytes are written as they come: each frame is small, and the socket waits meanwhile, which bounds the memory. */
 function receiveInto(path: string, sha256: string, keep: (path: string, size: number) => void): IncomingBlob {
-  const file = openSync(path, 'wx', 0o644)
+  const file = openSync(path, 'wx', 0o600)
   const hash: Hash = createHash('sha256')
   let open = true
   let received = 0

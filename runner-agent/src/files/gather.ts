@@ -2,11 +2,10 @@ import { type JobOrder, type Manifest, parseJson, parseManifest, ProtocolError }
 import { rm } from 'node:fs/promises'
 import * as v from 'valibot'
 import { forEachLimited } from '../async.js'
-import { isErrno } from '../spool/durable.js'
 import type { JobKey } from '../spool/job-folder.js'
-import type { BlobCache } from './blob-cache.js'
+import { type BlobCache, UnusableBlobError } from './blob-cache.js'
 import { type BlobTransfer, TransferError } from './blob-transfer.js'
-import { makeWorkFolder, MissingBlobError } from './work-folder.js'
+import { makeWorkFolder } from './work-folder.js'
 
 const LOOKS_AT_ONCE = 8
 
@@ -54,18 +53,18 @@ async function gatherFiles(options: GatherOptions, workFolder: string): Promise<
   const release = cache.hold(hashes)
   try {
     await fetchLacking(options, hashes)
-    await makeAgainWhenMissing(options, manifest, workFolder)
+    await makeAgainWhenUnusable(options, manifest, workFolder)
   } finally {
     release()
   }
 }
 
-/** Somebody may have removed files from the cache by hand: those are asked for once more. */
-async function makeAgainWhenMissing(options: GatherOptions, manifest: Manifest, workFolder: string): Promise<void> {
+/** Somebody may have removed or changed files of the cache: those are asked for once more. */
+async function makeAgainWhenUnusable(options: GatherOptions, manifest: Manifest, workFolder: string): Promise<void> {
   try {
     await makeWorkFolder(workFolder, manifest, options.cache)
   } catch (error) {
-    if (!(error instanceof MissingBlobError)) throw error
+    if (!(error instanceof UnusableBlobError)) throw error
     const hashes = new Set(manifest.files.map((file) => file.sha256))
     for (const sha256 of hashes) options.cache.doubt(sha256)
     await fetchLacking(options, hashes)
@@ -79,7 +78,7 @@ async function readHeld(options: GatherOptions, sha256: string): Promise<Buffer>
   try {
     return await cache.read(sha256)
   } catch (error) {
-    if (!isErrno(error, 'ENOENT')) throw error
+    if (!(error instanceof UnusableBlobError)) throw error
     cache.doubt(sha256)
     await fetchLacking(options, [sha256])
     return cache.read(sha256)
