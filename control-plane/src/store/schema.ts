@@ -45,6 +45,8 @@ export interface UserTable {
   /** JSON array of group names without prefix. */
   groups: string
   enabled: number
+  /** Groups of the last sign-in that were too many or too long to be kept. */
+  groups_left_out: Generated<number>
   created_at: Fixed<number>
 }
 
@@ -93,6 +95,8 @@ export interface JobTable {
   detail: string | null
   start_time: Fixed<number>
   end_time: number | null
+  /** The account that launched it, also when that account is gone; null: of before accounts were noted, and nobody's. */
+  user_id: Fixed<number | null>
   user_name: Fixed<string>
   user_type: Fixed<string>
   runner_id: number | null
@@ -279,6 +283,8 @@ export interface UploadTable {
   id: Generated<number>
   /** Random, 32 hex digits. */
   stored_name: Fixed<string>
+  /** The account that uploaded it; null: of before accounts were noted, and nobody's. */
+  owner_id: Fixed<number | null>
   owner_name: Fixed<string>
   owner_type: Fixed<string>
   size: Fixed<number>
@@ -306,6 +312,7 @@ export interface AwaitedApprovalTable {
   /** 1: whoever launched the job may give it, too. */
   allow_self: Fixed<number>
   /** Who launched the job, so that what somebody may give is answered without looking at jobs. */
+  user_id: Fixed<number | null>
   user_name: Fixed<string>
   user_type: Fixed<string>
 }

@@ -11,6 +11,7 @@ import * as sequences from './008-sequences.js'
 import * as writeMarks from './009-write-marks.js'
 import * as nodes from './010-nodes.js'
 import * as signIn from './011-sign-in.js'
+import * as accountOwnership from './013-account-ownership.js'
 import * as serviceKey from './016-service-key.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
@@ -26,6 +27,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '009-write-marks': writeMarks,
   '010-nodes': nodes,
   '011-sign-in': signIn,
+  '013-account-ownership': accountOwnership,
   '016-service-key': serviceKey,
 }
 
