@@ -1,3 +1,4 @@
+export * from './command-words.js'
 export * from './contract.js'
 export * from './close-reasons.js'
 export * from './end-record.js'
