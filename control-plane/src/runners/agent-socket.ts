@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { CLOSE_REASONS, type CloseReasonName, MAX_CONTROL_BYTES, closeText } from '@holdfast/protocol'
+import {
+  CLOSE_REASONS,
+  type CloseReasonName,
+  MAX_CONTROL_BYTES,
+  ProtocolError,
+  type SealedChannel,
+  closeText,
+} from '@holdfast/protocol'
 import type { RawData, WebSocket } from 'ws'
 import { type Rate, TokenBucket } from './token-bucket.js'
 
@@ -67,6 +74,7 @@ export interface NetworkSide {
  *   - after `ended` the listener hears no message, though the network may still deliver some;
  *   - every close has a reason of the contract, and a peer that ignores it is cut off after CLOSE_PATIENCE_MS;
  *   - a socket that we paused ourselves never counts as silent;
+ *   - from `protect` on, everything that comes and goes is sealed;
  *   - nothing is looked at that comes faster than its rate: before the approval that ends the connection, after it the
  *     reading waits.
  */
@@ -77,6 +85,7 @@ export class AgentSocket {
   #ended = false
   #because: string | null = null
   readonly #pausedBy = new Set<PauseReason>()
+  #channel: SealedChannel | null = null
   #closeTimer: NodeJS.Timeout | null = null
   #rateTimer: NodeJS.Timeout | null = null
   #isApproved = false
@@ -114,6 +123,11 @@ export class AgentSocket {
     this.#rate = new TokenBucket(APPROVED_RATE, this.now)
   }
 
+  /** The proof is sent: from now on every message is sealed, in both directions. */
+  protect(channel: SealedChannel): void {
+    this.#channel = channel
+  }
+
   get ended(): boolean {
     return this.#ended
   }
@@ -133,7 +147,7 @@ export class AgentSocket {
 
   sendText(text: string): void {
     if (this.#ended) return
-    this.socket.send(text, ignoreSendError)
+    this.socket.send(this.#channel?.seal(text) ?? text, ignoreSendError)
     if (this.socket.bufferedAmount > MOST_UNSENT_BYTES) this.cut('it does not read what it is sent')
   }
 
@@ -141,7 +155,9 @@ export class AgentSocket {
   sendBytes(bytes: Buffer): Promise<void> {
     if (this.#ended) return Promise.reject(new Error('the connection is closed'))
     return new Promise((resolve, reject) => {
-      this.socket.send(bytes, { binary: true }, (error) => (error ? reject(error) : resolve()))
+      this.socket.send(this.#channel?.seal(bytes) ?? bytes, { binary: true }, (error) =>
+        error ? reject(error) : resolve(),
+      )
     })
   }
 
@@ -217,11 +233,27 @@ export class AgentSocket {
   }
 
   #arrived(data: RawData, isBinary: boolean): void {
-    if (this.#ended || !this.#keepsToRate(isBinary ? COST.frame : COST.text)) return
+    if (this.#ended || !this.#keepsToRate(isBinary && this.#isApproved ? COST.frame : COST.text)) return
     const bytes = toBuffer(data)
-    if (isBinary) this.listener.message(bytes)
+    if (this.#channel) this.#open(this.#channel, bytes, isBinary)
+    else if (isBinary) this.listener.message(bytes)
     else if (bytes.length > MAX_CONTROL_BYTES) this.close('too_large', 'control message over its limit')
     else this.listener.message(bytes.toString('utf8'))
+  }
+
+  #open(channel: SealedChannel, bytes: Buffer, isBinary: boolean): void {
+    let message: Incoming
+    try {
+      if (!isBinary) throw new ProtocolError('bad_seal', 'a message came that is not sealed')
+      message = channel.open(bytes)
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error
+      this.close(error.reason, error.message)
+      return
+    }
+    // Sealed, both kinds look the same.
+    if (this.#isApproved && typeof message === 'string') this.#keepsToRate(COST.text - COST.frame)
+    this.listener.message(message)
   }
 
   /** Counts what came. False: it comes too fast from somebody who is not approved, and the connection has ended. */

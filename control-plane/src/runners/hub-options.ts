@@ -5,6 +5,7 @@ import type { Nodes } from '../nodes/nodes.js'
 import type { Store } from '../store/store.js'
 import type { AdmissionLimits } from './admission.js'
 import type { OpenSession } from './connection.js'
+import type { ServiceIdentitySource } from './handshake.js'
 import type { JoinLimits } from './joining.js'
 import type { Rate } from './token-bucket.js'
 
@@ -45,6 +46,8 @@ export interface HubOptions {
   readonly log: Logger
   /** Release of this control plane, said in the challenge. */
   readonly version: string
+  /** By which key this control plane proves itself to runners. */
+  readonly service: ServiceIdentitySource
   readonly openSession: OpenSession
   /** Called after a runner was revoked and its socket closed: its jobs are nobody's now. */
   readonly onRevoked?: (runnerId: number) => Promise<void> | void
