@@ -24,6 +24,8 @@ export const helloPayloadSchema = v.object({
   ansible_version: v.nullable(word),
   host: word,
   max_jobs: countSchema,
+  /** How the runner keeps jobs apart, in a word. Agents before contract 3 do not say it. */
+  isolation: v.optional(v.nullable(word), null),
   join_token: v.nullable(word),
   /** The runner's clock, milliseconds since the epoch. */
   clock: v.number(),

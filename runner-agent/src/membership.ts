@@ -26,10 +26,12 @@ export interface MembershipOptions {
   readonly name: string
   readonly fingerprint: string
   readonly now: () => Date
+  /** Why no job is taken although all else is well; null: jobs are taken. */
+  readonly problem: string | null
   readonly log: Logger
 }
 
-export function createMembership({ desk, name, fingerprint, now, log }: MembershipOptions): Membership {
+export function createMembership({ desk, name, fingerprint, now, problem, log }: MembershipOptions): Membership {
   let state: MembershipState = 'down'
   let connection: Connection | null = null
 
@@ -66,6 +68,7 @@ export function createMembership({ desk, name, fingerprint, now, log }: Membersh
     },
     sendStatus,
     notReady() {
+      if (problem !== null) return { problem }
       if (desk.figures().draining) return 'draining'
       if (state === 'down') return 'not connected to the app'
       return state === 'waiting' ? 'waiting for approval' : null

@@ -13,6 +13,8 @@ export interface HelloOptions {
   readonly version: string
   /** What `ansible-playbook --version` said; null while it is not known. */
   readonly ansibleVersion: () => string | null
+  /** How jobs are kept apart, in a word. */
+  readonly isolation: string
   readonly now: () => Date
 }
 
@@ -32,6 +34,7 @@ export function createHello(options: HelloOptions): (challenge: Challenge) => Ag
       ansible_version: options.ansibleVersion(),
       host: hostname(),
       max_jobs: options.maxJobs,
+      isolation: options.isolation,
       join_token: options.joinToken,
       clock: now().getTime(),
     }
