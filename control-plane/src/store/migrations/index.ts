@@ -11,9 +11,9 @@ import * as sequences from './008-sequences.js'
 import * as writeMarks from './009-write-marks.js'
 import * as nodes from './010-nodes.js'
 import * as signIn from './011-sign-in.js'
-import * as runnerIsolation from './019-runner-isolation.js'
 import * as accountOwnership from './013-account-ownership.js'
 import * as sessions from './014-sessions.js'
+import * as runnerIsolation from './019-runner-isolation.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -28,9 +28,9 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '009-write-marks': writeMarks,
   '010-nodes': nodes,
   '011-sign-in': signIn,
-  '019-runner-isolation': runnerIsolation,
   '013-account-ownership': accountOwnership,
   '014-sessions': sessions,
+  '019-runner-isolation': runnerIsolation,
 }
 
 /** Where Kysely notes the steps that were done. */
