@@ -3,8 +3,15 @@ import type { AddressInfo } from 'node:net'
 import { metricsText, type AgentFigures } from './metrics.js'
 
 /** Why the agent is not ready, in the order in which it is said. */
-/** A sentence: what was asked for cannot be had, so the agent takes no jobs. */
-export type NotReady = 'not connected to the app' | 'waiting for approval' | 'draining' | { readonly problem: string }
+export type NotReady =
+  | 'not connected to the app'
+  | typeof UNTRUSTED
+  | 'waiting for approval'
+  | 'draining'
+  /** A sentence: what was asked for cannot be had, so the agent takes no jobs. */
+  | { readonly problem: string }
+
+export const UNTRUSTED = 'the control plane shows another key than the one that this runner trusts'
 
 export interface HealthProbe {
   notReady(): NotReady | null
@@ -13,7 +20,7 @@ export interface HealthProbe {
   figures(): AgentFigures
 }
 
-/** The agent's own little web server for probes. It reveals no more than these three answers. */
+/** The agent's own little web server for probes. It reveals no more than these answers. */
 export interface HealthServer {
   /** @throws the system's error when the address is taken @returns the port */
   listen(host: string, port: number): Promise<number>

@@ -7,6 +7,7 @@ import { type IsolationHost, isolationWord, openIsolation, releaseUser } from '.
 import { createDesk } from './jobs/desk.js'
 import { socketAddress } from './link/address.js'
 import { createBackOff } from './link/back-off.js'
+import { createHandshake } from './link/handshake.js'
 import { createHello } from './link/hello.js'
 import { createLink } from './link/link.js'
 import type { Logger } from './log.js'
@@ -19,6 +20,7 @@ import { readBootId } from './processes.js'
 import type { AgentSettings } from './settings.js'
 import { openSpool } from './spool/spool.js'
 import { acquireStateLock } from './spool/state-lock.js'
+import { openTrust } from './trust.js'
 
 /** What an agent gets from outside beside its settings, so that a test can give its own. */
 export interface AgentDependencies {
@@ -89,7 +91,10 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
       membership.sendStatus()
     },
   })
-  const membership: Membership = createMembership({ desk, name: settings.name, fingerprint, now, problem, log })
+  const trust = openTrust({ statePath: settings.statePath, given: settings.serviceFingerprint, now, log })
+  const membership: Membership = createMembership({
+    ...{ desk, trust, name: settings.name, fingerprint, now, problem, log },
+  })
   let ansibleVersion: string | null = null
   const { name, joinToken } = settings
   const hello = createHello({
@@ -100,7 +105,12 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     ansibleVersion: () => ansibleVersion,
   })
   const link = createLink(
-    { address: socketAddress(settings.appUrl), tlsVerify: settings.tlsVerify, proxy: settings.proxy, hello },
+    {
+      address: socketAddress(settings.appUrl),
+      tlsVerify: settings.tlsVerify,
+      proxy: settings.proxy,
+      handshake: () => createHandshake({ identity, trust, hello }),
+    },
     createBackOff({ shortestMs: SHORTEST_BACK_OFF_MS, longestMs: LONGEST_BACK_OFF_MS, random: dependencies.random }),
     membership.events,
     log,
@@ -112,6 +122,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
       ...desk.figures(),
       approved: membership.state === 'approved',
       connects: link.connects,
+      isServiceRefused: trust.refused !== null,
       cacheBytes: cache.bytes(),
     }),
   })

@@ -52,7 +52,7 @@ def append(path):
 attack("list the jobs", lambda: os.listdir(state + "/spool/jobs"))
 attack("read the identity of the agent", lambda: read(state + "/identity"))
 attack("list the cache", lambda: os.listdir(state + "/cache"))
-for name in ("claim.json", "extravars.json", "output.log", "supervisor.json", "work/victim.yml"):
+for name in ("claim.json", "extravars.yml", "output.log", "supervisor.json", "work/victim.yml"):
     attack("read " + name + " of the other job", lambda: read(victim + "/" + name))
 attack("write into the folder of the other job", lambda: append(victim + "/forged"))
 attack("write the output of the other job", lambda: append(victim + "/output.log"))

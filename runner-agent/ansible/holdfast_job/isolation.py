@@ -16,7 +16,7 @@ except ImportError:
     import signal
 
 EVENTS_PIPE = "events-pipe"
-_GIVEN = ("work", "uploads", "extravars.json")
+_GIVEN = ("work", "uploads", "extravars.yml", "extravars.json")
 
 
 class Isolation:
