@@ -39,7 +39,7 @@ export interface UserTable {
   type: string
   password_hash: string | null
   /** What the provider of a user who is not local knows them by, unique with the type; null where there is only a name. */
-  subject: ColumnType<string | null, string | null | undefined, never>
+  subject: ColumnType<string | null, string | null | undefined, string | null>
   email: string | null
   /** JSON array of group names without prefix. */
   groups: string
