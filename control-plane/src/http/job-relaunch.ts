@@ -55,6 +55,7 @@ export function relaunchRoutes({ launching, maskPattern }: RelaunchRouteDeps): F
     app.post(
       '/job/:id/relaunch',
       {
+        config: { longBody: true },
         onRequest: requireAllowed,
         schema: {
           tags,
