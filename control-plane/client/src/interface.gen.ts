@@ -297,6 +297,8 @@ export interface Profile {
   type: string
   email?: string
   groups: string[]
+  /** How many groups of the last sign-in were too many or too long to be kept, at least; no role names them */
+  groupsLeftOut?: number
   roles: string[]
   options: Record<string, unknown>
 }
@@ -458,6 +460,7 @@ export const profileSchema: v.GenericSchema<unknown, Profile> = v.looseObject({
   type: v.string(),
   email: v.optional(v.string()),
   groups: v.array(v.string()),
+  groupsLeftOut: v.optional(v.pipe(v.number(), v.safeInteger())),
   roles: v.array(v.string()),
   options: v.record(v.string(), v.unknown()),
 })
