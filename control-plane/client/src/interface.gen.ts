@@ -317,6 +317,8 @@ export interface Profile {
   type: string
   email?: string
   groups: string[]
+  /** How many groups of the last sign-in were too many or too long to be kept, at least; no role names them */
+  groupsLeftOut?: number
   roles: string[]
   options: Record<string, unknown>
 }
@@ -342,6 +344,8 @@ export interface Runner {
   version: string
   contract: number
   ansible_version: string | null
+  /** How it keeps jobs apart: none, user, or user (not available); null: its release does not say */
+  isolation: string | null
   /** Playbooks at once, 0 = no limit: what an admin set, else what the agent says */
   max_jobs: number
   /** What the agent says */
@@ -483,6 +487,7 @@ export const profileSchema: v.GenericSchema<unknown, Profile> = v.looseObject({
   type: v.string(),
   email: v.optional(v.string()),
   groups: v.array(v.string()),
+  groupsLeftOut: v.optional(v.pipe(v.number(), v.safeInteger())),
   roles: v.array(v.string()),
   options: v.record(v.string(), v.unknown()),
 })
@@ -750,6 +755,7 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   version: v.string(),
   contract: v.pipe(v.number(), v.safeInteger()),
   ansible_version: v.nullable(v.string()),
+  isolation: v.nullable(v.string()),
   max_jobs: v.pipe(v.number(), v.safeInteger()),
   agent_max_jobs: v.pipe(v.number(), v.safeInteger()),
   running_jobs: v.pipe(v.number(), v.safeInteger()),

@@ -43,7 +43,7 @@ export interface UserTable {
   type: string
   password_hash: string | null
   /** What the provider of a user who is not local knows them by, unique with the type; null where there is only a name. */
-  subject: ColumnType<string | null, string | null | undefined, never>
+  subject: ColumnType<string | null, string | null | undefined, string | null>
   email: string | null
   /** JSON array of group names without prefix. */
   groups: string
@@ -210,6 +210,8 @@ export interface RunnerTable {
   version: string
   contract: number
   ansible_version: string | null
+  /** How it keeps jobs apart, in a word of its own; null: it has not said. */
+  isolation: string | null
   /** What the agent reports, and what an admin set (wins; null: not set). */
   agent_max_jobs: number
   max_jobs: number | null
