@@ -344,6 +344,8 @@ export interface Runner {
   version: string
   contract: number
   ansible_version: string | null
+  /** How it keeps jobs apart: none, user, or user (not available); null: its release does not say */
+  isolation: string | null
   /** Playbooks at once, 0 = no limit: what an admin set, else what the agent says */
   max_jobs: number
   /** What the agent says */
@@ -749,6 +751,7 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   version: v.string(),
   contract: v.pipe(v.number(), v.safeInteger()),
   ansible_version: v.nullable(v.string()),
+  isolation: v.nullable(v.string()),
   max_jobs: v.pipe(v.number(), v.safeInteger()),
   agent_max_jobs: v.pipe(v.number(), v.safeInteger()),
   running_jobs: v.pipe(v.number(), v.safeInteger()),
