@@ -38,8 +38,8 @@ export const CLOSE_REASONS = {
   },
   untrusted_service: {
     code: 4019,
-    retry: false,
-    meaning: 'the control plane does not have the key that this runner trusts',
+    retry: true,
+    meaning: 'the control plane does not have, or cannot prove, the key that this runner trusts',
   },
   too_many_messages: {
     code: 4020,
