@@ -14,6 +14,9 @@ const Profile = Type.Object(
     groups: Type.Array(Type.String({ description: 'With prefix, such as local/ops' })),
     roles: Type.Array(Type.String()),
     options: Type.Record(Type.String(), Type.Boolean()),
+    passwordMustChange: Type.Optional(
+      Type.Boolean({ description: 'There when the password has to be changed before anything else can be done' }),
+    ),
   },
   { title: 'Profile' },
 )
@@ -23,9 +26,12 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
   return async (app) => {
     app.get(
       '/profile',
-      { schema: { tags: ['profile'], summary: 'The signed-in user', response: answers(Profile) } },
+      {
+        config: { beforePasswordChange: true },
+        schema: { tags: ['profile'], summary: 'The signed-in user', response: answers(Profile) },
+      },
       async (request) => {
-        const { username, id, type, email, groups, roles, options } = callerOf(request)
+        const { username, id, type, email, groups, roles, options, passwordMustChange } = callerOf(request)
         return {
           username,
           id,
@@ -34,6 +40,7 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
           groups: [...groups],
           roles: [...roles],
           options: { ...options },
+          ...(passwordMustChange ? { passwordMustChange: true as const } : {}),
         }
       },
     )
@@ -41,7 +48,7 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
     app.put(
       '/profile',
       {
-        config: { ...LIMITED, audit: { action: 'profile.password', kind: 'user' } },
+        config: { ...LIMITED, audit: { action: 'profile.password', kind: 'user' }, beforePasswordChange: true },
         schema: {
           tags: ['profile'],
           summary: 'Change the own password; ends all sessions and API tokens of the user, this session too',

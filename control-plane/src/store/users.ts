@@ -15,10 +15,15 @@ export interface StoredUser {
   readonly groups: readonly string[]
   readonly enabled: boolean
   readonly createdAt: number
+  /** The password has to be changed before anything else can be done. */
+  readonly passwordMustChange: boolean
 }
 
-export type NewUser = Omit<StoredUser, 'id' | 'subject'> & Partial<Pick<StoredUser, 'subject'>>
-export type UserChanges = Partial<Pick<StoredUser, 'passwordHash' | 'email' | 'groups' | 'enabled'>>
+export type NewUser = Omit<StoredUser, 'id' | 'subject' | 'passwordMustChange'> &
+  Partial<Pick<StoredUser, 'subject' | 'passwordMustChange'>>
+export type UserChanges = Partial<
+  Pick<StoredUser, 'passwordHash' | 'email' | 'groups' | 'enabled' | 'passwordMustChange'>
+>
 
 /** Upper and lower case, and the several ways to write one letter, are the same name. */
 export function usernameKey(username: string): string {
@@ -38,6 +43,7 @@ export async function insertUser(queries: Queries, user: NewUser): Promise<Store
       email: user.email,
       groups: JSON.stringify(user.groups),
       enabled: user.enabled ? 1 : 0,
+      password_must_change: user.passwordMustChange ? 1 : 0,
       created_at: user.createdAt,
     })
     .onConflict((conflict) => conflict.columns(['type', 'username_key']).doNothing())
@@ -82,12 +88,13 @@ export async function hasUsers(queries: Queries): Promise<boolean> {
 
 /** Changes what is given and leaves the rest. @returns null when there is no such user */
 export async function updateUser(queries: Queries, id: number, changes: UserChanges): Promise<StoredUser | null> {
-  const { passwordHash, email, groups, enabled } = changes
+  const { passwordHash, email, groups, enabled, passwordMustChange } = changes
   const columns = {
     ...(passwordHash === undefined ? {} : { password_hash: passwordHash }),
     ...(email === undefined ? {} : { email }),
     ...(groups === undefined ? {} : { groups: JSON.stringify(groups) }),
     ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
+    ...(passwordMustChange === undefined ? {} : { password_must_change: passwordMustChange ? 1 : 0 }),
   }
   if (Object.keys(columns).length > 0) {
     await queries.updateTable('user').set(columns).where('id', '=', id).execute()
@@ -112,5 +119,6 @@ export function parseUser(row: Selectable<UserTable>): StoredUser {
     groups: JSON.parse(row.groups) as string[],
     enabled: row.enabled === 1,
     createdAt: row.created_at,
+    passwordMustChange: row.password_must_change === 1,
   }
 }
