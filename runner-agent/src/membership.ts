@@ -1,8 +1,9 @@
-import type { NotReady } from './health.js'
+import { type NotReady, UNTRUSTED } from './health.js'
 import type { Desk } from './jobs/desk.js'
 import type { Connection } from './link/connection.js'
 import type { LinkEvents } from './link/link.js'
 import type { Logger } from './log.js'
+import type { Trust } from './trust.js'
 
 /**
  * Where this agent stands with the app:
@@ -23,13 +24,17 @@ export interface Membership {
 
 export interface MembershipOptions {
   readonly desk: Desk
+  readonly trust: Pick<Trust, 'approved' | 'refused'>
   readonly name: string
   readonly fingerprint: string
   readonly now: () => Date
+  /** Why no job is taken although all else is well; null: jobs are taken. */
+  readonly problem: string | null
   readonly log: Logger
 }
 
-export function createMembership({ desk, name, fingerprint, now, log }: MembershipOptions): Membership {
+export function createMembership(options: MembershipOptions): Membership {
+  const { desk, trust, name, fingerprint, now, problem, log } = options
   let state: MembershipState = 'down'
   let connection: Connection | null = null
 
@@ -43,6 +48,8 @@ export function createMembership({ desk, name, fingerprint, now, log }: Membersh
       log.info({ name, fingerprint }, 'connected to the app, waiting for approval by an admin')
     } else {
       log.info({ name, epoch: over.epoch }, 'connected to the app and approved')
+      // Before anything is taken from it.
+      trust.approved()
       desk.connected(over)
     }
   }
@@ -66,8 +73,9 @@ export function createMembership({ desk, name, fingerprint, now, log }: Membersh
     },
     sendStatus,
     notReady() {
+      if (problem !== null) return { problem }
       if (desk.figures().draining) return 'draining'
-      if (state === 'down') return 'not connected to the app'
+      if (state === 'down') return trust.refused ? UNTRUSTED : 'not connected to the app'
       return state === 'waiting' ? 'waiting for approval' : null
     },
     events: {

@@ -2,6 +2,8 @@ import {
   type SettingSources,
   SettingsError,
   type SettingTable,
+  fingerprintInToken,
+  fingerprintSchema,
   firstIssue,
   resolveSettings,
   runnerNameSchema,
@@ -9,6 +11,8 @@ import {
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import * as v from 'valibot'
+import type { IsolationSettings } from './isolation/isolation.js'
+import { readUserList } from './isolation/user-list.js'
 import { proxyFor } from './link/proxy.js'
 
 const MEBIBYTE = 1024 * 1024
@@ -34,6 +38,11 @@ export const SETTINGS = {
     meaning: "the runner's name, which forms use in runner:; without it the host's name",
   },
   RTE_JOIN_TOKEN: { kind: 'text', default: null, secret: true, meaning: 'approves the first request at once' },
+  RTE_SERVICE_FINGERPRINT: {
+    kind: 'text',
+    default: null,
+    meaning: "fingerprint of the control plane's key, SHA256:…: no other one is obeyed; a new join token names it, too",
+  },
   RTE_STATE_PATH: { kind: 'text', default: './rte-state', meaning: 'identity key, spool and file cache are below it' },
   RTE_MAX_JOBS: { kind: 'integer', default: '10', meaning: "playbooks at once, 0: no limit; an admin's value wins" },
   RTE_DRAIN_SECONDS: { kind: 'integer', default: '25', meaning: 'how long a stop waits for running playbooks' },
@@ -50,6 +59,27 @@ export const SETTINGS = {
     meaning: 'transfer: the app sends playbook folders; local: run from ANSIBLE_PATH on this host',
   },
   ANSIBLE_PATH: { kind: 'text', default: null, meaning: 'the playbook folder; required with RTE_FILES=local' },
+  RTE_ISOLATION: {
+    kind: 'choice',
+    choices: ['none', 'user'],
+    default: 'none',
+    meaning: "none: playbooks run as the agent's user; user: each job runs as a user of its own (docs/isolation.md)",
+  },
+  RTE_ISOLATION_USERS: {
+    kind: 'text',
+    default: null,
+    meaning: 'users for jobs, such as holdfast-job-1..10; required with RTE_ISOLATION=user, used by nothing else',
+  },
+  RTE_ISOLATION_SUDO: {
+    kind: 'boolean',
+    default: '0',
+    meaning: '1: sudo and other set-user-id programs work on this host in jobs with users of their own',
+  },
+  RTE_ISOLATION_HOME: {
+    kind: 'text',
+    default: null,
+    meaning: 'a folder whose content the home of each such job begins with: .ssh, .ansible.cfg',
+  },
   RTE_CACHE_MB: {
     kind: 'integer',
     default: '1024',
@@ -94,12 +124,17 @@ const resolvedSchema = v.object({
   NO_PROXY: v.nullable(v.string()),
   RTE_NAME: runnerNameSchema,
   RTE_JOIN_TOKEN: v.nullable(v.pipe(v.string(), v.maxLength(200, 'is longer than a join token can be'))),
+  RTE_SERVICE_FINGERPRINT: v.nullable(fingerprintSchema),
   RTE_STATE_PATH: v.string(),
   RTE_MAX_JOBS: v.number(),
   RTE_DRAIN_SECONDS: v.number(),
   RTE_ON_STOP: v.picklist(['detach', 'terminate']),
   RTE_FILES: v.picklist(['transfer', 'local']),
   ANSIBLE_PATH: v.nullable(v.string()),
+  RTE_ISOLATION: v.picklist(['none', 'user']),
+  RTE_ISOLATION_USERS: v.nullable(v.string()),
+  RTE_ISOLATION_SUDO: v.boolean(),
+  RTE_ISOLATION_HOME: v.nullable(v.string()),
   RTE_CACHE_MB: v.number(),
   RTE_SPOOL_MAX_MB: v.number(),
   PORT: v.number(),
@@ -116,12 +151,16 @@ export interface AgentSettings {
   readonly proxy: URL | null
   readonly name: string
   readonly joinToken: string | null
+  /** Of the control plane's key, by the settings or the join token; null: neither says it. */
+  readonly serviceFingerprint: string | null
   readonly statePath: string
   readonly maxJobs: number
   readonly drainSeconds: number
   readonly onStop: 'detach' | 'terminate'
   /** The local playbook folder, or null when the app sends the files. */
   readonly localFolder: string | null
+  /** How jobs are kept apart; null when they are not. */
+  readonly isolation: IsolationSettings | null
   readonly cacheBytes: number
   readonly spoolMaxBytes: number
   readonly port: number
@@ -151,11 +190,15 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
     tlsVerify: given.APP_TLS_VERIFY,
     name: given.RTE_NAME,
     joinToken: given.RTE_JOIN_TOKEN,
+    serviceFingerprint:
+      given.RTE_SERVICE_FINGERPRINT ??
+      (given.RTE_JOIN_TOKEN === null ? null : fingerprintInToken(given.RTE_JOIN_TOKEN)),
     statePath: resolve(folder, given.RTE_STATE_PATH),
     maxJobs: given.RTE_MAX_JOBS,
     drainSeconds: given.RTE_DRAIN_SECONDS,
     onStop: given.RTE_ON_STOP,
     localFolder: given.RTE_FILES === 'local' && given.ANSIBLE_PATH ? resolve(folder, given.ANSIBLE_PATH) : null,
+    isolation: isolationOf(given, folder),
     cacheBytes: given.RTE_CACHE_MB * MEBIBYTE,
     spoolMaxBytes: given.RTE_SPOOL_MAX_MB * MEBIBYTE,
     port: given.PORT,
@@ -163,6 +206,18 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
     logLevel: given.LOG_LEVEL,
     logFormat: given.LOG_FORMAT,
   })
+}
+
+function isolationOf(given: v.InferOutput<typeof resolvedSchema>, folder: string): IsolationSettings | null {
+  if (given.RTE_ISOLATION === 'none') return null
+  if (given.RTE_ISOLATION_USERS === null) {
+    throw new SettingsError('RTE_ISOLATION_USERS: is required with RTE_ISOLATION=user')
+  }
+  return {
+    users: readUserList(given.RTE_ISOLATION_USERS),
+    sudo: given.RTE_ISOLATION_SUDO,
+    home: given.RTE_ISOLATION_HOME === null ? null : resolve(folder, given.RTE_ISOLATION_HOME),
+  }
 }
 
 /** The state folder alone, for commands that need nothing else. */

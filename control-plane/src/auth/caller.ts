@@ -1,4 +1,5 @@
 import type { StoredUser } from '../store/users.js'
+import { requireProvider } from './provider-presence.js'
 import type { RoleConfig } from './role-config.js'
 import { grantOf } from './roles.js'
 import { type TokenScope, narrowest } from './token-scopes.js'
@@ -43,6 +44,7 @@ export interface Caller {
 /**
  * The owner of an account as a caller, with what the roles give them.
  * @param token what an API token was made for; left out for a session of a sign-in
+ * @throws UnauthenticatedError when the directory or provider that vouches for the account is not in use any more
  */
 export function callerFor(
   user: StoredUser,
@@ -50,6 +52,7 @@ export function callerFor(
   config: RoleConfig,
   token?: { readonly scopes: readonly TokenScope[] | null },
 ): Caller {
+  requireProvider(user, config)
   const groups = user.groups.map((group) => `${user.type}/${group}`)
   const subject = { type: user.type as UserType, username: user.username, groups }
   const grant = grantOf(subject, config)

@@ -12,6 +12,12 @@ const Profile = Type.Object(
     type: Type.String(),
     email: Type.Optional(Type.String()),
     groups: Type.Array(Type.String({ description: 'With prefix, such as local/ops' })),
+    groupsLeftOut: Type.Optional(
+      Type.Integer({
+        description:
+          'How many groups of the last sign-in were too many or too long to be kept, at least; no role names them',
+      }),
+    ),
     roles: Type.Array(Type.String()),
     options: Type.Record(Type.String(), Type.Boolean()),
     passwordMustChange: Type.Optional(
@@ -32,12 +38,14 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
       },
       async (request) => {
         const { username, id, type, email, groups, roles, options, passwordMustChange } = callerOf(request)
+        const { groupsLeftOut } = await deps.accounts.find(id)
         return {
           username,
           id,
           type,
           ...(email === null ? {} : { email }),
           groups: [...groups],
+          ...(groupsLeftOut === 0 ? {} : { groupsLeftOut }),
           roles: [...roles],
           options: { ...options },
           ...(passwordMustChange ? { passwordMustChange: true as const } : {}),

@@ -11,6 +11,7 @@ import type { Store } from '../store/store.js'
 import { linkJobFiles } from '../store/uploads.js'
 import { problemOf as problemOfUpload } from '../uploads/verify.js'
 import { askForApproval, awaitedApproval } from './approval.js'
+import type { ApprovalSubjects } from './approval-subject.js'
 import { credentialFieldsOf } from './credential-needs.js'
 import { requireShallow } from './depth.js'
 import { failJob } from './ending.js'
@@ -41,6 +42,7 @@ export interface LaunchDependencies extends LaunchValuesDependencies {
   readonly runners: RunnerPort
   readonly sequences: SequencePort
   readonly credentials: Pick<Credentials, 'has'>
+  readonly subjects: Pick<ApprovalSubjects, 'of'>
   /** MASK_EXTRAVARS_REGEX, compiled. */
   readonly maskPattern: RegExp
   /** A random id of 32 hex digits. */
@@ -79,7 +81,17 @@ export async function launchJob(
   const jobFiles = filesOfExtravars(settled.files, extravars)
   const masked = maskValues(extravars, dependencies.maskPattern, new Set(form.passwordFields))
   // Nobody is asked to approve what cannot run.
-  const approval = form.approval === null || problem !== null ? null : awaitedApproval(form.approval, masked)
+  const approval =
+    form.approval === null || problem !== null
+      ? null
+      : awaitedApproval(
+          form.approval,
+          masked,
+          await dependencies.subjects.of(
+            { form: form.name, playbook: columns.playbook, parent_id: null, job_type: form.type },
+            ...([form, surroundings, launchable.planned] as const),
+          ),
+        )
   const now = clock.now()
   const id = await store.write('jobs.launch', async (queries) => {
     const jobId = await insertJob(queries, {

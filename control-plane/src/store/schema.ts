@@ -20,6 +20,8 @@ export interface Database {
   appearance: AppearanceTable
   lock: LockTable
   audit: AuditTable
+  audit_chain: AuditChainTable
+  audit_export: AuditExportTable
   credential: CredentialTable
   upload: UploadTable
   job_file: JobFileTable
@@ -27,6 +29,7 @@ export interface Database {
   node: NodeTable
   job_sequence: JobSequenceTable
   sequence_node: SequenceNodeTable
+  service_key: ServiceKeyTable
 }
 
 /** A column that is written once, at insert. */
@@ -40,7 +43,7 @@ export interface UserTable {
   type: string
   password_hash: string | null
   /** What the provider of a user who is not local knows them by, unique with the type; null where there is only a name. */
-  subject: ColumnType<string | null, string | null | undefined, never>
+  subject: ColumnType<string | null, string | null | undefined, string | null>
   email: string | null
   /** JSON array of group names without prefix. */
   groups: string
@@ -139,6 +142,8 @@ export interface JobTable {
   password_fields: ColumnType<string | null, string | null | undefined, never>
   /** JSON: what the order to the runner needs beside the extra variables. */
   playbook: Fixed<string>
+  /** Hash of the manifest that was approved: the job runs no other playbook folder. Null: no approval binds it. */
+  approved_manifest: ColumnType<string | null, string | null | undefined, string | null>
 }
 
 /** Every move of a job's status, so that "abandoned, then success" stays visible. */
@@ -202,6 +207,8 @@ export interface RunnerTable {
   version: string
   contract: number
   ansible_version: string | null
+  /** How it keeps jobs apart, in a word of its own; null: it has not said. */
+  isolation: string | null
   /** What the agent reports, and what an admin set (wins; null: not set). */
   agent_max_jobs: number
   max_jobs: number | null
@@ -279,6 +286,34 @@ export interface AuditTable {
   object_name: string | null
   status: number | null
   request_id: Fixed<string>
+  /** What the action was asked to do beside the usual; null: nothing. */
+  detail: ColumnType<string | null, string | null | undefined, string | null>
+  /** Its place in the chain: 1, 2, 3 …; null: not chained yet. A record that has one is never changed. */
+  position: ColumnType<number | null, null | undefined, number>
+  /** SHA-256 over the record, its position and the hash of the one before; hex. */
+  hash: ColumnType<string | null, null | undefined, string>
+}
+
+/** One row: where the chain of the audit trail begins and ends. */
+export interface AuditChainTable {
+  id: Fixed<number>
+  /** The newest record of the chain; 0 and the hash of zeros when it is empty. */
+  head_position: number
+  head_hash: string
+  /** The last record that retention removed; 0 when it has removed none. */
+  anchor_position: number
+  anchor_hash: string
+}
+
+/** How far the audit trail was sent to each place outside. */
+export interface AuditExportTable {
+  /** `file` or `syslog`. */
+  name: Fixed<string>
+  /** The last record of the chain that was sent. */
+  position: number
+  /** The node that sends, and until when by its own clock: it only keeps others from sending the same once more. */
+  holder: string | null
+  held_until: number
 }
 
 export interface CredentialTable {
@@ -362,4 +397,16 @@ export interface SequenceNodeTable {
   due_time: number | null
   /** JSON object: what it hands on. */
   artifacts: string | null
+}
+
+/** A key by which the control plane proves itself to runners; the newest one counts. */
+export interface ServiceKeyTable {
+  id: Generated<number>
+  /** Raw Ed25519 public key, base64. */
+  public_key: Fixed<string>
+  /** Sealed PKCS#8 PEM; null once the key was replaced. */
+  private_key: Buffer | null
+  /** By this key over the one that replaced it; null: none did, or it could not sign any more. */
+  signature: string | null
+  created_at: Fixed<number>
 }

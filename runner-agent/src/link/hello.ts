@@ -1,8 +1,7 @@
-import { type AgentMessage, CONTRACT, type HelloPayload, signHello } from '@holdfast/protocol'
+import { CONTRACT, type HelloPayload } from '@holdfast/protocol'
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Identity } from '../identity.js'
-import type { Challenge } from './connection.js'
 
 export interface HelloOptions {
   readonly identity: Identity
@@ -13,14 +12,16 @@ export interface HelloOptions {
   readonly version: string
   /** What `ansible-playbook --version` said; null while it is not known. */
   readonly ansibleVersion: () => string | null
+  /** How jobs are kept apart, in a word. */
+  readonly isolation: string
   readonly now: () => Date
 }
 
-/** What the agent says about itself, signed together with the challenge of that connection. */
-export function createHello(options: HelloOptions): (challenge: Challenge) => AgentMessage {
+/** What the agent says about itself: the payload of each hello. */
+export function createHello(options: HelloOptions): () => string {
   const { identity, now } = options
   const instance = randomBytes(16).toString('hex')
-  return (challenge) => {
+  return () => {
     const said: HelloPayload = {
       name: options.name,
       identity_key: identity.identityPublicKey,
@@ -32,10 +33,11 @@ export function createHello(options: HelloOptions): (challenge: Challenge) => Ag
       ansible_version: options.ansibleVersion(),
       host: hostname(),
       max_jobs: options.maxJobs,
+      isolation: options.isolation,
       join_token: options.joinToken,
+      succession: [],
       clock: now().getTime(),
     }
-    const payload = JSON.stringify(said)
-    return { type: 'hello', payload, signature: signHello(identity.identityPrivatePem, challenge.nonce, payload) }
+    return JSON.stringify(said)
   }
 }

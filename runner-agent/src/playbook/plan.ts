@@ -1,13 +1,14 @@
-import type { JobOrder, JobSecrets } from '@holdfast/protocol'
-import { accessSync, constants, statSync } from 'node:fs'
+import { type JobOrder, type JobSecrets, holdsTemplate, shownText } from '@holdfast/protocol'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { describeError } from '../log.js'
+import type { Isolation } from '../isolation/isolation.js'
 import { writeReplacing } from '../spool/durable.js'
 import type { JobFolder } from '../spool/job-folder.js'
 import { OrderRefusedError, playbookArguments, type PlaybookRoot, workingFolder } from './command-line.js'
 import { playbookEnvironment } from './environment.js'
+import { extravarsYaml } from './extravars-text.js'
 import { limitMarkOf } from './process-tree.js'
-import { markTemplatesUnsafe } from './unsafe.js'
 
 /** How long an abort waits after SIGINT and after SIGTERM, and how long output may come after the end, in seconds. */
 const ABORT_LADDER_SECONDS = { interrupt: 10, terminate: 5 }
@@ -21,6 +22,7 @@ export interface PlaybookSettings {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** The folder that holds the event callback. */
   readonly callbackFolder: string
+  readonly isolation: Isolation
 }
 
 /**
@@ -37,26 +39,41 @@ export async function writePlan(
 }
 
 /**
- * The content of `extravars.json`.
- * @throws OrderRefusedError when the variables are nested too deeply to be written
+ * The content of `extravars.yml`.
+ * @throws OrderRefusedError when the variables are nested too deeply to be written, or a name in them looks like a template:
+ *   ansible keeps values as data, but not always the names of them
  */
 export function extravarsText(extravars: unknown, allowJinja: boolean): string {
   try {
-    return JSON.stringify(allowJinja ? extravars : markTemplatesUnsafe(extravars))
+    const name = allowJinja ? null : templateName(extravars)
+    if (name === null) return extravarsYaml(extravars, allowJinja)
+    throw new OrderRefusedError(`the extra variables have the name ${shownText(name)}, which looks like a template`)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new OrderRefusedError(`the extra variables cannot be written: ${describeError(error)}`)
   }
 }
 
+/** The first name at any depth that ansible would take for a template, or null. */
+function templateName(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null) return null
+  for (const [name, item] of Object.entries(value)) {
+    const found = !Array.isArray(value) && holdsTemplate(name) ? name : templateName(item)
+    if (found !== null) return found
+  }
+  return null
+}
+
 function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, secrets: JobSecrets | null): object {
-  const { localFolder } = settings
+  const { localFolder, isolation } = settings
+  // Never with less than was asked for.
+  if (isolation.kind === 'unavailable') throw new OrderRefusedError(isolation.problem)
   const root: PlaybookRoot =
     localFolder === null ? { path: folder.file('work'), confined: true } : { path: localFolder, confined: false }
   const cwd = workingFolder(root, order.playbook_sub_path)
   const marker = folder.key.runId
   const env = playbookEnvironment({
-    own: settings.environment,
+    own: isolation.kind === 'none' ? settings.environment : withoutOwner(settings.environment),
     cwd,
     marker,
     eventsFile: folder.file('events.jsonl'),
@@ -65,7 +82,7 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
     callbackFolder: settings.callbackFolder,
   })
   const given = secretArguments(secrets, folder)
-  const playbook = playbookArguments(order, root, cwd, folder.file('extravars.json'), given)
+  const playbook = playbookArguments(order, root, cwd, extravarsFile(folder), given)
   return {
     run_id: order.run_id,
     argv: [findProgram('ansible-playbook', env.PATH), ...playbook],
@@ -76,7 +93,22 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
     output_limit_bytes: order.output_limit_bytes,
     abort_ladder_seconds: ABORT_LADDER_SECONDS,
     drain_seconds: DRAIN_SECONDS,
+    isolation: isolation.kind === 'none' ? null : isolation.orders,
   }
+}
+
+/** What names places of the agent's own user is nothing for a job that runs as another one. */
+function withoutOwner(own: PlaybookSettings['environment']): PlaybookSettings['environment'] {
+  const personal = /^(?:XDG_\w+|SSH_AUTH_SOCK|SSH_AGENT_PID|DBUS_SESSION_BUS_ADDRESS|TMP|TEMP|TMPDIR|MAIL|SHELL)$/
+  const kept = Object.entries(own).filter(([name]) => !personal.test(name))
+  // The job's home is not known before its start; there is no ansible.cfg in the one of the agent for it.
+  return { ...Object.fromEntries(kept), HOME: '/nonexistent' }
+}
+
+/** The file of a job that an agent of an older release has claimed has another name. */
+function extravarsFile(folder: JobFolder): string {
+  const older = folder.file('extravars.json')
+  return existsSync(older) ? older : folder.file('extravars.yml')
 }
 
 /** The arguments of ansible-playbook by which it gets the secrets: names of pipes, never what is in them. */
@@ -86,8 +118,11 @@ function secretArguments(secrets: JobSecrets | null, folder: JobFolder): string[
   return ['-e', `@${folder.file('secret-vars')}`, ...vault]
 }
 
-/** The program's full path, so that its absence is noticed here, where it can be said in words. */
-function findProgram(name: string, path = ''): string {
+/**
+ * The program's full path, so that its absence is noticed here, where it can be said in words.
+ * @throws OrderRefusedError when it is not there
+ */
+export function findProgram(name: string, path = ''): string {
   for (const folder of path.split(':')) {
     if (!isAbsolute(folder)) continue
     const candidate = resolve(folder, name)

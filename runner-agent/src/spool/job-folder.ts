@@ -65,9 +65,12 @@ export type JobFileName =
   | 'claim.json'
   | 'work'
   | 'uploads'
+  | 'extravars.yml'
+  /** Of older releases. */
   | 'extravars.json'
   | 'supervisor.json'
   | 'supervisor.log'
+  | 'isolation.json'
   | 'started.json'
   | 'output.log'
   | 'events.jsonl'
