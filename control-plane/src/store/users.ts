@@ -45,8 +45,8 @@ export async function insertUser(queries: Queries, user: NewUser): Promise<Store
       email: user.email,
       groups: JSON.stringify(user.groups),
       enabled: user.enabled ? 1 : 0,
-      password_must_change: user.passwordMustChange ? 1 : 0,
-      groups_left_out: user.groupsLeftOut ?? 0,
+      ...(user.passwordMustChange === undefined ? {} : { password_must_change: user.passwordMustChange ? 1 : 0 }),
+      ...(user.groupsLeftOut === undefined ? {} : { groups_left_out: user.groupsLeftOut }),
       created_at: user.createdAt,
     })
     .onConflict((conflict) => conflict.columns(['type', 'username_key']).doNothing())
