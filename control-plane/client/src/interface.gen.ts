@@ -385,6 +385,21 @@ export interface SentOn {
   location: string
 }
 
+export interface ServiceKey {
+  /** Of the key by which the control plane proves itself to runners */
+  fingerprint: string
+  created_at: string
+  /** Fingerprints of keys before it, the newest first: a runner that trusts one of them follows */
+  previous: string[]
+}
+
+export interface ServiceKeyRotation {
+  /** Rotate only if this is the key now, so that a repeated request rotates once */
+  fingerprint?: string
+  /** The old key does not sign the new one: each runner has to be told by hand */
+  break_succession?: boolean
+}
+
 export interface SignInKinds {
   /** POST /auth/login also takes names and passwords of a directory */
   ldapEnabled: boolean
@@ -769,6 +784,12 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
 export const runnerListSchema: v.GenericSchema<unknown, RunnerList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(runnerSchema),
+})
+
+export const serviceKeySchema: v.GenericSchema<unknown, ServiceKey> = v.looseObject({
+  fingerprint: v.string(),
+  created_at: v.string(),
+  previous: v.array(v.string()),
 })
 
 export const errorSchema: v.GenericSchema<unknown, ErrorAnswer> = v.looseObject({
@@ -1307,6 +1328,15 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
+  /** The key by which the control plane proves itself to runners (admin) */
+  getServiceKey(request?: NoParameters, options?: RequestOptions): Promise<ServiceKey>
+  /** Replace the key; runners that trust the old one follow (admin) */
+  rotateServiceKey(
+    request: {
+      body: ServiceKeyRotation
+    },
+    options?: RequestOptions,
+  ): Promise<ServiceKey>
 }
 
 /** How each operation is asked for and what it answers. */
@@ -1614,5 +1644,19 @@ export const operations = {
     query: [],
     accept: 'application/json',
     schema: messageSchema,
+  },
+  getServiceKey: {
+    method: 'GET',
+    path: '/service/key',
+    query: [],
+    accept: 'application/json',
+    schema: serviceKeySchema,
+  },
+  rotateServiceKey: {
+    method: 'POST',
+    path: '/service/key/rotate',
+    query: [],
+    accept: 'application/json',
+    schema: serviceKeySchema,
   },
 } as const satisfies Readonly<Record<keyof Operations, Operation>>
