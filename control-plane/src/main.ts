@@ -22,6 +22,7 @@ import { systemClock } from './clock.js'
 import { createCredentialFile } from './credentials/credential-file.js'
 import { createCredentials } from './credentials/credentials.js'
 import { createJobSealing } from './credentials/job-secrets.js'
+import { createJobVault } from './credentials/job-vault.js'
 import { createSecretBox } from './credentials/secret-box.js'
 import { createDesignerLock } from './forms/designer-lock.js'
 import { createForms } from './forms/loader.js'
@@ -186,11 +187,13 @@ async function build(
   const checks = createLaunchChecks({ log })
   onClose(() => checks.close())
   const encryptionSecret = settings.encryptionSecret ?? (await keptSecret(settings.persistentPath, 'encryption-secret'))
+  const box = createSecretBox(encryptionSecret)
+  const vault = createJobVault(box)
   const credentials = createCredentials({
     store,
     clock,
     log,
-    box: createSecretBox(encryptionSecret),
+    box,
     file: createCredentialFile({ path: settings.credentialsPath, clock, log }),
   })
   await credentials.check()
@@ -201,7 +204,7 @@ async function build(
     live,
     log,
     files: createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock }),
-    sealSecrets: createJobSealing(jobCredentials),
+    sealSecrets: createJobSealing(jobCredentials, vault),
     uploads: uploadFolder,
     outputLimitBytes: settings.maxOutputBytes,
     queueMs: settings.runnerQueueMs,
@@ -226,6 +229,7 @@ async function build(
       runners: dispatcher,
       uploads: uploadFolder,
       credentials: jobCredentials,
+      vault,
     },
     maskPattern: settings.maskExtravars,
     kinds: [createMultistep(forms), createWorkflowKind({ workflows, outputLimitBytes: settings.maxOutputBytes })],
@@ -292,6 +296,7 @@ async function build(
           runners: dispatcher,
           sequences,
           credentials: jobCredentials,
+          vault,
           maskPattern: settings.maskExtravars,
           newRunId,
           validation: settings.launchValidation,

@@ -163,9 +163,9 @@ export class JobOffers {
   }
 
   async #send(jobs: readonly OfferableJob[], uploads: readonly JobFile[], manifest: string): Promise<void> {
-    for await (const [job, sealed] of withSecrets(this.dependencies, this.connection, jobs)) {
+    for await (const [job, secrets] of withSecrets(this.dependencies, this.connection, jobs)) {
       const files = uploads.filter((file) => file.job_id === job.id)
-      const prepared = prepareOrder(job, { files, sealed }, manifest, {
+      const prepared = prepareOrder(job, { files, secrets }, manifest, {
         outputLimitBytes: this.dependencies.outputLimitBytes,
         uploadPath: this.dependencies.uploads.path,
       })

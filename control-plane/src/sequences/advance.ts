@@ -2,7 +2,9 @@ import type { Logger } from 'pino'
 import type { Clock } from '../clock.js'
 import { type JobApproval, awaitedApproval } from '../jobs/approval.js'
 import { maskValues } from '../jobs/masking.js'
+import { passwordFieldsOf } from '../jobs/password-fields.js'
 import type { RunnerPort } from '../jobs/runner-port.js'
+import { splitVariables } from '../jobs/secret-values.js'
 import { isSequence } from '../jobs/sequence-port.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { type JobSummaryRow, findJobSummary } from '../store/jobs.js'
@@ -48,7 +50,7 @@ const REST: Turn = { result: 'rest', others: [] }
  * before or after that write: the next look at the database decides the same, or what comes after.
  */
 export async function takeStep(deps: AdvanceDependencies, jobId: number): Promise<Turn> {
-  const whole = await readWhole(deps.store.read, jobId)
+  const whole = await readWhole(deps.store.read, deps.vault, jobId)
   if (!whole) return REST
   const { job } = whole
   const isAbort = job.abort_requested === 1
@@ -125,12 +127,12 @@ function isNothing(settlement: Settlement, abort: AbortStep | null, decision: De
 
 function approvalFor(
   { maskPattern }: Pick<AdvanceDependencies, 'maskPattern'>,
-  { job, extravars }: Whole,
+  { job, extravars, secrets }: Whole,
   asked: Parameters<typeof awaitedApproval>[0],
   shown: Values = extravars,
 ): JobApproval {
-  const passwords = job.password_fields === null ? [] : (JSON.parse(job.password_fields) as string[])
-  return awaitedApproval(asked, maskValues(shown, maskPattern, new Set(passwords)))
+  const open = splitVariables(shown, secrets).shown
+  return awaitedApproval(asked, maskValues(open, maskPattern, new Set(passwordFieldsOf(job))))
 }
 
 function told({ live, runners }: AdvanceDependencies, job: Whole['job'], done: Done): Turn {

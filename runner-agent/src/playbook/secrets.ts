@@ -17,11 +17,19 @@ export function createSecretsOpener(identity: Identity): OpenSecrets {
   }
 }
 
+/** How variables of the order are written; those of a launch that hold a password are written the same way. */
+export interface VariableRules {
+  /** Of the order. */
+  readonly allowJinja: boolean
+  /** Puts the paths of uploads on this host into variables. */
+  readonly withPaths: (variables: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
+}
+
 /**
  * What the supervisor is told over its standard input (docs/job-folder.md): it serves each of `pipes` under that name in
  * the job's folder, puts `files` into memory and their paths in place of their marks, and hides `hidden`.
  */
-export function secretsText(secrets: JobSecrets): string {
+export function secretsText(secrets: JobSecrets, { allowJinja, withPaths }: VariableRules): string {
   const extravars = structuredClone(secrets.extravars)
   const files: Record<string, string> = {}
   for (const { at, content } of secrets.key_files) {
@@ -30,11 +38,21 @@ export function secretsText(secrets: JobSecrets): string {
     place(extravars, at, mark)
   }
   const pipes = {
-    'secret-vars': extravarsText(extravars, false),
+    'secret-vars': secretVariables(secrets, extravars, { allowJinja, withPaths }),
     ...(secrets.vault_password === null ? {} : { 'vault-password': secrets.vault_password }),
     'secret-values': JSON.stringify(secrets.hidden),
   }
   return `${JSON.stringify({ pipes, files, hidden: secrets.hidden })}\n`
+}
+
+/** Credentials win over variables of the launch, and are never templates. */
+function secretVariables(
+  secrets: JobSecrets,
+  ofCredentials: Record<string, unknown>,
+  { allowJinja, withPaths }: VariableRules,
+): string {
+  const ofLaunch = JSON.parse(extravarsText(withPaths(secrets.variables), allowJinja)) as object
+  return JSON.stringify({ ...ofLaunch, ...(JSON.parse(extravarsText(ofCredentials, false)) as object) })
 }
 
 /** What is wrong with them is not told: a sentence about a value would show it. */

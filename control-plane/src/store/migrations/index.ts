@@ -11,6 +11,7 @@ import * as sequences from './008-sequences.js'
 import * as writeMarks from './009-write-marks.js'
 import * as nodes from './010-nodes.js'
 import * as signIn from './011-sign-in.js'
+import * as jobSecrets from './012-job-secrets.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -25,6 +26,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '009-write-marks': writeMarks,
   '010-nodes': nodes,
   '011-sign-in': signIn,
+  '012-job-secrets': jobSecrets,
 }
 
 /** Where Kysely notes the steps that were done. */
