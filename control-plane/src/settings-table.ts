@@ -102,7 +102,14 @@ export const CONTROL_PLANE_SETTINGS = {
       'extra variables whose name matches are shown as ********, if they are texts; upper and lower case are the same',
   },
   UPLOAD_MAX_GB: { kind: 'integer', default: '10', meaning: 'largest file that can be uploaded, 0: no limit' },
-  API_BODY_LIMIT_MB: { kind: 'integer', default: '50', minimum: 1, maximum: 1024, meaning: 'largest JSON body' },
+  API_BODY_LIMIT_MB: {
+    kind: 'integer',
+    default: '2',
+    minimum: 1,
+    maximum: 1024,
+    meaning:
+      'largest body of a launch; other requests may have 512 KiB, those without a token 16 KiB; all at most 50,000 values and names',
+  },
   PROCESS_MAX_BUFFER_MB: {
     kind: 'integer',
     default: '50',

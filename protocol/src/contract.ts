@@ -2,7 +2,7 @@
  * The contract number: both sides report it, equal numbers work together whatever the releases. It goes up when a
  * message, frame or rule changes in a way that the other side must know.
  */
-export const CONTRACT = 2
+export const CONTRACT = 3
 
 /** Path of the runners' socket below the control plane's base URL. */
 export const SOCKET_PATH = '/api/v2/rte/socket'

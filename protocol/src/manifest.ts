@@ -31,6 +31,12 @@ export function isSafeRelativePath(path: string): boolean {
   return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..')
 }
 
+/** A file or folder of the playbook folder as people write it: `./` before and `/` behind do no harm. Null: it is none. */
+export function plainPlaybookPath(path: string): string | null {
+  const plain = path.replace(/^(\.\/)+/, '').replace(/\/+$/, '')
+  return isSafeRelativePath(plain) ? plain : null
+}
+
 /**
  * True when a link at `path` to `target` stays inside the folder, wherever other links of the folder lead. `..` may
  * only stand at the beginning of the target: after a name it would climb from where that name leads, if it is a link.

@@ -6,6 +6,7 @@ import { insertJob } from '../../control-plane/src/store/jobs.js'
 import { covers } from '../interface/covers.js'
 import { plansOf } from '../support/query-plans.js'
 import { IS_ON_POSTGRES } from '../support/test-database.js'
+import { ownedJob } from './job-rows.js'
 import { type TestServer, startServer } from './server.js'
 
 const CONFIG = `
@@ -53,15 +54,16 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-function addJob(queries: TestServer['store']['read'], user: string, type: string, runner: string | null) {
-  return insertJob(queries, {
+async function addJob(queries: TestServer['store']['read'], user: string, type: string, runner: string | null) {
+  const job = {
     ...{ run_id: 'r', form: 'Deploy “ü”\n', target: 'Deploy', job_type: 'ansible', status: 'failed' },
     ...{ status_reason: 'a host\tfailed', detail: null, start_time: 1_700_000_000_000, end_time: null },
     ...{ user_name: user, user_type: type, runner_id: null, runner_name: runner, dispatch: 'done' },
     ...{ wait_until: null, parent_id: null, step: null, approval: JSON.stringify(APPROVAL), abort_requested: 1 },
     ...{ abort_requested_by: null, abandoned_at: 1_700_000_001_000, extravars: '{}', credentials: '{}' },
     ...{ raw_form_data: null, playbook: '{}' },
-  })
+  }
+  return insertJob(queries, await ownedJob(queries, job))
 }
 
 async function ids(query: string, token = server.admin): Promise<number[]> {
@@ -159,7 +161,7 @@ describe('visibility', () => {
   })
 })
 
-const ann = { name: 'ann', type: 'local' }
+const ann = { id: 2, name: 'ann', type: 'local' }
 test.skipIf(IS_ON_POSTGRES).each<[string, JobFilter]>([
   ['nothing', {}],
   ['user', { user: ann }],
@@ -179,11 +181,12 @@ test.skipIf(IS_ON_POSTGRES).each<[string, JobFilter]>([
     expect(plan).toMatch(equal ? /SEARCH job USING INDEX/ : /SCAN job$/m)
     const { runner, ...users } = filter
     if (runner !== undefined) expect(plan).toMatch(/runner_name=\?/)
-    if (Object.keys(users).length > 0) expect(plan).toMatch(/user_type=\? AND user_name=\?/)
+    if (users.visibleTo) expect(plan).toMatch(/user_id=\?/)
+    else if (users.user) expect(plan).toMatch(/user_type=\? AND user_name=\?/)
   }
 })
 
-const giver = { name: 'ann', type: 'local', roles: ['ops', 'dba'] }
+const giver = { id: 2, roles: ['ops', 'dba'] }
 test
   .skipIf(IS_ON_POSTGRES)
   .each<[string, typeof giver | null, Omit<JobFilter, 'visibleTo'>]>(

@@ -4,6 +4,7 @@ import type { StoredEvent } from '../../control-plane/src/store/job-streams.js'
 import { appendServiceLine, appendToStreams } from '../../control-plane/src/store/job-streams.js'
 import { covers } from '../interface/covers.js'
 import { queuedJob } from '../runners/queued-job.js'
+import { ownedJob } from './job-rows.js'
 import { type TestServer, startServer } from './server.js'
 
 /** Jobs as scripts read them: records, lists, output, events and nodes. */
@@ -39,7 +40,7 @@ const rowOf = (changes: Partial<Row>): Row => ({
 const addJobs = (count: number, changes: Partial<Row> = {}) =>
   server.store.write('test.jobs', async (queries) => {
     const ids: number[] = []
-    while (ids.length < count) ids.push(await insertJob(queries, rowOf(changes)))
+    while (ids.length < count) ids.push(await insertJob(queries, await ownedJob(queries, rowOf(changes))))
     return ids
   })
 

@@ -148,6 +148,10 @@ describe('a user of the directory', () => {
     expect((await server.call('GET', '/job/approvals', { token })).body).toBe(1)
     const approved = await server.call('POST', `/job/${Number(waiting.body.id)}/approve`, { token })
     expect(approved.status).toBe(200)
+    // Every kind has names of its own, so the output says which kind.
+    const { body: job } = await asAdmin('GET', `/job/${Number(waiting.body.id)}`)
+    expect(job).toMatchObject({ approval: { decided_by: 'jdoe', decided_by_type: 'ldap' } })
+    expect(job.output).toContain('Approved by jdoe (ldap) at ')
   })
 
   test('gets the groups of the directory at the next sign-in', async () => {

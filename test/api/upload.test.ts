@@ -57,12 +57,13 @@ describe('POST /job/upload', () => {
   })
 
   test('the row says whose it is, its stored name, size, SHA-256, original name, mime type and time', async () => {
-    const { id: _, token } = await server.addUser('ann')
+    const { id: owner, token } = await server.addUser('ann')
     const { filename } = await upload(server, 'a.txt', 'hello', token)
     expect(await rows()).toEqual([
       {
         id: 1,
         stored_name: filename,
+        owner_id: owner,
         owner_name: 'ann',
         owner_type: 'local',
         size: 5,

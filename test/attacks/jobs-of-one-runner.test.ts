@@ -39,6 +39,9 @@ beforeAll(async () => {
       'holder.yaml': form('holder', 'credentials: {db: database}'),
       'poisoner.yaml': form('poisoner'),
       'thief.yaml': form('thief'),
+      'nosy.yaml': form('nosy'),
+      'narrow.yaml': form('narrow', 'playbookFiles: []'),
+      'payroll.yaml': form('payroll').replace('payroll.yml', 'finance/payroll.yml'),
     },
     playbooks: {
       'victim.yml': play(VICTIM_TASK),
@@ -48,6 +51,10 @@ beforeAll(async () => {
       'poisoner.yml': play(
         `    - shell: grep -rl 'what the author wrote' '${files}/cache/blobs' | xargs sed -i 's/what the author wrote/what the thief wrote!/'`,
       ),
+      'finance/.holdfast.yml': 'forms: [payroll]\n',
+      'finance/payroll.yml': play('    - debug: {msg: "salaries are secret"}'),
+      'nosy.yml': play('    - shell: grep -r salaries . || echo nothing'),
+      'narrow.yml': play('    - shell: find . -type f'),
       'thief.yml': play(
         `    - shell: for f in '${files}'/spool/jobs/*/secret-vars; do timeout 5 cat "$f"; done > ${folder}/stolen 2>&1 || true`,
       ),
@@ -80,4 +87,20 @@ test('a playbook that opens the pipes of a running job gets none of its credenti
   const end = await product.waitForEnd(holder)
   expect(end).toMatchObject({ status: 'success' })
   expect(end.output).toContain('app')
+})
+
+test('a job gets no folder that is for other forms, and no more than its form says that it needs', async () => {
+  const outputOf = async (name: string) => (await product.waitForEnd(await product.launch(name))).output
+  expect(await outputOf('payroll')).toContain('salaries are secret')
+  const linesOf = async (name: string) => {
+    const id = await product.launch(name)
+    expect(await product.waitForEnd(id)).toMatchObject({ status: 'success' })
+    const { records } = await product.admin.get<{ records: { order: number; type: string }[] }>(`/job/${id}/events`)
+    const order = records.find(({ type }) => type === 'runner_on_ok')?.order ?? 0
+    const event = await product.admin.get<{ result: { stdout_lines: string[] } }>(`/job/${id}/events/${order}`)
+    return event.result.stdout_lines
+  }
+  // The playbook itself has the word.
+  expect((await linesOf('nosy')).map((line) => line.split(':')[0])).toEqual(['./nosy.yml'])
+  expect(await linesOf('narrow')).toEqual(['./narrow.yml'])
 })

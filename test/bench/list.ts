@@ -21,9 +21,10 @@ const CONFIG = `roles:
   - {name: default, groups: []}
 `
 
-const OWNER = { name: 'user-7', type: 'local' }
+/** The second account, after the first admin. */
+const OWNER = { id: 2, name: 'user-7', type: 'local' }
 const LDAP = { name: 'user-49', type: 'ldap' }
-const GIVER: ApprovalGiver = { name: 'giver', type: 'local', roles: ['ops', 'default'] }
+const GIVER: ApprovalGiver = { id: 4, roles: ['ops', 'default'] }
 
 interface Question {
   readonly who: 'admin' | 'all' | 'own' | 'giver'

@@ -28,7 +28,7 @@ describe('a stranger', () => {
     'Upgrade: websocket',
     'Sec-WebSocket-Version: 13',
     'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
-    'Sec-WebSocket-Protocol: holdfast-runner.v2',
+    'Sec-WebSocket-Protocol: holdfast-runner.v3',
   ].join('\r\n')
 
   /** Sends and waits until the other side ends it. */

@@ -14,6 +14,8 @@ export interface SeenRequest {
 export interface FakeJob {
   id: number
   form: string
+  user: string
+  user_type: string
   status: string
   status_reason: string | null
   approval: Record<string, unknown> | null
@@ -70,6 +72,8 @@ export async function startFakeService(): Promise<FakeService> {
       const id = job.id ?? service.jobs.size + 1
       const added: FakeJob = {
         form: 'Hello world',
+        user: 'admin',
+        user_type: 'local',
         status: 'running',
         status_reason: null,
         approval: null,
@@ -248,8 +252,8 @@ function jobRecord(job: FakeJob): Record<string, unknown> {
     approval: job.approval,
     start: '2026-11-20T08:00:00.000Z',
     end: job.status === 'running' || job.status === 'approve' ? null : '2026-11-20T08:00:03.400Z',
-    user: 'admin',
-    user_type: 'local',
+    user: job.user,
+    user_type: job.user_type,
     runner: 'local-runner',
     parent_id: null,
     step: null,

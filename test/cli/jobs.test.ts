@@ -90,6 +90,14 @@ describe('job list', () => {
     expect(JSON.parse(stdout)).toMatchObject({ count: 1, records: [{ id: 1, a_field_of_tomorrow: true }] })
   })
 
+  it('shows the kind of a user who is not local: the same name may be two users', async () => {
+    service.addJob({ user: 'jane', user_type: 'local', status: 'success' })
+    service.addJob({ user: 'jane', user_type: 'ldap', status: 'success' })
+    const [, newer, older] = (await person.run(['job', 'list'])).stdout.split('\n')
+    expect(newer).toMatch(/ {2}jane \(ldap\) {2}/)
+    expect(older).toMatch(/ {2}jane {2,}local-runner$/)
+  })
+
   it('says so when there are none', async () => {
     expect((await person.run(['job', 'list'])).stdout).toBe('No jobs.\n')
   })

@@ -1,4 +1,4 @@
-import { type StoredUser, findUserByName } from '../store/users.js'
+import { type StoredUser, findUser } from '../store/users.js'
 import type { Store } from '../store/store.js'
 import type { UserType } from './caller.js'
 import type { RoleSource } from './role-source.js'
@@ -11,13 +11,18 @@ export interface AccountGrant extends RoleGrant {
 }
 
 export interface Grants {
-  of(username: string, type: string): Promise<AccountGrant>
+  /** @param launched what somebody launched; of an account that is gone the name says nothing */
+  of(launched: {
+    readonly user_id: number | null
+    readonly user_name: string
+    readonly user_type: string
+  }): Promise<AccountGrant>
 }
 
 export function createGrants({ store, roles }: { readonly store: Store; readonly roles: RoleSource }): Grants {
   return {
-    async of(username, type) {
-      const user = await findUserByName(store.read, type, username)
+    async of({ user_id: id, user_name: username, user_type: type }) {
+      const user = id === null ? null : await findUser(store.read, id)
       const groups = (user?.groups ?? []).map((group) => `${type}/${group}`)
       const grant = grantOf({ type: type as UserType, username, groups }, await roles.current())
       return { ...grant, account: accountOf(user) }

@@ -54,6 +54,7 @@ const runProperties = {
   verbose: Flag,
   keepExtravars: Flag,
   allowJinjaInExtravars: Flag,
+  playbookFiles: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), { maxItems: 1000 })),
 }
 
 /** A step of a multistep form. */

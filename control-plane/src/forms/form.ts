@@ -59,6 +59,8 @@ export interface PlaybookSettings {
   readonly verbose: boolean
   readonly keepExtravars: boolean
   readonly allowJinjaInExtravars: boolean
+  /** Files and folders of the playbook folder that the job needs; null: the form does not say. */
+  readonly playbookFiles: readonly string[] | null
 }
 
 /** All that a job which runs one playbook asks for. */
@@ -93,7 +95,7 @@ export interface MultistepForm extends FormBase {
 
 /** A form that runs a workflow; what it says of playbooks counts for all nodes. */
 export interface WorkflowForm
-  extends FormBase, Pick<PlaybookSettings, 'verbose' | 'keepExtravars' | 'allowJinjaInExtravars'> {
+  extends FormBase, Pick<PlaybookSettings, 'verbose' | 'keepExtravars' | 'allowJinjaInExtravars' | 'playbookFiles'> {
   readonly type: 'workflow'
   /** Path of a workflow file, a file name, or the name of a workflow. */
   readonly workflow: string

@@ -2,7 +2,7 @@ import { YamlProblem, type YamlText, problemWith, readYaml } from '../yaml-text.
 import { FieldProblem, parseField, parseWizardStep } from './fields/parse-field.js'
 import type { Form, FormBase, FormError } from './form.js'
 import { type FormFile, formFile } from './form-schema.js'
-import { approvalOf, listOf, playbookSettingsOf } from './parse-playbook.js'
+import { approvalOf, listOf, playbookFilesOf, playbookSettingsOf } from './parse-playbook.js'
 import { stepParser } from './parse-step.js'
 import { passwordKeys } from './subforms.js'
 
@@ -79,9 +79,12 @@ function parseForm(entry: unknown, path: Path, yaml: YamlText): Form {
   try {
     return { ...base, type, ...playbookSettingsOf(source, 'in a form of type ansible') }
   } catch (error) {
-    if (!(error instanceof FieldProblem)) throw error
-    throw new YamlProblem(lineOf(error.key), error.reason)
+    throw atLine(error, lineOf)
   }
+}
+
+function atLine(error: unknown, lineOf: (...keys: (string | number)[]) => number): unknown {
+  return error instanceof FieldProblem ? new YamlProblem(lineOf(error.key), error.reason) : error
 }
 
 function multistepOf(base: FormBase, source: FormFile, lineOf: (...keys: (string | number)[]) => number): Form {
@@ -97,7 +100,12 @@ function multistepOf(base: FormBase, source: FormFile, lineOf: (...keys: (string
 function workflowOf(base: FormBase, source: FormFile, lineOf: (...keys: (string | number)[]) => number): Form {
   const { workflow, verbose = false, keepExtravars = false, allowJinjaInExtravars = false } = source
   if (workflow === undefined) throw new YamlProblem(lineOf('name'), 'workflow is needed in a form of type workflow')
-  return { ...base, type: 'workflow', workflow, verbose, keepExtravars, allowJinjaInExtravars }
+  try {
+    const playbookFiles = playbookFilesOf(source)
+    return { ...base, type: 'workflow', workflow, verbose, keepExtravars, allowJinjaInExtravars, playbookFiles }
+  } catch (error) {
+    throw atLine(error, lineOf)
+  }
 }
 
 /** Fields or steps of a form, each under a name of its own. */

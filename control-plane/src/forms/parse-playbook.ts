@@ -1,4 +1,5 @@
 import { posix } from 'node:path'
+import { plainPlaybookPath } from '@holdfast/protocol'
 import { FieldProblem } from './fields/parse-field.js'
 import type { Approval, PlaybookSettings } from './form.js'
 import type { StepFile } from './form-schema.js'
@@ -29,7 +30,21 @@ export function playbookSettingsOf(source: PlaybookFile, where: string): Playboo
     verbose: source.verbose ?? false,
     keepExtravars: source.keepExtravars ?? false,
     allowJinjaInExtravars: source.allowJinjaInExtravars ?? false,
+    playbookFiles: playbookFilesOf(source),
   }
+}
+
+/**
+ * What a form or a step needs of the playbook folder; null when it does not say.
+ * @throws FieldProblem
+ */
+export function playbookFilesOf({ playbookFiles }: Pick<PlaybookFile, 'playbookFiles'>): string[] | null {
+  if (!playbookFiles) return null
+  return playbookFiles.map((path) => {
+    const plain = plainPlaybookPath(path)
+    if (plain === null) throw new FieldProblem('playbookFiles', `'${path}' must be a path inside the playbook folder`)
+    return plain
+  })
 }
 
 /** The approval that a form or a step asks for. */

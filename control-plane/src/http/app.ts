@@ -28,6 +28,7 @@ import {
 import { type HttpMeters, registerHttpMeters } from './meters.js'
 import { compileSchemasLate } from './late-schemas.js'
 import { API_PREFIX, prefixOf } from './paths.js'
+import { endUnreadBodies } from './unread-bodies.js'
 import { endUnusedConnections } from './unused-connections.js'
 import { registerRateLimit } from './rate-limit.js'
 import { registerUpgrades } from './upgrades.js'
@@ -39,7 +40,7 @@ export interface AppDeps {
   readonly baseUrl: string
   /** Believe `X-Forwarded-*` of the proxy that connects. */
   readonly trustProxy: boolean
-  /** Most bytes of a JSON body. */
+  /** API_BODY_LIMIT_MB in bytes: the most that a launch may have. */
   readonly bodyLimitBytes: number
   /** Certificate chain and key in PEM when the service does TLS by itself. */
   readonly tls: { readonly cert: string | Buffer; readonly key: string | Buffer } | null
@@ -85,8 +86,9 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   refuseExpectations(app)
   refuseTunnels(app)
   endUnusedConnections(app, deps.tls !== null)
+  endUnreadBodies(app, deps.timers)
   registerHttpMeters(app, { meters: deps.meters, basePath: prefixOf(deps.baseUrl) })
-  registerBodyParsing(app, deps.timers)
+  registerBodyParsing(app, { timers: deps.timers, limitBytes: deps.bodyLimitBytes })
   await app.register(helmet, {
     contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
     // What other names of the domain do is not ours to say.
@@ -113,7 +115,6 @@ function serverOptions(deps: AppDeps): FastifyServerOptions {
     genReqId: requestIdOf,
     // One proxy is believed, so the client's address is what that proxy saw, not what a client claims before it.
     trustProxy: deps.trustProxy ? (_address, hop) => hop === 0 : false,
-    bodyLimit: deps.bodyLimitBytes,
     // Our own hook answers with the service's error shape.
     return503OnClosing: false,
     clientErrorHandler: answerBrokenRequest,

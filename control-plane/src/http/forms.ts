@@ -52,6 +52,7 @@ const RUN_PROPERTIES = [
   'limit',
   'notifications',
   'playbook',
+  'playbookFiles',
   'playbookSubPath',
   'roles',
   'runner',

@@ -53,6 +53,7 @@ export function relaunchRoutes({ launching }: RelaunchRouteDeps): FastifyPluginA
     app.post(
       '/job/:id/relaunch',
       {
+        config: { longBody: true },
         onRequest: requireAllowed,
         schema: {
           tags,

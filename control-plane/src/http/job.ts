@@ -32,7 +32,7 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
     app.post(
       '/job',
       {
-        config: { audit: { action: 'job.launch', kind: 'job' } },
+        config: { audit: { action: 'job.launch', kind: 'job' }, longBody: true },
         schema: {
           tags,
           summary: 'Launch a form',

@@ -55,7 +55,7 @@ function commonRefusals(method: string, path: string, route: RouteOptions): Reco
   const { public: isPublic, rateLimit, duringStop } = route.config ?? {}
   const statuses: number[] = [500]
   if (!isPublic) statuses.push(401)
-  if (WITH_BODY.includes(method)) statuses.push(400, 413, 415)
+  if (WITH_BODY.includes(method)) statuses.push(400, 413, 415, 429)
   if (path.includes(':')) statuses.push(400)
   if (rateLimit) statuses.push(429)
   if (!duringStop) statuses.push(503)

@@ -14,9 +14,6 @@ import { answers } from './schemas.js'
 /** A client that sends nothing for so long is gone, whatever its socket says. Milliseconds. */
 const IDLE_MS = 120_000
 
-/** How long the rest of a refused body is read, so that its sender hears the answer. Milliseconds. */
-const LINGER_MS = 5_000
-
 const Description = Type.Object(
   {
     fieldname: Type.String({ description: 'Name of the part' }),
@@ -36,12 +33,8 @@ export function uploadRoutes(deps: { readonly uploads: Uploads; readonly timers:
   const { uploads, timers } = deps
   return async (app) => {
     const running = new Set<AbortController>()
-    const lingering = new Set<Readable>()
-    let isClosing = false
     app.addContentTypeParser('multipart/form-data', (_request, body, done) => done(null, body))
     app.addHook('preClose', async () => {
-      isClosing = true
-      for (const body of lingering) body.destroy()
       for (const upload of running) upload.abort(new UnavailableError('stopping', 'The service is stopping'))
     })
 
@@ -87,7 +80,6 @@ export function uploadRoutes(deps: { readonly uploads: Uploads; readonly timers:
           return stored
         } catch (error) {
           await incoming?.discard()
-          linger(body, request)
           throw error
         } finally {
           stopWatching()
@@ -95,20 +87,6 @@ export function uploadRoutes(deps: { readonly uploads: Uploads; readonly timers:
         }
       },
     )
-
-    /** Reads on for a while without keeping anything: who still sends would not hear the answer otherwise. */
-    function linger(body: Readable, { raw: { socket } }: FastifyRequest): void {
-      if (body.readableEnded || body.destroyed) return
-      lingering.add(body)
-      const stop = timers.after(LINGER_MS, () => body.destroy())
-      body.once('close', () => {
-        stop()
-        lingering.delete(body)
-        // It counted as busy when the idle connections were closed, and nobody would come back to it.
-        if (isClosing) socket.destroySoon()
-      })
-      body.resume()
-    }
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Caller } from '../auth/caller.js'
+import { shownName } from '../auth/shown-name.js'
 import type { Clock } from '../clock.js'
 import { ConflictError, NotFoundError } from '../errors.js'
 import type { LiveEvents } from '../live/live-events.js'
@@ -34,13 +35,13 @@ export async function abort(dependencies: ActionDependencies, caller: Caller, id
   // Refusals are thrown afterwards: inside a write they would make its whole group start anew.
   const { job, requested, ended } = await store.write('jobs.abort', async (queries) => {
     const current = await findJobSummary(queries, id)
-    if (!current || !(await requestAbort(queries, id, caller.username))) {
+    if (!current || !(await requestAbort(queries, id, shownName(caller)))) {
       return { job: current, requested: false, ended: false }
     }
     if (current.dispatch === 'queued') {
       return { job: current, requested: true, ended: await abortUnstarted(queries, id, caller.username, now) }
     }
-    await appendServiceLine(queries, id, `[WARNING]: Abort requested by ${caller.username}`)
+    await appendServiceLine(queries, id, `[WARNING]: Abort requested by ${shownName(caller)}`)
     return { job: current, requested: true, ended: false }
   })
   if (!job) throw gone(id)

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
-import type { Caller, UserType } from '../auth/caller.js'
+import type { Caller } from '../auth/caller.js'
+import { shownName } from '../auth/shown-name.js'
 import { EVERYONE_ROLE, isEveryone } from '../auth/roles.js'
 import type { Approval } from '../forms/form.js'
 import { partOf } from '../forms/values/plain.js'
@@ -23,6 +24,8 @@ const approvalSchema = v.object({
   state: v.picklist(['waiting', 'approved', 'rejected']),
   decided_by: v.nullable(v.string()),
   decided_by_type: v.nullable(v.string()),
+  /** The account of who decided; never shown. */
+  decided_by_id: v.optional(v.nullable(v.number()), null),
   decided_at: v.nullable(v.number()),
 })
 
@@ -56,6 +59,7 @@ export function awaitedApproval(asked: Approval, extravars: unknown): JobApprova
     state: 'waiting',
     decided_by: null,
     decided_by_type: null,
+    decided_by_id: null,
     decided_at: null,
   }
 }
@@ -88,17 +92,23 @@ export function hasApprovingRole(caller: Pick<Caller, 'isAdmin' | 'roles'>, appr
 
 /** The caller as a giver of approvals; null for an admin, who may give every one. */
 export function giverOf(caller: Caller): ApprovalGiver | null {
-  return caller.isAdmin ? null : { name: caller.username, type: caller.type, roles: caller.roles }
+  return caller.isAdmin ? null : { id: caller.id, roles: caller.roles }
+}
+
+/** Who decided about an approval, as people read it; null: nobody has. */
+export function deciderName({ decided_by: username, decided_by_type: type }: JobApproval): string | null {
+  return username === null ? null : shownName({ username, type: type ?? 'local' })
 }
 
 /** An approval after somebody's decision. */
 export function decided(
   approval: JobApproval,
   state: 'approved' | 'rejected',
-  by: { readonly username: string; readonly type: UserType },
+  by: Pick<Caller, 'id' | 'username' | 'type'>,
   now: number,
 ): JobApproval {
-  return { ...approval, state, decided_by: by.username, decided_by_type: by.type, decided_at: now }
+  const decider = { decided_by: by.username, decided_by_type: by.type, decided_by_id: by.id }
+  return { ...approval, state, ...decider, decided_at: now }
 }
 
 /** Values in a text come from a user: they must not send commands to the terminal of whoever reads it. */

@@ -1,5 +1,6 @@
 import type { Caller } from '../auth/caller.js'
 import type { AccountGrant, Grants } from '../auth/grants.js'
+import { launcherName, shownName } from '../auth/shown-name.js'
 import { type Clock, isoTime } from '../clock.js'
 import { ConflictError, ForbiddenError, NotFoundError } from '../errors.js'
 import type { LiveEvents } from '../live/live-events.js'
@@ -9,7 +10,7 @@ import { appendServiceLine } from '../store/job-streams.js'
 import { type Runner, findRunner, findRunnerByName } from '../store/runners.js'
 import { changeNode, closeNodes } from '../store/sequences.js'
 import type { Queries, Store } from '../store/store.js'
-import { type JobApproval, approvalOf, decided, hasApprovingRole } from './approval.js'
+import { type JobApproval, approvalOf, decided, deciderName, hasApprovingRole } from './approval.js'
 import { forbiddenCredential, needsOfJob } from './credential-needs.js'
 import { failJob } from './ending.js'
 import { problemOf } from './runner-choice.js'
@@ -42,7 +43,7 @@ export async function approve(dependencies: ApprovingDependencies, caller: Calle
   if (!asked) throw gone(id)
   requireApprover(caller, asked)
   if (isSequence(asked)) return approveSequence(dependencies, caller, asked)
-  const launcher = await grants.of(asked.user_name, asked.user_type)
+  const launcher = await grants.of(asked)
   const now = clock.now()
   const result = await store.write('jobs.approve', async (queries) => {
     const runner = await runnerNow(queries, asked)
@@ -95,7 +96,7 @@ export async function reject(
   if (!asked) throw gone(id)
   if (!isOwner(caller, asked)) requireApprovingRole(caller, asked)
   const now = clock.now()
-  const reason = `rejected by ${caller.username}`
+  const reason = `rejected by ${shownName(caller)}`
   const endsHere = asked.step === null || sequences.endsWithRejection(asked.job_type)
   const result = await store.write('jobs.reject', async (queries) => {
     const changes = { end_time: now, dispatch: 'done' }
@@ -151,7 +152,7 @@ async function take(
   // Of a job that consists of others: what waits is its step or node.
   if (job.step !== null) await changeNode(queries, id, job.step, { approval: decision, due_time: null })
   const word = state === 'approved' ? 'Approved' : '[WARNING]: Rejected'
-  await appendServiceLine(queries, id, `${word} by ${caller.username} at ${isoTime(now)}`)
+  await appendServiceLine(queries, id, `${word} by ${shownName(caller)} at ${isoTime(now)}`)
   return { job, isTaken: true }
 }
 
@@ -164,19 +165,19 @@ async function runnerNow(queries: Queries, job: JobRow): Promise<Runner | null> 
 
 /** Why a job cannot go on its way although it was approved, or null. */
 function problemNow(job: JobRow, runner: Runner | null, launcher: AccountGrant): string | null {
-  if (launcher.account === 'blocked') return `The account of ${job.user_name}, who launched this job, is blocked`
-  if (launcher.account === 'none') return `The account of ${job.user_name}, who launched this job, was deleted`
+  if (launcher.account === 'blocked') return `The account of ${launcherName(job)}, who launched this job, is blocked`
+  if (launcher.account === 'none') return `The account of ${launcherName(job)}, who launched this job, was deleted`
   if (runner === null) return `The RTE '${job.runner_name ?? ''}' of this job was deleted`
   const problem = problemOf(runner)
   if (problem !== null) return problem
   const { isAdmin, allowedRunners } = launcher
   if (!isAdmin && allowedRunners && !allowedRunners.includes(runner.name)) {
-    return `The roles of ${job.user_name} do not allow jobs on the RTE '${runner.name}' any more`
+    return `The roles of ${launcherName(job)} do not allow jobs on the RTE '${runner.name}' any more`
   }
   const credential = forbiddenCredential(launcher, needsOfJob(job))
   return credential === null
     ? null
-    : `The roles of ${job.user_name} do not allow the credential '${credential}' any more`
+    : `The roles of ${launcherName(job)} do not allow the credential '${credential}' any more`
 }
 
 function requireApprover(caller: Caller, job: JobSummaryRow): void {
@@ -195,7 +196,7 @@ function requireTaken({ job, isTaken }: Taken, id: number): void {
   if (!job) throw gone(id)
   if (isTaken) return
   const approval = approvalOf(job)
-  const by = approval?.decided_by ?? null
+  const by = approval && deciderName(approval)
   const why = approval && by !== null ? `it was ${approval.state} by ${by}` : `its status is ${job.status}`
   throw new ConflictError('not_waiting', `Job ${id} does not wait for an approval: ${why}`)
 }

@@ -75,6 +75,7 @@ export function playbookVariables(
     verbose: flag('__verbose__', extravars, settings.verbose),
     verbosity: settings.verbosity ?? 0,
     allowJinjaInExtravars: flag('__allowJinjaInExtravars__', extravars, settings.allowJinjaInExtravars),
+    playbookFiles: settings.playbookFiles === null ? null : [...settings.playbookFiles],
     // Chosen afterwards, from what there is.
     ansibleCredentials: null,
     vaultCredentials: null,

@@ -103,7 +103,11 @@ export async function valuesOfLaunch(
   const besides = request.earlier?.besides ?? null
   const mode = besides === null ? stricter(deps.validation, form.launchValidation) : 'enforce'
   // Under `enforce` the variables of the client count for nothing.
-  refuseMasks({ form, maskPattern: deps.maskPattern }, request.rawFormData, mode === 'enforce' ? null : request.extravars)
+  refuseMasks(
+    { form, maskPattern: deps.maskPattern },
+    request.rawFormData,
+    mode === 'enforce' ? null : request.extravars,
+  )
   if (mode === 'enforce') {
     if (request.rawFormData === null) {
       throw new RefusedValuesError(

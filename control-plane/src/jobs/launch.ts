@@ -93,6 +93,7 @@ export async function launchJob(
       detail: null,
       start_time: now,
       end_time: null,
+      user_id: caller.id,
       user_name: caller.username,
       user_type: caller.type,
       dispatch: approval ? 'parked' : sequence ? 'driven' : 'queued',

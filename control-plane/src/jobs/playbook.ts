@@ -15,6 +15,8 @@ export const playbookSchema = v.object({
   diff: v.boolean(),
   verbose: v.boolean(),
   allowJinjaInExtravars: v.boolean(),
+  /** Files and folders of the playbook folder that the form asks for; null: those that its folder asks for, or all. */
+  playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
   /** Names of credentials; jobs of older releases have none. */
   ansibleCredentials: v.optional(v.nullable(v.string()), null),
   vaultCredentials: v.optional(v.nullable(v.string()), null),
@@ -26,6 +28,7 @@ export type Playbook = v.InferOutput<typeof playbookSchema>
 export const NO_PLAYBOOK: Playbook = {
   ...{ playbook: '', playbookSubPath: null, inventory: [], tags: null, skipTags: null, limit: null },
   ...{ check: false, diff: false, verbose: false, verbosity: 0, allowJinjaInExtravars: false },
+  playbookFiles: null,
   ...{ ansibleCredentials: null, vaultCredentials: null },
 }
 

@@ -47,7 +47,11 @@ export async function prepareSequence(
   )
   const chosen = await chooseCredentials(needs, (name) => deps.credentials.has(name))
   const { shown, secret } = splitVariables(extravars, launch.secrets)
-  const plan: SequencePlan = { credentials, credentialFields: launch.credentialFields, plan: planned.plan }
+  // What is no credential was typed by somebody, perhaps into a password field.
+  const finder = createSecretFinder(chosen.problem === null ? [] : launch.secrets.values)
+  const named = maskSecrets(credentials, finder, new Set(), false) as typeof credentials
+  const found = maskSecrets(chosen.needs.credentials, finder, new Set(), false) as typeof credentials
+  const plan: SequencePlan = { credentials: named, credentialFields: launch.credentialFields, plan: planned.plan }
   return {
     runner: null,
     problem: planned.problem,
@@ -58,7 +62,7 @@ export async function prepareSequence(
       runner_id: null,
       runner_name: null,
       extravars: JSON.stringify(shown),
-      credentials: JSON.stringify({ ...chosen.needs.credentials, ...credentials }),
+      credentials: JSON.stringify({ ...found, ...named }),
       playbook: JSON.stringify(NO_PLAYBOOK),
     },
     sequence: { plan: JSON.stringify(plan), nodes: planned.nodes },

@@ -58,7 +58,9 @@ export function recordOf(job: JobListRow) {
 /** The approval of a job, or of a node of it, as it is shown. */
 export function approvalRecordOf(job: { readonly approval: string | null }) {
   const approval = approvalOf(job)
-  return approval && { ...approval, decided_at: isoTime(approval.decided_at) }
+  if (!approval) return null
+  const { decided_by_id: _, ...shown } = approval
+  return { ...shown, decided_at: isoTime(approval.decided_at) }
 }
 
 /** How the output of a job is wanted. */
@@ -117,7 +119,7 @@ export async function readJobs(reading: JobReading, caller: Caller, request: Lis
   const filter: JobFilter = {
     ...(request.user === undefined ? {} : { user: { name: request.user, type: request.userType ?? 'local' } }),
     ...(request.runner === undefined ? {} : { runner: request.runner }),
-    ...(seesAllJobs(caller) ? {} : { visibleTo: { name: caller.username, type: caller.type } }),
+    ...(seesAllJobs(caller) ? {} : { visibleTo: { id: caller.id, name: caller.username, type: caller.type } }),
   }
   const limit = listLimit(request.records, reading.listSize)
   const jobs = request.waiting

@@ -80,9 +80,12 @@ function fieldValues(earlier: EarlierLaunch, changes: PlainObject): Record<strin
     laid[name] = steps.has(name) && isPlainObject(change) ? { ...before, ...change } : change
   }
   // What is computed is computed anew, whatever it was.
-  for (const field of earlier.form.fields) if (isComputed(field) && holdsMask(laid[field.name])) delete laid[field.name]
-  requireKept([...passwordsToAskFor(earlier, laid), ...maskedNames(earlier, laid)])
-  return laid
+  const computed = new Set(earlier.form.fields.filter(isComputed).map(({ name }) => name))
+  const values = Object.fromEntries(
+    Object.entries(laid).filter(([name, value]) => !(computed.has(name) && holdsMask(value))),
+  )
+  requireKept([...passwordsToAskFor(earlier, values), ...maskedNames(earlier, values)])
+  return values
 }
 
 function isComputed({ type, editable, source }: Field): boolean {
@@ -128,7 +131,8 @@ function nothingKept(id: number): RefusedValuesError {
 }
 
 function notKept(missing: readonly string[]): RefusedValuesError {
-  const description = 'the job was launched with a password here, or with a value that holds one; passwords are not kept, so send it in values'
+  const description =
+    'the job was launched with a password here, or with a value that holds one; passwords are not kept, so send it in values'
   return new RefusedValuesError(
     'values_refused',
     `The values of the form are refused (missing: ${missing.join(', ')}; passwords are not kept, so send them in values)`,

@@ -75,7 +75,9 @@ function base64Forms(text: string): string[] {
   const bytes = Buffer.from(text, 'utf8')
   if (bytes.length < SHORTEST_FOUND) return []
   const forms = [0, 1, 2].map((before) => {
-    const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64').replace(/=+$/, '')
+    const encoded = Buffer.concat([Buffer.alloc(before), bytes])
+      .toString('base64')
+      .replace(/=+$/, '')
     return encoded.slice(Math.floor((before * 8 + 5) / 6), Math.floor(((before + bytes.length) * 8) / 6))
   })
   return forms

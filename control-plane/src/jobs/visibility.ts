@@ -6,10 +6,11 @@ import type { Queries } from '../store/store.js'
 import { type JobApproval, approvalOf, hasApprovingRole } from './approval.js'
 import { isSequence } from './sequence-port.js'
 
-type Owned = Pick<JobSummaryRow, 'user_name' | 'user_type'>
+type Owned = Pick<JobSummaryRow, 'user_id'>
 
+/** By account: a name may be given again to somebody else. */
 export function isOwner(caller: Caller, job: Owned): boolean {
-  return job.user_name === caller.username && job.user_type === caller.type
+  return job.user_id === caller.id
 }
 
 /** May read every job (service interface, rule 6). */
@@ -51,7 +52,7 @@ function mayReadAsApprover(caller: Caller, job: JobSummaryRow): boolean {
 }
 
 function isDecider(caller: Caller, approval: JobApproval): boolean {
-  return approval.decided_by === caller.username && approval.decided_by_type === caller.type
+  return approval.decided_by_id === caller.id
 }
 
 /** Of a job that consists of others, each approval on the way may have been decided by somebody else. */

@@ -13,7 +13,7 @@ import type { UploadFolder } from '../uploads/upload-folder.js'
 import type { RunnerCapacity, RunnerConnection } from './connection.js'
 import type { HeldJobs } from './held-jobs.js'
 import { takeBack } from './inventory.js'
-import { prepareOrder } from './job-order.js'
+import { fileNeedsOf, prepareOrder } from './job-order.js'
 import type { OfferWatch } from './offer-watch.js'
 import { withSecrets } from './order-secrets.js'
 import type { PlaybookFiles } from './playbook-files.js'
@@ -27,6 +27,12 @@ const BUSY_PAUSE_MS = 10_000
 
 /** How often an offer is made again because the playbook folder changed under it. */
 const MOST_FILE_CHANGES = 5
+
+/** A job with the hash of the manifest of its files. */
+interface JobWithFiles {
+  readonly job: OfferableJob
+  readonly manifest: string
+}
 
 export interface JobOffersDependencies {
   readonly store: Store
@@ -140,30 +146,42 @@ export class JobOffers {
         return { jobs: taken, uploads: await findJobFiles(queries, ids) }
       })
       if (jobs.length === 0) return
-      const manifest = await this.#manifestFor(jobs)
-      if (manifest !== null) await this.#send(jobs, uploads, manifest)
+      await this.#send(await this.#withFiles(jobs), uploads)
     }
     if (this.#isOpen && this.#isStarted) await this.#tellOrFailWaiting()
   }
 
-  /** The playbook folder as it is now. Null: it cannot be had, and the jobs have failed with that reason. */
-  async #manifestFor(jobs: readonly OfferableJob[]): Promise<string | null> {
+  /** The jobs with the manifests of their files as they are now. Those whose files cannot be had have failed with that reason. */
+  async #withFiles(jobs: readonly OfferableJob[]): Promise<JobWithFiles[]> {
     const { store, clock, live, files, ends } = this.dependencies
-    try {
-      return (await files.manifest()).sha256
-    } catch (error) {
-      const reason = messageOf(error)
+    const ready: JobWithFiles[] = []
+    const failed: { readonly id: number; readonly reason: string }[] = []
+    // Asked for at once: they share one look at the folder.
+    await Promise.all(
+      jobs.map(async (job) => {
+        try {
+          ready.push({ job, manifest: (await files.manifest(fileNeedsOf(job))).sha256 })
+        } catch (error) {
+          failed.push({ id: job.id, reason: messageOf(error) })
+        }
+      }),
+    )
+    if (failed.length > 0) {
       await store.write('runners.no_files', async (queries) => {
-        for (const job of jobs) await failJob(queries, job.id, reason, clock.now())
+        for (const { id, reason } of failed) await failJob(queries, id, reason, clock.now())
       })
       live.changed('jobs')
       ends?.jobEnded()
-      return null
     }
+    return ready.sort((one, other) => one.job.id - other.job.id)
   }
 
-  async #send(jobs: readonly OfferableJob[], uploads: readonly JobFile[], manifest: string): Promise<void> {
+  async #send(ready: readonly JobWithFiles[], uploads: readonly JobFile[]): Promise<void> {
+    const manifests = new Map(ready.map(({ job, manifest }) => [job.id, manifest]))
+    const jobs = ready.map(({ job }) => job)
     for await (const [job, secrets] of withSecrets(this.dependencies, this.connection, jobs)) {
+      const manifest = manifests.get(job.id)
+      if (manifest === undefined) continue
       const files = uploads.filter((file) => file.job_id === job.id)
       const prepared = prepareOrder(job, { files, secrets }, manifest, {
         outputLimitBytes: this.dependencies.outputLimitBytes,

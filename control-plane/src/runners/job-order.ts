@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
+import { posix } from 'node:path'
 import { type JobOrder, MAX_INLINE_BYTES, plainUploadName } from '@holdfast/protocol'
 import { extravarsOf, playbookOf } from '../jobs/playbook.js'
 import type { OfferableJob } from '../store/dispatch.js'
 import type { JobFile } from '../store/uploads.js'
 import { descriptionOf } from '../uploads/description.js'
 import type { OrderSecrets } from './order-secrets.js'
+import type { JobFileNeeds } from './playbook-part.js'
 
 /** An order and, when the extra variables are too large for it, their JSON as a blob. */
 export interface PreparedOrder {
@@ -19,6 +21,21 @@ export interface OrderSettings {
   readonly outputLimitBytes: number
   /** Where uploads are: their paths in the extra variables begin with it. */
   readonly uploadPath: string
+}
+
+/** What a job needs of the playbook folder. */
+export function fileNeedsOf(job: Pick<OfferableJob, 'form' | 'playbook'>): JobFileNeeds {
+  const { playbook, playbookSubPath, inventory, playbookFiles } = playbookOf(job)
+  const workingFolder = playbookSubPath ?? ''
+  const fromRoot = (path: string) => posix.join(workingFolder, path)
+  return {
+    form: job.form,
+    playbook: fromRoot(playbook),
+    workingFolder,
+    // What has a comma is a list of hosts.
+    inventories: inventory.filter((source) => !source.includes(',')).map(fromRoot),
+    files: playbookFiles,
+  }
 }
 
 /**

@@ -3,11 +3,17 @@ import { join } from 'node:path'
 import type { Manifest } from '@holdfast/protocol'
 import type { Clock } from '../clock.js'
 import { type HashedFile, READ_BYTES, createFileHashes, openStamped } from './file-hashes.js'
-import { walkFolder } from './folder-walk.js'
+import { createFolderRulesReader } from './folder-rules.js'
+import { refusal, walkFolder } from './folder-walk.js'
 import type { PlaybookFiles } from './playbook-files.js'
+import { FOLDER_RULES_FILE, type FolderRules, type JobFileNeeds, partForJob } from './playbook-part.js'
 
-/** Manifests kept for the runners that still fetch files of an older one. */
-const KEPT_MANIFESTS = 8
+/** Manifests kept for the runners that still fetch files of an older one, and how many files these may list together. */
+const KEPT_MANIFESTS = 64
+const KEPT_FILES = 400_000
+
+/** How often a folder is looked at again because a `.holdfast.yml` changed meanwhile. */
+const MOST_WALKS = 5
 
 interface KeptManifest {
   readonly root: string
@@ -15,10 +21,21 @@ interface KeptManifest {
   readonly files: ReadonlyMap<string, HashedFile>
 }
 
+/** The folder as one walk found it. */
+interface Walk {
+  readonly root: string
+  readonly files: readonly HashedFile[]
+  readonly links: Manifest['links']
+  readonly rules: readonly FolderRules[]
+  /** Manifests that were made of it, by what the job needs. */
+  readonly made: Map<string, { readonly sha256: string; readonly json: Buffer }>
+}
+
 /**
  * The playbook folder (ANSIBLE_PATH) as blobs. What must hold:
  *   - a manifest tells the folder as it was after the call began: a call during a walk gets the next walk, which it
  *     shares with every other call that came meanwhile, so there is at most one walk and one that waits;
+ *   - a job gets only the part that is for it (`playbook-part.ts`), and a blob only by a manifest that lists it;
  *   - a blob is only opened as long as its file is the very one that was hashed; the runner checks the hash once more.
  */
 export function createPlaybookFolder(options: {
@@ -28,13 +45,35 @@ export function createPlaybookFolder(options: {
   readonly clock: Clock
 }): PlaybookFiles {
   const hashes = createFileHashes(() => options.clock.now())
+  const rulesReader = createFolderRulesReader()
   const kept = new Map<string, KeptManifest>()
+  let keptFiles = 0
   let running: Promise<unknown> = Promise.resolve()
-  let waiting: Promise<{ sha256: string; json: Buffer }> | null = null
+  let waiting: Promise<Walk> | null = null
 
-  async function makeManifest(): Promise<{ sha256: string; json: Buffer }> {
-    const { root, files: found, links } = await walkFolder(options.path, options.maxBytes)
-    const files = await hashes.hash(root, found)
+  async function walkOnce(): Promise<Walk> {
+    for (let walks = 0; walks < MOST_WALKS; walks += 1) {
+      const { root, files: found, links } = await walkFolder(options.path, options.maxBytes)
+      const files = await hashes.hash(root, found)
+      const rules = await rulesReader.read(root, files)
+      if (rules) return { root, files, links: [...links], rules, made: new Map() }
+    }
+    throw refusal(`a ${FOLDER_RULES_FILE} in it changes all the time while it is read`)
+  }
+
+  function nextWalk(): Promise<Walk> {
+    waiting ??= running.then(() => {
+      waiting = null
+      const walk = walkOnce()
+      running = walk.catch(() => undefined)
+      return walk
+    })
+    return waiting
+  }
+
+  function manifestOf(walk: Walk, needs: JobFileNeeds | null): { sha256: string; json: Buffer } {
+    const isPart = partForJob(walk.rules, needs)
+    const files = walk.files.filter(({ path }) => isPart(path))
     const manifest: Manifest = {
       version: 1,
       files: files.map(({ path, sha256, stamp }) => ({
@@ -43,26 +82,33 @@ export function createPlaybookFolder(options: {
         size: stamp.size,
         executable: stamp.executable,
       })),
-      links: [...links],
+      links: walk.links.filter(({ path }) => isPart(path)),
     }
     const json = Buffer.from(JSON.stringify(manifest))
     const sha256 = createHash('sha256').update(json).digest('hex')
-    kept.delete(sha256)
-    kept.set(sha256, { root, json, files: new Map(files.map((file) => [file.sha256, file])) })
-    const oldest = kept.keys().next()
-    if (kept.size > KEPT_MANIFESTS && !oldest.done) kept.delete(oldest.value)
+    keep(sha256, { root: walk.root, json, files: new Map(files.map((file) => [file.sha256, file])) })
     return { sha256, json }
   }
 
+  /** The newest stay; the one that was just made always does. */
+  function keep(sha256: string, manifest: KeptManifest): void {
+    keptFiles += manifest.files.size - (kept.get(sha256)?.files.size ?? 0)
+    kept.delete(sha256)
+    kept.set(sha256, manifest)
+    for (const [oldest, { files }] of kept) {
+      if (oldest === sha256 || (kept.size <= KEPT_MANIFESTS && keptFiles <= KEPT_FILES)) break
+      kept.delete(oldest)
+      keptFiles -= files.size
+    }
+  }
+
   return {
-    manifest() {
-      waiting ??= running.then(() => {
-        waiting = null
-        const walk = makeManifest()
-        running = walk.catch(() => undefined)
-        return walk
-      })
-      return waiting
+    async manifest(needs) {
+      const walk = await nextWalk()
+      const key = JSON.stringify(needs ?? null)
+      const made = walk.made.get(key) ?? manifestOf(walk, needs ?? null)
+      walk.made.set(key, made)
+      return made
     },
     async open(manifestSha256, sha256) {
       const manifest = kept.get(manifestSha256)

@@ -1,4 +1,5 @@
 import type { AccountGrant, Grants } from '../auth/grants.js'
+import { launcherName } from '../auth/shown-name.js'
 import type { Credentials } from '../credentials/credentials.js'
 import type { JobValues, JobVault } from '../credentials/job-vault.js'
 import { HoldfastError } from '../errors.js'
@@ -53,7 +54,7 @@ export async function preparePart(
   identifier: string,
   { settings, values, nested = null, artifacts }: Part,
 ): Promise<PreparedPart> {
-  const launcher = await deps.grants.of(job.user_name, job.user_type)
+  const launcher = await deps.grants.of(job)
   const { credentials, credentialFields } = launch
   const makings = { values, credentials, credentialFields, secrets }
   const jobType = job.job_type
@@ -61,7 +62,7 @@ export async function preparePart(
     const whole = nested && (await prepareSequence(deps, launcher, settings, nested, makings))
     const prepared = whole ?? (await prepareJob(deps, launcher, { settings, ...makings }))
     const sequence = whole && { jobType, ...whole.sequence }
-    const problem = accountProblem(job.user_name, launcher) ?? wholeProblem ?? prepared.problem
+    const problem = accountProblem(launcherName(job), launcher) ?? wholeProblem ?? prepared.problem
     const files = await filesOf(deps, job.id, prepared.extravars)
     return { ...prepared, identifier, problem, files, sequence, artifacts }
   } catch (error) {
@@ -73,7 +74,7 @@ export async function preparePart(
     }
     const sequence = nested && { jobType, plan: JSON.stringify({ ...launch, plan: nested.plan }), nodes: nested.nodes }
     // It is read by others, too.
-    const problem = error.message.replace(/^Your roles/, `The roles of ${job.user_name}`)
+    const problem = error.message.replace(/^Your roles/, `The roles of ${launcherName(job)}`)
     return { identifier, runner: null, problem, columns, secret: null, files: [], sequence, artifacts }
   }
 }
@@ -97,6 +98,7 @@ export async function insertPart(
     detail: null,
     start_time: now,
     end_time: null,
+    user_id: job.user_id,
     user_name: job.user_name,
     user_type: job.user_type,
     dispatch: part.sequence ? 'driven' : 'queued',

@@ -3,8 +3,8 @@ import type { Queries } from './store.js'
 
 /** Somebody who may give approvals. */
 export interface ApprovalGiver {
-  readonly name: string
-  readonly type: string
+  /** Of the account. */
+  readonly id: number
   readonly roles: readonly string[]
 }
 
@@ -14,7 +14,7 @@ export async function insertAwaitedApproval(
   jobId: number,
   approval: { readonly roles: readonly string[]; readonly allowSelf: boolean },
 ): Promise<void> {
-  const job = queries.selectFrom('job').select(['user_name', 'user_type']).where('id', '=', jobId)
+  const job = queries.selectFrom('job').select(['user_id', 'user_name', 'user_type']).where('id', '=', jobId)
   const user = await job.executeTakeFirstOrThrow()
   const rows = [...new Set(approval.roles)].map((role) => ({
     ...{ role, job_id: jobId, allow_self: approval.allowSelf ? 1 : 0 },
@@ -41,11 +41,11 @@ export async function countAwaitedApprovals(queries: Queries, giver: ApprovalGiv
 }
 
 /** The rows of roles of a giver; those of their own jobs only where the approval says so. */
-function givableBy(queries: Queries, { name, type, roles }: ApprovalGiver) {
+function givableBy(queries: Queries, { id, roles }: ApprovalGiver) {
   return queries
     .selectFrom('awaited_approval')
     .where('role', 'in', roles)
-    .where((is) => is.or([is('allow_self', '=', 1), is('user_name', '!=', name), is('user_type', '!=', type)]))
+    .where((is) => is.or([is('allow_self', '=', 1), is('user_id', 'is', null), is('user_id', '!=', id)]))
 }
 
 /**

@@ -37,18 +37,20 @@ export type JobListRow = Readonly<Static<typeof JobListRow>>
 export interface JobFilter {
   readonly user?: { readonly name: string; readonly type: string }
   readonly runner?: string
-  /** Limits the list to the jobs of one user, whatever else is asked for. */
-  readonly visibleTo?: { readonly name: string; readonly type: string }
+  /** Limits the list to the jobs of one account, whatever else is asked for. */
+  readonly visibleTo?: { readonly id: number; readonly name: string; readonly type: string }
 }
 
 type JobQuery = SelectQueryBuilder<Database, 'job', object>
 
 /** Newest first, at most `limit`. Every form of the filter is answered from an index that has its order. */
 export async function listJobs(queries: Queries, filter: JobFilter, limit: number): Promise<JobListRow[]> {
-  const { visibleTo, user = visibleTo, runner } = filter
-  if (visibleTo && (user?.name !== visibleTo.name || user.type !== visibleTo.type)) return []
+  const { visibleTo, user, runner } = filter
+  if (visibleTo && user && (user.name !== visibleTo.name || user.type !== visibleTo.type)) return []
   let query: JobQuery = queries.selectFrom('job')
-  if (user) query = query.where('user_type', '=', user.type).where('user_name', '=', user.name)
+  // An account has one name for ever, so its id says all that the name would.
+  if (visibleTo) query = query.where('user_id', '=', visibleTo.id)
+  else if (user) query = query.where('user_type', '=', user.type).where('user_name', '=', user.name)
   if (runner !== undefined) query = query.where('runner_name', '=', runner)
   return newestJobs(queries, query, limit)
 }

@@ -16,6 +16,7 @@ const SUMMARY_COLUMNS = [
   'detail',
   'start_time',
   'end_time',
+  'user_id',
   'user_name',
   'user_type',
   'runner_id',

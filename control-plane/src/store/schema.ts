@@ -9,6 +9,7 @@ export interface Database {
   session: SessionTable
   sign_in_failure: SignInFailureTable
   sign_in_code: SignInCodeTable
+  known_network: KnownNetworkTable
   job: JobTable
   job_secret: JobSecretTable
   job_transition: JobTransitionTable
@@ -45,7 +46,11 @@ export interface UserTable {
   /** JSON array of group names without prefix. */
   groups: string
   enabled: number
+  /** Groups of the last sign-in that were too many or too long to be kept. */
+  groups_left_out: Generated<number>
   created_at: Fixed<number>
+  /** 1: the password has to be changed before anything else can be done. */
+  password_must_change: ColumnType<number, number | undefined, number>
 }
 
 export interface SessionTable {
@@ -61,6 +66,10 @@ export interface SessionTable {
   created_at: Fixed<number>
   expires_at: number
   last_used_at: number | null
+  /** The client's network at the sign-in; null for API tokens and for sessions of older releases. */
+  network: ColumnType<string | null, string | null | undefined, never>
+  /** JSON array: what an API token may be used for; null: everything that its owner may do. */
+  scopes: ColumnType<string | null, string | null | undefined, never>
 }
 
 /** What a client that opened a browser gets its tokens for, once. */
@@ -73,12 +82,23 @@ export interface SignInCodeTable {
   expires_at: Fixed<number>
 }
 
-/** Failed sign-ins by key: `user:<type>/<name>` or `address:<ip>`. */
+/** Failed sign-ins by key: of a name at an address, of a name from everywhere, of an address (`auth/sign-in.ts`). */
 export interface SignInFailureTable {
   key: Fixed<string>
   failures: number
   first_at: number
   locked_until: number | null
+  /** How often the key was held back, which makes the next time longer, and until when that counts. */
+  locks: ColumnType<number, number | undefined, number>
+  locks_count_until: number | null
+}
+
+/** Where a user has signed in from with a password. */
+export interface KnownNetworkTable {
+  user_id: Fixed<number>
+  /** An IPv4 address, or the /64 of an IPv6 address. */
+  network: Fixed<string>
+  last_at: number
 }
 
 export interface JobTable {
@@ -93,6 +113,8 @@ export interface JobTable {
   detail: string | null
   start_time: Fixed<number>
   end_time: number | null
+  /** The account that launched it, also when that account is gone; null: of before accounts were noted, and nobody's. */
+  user_id: Fixed<number | null>
   user_name: Fixed<string>
   user_type: Fixed<string>
   runner_id: number | null
@@ -288,6 +310,8 @@ export interface UploadTable {
   id: Generated<number>
   /** Random, 32 hex digits. */
   stored_name: Fixed<string>
+  /** The account that uploaded it; null: of before accounts were noted, and nobody's. */
+  owner_id: Fixed<number | null>
   owner_name: Fixed<string>
   owner_type: Fixed<string>
   size: Fixed<number>
@@ -315,6 +339,7 @@ export interface AwaitedApprovalTable {
   /** 1: whoever launched the job may give it, too. */
   allow_self: Fixed<number>
   /** Who launched the job, so that what somebody may give is answered without looking at jobs. */
+  user_id: Fixed<number | null>
   user_name: Fixed<string>
   user_type: Fixed<string>
 }

@@ -26,7 +26,7 @@ export interface IncomingUpload {
    * The whole file has come: keeps it, with whose it is.
    * @throws InvalidInputError for a name that cannot be kept; UnavailableError
    */
-  finish(owner: Pick<Caller, 'username' | 'type'>, names: FileNames): Promise<UploadDescription>
+  finish(owner: Pick<Caller, 'id' | 'username' | 'type'>, names: FileNames): Promise<UploadDescription>
   /** Leaves nothing of it. Does nothing after a `finish` that succeeded. */
   discard(): Promise<void>
 }
@@ -68,6 +68,7 @@ export function createUploads(options: {
           const stored = await writer.keep()
           const upload = {
             stored_name: stored.storedName,
+            owner_id: owner.id,
             owner_name: owner.username,
             owner_type: owner.type,
             size: stored.size,

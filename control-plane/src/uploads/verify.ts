@@ -51,7 +51,7 @@ export interface VerifiedUploads {
  */
 export async function verifyUploads(
   { queries, folder }: { readonly queries: Queries; readonly folder: UploadFolder },
-  caller: Pick<Caller, 'username' | 'type' | 'isAdmin'>,
+  caller: Pick<Caller, 'id' | 'isAdmin'>,
   files: Readonly<Record<string, unknown>>,
   granted: ReadonlySet<number> = new Set(),
 ): Promise<VerifiedUploads> {
@@ -81,7 +81,7 @@ async function verifyOne(
   }: {
     readonly queries: Queries
     readonly folder: UploadFolder
-    readonly caller: Pick<Caller, 'username' | 'type' | 'isAdmin'>
+    readonly caller: Pick<Caller, 'id' | 'isAdmin'>
     readonly granted: ReadonlySet<number>
   },
   claim: unknown,
@@ -95,7 +95,7 @@ async function verifyOne(
   if (filename !== undefined && filename !== storedName) return 'invalid'
   const upload = await findUpload(queries, storedName)
   if (!upload) return 'unknown'
-  const isOwn = upload.owner_name === caller.username && upload.owner_type === caller.type
+  const isOwn = upload.owner_id === caller.id
   if (!isOwn && !caller.isAdmin && !granted.has(upload.id)) return 'foreign'
   const size = await folder.sizeOf(storedName)
   if (size === null) return 'missing'

@@ -2,6 +2,7 @@ import { mayStillEnd } from '../exit-codes.js'
 import { paint, statusPaint } from '../show/paint.js'
 import { printable } from '../show/printable.js'
 import { durationText, jobSeconds } from '../show/time.js'
+import { userName } from '../show/user-name.js'
 import { writeLine, type Terminal } from '../terminal.js'
 import { createAnsiStripper } from './ansi-strip.js'
 import type { FollowSink } from './follow-job.js'
@@ -31,9 +32,8 @@ export function createTerminalSink(terminal: Terminal, color: boolean, waits: bo
       if (job.status === 'approve') {
         await notice(`Job ${job.id} waits for an approval${giversText(job.approval)}.`)
       } else if (isAwaiting && job.approval?.state === 'approved') {
-        await notice(
-          `Job ${job.id} was approved${job.approval.decided_by === null ? '' : ` by ${printable(job.approval.decided_by)}`}.`,
-        )
+        const { decided_by: name, decided_by_type: type } = job.approval
+        await notice(`Job ${job.id} was approved${name === null ? '' : ` by ${printable(userName(name, type))}`}.`)
       }
       isAwaiting = job.status === 'approve'
       if (waits && mayStillEnd(job.status)) {

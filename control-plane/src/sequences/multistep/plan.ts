@@ -11,6 +11,7 @@ const settingsSchema = v.object({
   ...{ playbook: v.string(), playbookSubPath: text, inventory: v.array(v.string()), tags: text, limit: text },
   ...{ check: v.boolean(), diff: v.boolean(), verbose: v.boolean() },
   ...{ keepExtravars: v.boolean(), allowJinjaInExtravars: v.boolean() },
+  playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
   ...{ runner: text, credentials: v.record(v.string(), v.string()), ansibleCredentials: text, vaultCredentials: text },
 })
 

@@ -12,6 +12,7 @@ const text = v.nullable(v.string())
 const forAllSchema = v.object({
   ...{ runner: text, credentials: v.record(v.string(), v.string()), ansibleCredentials: text, vaultCredentials: text },
   ...{ verbose: v.boolean(), keepExtravars: v.boolean(), allowJinjaInExtravars: v.boolean() },
+  playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
 })
 const planSchema = v.object({ workflow: workflowSchema, forAll: forAllSchema })
 

@@ -2,12 +2,13 @@ import type { JobRecord } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { tableText, type Column } from '../../show/table.js'
 import { durationText, jobSeconds } from '../../show/time.js'
+import { userName } from '../../show/user-name.js'
 import { clientOf, clientOptions, command, recordsOf, type Run } from '../common.js'
 
 const COLUMNS: readonly Column<JobRecord>[] = [
   { title: 'id', value: (job) => job.id, align: 'right' },
   { title: 'form', value: (job) => job.form },
-  { title: 'user', value: (job) => job.user },
+  { title: 'user', value: (job) => userName(job.user, job.user_type) },
   { title: 'title', value: (job) => job.approval?.title ?? null },
   { title: 'roles', value: (job) => job.approval?.roles.join(', ') ?? null },
   { title: 'waits', value: (job) => durationText(jobSeconds(job.start, job.end, Date.now())), align: 'right' },

@@ -2,6 +2,7 @@ import type { JobRecord } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { tableText, type Column } from '../../show/table.js'
 import { durationText, jobSeconds, localTime } from '../../show/time.js'
+import { userName } from '../../show/user-name.js'
 import { clientOf, clientOptions, command, recordsOf, type Run } from '../common.js'
 
 const COLUMNS: readonly Column<JobRecord>[] = [
@@ -10,7 +11,7 @@ const COLUMNS: readonly Column<JobRecord>[] = [
   { title: 'status', value: (job) => job.status, status: true },
   { title: 'start', value: (job) => localTime(job.start) },
   { title: 'took', value: (job) => durationText(jobSeconds(job.start, job.end, Date.now())), align: 'right' },
-  { title: 'user', value: (job) => job.user },
+  { title: 'user', value: (job) => userName(job.user, job.user_type) },
   { title: 'runner', value: (job) => job.runner },
 ]
 

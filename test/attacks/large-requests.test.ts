@@ -1,0 +1,178 @@
+import { once } from 'node:events'
+import { type Socket, connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type TestServer, startServer } from '../api/server.js'
+import { waitFor } from '../support/wait.js'
+
+/** Requests that are made to stop the service: they are refused before anything is made of them, and cost nothing. */
+
+const FORM = `
+name: Anything
+type: ansible
+playbook: hello.yml
+roles: [public]
+fields: [{name: x, type: text, label: X}]
+`
+const LIMIT = 2 * 1024 * 1024
+
+let server: TestServer
+let user: string
+beforeAll(async () => {
+  server = await startServer({ bodyLimitBytes: LIMIT, forms: { 'a.yaml': FORM }, validation: 'enforce' })
+  user = (await server.addUser('jane')).token
+})
+afterAll(() => server.close())
+
+/** One connection, with everything that came back over it. */
+async function dial(port = server.port): Promise<{ socket: Socket; answers: () => string }> {
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece
+  })
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  return { socket, answers: () => text }
+}
+
+function head(path: string, headers: Readonly<Record<string, string | number>>): string {
+  const lines = Object.entries({ host: 'x', 'content-type': 'application/json', ...headers })
+  return `POST /api/v2${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
+}
+
+function chunk(text: string): string {
+  return `${text.length.toString(16)}\r\n${text}\r\n`
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+const CHUNKED = { 'transfer-encoding': 'chunked' }
+
+describe('a stranger', () => {
+  test('who says that 51 MB come is refused before any of it comes', async () => {
+    const { socket, answers } = await dial()
+    socket.write(head('/auth/login', { 'content-length': 51_000_000 }))
+    await waitFor('the refusal', () => answers().includes('body_too_large'))
+    expect(answers()).toMatch(/^HTTP\/1.1 413 /)
+    socket.destroy()
+  })
+
+  test.each(['/auth/login', '/token'])('who does not say how much comes is refused after 16 KiB: %s', async (path) => {
+    const { socket, answers } = await dial()
+    // As much as the service reads, and not the end of it.
+    socket.write(head(path, CHUNKED) + chunk(`[${'{},'.repeat(6000)}`))
+    await waitFor('the refusal', () => answers().includes('body_too_large'))
+    expect(answers()).toMatch(/^HTTP\/1.1 413 /)
+    socket.destroy()
+  })
+
+  test('without a token has nothing read at all of what needs one', async () => {
+    const { socket, answers } = await dial()
+    socket.write(head('/job', { 'content-length': 1_000_000 }))
+    await waitFor('the refusal', () => answers().includes('token_missing'))
+    expect(answers()).toMatch(/^HTTP\/1.1 401 /)
+    socket.destroy()
+  })
+
+  test('who sends everything all the same hears the answer, and the connection is good for another request', async () => {
+    const { socket, answers } = await dial()
+    const body = `[${'{},'.repeat(1_000_000)}{}]`
+    socket.write(head('/auth/login', { 'content-length': body.length }))
+    socket.write(body)
+    socket.write('GET /api/v2/live HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+    await once(socket, 'close')
+    expect(answers()).toMatch(/^HTTP\/1.1 413 [^]*HTTP\/1.1 200 [^]*"live"/)
+  })
+
+  test('who sends without end loses the connection', async () => {
+    const { socket, answers } = await dial()
+    socket.write(head('/auth/login', CHUNKED))
+    const piece = chunk('x'.repeat(1024 * 1024))
+    let sent = 0
+    while (!socket.destroyed && sent < 200) {
+      sent += 1
+      socket.write(piece)
+      await waitFor('it to be read', () => socket.destroyed || socket.writableLength === 0)
+    }
+    expect(answers()).toMatch(/^HTTP\/1.1 413 /)
+    expect(sent).toBeLessThan(120)
+  })
+
+  test('has a name and a password as before', async () => {
+    const json = { username: 'jane', password: 'x'.repeat(1000) }
+    expect((await server.call('POST', '/auth/login', { json })).status).toBe(401)
+  })
+})
+
+describe('a user', () => {
+  const launch = (values: string) => `{"formName":"Anything","rawFormData":{"x":${values}}}`
+
+  test.each([
+    ['lists', `[${'[],'.repeat(60_000)}[]]`],
+    ['objects', `[${'{},'.repeat(60_000)}{}]`],
+    ['numbers', `[${'1,'.repeat(60_000)}1]`],
+    ['names', `{${Array.from({ length: 30_000 }, (_, at) => `"k${at}":1`).join()}}`],
+    ['names that are numbers', `{${Array.from({ length: 30_000 }, (_, at) => `"${at * 4096}":1`).join()}}`],
+  ])('who sends very many %s is refused before they are made', async (_what, values) => {
+    const { socket, answers } = await dial()
+    // The end never comes: only who counts while it reads can answer.
+    const text = launch(values)
+    socket.write(head('/job', { ...bearer(user), 'content-length': text.length + 1 }) + text)
+    await waitFor('the refusal', () => answers().includes('too_many_values'))
+    expect(answers()).toMatch(/^HTTP\/1.1 413 /)
+    socket.destroy()
+  })
+
+  test('who nests deep is refused at once, however deep it would go', async () => {
+    const { socket, answers } = await dial()
+    const text = launch('['.repeat(150))
+    socket.write(head('/job', { ...bearer(user), 'content-length': 1_500_000 }) + text)
+    await waitFor('the refusal', () => answers().includes('too_deep'))
+    expect(answers()).toMatch(/^HTTP\/1.1 400 /)
+    socket.destroy()
+  })
+
+  test('brackets, commas and quotes within a text count for nothing', async () => {
+    const text = `${'[{",:\\'.repeat(100)}${'[,'.repeat(50_000)}`
+    const json = { formName: 'Anything', rawFormData: { x: text } }
+    expect((await server.call('POST', '/job', { token: user, json })).status).toBe(200)
+  })
+
+  test('may send a launch as large as the limit, and not a byte more', async () => {
+    const body = (bytes: number) => launch(`"${'x'.repeat(bytes - launch('""').length)}"`)
+    const headers = { 'content-type': 'application/json' }
+    expect((await server.call('POST', '/job', { token: user, headers, body: body(LIMIT) })).status).toBe(200)
+    const more = await server.call('POST', '/job', { token: user, headers, body: body(LIMIT + 1) })
+    expect([more.status, more.body.code]).toEqual([413, 'body_too_large'])
+  })
+
+  test('may send 512 KiB where it is no launch', async () => {
+    const json = { password: 'x'.repeat(600_000), currentPassword: 'x' }
+    const answer = await server.call('PUT', '/profile', { token: user, json })
+    expect([answer.status, answer.body.code]).toEqual([413, 'body_too_large'])
+  })
+
+  test('a compressed body is not unpacked', async () => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+    const answer = await server.call('POST', '/job', { token: user, headers, body: Buffer.from([0x1f, 0x8b, 8, 0]) })
+    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_json'])
+  })
+
+  test('has no more in work at once than four of the largest launches; another user has their own', async () => {
+    const open = await Promise.all(Array.from({ length: 5 }, () => dial()))
+    for (const { socket } of open) socket.write(head('/job', { ...bearer(user), ...CHUNKED }))
+    const piece = chunk(`"${'x'.repeat(1024 * 1024 - 100)}`)
+    for (let round = 0; round < 2; round += 1) for (const { socket } of open) socket.write(piece)
+    const refused = () => open.filter(({ answers }) => answers().includes('too_much_in_work'))
+    await waitFor('one to be refused', () => refused().length === 1)
+    expect(refused()[0]?.answers()).toMatch(/^HTTP\/1.1 429 [^]*retry-after: 2/)
+    const { token } = await server.addUser('joe')
+    const json = { formName: 'Anything', rawFormData: { x: 'mine' } }
+    expect((await server.call('POST', '/job', { token, json })).status).toBe(200)
+    for (const { socket } of open) socket.destroy()
+    await waitFor('a launch of the first to go', async () => {
+      const body = launch(`"${'x'.repeat(LIMIT - 100)}"`)
+      const headers = { 'content-type': 'application/json' }
+      return (await server.call('POST', '/job', { token: user, headers, body })).status === 200
+    })
+  })
+})
