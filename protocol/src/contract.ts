@@ -19,8 +19,8 @@ export const MAX_PAYLOAD_BYTES = 256 * 1024
 /** Most bytes of one control message (JSON text). An offer carries extra variables up to MAX_INLINE_BYTES of them. */
 export const MAX_CONTROL_BYTES = 1024 * 1024
 
-/** What the WebSocket library may accept as one message on either side, in bytes: nothing larger is ever sent. */
-export const MAX_SOCKET_MESSAGE_BYTES = MAX_CONTROL_BYTES
+/** What the WebSocket library may accept as one message on either side, in bytes: nothing larger is ever sent, also sealed. */
+export const MAX_SOCKET_MESSAGE_BYTES = MAX_CONTROL_BYTES + 1024
 
 /** Extra variables up to this many bytes of JSON travel inside the offer, larger ones as a blob. */
 export const MAX_INLINE_BYTES = 256 * 1024
