@@ -38,7 +38,13 @@ const WAITING = {
   name: 'waiting',
   approval: { title: 'To $(address)', message: 'With $(vm.pw), $(encoded) and $(first)', roles: ['default'] },
 }
-const OPEN = { name: 'open', playbook: 'p.yml', roles: ['default'], launchValidation: 'off', fields: [{ name: 'note' }] }
+const OPEN = {
+  name: 'open',
+  playbook: 'p.yml',
+  roles: ['default'],
+  launchValidation: 'off',
+  fields: [{ name: 'note' }],
+}
 
 let server: TestServer
 
@@ -111,10 +117,10 @@ describe('the values of password fields', () => {
   })
 
   test('are not taken for an argument of a command line, which every user of the host can read', async () => {
-    const rawFormData = { ...VALUES, __limit__: `web:${SECRETS.pin}` }
+    const rawFormData = { ...VALUES, pin: 'plain-4711', __limit__: 'web:plain-4711' }
     const { status, text, body } = await post('/job', { formName: 'order', rawFormData })
     expect([status, body.details]).toMatchObject([422, { invalid: ['__limit__'] }])
-    expect(secretsIn(text, SECRETS)).toEqual([])
+    expect(text).not.toContain('plain-4711')
   })
 })
 
@@ -127,7 +133,14 @@ describe('hiding by names', () => {
   })
 
   test('of real secrets goes on, however they are written', async () => {
-    const secret = { db_password: 'a', PASSWORD: 'b', accessToken: 'c', secret_key: 'd', API_TOKENS: ['e'], secrets: { x: 'f' } }
+    const secret = {
+      db_password: 'a',
+      PASSWORD: 'b',
+      accessToken: 'c',
+      secret_key: 'd',
+      API_TOKENS: ['e'],
+      secrets: { x: 'f' },
+    }
     const { body } = await post('/job', { formName: 'open', extravars: secret })
     expect((await get(`/job/${Number(body.id)}`)).body.extravars).toMatchObject({
       ...{ db_password: '********', PASSWORD: '********', accessToken: '********', secret_key: '********' },

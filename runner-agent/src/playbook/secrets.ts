@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import * as v from 'valibot'
 import type { Identity } from '../identity.js'
 import { OrderRefusedError } from './command-line.js'
-import { extravarsText } from './plan.js'
+import { extravarsText, hasVariables } from './plan.js'
 
 /** Opens the secrets of an order: only this runner can, and only for this run of the job. Null when there are none. */
 export type OpenSecrets = (order: JobOrder) => JobSecrets | null
@@ -38,21 +38,12 @@ export function secretsText(secrets: JobSecrets, { allowJinja, withPaths }: Vari
     place(extravars, at, mark)
   }
   const pipes = {
-    'secret-vars': secretVariables(secrets, extravars, { allowJinja, withPaths }),
+    ...(hasVariables(secrets) ? { 'launch-vars': extravarsText(withPaths(secrets.variables), allowJinja) } : {}),
+    'secret-vars': extravarsText(extravars, false),
     ...(secrets.vault_password === null ? {} : { 'vault-password': secrets.vault_password }),
     'secret-values': JSON.stringify(secrets.hidden),
   }
   return `${JSON.stringify({ pipes, files, hidden: secrets.hidden })}\n`
-}
-
-/** Credentials win over variables of the launch, and are never templates. */
-function secretVariables(
-  secrets: JobSecrets,
-  ofCredentials: Record<string, unknown>,
-  { allowJinja, withPaths }: VariableRules,
-): string {
-  const ofLaunch = JSON.parse(extravarsText(withPaths(secrets.variables), allowJinja)) as object
-  return JSON.stringify({ ...ofLaunch, ...(JSON.parse(extravarsText(ofCredentials, false)) as object) })
 }
 
 /** What is wrong with them is not told: a sentence about a value would show it. */

@@ -76,6 +76,7 @@ export type JobFileName =
   | 'callback.json'
   | 'abort.json'
   | 'end.json'
+  | 'launch-vars'
   | 'secret-vars'
   | 'vault-password'
   | 'secret-values'
