@@ -45,9 +45,11 @@ import { profileTokenRoutes } from './http/profile-tokens.js'
 import { profileRoutes } from './http/profile.js'
 import { runnerSocketRoute } from './http/runner-socket.js'
 import { runnerRoutes } from './http/runner.js'
+import { serviceKeyRoutes } from './http/service-key.js'
 import { singleSignOnRoutes } from './http/single-sign-on.js'
 import { uploadRoutes } from './http/upload.js'
 import { userRoutes } from './http/user.js'
+import { createApprovalSubjects } from './jobs/approval-subject.js'
 import type { JobReading } from './jobs/reading.js'
 import { createJobRetention } from './jobs/retention.js'
 import { createLiveEvents } from './live/live-events.js'
@@ -57,6 +59,7 @@ import { SOLE_NODE, createSharedNode } from './nodes/nodes.js'
 import { createDispatcher } from './runners/dispatcher.js'
 import { createRunnerHub } from './runners/hub.js'
 import { createJoinTokens } from './runners/join-tokens.js'
+import { approvedNeedsOf } from './runners/job-order.js'
 import { createPlaybookFolder } from './runners/playbook-folder.js'
 import { openServiceKeys } from './runners/service-keys.js'
 import { keptSecret } from './secrets.js'
@@ -199,12 +202,19 @@ async function build(
   })
   await credentials.check()
   const jobCredentials = credentialsForJobs(credentials, roles)
+  const files = createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock })
+  const subjects = createApprovalSubjects({
+    forms,
+    planOf: (form) => sequences.planOf(form),
+    files: { manifest: (job) => files.manifest(approvedNeedsOf(job)) },
+    log,
+  })
   const dispatcher = createDispatcher({
     store,
     clock,
     live,
     log,
-    files: createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock }),
+    files,
     sealSecrets: createJobSealing(jobCredentials, vault),
     uploads: uploadFolder,
     outputLimitBytes: settings.maxOutputBytes,
@@ -231,6 +241,7 @@ async function build(
       uploads: uploadFolder,
       credentials: jobCredentials,
       vault,
+      subjects,
     },
     maskPattern: settings.maskExtravars,
     kinds: [createMultistep(forms), createWorkflowKind({ workflows, outputLimitBytes: settings.maxOutputBytes })],
@@ -307,6 +318,7 @@ async function build(
           sequences,
           credentials: jobCredentials,
           vault,
+          subjects,
           maskPattern: settings.maskExtravars,
           newRunId,
           validation: settings.launchValidation,
@@ -317,7 +329,7 @@ async function build(
       }),
       jobApprovalRoutes({
         reading,
-        approving: { store, live, clock, runners: dispatcher, sequences, grants },
+        approving: { store, live, clock, runners: dispatcher, sequences, grants, subjects },
       }),
       jobStreamRoutes(reading),
       jobNodeRoutes(reading),
@@ -325,7 +337,14 @@ async function build(
         uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes }),
         timers,
       }),
-      runnerRoutes({ hub, joinTokens: createJoinTokens({ store, clock, random: randomBytes, log }) }),
+      runnerRoutes({
+        hub,
+        joinTokens: createJoinTokens({
+          ...{ store, clock, random: randomBytes, log },
+          fingerprint: () => serviceKeys.view().fingerprint,
+        }),
+      }),
+      serviceKeyRoutes({ serviceKeys }),
       runnerSocketRoute({ hub }),
     ],
   })

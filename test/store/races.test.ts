@@ -62,10 +62,12 @@ async function outcome(act: Promise<unknown>): Promise<string> {
   }
 }
 
+const MANY = { mostWaiting: 1000, mostWaitingOfAddress: 1000 }
+
 function addRunner(name: string): Promise<number> {
   return first().write('test.runner', async (queries) => {
     const row = hello(name)
-    const decision = await decideHello(queries, row, { mostWaiting: 1000, mostDenied: 100 })
+    const decision = await decideHello(queries, row, { ...MANY, mostDenied: 100 })
     if (decision.kind !== 'accepted') throw new Error(decision.text)
     return decision.runner.id
   })
@@ -83,6 +85,7 @@ function hello(name: string, key = name, tokenHash: string | null = null): JoinR
     tokenHash,
     time: clock.now(),
     nodeId: 'one',
+    isConnected: () => true,
   }
 }
 
@@ -117,6 +120,7 @@ test('a job is approved or rejected, never both, and only once', async () => {
     await updateRunner(queries, runner, 'waiting', { ...approval, is_default: 0 })
   })
   const grants = { of: () => Promise.resolve({ account: 'good', isAdmin: true, roles: [] } as never) }
+  const subjects = { now: () => Promise.resolve({ manifest_sha256: 'a', form_sha256: 'b' }) }
   for (let round = 0; round < 8; round += 1) {
     const id = await first().write('test.waiting', async (queries) => {
       const waiting = { status: 'approve', dispatch: 'parked', approval: JSON.stringify(APPROVAL) }
@@ -125,7 +129,7 @@ test('a job is approved or rejected, never both, and only once', async () => {
       return job
     })
     const outcomes = await nodes.atOnce((store, turn) => {
-      const dependencies = { store, live, clock, runners, sequences, grants }
+      const dependencies = { store, live, clock, runners, sequences, grants, subjects }
       return outcome(turn % 2 === 0 ? approve(dependencies, admin, id) : reject(dependencies, admin, id))
     }, 2)
     expect(outcomes.sort()).toEqual(['done', 'not_waiting', 'not_waiting', 'not_waiting'])
@@ -199,7 +203,7 @@ test('a join token lets one runner in', async () => {
     )
     const decisions = await nodes.atOnce((store, turn) =>
       store.write('test.hello', (queries) =>
-        decideHello(queries, hello(`joined-${round}-${turn}`, undefined, hash), { mostWaiting: 1000, mostDenied: 10 }),
+        decideHello(queries, hello(`joined-${round}-${turn}`, undefined, hash), { ...MANY, mostDenied: 10 }),
       ),
     )
     expect(decisions.map((one) => (one.kind === 'accepted' ? one.how : one.reason)).sort()).toEqual([
@@ -211,7 +215,7 @@ test('a join token lets one runner in', async () => {
 
 test('a name belongs to one key, and no more ask than may', async () => {
   const waiting = (await listRunners(first().read)).filter(({ state }) => state === 'waiting').length
-  const limits = { mostWaiting: waiting + 6, mostDenied: 100 }
+  const limits = { ...MANY, mostWaiting: waiting + 6, mostDenied: 100 }
   const decisions = await nodes.atOnce((store, turn) => {
     const request = hello(`asking-${Math.floor(turn / 2)}`, `key-${turn}`)
     return store.write('test.hello', (queries) => decideHello(queries, request, limits))

@@ -48,6 +48,8 @@ export interface AuditRecord {
   /** Of the answer; null: the service ended before it answered */
   status: number | null
   request_id: string
+  /** What was asked for beside the usual, such as force */
+  detail: string | null
 }
 
 export interface Credential {
@@ -129,6 +131,15 @@ export interface Job {
     decided_by: string | null
     decided_by_type: string | null
     decided_at: string | null
+    /** What the approval is about; null: it was asked for by an older release */
+    subject: {
+      /** Hash of the manifest of the playbook folder; null: it could not be read */
+      manifest_sha256: string | null
+      /** Of the form with its subforms, constants and workflows; null: the form was gone */
+      form_sha256: string | null
+    } | null
+    /** It was given although its subject had changed since it was asked for */
+    forced: boolean
   } | null
   abort_requested: boolean
   /** Stays when the real outcome arrives later */
@@ -208,6 +219,15 @@ export interface JobRecord {
     decided_by: string | null
     decided_by_type: string | null
     decided_at: string | null
+    /** What the approval is about; null: it was asked for by an older release */
+    subject: {
+      /** Hash of the manifest of the playbook folder; null: it could not be read */
+      manifest_sha256: string | null
+      /** Of the form with its subforms, constants and workflows; null: the form was gone */
+      form_sha256: string | null
+    } | null
+    /** It was given although its subject had changed since it was asked for */
+    forced: boolean
   } | null
   abort_requested: boolean
   /** Stays when the real outcome arrives later */
@@ -297,6 +317,8 @@ export interface Profile {
   type: string
   email?: string
   groups: string[]
+  /** How many groups of the last sign-in were too many or too long to be kept, at least; no role names them */
+  groupsLeftOut?: number
   roles: string[]
   options: Record<string, unknown>
 }
@@ -322,6 +344,8 @@ export interface Runner {
   version: string
   contract: number
   ansible_version: string | null
+  /** How it keeps jobs apart: none, user, or user (not available); null: its release does not say */
+  isolation: string | null
   /** Playbooks at once, 0 = no limit: what an admin set, else what the agent says */
   max_jobs: number
   /** What the agent says */
@@ -336,6 +360,8 @@ export interface Runner {
   approved_by: string | null
   last_seen: string
   description: string
+  /** Who marked the request, so that it stays listed when the runner that asks has left */
+  kept_by: string | null
   /** Another process was refused for continuing this identity; where it called from, if that is known */
   clone: {
     seen_at: string
@@ -350,6 +376,8 @@ export interface RunnerChanges {
   is_default?: boolean
   description?: string
   max_jobs?: number | null
+  /** Whether a request that waits stays listed when the runner that asks has left; else it goes a minute later */
+  keep?: boolean
 }
 
 export interface RunnerList {
@@ -359,6 +387,21 @@ export interface RunnerList {
 
 export interface SentOn {
   location: string
+}
+
+export interface ServiceKey {
+  /** Of the key by which the control plane proves itself to runners */
+  fingerprint: string
+  created_at: string
+  /** Fingerprints of keys before it, the newest first: a runner that trusts one of them follows */
+  previous: string[]
+}
+
+export interface ServiceKeyRotation {
+  /** Rotate only if this is the key now, so that a repeated request rotates once */
+  fingerprint?: string
+  /** The old key does not sign the new one: each runner has to be told by hand */
+  break_succession?: boolean
 }
 
 export interface SignInKinds {
@@ -428,6 +471,7 @@ export const auditRecordSchema: v.GenericSchema<unknown, AuditRecord> = v.looseO
   object: v.looseObject({ kind: v.string(), id: v.nullable(v.string()), name: v.nullable(v.string()) }),
   status: v.nullable(v.pipe(v.number(), v.safeInteger())),
   request_id: v.string(),
+  detail: v.nullable(v.string()),
 })
 
 export const auditListSchema: v.GenericSchema<unknown, AuditList> = v.looseObject({
@@ -458,6 +502,7 @@ export const profileSchema: v.GenericSchema<unknown, Profile> = v.looseObject({
   type: v.string(),
   email: v.optional(v.string()),
   groups: v.array(v.string()),
+  groupsLeftOut: v.optional(v.pipe(v.number(), v.safeInteger())),
   roles: v.array(v.string()),
   options: v.record(v.string(), v.unknown()),
 })
@@ -597,6 +642,10 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
       decided_by: v.nullable(v.string()),
       decided_by_type: v.nullable(v.string()),
       decided_at: v.nullable(v.string()),
+      subject: v.nullable(
+        v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) }),
+      ),
+      forced: v.boolean(),
     }),
   ),
   abort_requested: v.boolean(),
@@ -634,6 +683,10 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
       decided_by: v.nullable(v.string()),
       decided_by_type: v.nullable(v.string()),
       decided_at: v.nullable(v.string()),
+      subject: v.nullable(
+        v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) }),
+      ),
+      forced: v.boolean(),
     }),
   ),
   abort_requested: v.boolean(),
@@ -717,6 +770,7 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   version: v.string(),
   contract: v.pipe(v.number(), v.safeInteger()),
   ansible_version: v.nullable(v.string()),
+  isolation: v.nullable(v.string()),
   max_jobs: v.pipe(v.number(), v.safeInteger()),
   agent_max_jobs: v.pipe(v.number(), v.safeInteger()),
   running_jobs: v.pipe(v.number(), v.safeInteger()),
@@ -728,12 +782,19 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   approved_by: v.nullable(v.string()),
   last_seen: v.string(),
   description: v.string(),
+  kept_by: v.nullable(v.string()),
   clone: v.nullable(v.looseObject({ seen_at: v.string(), host: v.nullable(v.string()), ip: v.nullable(v.string()) })),
 })
 
 export const runnerListSchema: v.GenericSchema<unknown, RunnerList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(runnerSchema),
+})
+
+export const serviceKeySchema: v.GenericSchema<unknown, ServiceKey> = v.looseObject({
+  fingerprint: v.string(),
+  created_at: v.string(),
+  previous: v.array(v.string()),
 })
 
 export const errorSchema: v.GenericSchema<unknown, ErrorAnswer> = v.looseObject({
@@ -1069,11 +1130,17 @@ export interface Operations {
   getJobApprovals(request?: NoParameters, options?: RequestOptions): Promise<number>
   /** Approve a job that waits for it
    *
-   * Takes a role that the approval names, or an admin; for the own job also allowSelf. A job whose runner is gone or off by now, or not allowed any more to whoever launched it, or whose launcher has no account any more or a blocked one, fails with that reason. */
+   * Takes a role that the approval names, or an admin; for the own job also allowSelf. A job whose runner is gone or off by now, or not allowed any more to whoever launched it, or whose launcher has no account any more or a blocked one, fails with that reason. 409 changed_since_asked: the playbook folder or the form is not what the approval was asked for; details has the hashes asked and now. With force the job runs what is there now. */
   approveJob(
     request: {
+      /** true: approve what is there now, although it has changed */
+      force?: boolean
       /** A whole number */
       id: number
+      body?: {
+        /** Approve what is there now, although it has changed */
+        force?: boolean
+      } | null
     },
     options?: RequestOptions,
   ): Promise<Message>
@@ -1170,6 +1237,15 @@ export interface Operations {
         decided_by: string | null
         decided_by_type: string | null
         decided_at: string | null
+        /** What the approval is about; null: it was asked for by an older release */
+        subject: {
+          /** Hash of the manifest of the playbook folder; null: it could not be read */
+          manifest_sha256: string | null
+          /** Of the form with its subforms, constants and workflows; null: the form was gone */
+          form_sha256: string | null
+        } | null
+        /** It was given although its subject had changed since it was asked for */
+        forced: boolean
       } | null
     }
     /** The job of the node; null when it did not run */
@@ -1257,6 +1333,15 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
+  /** The key by which the control plane proves itself to runners (admin) */
+  getServiceKey(request?: NoParameters, options?: RequestOptions): Promise<ServiceKey>
+  /** Replace the key; runners that trust the old one follow (admin) */
+  rotateServiceKey(
+    request: {
+      body: ServiceKeyRotation
+    },
+    options?: RequestOptions,
+  ): Promise<ServiceKey>
 }
 
 /** How each operation is asked for and what it answers. */
@@ -1449,7 +1534,7 @@ export const operations = {
   approveJob: {
     method: 'POST',
     path: '/job/{id}/approve',
-    query: [],
+    query: ['force'],
     accept: 'application/json',
     schema: messageSchema,
   },
@@ -1500,6 +1585,10 @@ export const operations = {
             decided_by: v.nullable(v.string()),
             decided_by_type: v.nullable(v.string()),
             decided_at: v.nullable(v.string()),
+            subject: v.nullable(
+              v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) }),
+            ),
+            forced: v.boolean(),
           }),
         ),
       }),
@@ -1560,5 +1649,19 @@ export const operations = {
     query: [],
     accept: 'application/json',
     schema: messageSchema,
+  },
+  getServiceKey: {
+    method: 'GET',
+    path: '/service/key',
+    query: [],
+    accept: 'application/json',
+    schema: serviceKeySchema,
+  },
+  rotateServiceKey: {
+    method: 'POST',
+    path: '/service/key/rotate',
+    query: [],
+    accept: 'application/json',
+    schema: serviceKeySchema,
   },
 } as const satisfies Readonly<Record<keyof Operations, Operation>>

@@ -13,6 +13,7 @@ import type { Store } from '../store/store.js'
 import { linkJobFiles } from '../store/uploads.js'
 import { problemOf as problemOfUpload } from '../uploads/verify.js'
 import { askForApproval, awaitedApproval } from './approval.js'
+import type { ApprovalSubjects } from './approval-subject.js'
 import { credentialFieldsOf } from './credential-needs.js'
 import { requireShallow } from './depth.js'
 import { failJob } from './ending.js'
@@ -47,6 +48,7 @@ export interface LaunchDependencies extends LaunchValuesDependencies {
   readonly sequences: SequencePort
   readonly credentials: Pick<Credentials, 'has'>
   readonly vault: Pick<JobVault, 'seal'>
+  readonly subjects: Pick<ApprovalSubjects, 'of'>
   /** A random id of 32 hex digits. */
   readonly newRunId: () => string
 }
@@ -78,7 +80,17 @@ export async function launchJob(
   const jobFiles = filesOfExtravars(settled.files, extravars)
   const masked = maskValues(shown, dependencies.maskPattern, new Set(form.passwordFields))
   // Nobody is asked to approve what cannot run.
-  const approval = form.approval === null || problem !== null ? null : awaitedApproval(form.approval, masked)
+  const approval =
+    form.approval === null || problem !== null
+      ? null
+      : awaitedApproval(
+          form.approval,
+          masked,
+          await dependencies.subjects.of(
+            { form: form.name, playbook: columns.playbook, parent_id: null, job_type: form.type },
+            ...([form, surroundings, launchable.planned] as const),
+          ),
+        )
   const now = clock.now()
   const runId = dependencies.newRunId()
   const sealed = secret && { sealed: dependencies.vault.seal(runId, secret), names: Object.keys(secret.variables) }

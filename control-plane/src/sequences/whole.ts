@@ -46,11 +46,7 @@ export interface Whole {
 }
 
 /** Reads all of a sequence; null when it is gone or no sequence. */
-export async function readWhole(
-  queries: Queries,
-  vault: Pick<JobVault, 'open'>,
-  jobId: number,
-): Promise<Whole | null> {
+export async function readWhole(queries: Queries, vault: Pick<JobVault, 'open'>, jobId: number): Promise<Whole | null> {
   // The version first: what is read after it may be newer, and then the turn is not got.
   const sequence = await findSequence(queries, jobId)
   const job = sequence && (await findJob(queries, jobId))

@@ -21,6 +21,8 @@ export interface Database {
   appearance: AppearanceTable
   lock: LockTable
   audit: AuditTable
+  audit_chain: AuditChainTable
+  audit_export: AuditExportTable
   credential: CredentialTable
   upload: UploadTable
   job_file: JobFileTable
@@ -42,7 +44,7 @@ export interface UserTable {
   type: string
   password_hash: string | null
   /** What the provider of a user who is not local knows them by, unique with the type; null where there is only a name. */
-  subject: ColumnType<string | null, string | null | undefined, never>
+  subject: ColumnType<string | null, string | null | undefined, string | null>
   email: string | null
   /** JSON array of group names without prefix. */
   groups: string
@@ -141,6 +143,8 @@ export interface JobTable {
   password_fields: ColumnType<string | null, string | null | undefined, never>
   /** JSON: what the order to the runner needs beside the extra variables. */
   playbook: Fixed<string>
+  /** Hash of the manifest that was approved: the job runs no other playbook folder. Null: no approval binds it. */
+  approved_manifest: ColumnType<string | null, string | null | undefined, string | null>
 }
 
 /** The secret values of a job: there is a row as long as the job has any and has not ended. */
@@ -171,6 +175,9 @@ export interface JobStreamTable {
   /** Bytes of the runner's event stream, and how many events that is. */
   events_length: number
   events_count: number
+  /** Whether the runner sent more than is kept: 0 no, 1 yes, 2 it did before the stream was sent again from its start. */
+  output_full: Generated<number>
+  events_full: Generated<number>
 }
 
 /** Output in the order it is shown. `position` counts the bytes shown before this piece. */
@@ -213,6 +220,8 @@ export interface RunnerTable {
   version: string
   contract: number
   ansible_version: string | null
+  /** How it keeps jobs apart, in a word of its own; null: it has not said. */
+  isolation: string | null
   /** What the agent reports, and what an admin set (wins; null: not set). */
   agent_max_jobs: number
   max_jobs: number | null
@@ -236,6 +245,8 @@ export interface RunnerTable {
   clone_ip: string | null
   /** The node that has its socket, unless that node died; null: none. */
   connected_node: string | null
+  /** Who marked a request, so that it stays when its socket goes; null: nobody. */
+  kept_by: string | null
 }
 
 /** One row for each control plane that shares the database, as long as it runs and a while after it died. */
@@ -290,6 +301,34 @@ export interface AuditTable {
   object_name: string | null
   status: number | null
   request_id: Fixed<string>
+  /** What the action was asked to do beside the usual; null: nothing. */
+  detail: ColumnType<string | null, string | null | undefined, string | null>
+  /** Its place in the chain: 1, 2, 3 …; null: not chained yet. A record that has one is never changed. */
+  position: ColumnType<number | null, null | undefined, number>
+  /** SHA-256 over the record, its position and the hash of the one before; hex. */
+  hash: ColumnType<string | null, null | undefined, string>
+}
+
+/** One row: where the chain of the audit trail begins and ends. */
+export interface AuditChainTable {
+  id: Fixed<number>
+  /** The newest record of the chain; 0 and the hash of zeros when it is empty. */
+  head_position: number
+  head_hash: string
+  /** The last record that retention removed; 0 when it has removed none. */
+  anchor_position: number
+  anchor_hash: string
+}
+
+/** How far the audit trail was sent to each place outside. */
+export interface AuditExportTable {
+  /** `file` or `syslog`. */
+  name: Fixed<string>
+  /** The last record of the chain that was sent. */
+  position: number
+  /** The node that sends, and until when by its own clock: it only keeps others from sending the same once more. */
+  holder: string | null
+  held_until: number
 }
 
 export interface CredentialTable {
