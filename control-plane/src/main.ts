@@ -23,6 +23,7 @@ import { systemClock } from './clock.js'
 import { createCredentialFile } from './credentials/credential-file.js'
 import { createCredentials } from './credentials/credentials.js'
 import { createJobSealing } from './credentials/job-secrets.js'
+import { createJobVault } from './credentials/job-vault.js'
 import { createSecretBox } from './credentials/secret-box.js'
 import { createDesignerLock } from './forms/designer-lock.js'
 import { createForms } from './forms/loader.js'
@@ -193,11 +194,13 @@ async function build(
   const checks = createLaunchChecks({ log })
   onClose(() => checks.close())
   const encryptionSecret = settings.encryptionSecret ?? (await keptSecret(settings.persistentPath, 'encryption-secret'))
+  const box = createSecretBox(encryptionSecret)
+  const vault = createJobVault(box)
   const credentials = createCredentials({
     store,
     clock,
     log,
-    box: createSecretBox(encryptionSecret),
+    box,
     file: createCredentialFile({ path: settings.credentialsPath, clock, log }),
   })
   await credentials.check()
@@ -215,7 +218,7 @@ async function build(
     live,
     log,
     files,
-    sealSecrets: createJobSealing(jobCredentials),
+    sealSecrets: createJobSealing(jobCredentials, vault),
     uploads: uploadFolder,
     outputLimitBytes: settings.maxOutputBytes,
     limits: streamLimits({
@@ -245,6 +248,7 @@ async function build(
       runners: dispatcher,
       uploads: uploadFolder,
       credentials: jobCredentials,
+      vault,
       subjects,
     },
     maskPattern: settings.maskExtravars,
@@ -322,6 +326,7 @@ async function build(
           runners: dispatcher,
           sequences,
           credentials: jobCredentials,
+          vault,
           subjects,
           maskPattern: settings.maskExtravars,
           newRunId,
@@ -341,7 +346,9 @@ async function build(
         uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes }),
         timers,
       }),
-      runnerRoutes({ hub, joinTokens: createJoinTokens({
+      runnerRoutes({
+        hub,
+        joinTokens: createJoinTokens({
           ...{ store, clock, random: randomBytes, log },
           fingerprint: () => serviceKeys.view().fingerprint,
         }),
