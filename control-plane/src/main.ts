@@ -280,7 +280,10 @@ async function build(
       credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock: createDesignerLock({ store, live, clock }) }),
-      eventRoutes({ live, sessions, timers, version, meters: metrics.live }),
+      eventRoutes({
+        ...{ live, sessions, timers, version, meters: metrics.live },
+        streamsPerSession: settings.eventStreamsPerSession,
+      }),
       jobRoutes({
         reading,
         launching: {

@@ -101,6 +101,13 @@ export const CONTROL_PLANE_SETTINGS = {
     meaning: 'extra variables whose name matches are shown as ********; upper and lower case are the same',
   },
   UPLOAD_MAX_GB: { kind: 'integer', default: '10', meaning: 'largest file that can be uploaded, 0: no limit' },
+  EVENT_STREAMS_PER_SESSION: {
+    kind: 'integer',
+    default: '20',
+    maximum: 100_000,
+    meaning:
+      'event streams (GET /events) that one session may have open; a user may have five times as many; 0 = no limit',
+  },
   API_BODY_LIMIT_MB: {
     kind: 'integer',
     default: '2',

@@ -42,6 +42,8 @@ export interface ControlPlaneSettings {
   readonly launchValidation: LaunchValidation
   readonly jobsListSize: number
   readonly maskExtravars: RegExp
+  /** 0: no limit. */
+  readonly eventStreamsPerSession: number
   readonly bodyLimitBytes: number
   /** 0: no limit. */
   readonly uploadMaxBytes: number
@@ -104,6 +106,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     launchValidation: launchValidationOf(text('LAUNCH_VALIDATION')),
     jobsListSize: number('JOBS_LIST_SIZE'),
     maskExtravars: patternOf('MASK_EXTRAVARS_REGEX', text('MASK_EXTRAVARS_REGEX')),
+    eventStreamsPerSession: number('EVENT_STREAMS_PER_SESSION'),
     bodyLimitBytes: number('API_BODY_LIMIT_MB') * MIB,
     uploadMaxBytes: number('UPLOAD_MAX_GB') * 1024 * MIB,
     maxOutputBytes: number('PROCESS_MAX_BUFFER_MB') * MIB,

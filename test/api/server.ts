@@ -91,6 +91,8 @@ export interface ServerOptions {
   readonly timers?: Timers
   /** AUTH_RATE_LIMIT; no limit when left out. */
   readonly authRateLimit?: number
+  /** EVENT_STREAMS_PER_SESSION; 20 when left out. */
+  readonly streamsPerSession?: number
   readonly metricsToken?: string
   /** JOBS_LIST_SIZE; 1000 when left out. */
   readonly listSize?: number
@@ -294,7 +296,10 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock }),
-      eventRoutes({ live, sessions, timers, version: '1.2.3', meters: metrics.live }),
+      eventRoutes({
+        ...{ live, sessions, timers, version: '1.2.3', meters: metrics.live },
+        streamsPerSession: options.streamsPerSession ?? 20,
+      }),
       uploadRoutes({
         uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: options.uploadMaxBytes ?? 0 }),
         timers,

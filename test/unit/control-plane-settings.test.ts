@@ -39,6 +39,7 @@ describe('settings', () => {
       launchValidation: 'enforce',
       jobsListSize: 1000,
       maskExtravars: /password|secret|token/i,
+      eventStreamsPerSession: 20,
       bodyLimitBytes: 2 * 1024 * 1024,
       uploadMaxBytes: 10 * 1024 ** 3,
       maxOutputBytes: 50 * 1024 * 1024,
