@@ -269,13 +269,29 @@ describe('guessing', () => {
     expect((await guess('admin', ADMIN_PASSWORD)).status).toBe(200)
   })
 
-  test('an address is held back after thirty failures, whoever it tries', async () => {
+  test('an address is held back after thirty failures, but for who has signed in from there', async () => {
     covers('sign-in.lock-address', 'answer.429')
+    const password = 'a password of a newcomer'
+    await own.call('POST', '/user', { token: own.admin, json: { username: 'newcomer', password } })
     for (let count = 0; count < 30; count += 1) expect((await guess(`name-${count}`)).status).toBe(401)
-    const held = await guess('admin', ADMIN_PASSWORD)
+    const held = await guess('newcomer', password)
     expect([held.status, held.headers.get('retry-after')]).toEqual([429, '900'])
-    own.clock.move(15 * MINUTE + 1)
     expect((await guess('admin', ADMIN_PASSWORD)).status).toBe(200)
+    own.clock.move(15 * MINUTE + 1)
+    expect((await guess('newcomer', password)).status).toBe(200)
+  })
+
+  test('each time that a name is held back takes twice as long, until a day has passed', async () => {
+    const minutesHeld = async () => {
+      for (let count = 0; count < 5; count += 1) await guess('patient')
+      return Number((await guess('patient')).headers.get('retry-after')) / 60
+    }
+    for (const minutes of [15, 30, 60, 120]) {
+      expect(await minutesHeld()).toBe(minutes)
+      own.clock.move(minutes * MINUTE + 1)
+    }
+    own.clock.move(25 * HOUR)
+    expect(await minutesHeld()).toBe(15)
   })
 
   test('a new password by an admin opens a locked account', async () => {

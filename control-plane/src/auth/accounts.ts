@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.js'
 import { ConflictError, ForbiddenError, InvalidInputError, NotFoundError } from '../errors.js'
 import { deleteSessionsOfUser } from '../store/sessions.js'
-import { forgetFailures } from '../store/sign-in-failures.js'
 import type { Store } from '../store/store.js'
 import {
   type StoredUser,
@@ -17,7 +16,7 @@ import type { Caller } from './caller.js'
 import type { Passwords } from './passwords.js'
 import type { RoleSource } from './role-source.js'
 import { grantOf } from './roles.js'
-import { type SignIn, accountKey } from './sign-in.js'
+import { type SignIn, forgetGuesses } from './sign-in.js'
 
 export interface NewAccount {
   readonly username: string
@@ -89,7 +88,7 @@ export function createAccounts(deps: AccountDeps): Accounts {
       const changed = await updateUser(queries, id, changes)
       if (changed && endsSessions) await deleteSessionsOfUser(queries, id)
       // A new password takes the hold off an account that was guessed at.
-      if (changed && changes.passwordHash !== undefined) await forgetFailures(queries, accountKey(changed.username))
+      if (changed && changes.passwordHash !== undefined) await forgetGuesses(queries, changed.username)
       return changed
     })
     if (user === 'caller gone') throw callerGone()

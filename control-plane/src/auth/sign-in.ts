@@ -1,8 +1,15 @@
 import type { Clock } from '../clock.js'
 import { TooManyError, UnauthenticatedError } from '../errors.js'
-import { type FailureLimit, countFailure, forgetFailures, lockedUntil } from '../store/sign-in-failures.js'
-import type { Store } from '../store/store.js'
-import { type StoredUser, findUserByName, usernameKey } from '../store/users.js'
+import { isKnownNetwork, noteNetwork } from '../store/known-networks.js'
+import {
+  type FailureLimit,
+  countFailure,
+  forgetFailures,
+  forgetFailuresOf,
+  lockedUntil,
+} from '../store/sign-in-failures.js'
+import type { Queries, Store } from '../store/store.js'
+import { type StoredUser, findUser, findUserByName, usernameKey } from '../store/users.js'
 import { networkOf } from './network.js'
 import type { Passwords } from './passwords.js'
 import type { Sessions } from './sessions.js'
@@ -10,9 +17,18 @@ import type { TokenPair } from './tokens.js'
 
 const MINUTE = 60_000
 
-/** Five failures hold an account back, thirty an address, each for 15 minutes. */
+/**
+ * Limits on guessing. None of them lets a stranger keep a user out: five failures hold back a name only at the address that
+ * failed, thirty hold back an address, and fifty failures at one name, from wherever, hold the name back at addresses
+ * from which its user never signed in. The last two do not count where the user has signed in before. The first time
+ * takes 15 minutes, each further one twice as long as the one before.
+ */
 export const ACCOUNT_LIMIT: FailureLimit = { failures: 5, windowMs: 15 * MINUTE, lockMs: 15 * MINUTE }
 export const ADDRESS_LIMIT: FailureLimit = { failures: 30, windowMs: 15 * MINUTE, lockMs: 15 * MINUTE }
+export const NAME_LIMIT: FailureLimit = { failures: 50, windowMs: 15 * MINUTE, lockMs: 15 * MINUTE }
+
+/** How long it counts that somebody has signed in from a network, in milliseconds. */
+export const NETWORK_KNOWN_MS = 30 * 24 * 60 * MINUTE
 
 /** Checking who somebody is by a password, with the limits on guessing. */
 export interface SignIn {
@@ -58,22 +74,40 @@ export interface SignInDeps {
   readonly meters?: SignInMeters
 }
 
-/** Failures are counted by this key, of the name as it was typed, and by the address, whether there is such an account or not. */
-export const accountKey = (username: string) => `user:local/${usernameKey(username)}`
-const addressKey = (address: string) => `address:${networkOf(address)}`
+/** Failures are counted by the name as it was typed, whether there is such an account or not. */
+const nameKey = (username: string) => `user:local/${usernameKey(username)}`
+const addressKey = (network: string) => `address:${network}`
+/** Begins the keys of a name at each address; quoted, so that no name is the beginning of another. */
+const atEachAddress = (username: string) => `user:local/${JSON.stringify(usernameKey(username))}@`
+const atAddress = (username: string, network: string) => `${atEachAddress(username)}${network}`
+
+/** What was counted at a name is forgotten, from wherever it was tried: a new password is not the one that was guessed at. */
+export async function forgetGuesses(queries: Queries, username: string): Promise<void> {
+  await forgetFailures(queries, nameKey(username))
+  await forgetFailuresOf(queries, atEachAddress(username))
+}
 
 export function createSignIn(deps: SignInDeps): SignIn {
   const { store, clock } = deps
   const oneAfterTheOther = createLine()
 
-  async function refuseHeldBack(keys: readonly string[]): Promise<void> {
+  async function refuseHeldBack(username: string, network: string): Promise<void> {
     const now = clock.now()
+    const account = await accountOf(username)
+    const isKnown = account !== null && (await isKnownNetwork(store.read, account, network, now - NETWORK_KNOWN_MS))
+    const keys = [atAddress(username, network), ...(isKnown ? [] : [addressKey(network), nameKey(username)])]
     for (const key of keys) {
       const until = await lockedUntil(store.read, key, now)
       if (until === null) continue
       const seconds = Math.max(1, Math.ceil((until - now) / 1000))
       throw new TooManyError('sign_in_held_back', 'Too many failed sign-ins; try again later', seconds)
     }
+  }
+
+  /** The account that a sign-in with this name is for. */
+  async function accountOf(username: string): Promise<StoredUser | null> {
+    const local = await findUserByName(store.read, 'local', username)
+    return local ?? ((await deps.directory.isOn()) ? findUserByName(store.read, 'ldap', username) : null)
   }
 
   /** The local account of that name with its password, or null; `isKnown` says whether there is one at all. */
@@ -92,22 +126,26 @@ export function createSignIn(deps: SignInDeps): SignIn {
     address: string,
     where: 'local' | 'everywhere',
   ): Promise<StoredUser | null> {
-    const account = accountKey(username)
-    // One guess at a time for an account: guesses made at once would all see the count of before.
-    return oneAfterTheOther(account, async () => {
-      await refuseHeldBack([account, addressKey(address)])
+    const network = networkOf(address)
+    // One guess at a time of an address at an account: guesses made at once would all see the count of before.
+    return oneAfterTheOther(atAddress(username, network), async () => {
+      await refuseHeldBack(username, network)
       const local = await localAccount(username, password)
       // A local password is never shown to the directory.
       const asksDirectory = where === 'everywhere' && !local.isKnown
       const accepted = asksDirectory ? await deps.directory.signIn(username, password) : local.user
       const held = await store.write('sign-in.count', async (queries) => {
+        const now = clock.now()
         if (accepted) {
-          await forgetFailures(queries, account)
+          await forgetFailures(queries, atAddress(username, network))
+          // It may have been deleted meanwhile; then there is nobody to remember.
+          if (await findUser(queries, accepted.id)) await noteNetwork(queries, accepted.id, network, now)
           return []
         }
         return [
-          await countFailure(queries, account, ACCOUNT_LIMIT, clock.now()),
-          await countFailure(queries, addressKey(address), ADDRESS_LIMIT, clock.now()),
+          await countFailure(queries, atAddress(username, network), ACCOUNT_LIMIT, now),
+          await countFailure(queries, addressKey(network), ADDRESS_LIMIT, now),
+          await countFailure(queries, nameKey(username), NAME_LIMIT, now),
         ]
       })
       if (!accepted) deps.meters?.signInFailed()
@@ -124,10 +162,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
       return deps.sessions.begin(user)
     },
     confirm: async (username, password, address) => (await check(username, password, address, 'local')) !== null,
-    async knownAs(username) {
-      const local = await findUserByName(store.read, 'local', username)
-      return local ?? ((await deps.directory.isOn()) ? findUserByName(store.read, 'ldap', username) : null)
-    },
+    knownAs: accountOf,
   }
 }
 

@@ -1,10 +1,11 @@
 import type { Clock } from '../clock.js'
 import { deleteExpiredSessions } from '../store/sessions.js'
 import { deleteExpiredSignInCodes } from '../store/sign-in-codes.js'
+import { deleteOldNetworks } from '../store/known-networks.js'
 import { deleteOldFailures } from '../store/sign-in-failures.js'
 import type { Store } from '../store/store.js'
 import type { Timers } from '../timers.js'
-import { ACCOUNT_LIMIT } from './sign-in.js'
+import { ACCOUNT_LIMIT, NETWORK_KNOWN_MS } from './sign-in.js'
 
 const SWEEP_EVERY_MS = 10 * 60_000
 
@@ -29,6 +30,7 @@ export function createSweeper(deps: {
       await deleteExpiredSessions(queries, now)
       await deleteExpiredSignInCodes(queries, now)
       await deleteOldFailures(queries, ACCOUNT_LIMIT.windowMs, now)
+      await deleteOldNetworks(queries, now - NETWORK_KNOWN_MS)
     })
   }
 

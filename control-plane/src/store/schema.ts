@@ -9,6 +9,7 @@ export interface Database {
   session: SessionTable
   sign_in_failure: SignInFailureTable
   sign_in_code: SignInCodeTable
+  known_network: KnownNetworkTable
   job: JobTable
   job_transition: JobTransitionTable
   job_stream: JobStreamTable
@@ -47,6 +48,8 @@ export interface UserTable {
   /** Groups of the last sign-in that were too many or too long to be kept. */
   groups_left_out: Generated<number>
   created_at: Fixed<number>
+  /** 1: the password has to be changed before anything else can be done. */
+  password_must_change: ColumnType<number, number | undefined, number>
 }
 
 export interface SessionTable {
@@ -62,6 +65,10 @@ export interface SessionTable {
   created_at: Fixed<number>
   expires_at: number
   last_used_at: number | null
+  /** The client's network at the sign-in; null for API tokens and for sessions of older releases. */
+  network: ColumnType<string | null, string | null | undefined, never>
+  /** JSON array: what an API token may be used for; null: everything that its owner may do. */
+  scopes: ColumnType<string | null, string | null | undefined, never>
 }
 
 /** What a client that opened a browser gets its tokens for, once. */
@@ -74,12 +81,23 @@ export interface SignInCodeTable {
   expires_at: Fixed<number>
 }
 
-/** Failed sign-ins by key: `user:<type>/<name>` or `address:<ip>`. */
+/** Failed sign-ins by key: of a name at an address, of a name from everywhere, of an address (`auth/sign-in.ts`). */
 export interface SignInFailureTable {
   key: Fixed<string>
   failures: number
   first_at: number
   locked_until: number | null
+  /** How often the key was held back, which makes the next time longer, and until when that counts. */
+  locks: ColumnType<number, number | undefined, number>
+  locks_count_until: number | null
+}
+
+/** Where a user has signed in from with a password. */
+export interface KnownNetworkTable {
+  user_id: Fixed<number>
+  /** An IPv4 address, or the /64 of an IPv6 address. */
+  network: Fixed<string>
+  last_at: number
 }
 
 export interface JobTable {

@@ -16,12 +16,17 @@ export interface FailureLimit {
   readonly failures: number
   /** How long failures count together, in milliseconds. */
   readonly windowMs: number
-  /** How long the key is held back, in milliseconds. */
+  /** How long the key is held back for the first time, in milliseconds. Each further time is twice as long. */
   readonly lockMs: number
 }
 
+/** Longest time for which a key is held back, and how long it is remembered that it was, in milliseconds. */
+const LONGEST_LOCK_MS = 24 * 3_600_000
+const LOCKS_COUNT_MS = 24 * 3_600_000
+
 /**
- * Counts one failed sign-in. Failures older than the window, or from before a lock that is over, do not count.
+ * Counts one failed sign-in. Failures older than the window, or from before a lock that is over, do not count; that
+ * there was a lock does: the next one is longer.
  * @returns whether this one was the one too many
  */
 export async function countFailure(queries: Queries, key: string, limit: FailureLimit, now: number): Promise<boolean> {
@@ -30,17 +35,28 @@ export async function countFailure(queries: Queries, key: string, limit: Failure
   const continues = row !== undefined && !isOver
   const failures = continues ? row.failures + 1 : 1
   const first_at = continues ? row.first_at : now
-  const locked_until = failures >= limit.failures ? now + limit.lockMs : null
+  const locksBefore = row && (row.locks_count_until ?? 0) > now ? row.locks : 0
+  const isTooMany = failures === limit.failures
+  const locks = isTooMany ? locksBefore + 1 : locksBefore
+  const lockMs = Math.min(LONGEST_LOCK_MS, limit.lockMs * 2 ** Math.max(0, locks - 1))
+  const locked_until = failures >= limit.failures ? now + lockMs : null
+  const locks_count_until = locked_until === null ? (row?.locks_count_until ?? null) : locked_until + LOCKS_COUNT_MS
+  const values = { failures, first_at, locked_until, locks, locks_count_until }
   await queries
     .insertInto('sign_in_failure')
-    .values({ key, failures, first_at, locked_until })
-    .onConflict((conflict) => conflict.column('key').doUpdateSet({ failures, first_at, locked_until }))
+    .values({ key, ...values })
+    .onConflict((conflict) => conflict.column('key').doUpdateSet(values))
     .execute()
-  return failures === limit.failures
+  return isTooMany
 }
 
 export async function forgetFailures(queries: Queries, key: string): Promise<void> {
   await queries.deleteFrom('sign_in_failure').where('key', '=', key).execute()
+}
+
+/** Forgets the failures of every key that begins like this. @param prefix ends with a character before `~` */
+export async function forgetFailuresOf(queries: Queries, prefix: string): Promise<void> {
+  await queries.deleteFrom('sign_in_failure').where('key', '>=', prefix).where('key', '<', `${prefix}~`).execute()
 }
 
 /** Removes counts that no longer mean anything. @returns how many there were */
@@ -49,6 +65,7 @@ export async function deleteOldFailures(queries: Queries, windowMs: number, now:
     .deleteFrom('sign_in_failure')
     .where('first_at', '<=', now - windowMs)
     .where((where) => where.or([where('locked_until', 'is', null), where('locked_until', '<=', now)]))
+    .where((where) => where.or([where('locks_count_until', 'is', null), where('locks_count_until', '<=', now)]))
     .executeTakeFirst()
   return Number(result.numDeletedRows)
 }

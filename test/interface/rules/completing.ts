@@ -43,8 +43,10 @@ export const COMPLETING = {
     'sign-in.logout': 'Logout ends the session with both tokens.',
     'sign-in.expiry': 'An access token ends after its time, a session that is not carried on too.',
     'sign-in.profile': '/profile answers the user with groups, roles and options.',
-    'sign-in.lock-account': 'Five failed sign-ins lock an account for 15 minutes: 429 with Retry-After.',
-    'sign-in.lock-address': 'Thirty failed sign-ins of one address hold the address back.',
+    'sign-in.lock-account':
+      'Five failed sign-ins of an address lock an account there for 15 minutes: 429 with Retry-After.',
+    'sign-in.lock-address':
+      'Thirty failed sign-ins of one address hold the address back, but for users who have signed in from there.',
     'sign-in.rate': 'AUTH_RATE_LIMIT bounds the requests of one address a minute.',
     'token.api': 'API tokens are made, listed and revoked by their owner, with the role option allowApiTokens.',
     'user.routes': 'Admins add, read, list, change and delete users.',

@@ -12,6 +12,7 @@ import * as writeMarks from './009-write-marks.js'
 import * as nodes from './010-nodes.js'
 import * as signIn from './011-sign-in.js'
 import * as accountOwnership from './013-account-ownership.js'
+import * as sessions from './014-sessions.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -27,6 +28,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '010-nodes': nodes,
   '011-sign-in': signIn,
   '013-account-ownership': accountOwnership,
+  '014-sessions': sessions,
 }
 
 /** Where Kysely notes the steps that were done. */
