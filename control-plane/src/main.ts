@@ -310,7 +310,11 @@ async function build(
       jobStreamRoutes(reading),
       jobNodeRoutes(reading),
       uploadRoutes({
-        uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes }),
+        uploads: createUploads({
+          ...{ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes },
+          quotas: settings.uploadQuotas,
+        }),
+        forms,
         timers,
       }),
       runnerRoutes({ hub, joinTokens: createJoinTokens({ store, clock, random: randomBytes, log }) }),

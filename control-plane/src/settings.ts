@@ -47,6 +47,8 @@ export interface ControlPlaneSettings {
   readonly bodyLimitBytes: number
   /** 0: no limit. */
   readonly uploadMaxBytes: number
+  /** 0: no limit. */
+  readonly uploadQuotas: { readonly ofUser: number; readonly ofAll: number }
   readonly maxOutputBytes: number
   /** Null: kept for ever. */
   readonly jobRetentionMs: number | null
@@ -109,6 +111,10 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     eventStreamsPerSession: number('EVENT_STREAMS_PER_SESSION'),
     bodyLimitBytes: number('API_BODY_LIMIT_MB') * MIB,
     uploadMaxBytes: number('UPLOAD_MAX_GB') * 1024 * MIB,
+    uploadQuotas: {
+      ofUser: number('UPLOAD_USER_MAX_GB') * 1024 * MIB,
+      ofAll: number('UPLOAD_TOTAL_MAX_GB') * 1024 * MIB,
+    },
     maxOutputBytes: number('PROCESS_MAX_BUFFER_MB') * MIB,
     jobRetentionMs: number('JOB_RETENTION_DAYS') * DAY_MS || null,
     auditRetentionMs: number('AUDIT_RETENTION_DAYS') * DAY_MS || null,

@@ -85,6 +85,8 @@ export interface ServerOptions {
   /** LAUNCH_VALIDATION; off when left out. */
   readonly validation?: LaunchValidation
   readonly uploadMaxBytes?: number
+  /** No limit when left out. */
+  readonly uploadQuotas?: { readonly ofUser: number; readonly ofAll: number }
   /** Free bytes of the disk of the uploads. */
   readonly freeBytes?: () => Promise<number>
   readonly trustProxy?: boolean
@@ -301,7 +303,11 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
         streamsPerSession: options.streamsPerSession ?? 20,
       }),
       uploadRoutes({
-        uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: options.uploadMaxBytes ?? 0 }),
+        uploads: createUploads({
+          ...{ store, clock, folder: uploadFolder, maxBytes: options.uploadMaxBytes ?? 0 },
+          quotas: options.uploadQuotas ?? { ofUser: 0, ofAll: 0 },
+        }),
+        forms,
         timers,
       }),
       jobRoutes({

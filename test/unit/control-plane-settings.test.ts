@@ -42,6 +42,7 @@ describe('settings', () => {
       eventStreamsPerSession: 20,
       bodyLimitBytes: 2 * 1024 * 1024,
       uploadMaxBytes: 10 * 1024 ** 3,
+      uploadQuotas: { ofUser: 100 * 1024 ** 3, ofAll: 0 },
       maxOutputBytes: 50 * 1024 * 1024,
       jobRetentionMs: null,
       auditRetentionMs: null,

@@ -13,6 +13,7 @@ import * as nodes from './010-nodes.js'
 import * as signIn from './011-sign-in.js'
 import * as accountOwnership from './013-account-ownership.js'
 import * as sessions from './014-sessions.js'
+import * as uploadClaims from './017-upload-claims.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -29,6 +30,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '011-sign-in': signIn,
   '013-account-ownership': accountOwnership,
   '014-sessions': sessions,
+  '017-upload-claims': uploadClaims,
 }
 
 /** Where Kysely notes the steps that were done. */
