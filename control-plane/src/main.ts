@@ -57,6 +57,7 @@ import { createDispatcher } from './runners/dispatcher.js'
 import { createRunnerHub } from './runners/hub.js'
 import { createJoinTokens } from './runners/join-tokens.js'
 import { createPlaybookFolder } from './runners/playbook-folder.js'
+import { openServiceKeys } from './runners/service-keys.js'
 import { keptSecret } from './secrets.js'
 import { createMultistep } from './sequences/multistep/multistep.js'
 import { createSequences } from './sequences/sequences.js'
@@ -231,8 +232,17 @@ async function build(
     kinds: [createMultistep(forms), createWorkflowKind({ workflows, outputLimitBytes: settings.maxOutputBytes })],
   })
   onClose(() => sequences.close())
+  const serviceKeys = await openServiceKeys({
+    ...{ store, clock, timers, log, bus: nodes.bus },
+    // Every node on PostgreSQL has ENCRYPTION_SECRET; a file of its own outlives a change of that one.
+    box: createSecretBox(
+      place.kind === 'sqlite' ? await keptSecret(settings.persistentPath, 'service-secret') : encryptionSecret,
+    ),
+  })
+  onClose(() => serviceKeys.close())
   const hub = createRunnerHub({
     store,
+    service: serviceKeys,
     clock,
     random: randomBytes,
     live,

@@ -27,6 +27,16 @@ export const CLOSE_REASONS = {
   not_yours: { code: 4015, retry: true, meaning: 'a frame for a job that this runner does not hold' },
   heartbeat_lost: { code: 4016, retry: true, meaning: 'two heartbeats were missed' },
   not_approved: { code: 4017, retry: true, meaning: 'a waiting runner sent something that only an approved one may' },
+  bad_seal: {
+    code: 4018,
+    retry: true,
+    meaning: 'a message that is not sealed with the keys of this connection, or not the next one',
+  },
+  untrusted_service: {
+    code: 4019,
+    retry: false,
+    meaning: 'the control plane does not have the key that this runner trusts',
+  },
 } as const satisfies Record<string, { code: number; retry: boolean; meaning: string }>
 
 export type CloseReasonName = keyof typeof CLOSE_REASONS

@@ -2,7 +2,7 @@
  * The contract number: both sides report it, equal numbers work together whatever the releases. It goes up when a
  * message, frame or rule changes in a way that the other side must know.
  */
-export const CONTRACT = 2
+export const CONTRACT = 3
 
 /** Path of the runners' socket below the control plane's base URL. */
 export const SOCKET_PATH = '/api/v2/rte/socket'
@@ -19,8 +19,8 @@ export const MAX_PAYLOAD_BYTES = 256 * 1024
 /** Most bytes of one control message (JSON text). An offer carries extra variables up to MAX_INLINE_BYTES of them. */
 export const MAX_CONTROL_BYTES = 1024 * 1024
 
-/** What the WebSocket library may accept as one message on either side, in bytes: nothing larger is ever sent. */
-export const MAX_SOCKET_MESSAGE_BYTES = MAX_CONTROL_BYTES
+/** What the WebSocket library may accept as one message on either side, in bytes: nothing larger is ever sent, also sealed. */
+export const MAX_SOCKET_MESSAGE_BYTES = MAX_CONTROL_BYTES + 1024
 
 /** Extra variables up to this many bytes of JSON travel inside the offer, larger ones as a blob. */
 export const MAX_INLINE_BYTES = 256 * 1024

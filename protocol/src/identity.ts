@@ -7,9 +7,19 @@ import {
   sign as signBytes,
   verify as verifyBytes,
 } from 'node:crypto'
+import * as v from 'valibot'
 
-/** Prefix of what is signed, so that a signature made for the handshake means nothing anywhere else. */
-const HELLO_CONTEXT = 'holdfast runner hello v1\n'
+/** A raw 32-byte public key in base64. */
+export const publicKeySchema = v.pipe(
+  v.string(),
+  v.regex(/^[A-Za-z0-9+/]{43}=$/, 'must be a raw 32-byte key in base64'),
+)
+
+/** The fingerprint of a public key, as it is shown. */
+export const fingerprintSchema = v.pipe(
+  v.string(),
+  v.regex(/^SHA256:[A-Za-z0-9+/]{43}$/, 'must be SHA256: and 43 characters of base64'),
+)
 
 /** A runner's two key pairs, private keys as PKCS#8 PEM: Ed25519 for its identity, X25519 for sealed secrets. */
 export interface IdentityKeys {
@@ -21,7 +31,7 @@ export interface IdentityKeys {
 export function createIdentityKeys(): IdentityKeys {
   const pem = { type: 'pkcs8', format: 'pem' } as const
   return {
-    identityPrivatePem: generateKeyPairSync('ed25519').privateKey.export(pem).toString(),
+    identityPrivatePem: createSigningKey(),
     sealingPrivatePem: generateKeyPairSync('x25519').privateKey.export(pem).toString(),
   }
 }
@@ -38,22 +48,23 @@ export function fingerprintOf(publicKey: string): string {
   return `SHA256:${digest.replace(/=+$/, '')}`
 }
 
-/** Signs the hello's payload text together with the server's nonce; base64. */
-export function signHello(identityPrivatePem: string, nonce: string, payload: string): string {
-  return signBytes(null, signedBytes(nonce, payload), createPrivateKey(identityPrivatePem)).toString('base64')
+/** An Ed25519 signature of a text, base64. Who signs puts a context first, so that it means nothing anywhere else. */
+export function signText(privatePem: string, text: string): string {
+  return signBytes(null, Buffer.from(text, 'utf8'), createPrivateKey(privatePem)).toString('base64')
 }
 
-/** True when `signature` was made by the owner of `publicKey` over this nonce and payload. Never throws. */
-export function verifyHello(publicKey: string, nonce: string, payload: string, signature: string): boolean {
+/** True when `signature` was made by the owner of `publicKey` over this text. Never throws. */
+export function verifyText(publicKey: string, text: string, signature: string): boolean {
   try {
-    return verifyBytes(null, signedBytes(nonce, payload), ed25519KeyOf(publicKey), Buffer.from(signature, 'base64'))
+    return verifyBytes(null, Buffer.from(text, 'utf8'), ed25519KeyOf(publicKey), Buffer.from(signature, 'base64'))
   } catch {
     return false
   }
 }
 
-function signedBytes(nonce: string, payload: string): Buffer {
-  return Buffer.from(`${HELLO_CONTEXT}${nonce}\n${payload}`, 'utf8')
+/** A fresh Ed25519 private key, PKCS#8 PEM. */
+export function createSigningKey(): string {
+  return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
 function ed25519KeyOf(publicKey: string): KeyObject {

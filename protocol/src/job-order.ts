@@ -23,6 +23,11 @@ export const jobOrderSchema = v.object({
   /** Absent: none. */
   skip_tags: v.optional(v.nullable(shortText), null),
   limit: v.nullable(shortText),
+  /**
+   * What the author of the form says itself, not a user of it: an inventory may then be any file of the playbook folder,
+   * a limit may name one. Absent: neither.
+   */
+  of_form: v.optional(v.object({ inventory: v.boolean(), limit: v.boolean() }), { inventory: false, limit: false }),
   check: v.boolean(),
   diff: v.boolean(),
   verbose: v.boolean(),

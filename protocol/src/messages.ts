@@ -3,18 +3,19 @@ import { MAX_CONTROL_BYTES } from './contract.js'
 import { endRecordSchema } from './end-record.js'
 import { ProtocolError } from './errors.js'
 import { STREAMS } from './frames.js'
+import { publicKeySchema } from './identity.js'
 import { jobOrderSchema } from './job-order.js'
 import { countSchema, jobIdSchema, parseJson, runIdSchema, runnerNameSchema, sha256Schema } from './parse.js'
+import { successionSchema } from './service-key.js'
 
 const sentence = v.pipe(v.string(), v.maxLength(4000))
 const word = v.pipe(v.string(), v.maxLength(200))
-const publicKey = v.pipe(v.string(), v.regex(/^[A-Za-z0-9+/]{43}=$/, 'must be a raw 32-byte key in base64'))
 
 /** What the agent says about itself and signs. It crosses as text, so that both sides see the very bytes signed. */
 export const helloPayloadSchema = v.object({
   name: runnerNameSchema,
-  identity_key: publicKey,
-  sealing_key: publicKey,
+  identity_key: publicKeySchema,
+  sealing_key: publicKeySchema,
   /** Goes up by one, durably, at every start of the agent. */
   generation: countSchema,
   /** Random id of this process: two processes with one generation are clones. */
@@ -25,10 +26,25 @@ export const helloPayloadSchema = v.object({
   host: word,
   max_jobs: countSchema,
   join_token: v.nullable(word),
+  /** Keys that this runner had before; a runner is known by any of them. */
+  succession: v.optional(successionSchema, []),
   /** The runner's clock, milliseconds since the epoch. */
   clock: v.number(),
 })
 export type HelloPayload = v.InferOutput<typeof helloPayloadSchema>
+
+/** What the control plane says about itself and signs; it crosses as text, too. */
+export const proofPayloadSchema = v.object({
+  /** Its own key: a runner that trusts another one goes no further. */
+  service_key: publicKeySchema,
+  /** X25519, for this connection only: half of the secret that seals everything after it. */
+  ephemeral_key: publicKeySchema,
+  /** It ends TLS itself: then what both sides can export from it is signed, too. */
+  tls: v.boolean(),
+  /** Keys that it had before; whoever trusts one of them follows. */
+  succession: v.optional(successionSchema, []),
+})
+export type ProofPayload = v.InferOutput<typeof proofPayloadSchema>
 
 const runRef = { job_id: jobIdSchema, run_id: runIdSchema }
 
@@ -41,6 +57,8 @@ export const REFUSALS = ['busy', 'draining', 'spool_full', 'files_changed', 'fil
 
 /** Agent to control plane. */
 export const agentMessageSchema = v.variant('type', [
+  /** The answer to the challenge, before anything of the runner is told but its public key. */
+  v.object({ type: v.literal('greeting'), nonce: word, ephemeral_key: publicKeySchema, identity_key: publicKeySchema }),
   v.object({ type: v.literal('hello'), payload: v.pipe(v.string(), v.maxLength(8192)), signature: word }),
   /** Every heartbeat and whenever one of these changes. */
   v.object({
@@ -83,6 +101,8 @@ export type ResumedJob = v.InferOutput<typeof resumedJobSchema>
 /** Control plane to agent. */
 export const serverMessageSchema = v.variant('type', [
   v.object({ type: v.literal('challenge'), nonce: word, time: v.number(), contract: countSchema, version: word }),
+  /** The control plane has the key that it says. */
+  v.object({ type: v.literal('proof'), payload: v.pipe(v.string(), v.maxLength(8192)), signature: word }),
   /** The handshake is done. `max_jobs` is the admin's limit, which wins over the agent's own. */
   v.object({
     type: v.literal('welcome'),
@@ -119,6 +139,11 @@ export function parseAgentMessage(text: string): AgentMessage {
 /** @throws ProtocolError `bad_message`, `too_large` */
 export function parseServerMessage(text: string): ServerMessage {
   return parseJson(serverMessageSchema, bounded(text))
+}
+
+/** @throws ProtocolError `bad_message` */
+export function parseProofPayload(text: string): ProofPayload {
+  return parseJson(proofPayloadSchema, text)
 }
 
 /** @throws ProtocolError `bad_message` */

@@ -3,14 +3,16 @@ import type { AddressInfo } from 'node:net'
 import { metricsText, type AgentFigures } from './metrics.js'
 
 /** Why the agent is not ready, in the order in which it is said. */
-export type NotReady = 'not connected to the app' | 'waiting for approval' | 'draining'
+export type NotReady = 'not connected to the app' | typeof UNTRUSTED | 'waiting for approval' | 'draining'
+
+export const UNTRUSTED = 'the control plane shows another key than the one that this runner trusts'
 
 export interface HealthProbe {
   notReady(): NotReady | null
   figures(): AgentFigures
 }
 
-/** The agent's own little web server for probes. It reveals no more than these three answers. */
+/** The agent's own little web server for probes. It reveals no more than these answers. */
 export interface HealthServer {
   /** @throws the system's error when the address is taken @returns the port */
   listen(host: string, port: number): Promise<number>

@@ -6,6 +6,7 @@ import { loadIdentity } from './identity.js'
 import { createDesk } from './jobs/desk.js'
 import { socketAddress } from './link/address.js'
 import { createBackOff } from './link/back-off.js'
+import { createHandshake } from './link/handshake.js'
 import { createHello } from './link/hello.js'
 import { createLink } from './link/link.js'
 import type { Logger } from './log.js'
@@ -17,6 +18,7 @@ import { readBootId } from './processes.js'
 import type { AgentSettings } from './settings.js'
 import { openSpool } from './spool/spool.js'
 import { acquireStateLock } from './spool/state-lock.js'
+import { openTrust } from './trust.js'
 
 /** What an agent gets from outside beside its settings, so that a test can give its own. */
 export interface AgentDependencies {
@@ -76,7 +78,8 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
       membership.sendStatus()
     },
   })
-  const membership: Membership = createMembership({ desk, name: settings.name, fingerprint, now, log })
+  const trust = openTrust({ statePath: settings.statePath, given: settings.serviceFingerprint, now, log })
+  const membership: Membership = createMembership({ desk, trust, name: settings.name, fingerprint, now, log })
   let ansibleVersion: string | null = null
   const { name, joinToken, maxJobs } = settings
   const hello = createHello({
@@ -85,7 +88,12 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     ansibleVersion: () => ansibleVersion,
   })
   const link = createLink(
-    { address: socketAddress(settings.appUrl), tlsVerify: settings.tlsVerify, proxy: settings.proxy, hello },
+    {
+      address: socketAddress(settings.appUrl),
+      tlsVerify: settings.tlsVerify,
+      proxy: settings.proxy,
+      handshake: () => createHandshake({ identity, trust, hello }),
+    },
     createBackOff({ shortestMs: SHORTEST_BACK_OFF_MS, longestMs: LONGEST_BACK_OFF_MS, random: dependencies.random }),
     membership.events,
     log,
@@ -96,6 +104,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
       ...desk.figures(),
       approved: membership.state === 'approved',
       connects: link.connects,
+      isServiceRefused: trust.refused !== null,
       cacheBytes: cache.bytes(),
     }),
   })

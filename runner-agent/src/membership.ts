@@ -1,8 +1,9 @@
-import type { NotReady } from './health.js'
+import { type NotReady, UNTRUSTED } from './health.js'
 import type { Desk } from './jobs/desk.js'
 import type { Connection } from './link/connection.js'
 import type { LinkEvents } from './link/link.js'
 import type { Logger } from './log.js'
+import type { Trust } from './trust.js'
 
 /**
  * Where this agent stands with the app:
@@ -23,13 +24,14 @@ export interface Membership {
 
 export interface MembershipOptions {
   readonly desk: Desk
+  readonly trust: Pick<Trust, 'approved' | 'refused'>
   readonly name: string
   readonly fingerprint: string
   readonly now: () => Date
   readonly log: Logger
 }
 
-export function createMembership({ desk, name, fingerprint, now, log }: MembershipOptions): Membership {
+export function createMembership({ desk, trust, name, fingerprint, now, log }: MembershipOptions): Membership {
   let state: MembershipState = 'down'
   let connection: Connection | null = null
 
@@ -43,6 +45,8 @@ export function createMembership({ desk, name, fingerprint, now, log }: Membersh
       log.info({ name, fingerprint }, 'connected to the app, waiting for approval by an admin')
     } else {
       log.info({ name, epoch: over.epoch }, 'connected to the app and approved')
+      // Before anything is taken from it.
+      trust.approved()
       desk.connected(over)
     }
   }
@@ -67,7 +71,7 @@ export function createMembership({ desk, name, fingerprint, now, log }: Membersh
     sendStatus,
     notReady() {
       if (desk.figures().draining) return 'draining'
-      if (state === 'down') return 'not connected to the app'
+      if (state === 'down') return trust.refused ? UNTRUSTED : 'not connected to the app'
       return state === 'waiting' ? 'waiting for approval' : null
     },
     events: {

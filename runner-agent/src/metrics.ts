@@ -4,6 +4,8 @@ import type { DeskFigures } from './jobs/desk.js'
 export interface AgentFigures extends DeskFigures {
   readonly approved: boolean
   readonly connects: number
+  /** The control plane showed a key that this runner does not trust. */
+  readonly isServiceRefused: boolean
   readonly cacheBytes: number
 }
 
@@ -13,6 +15,12 @@ export function metricsText(figures: AgentFigures): string {
     ['af_rte_running_jobs', 'gauge', 'Playbooks that run now', figures.runningJobs],
     ['af_rte_max_jobs', 'gauge', 'Playbooks that may run at once, 0 without a limit', figures.maxJobs],
     ['holdfast_rte_connected', 'gauge', '1 while the agent is connected and approved', Number(figures.approved)],
+    [
+      'holdfast_rte_untrusted_service',
+      'gauge',
+      '1 while the app shows another key than the one that this runner trusts',
+      Number(figures.isServiceRefused),
+    ],
     ['holdfast_rte_connects_total', 'counter', 'Connections made to the app', figures.connects],
     ['holdfast_rte_draining', 'gauge', '1 while the agent is stopping', Number(figures.draining)],
     ['holdfast_rte_spool_jobs', 'gauge', 'Jobs that the app has not stored to the end', figures.spooledJobs],

@@ -2,6 +2,8 @@ import {
   type SettingSources,
   SettingsError,
   type SettingTable,
+  fingerprintInToken,
+  fingerprintSchema,
   firstIssue,
   resolveSettings,
   runnerNameSchema,
@@ -34,6 +36,11 @@ export const SETTINGS = {
     meaning: "the runner's name, which forms use in runner:; without it the host's name",
   },
   RTE_JOIN_TOKEN: { kind: 'text', default: null, secret: true, meaning: 'approves the first request at once' },
+  RTE_SERVICE_FINGERPRINT: {
+    kind: 'text',
+    default: null,
+    meaning: "fingerprint of the control plane's key, SHA256:…: no other one is obeyed; a new join token names it, too",
+  },
   RTE_STATE_PATH: { kind: 'text', default: './rte-state', meaning: 'identity key, spool and file cache are below it' },
   RTE_MAX_JOBS: { kind: 'integer', default: '10', meaning: "playbooks at once, 0: no limit; an admin's value wins" },
   RTE_DRAIN_SECONDS: { kind: 'integer', default: '25', meaning: 'how long a stop waits for running playbooks' },
@@ -94,6 +101,7 @@ const resolvedSchema = v.object({
   NO_PROXY: v.nullable(v.string()),
   RTE_NAME: runnerNameSchema,
   RTE_JOIN_TOKEN: v.nullable(v.pipe(v.string(), v.maxLength(200, 'is longer than a join token can be'))),
+  RTE_SERVICE_FINGERPRINT: v.nullable(fingerprintSchema),
   RTE_STATE_PATH: v.string(),
   RTE_MAX_JOBS: v.number(),
   RTE_DRAIN_SECONDS: v.number(),
@@ -116,6 +124,8 @@ export interface AgentSettings {
   readonly proxy: URL | null
   readonly name: string
   readonly joinToken: string | null
+  /** Of the control plane's key, by the settings or the join token; null: neither says it. */
+  readonly serviceFingerprint: string | null
   readonly statePath: string
   readonly maxJobs: number
   readonly drainSeconds: number
@@ -151,6 +161,9 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
     tlsVerify: given.APP_TLS_VERIFY,
     name: given.RTE_NAME,
     joinToken: given.RTE_JOIN_TOKEN,
+    serviceFingerprint:
+      given.RTE_SERVICE_FINGERPRINT ??
+      (given.RTE_JOIN_TOKEN === null ? null : fingerprintInToken(given.RTE_JOIN_TOKEN)),
     statePath: resolve(folder, given.RTE_STATE_PATH),
     maxJobs: given.RTE_MAX_JOBS,
     drainSeconds: given.RTE_DRAIN_SECONDS,

@@ -64,7 +64,7 @@ describe('running a playbook', () => {
         playbook_sub_path: 'plays',
         inventory: ['hosts/all'],
         limit: 'localhost',
-        tags: 'all,-e',
+        tags: 'all,x::y',
         check: true,
         diff: true,
         verbose: true,
@@ -73,7 +73,7 @@ describe('running a playbook', () => {
     )
     const { text, exit_code } = await exactEnd(controlPlane, job)
     expect(exit_code).toBe(0)
-    expect(text).toContain("check=True tags=['-e', 'all']")
+    expect(text).toContain("check=True tags=['all', 'x::y']")
     expect(text).toContain('var={{ lookup(\\"pipe\\", \\"echo owned\\") }} $(id)')
     expect(text).toContain('env=||kept')
     expect(text).toContain('ansible-playbook [core')
@@ -228,7 +228,11 @@ describe('orders that cannot be started', () => {
       [{ playbook: '/etc/passwd' }, 'the playbook "/etc/passwd" lies outside the playbook folder'],
       [{ playbook_sub_path: '..' }, 'playbookSubPath ".." lies outside the playbook folder'],
       [{ inventory: ['/etc/hosts'] }, 'the inventory "/etc/hosts" lies outside the playbook folder'],
-      [{ limit: 'all,@/etc/passwd' }, 'the limit file "/etc/passwd" lies outside the playbook folder'],
+      [{ limit: 'all,@/etc/passwd' }, 'the limit of the order is refused: "@/etc/passwd" is no pattern of hosts'],
+      [
+        { limit: '@/etc/passwd', of_form: { inventory: false, limit: true } },
+        'the limit file "/etc/passwd" lies outside the playbook folder',
+      ],
     ]
     for (const [change, message] of cases) {
       const job = controlPlane.offer(orderOf(manifest, change))

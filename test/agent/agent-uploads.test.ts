@@ -7,6 +7,7 @@ import { createFaults, PROGRAMS } from '../chaos/kit/preload/faults.js'
 import { spooledJob } from './agent-process.js'
 import { sha256Of, type StoredJob } from './fake-control-plane.js'
 import { orderOf, play, publish, waitFor } from './playbooks.js'
+import { extravarsYaml } from '../../runner-agent/src/playbook/extravars-text.js'
 import { createSetting, exactEnd, type Setting } from './setting.js'
 import { waitUntil } from './waiting.js'
 
@@ -54,10 +55,15 @@ describe('uploaded files of a job', () => {
     expect(readFileSync(path).equals(content)).toBe(true)
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(statSync(join(folder, 'uploads', '1')).mode & 0o777).toBe(0o700)
-    expect(JSON.parse(readFileSync(join(folder, 'extravars.json'), 'utf8'))).toEqual({
-      cert: { ...description, destination: join(folder, 'uploads', '1'), filename: 'site.pem', path },
-      same: [path],
-    })
+    expect(readFileSync(join(folder, 'extravars.yml'), 'utf8')).toBe(
+      extravarsYaml(
+        {
+          cert: { ...description, destination: join(folder, 'uploads', '1'), filename: 'site.pem', path },
+          same: [path],
+        },
+        false,
+      ),
+    )
     letGo(setting)
     const end = await exactEnd(setting.controlPlane, job)
     expect(end.exit_code).toBe(0)

@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import {
   type AgentMessage,
   CLOSE_REASONS,
   type CloseReasonName,
-  CONTRACT,
   decodeFrame,
   encodeFrame,
   type EndRecord,
@@ -14,15 +14,16 @@ import {
   type JobOrder,
   MAX_PAYLOAD_BYTES,
   parseAgentMessage,
-  parseHelloPayload,
+  type SealedChannel,
   type ServerMessage,
   SOCKET_PATH,
   type StreamFrame,
   type StreamName,
   SUBPROTOCOL,
-  verifyHello,
 } from '@holdfast/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { Handshake, type ServiceIdentity } from '../../control-plane/src/runners/handshake.js'
+import { TEST_SERVICE } from '../support/service-identity.js'
 import { waitUntil } from './waiting.js'
 
 /** What this control plane has stored of a job, and how it answers for it. */
@@ -43,6 +44,9 @@ export interface Connected {
   readonly socket: WebSocket
   readonly hello: HelloPayload
   readonly epoch: number
+  readonly channel: SealedChannel
+  /** Sends anything, sealed: text as a message, bytes as a frame. */
+  send(data: string | Buffer): void
 }
 
 /**
@@ -70,6 +74,8 @@ export class FakeControlPlane {
   readonly uploadsWanted: { sha256: string; offset: number }[] = []
   /** Frames of an upload that are sent for one question; the rest does not come. */
   uploadPieces = Infinity
+  /** The key by which it proves itself. */
+  service: ServiceIdentity = TEST_SERVICE
   /** Breaches of the contract by the agent; a test ends with none. */
   readonly breaches: string[] = []
   /** Called with every piece before it is stored; true drops the piece. */
@@ -87,8 +93,8 @@ export class FakeControlPlane {
       perMessageDeflate: false,
       handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
     })
-    this.#sockets.on('connection', (socket) => {
-      this.#greet(socket)
+    this.#sockets.on('connection', (socket, { socket: network }) => {
+      this.#greet(socket, network instanceof TLSSocket ? network : null)
     })
   }
 
@@ -113,7 +119,7 @@ export class FakeControlPlane {
   }
 
   send(message: ServerMessage): void {
-    this.connected?.socket.send(JSON.stringify(message))
+    this.connected?.send(JSON.stringify(message))
   }
 
   approve(): void {
@@ -157,48 +163,50 @@ export class FakeControlPlane {
     return job.streams[stream].reduce((sum, piece) => sum + piece.length, 0)
   }
 
-  #greet(socket: WebSocket): void {
-    const nonce = randomBytes(16).toString('base64')
-    const challenge = { type: 'challenge', nonce, time: Date.now(), contract: CONTRACT, version: 'fake' } as const
-    socket.send(JSON.stringify(challenge satisfies ServerMessage))
-    socket.once('message', (data: Buffer) => {
-      const hello = parseAgentMessage(data.toString('utf8'))
-      if (hello.type !== 'hello') {
-        this.breaches.push(`${hello.type} before the hello`)
-        return
-      }
-      const payload = parseHelloPayload(hello.payload)
-      this.hellos.push(payload)
-      if (!verifyHello(payload.identity_key, nonce, hello.payload, hello.signature)) this.breaches.push('bad signature')
-      if (this.refuse) {
-        socket.close(CLOSE_REASONS[this.refuse].code, CLOSE_REASONS[this.refuse].meaning)
-        return
-      }
-      this.#epoch += 1
-      const connected: Connected = { socket, hello: payload, epoch: this.#epoch }
-      this.connected = connected
-      const { state, maxJobs, heartbeatMs } = this
-      const welcome = {
-        type: 'welcome',
-        state,
-        epoch: this.#epoch,
-        max_jobs: maxJobs,
-        heartbeat_ms: heartbeatMs,
-      } as const
-      socket.send(JSON.stringify(welcome satisfies ServerMessage))
-      socket.on('message', (message: Buffer, isBinary) => {
-        if (this.connected !== connected) return
-        try {
-          if (isBinary) this.#takeFrame(connected, message)
-          else this.#takeMessage(parseAgentMessage(message.toString('utf8')))
-        } catch (error) {
-          this.breaches.push(String(error))
+  #greet(socket: WebSocket, tls: TLSSocket | null): void {
+    const { service } = this
+    const handshake = new Handshake({
+      ...{ random: randomBytes, time: Date.now(), version: 'fake', tls },
+      service: { current: () => service },
+    })
+    socket.send(handshake.challenge)
+    let channel: SealedChannel | null = null
+    let connected: Connected | null = null
+    socket.on('message', (bytes: Buffer, isBinary) => {
+      try {
+        if (channel === null) {
+          const proof = handshake.answer(isBinary ? bytes : bytes.toString('utf8'))
+          socket.send(JSON.stringify(proof.message))
+          channel = proof.channel
+          return
         }
-      })
+        const message = channel.open(bytes)
+        if (connected === null) connected = this.#welcome(socket, channel, handshake.readHello(message).payload)
+        else if (this.connected !== connected) return
+        else if (typeof message === 'string') this.#takeMessage(parseAgentMessage(message))
+        else this.#takeFrame(connected, message)
+      } catch (error) {
+        this.breaches.push(String(error))
+      }
     })
     socket.on('close', () => {
       if (this.connected?.socket === socket) this.connected = null
     })
+  }
+
+  #welcome(socket: WebSocket, channel: SealedChannel, hello: HelloPayload): Connected | null {
+    this.hellos.push(hello)
+    if (this.refuse) {
+      socket.close(CLOSE_REASONS[this.refuse].code, CLOSE_REASONS[this.refuse].meaning)
+      return null
+    }
+    this.#epoch += 1
+    const send = (data: string | Buffer): void => socket.send(channel.seal(data))
+    const connected: Connected = { socket, hello, epoch: this.#epoch, channel, send }
+    this.connected = connected
+    const { state, maxJobs, heartbeatMs } = this
+    this.send({ type: 'welcome', state, epoch: this.#epoch, max_jobs: maxJobs, heartbeat_ms: heartbeatMs })
+    return connected
   }
 
   #takeFrame(connected: Connected, bytes: Buffer): void {
@@ -225,8 +233,9 @@ export class FakeControlPlane {
   #takeMessage(message: AgentMessage): void {
     if (this.state === 'waiting' && message.type !== 'status') throw new Error(`${message.type} before the approval`)
     switch (message.type) {
+      case 'greeting':
       case 'hello':
-        throw new Error('a second hello')
+        throw new Error(`a second ${message.type}`)
       case 'status':
         this.statuses.push(message)
         return
@@ -284,7 +293,7 @@ export class FakeControlPlane {
     let pieces = 0
     do {
       const payload = content.subarray(offset, offset + MAX_PAYLOAD_BYTES)
-      this.connected?.socket.send(encodeFrame({ kind: 'blob', sha256, offset, size: content.length, payload }))
+      this.connected?.send(encodeFrame({ kind: 'blob', sha256, offset, size: content.length, payload }))
       offset += payload.length
       pieces += 1
     } while (offset < content.length && pieces < most)

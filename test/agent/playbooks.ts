@@ -37,6 +37,7 @@ export function orderOf(manifest: string, change: Partial<JobOrder> = {}): JobOr
     tags: null,
     skip_tags: null,
     limit: null,
+    of_form: { inventory: false, limit: false },
     check: false,
     diff: false,
     verbose: false,

@@ -7,7 +7,6 @@ import {
   type ServerMessage,
   WINDOW_PER_JOB_BYTES,
   encodeFrame,
-  parseServerMessage,
 } from '@holdfast/protocol'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
 
@@ -64,7 +63,7 @@ function sendWhatFits(): void {
   for (;;) {
     const frame = frames[next]
     if (!order || !frame || sent + frame.length - acknowledged > WINDOW_PER_JOB_BYTES) break
-    agent.socket.send(
+    agent.raw(
       encodeFrame({
         kind: 'stream',
         stream: 'events',
@@ -100,9 +99,7 @@ const agent = await RawAgent.join(address.replace(/^http/, 'ws') + SOCKET_PATH, 
   join_token: joinToken,
 })
 const { epoch } = await agent.next('welcome')
-agent.socket.on('message', (data, isBinary) => {
-  if (!isBinary) handle(parseServerMessage(String(data)))
-})
+agent.onMessage = handle
 agent.say({ type: 'inventory', jobs: [] })
 
 function handle(message: ServerMessage): void {

@@ -63,7 +63,7 @@ function sendNonsense({ setting: { controlPlane }, job }: Scene): void {
     jobs: [{ ...unknown, verdict: 'continue', output: HUGE, events: HUGE, abort: true }],
   })
   const frame = { kind: 'blob', sha256: 'a'.repeat(64), offset: 0, size: HUGE, payload: Buffer.from('not it') } as const
-  controlPlane.connected?.socket.send(encodeFrame(frame))
+  controlPlane.connected?.send(encodeFrame(frame))
 }
 
 /** Offers that lead out of the playbook folder, by each of their parts. */
@@ -102,7 +102,7 @@ test(
       const at = await controlPlane.isConnected()
       const statuses = controlPlane.statuses.length
       await waitUntil('some heartbeats', () => controlPlane.statuses.length > statuses + 2)
-      at.socket.send(breach({ setting, job, chance, at }))
+      at.send(breach({ setting, job, chance, at }))
       await waitUntil(`the agent ends the connection over ${what}`, () => controlPlane.connected !== at)
     }
 

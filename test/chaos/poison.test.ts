@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { MAX_PAYLOAD_BYTES } from '@holdfast/protocol'
+import { MAX_PAYLOAD_BYTES, SUBPROTOCOL } from '@holdfast/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RawAgent } from '../support/raw-agent.js'
 import { type AttackedProduct, startAttacked } from './kit/attacked.js'
@@ -28,7 +28,7 @@ describe('a stranger', () => {
     'Upgrade: websocket',
     'Sec-WebSocket-Version: 13',
     'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
-    'Sec-WebSocket-Protocol: holdfast-runner.v2',
+    `Sec-WebSocket-Protocol: ${SUBPROTOCOL}`,
   ].join('\r\n')
 
   /** Sends and waits until the other side ends it. */

@@ -69,6 +69,7 @@ describe('metrics', () => {
       spoolBytes: 0,
       unacknowledgedBytes: 0,
       approved: true,
+      isServiceRefused: false,
       connects: 1,
       cacheBytes: 0,
     })

@@ -15,6 +15,7 @@ import { createRunnerHub } from '../../control-plane/src/runners/hub.js'
 import { type DatabasePlace, openStore } from '../../control-plane/src/store/open-store.js'
 import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
+import { TEST_SERVICE_SOURCE } from '../support/service-identity.js'
 import { createTestDatabase } from '../support/test-database.js'
 import { type PostOffice, createPostOffice } from './post-office.js'
 
@@ -54,7 +55,17 @@ async function startNode(place: DatabasePlace, office: PostOffice) {
   })
   const broken = { isBroken: false }
   const hub = createRunnerHub({
-    ...{ clock, random: randomBytes, live, log, nodes, steady, version: '0.1.0', lostMs: LOST_MS },
+    ...{
+      clock,
+      random: randomBytes,
+      live,
+      log,
+      nodes,
+      steady,
+      service: TEST_SERVICE_SOURCE,
+      version: '0.1.0',
+      lostMs: LOST_MS,
+    },
     store: {
       ...store,
       get read() {

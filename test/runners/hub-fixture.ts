@@ -15,6 +15,7 @@ import { createRunnerHub } from '../../control-plane/src/runners/hub.js'
 import { createJoinTokens } from '../../control-plane/src/runners/join-tokens.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
+import { TEST_SERVICE_SOURCE } from '../support/service-identity.js'
 import { openTestStore } from '../support/test-database.js'
 
 /** A session that only remembers. A test may put something into `onMessage` or `onFrame`. */
@@ -71,6 +72,7 @@ export async function startHub(
 
   const hub = createRunnerHub({
     store,
+    service: TEST_SERVICE_SOURCE,
     clock,
     random: randomBytes,
     live,

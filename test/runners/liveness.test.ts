@@ -65,7 +65,7 @@ describe('messages that come before the welcome', () => {
     const { url } = await start({ store: wrap })
     close()
     const agent = RawAgent.dial(url, newIdentity('edge-1'))
-    await agent.next('challenge')
+    await agent.greet()
     const { _socket: network } = agent.socket as unknown as { _socket: { cork(): void; uncork(): void } }
     // One write to the network, so that the socket reads them together.
     network.cork()

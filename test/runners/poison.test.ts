@@ -43,17 +43,18 @@ describe('the handshake', () => {
   test('a signature by another key, over another nonce, or of nonsense is refused and leaves no row', async () => {
     const identity = newIdentity('edge-1')
     const payload = RawAgent.prototype.helloText.call({ identity } as RawAgent)
-    const forgeries = [
-      (nonce: string) => signHello(newIdentity('x').keys.identityPrivatePem, nonce, payload),
-      () => signHello(identity.keys.identityPrivatePem, 'another nonce', payload),
-      (nonce: string) => signHello(identity.keys.identityPrivatePem, nonce, `${payload} `),
+    const other = newIdentity('x').keys.identityPrivatePem
+    const forgeries: ((agent: RawAgent) => string)[] = [
+      ({ handshake }) => handshake.sign(payload, other),
+      () => signHello(identity.keys.identityPrivatePem, 'another transcript', payload),
+      ({ handshake }) => handshake.sign(`${payload} `),
       () => 'nonsense',
       () => '',
     ]
     for (const forge of forgeries) {
       const agent = RawAgent.dial(fixture.url, identity)
-      const { nonce } = await agent.next('challenge')
-      agent.say({ type: 'hello', payload, signature: forge(nonce) })
+      await agent.greet()
+      agent.say({ type: 'hello', payload, signature: forge(agent) })
       expect(await agent.waitForClose()).toMatchObject({ reason: 'bad_signature' })
     }
     expect(await fixture.hub.list()).toHaveLength(1)
@@ -61,19 +62,46 @@ describe('the handshake', () => {
 
   test('a hello recorded on one connection is worth nothing on another', async () => {
     const agent = await RawAgent.greet(fixture.url, newIdentity('edge-1'))
-    const { nonce } = await agent.next('challenge')
     const payload = agent.helloText()
-    const signature = signHello(agent.identity.keys.identityPrivatePem, nonce, payload)
+    const signature = agent.handshake.sign(payload)
     const thief = RawAgent.dial(fixture.url, agent.identity)
-    expect((await thief.next('challenge')).nonce).not.toBe(nonce)
+    await thief.greet()
+    expect(thief.handshake.transcript).not.toBe(agent.handshake.transcript)
     thief.say({ type: 'hello', payload, signature })
     expect(await thief.waitForClose()).toMatchObject({ reason: 'bad_signature' })
   })
 
+  test('a hello for another key than that of the greeting is refused', async () => {
+    const agent = RawAgent.dial(fixture.url, newIdentity('edge-1'))
+    await agent.greet(publicKeyOf(newIdentity('x').keys.identityPrivatePem))
+    const payload = agent.helloText()
+    agent.say({ type: 'hello', payload, signature: agent.handshake.sign(payload) })
+    expect(await agent.waitForClose()).toMatchObject({ reason: 'bad_signature' })
+  })
+
+  test('what is not sealed after the proof, sealed twice or not in its order ends the connection', async () => {
+    const sealed = (agent: RawAgent) => agent.handshake.channel?.seal('{}') ?? Buffer.alloc(0)
+    const wrongs: ((agent: RawAgent) => string | Buffer)[] = [
+      () => JSON.stringify({ type: 'status' }),
+      () => randomBytes(100),
+      () => Buffer.alloc(0),
+      (agent) => sealed(agent).fill(1, 0, 1),
+      (agent) => sealed(agent).subarray(0, 17),
+      (agent) => (sealed(agent), sealed(agent)),
+    ]
+    for (const [index, wrong] of wrongs.entries()) {
+      const agent = await fixture.approved(`edge-${index}`)
+      agent.unsealed(wrong(agent))
+      expect(await agent.waitForClose()).toMatchObject({ reason: 'bad_seal' })
+    }
+  })
+
   test('keys that are no keys are refused', async () => {
-    for (const key of ['', 'A'.repeat(43) + '=', publicKeyOf(newIdentity('x').keys.identityPrivatePem).slice(1)]) {
-      const agent = await RawAgent.greet(fixture.url, newIdentity('edge-1'), { identity_key: key })
-      expect(['bad_message', 'bad_signature']).toContain((await agent.waitForClose()).reason)
+    for (const key of ['', 'A'.repeat(44), publicKeyOf(newIdentity('x').keys.identityPrivatePem).slice(1)]) {
+      const agent = RawAgent.dial(fixture.url, newIdentity('edge-1'))
+      const { nonce } = await agent.next('challenge')
+      agent.unsealed(agent.handshake.greet(nonce, key))
+      expect(await agent.waitForClose()).toMatchObject({ reason: 'bad_message' })
     }
   })
 

@@ -14,9 +14,9 @@ import {
   encodeFrame,
   parseServerMessage,
   publicKeyOf,
-  signHello,
 } from '@holdfast/protocol'
 import WebSocket from 'ws'
+import { RawHandshake } from './raw-handshake.js'
 import { waitFor } from './wait.js'
 
 /** Who an agent is: what stays the same when it dials again. */
@@ -45,17 +45,18 @@ type ServerMessageOf<Type extends ServerMessage['type']> = Extract<ServerMessage
 export class RawAgent {
   readonly messages: ServerMessage[] = []
   readonly frames: Frame[] = []
+  /** Called with each message that comes, beside being kept. */
+  onMessage: ((message: ServerMessage) => void) | null = null
+  readonly handshake: RawHandshake
+  #challenge = ''
   closed: { readonly code: number; readonly reason: CloseReasonName | null; readonly text: string } | null = null
 
   private constructor(
     readonly socket: WebSocket,
     readonly identity: AgentIdentity,
   ) {
-    socket.on('message', (data, isBinary) => {
-      const bytes = data as Buffer
-      if (isBinary) this.frames.push(decodeFrame(bytes))
-      else this.messages.push(parseServerMessage(bytes.toString('utf8')))
-    })
+    this.handshake = new RawHandshake(identity.keys)
+    socket.on('message', (data, isBinary) => this.#hear(data as Buffer, isBinary))
     socket.on('close', (code, text) => {
       this.closed = { code, reason: closeReasonOf(code), text: text.toString('utf8') }
     })
@@ -81,11 +82,17 @@ export class RawAgent {
     return agent
   }
 
+  /** Answers the challenge and waits for the proof: from then on everything is sealed. */
+  async greet(identityKey?: string): Promise<void> {
+    await this.next('challenge')
+    this.socket.send(this.handshake.greet(this.#challenge, identityKey))
+    await this.next('proof')
+  }
+
   async hello(payload: Partial<HelloPayload> = {}): Promise<void> {
-    const { nonce } = await this.next('challenge')
+    if (this.handshake.channel === null) await this.greet(payload.identity_key)
     const text = this.helloText(payload)
-    const signature = signHello(this.identity.keys.identityPrivatePem, nonce, text)
-    this.say({ type: 'hello', payload: text, signature })
+    this.say({ type: 'hello', payload: text, signature: this.handshake.sign(text) })
   }
 
   helloText(payload: Partial<HelloPayload> = {}): string {
@@ -102,6 +109,7 @@ export class RawAgent {
       host: 'test-host',
       max_jobs: 10,
       join_token: null,
+      succession: [],
       clock: Date.now(),
       ...payload,
     }
@@ -109,7 +117,7 @@ export class RawAgent {
   }
 
   say(message: AgentMessage): void {
-    this.socket.send(JSON.stringify(message))
+    this.raw(JSON.stringify(message))
   }
 
   status(changes: Partial<Extract<AgentMessage, { type: 'status' }>> = {}): void {
@@ -119,12 +127,16 @@ export class RawAgent {
 
   sendFrame(epoch: number, jobId: number, payload: string, offset = 0): void {
     const bytes = Buffer.from(payload)
-    this.socket.send(
-      encodeFrame({ kind: 'stream', stream: 'output', final: false, epoch, jobId, offset, payload: bytes }),
-    )
+    this.raw(encodeFrame({ kind: 'stream', stream: 'output', final: false, epoch, jobId, offset, payload: bytes }))
   }
 
+  /** Sends anything as a message or frame, sealed once the proof is there. */
   raw(data: string | Buffer): void {
+    this.socket.send(this.handshake.channel?.seal(data) ?? data)
+  }
+
+  /** Sends anything as it is. */
+  unsealed(data: string | Buffer): void {
     this.socket.send(data)
   }
 
@@ -144,6 +156,20 @@ export class RawAgent {
 
   waitForClose(): Promise<{ readonly code: number; readonly reason: CloseReasonName | null; readonly text: string }> {
     return waitFor('the close', () => this.closed, { everyMs: 2 })
+  }
+
+  #hear(bytes: Buffer, isBinary: boolean): void {
+    const { channel } = this.handshake
+    const heard = channel ? channel.open(bytes) : isBinary ? bytes : bytes.toString('utf8')
+    if (typeof heard !== 'string') {
+      this.frames.push(decodeFrame(heard))
+      return
+    }
+    const message = parseServerMessage(heard)
+    if (message.type === 'challenge') this.#challenge = heard
+    if (message.type === 'proof') this.handshake.prove(message)
+    this.messages.push(message)
+    this.onMessage?.(message)
   }
 
   async leave(): Promise<void> {

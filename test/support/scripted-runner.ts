@@ -6,7 +6,6 @@ import {
   SOCKET_PATH,
   type ServerMessage,
   encodeFrame,
-  parseServerMessage,
 } from '@holdfast/protocol'
 import type { Product } from './product.js'
 import { type AgentIdentity, RawAgent, newIdentity } from './raw-agent.js'
@@ -104,9 +103,7 @@ export class ScriptedRunner {
     await hears('welcome')
     this.#agent = agent
     this.#epoch = (await agent.next('welcome')).epoch
-    agent.socket.on('message', (data, isBinary) => {
-      if (!isBinary) this.#hear(parseServerMessage(String(data)))
-    })
+    agent.onMessage = (message) => this.#hear(message)
     agent.socket.on('close', () => void this.#dialAgain())
     const jobs = this.runs
       .filter((run) => !run.isForgotten)
@@ -185,7 +182,7 @@ export class ScriptedRunner {
       const payload = Buffer.from(end[stream]).subarray(stored[stream])
       if (payload.length === 0) continue
       const place = { epoch: this.#epoch, jobId: order.job_id, offset: stored[stream] }
-      this.#agent.socket.send(encodeFrame({ kind: 'stream', stream, final: true, ...place, payload }))
+      this.#agent.raw(encodeFrame({ kind: 'stream', stream, final: true, ...place, payload }))
     }
     this.#agent.say({ type: 'end', job_id: order.job_id, record: end.record })
   }

@@ -2,6 +2,7 @@ import { createIdentityKeys, type HelloPayload, publicKeyOf } from '@holdfast/pr
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type BackOff, createBackOff } from '../../runner-agent/src/link/back-off.js'
+import { createHandshake } from '../../runner-agent/src/link/handshake.js'
 import { createHello } from '../../runner-agent/src/link/hello.js'
 import { createLink, type Link } from '../../runner-agent/src/link/link.js'
 import { FakeControlPlane } from '../agent/fake-control-plane.js'
@@ -44,9 +45,10 @@ beforeEach(async () => {
     ...said,
     ...{ identity, joinToken: null, maxJobs: 1, ansibleVersion: () => null, now: () => new Date() },
   })
+  const handshake = () => createHandshake({ identity, trust: { check: () => undefined }, hello })
   const nothing = (): void => undefined
   link = createLink(
-    { address: `${app.url.replace('http', 'ws')}/api/v2/rte/socket`, tlsVerify: true, proxy: null, hello },
+    { address: `${app.url.replace('http', 'ws')}/api/v2/rte/socket`, tlsVerify: true, proxy: null, handshake },
     notedBackOff(),
     {
       up: (welcome) => (epoch = welcome.epoch),

@@ -2,10 +2,19 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { playbookArguments, type PlaybookRoot, workingFolder } from '../../runner-agent/src/playbook/command-line.js'
+import {
+  OrderRefusedError,
+  playbookArguments,
+  type PlaybookRoot,
+  workingFolder,
+} from '../../runner-agent/src/playbook/command-line.js'
 import { playbookEnvironment } from '../../runner-agent/src/playbook/environment.js'
-import { markTemplatesUnsafe } from '../../runner-agent/src/playbook/unsafe.js'
+import { extravarsYaml } from '../../runner-agent/src/playbook/extravars-text.js'
+import { extravarsText } from '../../runner-agent/src/playbook/plan.js'
 import { orderOf } from '../agent/playbooks.js'
+
+/** The author of the form says it, no user. */
+const AUTHOR = { inventory: true, limit: true }
 
 let folder: string
 let root: PlaybookRoot
@@ -53,8 +62,10 @@ describe('the command line', () => {
   })
 
   test('no value becomes an option', () => {
-    const options = argumentsOf({ inventory: ['--become,'], tags: '--flush-cache', limit: '-C', playbook: '-e.yml' })
-    expect(options.slice(2)).toEqual(['--inventory=--become,', '--tags=--flush-cache', '--limit=-C', './-e.yml'])
+    for (const change of [{ inventory: ['--become,'] }, { tags: '--x' }, { skip_tags: '-x' }, { limit: '-C' }]) {
+      expect(() => argumentsOf(change)).toThrow(OrderRefusedError)
+    }
+    expect(() => argumentsOf({ playbook: '-e.yml' })).toThrow('cannot be a part of a path')
   })
 
   test('paths count from the working folder; an inventory also from the playbook folder', () => {
@@ -64,7 +75,6 @@ describe('the command line', () => {
     expect(found.slice(2)).toEqual([`--inventory=${near}`, `--inventory=${far}`, 'site.yml'])
     expect(argumentsOf({ playbook: '../site.yml' }, 'plays').at(-1)).toBe('../site.yml')
     expect(argumentsOf({ playbook: join(root.path, 'site.yml') }).at(-1)).toBe('site.yml')
-    expect(argumentsOf({ limit: '@@hosts' }).at(-2)).toBe('--limit=@@hosts')
   })
 
   test.each([
@@ -72,10 +82,16 @@ describe('the command line', () => {
     [{ playbook: 'link.yml' }, 'lies outside the playbook folder'],
     [{ playbook: 'plays' }, 'is not in the playbook folder'],
     [{ playbook: '' }, 'names no playbook'],
-    [{ playbook: 'a\0b' }, 'NUL'],
+    [{ playbook: 'a\0b' }, 'cannot be a part of a path'],
     [{ inventory: ['../outside.yml'] }, 'lies outside the playbook folder'],
     [{ inventory: ['nowhere'] }, 'is not in the playbook folder'],
-    [{ limit: 'web:@../outside.yml' }, 'lies outside the playbook folder'],
+    [{ limit: 'web:@../outside.yml' }, 'is no pattern of hosts'],
+    [{ limit: '@../outside.yml', of_form: AUTHOR }, 'lies outside the playbook folder'],
+    [{ limit: '@@hosts' }, 'is no pattern of hosts'],
+    [{ inventory: ['@hosts'] }, 'is no inventory by its name'],
+    [{ tags: '{{ x }}' }, 'is no tag'],
+    [{ skip_tags: 'a,@b' }, 'is no tag'],
+    [{ inventory: ['a{% x %},'] }, 'is no name or address of a host'],
   ])('%j is refused', (change, message) => {
     expect(() => argumentsOf(change)).toThrow(message)
   })
@@ -89,7 +105,7 @@ describe('the command line', () => {
   test('with local files an absolute inventory counts below the folder; elsewhere only a link leads', () => {
     const local = { path: root.path, confined: false }
     const inventoryOf = (entry: string): string | undefined =>
-      playbookArguments(orderOf('0'.repeat(64), { inventory: [entry] }), local, root.path, '/x')[2]
+      playbookArguments(orderOf('0'.repeat(64), { inventory: [entry], of_form: AUTHOR }), local, root.path, '/x')[2]
     expect(inventoryOf(join(root.path, 'inventories/far'))).toBe(`--inventory=${join(root.path, 'inventories/far')}`)
     expect(inventoryOf('link.yml')).toBe(`--inventory=${join(root.path, 'link.yml')}`)
     expect(() => inventoryOf(join(folder, 'outside.yml'))).toThrow('a link in that folder may lead to it')
@@ -171,20 +187,34 @@ describe('the environment', () => {
 })
 
 describe('extra variables', () => {
-  test('strings that ansible would template are marked, at any depth, and nothing else is touched', () => {
-    const value = { plain: 'x', n: 1, none: null, list: ['{{ a }}', { deep: '{% b %}' }], comment: 'a {# c' }
-    expect(markTemplatesUnsafe(value)).toEqual({
-      plain: 'x',
-      n: 1,
-      none: null,
-      list: [{ __ansible_unsafe: '{{ a }}' }, { deep: { __ansible_unsafe: '{% b %}' } }],
-      comment: { __ansible_unsafe: 'a {# c' },
-    })
+  const body = (variables: unknown, allowJinja = false) =>
+    extravarsYaml(variables, allowJinja).split('\n').slice(1).join(' ')
+
+  test('are YAML from the first line, with every text and name marked as data, whatever it looks like', () => {
+    const value = { plain: 'x', n: 1.5, none: null, on: true, list: ['{{ a }}', { __ansible_vault: 'b' }], big: 1e21 }
+    expect(extravarsYaml(value, false)).toMatch(/^# .*\n\{\?/)
+    expect(body(value)).toBe(
+      '{? !unsafe "plain" : !unsafe "x", ? !unsafe "n" : 1.5, ? !unsafe "none" : null, ? !unsafe "on" : true, ' +
+        '? !unsafe "list" : [!unsafe "{{ a }}", {? !unsafe "__ansible_vault" : !unsafe "b"}], ? !unsafe "big" : 1.0e+21} ',
+    )
+    expect(body({ a: '{{ b }}', '{{ c }}': 1 }, true)).toBe('{? "a" : "{{ b }}", ? "{{ c }}" : 1} ')
+  })
+
+  test('have nothing in them that YAML reads otherwise: escapes for all that is not ASCII', () => {
+    expect(body({ a: '"\\\n\u0000\u0085\u2028é😀\ud800' })).toBe(
+      String.raw`{? !unsafe "a" : !unsafe "\"\\\n\u0000\u0085\u2028\u00e9\U0001f600\ufffd"} `,
+    )
+    expect(body({})).toBe('{} ')
   })
 
   test('a variable with a name of its own kind stays a variable', () => {
     const value = JSON.parse('{"__proto__": "{{ a }}", "constructor": "b"}') as unknown
-    const marked = markTemplatesUnsafe(value)
-    expect(JSON.stringify(marked)).toBe('{"__proto__":{"__ansible_unsafe":"{{ a }}"},"constructor":"b"}')
+    expect(body(value)).toBe('{? !unsafe "__proto__" : !unsafe "{{ a }}", ? !unsafe "constructor" : !unsafe "b"} ')
+  })
+
+  test('a name that looks like a template is refused at any depth, unless the form allows templates', () => {
+    const value = { a: [{ 'b {{ c }}': 1 }] }
+    expect(() => extravarsText(value, false)).toThrow('the name "b {{ c }}", which looks like a template')
+    expect(extravarsText(value, true)).toContain('b {{ c }}')
   })
 })

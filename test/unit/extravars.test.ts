@@ -79,9 +79,9 @@ describe('extra variables of a launch', () => {
     const { playbook } = build(form({ tags: 'a', inventory: ['x'], check: true }), {})
     expect(playbook).toMatchObject({ tags: 'a', inventory: ['x'], check: true })
     const declaring = form({ tags: 'a', inventory: ['x'], fields: fields('__tags__', '__inventory__') })
-    expect(build(declaring, { __tags__: ['b', 'c'], __inventory__: 'y' }).playbook).toMatchObject({
+    expect(build(declaring, { __tags__: ['b', 'c'], __inventory__: 'y,' }).playbook).toMatchObject({
       tags: 'b,c',
-      inventory: ['y'],
+      inventory: ['y,'],
     })
   })
 

@@ -23,6 +23,8 @@ describe('control messages', () => {
     ['hello', parseHelloPayload],
   ])('whatever text comes, the %s parser gives a message or a ProtocolError', (_name, parse) => {
     const types = [
+      'greeting',
+      'proof',
       'hello',
       'status',
       'inventory',
@@ -67,7 +69,7 @@ describe('the proof of a key', () => {
   const keys = createIdentityKeys()
   const publicKey = publicKeyOf(keys.identityPrivatePem)
 
-  test('holds for the very nonce and payload, and for nothing else', () => {
+  test('holds for the very transcript and payload, and for nothing else', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), (nonce, payload, other) => {
         const signature = signHello(keys.identityPrivatePem, nonce, payload)

@@ -49,6 +49,8 @@ export interface PlaybookSettings {
   readonly playbook: string
   readonly playbookSubPath: string | null
   readonly inventory: readonly string[]
+  /** Texts that the form lists as choices or defaults of a field for the inventory: they are its author's, whoever chooses. */
+  readonly listedInventories?: readonly string[]
   readonly tags: string | null
   /** Only nodes of workflows have these two. */
   readonly skipTags?: string | null

@@ -2,6 +2,7 @@ import { YamlProblem, type YamlText, problemWith, readYaml } from '../yaml-text.
 import { FieldProblem, parseField, parseWizardStep } from './fields/parse-field.js'
 import type { Form, FormBase, FormError } from './form.js'
 import { type FormFile, formFile } from './form-schema.js'
+import { listedInventories } from './listed-inventories.js'
 import { approvalOf, listOf, playbookFilesOf, playbookSettingsOf } from './parse-playbook.js'
 import { stepParser } from './parse-step.js'
 import { passwordKeys } from './subforms.js'
@@ -77,7 +78,8 @@ function parseForm(entry: unknown, path: Path, yaml: YamlText): Form {
   if (type === 'workflow') return workflowOf(base, source, lineOf)
   if (type !== 'ansible') return { ...base, type }
   try {
-    return { ...base, type, ...playbookSettingsOf(source, 'in a form of type ansible') }
+    const settings = playbookSettingsOf(source, 'in a form of type ansible')
+    return { ...base, type, ...settings, listedInventories: listedInventories(fields) }
   } catch (error) {
     throw atLine(error, lineOf)
   }
@@ -91,7 +93,7 @@ function multistepOf(base: FormBase, source: FormFile, lineOf: (...keys: (string
   if (source.steps === undefined || source.steps.length === 0) {
     throw new YamlProblem(lineOf(source.steps ? 'steps' : 'name'), 'steps are needed in a form of type multistep')
   }
-  const steps = parseParts(source.steps, 'steps', stepParser(source), lineOf)
+  const steps = parseParts(source.steps, 'steps', stepParser(source, listedInventories(base.fields)), lineOf)
   // Constants are the form's, whichever step names their files.
   const varsFiles = [...new Set([...base.varsFiles, ...source.steps.flatMap((step) => step.varsFiles ?? [])])]
   return { ...base, type: 'multistep', steps, varsFiles }

@@ -5,15 +5,16 @@ import { type PlaybookFile, approvalOf, playbookSettingsOf } from './parse-playb
 /**
  * Reads the steps of a form. What a step does not say of how its playbook runs, the form may say for all of them; only
  * the playbook is each step's own.
+ * @param listed inventories that fields of the form offer
  */
-export function stepParser(form: FormFile): (entry: StepFile) => Step {
+export function stepParser(form: FormFile, listed: readonly string[]): (entry: StepFile) => Step {
   const { approval: _, playbook: __, ...forAll } = form
   return (entry) => {
     const type = entry.type ?? 'ansible'
     return {
       name: entry.name,
       type,
-      settings: type === 'ansible' ? settingsOf({ ...forAll, ...entry }, form) : null,
+      settings: type === 'ansible' ? settingsOf({ ...forAll, ...entry }, form, listed) : null,
       key: entry.key || null,
       ifExtraVar: entry.ifExtraVar || null,
       continue: entry.continue ?? false,
@@ -23,9 +24,10 @@ export function stepParser(form: FormFile): (entry: StepFile) => Step {
   }
 }
 
-function settingsOf(source: PlaybookFile, form: FormFile): Step['settings'] {
+function settingsOf(source: PlaybookFile, form: FormFile, listed: readonly string[]): Step['settings'] {
   return {
     ...playbookSettingsOf(source, 'in a step of type ansible'),
+    listedInventories: listed,
     runner: source.runner || null,
     credentials: { ...form.credentials, ...source.credentials },
     ansibleCredentials: source.ansibleCredentials || null,

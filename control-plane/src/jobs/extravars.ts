@@ -4,6 +4,7 @@ import type { Caller } from '../auth/caller.js'
 import { ForbiddenError, RefusedValuesError } from '../errors.js'
 import type { Field } from '../forms/fields/field.js'
 import type { AnsibleForm, Form, PlaybookSettings } from '../forms/form.js'
+import { type Said, requireCommandWords, requirePlainNames } from './command-words.js'
 import type { Playbook } from './playbook.js'
 
 /** Keys that belong to the service: a client may send one only if the form declares a field of that name. */
@@ -50,7 +51,7 @@ export function buildExtravars(
  * there.
  * @param values built from checked field values, or what counts of what the client sent
  * @throws ForbiddenError when the values ask for the verbose mode and the roles do not allow it
- * @throws RefusedValuesError when a reserved key has a value of the wrong type
+ * @throws RefusedValuesError when a reserved key has a value of the wrong type, or one that could be more than data to ansible
  */
 export function playbookVariables(
   settings: PlaybookSettings,
@@ -60,7 +61,7 @@ export function playbookVariables(
   // `__proto__` as a key of a plain object would be its prototype.
   const extravars = Object.fromEntries(Object.entries(values).filter(([key]) => key !== '__proto__'))
   requireVerboseAllowed(extravars, launcher)
-  const playbook: Playbook = {
+  let playbook: Playbook = {
     playbook: relativePath('__playbook__', text('__playbook__', extravars, settings.playbook)),
     playbookSubPath: optionalPath(
       '__playbookSubPath__',
@@ -70,6 +71,7 @@ export function playbookVariables(
     tags: tags(extravars, settings.tags),
     skipTags: settings.skipTags ?? null,
     limit: optionalText('__limit__', extravars, settings.limit),
+    ofForm: { inventory: false, limit: false },
     check: flag('__check__', extravars, settings.check),
     diff: flag('__diff__', extravars, settings.diff),
     verbose: flag('__verbose__', extravars, settings.verbose),
@@ -81,6 +83,15 @@ export function playbookVariables(
     vaultCredentials: null,
   }
   for (const [name, schema] of CARRIED) if (!v.is(schema, playbook[name])) refuse(`__${name}__`, 'shorter')
+  const isSaid = (key: string) => extravars[key] !== undefined && extravars[key] !== null
+  const said: Said = {
+    inventory: isSaid('__inventory__') && !playbook.inventory.every((entry) => isOfAuthor(settings, entry)),
+    limit: isSaid('__limit__') && playbook.limit !== settings.limit,
+    playbook: isSaid('__playbook__') && playbook.playbook !== settings.playbook,
+  }
+  requireCommandWords(playbook, said)
+  if (!playbook.allowJinjaInExtravars) requirePlainNames(extravars)
+  playbook = { ...playbook, ofForm: { inventory: !said.inventory, limit: !said.limit } }
   extravars.__playbook__ = playbook.playbook
   if (playbook.playbookSubPath !== null) extravars.__playbookSubPath__ = playbook.playbookSubPath
   if (playbook.inventory.length > 0) extravars.__inventory__ = playbook.inventory
@@ -91,6 +102,11 @@ export function playbookVariables(
   }
   if (flag('__keepExtravars__', extravars, settings.keepExtravars)) extravars.__keepExtravars__ = true
   return { extravars, playbook }
+}
+
+/** Whether the form itself names an inventory, as its own or as a choice. */
+function isOfAuthor({ inventory, listedInventories = [] }: PlaybookSettings, entry: string): boolean {
+  return inventory.includes(entry) || listedInventories.includes(entry)
 }
 
 /** @throws ForbiddenError */

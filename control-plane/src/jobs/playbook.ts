@@ -11,6 +11,8 @@ export const playbookSchema = v.object({
   skipTags: v.optional(v.nullable(v.string()), null),
   verbosity: v.optional(v.number(), 0),
   limit: v.nullable(v.string()),
+  /** What the author of the form says itself; jobs of older releases do not tell. */
+  ofForm: v.optional(v.object({ inventory: v.boolean(), limit: v.boolean() }), { inventory: false, limit: false }),
   check: v.boolean(),
   diff: v.boolean(),
   verbose: v.boolean(),
@@ -27,6 +29,7 @@ export type Playbook = v.InferOutput<typeof playbookSchema>
 /** Of a job that runs no playbook itself. */
 export const NO_PLAYBOOK: Playbook = {
   ...{ playbook: '', playbookSubPath: null, inventory: [], tags: null, skipTags: null, limit: null },
+  ofForm: { inventory: false, limit: false },
   ...{ check: false, diff: false, verbose: false, verbosity: 0, allowJinjaInExtravars: false },
   playbookFiles: null,
   ...{ ansibleCredentials: null, vaultCredentials: null },

@@ -9,6 +9,7 @@ const id = v.pipe(v.number(), v.integer())
  *   - `queued`: a job waits for this runner
  *   - `abort`: somebody asked for the end of a job that this runner holds or may hold
  *   - `runner`: this runner's row changed, or is gone
+ *   - `service-key`: the key by which the control plane proves itself was replaced
  *   - `rival`: a newer process of this runner's identity asks to be let in; `answers` says whether the older one still runs
  */
 const messageSchema = v.variant('topic', [
@@ -16,6 +17,7 @@ const messageSchema = v.variant('topic', [
   v.object({ topic: v.literal('queued'), runner: id }),
   v.object({ topic: v.literal('abort'), runner: id, job: id, run: v.string() }),
   v.object({ topic: v.literal('runner'), runner: id }),
+  v.object({ topic: v.literal('service-key') }),
   v.object({ topic: v.literal('rival'), runner: id, question: v.string() }),
   v.object({ topic: v.literal('answers'), question: v.string(), answers: v.boolean() }),
 ])

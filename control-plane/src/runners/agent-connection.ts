@@ -8,7 +8,7 @@ import { AgentSocket, type Incoming, type NetworkSide } from './agent-socket.js'
 import { BlobSender } from './blob-sender.js'
 import { capacityOf, sameCapacity } from './capacity.js'
 import type { OpenSession, RunnerCapacity, RunnerConnection, RunnerSession } from './connection.js'
-import { type ProvenHello, readHello } from './handshake.js'
+import type { Handshake, ProvenHello } from './handshake.js'
 import { readIncoming } from './incoming.js'
 import { type StatusMessage, statusOf } from './reported.js'
 
@@ -33,7 +33,8 @@ export interface ConnectionOwner {
 /**
  * One connection of one agent, from the challenge to the end:
  *
- *   greeting   the challenge is sent; the first message must be the hello
+ *   challenged the challenge is sent; the first message must be the greeting, and is answered with the proof
+ *   greeting   from here on everything is sealed; the first message must be the hello
  *   deciding   the hello is proven, the database is asked; the socket is paused, what still arrives is kept in order
  *   waiting    accepted, but only `status` may come
  *   approved   a session handles the job traffic
@@ -44,7 +45,7 @@ export interface ConnectionOwner {
  */
 export class AgentConnection implements RunnerConnection {
   readonly socket: AgentSocket
-  #phase: 'greeting' | 'deciding' | 'waiting' | 'approved' | 'ended' = 'greeting'
+  #phase: 'challenged' | 'greeting' | 'deciding' | 'waiting' | 'approved' | 'ended' = 'challenged'
   #early: Incoming[] = []
   #hello: ProvenHello | null = null
   #runner: Runner | null = null
@@ -59,7 +60,7 @@ export class AgentConnection implements RunnerConnection {
     webSocket: WebSocket,
     network: NetworkSide,
     readonly address: string,
-    private readonly nonce: string,
+    private readonly handshake: Handshake,
   ) {
     this.socket = new AgentSocket(webSocket, network, {
       message: (message) => this.#received(message),
@@ -117,6 +118,11 @@ export class AgentConnection implements RunnerConnection {
 
   get epoch(): number {
     return this.runner.epoch
+  }
+
+  /** The first words of the connection. */
+  challenge(): void {
+    this.socket.sendText(this.handshake.challenge)
   }
 
   send(message: ServerMessage): void {
@@ -196,13 +202,21 @@ export class AgentConnection implements RunnerConnection {
   }
 
   #received(message: Incoming): void {
-    if (this.#phase === 'greeting') this.#guard(() => this.#greeted(message))
+    if (this.#phase === 'challenged') this.#guard(() => this.#challenged(message))
+    else if (this.#phase === 'greeting') this.#guard(() => this.#greeted(message))
     else if (this.#phase === 'deciding') this.#keep(message)
     else if (this.#phase !== 'ended') this.#guard(() => this.#dispatch(message))
   }
 
+  #challenged(message: Incoming): void {
+    const proof = this.handshake.answer(message)
+    this.send(proof.message)
+    this.socket.protect(proof.channel)
+    this.#phase = 'greeting'
+  }
+
   #greeted(message: Incoming): void {
-    this.#hello = readHello(message, this.nonce)
+    this.#hello = this.handshake.readHello(message)
     this.#phase = 'deciding'
     this.socket.greeted()
     this.socket.pause()

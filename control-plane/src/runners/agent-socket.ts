@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { CLOSE_REASONS, type CloseReasonName, MAX_CONTROL_BYTES, closeText } from '@holdfast/protocol'
+import {
+  CLOSE_REASONS,
+  type CloseReasonName,
+  MAX_CONTROL_BYTES,
+  ProtocolError,
+  type SealedChannel,
+  closeText,
+} from '@holdfast/protocol'
 import type { RawData, WebSocket } from 'ws'
 
 /** How long the other side may take over its half of the close before the connection is cut, in milliseconds. */
@@ -42,7 +49,8 @@ export interface NetworkSide {
  *   - handlers are attached in the constructor, so that nothing which arrives early is lost;
  *   - after `ended` the listener hears no message, though the network may still deliver some;
  *   - every close has a reason of the contract, and a peer that ignores it is cut off after CLOSE_PATIENCE_MS;
- *   - a socket that we paused ourselves never counts as silent.
+ *   - a socket that we paused ourselves never counts as silent;
+ *   - from `protect` on, everything that comes and goes is sealed.
  */
 export class AgentSocket {
   #silentChecks = 0
@@ -51,6 +59,7 @@ export class AgentSocket {
   #ended = false
   #because: string | null = null
   #paused = false
+  #channel: SealedChannel | null = null
   #closeTimer: NodeJS.Timeout | null = null
 
   constructor(
@@ -73,6 +82,11 @@ export class AgentSocket {
     this.network.off('data', this.#greetingCame)
   }
 
+  /** The proof is sent: from now on every message is sealed, in both directions. */
+  protect(channel: SealedChannel): void {
+    this.#channel = channel
+  }
+
   get ended(): boolean {
     return this.#ended
   }
@@ -92,7 +106,7 @@ export class AgentSocket {
 
   sendText(text: string): void {
     if (this.#ended) return
-    this.socket.send(text, ignoreSendError)
+    this.socket.send(this.#channel?.seal(text) ?? text, ignoreSendError)
     if (this.socket.bufferedAmount > MOST_UNSENT_BYTES) this.cut('it does not read what it is sent')
   }
 
@@ -100,7 +114,9 @@ export class AgentSocket {
   sendBytes(bytes: Buffer): Promise<void> {
     if (this.#ended) return Promise.reject(new Error('the connection is closed'))
     return new Promise((resolve, reject) => {
-      this.socket.send(bytes, { binary: true }, (error) => (error ? reject(error) : resolve()))
+      this.socket.send(this.#channel?.seal(bytes) ?? bytes, { binary: true }, (error) =>
+        error ? reject(error) : resolve(),
+      )
     })
   }
 
@@ -169,9 +185,23 @@ export class AgentSocket {
   #arrived(data: RawData, isBinary: boolean): void {
     if (this.#ended) return
     const bytes = toBuffer(data)
-    if (isBinary) this.listener.message(bytes)
+    if (this.#channel) this.#open(this.#channel, bytes, isBinary)
+    else if (isBinary) this.listener.message(bytes)
     else if (bytes.length > MAX_CONTROL_BYTES) this.close('too_large', 'control message over its limit')
     else this.listener.message(bytes.toString('utf8'))
+  }
+
+  #open(channel: SealedChannel, bytes: Buffer, isBinary: boolean): void {
+    let message: Incoming
+    try {
+      if (!isBinary) throw new ProtocolError('bad_seal', 'a message came that is not sealed')
+      message = channel.open(bytes)
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error
+      this.close(error.reason, error.message)
+      return
+    }
+    this.listener.message(message)
   }
 
   #end(because: string | null): void {

@@ -21,8 +21,8 @@ export interface RunnerConnection {
   close(reason: CloseReasonName, text: string): void
 }
 
-/** Messages that are about jobs; the hub keeps hello and status to itself. */
-export type JobMessage = Exclude<AgentMessage, { type: 'hello' | 'status' }>
+/** Messages that are about jobs; the hub keeps the handshake and the status to itself. */
+export type JobMessage = Exclude<AgentMessage, { type: 'greeting' | 'hello' | 'status' }>
 
 /**
  * What handles the job traffic of one connection. Calls come in the order in which things arrived. A thrown

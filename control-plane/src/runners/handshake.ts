@@ -1,19 +1,43 @@
 import {
   CONTRACT,
+  type EphemeralKey,
   type HelloPayload,
   ProtocolError,
+  type SealedChannel,
   type ServerMessage,
+  type Succession,
+  type TlsExporter,
   countSchema,
+  createEphemeralKey,
+  createSealedChannel,
   fingerprintOf,
   parseAgentMessage,
   parseHelloPayload,
   parseJson,
+  sessionKeysOf,
+  signProof,
+  tlsExportOf,
+  transcriptOf,
   verifyHello,
 } from '@holdfast/protocol'
 import * as v from 'valibot'
+import type { Incoming } from './agent-socket.js'
 
 /** Bytes of a challenge's nonce. */
 const NONCE_BYTES = 32
+
+/** The key by which the control plane proves itself, and those that it had before. */
+export interface ServiceIdentity {
+  readonly privatePem: string
+  /** Raw public key, base64. */
+  readonly publicKey: string
+  readonly succession: Succession
+}
+
+/** Gives today's identity. @throws UnavailableError when its key cannot be opened */
+export interface ServiceIdentitySource {
+  current(): ServiceIdentity
+}
 
 /** A hello whose signature was good: this process holds the key. */
 export interface ProvenHello {
@@ -21,33 +45,101 @@ export interface ProvenHello {
   readonly fingerprint: string
 }
 
+/** What the handshake needs of its connection. */
+export interface HandshakeOptions {
+  readonly random: (bytes: number) => Buffer
+  /** Milliseconds since the epoch, said in the challenge. */
+  readonly time: number
+  readonly version: string
+  readonly service: ServiceIdentitySource
+  /** The TLS connection that ends here; null when there is none. */
+  readonly tls: TlsExporter | null
+}
+
+/** The proof, and what seals everything after it. */
+export interface Proof {
+  readonly message: ServerMessage
+  readonly channel: SealedChannel
+}
+
 /** The only part of a payload that every contract keeps, so that strangers to ours still get a useful answer. */
 const contractOnlySchema = v.object({ contract: countSchema })
 
-/** A nonce for one connection, base64. */
-export function createNonce(random: (bytes: number) => Buffer): string {
-  return random(NONCE_BYTES).toString('base64')
-}
+/** One handshake, seen from the control plane (docs/protocol.md, section 1): `challenge`, `answer`, `readHello`, once each. */
+export class Handshake {
+  /** Text of the challenge, sent as it is: both sides sign it. */
+  readonly challenge: string
+  #transcript = ''
+  #identityKey = ''
 
-export function challengeOf(nonce: string, time: number, version: string): ServerMessage {
-  return { type: 'challenge', nonce, time, contract: CONTRACT, version }
-}
-
-/**
- * Reads the first message of a connection and proves that its sender holds the key.
- * @throws ProtocolError `before_handshake`, `bad_message`, `too_large`, `contract_mismatch`, `bad_signature`
- */
-export function readHello(message: string | Buffer, nonce: string): ProvenHello {
-  if (typeof message !== 'string') throw new ProtocolError('before_handshake', 'a frame came before the hello')
-  const hello = parseAgentMessage(message)
-  if (hello.type !== 'hello') throw new ProtocolError('before_handshake', `${hello.type} came before the hello`)
-  const { contract } = parseJson(contractOnlySchema, hello.payload)
-  if (contract !== CONTRACT) throw new ProtocolError('contract_mismatch', mismatchText(contract))
-  const payload = parseHelloPayload(hello.payload)
-  if (!verifyHello(payload.identity_key, nonce, hello.payload, hello.signature)) {
-    throw new ProtocolError('bad_signature', 'the signature over the challenge is wrong')
+  constructor(private readonly options: HandshakeOptions) {
+    const { random, time, version } = options
+    const nonce = random(NONCE_BYTES).toString('base64')
+    this.challenge = JSON.stringify({
+      type: 'challenge',
+      nonce,
+      time,
+      contract: CONTRACT,
+      version,
+    } satisfies ServerMessage)
   }
-  return { payload, fingerprint: fingerprintOf(payload.identity_key) }
+
+  /**
+   * Reads the greeting, the first message of a connection, and proves that this control plane holds its key.
+   * @throws ProtocolError `before_handshake`, `bad_message`, `too_large`, `contract_mismatch`
+   */
+  answer(greeting: Incoming): Proof {
+    if (typeof greeting !== 'string') throw new ProtocolError('before_handshake', 'a frame came before the greeting')
+    const said = parseAgentMessage(greeting)
+    // Agents of older contracts begin with it.
+    if (said.type === 'hello') checkContract(said.payload)
+    if (said.type !== 'greeting') throw new ProtocolError('before_handshake', `${said.type} came before the greeting`)
+    const { tls } = this.options
+    const service = this.options.service.current()
+    const ephemeral: EphemeralKey = createEphemeralKey()
+    const payload = JSON.stringify({
+      service_key: service.publicKey,
+      ephemeral_key: ephemeral.publicKey,
+      tls: tls !== null,
+      succession: service.succession,
+    })
+    this.#identityKey = said.identity_key
+    this.#transcript = transcriptOf({
+      challenge: this.challenge,
+      greeting,
+      proof: payload,
+      tlsExport: tls === null ? null : tlsExportOf(tls),
+    })
+    return {
+      message: { type: 'proof', payload, signature: signProof(service.privatePem, this.#transcript) },
+      channel: createSealedChannel('control plane', sessionKeysOf(ephemeral, said.ephemeral_key, this.#transcript)),
+    }
+  }
+
+  /**
+   * Reads the first sealed message and proves that its sender holds the key of the greeting.
+   * @throws ProtocolError `before_handshake`, `bad_message`, `too_large`, `contract_mismatch`, `bad_signature`
+   */
+  readHello(message: Incoming): ProvenHello {
+    if (typeof message !== 'string') throw new ProtocolError('before_handshake', 'a frame came before the hello')
+    const hello = parseAgentMessage(message)
+    if (hello.type !== 'hello') throw new ProtocolError('before_handshake', `${hello.type} came before the hello`)
+    checkContract(hello.payload)
+    const payload = parseHelloPayload(hello.payload)
+    if (
+      payload.identity_key !== this.#identityKey ||
+      !verifyHello(payload.identity_key, this.#transcript, hello.payload, hello.signature)
+    ) {
+      throw new ProtocolError('bad_signature', 'the signature over the challenge is wrong')
+    }
+    return { payload, fingerprint: fingerprintOf(payload.identity_key) }
+  }
+}
+
+/** @throws ProtocolError `contract_mismatch`, `bad_message` */
+function checkContract(payload: string): void {
+  const { contract } = parseJson(contractOnlySchema, payload)
+  if (contract !== CONTRACT) throw new ProtocolError('contract_mismatch', mismatchText(contract))
 }
 
 /** Says which side to update; short enough for a close frame. */

@@ -4,6 +4,7 @@ import type { LiveEvents } from '../live/live-events.js'
 import type { Nodes } from '../nodes/nodes.js'
 import type { Store } from '../store/store.js'
 import type { OpenSession } from './connection.js'
+import type { ServiceIdentitySource } from './handshake.js'
 import type { JoinLimits } from './joining.js'
 
 export interface HubLimits extends JoinLimits {
@@ -38,6 +39,8 @@ export interface HubOptions {
   readonly log: Logger
   /** Release of this control plane, said in the challenge. */
   readonly version: string
+  /** By which key this control plane proves itself to runners. */
+  readonly service: ServiceIdentitySource
   readonly openSession: OpenSession
   /** Called after a runner was revoked and its socket closed: its jobs are nobody's now. */
   readonly onRevoked?: (runnerId: number) => Promise<void> | void

@@ -1,3 +1,4 @@
+import { TLSSocket } from 'node:tls'
 import { HEARTBEAT_MS } from '@holdfast/protocol'
 import type { WebSocket } from 'ws'
 import { createSteadyClock } from '../clock.js'
@@ -7,7 +8,7 @@ import { deleteJoinTokensBefore } from '../store/join-tokens.js'
 import { deleteWaitingBefore, findRunner } from '../store/runners.js'
 import { AgentConnection, type ConnectionOwner } from './agent-connection.js'
 import type { NetworkSide } from './agent-socket.js'
-import { challengeOf, createNonce } from './handshake.js'
+import { Handshake } from './handshake.js'
 import { createHeartbeat } from './heartbeat.js'
 import { createHubPoll } from './hub-poll.js'
 import { HUB_LIMITS, type HubOptions } from './hub-options.js'
@@ -102,8 +103,11 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
   }
 
   function accept(socket: WebSocket, address: string, network: NetworkSide): void {
-    const nonce = createNonce(random)
-    const connection = new AgentConnection(owner, socket, network, address, nonce)
+    const handshake = new Handshake({
+      ...{ random, version, time: clock.now(), service: options.service },
+      tls: network instanceof TLSSocket ? network : null,
+    })
+    const connection = new AgentConnection(owner, socket, network, address, handshake)
     present.add(connection)
     if (closing) {
       connection.close('going_away', 'the control plane stops')
@@ -118,7 +122,7 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
       limits.helloMs,
     )
     handshakes.set(connection, timer)
-    connection.send(challengeOf(nonce, clock.now(), version))
+    connection.challenge()
   }
 
   async function refresh(runnerId?: number): Promise<void> {

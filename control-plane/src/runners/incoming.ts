@@ -17,6 +17,8 @@ export function readIncoming(incoming: Incoming): Arrived {
     return { kind: 'frame', frame }
   }
   const message = parseAgentMessage(incoming)
-  if (message.type === 'hello') throw new ProtocolError('bad_message', 'a second hello')
+  if (message.type === 'hello' || message.type === 'greeting') {
+    throw new ProtocolError('bad_message', `a second ${message.type}`)
+  }
   return message.type === 'status' ? { kind: 'status', message } : { kind: 'message', message }
 }

@@ -64,6 +64,7 @@ export function prepareOrder(
       tags: playbook.tags,
       skip_tags: playbook.skipTags,
       limit: playbook.limit,
+      of_form: playbook.ofForm,
       check: playbook.check,
       diff: playbook.diff,
       verbose: playbook.verbose,

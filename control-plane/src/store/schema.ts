@@ -28,6 +28,7 @@ export interface Database {
   node: NodeTable
   job_sequence: JobSequenceTable
   sequence_node: SequenceNodeTable
+  service_key: ServiceKeyTable
 }
 
 /** A column that is written once, at insert. */
@@ -375,4 +376,16 @@ export interface SequenceNodeTable {
   due_time: number | null
   /** JSON object: what it hands on. */
   artifacts: string | null
+}
+
+/** A key by which the control plane proves itself to runners; the newest one counts. */
+export interface ServiceKeyTable {
+  id: Generated<number>
+  /** Raw Ed25519 public key, base64. */
+  public_key: Fixed<string>
+  /** Sealed PKCS#8 PEM; null once the key was replaced. */
+  private_key: Buffer | null
+  /** By this key over the one that replaced it; null: none did, or it could not sign any more. */
+  signature: string | null
+  created_at: Fixed<number>
 }

@@ -106,7 +106,7 @@ export function createIntake(options: IntakeOptions): Intake {
     await gatherUploads({ key, order, shelf, transfer: port.uploads, folder: uploads, signal: cancel.signal })
     const placed = withUploadPaths(extravars, order, staged.destination.file('uploads'))
     const text = extravarsText(placed, order.allow_jinja)
-    await writeFile(join(staged.path, 'extravars.json'), text, { mode: 0o600 })
+    await writeFile(join(staged.path, 'extravars.yml'), text, { mode: 0o600 })
     cancel.signal.throwIfAborted()
   }
 

@@ -5,18 +5,21 @@ import {
   type CloseReasonName,
   closeReasonOf,
   closeText,
-  CONTRACT,
   decodeFrame,
   encodeFrame,
   MAX_SOCKET_MESSAGE_BYTES,
   parseServerMessage,
   ProtocolError,
+  type SealedChannel,
   type ServerMessage,
   type StreamFrame,
   SUBPROTOCOL,
+  type TlsExporter,
 } from '@holdfast/protocol'
+import { TLSSocket } from 'node:tls'
 import { type RawData, WebSocket } from 'ws'
 import { describeError } from '../log.js'
+import type { AgentHandshake } from './handshake.js'
 import { watchLife } from './life.js'
 import { ProxyAgent } from './proxy.js'
 
@@ -25,17 +28,17 @@ const HANDSHAKE_MS = 15_000
 const CLOSE_MS = 1_000
 
 export type Welcome = Extract<ServerMessage, { type: 'welcome' }>
-export type Challenge = Extract<ServerMessage, { type: 'challenge' }>
+export type Proof = Extract<ServerMessage, { type: 'proof' }>
 /** What comes after the welcome. */
-export type WorkMessage = Exclude<ServerMessage, Welcome | Challenge>
+export type WorkMessage = Exclude<ServerMessage, Welcome | Proof | { type: 'challenge' }>
 
 export interface ConnectionOptions {
   readonly address: string
   readonly tlsVerify: boolean
   /** The proxy to dial through, or null. */
   readonly proxy: URL | null
-  /** Answers the challenge. */
-  readonly hello: (challenge: Challenge) => AgentMessage
+  /** Makes the handshake of one connection. */
+  readonly handshake: () => AgentHandshake
 }
 
 export interface ConnectionEvents {
@@ -71,15 +74,19 @@ export interface Connection {
 /**
  * One connection from dialling to its end. Its states, and what the app may send in each:
  *
- *   dialling    the challenge; answered with the hello
- *   greeting    the welcome
+ *   dialling    the challenge; answered with the greeting
+ *   greeting    the proof; answered with the hello, once it is good and its key is one to obey
+ *   proven      the welcome; from here on everything is sealed
  *   welcomed    everything else
  *   closed      nothing any more counts; also while a close of ours is not answered yet
  */
-type State = 'dialling' | 'greeting' | 'welcomed' | 'closed'
+type State = 'dialling' | 'greeting' | 'proven' | 'welcomed' | 'closed'
 
 export function openConnection(options: ConnectionOptions, events: ConnectionEvents): Connection {
-  const { address, tlsVerify, proxy, hello } = options
+  const { address, tlsVerify, proxy } = options
+  const handshake = options.handshake()
+  let channel: SealedChannel | null = null
+  let tls: TlsExporter | null = null
   let state: State = 'dialling'
   let epoch = 0
   let welcomed = false
@@ -116,14 +123,16 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     socket.terminate()
   }
 
-  const takeChallenge = (challenge: Challenge): void => {
-    if (challenge.contract !== CONTRACT) {
-      const update = challenge.contract > CONTRACT ? 'update this agent' : 'update the app'
-      close('contract_mismatch', `the app speaks contract ${challenge.contract}, this agent ${CONTRACT}: ${update}`)
-      return
-    }
+  const takeChallenge = (text: string): void => {
     state = 'greeting'
-    connection.send(hello(challenge))
+    socket.send(handshake.greet(text))
+  }
+
+  const takeProof = (proof: Proof): void => {
+    const proven = handshake.prove(proof, tls)
+    channel = proven.channel
+    state = 'proven'
+    connection.send(proven.hello)
   }
 
   const takeWelcome = (welcome: Welcome): void => {
@@ -144,23 +153,37 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     events.welcome(welcome, connection)
   }
 
-  const takeMessage = (message: ServerMessage): void => {
-    if (message.type === 'challenge' && state === 'dialling') takeChallenge(message)
-    else if (message.type === 'welcome' && state === 'greeting') takeWelcome(message)
-    else if (message.type !== 'challenge' && message.type !== 'welcome' && state === 'welcomed') events.message(message)
+  const takeMessage = (text: string): void => {
+    // Its contract is compared before the rest of it is read.
+    if (state === 'dialling') {
+      takeChallenge(text)
+      return
+    }
+    const message = parseServerMessage(text)
+    if (message.type === 'proof' && state === 'greeting') takeProof(message)
+    else if (message.type === 'welcome' && state === 'proven') takeWelcome(message)
+    else if (isWork(message) && state === 'welcomed') events.message(message)
     else throw new ProtocolError('bad_message', `${message.type} came at the wrong time`)
+  }
+
+  const takeBytes = (bytes: Buffer): void => {
+    const frame = decodeFrame(bytes)
+    if (frame.kind !== 'blob' || state !== 'welcomed') throw new ProtocolError('bad_frame', 'a frame that is no blob')
+    events.blob(frame)
   }
 
   const take = (data: RawData, isBinary: boolean): void => {
     if (state === 'closed') return
     const bytes = bytesOf(data)
-    if (!isBinary) {
-      takeMessage(parseServerMessage(bytes.toString('utf8')))
+    if (channel === null) {
+      if (isBinary) throw new ProtocolError('bad_frame', 'a frame came before the proof')
+      takeMessage(bytes.toString('utf8'))
       return
     }
-    const frame = decodeFrame(bytes)
-    if (frame.kind !== 'blob' || state !== 'welcomed') throw new ProtocolError('bad_frame', 'a frame that is no blob')
-    events.blob(frame)
+    if (!isBinary) throw new ProtocolError('bad_seal', 'a message came that is not sealed')
+    const opened = channel.open(bytes)
+    if (typeof opened === 'string') takeMessage(opened)
+    else takeBytes(opened)
   }
 
   const clearTimers = (): void => {
@@ -177,11 +200,12 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     },
     bufferedBytes: () => socket.bufferedAmount,
     send(message) {
-      if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message))
+      if (channel !== null && socket.readyState === WebSocket.OPEN) socket.send(channel.seal(JSON.stringify(message)))
     },
     sendFrame(frame, flushed) {
       // A failed write also ends the socket, which is where it is told.
-      socket.send(encodeFrame({ ...frame, kind: 'stream', epoch }), flushed)
+      const bytes = encodeFrame({ ...frame, kind: 'stream', epoch })
+      socket.send(channel?.seal(bytes) ?? Buffer.alloc(0), flushed)
     },
     ping() {
       if (socket.readyState === WebSocket.OPEN) socket.ping()
@@ -204,6 +228,7 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
   })
   socket.once('upgrade', (response) => {
     bytesRead = () => response.socket.bytesRead
+    if (response.socket instanceof TLSSocket) tls = response.socket
   })
   socket.on('error', (error) => {
     failure ??= { reason: null, text: describeError(error) || 'the connection failed' }
@@ -223,6 +248,10 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     }
   })
   return connection
+}
+
+function isWork(message: ServerMessage): message is WorkMessage {
+  return message.type !== 'challenge' && message.type !== 'proof' && message.type !== 'welcome'
 }
 
 function bytesOf(data: RawData): Buffer {

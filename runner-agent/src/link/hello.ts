@@ -1,8 +1,7 @@
-import { type AgentMessage, CONTRACT, type HelloPayload, signHello } from '@holdfast/protocol'
+import { CONTRACT, type HelloPayload } from '@holdfast/protocol'
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Identity } from '../identity.js'
-import type { Challenge } from './connection.js'
 
 export interface HelloOptions {
   readonly identity: Identity
@@ -16,11 +15,11 @@ export interface HelloOptions {
   readonly now: () => Date
 }
 
-/** What the agent says about itself, signed together with the challenge of that connection. */
-export function createHello(options: HelloOptions): (challenge: Challenge) => AgentMessage {
+/** What the agent says about itself: the payload of each hello. */
+export function createHello(options: HelloOptions): () => string {
   const { identity, now } = options
   const instance = randomBytes(16).toString('hex')
-  return (challenge) => {
+  return () => {
     const said: HelloPayload = {
       name: options.name,
       identity_key: identity.identityPublicKey,
@@ -33,9 +32,9 @@ export function createHello(options: HelloOptions): (challenge: Challenge) => Ag
       host: hostname(),
       max_jobs: options.maxJobs,
       join_token: options.joinToken,
+      succession: [],
       clock: now().getTime(),
     }
-    const payload = JSON.stringify(said)
-    return { type: 'hello', payload, signature: signHello(identity.identityPrivatePem, challenge.nonce, payload) }
+    return JSON.stringify(said)
   }
 }

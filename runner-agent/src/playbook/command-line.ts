@@ -1,4 +1,12 @@
-import type { JobOrder } from '@holdfast/protocol'
+import {
+  CommandWordsError,
+  type JobOrder,
+  parseCommandPath,
+  parseHostList,
+  parseLimit,
+  parseTags,
+  requireInventoryPath,
+} from '@holdfast/protocol'
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { isAbsolute, relative, resolve } from 'node:path'
 
@@ -12,8 +20,7 @@ export interface PlaybookRoot {
   readonly path: string
   /**
    * True for a folder that the app sent: then also a link may not lead out of it. Links on the host are its owner's, and
-   * the only way out: an order does not tell what a form says from what its user typed, and a file that is read as an
-   * inventory is shown in part, or run.
+   * the only way out: a file that is read as an inventory is shown in part, or run.
    */
   readonly confined: boolean
 }
@@ -24,6 +31,7 @@ export interface PlaybookRoot {
  */
 export function workingFolder(root: PlaybookRoot, subPath: string | null): string {
   if (subPath === null || subPath === '') return root.path
+  requireWords('playbookSubPath', () => parseCommandPath(subPath))
   const path = resolveBelow(root, root.path, subPath, 'playbookSubPath')
   if (!isKind(path, 'folder')) throw new OrderRefusedError(`the folder ${quote(subPath)} is not in the playbook folder`)
   return path
@@ -31,9 +39,11 @@ export function workingFolder(root: PlaybookRoot, subPath: string | null): strin
 
 /**
  * The arguments of ansible-playbook for an order, without the program itself. There is no shell, and no value of an
- * order can become an option: values stand behind `=` or, as the playbook, never begin with a dash.
+ * order can become an option, a template or a file: what the control plane has checked is taken apart here once more, by
+ * the same parsers, because ansible would run what slipped through.
  * @param secrets arguments by which ansible gets the job's secrets; their variables win over the others
- * @throws OrderRefusedError when a path lies outside the playbook folder, or the playbook is not there
+ * @throws OrderRefusedError when a text is not what its place takes, a path lies outside the playbook folder, or the
+ *   playbook is not there
  */
 export function playbookArguments(
   order: JobOrder,
@@ -47,13 +57,13 @@ export function playbookArguments(
     '-e',
     `@${extravarsFile}`,
     ...secrets,
-    ...order.inventory.map((entry) => `--inventory=${inventoryEntry(root, cwd, entry)}`),
-    ...(order.tags ? [`--tags=${order.tags}`] : []),
-    ...(order.skip_tags ? [`--skip-tags=${order.skip_tags}`] : []),
+    ...order.inventory.map((entry) => `--inventory=${inventoryEntry(root, cwd, entry, order.of_form.inventory)}`),
+    ...(order.tags ? [`--tags=${tagWords('tags', order.tags)}`] : []),
+    ...(order.skip_tags ? [`--skip-tags=${tagWords('skip-tags', order.skip_tags)}`] : []),
     ...(order.check ? ['--check'] : []),
     ...(order.diff ? ['--diff'] : []),
     ...(verbosity > 0 ? [`-${'v'.repeat(verbosity)}`] : []),
-    ...(order.limit ? [`--limit=${limitPattern(root, cwd, order.limit)}`] : []),
+    ...(order.limit ? [`--limit=${limitWords(root, cwd, order.limit, order.of_form.limit)}`] : []),
     playbookFile(root, cwd, order.playbook),
   ]
 }
@@ -61,6 +71,7 @@ export function playbookArguments(
 /** As ansible's messages should show it: relative to the working folder. */
 function playbookFile(root: PlaybookRoot, cwd: string, playbook: string): string {
   if (playbook === '') throw new OrderRefusedError('the order names no playbook')
+  requireWords('playbook', () => parseCommandPath(playbook))
   const path = resolveBelow(root, cwd, playbook, 'the playbook')
   if (!isKind(path, 'file'))
     throw new OrderRefusedError(`the playbook ${quote(playbook)} is not in the playbook folder`)
@@ -68,9 +79,25 @@ function playbookFile(root: PlaybookRoot, cwd: string, playbook: string): string
   return shown.startsWith('-') ? `./${shown}` : shown
 }
 
-/** A host list (`web1,web2,`) stays as it is; a path must be below the playbook folder, from the working folder or the root. */
-function inventoryEntry(root: PlaybookRoot, cwd: string, entry: string): string {
-  if (entry.includes(',') && !existsSync(resolve(cwd, entry))) return entry
+/**
+ * A host list (`web1,web2,`) stays as it is; a path must be below the playbook folder, from the working folder or the root,
+ * and must be an inventory by its name unless the form itself names it.
+ */
+function inventoryEntry(root: PlaybookRoot, cwd: string, entry: string, isOfForm: boolean): string {
+  if (entry.includes(',') && !existsSync(resolve(cwd, entry))) {
+    requireWords('inventory', () => parseHostList(entry))
+    return entry
+  }
+  requireWords('inventory', () => parseCommandPath(entry))
+  const path = existingBelow(root, cwd, entry)
+  if (!isOfForm)
+    requireWords('inventory', () => {
+      requireInventoryPath(relative(root.path, path))
+    })
+  return path
+}
+
+function existingBelow(root: PlaybookRoot, cwd: string, entry: string): string {
   const path = resolveBelow(root, cwd, entry, 'the inventory')
   if (existsSync(path)) return path
   const fromRoot = resolveBelow(root, root.path, entry, 'the inventory')
@@ -78,12 +105,29 @@ function inventoryEntry(root: PlaybookRoot, cwd: string, entry: string): string 
   throw new OrderRefusedError(`the inventory ${quote(entry)} is not in the playbook folder`)
 }
 
-/** `@file` in a pattern makes ansible read a file, which must be one of the playbook folder. */
-function limitPattern(root: PlaybookRoot, cwd: string, limit: string): string {
-  for (const part of limit.split(/[,:;\s]+/)) {
-    if (part.startsWith('@')) resolveBelow(root, cwd, part.slice(1), 'the limit file')
+/** Only the form itself may have ansible read a file (`@file`), and only one of the playbook folder. */
+function limitWords(root: PlaybookRoot, cwd: string, limit: string, isOfForm: boolean): string {
+  if (isOfForm && limit.startsWith('@')) {
+    requireWords('limit', () => parseCommandPath(limit.slice(1)))
+    resolveBelow(root, cwd, limit.slice(1), 'the limit file')
+  } else {
+    requireWords('limit', () => parseLimit(limit))
   }
   return limit
+}
+
+function tagWords(what: string, tags: string): string {
+  requireWords(what, () => parseTags(tags))
+  return tags
+}
+
+function requireWords(what: string, parse: () => unknown): void {
+  try {
+    parse()
+  } catch (error) {
+    if (!(error instanceof CommandWordsError)) throw error
+    throw new OrderRefusedError(`the ${what} of the order is refused: ${error.message}`)
+  }
 }
 
 /** Resolves a path from outside and makes sure that it stays below the root, by its text and through links. */

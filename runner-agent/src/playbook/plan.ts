@@ -1,13 +1,13 @@
-import type { JobOrder, JobSecrets } from '@holdfast/protocol'
-import { accessSync, constants, statSync } from 'node:fs'
+import { type JobOrder, type JobSecrets, holdsTemplate, shownText } from '@holdfast/protocol'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { describeError } from '../log.js'
 import { writeReplacing } from '../spool/durable.js'
 import type { JobFolder } from '../spool/job-folder.js'
 import { OrderRefusedError, playbookArguments, type PlaybookRoot, workingFolder } from './command-line.js'
 import { playbookEnvironment } from './environment.js'
+import { extravarsYaml } from './extravars-text.js'
 import { limitMarkOf } from './process-tree.js'
-import { markTemplatesUnsafe } from './unsafe.js'
 
 /** How long an abort waits after SIGINT and after SIGTERM, and how long output may come after the end, in seconds. */
 const ABORT_LADDER_SECONDS = { interrupt: 10, terminate: 5 }
@@ -37,16 +37,29 @@ export async function writePlan(
 }
 
 /**
- * The content of `extravars.json`.
- * @throws OrderRefusedError when the variables are nested too deeply to be written
+ * The content of `extravars.yml`.
+ * @throws OrderRefusedError when the variables are nested too deeply to be written, or a name in them looks like a template:
+ *   ansible keeps values as data, but not always the names of them
  */
 export function extravarsText(extravars: unknown, allowJinja: boolean): string {
   try {
-    return JSON.stringify(allowJinja ? extravars : markTemplatesUnsafe(extravars))
+    const name = allowJinja ? null : templateName(extravars)
+    if (name === null) return extravarsYaml(extravars, allowJinja)
+    throw new OrderRefusedError(`the extra variables have the name ${shownText(name)}, which looks like a template`)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new OrderRefusedError(`the extra variables cannot be written: ${describeError(error)}`)
   }
+}
+
+/** The first name at any depth that ansible would take for a template, or null. */
+function templateName(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null) return null
+  for (const [name, item] of Object.entries(value)) {
+    const found = !Array.isArray(value) && holdsTemplate(name) ? name : templateName(item)
+    if (found !== null) return found
+  }
+  return null
 }
 
 function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, secrets: JobSecrets | null): object {
@@ -65,7 +78,7 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
     callbackFolder: settings.callbackFolder,
   })
   const given = secretArguments(secrets, folder)
-  const playbook = playbookArguments(order, root, cwd, folder.file('extravars.json'), given)
+  const playbook = playbookArguments(order, root, cwd, extravarsFile(folder), given)
   return {
     run_id: order.run_id,
     argv: [findProgram('ansible-playbook', env.PATH), ...playbook],
@@ -77,6 +90,12 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
     abort_ladder_seconds: ABORT_LADDER_SECONDS,
     drain_seconds: DRAIN_SECONDS,
   }
+}
+
+/** The file of a job that an agent of an older release has claimed has another name. */
+function extravarsFile(folder: JobFolder): string {
+  const older = folder.file('extravars.json')
+  return existsSync(older) ? older : folder.file('extravars.yml')
 }
 
 /** The arguments of ansible-playbook by which it gets the secrets: names of pipes, never what is in them. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { link, open, rename, rm, writeFile } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { dirname } from 'node:path'
@@ -29,6 +30,29 @@ export async function writeSynced(path: string, text: string): Promise<void> {
 /** Replaces a file so that after a crash either the old or the whole new content is there. */
 export async function writeDurably(path: string, text: string): Promise<void> {
   await viaTemporary(path, text, (temporary) => rename(temporary, path))
+}
+
+/** `writeDurably` for the few small files that must be there before the very next step. */
+export function writeDurablySync(path: string, text: string): void {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    const file = openSync(temporary, 'wx', 0o600)
+    try {
+      writeFileSync(file, text)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    renameSync(temporary, path)
+    const folder = openSync(dirname(path), 'r')
+    try {
+      fsyncSync(folder)
+    } finally {
+      closeSync(folder)
+    }
+  } finally {
+    rmSync(temporary, { force: true })
+  }
 }
 
 /** Replaces a file so that a reader sees either the old or the whole new content. It may be lost in a power loss. */

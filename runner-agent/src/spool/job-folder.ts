@@ -65,6 +65,8 @@ export type JobFileName =
   | 'claim.json'
   | 'work'
   | 'uploads'
+  | 'extravars.yml'
+  /** Of older releases. */
   | 'extravars.json'
   | 'supervisor.json'
   | 'supervisor.log'

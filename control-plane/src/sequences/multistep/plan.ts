@@ -9,6 +9,8 @@ import type { Values } from '../kind.js'
 const text = v.nullable(v.string())
 const settingsSchema = v.object({
   ...{ playbook: v.string(), playbookSubPath: text, inventory: v.array(v.string()), tags: text, limit: text },
+  // Plans of older releases have none.
+  listedInventories: v.optional(v.array(v.string()), []),
   ...{ check: v.boolean(), diff: v.boolean(), verbose: v.boolean() },
   ...{ keepExtravars: v.boolean(), allowJinjaInExtravars: v.boolean() },
   playbookFiles: v.optional(v.nullable(v.array(v.string())), null),

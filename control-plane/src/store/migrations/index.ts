@@ -14,6 +14,7 @@ import * as signIn from './011-sign-in.js'
 import * as accountOwnership from './013-account-ownership.js'
 import * as sessions from './014-sessions.js'
 import * as uploadClaims from './017-upload-claims.js'
+import * as serviceKey from './016-service-key.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -31,6 +32,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '013-account-ownership': accountOwnership,
   '014-sessions': sessions,
   '017-upload-claims': uploadClaims,
+  '016-service-key': serviceKey,
 }
 
 /** Where Kysely notes the steps that were done. */

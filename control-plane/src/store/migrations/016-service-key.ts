@@ -1,0 +1,17 @@
+import type { Kysely } from 'kysely'
+import { columnTypesOf } from '../column-types.js'
+
+/** The keys by which the control plane proves itself to runners. What each column means stands in schema.ts. */
+export async function up(database: Kysely<unknown>): Promise<void> {
+  const types = columnTypesOf(database)
+  await database.schema
+    .createTable('service_key')
+    .addColumn('id', types.id, (column) =>
+      types.autoIncrement ? column.primaryKey().autoIncrement() : column.primaryKey(),
+    )
+    .addColumn('public_key', 'text', (column) => column.notNull().unique())
+    .addColumn('private_key', types.bytes)
+    .addColumn('signature', 'text')
+    .addColumn('created_at', types.big, (column) => column.notNull())
+    .execute()
+}

@@ -1,0 +1,140 @@
+import { HOST_NAME, IPV6, countOfHosts, isHostPattern } from './host-names.js'
+
+/**
+ * What may stand in the command line of ansible-playbook beside options. Each kind of text has one parser, and both
+ * programs use it: the control plane at the launch, the runner agent before it starts a playbook.
+ *
+ * ansible makes variables of these texts (`ansible_limit`, `inventory_hostname`, `inventory_file`, `ansible_run_tags` and
+ * others) and may take them for templates; it also splits them at characters that people do not see. So a text passes
+ * only if all of it is known words. What passes holds no brace, no control character and no blank but the plain space,
+ * and no part of it begins with `-` or `@`, however it is split.
+ */
+
+/** A text is not what its place in the command line takes; the message says why, for people. */
+export class CommandWordsError extends Error {
+  override readonly name = 'CommandWordsError'
+}
+
+/** Most hosts that the ranges of one list may stand for. */
+export const MOST_LISTED_HOSTS = 10_000
+
+/** Most characters of a text, as an order carries it. Also keeps the patterns below quick. */
+const MOST_CHARACTERS = 4096
+
+/** Letters and digits of any script, and the underscore. */
+const WORD = '\\p{L}\\p{M}\\p{N}_'
+const TAG = new RegExp(`^[${WORD}][${WORD}.:/+= -]*$`, 'u')
+const PATH_PART = new RegExp(`^[${WORD}.@+][${WORD}.@+=,~^ -]*$`, 'u')
+
+/**
+ * A list of hosts as an inventory, `web1,web[2:9].example.com,[2001:db8::1]:2222,`.
+ * @returns the hosts, as they were written
+ * @throws CommandWordsError
+ */
+export function parseHostList(text: string): string[] {
+  const hosts = trimmedParts(text)
+  if (!text.includes(',') || hosts.length === 0) throw new CommandWordsError('it must be hosts with commas')
+  for (const host of hosts) {
+    if (!HOST_NAME.test(host) && !IPV6.test(host)) throw wrong(host, 'is no name or address of a host')
+  }
+  const count = hosts.reduce((sum, host) => sum + countOfHosts(host), 0)
+  if (count > MOST_LISTED_HOSTS) throw new CommandWordsError(`it names more than ${MOST_LISTED_HOSTS} hosts`)
+  return hosts
+}
+
+/**
+ * A limit: patterns of hosts and groups, `web*:&prod:!db[0],~web\d+`.
+ * @returns the patterns
+ * @throws CommandWordsError
+ */
+export function parseLimit(text: string): string[] {
+  const patterns = trimmedParts(text).flatMap((part) => (isHostPattern(part) ? [part] : patternsWithColons(part)))
+  if (patterns.length === 0) throw new CommandWordsError('it names no host')
+  return patterns
+}
+
+/**
+ * Tags to run or to skip, `install,web::config`.
+ * @returns the tags
+ * @throws CommandWordsError
+ */
+export function parseTags(text: string): string[] {
+  const tags = trimmedParts(text)
+  if (tags.length === 0) throw new CommandWordsError('it names no tag')
+  for (const tag of tags) if (!TAG.test(tag)) throw wrong(tag, 'is no tag')
+  return tags
+}
+
+/**
+ * A path that goes into a command line, absolute or relative. Where it leads is not looked at.
+ * @returns its parts
+ * @throws CommandWordsError
+ */
+export function parseCommandPath(text: string): string[] {
+  if (text.length > MOST_CHARACTERS) throw new CommandWordsError('it is too long')
+  const parts = text.split('/').filter((part) => part !== '')
+  if (parts.length === 0) throw new CommandWordsError('it names no file')
+  for (const part of parts) if (!PATH_PART.test(part)) throw wrong(part, 'cannot be a part of a path')
+  return parts
+}
+
+/** Folders whose files hold variables, often secret ones; ansible shows lines of a file that is no inventory. */
+const FOLDERS_OF_VARIABLES = new Set(['group_vars', 'host_vars', 'vars', 'defaults', 'vault', 'secrets'])
+/** Names of files and folders that are inventories by their name. */
+const INVENTORY_NAME = /^(?:inventor(?:y|ies)|hosts)(?:[._-].*)?$|[._-](?:inventory|hosts)(?:\.[a-z]+)?$|\.ini$/iu
+
+/**
+ * A path of an inventory that a user named: ansible shows lines of a file that is no inventory, and runs one that is
+ * executable. So its name, or that of a folder it is in, must say that it is one (`inventories/…`, `hosts`, `prod.ini`).
+ * The author of a form may name any file.
+ * @param path from the playbook folder, without `..`
+ * @throws CommandWordsError
+ */
+export function requireInventoryPath(path: string): void {
+  const parts = parseCommandPath(path)
+  const isHidden = parts.some((part) => part.startsWith('.') || FOLDERS_OF_VARIABLES.has(part.toLowerCase()))
+  if (isHidden || !parts.some((part) => INVENTORY_NAME.test(part))) {
+    throw wrong(path, 'is no inventory by its name; the form can list it as a choice')
+  }
+}
+
+/** Whether ansible would take a text for a template. */
+export function holdsTemplate(text: string): boolean {
+  return text.includes('{{') || text.includes('{%') || text.includes('{#')
+}
+
+/** A text from outside for a message: short, and with every character that does not show written out. */
+export function shownText(text: string): string {
+  const short = text.length > 80 ? `${text.slice(0, 80)}…` : text
+  return `"${short.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)}"`
+}
+
+/** ansible splits patterns at colons and blanks, too, where there is no comma; not within brackets. */
+function patternsWithColons(part: string): string[] {
+  const piece = /(?:[^ :[\]]|\[[^[\]]*\])+/gu
+  const pieces = part.match(piece) ?? []
+  const isWhole = /^[ :]*$/.test(part.replace(piece, ''))
+  const problem = isWhole ? pieces.find((one) => !isHostPattern(one)) : part
+  if (problem !== undefined) throw wrong(problem, 'is no pattern of hosts')
+  return pieces
+}
+
+/** The parts between commas without plain spaces around them; other blanks are what people do not see, and stay. */
+function trimmedParts(text: string): string[] {
+  if (text.length > MOST_CHARACTERS) throw new CommandWordsError('it is too long')
+  return text
+    .split(',')
+    .map(withoutOuterSpaces)
+    .filter((part) => part !== '')
+}
+
+function withoutOuterSpaces(text: string): string {
+  let [start, end] = [0, text.length]
+  while (text[start] === ' ') start += 1
+  while (end > start && text[end - 1] === ' ') end -= 1
+  return text.slice(start, end)
+}
+
+function wrong(part: string, why: string): CommandWordsError {
+  return new CommandWordsError(`${shownText(part)} ${why}`)
+}

@@ -1,0 +1,53 @@
+import * as v from 'valibot'
+import { fingerprintOf, publicKeyOf, publicKeySchema, signText, verifyText } from './identity.js'
+
+/**
+ * The control plane's own key (Ed25519): by it a runner knows whom it obeys. When the key is replaced, the old one signs
+ * the new one, so that a runner which trusts the old one follows without a person.
+ */
+const SERVICE_CONTEXT = 'holdfast service key succession v1\n'
+const RUNNER_CONTEXT = 'holdfast runner key succession v1\n'
+
+/** Most predecessors that are told: so many rotations a runner may have been away. */
+export const MOST_SUCCESSIONS = 16
+
+/** A key that was replaced, and its signature over the key that came after it. */
+export const successionLinkSchema = v.object({
+  key: publicKeySchema,
+  signature: v.pipe(v.string(), v.maxLength(200)),
+})
+export type SuccessionLink = v.InferOutput<typeof successionLinkSchema>
+
+/** Replaced keys, the oldest first; each signs the one after it, the last one signs today's key. */
+export const successionSchema = v.pipe(v.array(successionLinkSchema), v.maxLength(MOST_SUCCESSIONS))
+export type Succession = v.InferOutput<typeof successionSchema>
+
+/** What may follow each other: keys of a control plane, or keys of a runner. A signature for one is worth nothing for the other. */
+export type SuccessionOf = 'service' | 'runner'
+
+/** The link from a key to the one that replaces it. @param next raw public key, base64 */
+export function succeed(of: SuccessionOf, privatePem: string, next: string): SuccessionLink {
+  const key = publicKeyOf(privatePem)
+  return { key, signature: signText(privatePem, successionText(of, key, next)) }
+}
+
+/** True when today's key follows from the key of that fingerprint, or is it, by signatures that are all good. */
+export function follows(of: SuccessionOf, fingerprint: string, succession: Succession, today: string): boolean {
+  return fingerprintOf(today) === fingerprint || ancestorsOf(of, succession, today).includes(fingerprint)
+}
+
+/** Fingerprints of the keys that today's key follows from by good signatures, the newest first. */
+export function ancestorsOf(of: SuccessionOf, succession: Succession, today: string): string[] {
+  const found: string[] = []
+  let next = today
+  for (const { key, signature } of succession.toReversed()) {
+    if (!verifyText(key, successionText(of, key, next), signature)) break
+    found.push(fingerprintOf(key))
+    next = key
+  }
+  return found
+}
+
+function successionText(of: SuccessionOf, from: string, to: string): string {
+  return `${of === 'service' ? SERVICE_CONTEXT : RUNNER_CONTEXT}${from}\n${to}`
+}
