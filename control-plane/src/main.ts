@@ -47,6 +47,7 @@ import { runnerRoutes } from './http/runner.js'
 import { singleSignOnRoutes } from './http/single-sign-on.js'
 import { uploadRoutes } from './http/upload.js'
 import { userRoutes } from './http/user.js'
+import { createApprovalSubjects } from './jobs/approval-subject.js'
 import type { JobReading } from './jobs/reading.js'
 import { createJobRetention } from './jobs/retention.js'
 import { createLiveEvents } from './live/live-events.js'
@@ -56,6 +57,7 @@ import { SOLE_NODE, createSharedNode } from './nodes/nodes.js'
 import { createDispatcher } from './runners/dispatcher.js'
 import { createRunnerHub } from './runners/hub.js'
 import { createJoinTokens } from './runners/join-tokens.js'
+import { approvedNeedsOf } from './runners/job-order.js'
 import { createPlaybookFolder } from './runners/playbook-folder.js'
 import { openServiceKeys } from './runners/service-keys.js'
 import { keptSecret } from './secrets.js'
@@ -196,12 +198,19 @@ async function build(
   })
   await credentials.check()
   const jobCredentials = credentialsForJobs(credentials, roles)
+  const files = createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock })
+  const subjects = createApprovalSubjects({
+    forms,
+    planOf: (form) => sequences.planOf(form),
+    files: { manifest: (job) => files.manifest(approvedNeedsOf(job)) },
+    log,
+  })
   const dispatcher = createDispatcher({
     store,
     clock,
     live,
     log,
-    files: createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock }),
+    files,
     sealSecrets: createJobSealing(jobCredentials),
     uploads: uploadFolder,
     outputLimitBytes: settings.maxOutputBytes,
@@ -227,6 +236,7 @@ async function build(
       runners: dispatcher,
       uploads: uploadFolder,
       credentials: jobCredentials,
+      subjects,
     },
     maskPattern: settings.maskExtravars,
     kinds: [createMultistep(forms), createWorkflowKind({ workflows, outputLimitBytes: settings.maxOutputBytes })],
@@ -305,6 +315,7 @@ async function build(
           runners: dispatcher,
           sequences,
           credentials: jobCredentials,
+          subjects,
           maskPattern: settings.maskExtravars,
           newRunId,
           validation: settings.launchValidation,
@@ -315,7 +326,7 @@ async function build(
       }),
       jobApprovalRoutes({
         reading,
-        approving: { store, live, clock, runners: dispatcher, sequences, grants },
+        approving: { store, live, clock, runners: dispatcher, sequences, grants, subjects },
       }),
       jobStreamRoutes(reading),
       jobNodeRoutes(reading),

@@ -32,6 +32,8 @@ const FORMS = {
   'nobody.yml': form('nobody', '{message: Look, roles: []}'),
 }
 
+const HASH = /^[0-9a-f]{64}$/
+
 let server: TestServer
 const tokens: Record<string, string> = {}
 
@@ -80,6 +82,8 @@ describe('a form with an approval', () => {
       decided_by: null,
       decided_by_type: null,
       decided_at: null,
+      subject: { manifest_sha256: expect.stringMatching(HASH), form_sha256: expect.stringMatching(HASH) },
+      forced: false,
     })
     expect(job.output).toContain('APPROVE [Deploy web-1] ****')
     expect(job.output).toContain('Waiting for an approval by ops or an admin\n')
@@ -305,7 +309,8 @@ describe('approving', () => {
     await server.writeForm('moving.yml', form('moving', '{message: Look, roles: [ops]}'))
     const id = await launch('eve', 'moving')
     await server.writeForm('moving.yml', form('moving', '{message: Look, roles: [dba]}'))
-    expect(await status('ann', 'POST', `/job/${id}/approve`)).toBe(200)
+    expect(await status('ann', 'POST', `/job/${id}/approve`)).toBe(409)
+    expect(await status('ann', 'POST', `/job/${id}/approve?force=true`)).toBe(200)
   })
 })
 

@@ -18,6 +18,7 @@ interface Entry {
   object: { kind: string; id: string | null; name: string | null }
   status: number | null
   request_id: string
+  detail: string | null
 }
 
 let server: TestServer
@@ -49,6 +50,7 @@ describe('a record', () => {
       object: { kind: 'user', id: String(answer.body.id), name: 'ada' },
       status: 200,
       request_id: 'req-7',
+      detail: null,
     })
   })
 

@@ -318,6 +318,7 @@ function another(store: Store = server.store) {
     newRunId: () => randomBytes(16).toString('hex'),
     timers: { after: () => () => undefined, every: () => () => undefined },
     kinds: server.kinds,
+    subjects: { now: () => Promise.resolve({ manifest_sha256: 'a', form_sha256: 'b' }) },
   })
   others.push(other)
   return other

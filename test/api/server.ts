@@ -47,6 +47,8 @@ import { userRoutes } from '../../control-plane/src/http/user.js'
 import { type LiveEvents, createLiveEvents } from '../../control-plane/src/live/live-events.js'
 import { createMetrics } from '../../control-plane/src/metrics/metrics.js'
 import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
+import { createApprovalSubjects } from '../../control-plane/src/jobs/approval-subject.js'
+import { approvedNeedsOf } from '../../control-plane/src/runners/job-order.js'
 import { createPlaybookFolder } from '../../control-plane/src/runners/playbook-folder.js'
 import type { SequenceKind } from '../../control-plane/src/sequences/kind.js'
 import { createMultistep } from '../../control-plane/src/sequences/multistep/multistep.js'
@@ -155,7 +157,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await writeFile(join(folder, path), text)
   }
-  for (const name of ['forms', 'workflows']) await mkdir(join(folder, name))
+  for (const name of ['forms', 'workflows', 'playbooks']) await mkdir(join(folder, name))
   for (const [name, text] of Object.entries(options.forms ?? {})) await put(join('forms', name), text)
   for (const [name, text] of Object.entries(options.workflows ?? {})) await put(join('workflows', name), text)
   if (options.config !== undefined) await put('config.yaml', options.config)
@@ -234,12 +236,19 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     password: ADMIN_PASSWORD,
   })
 
+  const files = createPlaybookFolder({ path: join(folder, 'playbooks'), maxBytes: 1024 * 1024, clock })
+  const subjects = createApprovalSubjects({
+    forms,
+    planOf: (form) => sequences.planOf(form),
+    files: { manifest: (job) => files.manifest(approvedNeedsOf(job)) },
+    log: logger,
+  })
   const dispatcher = createDispatcher({
     store,
     clock,
     live,
     log: logger,
-    files: createPlaybookFolder({ path: folder, maxBytes: 1024 * 1024, clock }),
+    files,
     uploads: uploadFolder,
     sealSecrets: createJobSealing(jobCredentials),
     meters: metrics.streams,
@@ -262,6 +271,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       runners: dispatcher,
       uploads: uploadFolder,
       credentials: jobCredentials,
+      subjects,
     },
     timers: systemTimers,
     maskPattern: MASK_PATTERN,
@@ -322,6 +332,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
             runners: dispatcher,
             sequences,
             credentials: jobCredentials,
+            subjects,
             checks,
             uploads: uploadFolder,
           },
@@ -333,7 +344,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       }),
       jobApprovalRoutes({
         reading,
-        approving: { store, live, clock, runners: dispatcher, sequences, grants },
+        approving: { store, live, clock, runners: dispatcher, sequences, grants, subjects },
       }),
       jobStreamRoutes(reading),
       jobNodeRoutes(reading),

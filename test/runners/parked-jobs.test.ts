@@ -18,7 +18,7 @@ afterEach(() => fixture.close())
 
 async function waitingJob(runnerId: number, runId: string): Promise<number> {
   const asked = { title: null, message: 'Look', roles: ['ops'], notifications: [], allowSelf: false }
-  const approval = awaitedApproval(asked, {})
+  const approval = awaitedApproval(asked, {}, { manifest_sha256: null, form_sha256: null })
   return fixture.store.write('test', async (queries) => {
     const row = { ...queuedJob(runnerId, runId), status: 'approve', dispatch: 'parked' }
     const id = await insertJob(queries, { ...row, approval: JSON.stringify(approval) })

@@ -117,6 +117,7 @@ test('a job is approved or rejected, never both, and only once', async () => {
     await updateRunner(queries, runner, 'waiting', { ...approval, is_default: 0 })
   })
   const grants = { of: () => Promise.resolve({ account: 'good', isAdmin: true, roles: [] } as never) }
+  const subjects = { now: () => Promise.resolve({ manifest_sha256: 'a', form_sha256: 'b' }) }
   for (let round = 0; round < 8; round += 1) {
     const id = await first().write('test.waiting', async (queries) => {
       const waiting = { status: 'approve', dispatch: 'parked', approval: JSON.stringify(APPROVAL) }
@@ -125,7 +126,7 @@ test('a job is approved or rejected, never both, and only once', async () => {
       return job
     })
     const outcomes = await nodes.atOnce((store, turn) => {
-      const dependencies = { store, live, clock, runners, sequences, grants }
+      const dependencies = { store, live, clock, runners, sequences, grants, subjects }
       return outcome(turn % 2 === 0 ? approve(dependencies, admin, id) : reject(dependencies, admin, id))
     }, 2)
     expect(outcomes.sort()).toEqual(['done', 'not_waiting', 'not_waiting', 'not_waiting'])

@@ -48,6 +48,8 @@ export interface AuditRecord {
   /** Of the answer; null: the service ended before it answered */
   status: number | null
   request_id: string
+  /** What was asked for beside the usual, such as force */
+  detail: string | null
 }
 
 export interface Credential {
@@ -129,6 +131,15 @@ export interface Job {
     decided_by: string | null
     decided_by_type: string | null
     decided_at: string | null
+    /** What the approval is about; null: it was asked for by an older release */
+    subject: {
+      /** Hash of the manifest of the playbook folder; null: it could not be read */
+      manifest_sha256: string | null
+      /** Of the form with its subforms, constants and workflows; null: the form was gone */
+      form_sha256: string | null
+    } | null
+    /** It was given although its subject had changed since it was asked for */
+    forced: boolean
   } | null
   abort_requested: boolean
   /** Stays when the real outcome arrives later */
@@ -208,6 +219,15 @@ export interface JobRecord {
     decided_by: string | null
     decided_by_type: string | null
     decided_at: string | null
+    /** What the approval is about; null: it was asked for by an older release */
+    subject: {
+      /** Hash of the manifest of the playbook folder; null: it could not be read */
+      manifest_sha256: string | null
+      /** Of the form with its subforms, constants and workflows; null: the form was gone */
+      form_sha256: string | null
+    } | null
+    /** It was given although its subject had changed since it was asked for */
+    forced: boolean
   } | null
   abort_requested: boolean
   /** Stays when the real outcome arrives later */
@@ -297,6 +317,8 @@ export interface Profile {
   type: string
   email?: string
   groups: string[]
+  /** How many groups of the last sign-in were too many or too long to be kept, at least; no role names them */
+  groupsLeftOut?: number
   roles: string[]
   options: Record<string, unknown>
 }
@@ -322,6 +344,8 @@ export interface Runner {
   version: string
   contract: number
   ansible_version: string | null
+  /** How it keeps jobs apart: none, user, or user (not available); null: its release does not say */
+  isolation: string | null
   /** Playbooks at once, 0 = no limit: what an admin set, else what the agent says */
   max_jobs: number
   /** What the agent says */
@@ -428,6 +452,7 @@ export const auditRecordSchema: v.GenericSchema<unknown, AuditRecord> = v.looseO
   object: v.looseObject({ kind: v.string(), id: v.nullable(v.string()), name: v.nullable(v.string()) }),
   status: v.nullable(v.pipe(v.number(), v.safeInteger())),
   request_id: v.string(),
+  detail: v.nullable(v.string()),
 })
 
 export const auditListSchema: v.GenericSchema<unknown, AuditList> = v.looseObject({
@@ -458,6 +483,7 @@ export const profileSchema: v.GenericSchema<unknown, Profile> = v.looseObject({
   type: v.string(),
   email: v.optional(v.string()),
   groups: v.array(v.string()),
+  groupsLeftOut: v.optional(v.pipe(v.number(), v.safeInteger())),
   roles: v.array(v.string()),
   options: v.record(v.string(), v.unknown()),
 })
@@ -597,6 +623,10 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
       decided_by: v.nullable(v.string()),
       decided_by_type: v.nullable(v.string()),
       decided_at: v.nullable(v.string()),
+      subject: v.nullable(
+        v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) }),
+      ),
+      forced: v.boolean(),
     }),
   ),
   abort_requested: v.boolean(),
@@ -634,6 +664,10 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
       decided_by: v.nullable(v.string()),
       decided_by_type: v.nullable(v.string()),
       decided_at: v.nullable(v.string()),
+      subject: v.nullable(
+        v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) }),
+      ),
+      forced: v.boolean(),
     }),
   ),
   abort_requested: v.boolean(),
@@ -717,6 +751,7 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   version: v.string(),
   contract: v.pipe(v.number(), v.safeInteger()),
   ansible_version: v.nullable(v.string()),
+  isolation: v.nullable(v.string()),
   max_jobs: v.pipe(v.number(), v.safeInteger()),
   agent_max_jobs: v.pipe(v.number(), v.safeInteger()),
   running_jobs: v.pipe(v.number(), v.safeInteger()),
@@ -1070,11 +1105,17 @@ export interface Operations {
   getJobApprovals(request?: NoParameters, options?: RequestOptions): Promise<number>
   /** Approve a job that waits for it
    *
-   * Takes a role that the approval names, or an admin; for the own job also allowSelf. A job whose runner is gone or off by now, or not allowed any more to whoever launched it, or whose launcher has no account any more or a blocked one, fails with that reason. */
+   * Takes a role that the approval names, or an admin; for the own job also allowSelf. A job whose runner is gone or off by now, or not allowed any more to whoever launched it, or whose launcher has no account any more or a blocked one, fails with that reason. 409 changed_since_asked: the playbook folder or the form is not what the approval was asked for; details has the hashes asked and now. With force the job runs what is there now. */
   approveJob(
     request: {
+      /** true: approve what is there now, although it has changed */
+      force?: boolean
       /** A whole number */
       id: number
+      body?: {
+        /** Approve what is there now, although it has changed */
+        force?: boolean
+      } | null
     },
     options?: RequestOptions,
   ): Promise<Message>
@@ -1171,6 +1212,15 @@ export interface Operations {
         decided_by: string | null
         decided_by_type: string | null
         decided_at: string | null
+        /** What the approval is about; null: it was asked for by an older release */
+        subject: {
+          /** Hash of the manifest of the playbook folder; null: it could not be read */
+          manifest_sha256: string | null
+          /** Of the form with its subforms, constants and workflows; null: the form was gone */
+          form_sha256: string | null
+        } | null
+        /** It was given although its subject had changed since it was asked for */
+        forced: boolean
       } | null
     }
     /** The job of the node; null when it did not run */
@@ -1452,7 +1502,7 @@ export const operations = {
   approveJob: {
     method: 'POST',
     path: '/job/{id}/approve',
-    query: [],
+    query: ['force'],
     accept: 'application/json',
     schema: messageSchema,
   },
@@ -1503,6 +1553,10 @@ export const operations = {
             decided_by: v.nullable(v.string()),
             decided_by_type: v.nullable(v.string()),
             decided_at: v.nullable(v.string()),
+            subject: v.nullable(
+              v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) }),
+            ),
+            forced: v.boolean(),
           }),
         ),
       }),

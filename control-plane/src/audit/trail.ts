@@ -22,6 +22,7 @@ export interface AuditNote {
   readonly user?: { readonly name: string; readonly type: string }
   readonly id?: string | number
   readonly name?: string
+  readonly detail?: string
 }
 
 /** The record of one request. */
@@ -120,6 +121,7 @@ export function createAuditTrail({ store, clock, log }: AuditTrailDeps): AuditTr
           object: { kind: request.kind, id: textOf(noted.id), name: textOf(noted.name) },
           status,
           requestId: request.requestId,
+          detail: textOf(noted.detail),
         }),
         carried: null,
         isFinished: false,

@@ -25,6 +25,7 @@ const AuditRecord = Type.Object(
     }),
     status: nullable(Type.Integer({ description: 'Of the answer; null: the service ended before it answered' })),
     request_id: Type.String(),
+    detail: nullable(Type.String({ description: 'What was asked for beside the usual, such as force' })),
   },
   { title: 'AuditRecord' },
 )
@@ -81,5 +82,6 @@ function show(entry: StoredAuditEntry): Static<typeof AuditRecord> {
     object: entry.object,
     status: entry.status,
     request_id: entry.requestId,
+    detail: entry.detail ?? null,
   }
 }

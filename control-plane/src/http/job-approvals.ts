@@ -2,7 +2,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { type ApprovingDependencies, approve, reject } from '../jobs/approving.js'
 import { type JobReading, countApprovals } from '../jobs/reading.js'
+import { noteAudit } from './audit-hook.js'
 import { callerOf } from './guards.js'
+import { ApproveBody, ApproveQuery } from './job-schemas.js'
 import { IdParams, Message, answers, idOf } from './schemas.js'
 
 export interface ApprovalRouteDeps {
@@ -36,12 +38,21 @@ export function jobApprovalRoutes({ reading, approving }: ApprovalRouteDeps): Fa
           description:
             'Takes a role that the approval names, or an admin; for the own job also allowSelf. A job whose runner is gone or ' +
             'off by now, or not allowed any more to whoever launched it, or whose launcher has no account any more or a blocked ' +
-            'one, fails with that reason.',
+            'one, fails with that reason. 409 changed_since_asked: the playbook folder or the form is not what the approval was ' +
+            'asked for; details has the hashes asked and now. With force the job runs what is there now.',
           params: IdParams,
-          response: answers(Message, 400, 403, 404, 409),
+          querystring: ApproveQuery,
+          body: ApproveBody,
+          response: answers(Message, 400, 403, 404, 409, 413, 415),
         },
       },
-      async (request) => ({ message: await approve(approving, callerOf(request), idOf(request.params)) }),
+      async (request) => {
+        const force = request.query.force === 'true' || request.body?.force === true
+        if (force) noteAudit(request, { detail: 'force' })
+        const { message, changes } = await approve(approving, callerOf(request), idOf(request.params), force)
+        if (changes.length > 0) noteAudit(request, { detail: `force, changed: ${changes.join(', ')}` })
+        return { message }
+      },
     )
 
     app.post(

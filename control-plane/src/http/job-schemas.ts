@@ -7,6 +7,8 @@ import { booleanText, integerText, nullable } from './schemas.js'
 
 const AnyObject = Type.Record(Type.String(), Type.Unknown())
 
+const sha256 = (description: string) => nullable(Type.String({ description }))
+
 /** The approval that a job waits for or last passed. */
 const Approval = Type.Object({
   title: nullable(Type.String()),
@@ -18,6 +20,16 @@ const Approval = Type.Object({
   decided_by: nullable(Type.String()),
   decided_by_type: nullable(Type.String()),
   decided_at: nullable(Type.String({ format: 'date-time' })),
+  subject: nullable(
+    Type.Object(
+      {
+        manifest_sha256: sha256('Hash of the manifest of the playbook folder; null: it could not be read'),
+        form_sha256: sha256('Of the form with its subforms, constants and workflows; null: the form was gone'),
+      },
+      { description: 'What the approval is about; null: it was asked for by an older release' },
+    ),
+  ),
+  forced: Type.Boolean({ description: 'It was given although its subject had changed since it was asked for' }),
 })
 
 const recordFields = {
@@ -60,6 +72,17 @@ export const Job = Type.Object(
 
 /** The answer of a launch. */
 export const Launched = Type.Object({ id: Type.Integer({ description: 'Of the new job' }) }, { title: 'Launched' })
+
+/** How an approval may be given; it may be left out. */
+export const ApproveBody = nullable(
+  Type.Object({
+    force: Type.Optional(Type.Boolean({ description: 'Approve what is there now, although it has changed' })),
+  }),
+)
+
+export const ApproveQuery = Type.Object({
+  force: Type.Optional(booleanText('true: approve what is there now, although it has changed')),
+})
 
 const Identifiers = Type.Array(Type.String())
 

@@ -9,6 +9,7 @@ import { type ApprovalGiver, insertAwaitedApproval } from '../store/approvals.js
 import type { JobSummaryRow } from '../store/jobs.js'
 import { appendServiceLine } from '../store/job-streams.js'
 import type { Queries } from '../store/store.js'
+import { type ApprovalSubject, approvalSubjectSchema } from './approval-subject.js'
 
 /**
  * The approval of a job, kept with it as JSON. A job that asks for one is `approve` and `parked`: no queue has it, so
@@ -27,6 +28,10 @@ const approvalSchema = v.object({
   /** The account of who decided; never shown. */
   decided_by_id: v.optional(v.nullable(v.number()), null),
   decided_at: v.nullable(v.number()),
+  /** What it is about; null: it was asked for by a release that did not note it. */
+  subject: v.optional(v.nullable(approvalSubjectSchema), null),
+  /** It was given although what it is about had changed since it was asked for. */
+  forced: v.optional(v.boolean(), false),
 })
 
 export type JobApproval = Readonly<v.InferOutput<typeof approvalSchema>>
@@ -43,8 +48,9 @@ export function approvalOf(job: Pick<JobSummaryRow, 'approval'>): JobApproval | 
 /**
  * What a form, a step or a node asks for, with the placeholders of its texts filled.
  * @param extravars masked: whoever may approve need not see secrets
+ * @param subject what it is about, as it is now
  */
-export function awaitedApproval(asked: Approval, extravars: unknown): JobApproval {
+export function awaitedApproval(asked: Approval, extravars: unknown, subject: ApprovalSubject): JobApproval {
   const filled = (text: string) =>
     fillText(text, (path) => {
       const value = partOf(extravars, path)
@@ -56,12 +62,15 @@ export function awaitedApproval(asked: Approval, extravars: unknown): JobApprova
     roles: [...asked.roles],
     notifications: [...asked.notifications],
     allowSelf: asked.allowSelf,
-    state: 'waiting',
-    decided_by: null,
-    decided_by_type: null,
-    decided_by_id: null,
-    decided_at: null,
+    ...UNDECIDED,
+    subject,
   }
+}
+
+const UNDECIDED = {
+  ...({ state: 'waiting', decided_by: null, decided_by_type: null } as const),
+  ...{ decided_by_id: null, decided_at: null },
+  forced: false,
 }
 
 /** Asks for the approval of a job that was made or moved to `approve` in the same write. */
@@ -109,6 +118,11 @@ export function decided(
 ): JobApproval {
   const decider = { decided_by: by.username, decided_by_type: by.type, decided_by_id: by.id }
   return { ...approval, state, ...decider, decided_at: now }
+}
+
+/** The same approval asked for once more, about what is there now. */
+export function askedAgain(approval: JobApproval, subject: ApprovalSubject): JobApproval {
+  return { ...approval, ...UNDECIDED, subject }
 }
 
 /** Values in a text come from a user: they must not send commands to the terminal of whoever reads it. */

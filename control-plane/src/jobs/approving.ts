@@ -2,7 +2,7 @@ import type { Caller } from '../auth/caller.js'
 import type { AccountGrant, Grants } from '../auth/grants.js'
 import { launcherName, shownName } from '../auth/shown-name.js'
 import { type Clock, isoTime } from '../clock.js'
-import { ConflictError, ForbiddenError, NotFoundError } from '../errors.js'
+import { ConflictError, ForbiddenError, NotFoundError, UnavailableError } from '../errors.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { updateApproval } from '../store/approvals.js'
 import { type JobRow, type JobSummaryRow, findJob, findJobSummary, moveJob } from '../store/jobs.js'
@@ -11,6 +11,7 @@ import { type Runner, findRunner, findRunnerByName } from '../store/runners.js'
 import { changeNode, closeNodes } from '../store/sequences.js'
 import type { Queries, Store } from '../store/store.js'
 import { type JobApproval, approvalOf, decided, deciderName, hasApprovingRole } from './approval.js'
+import { type ApprovalSubject, type ApprovalSubjects, changesOf } from './approval-subject.js'
 import { forbiddenCredential, needsOfJob } from './credential-needs.js'
 import { failJob } from './ending.js'
 import { problemOf } from './runner-choice.js'
@@ -26,31 +27,91 @@ export interface ApprovingDependencies {
   readonly runners: RunnerPort
   readonly sequences: Pick<SequencePort, 'advance' | 'endsWithRejection'>
   readonly grants: Grants
+  readonly subjects: Pick<ApprovalSubjects, 'now'>
 }
 
 /** What became of a decision: it was taken, or somebody was quicker (`job` is null when it was deleted). */
 type Taken = { readonly job: JobSummaryRow | null; readonly isTaken: boolean }
 
+/** What is given: the job goes on with what is there now, and with nothing else. */
+interface Given {
+  /** Null: the job is rejected, or does not wait. */
+  readonly subject: ApprovalSubject | null
+  /** What had changed since it was asked for, in words; not empty only when the approval was forced. */
+  readonly changes: readonly string[]
+}
+
+const NOTHING_GIVEN: Given = { subject: null, changes: [] }
+
+/** What came of an approval. */
+export interface Approved {
+  readonly message: string
+  /** What had changed since the approval was asked for, and was approved all the same. */
+  readonly changes: readonly string[]
+}
+
 /**
  * Approves a waiting job and sends it on its way. What has changed while it waited counts: a job whose runner is gone or
  * off, or not allowed any more to whoever launched it, fails with that reason, as it does at a launch; so does one of
- * somebody whose account was blocked or deleted.
- * @throws NotFoundError, ForbiddenError, ConflictError
+ * somebody whose account was blocked or deleted. When what it would run is not what the approval was asked for, the caller
+ * is told and the job goes on waiting, unless they insist.
+ * @param force approve what is there now, whatever was there before
+ * @throws NotFoundError, ForbiddenError, ConflictError, UnavailableError
  */
-export async function approve(dependencies: ApprovingDependencies, caller: Caller, id: number): Promise<string> {
-  const { store, live, clock, runners, grants } = dependencies
+export async function approve(
+  dependencies: ApprovingDependencies,
+  caller: Caller,
+  id: number,
+  force = false,
+): Promise<Approved> {
+  const { store } = dependencies
   const asked = await findJob(store.read, id)
   if (!asked) throw gone(id)
   requireApprover(caller, asked)
-  if (isSequence(asked)) return approveSequence(dependencies, caller, asked)
+  const given = await givenNow(dependencies, asked, force)
+  const message = isSequence(asked)
+    ? await approveSequence(dependencies, caller, asked, given)
+    : await approveJob(dependencies, caller, asked, given)
+  return { message, changes: given.changes }
+}
+
+/** What an approval is about now. @throws ConflictError when that is not what it was asked for, UnavailableError */
+async function givenNow({ subjects }: ApprovingDependencies, asked: JobRow, force: boolean): Promise<Given> {
+  // Whoever was quicker is told below.
+  if (asked.status !== 'approve') return NOTHING_GIVEN
+  const before = approvalOf(asked)?.subject ?? null
+  const subject = await subjects.now(asked)
+  if (before === null) return { subject, changes: [] }
+  if (subject.manifest_sha256 === null) {
+    const why = 'the playbook folder cannot be read, so nobody can say what would run'
+    throw new UnavailableError('playbook_folder', `Job ${asked.id} cannot be approved now: ${why}`)
+  }
+  const changes = changesOf(before, subject)
+  if (changes.length === 0 || force) return { subject, changes }
+  throw new ConflictError(
+    'changed_since_asked',
+    `Job ${asked.id} would not run what its approval was asked for. Changed: ${changes.join(', ')}. Look at it again; ` +
+      'with force you approve it as it is now',
+    { asked: before, now: subject },
+  )
+}
+
+async function approveJob(
+  { store, live, clock, runners, grants }: ApprovingDependencies,
+  caller: Caller,
+  asked: JobRow,
+  given: Given,
+): Promise<string> {
+  const { id } = asked
   const launcher = await grants.of(asked)
   const now = clock.now()
   const result = await store.write('jobs.approve', async (queries) => {
     const runner = await runnerNow(queries, asked)
     const problem = problemNow(asked, runner, launcher)
-    const changes = { dispatch: 'queued', runner_id: runner?.id ?? null, wait_until: null }
+    const bound = { approved_manifest: given.subject?.manifest_sha256 ?? null }
+    const changes = { dispatch: 'queued', runner_id: runner?.id ?? null, wait_until: null, ...bound }
     const move = { from: statusesBefore('running'), to: 'running', time: now, reason: null, changes }
-    const taken = await take(queries, caller, asked, 'approved', now, move)
+    const taken = await take(queries, caller, asked, 'approved', now, move, given)
     if (taken.isTaken && problem !== null) await failJob(queries, id, problem, now)
     return { ...taken, runner, problem }
   })
@@ -66,10 +127,12 @@ async function approveSequence(
   { store, live, clock, sequences }: ApprovingDependencies,
   caller: Caller,
   asked: JobSummaryRow,
+  given: Given,
 ): Promise<string> {
   const now = clock.now()
+  const bound = { approved_manifest: given.subject?.manifest_sha256 ?? null }
   const result = await store.write('jobs.approve', (queries) =>
-    take(queries, caller, asked, 'approved', now, goesOn(now)),
+    take(queries, caller, asked, 'approved', now, goesOn(now, bound), given),
   )
   requireTaken(result, asked.id)
   live.changed('jobs')
@@ -77,9 +140,10 @@ async function approveSequence(
   return `Job ${asked.id} was approved`
 }
 
-/** A job that consists of others goes on. */
-function goesOn(now: number) {
-  return { from: statusesBefore('running'), to: 'running', time: now, reason: null, changes: { dispatch: 'driven' } }
+/** A job that consists of others goes on. Its parts run what it is bound to. */
+function goesOn(now: number, bound: { readonly approved_manifest?: string | null } = {}) {
+  const changes = { dispatch: 'driven', ...bound }
+  return { from: statusesBefore('running'), to: 'running', time: now, reason: null, changes }
 }
 
 /**
@@ -141,18 +205,23 @@ async function take(
   state: 'approved' | 'rejected',
   now: number,
   move: Parameters<typeof moveJob>[2],
+  { subject, changes }: Given = NOTHING_GIVEN,
 ): Promise<Taken> {
   const { id } = asked
   const job = await findJobSummary(queries, id)
   const approval = job && approvalOf(job)
   const isSame = approval !== null && job?.approval === asked.approval
   if (!isSame || !(await moveJob(queries, id, move))) return { job, isTaken: false }
-  const decision = JSON.stringify(decided(approval, state, caller, now))
+  const about = subject ? { subject, forced: changes.length > 0 } : {}
+  const decision = JSON.stringify({ ...decided(approval, state, caller, now), ...about })
   await updateApproval(queries, id, decision)
   // Of a job that consists of others: what waits is its step or node.
   if (job.step !== null) await changeNode(queries, id, job.step, { approval: decision, due_time: null })
   const word = state === 'approved' ? 'Approved' : '[WARNING]: Rejected'
   await appendServiceLine(queries, id, `${word} by ${shownName(caller)} at ${isoTime(now)}`)
+  if (changes.length > 0) {
+    await appendServiceLine(queries, id, `[WARNING]: Changed since the approval was asked for: ${changes.join(', ')}`)
+  }
   return { job, isTaken: true }
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises'
 import type { Caller } from '../auth/caller.js'
 import type { Credentials } from '../credentials/credentials.js'
 import { ForbiddenError, RefusedValuesError } from '../errors.js'
@@ -11,6 +12,7 @@ import type { Store } from '../store/store.js'
 import { linkJobFiles } from '../store/uploads.js'
 import { problemOf as problemOfUpload } from '../uploads/verify.js'
 import { askForApproval, awaitedApproval } from './approval.js'
+import type { ApprovalSubjects } from './approval-subject.js'
 import { credentialFieldsOf } from './credential-needs.js'
 import { requireShallow } from './depth.js'
 import { failJob } from './ending.js'
@@ -41,6 +43,7 @@ export interface LaunchDependencies extends LaunchValuesDependencies {
   readonly runners: RunnerPort
   readonly sequences: SequencePort
   readonly credentials: Pick<Credentials, 'has'>
+  readonly subjects: Pick<ApprovalSubjects, 'of'>
   /** MASK_EXTRAVARS_REGEX, compiled. */
   readonly maskPattern: RegExp
   /** A random id of 32 hex digits. */
@@ -61,10 +64,13 @@ export async function launchJob(
   const { store, forms, live, clock, runners, sequences } = dependencies
   const { extravars: sent, rawFormData, credentials: names, files } = request
   requireShallow([sent, rawFormData, names, files])
+  // Each of these steps may walk through megabytes of values. Between them other requests have their turn.
+  await letOthersRun()
   const launchable = await requireMayLaunch(dependencies, caller, request)
   const { form } = launchable
   const surroundings = await forms.surroundingsOf(form)
   const settled = await valuesOfLaunch(dependencies, form, surroundings, caller, request)
+  await letOthersRun()
   const { runner, problem, extravars, columns, sequence } = await prepare(
     dependencies,
     caller,
@@ -72,14 +78,25 @@ export async function launchJob(
     surroundings,
     settled,
   )
+  await letOthersRun()
   const stored =
     rawFormData === null
       ? null
       : valuesToStore({ fields: form.fields, wizard: form.wizard, subforms: surroundings.subforms }, rawFormData)
   const jobFiles = filesOfExtravars(settled.files, extravars)
-  const masked = maskValues(extravars, dependencies.maskPattern, new Set(form.passwordFields))
+  const masked = () => maskValues(extravars, dependencies.maskPattern, new Set(form.passwordFields))
   // Nobody is asked to approve what cannot run.
-  const approval = form.approval === null || problem !== null ? null : awaitedApproval(form.approval, masked)
+  const approval =
+    form.approval === null || problem !== null
+      ? null
+      : awaitedApproval(
+          form.approval,
+          masked(),
+          await dependencies.subjects.of(
+            { form: form.name, playbook: columns.playbook, parent_id: null, job_type: form.type },
+            ...([form, surroundings, launchable.planned] as const),
+          ),
+        )
   const now = clock.now()
   const id = await store.write('jobs.launch', async (queries) => {
     const jobId = await insertJob(queries, {

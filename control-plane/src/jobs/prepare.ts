@@ -1,3 +1,4 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises'
 import type { Insertable } from 'kysely'
 import type { Caller } from '../auth/caller.js'
 import type { Credentials } from '../credentials/credentials.js'
@@ -46,9 +47,11 @@ export async function prepareJob(
   const choice = await chooseRunner(deps.store.read, settings)
   requireRunnerAllowed(choice, launcher)
   const { extravars, playbook } = playbookVariables(settings, values, launcher)
+  await letOthersRun()
   const wanted = { source: { ...settings }, fields: credentialFields, extravars, sent }
   const chosen = await credentialsOfLaunch(deps.credentials, launcher, wanted)
   const { credentials, ansibleCredentials, vaultCredentials } = chosen.needs
+  await letOthersRun()
   return {
     runner: choice.runner,
     problem: choice.problem ?? chosen.problem,

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.js'
 import type { SealJobSecrets } from '../credentials/job-secrets.js'
 import { messageOf } from '../errors.js'
 import { failJob } from '../jobs/ending.js'
+import { mayRun, takeBackOutdated } from '../jobs/outdated-approval.js'
 import type { JobEnds } from '../jobs/sequence-port.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { type OfferableJob, takeQueued } from '../store/dispatch.js'
@@ -13,7 +14,7 @@ import type { UploadFolder } from '../uploads/upload-folder.js'
 import type { RunnerCapacity, RunnerConnection } from './connection.js'
 import type { HeldJobs } from './held-jobs.js'
 import { takeBack } from './inventory.js'
-import { fileNeedsOf, prepareOrder } from './job-order.js'
+import { approvedNeedsOf, fileNeedsOf, prepareOrder } from './job-order.js'
 import type { OfferWatch } from './offer-watch.js'
 import { withSecrets } from './order-secrets.js'
 import type { PlaybookFiles } from './playbook-files.js'
@@ -156,11 +157,18 @@ export class JobOffers {
     const { store, clock, live, files, ends } = this.dependencies
     const ready: JobWithFiles[] = []
     const failed: { readonly id: number; readonly reason: string }[] = []
+    const outdated: { readonly id: number; readonly manifest: string }[] = []
     // Asked for at once: they share one look at the folder.
     await Promise.all(
       jobs.map(async (job) => {
         try {
-          ready.push({ job, manifest: (await files.manifest(fileNeedsOf(job))).sha256 })
+          // Both of the same look, so that what is compared is what is sent.
+          const [sent, approved] = await Promise.all([
+            files.manifest(fileNeedsOf(job)),
+            job.approved_manifest === null ? null : files.manifest(approvedNeedsOf(job)),
+          ])
+          if (approved === null || mayRun(job, approved.sha256)) ready.push({ job, manifest: sent.sha256 })
+          else outdated.push({ id: job.id, manifest: approved.sha256 })
         } catch (error) {
           failed.push({ id: job.id, reason: messageOf(error) })
         }
@@ -173,7 +181,19 @@ export class JobOffers {
       live.changed('jobs')
       ends?.jobEnded()
     }
+    await this.#takeBackOutdated(outdated)
     return ready.sort((one, other) => one.job.id - other.job.id)
+  }
+
+  /** Jobs that were approved with another playbook folder: they are not offered. */
+  async #takeBackOutdated(outdated: readonly { readonly id: number; readonly manifest: string }[]): Promise<void> {
+    if (outdated.length === 0) return
+    const { store, clock, live, ends } = this.dependencies
+    await store.write('runners.outdated', async (queries) => {
+      for (const { id, manifest } of outdated) await takeBackOutdated(queries, id, manifest, clock.now())
+    })
+    live.changed('jobs')
+    ends?.jobEnded()
   }
 
   async #send(ready: readonly JobWithFiles[], uploads: readonly JobFile[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import { type JobOrder, MAX_INLINE_BYTES, plainUploadName } from '@holdfast/protocol'
+import { isSequence } from '../jobs/sequence-port.js'
 import { extravarsOf, playbookOf } from '../jobs/playbook.js'
 import type { OfferableJob } from '../store/dispatch.js'
 import type { JobFile } from '../store/uploads.js'
@@ -35,6 +36,15 @@ export function fileNeedsOf(job: Pick<OfferableJob, 'form' | 'playbook'>): JobFi
     inventories: inventory.filter((source) => !source.includes(',')).map(fromRoot),
     files: playbookFiles,
   }
+}
+
+/**
+ * The files that the approval of a job covers: those that the job gets. The approval of a job that consists of others, which
+ * its parts inherit, covers everything that jobs of the form may get.
+ */
+export function approvedNeedsOf(job: Pick<OfferableJob, 'form' | 'playbook' | 'parent_id' | 'job_type'>): JobFileNeeds {
+  if (job.parent_id === null && !isSequence(job)) return fileNeedsOf(job)
+  return { form: job.form, playbook: '', workingFolder: '', inventories: [], files: [''] }
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.js'
 import { type JobApproval, awaitedApproval } from '../jobs/approval.js'
+import type { ApprovalSubjects } from '../jobs/approval-subject.js'
 import { maskValues } from '../jobs/masking.js'
 import type { RunnerPort } from '../jobs/runner-port.js'
 import { isSequence } from '../jobs/sequence-port.js'
@@ -20,6 +21,7 @@ export interface AdvanceDependencies extends PartDependencies {
   readonly runners: RunnerPort
   readonly log: Logger
   readonly kinds: readonly SequenceKind[]
+  readonly subjects: Pick<ApprovalSubjects, 'now'>
   /** MASK_EXTRAVARS_REGEX, compiled. */
   readonly maskPattern: RegExp
 }
@@ -74,7 +76,7 @@ export async function takeStep(deps: AdvanceDependencies, jobId: number): Promis
   }
   const { ask } = decision
   const shown = ask === null ? undefined : sequence.approvalValues?.(ask, nodes, facts)
-  const approval = ask === null ? null : approvalFor(deps, whole, sequence.approval(ask), shown)
+  const approval = ask === null ? null : await approvalFor(deps, whole, sequence.approval(ask), shown)
 
   const done = await deps.store.write('sequences.advance', async (queries): Promise<Done | null> => {
     if (!(await takeTurn(queries, jobId, whole.version))) return null
@@ -123,14 +125,15 @@ function isNothing(settlement: Settlement, abort: AbortStep | null, decision: De
   return !isUnsettled && !isAbort && mark.length + start.length === 0 && ask === null && end === null
 }
 
-function approvalFor(
-  { maskPattern }: Pick<AdvanceDependencies, 'maskPattern'>,
+async function approvalFor(
+  { maskPattern, subjects }: Pick<AdvanceDependencies, 'maskPattern' | 'subjects'>,
   { job, extravars }: Whole,
   asked: Parameters<typeof awaitedApproval>[0],
   shown: Values = extravars,
-): JobApproval {
+): Promise<JobApproval> {
   const passwords = job.password_fields === null ? [] : (JSON.parse(job.password_fields) as string[])
-  return awaitedApproval(asked, maskValues(shown, maskPattern, new Set(passwords)))
+  const masked = maskValues(shown, maskPattern, new Set(passwords))
+  return awaitedApproval(asked, masked, await subjects.now(job))
 }
 
 function told({ live, runners }: AdvanceDependencies, job: Whole['job'], done: Done): Turn {

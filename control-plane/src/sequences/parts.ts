@@ -103,6 +103,7 @@ export async function insertPart(
     abandoned_at: null,
     raw_form_data: null,
     password_fields: job.password_fields,
+    approved_manifest: job.approved_manifest,
     ...part.columns,
   })
   await linkJobFiles(queries, id, part.files)

@@ -15,6 +15,8 @@ export interface AuditEntry {
   /** Status of the answer; null: the service ended before it answered. */
   readonly status: number | null
   readonly requestId: string
+  /** What was asked for beside the usual, such as `force`; null: nothing. */
+  readonly detail?: string | null
 }
 
 export interface StoredAuditEntry extends AuditEntry {
@@ -61,7 +63,7 @@ export async function deleteAuditBefore(queries: Queries, time: number, most: nu
   return Number(numDeletedRows)
 }
 
-function changeableOf({ user, action, object, status }: AuditEntry) {
+function changeableOf({ user, action, object, status, detail }: AuditEntry) {
   return {
     user_name: user?.name ?? null,
     user_type: user?.type ?? null,
@@ -70,6 +72,7 @@ function changeableOf({ user, action, object, status }: AuditEntry) {
     object_id: object.id,
     object_name: object.name,
     status,
+    detail: detail ?? null,
   }
 }
 
@@ -83,5 +86,6 @@ function parseEntry(row: Selectable<AuditTable>): StoredAuditEntry {
     object: { kind: row.object_kind, id: row.object_id, name: row.object_name },
     status: row.status,
     requestId: row.request_id,
+    detail: row.detail,
   }
 }

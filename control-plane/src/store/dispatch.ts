@@ -2,7 +2,10 @@ import type { JobRow } from './jobs.js'
 import type { Queries } from './store.js'
 
 /** What the dispatcher needs to know of a job to offer it. */
-export type OfferableJob = Pick<JobRow, 'id' | 'run_id' | 'form' | 'extravars' | 'credentials' | 'playbook'>
+export type OfferableJob = Pick<
+  JobRow,
+  'id' | 'run_id' | 'form' | 'job_type' | 'parent_id' | 'extravars' | 'credentials' | 'playbook' | 'approved_manifest'
+>
 
 /** A job that a runner holds or may hold. */
 export type HeldJob = Pick<
@@ -41,7 +44,17 @@ export async function takeQueued(queries: Queries, runnerId: number, most: numbe
       'in',
       next.map((job) => job.id),
     )
-    .returning(['id', 'run_id', 'form', 'extravars', 'credentials', 'playbook'])
+    .returning([
+      'id',
+      'run_id',
+      'form',
+      'job_type',
+      'parent_id',
+      'extravars',
+      'credentials',
+      'playbook',
+      'approved_manifest',
+    ])
     .execute()
   return taken.sort((one, other) => one.id - other.id)
 }

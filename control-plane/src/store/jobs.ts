@@ -73,7 +73,8 @@ export async function moveJob(
     readonly reason: string | null
     readonly detail?: string | null
     readonly changes?: Partial<
-      Pick<JobTable, 'end_time' | 'dispatch' | 'abandoned_at' | 'abort_requested' | 'wait_until' | 'runner_id'>
+      Pick<JobTable, 'end_time' | 'dispatch' | 'abandoned_at' | 'abort_requested' | 'wait_until' | 'runner_id'> &
+        Pick<JobRow, 'approved_manifest'>
     >
   },
 ): Promise<boolean> {

@@ -20,6 +20,8 @@ export interface Database {
   appearance: AppearanceTable
   lock: LockTable
   audit: AuditTable
+  audit_chain: AuditChainTable
+  audit_export: AuditExportTable
   credential: CredentialTable
   upload: UploadTable
   upload_claim: UploadClaimTable
@@ -42,7 +44,7 @@ export interface UserTable {
   type: string
   password_hash: string | null
   /** What the provider of a user who is not local knows them by, unique with the type; null where there is only a name. */
-  subject: ColumnType<string | null, string | null | undefined, never>
+  subject: ColumnType<string | null, string | null | undefined, string | null>
   email: string | null
   /** JSON array of group names without prefix. */
   groups: string
@@ -141,6 +143,8 @@ export interface JobTable {
   password_fields: ColumnType<string | null, string | null | undefined, never>
   /** JSON: what the order to the runner needs beside the extra variables. */
   playbook: Fixed<string>
+  /** Hash of the manifest that was approved: the job runs no other playbook folder. Null: no approval binds it. */
+  approved_manifest: ColumnType<string | null, string | null | undefined, string | null>
 }
 
 /** Every move of a job's status, so that "abandoned, then success" stays visible. */
@@ -204,6 +208,8 @@ export interface RunnerTable {
   version: string
   contract: number
   ansible_version: string | null
+  /** How it keeps jobs apart, in a word of its own; null: it has not said. */
+  isolation: string | null
   /** What the agent reports, and what an admin set (wins; null: not set). */
   agent_max_jobs: number
   max_jobs: number | null
@@ -281,6 +287,34 @@ export interface AuditTable {
   object_name: string | null
   status: number | null
   request_id: Fixed<string>
+  /** What the action was asked to do beside the usual; null: nothing. */
+  detail: ColumnType<string | null, string | null | undefined, string | null>
+  /** Its place in the chain: 1, 2, 3 …; null: not chained yet. A record that has one is never changed. */
+  position: ColumnType<number | null, null | undefined, number>
+  /** SHA-256 over the record, its position and the hash of the one before; hex. */
+  hash: ColumnType<string | null, null | undefined, string>
+}
+
+/** One row: where the chain of the audit trail begins and ends. */
+export interface AuditChainTable {
+  id: Fixed<number>
+  /** The newest record of the chain; 0 and the hash of zeros when it is empty. */
+  head_position: number
+  head_hash: string
+  /** The last record that retention removed; 0 when it has removed none. */
+  anchor_position: number
+  anchor_hash: string
+}
+
+/** How far the audit trail was sent to each place outside. */
+export interface AuditExportTable {
+  /** `file` or `syslog`. */
+  name: Fixed<string>
+  /** The last record of the chain that was sent. */
+  position: number
+  /** The node that sends, and until when by its own clock: it only keeps others from sending the same once more. */
+  holder: string | null
+  held_until: number
 }
 
 export interface CredentialTable {

@@ -14,7 +14,13 @@ const forAllSchema = v.object({
   ...{ verbose: v.boolean(), keepExtravars: v.boolean(), allowJinjaInExtravars: v.boolean() },
   playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
 })
-const planSchema = v.object({ workflow: workflowSchema, forAll: forAllSchema })
+const foundSchema = v.union([v.object({ workflow: workflowSchema }), v.object({ problem: v.string() })])
+const planSchema = v.object({
+  workflow: workflowSchema,
+  forAll: forAllSchema,
+  /** Workflows that nodes name, also those of workflows in it; plans of older releases have none. */
+  inner: v.optional(v.array(v.object({ reference: v.string(), found: foundSchema })), []),
+})
 
 export type ForAllNodes = Readonly<v.InferOutput<typeof forAllSchema>>
 
@@ -22,6 +28,26 @@ export type ForAllNodes = Readonly<v.InferOutput<typeof forAllSchema>>
 export interface WorkflowPlan {
   readonly workflow: Workflow
   readonly forAll: ForAllNodes
+  readonly inner: readonly InnerWorkflow[]
+}
+
+/** What a node named at the launch: a change of its file does not reach the job, and nobody runs what was not approved. */
+export interface InnerWorkflow {
+  readonly reference: string
+  readonly found: Awaited<ReturnType<Workflows['find']>>
+}
+
+/** The workflows that a plan holds, and for plans without any those of the files. */
+export function workflowsOf(
+  { inner }: Pick<WorkflowPlan, 'inner'>,
+  files: Pick<Workflows, 'find'>,
+): Pick<Workflows, 'find'> {
+  return {
+    find: (reference) => {
+      const kept = inner.find((one) => one.reference === reference)
+      return kept ? Promise.resolve(kept.found) : files.find(reference)
+    },
+  }
 }
 
 /** Reads a stored plan. */
@@ -45,16 +71,20 @@ export async function planWorkflow(
 ): Promise<PlannedSequence> {
   const found = await workflows.find(reference)
   if ('problem' in found) {
-    const plan: WorkflowPlan = { workflow: { name: reference, extraVars: {}, nodes: [] }, forAll }
+    const plan: WorkflowPlan = { workflow: { name: reference, extraVars: {}, nodes: [] }, forAll, inner: [] }
     return { plan, nodes: [], problem: found.problem, makings: [] }
   }
-  const plan: WorkflowPlan = { workflow: found.workflow, forAll }
-  return {
-    plan,
-    nodes: found.workflow.nodes.map((node) => node.identifier),
-    problem: null,
-    makings: await makingsOf(workflows, plan, (whole) => whole, new Set([reference])),
+  const inner: InnerWorkflow[] = []
+  const keeping: Pick<Workflows, 'find'> = {
+    async find(named) {
+      const result = await workflows.find(named)
+      inner.push({ reference: named, found: result })
+      return result
+    },
   }
+  const makings = await makingsOf(keeping, { workflow: found.workflow, forAll }, (whole) => whole, new Set([reference]))
+  const plan: WorkflowPlan = { workflow: found.workflow, forAll, inner }
+  return { plan, nodes: found.workflow.nodes.map((node) => node.identifier), problem: null, makings }
 }
 
 type Makings = PlannedSequence['makings']
@@ -63,7 +93,7 @@ type ValuesOfWhole = (whole: PlainObject) => PlainObject
 /** What the nodes ask for, those of workflows in it included, each of which is looked at once. */
 async function makingsOf(
   workflows: Pick<Workflows, 'find'>,
-  { workflow, forAll }: WorkflowPlan,
+  { workflow, forAll }: Pick<WorkflowPlan, 'workflow' | 'forAll'>,
   values: ValuesOfWhole,
   seen: Set<string>,
 ): Promise<Makings> {

@@ -15,7 +15,7 @@ import {
   variablesOf,
   variablesUnderKey,
 } from './node-data.js'
-import { type WorkflowPlan, forAllNodesOf, planWorkflow, settingsOf, workflowPlanOf } from './plan.js'
+import { type WorkflowPlan, forAllNodesOf, planWorkflow, settingsOf, workflowPlanOf, workflowsOf } from './plan.js'
 import { tellWorkflow } from './tell.js'
 import { type JobNode, type WorkflowNode, isJobNode } from './workflow.js'
 
@@ -38,10 +38,9 @@ export function createWorkflowKind(deps: WorkflowKindDependencies): SequenceKind
   }
 }
 
-function openWorkflow(
-  { workflows, outputLimitBytes }: WorkflowKindDependencies,
-  { workflow, forAll }: WorkflowPlan,
-): OpenSequence {
+function openWorkflow({ workflows, outputLimitBytes }: WorkflowKindDependencies, plan: WorkflowPlan): OpenSequence {
+  const { workflow, forAll } = plan
+  const kept = workflowsOf(plan, workflows)
   const nodeOf = (identifier: string): WorkflowNode => {
     const node = workflow.nodes.find((known) => known.identifier === identifier)
     if (!node) throw new Error(`the plan has no node ${identifier}`)
@@ -84,7 +83,7 @@ function openWorkflow(
     async part(identifier, nodes, facts) {
       const node = nodeOf(identifier)
       if (!isJobNode(node)) throw new Error(`the node ${identifier} has no job`)
-      const nested = node.type === 'workflow_job_template' ? await planWorkflow(workflows, node.workflow, forAll) : null
+      const nested = node.type === 'workflow_job_template' ? await planWorkflow(kept, node.workflow, forAll) : null
       return {
         settings: settingsOf(node, forAll),
         values: variablesUnderKey(variablesNow(node, nodes, facts), node.extraVarsKey),

@@ -13,8 +13,10 @@ import * as nodes from './010-nodes.js'
 import * as signIn from './011-sign-in.js'
 import * as accountOwnership from './013-account-ownership.js'
 import * as sessions from './014-sessions.js'
+import * as approvalAndAudit from './015-approval-and-audit.js'
 import * as serviceKey from './016-service-key.js'
 import * as uploadClaims from './017-upload-claims.js'
+import * as runnerIsolation from './019-runner-isolation.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -31,8 +33,10 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '011-sign-in': signIn,
   '013-account-ownership': accountOwnership,
   '014-sessions': sessions,
+  '015-approval-and-audit': approvalAndAudit,
   '016-service-key': serviceKey,
   '017-upload-claims': uploadClaims,
+  '019-runner-isolation': runnerIsolation,
 }
 
 /** Where Kysely notes the steps that were done. */

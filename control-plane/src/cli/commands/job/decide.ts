@@ -12,12 +12,25 @@ export const decideCommand = (run: Run, decision: keyof typeof DECISIONS) =>
   command({
     command: `${decision} <id>`,
     describe: DECISIONS[decision],
-    builder: (yargs) =>
-      clientOptions(yargs).positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' }),
+    builder: (yargs) => {
+      const options = clientOptions(yargs).positional('id', {
+        type: 'string',
+        demandOption: true,
+        describe: 'Id of the job',
+      })
+      return options.option('force', {
+        type: 'boolean',
+        default: false,
+        hidden: decision !== 'approve',
+        describe: 'Approve what would run now, although it changed since the approval was asked for',
+      })
+    },
     handler: async (args) => {
       const jobId = jobIdOf(args.id)
       const client = await clientOf(run, args)
-      const answer = await (decision === 'approve' ? client.approveJob({ id: jobId }) : client.rejectJob({ id: jobId }))
+      const answer = await (decision === 'approve'
+        ? client.approveJob({ id: jobId, ...(args.force ? { force: true } : {}) })
+        : client.rejectJob({ id: jobId }))
       await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message}\n`)
     },
   })

@@ -1,0 +1,39 @@
+import { type Kysely, sql } from 'kysely'
+import { columnTypesOf } from '../column-types.js'
+
+/**
+ * What an approved job may run, and the chain of the audit trail. What each column means stands in schema.ts. Jobs that wait
+ * already have no manifest and are approved as before; records that are there already are chained like new ones.
+ */
+export async function up(database: Kysely<unknown>): Promise<void> {
+  const types = columnTypesOf(database)
+  await database.schema.alterTable('job').addColumn('approved_manifest', 'text').execute()
+
+  for (const column of ['detail', 'hash'] as const) {
+    await database.schema.alterTable('audit').addColumn(column, 'text').execute()
+  }
+  await database.schema.alterTable('audit').addColumn('position', types.big).execute()
+  await database.schema.createIndex('audit_position').unique().on('audit').column('position').execute()
+  // The few records that are not in the chain yet.
+  await database.schema
+    .createIndex('audit_unchained')
+    .on('audit')
+    .column('id')
+    .where(sql<boolean>`position is null`)
+    .execute()
+  await database.schema
+    .createTable('audit_chain')
+    .addColumn('id', 'integer', (column) => column.primaryKey())
+    .addColumn('head_position', types.big, (column) => column.notNull())
+    .addColumn('head_hash', 'text', (column) => column.notNull())
+    .addColumn('anchor_position', types.big, (column) => column.notNull())
+    .addColumn('anchor_hash', 'text', (column) => column.notNull())
+    .execute()
+  await database.schema
+    .createTable('audit_export')
+    .addColumn('name', 'text', (column) => column.primaryKey())
+    .addColumn('position', types.big, (column) => column.notNull())
+    .addColumn('holder', 'text')
+    .addColumn('held_until', types.big, (column) => column.notNull())
+    .execute()
+}
