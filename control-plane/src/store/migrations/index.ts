@@ -16,6 +16,7 @@ import * as sessions from './014-sessions.js'
 import * as approvalAndAudit from './015-approval-and-audit.js'
 import * as serviceKey from './016-service-key.js'
 import * as uploadClaims from './017-upload-claims.js'
+import * as runnerLimits from './018-runner-limits.js'
 import * as runnerIsolation from './019-runner-isolation.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
@@ -36,6 +37,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '015-approval-and-audit': approvalAndAudit,
   '016-service-key': serviceKey,
   '017-upload-claims': uploadClaims,
+  '018-runner-limits': runnerLimits,
   '019-runner-isolation': runnerIsolation,
 }
 
