@@ -18,12 +18,13 @@ export interface JoinDeps extends Pick<HubOptions, 'store' | 'clock' | 'live' | 
  * order of the stored epochs is the order in which connections take each other over.
  */
 export async function join(deps: JoinDeps, connection: AgentConnection): Promise<void> {
-  const { payload, fingerprint } = connection.hello
+  const { payload, fingerprint, ancestors } = connection.hello
   const who = { runner: payload.name, fingerprint, ip: connection.address }
   const request: JoinRequest = {
     payload,
-    rivalAnswers: await deps.rivals.answers({ fingerprint, generation: payload.generation }),
+    rivalAnswers: await anyRival(deps, [fingerprint, ...ancestors], payload.generation),
     fingerprint,
+    ancestors,
     address: connection.address,
     tokenHash: payload.join_token === null ? null : hashJoinToken(payload.join_token),
     time: deps.clock.now(),
@@ -51,8 +52,11 @@ export async function join(deps: JoinDeps, connection: AgentConnection): Promise
   if (runner.name !== payload.name) {
     deps.log.warn({ ...who, approved_as: runner.name }, 'runner calls itself by another name; the approved one stands')
   }
+  if (decision.replaced !== null) deps.log.info({ ...who, replaced: decision.replaced }, 'runner replaced its key')
   // The new epoch is stored, so the older connection is fenced even if this one did not live to see it.
-  deps.registry.takeOut(fingerprint)?.close('taken_over', TAKEN_OVER_TEXT)
+  for (const key of [fingerprint, ...ancestors]) {
+    if (deps.registry.of(key)?.runnerId === runner.id) deps.registry.takeOut(key)?.close('taken_over', TAKEN_OVER_TEXT)
+  }
   deps.nodes.bus.publish({ topic: 'runner', runner: runner.id })
   if (!connection.socket.ended) {
     deps.registry.add(connection)
@@ -60,4 +64,10 @@ export async function join(deps: JoinDeps, connection: AgentConnection): Promise
     deps.log.info({ ...who, state: runner.state, epoch: runner.epoch }, 'runner connected')
   }
   deps.live.changed('runners')
+}
+
+/** Whether an older process of the same identity still runs, under today's key or one before it. */
+async function anyRival(deps: JoinDeps, fingerprints: readonly string[], generation: number): Promise<boolean> {
+  for (const fingerprint of fingerprints) if (await deps.rivals.answers({ fingerprint, generation })) return true
+  return false
 }
