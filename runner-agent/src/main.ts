@@ -5,7 +5,7 @@ import { createHealthServer } from './health.js'
 import { loadIdentity } from './identity.js'
 import { type IsolationHost, isolationWord, openIsolation, releaseUser } from './isolation/isolation.js'
 import { createDesk } from './jobs/desk.js'
-import { socketAddress } from './link/address.js'
+import { socketAddress, transportDoubt } from './link/address.js'
 import { createBackOff } from './link/back-off.js'
 import { createHandshake } from './link/handshake.js'
 import { createHello } from './link/hello.js'
@@ -61,6 +61,8 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   const { fingerprint } = identity
   const { generation } = await acquireStateLock(settings.statePath)
   log.info({ name: settings.name, fingerprint, state: settings.statePath }, 'agent starts')
+  const doubt = transportDoubt(settings.appUrl, settings.tlsVerify)
+  if (doubt !== null) log.warn(doubt)
 
   const spool = await openSpool(settings.statePath, log)
   const cache = await openBlobCache(settings.statePath, settings.cacheBytes)

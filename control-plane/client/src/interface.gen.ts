@@ -360,6 +360,8 @@ export interface Runner {
   approved_by: string | null
   last_seen: string
   description: string
+  /** Who marked the request, so that it stays listed when the runner that asks has left */
+  kept_by: string | null
   /** Another process was refused for continuing this identity; where it called from, if that is known */
   clone: {
     seen_at: string
@@ -374,6 +376,8 @@ export interface RunnerChanges {
   is_default?: boolean
   description?: string
   max_jobs?: number | null
+  /** Whether a request that waits stays listed when the runner that asks has left; else it goes a minute later */
+  keep?: boolean
 }
 
 export interface RunnerList {
@@ -383,6 +387,21 @@ export interface RunnerList {
 
 export interface SentOn {
   location: string
+}
+
+export interface ServiceKey {
+  /** Of the key by which the control plane proves itself to runners */
+  fingerprint: string
+  created_at: string
+  /** Fingerprints of keys before it, the newest first: a runner that trusts one of them follows */
+  previous: string[]
+}
+
+export interface ServiceKeyRotation {
+  /** Rotate only if this is the key now, so that a repeated request rotates once */
+  fingerprint?: string
+  /** The old key does not sign the new one: each runner has to be told by hand */
+  break_succession?: boolean
 }
 
 export interface SignInKinds {
@@ -763,12 +782,19 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   approved_by: v.nullable(v.string()),
   last_seen: v.string(),
   description: v.string(),
+  kept_by: v.nullable(v.string()),
   clone: v.nullable(v.looseObject({ seen_at: v.string(), host: v.nullable(v.string()), ip: v.nullable(v.string()) })),
 })
 
 export const runnerListSchema: v.GenericSchema<unknown, RunnerList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(runnerSchema),
+})
+
+export const serviceKeySchema: v.GenericSchema<unknown, ServiceKey> = v.looseObject({
+  fingerprint: v.string(),
+  created_at: v.string(),
+  previous: v.array(v.string()),
 })
 
 export const errorSchema: v.GenericSchema<unknown, ErrorAnswer> = v.looseObject({
@@ -1307,6 +1333,15 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
+  /** The key by which the control plane proves itself to runners (admin) */
+  getServiceKey(request?: NoParameters, options?: RequestOptions): Promise<ServiceKey>
+  /** Replace the key; runners that trust the old one follow (admin) */
+  rotateServiceKey(
+    request: {
+      body: ServiceKeyRotation
+    },
+    options?: RequestOptions,
+  ): Promise<ServiceKey>
 }
 
 /** How each operation is asked for and what it answers. */
@@ -1614,5 +1649,19 @@ export const operations = {
     query: [],
     accept: 'application/json',
     schema: messageSchema,
+  },
+  getServiceKey: {
+    method: 'GET',
+    path: '/service/key',
+    query: [],
+    accept: 'application/json',
+    schema: serviceKeySchema,
+  },
+  rotateServiceKey: {
+    method: 'POST',
+    path: '/service/key/rotate',
+    query: [],
+    accept: 'application/json',
+    schema: serviceKeySchema,
   },
 } as const satisfies Readonly<Record<keyof Operations, Operation>>
