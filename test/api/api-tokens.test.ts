@@ -238,7 +238,7 @@ function createApiTokensOfServer() {
   return createApiTokens({
     store: server.store,
     clock: server.clock,
-    roles: { current: () => Promise.reject(new Error('not asked')), problem: () => null },
+    roles: { current: () => Promise.reject(new Error('not asked')), problem: () => null, onChange: () => undefined },
     log: { warn: () => undefined },
     mostDays: 90,
   })

@@ -359,7 +359,7 @@ describe('Entra ID', () => {
     ]
     expect(await profileOf(await signIn('azuread', 'sub-3'))).toMatchObject({
       ...{ username: 'Eve@example.com', type: 'azuread', email: 'eve@example.com' },
-      ...{ groups: ['azuread/Operators', 'azuread/id-1', 'azuread/id-3'], roles: ['operators', 'default'] },
+      ...{ groups: ['azuread/Operators', 'azuread/id:id-1', 'azuread/id:id-3'], roles: ['operators', 'default'] },
     })
     expect(graphTokens).toEqual([expect.stringMatching(/^Bearer ./), graphTokens[0]])
   })

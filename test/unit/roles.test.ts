@@ -9,7 +9,7 @@ const grant = (...roles: Role[]) => grantOf(jo, { roles })
 const optionsOf = (...roles: Role[]) => grant(...roles).options
 
 describe('membership', () => {
-  test('is by group or by user, exactly as written', () => {
+  test('is by group, exactly as written, or by user, in whatever letters', () => {
     covers('role.membership')
     const roles: Role[] = [
       { name: 'a', groups: ['local/ops'] },
@@ -18,7 +18,7 @@ describe('membership', () => {
       { name: 'd', users: ['jo', 'ldap/jo', 'local/Jo'] },
       { name: 'e' },
     ]
-    expect(grant(...roles).roles).toEqual(['a', 'b', 'default'])
+    expect(grant(...roles).roles).toEqual(['a', 'b', 'd', 'default'])
   })
 
   test('of the role admin makes an admin with every option, whatever roles say', () => {

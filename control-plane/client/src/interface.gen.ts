@@ -336,6 +336,8 @@ export interface Profile {
   type: string
   email?: string
   groups: string[]
+  /** How many groups of the last sign-in were too many or too long to be kept, at least; no role names them */
+  groupsLeftOut?: number
   roles: string[]
   options: Record<string, unknown>
 }
@@ -361,6 +363,8 @@ export interface Runner {
   version: string
   contract: number
   ansible_version: string | null
+  /** How it keeps jobs apart: none, user, or user (not available); null: its release does not say */
+  isolation: string | null
   /** Playbooks at once, 0 = no limit: what an admin set, else what the agent says */
   max_jobs: number
   /** What the agent says */
@@ -375,6 +379,8 @@ export interface Runner {
   approved_by: string | null
   last_seen: string
   description: string
+  /** Who marked the request, so that it stays listed when the runner that asks has left */
+  kept_by: string | null
   /** Another process was refused for continuing this identity; where it called from, if that is known */
   clone: {
     seen_at: string
@@ -389,6 +395,8 @@ export interface RunnerChanges {
   is_default?: boolean
   description?: string
   max_jobs?: number | null
+  /** Whether a request that waits stays listed when the runner that asks has left; else it goes a minute later */
+  keep?: boolean
 }
 
 export interface RunnerList {
@@ -398,6 +406,21 @@ export interface RunnerList {
 
 export interface SentOn {
   location: string
+}
+
+export interface ServiceKey {
+  /** Of the key by which the control plane proves itself to runners */
+  fingerprint: string
+  created_at: string
+  /** Fingerprints of keys before it, the newest first: a runner that trusts one of them follows */
+  previous: string[]
+}
+
+export interface ServiceKeyRotation {
+  /** Rotate only if this is the key now, so that a repeated request rotates once */
+  fingerprint?: string
+  /** The old key does not sign the new one: each runner has to be told by hand */
+  break_succession?: boolean
 }
 
 export interface SignInKinds {
@@ -508,6 +531,7 @@ export const profileSchema: v.GenericSchema<unknown, Profile> = v.looseObject({
   type: v.string(),
   email: v.optional(v.string()),
   groups: v.array(v.string()),
+  groupsLeftOut: v.optional(v.pipe(v.number(), v.safeInteger())),
   roles: v.array(v.string()),
   options: v.record(v.string(), v.unknown()),
 })
@@ -775,6 +799,7 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   version: v.string(),
   contract: v.pipe(v.number(), v.safeInteger()),
   ansible_version: v.nullable(v.string()),
+  isolation: v.nullable(v.string()),
   max_jobs: v.pipe(v.number(), v.safeInteger()),
   agent_max_jobs: v.pipe(v.number(), v.safeInteger()),
   running_jobs: v.pipe(v.number(), v.safeInteger()),
@@ -786,12 +811,19 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   approved_by: v.nullable(v.string()),
   last_seen: v.string(),
   description: v.string(),
+  kept_by: v.nullable(v.string()),
   clone: v.nullable(v.looseObject({ seen_at: v.string(), host: v.nullable(v.string()), ip: v.nullable(v.string()) })),
 })
 
 export const runnerListSchema: v.GenericSchema<unknown, RunnerList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(runnerSchema),
+})
+
+export const serviceKeySchema: v.GenericSchema<unknown, ServiceKey> = v.looseObject({
+  fingerprint: v.string(),
+  created_at: v.string(),
+  previous: v.array(v.string()),
 })
 
 export const errorSchema: v.GenericSchema<unknown, ErrorAnswer> = v.looseObject({
@@ -1342,6 +1374,15 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
+  /** The key by which the control plane proves itself to runners (admin) */
+  getServiceKey(request?: NoParameters, options?: RequestOptions): Promise<ServiceKey>
+  /** Replace the key; runners that trust the old one follow (admin) */
+  rotateServiceKey(
+    request: {
+      body: ServiceKeyRotation
+    },
+    options?: RequestOptions,
+  ): Promise<ServiceKey>
 }
 
 /** How each operation is asked for and what it answers. */
@@ -1656,5 +1697,19 @@ export const operations = {
     query: [],
     accept: 'application/json',
     schema: messageSchema,
+  },
+  getServiceKey: {
+    method: 'GET',
+    path: '/service/key',
+    query: [],
+    accept: 'application/json',
+    schema: serviceKeySchema,
+  },
+  rotateServiceKey: {
+    method: 'POST',
+    path: '/service/key/rotate',
+    query: [],
+    accept: 'application/json',
+    schema: serviceKeySchema,
   },
 } as const satisfies Readonly<Record<keyof Operations, Operation>>

@@ -1,4 +1,5 @@
 import type { StoredUser } from '../store/users.js'
+import { requireProvider } from './provider-presence.js'
 import type { RoleConfig } from './role-config.js'
 import { grantOf } from './roles.js'
 
@@ -33,8 +34,12 @@ export interface Caller {
   readonly sessionId: string
 }
 
-/** The owner of an account as a caller, with what the roles give them. */
+/**
+ * The owner of an account as a caller, with what the roles give them.
+ * @throws UnauthenticatedError when the directory or provider that vouches for the account is not in use any more
+ */
 export function callerFor(user: StoredUser, sessionId: string, config: RoleConfig): Caller {
+  requireProvider(user, config)
   const groups = user.groups.map((group) => `${user.type}/${group}`)
   const subject = { type: user.type as UserType, username: user.username, groups }
   return { ...subject, ...grantOf(subject, config), id: user.id, email: user.email, sessionId }

@@ -2,12 +2,15 @@ import type { Clock } from '../clock.js'
 import { UnauthenticatedError } from '../errors.js'
 import type { Store } from '../store/store.js'
 import type { StoredUser } from '../store/users.js'
-import { type Identity, createExternalUsers } from './external-users.js'
+import { type Admission, type Identity, createExternalUsers } from './external-users.js'
+import { askedGroups } from './group-names.js'
 import { createDirectory } from './ldap/directory.js'
 import { createFlowCookies } from './openid/flow-cookie.js'
 import { type OpenId, createOpenId } from './openid/open-id.js'
 import { createProviders } from './openid/providers.js'
 import { type CredentialStore, createProviderSecrets } from './provider-secrets.js'
+import { createRoleAdvice } from './role-advice.js'
+import type { RoleConfig } from './role-config.js'
 import type { RoleSource } from './role-source.js'
 import type { Sessions } from './sessions.js'
 import type { DirectorySignIn } from './sign-in.js'
@@ -48,20 +51,42 @@ export function createExternalSignIn(deps: ExternalSignInDeps): ExternalSignIn {
   const secrets = createProviderSecrets(deps)
   const directory = createDirectory({ secrets, clock, log, folder: deps.folder })
   const users = createExternalUsers({ store, clock })
+  const advice = createRoleAdvice({ store, log })
+  // Nobody waits for advice, and a database that is away for a moment is no reason to fail.
+  const look = (config: RoleConfig) =>
+    advice.look(config).catch((error: unknown) => log.warn({ err: error }, 'the roles could not be looked at'))
+  roles.onChange((config) => void look(config))
+
+  function noteAdmitted(identity: Identity, admission: Admission & { outcome: 'admitted' }, config: RoleConfig): void {
+    const { user, isNew, leftOut } = admission
+    advice.signedIn(identity, config)
+    if (isNew) advice.made(user, config)
+    if (leftOut === 0) return
+    const fields = { type: user.type, username: user.username, kept: user.groups.length, leftOut }
+    log.warn(
+      fields,
+      'groups of a sign-in were left out: they are too many, too long, or of unusual characters, and no role names them',
+    )
+  }
 
   /** The account, or null with the reason in the log. */
   async function accountOf(identity: Identity, onUser?: (user: StoredUser) => void): Promise<StoredUser | null> {
-    const admission = await users.admit(identity)
+    const config = await roles.current()
+    const admission = await users.admit(identity, config)
     const { type, username } = identity
     if (admission.outcome === 'bad name') {
       log.warn({ type }, 'a sign-in was refused: the name cannot be a username')
       return null
     }
     onUser?.(admission.user)
-    if (admission.outcome === 'admitted') return admission.user
+    if (admission.outcome === 'admitted') {
+      noteAdmitted(identity, admission, config)
+      return admission.user
+    }
     const why = {
       blocked: 'the account is blocked',
       taken: 'another person has an account of that name; delete it first',
+      unproven: 'the directory does not say any more by which id it knows the user (ldap.idAttribute)',
     }
     log.warn(
       { type, username: admission.user.username, named: username },
@@ -74,8 +99,9 @@ export function createExternalSignIn(deps: ExternalSignInDeps): ExternalSignIn {
     directory: {
       isOn: async () => (await roles.current()).providers?.ldap !== undefined,
       async signIn(username, password) {
-        const { ldap } = (await roles.current()).providers ?? {}
-        const identity = ldap ? await directory.check(ldap, username, password) : null
+        const { providers, roles: all } = await roles.current()
+        const ldap = providers?.ldap
+        const identity = ldap ? await directory.check(ldap, username, password, askedGroups(all)) : null
         return identity && accountOf(identity)
       },
     },
@@ -92,7 +118,9 @@ export function createExternalSignIn(deps: ExternalSignInDeps): ExternalSignIn {
       return user
     },
     async check() {
-      const { oidc, azuread } = (await roles.current()).providers ?? {}
+      const config = await roles.current()
+      await look(config)
+      const { oidc, azuread } = config.providers ?? {}
       if (deps.publicUrl !== null || !(oidc ?? azuread)) return
       log.warn({}, 'config.yaml has a provider to sign in at, but nobody can come back from it: set PUBLIC_URL')
     },

@@ -1,26 +1,39 @@
 import type { Clock } from '../clock.js'
-import type { Store } from '../store/store.js'
+import type { Queries, Store } from '../store/store.js'
 import { type StoredUser, findUserByName, findUserBySubject, insertUser, updateUser } from '../store/users.js'
 import type { UserType } from './caller.js'
+import type { Membership } from './group-names.js'
+import { type KeptGroups, keptGroups } from './kept-groups.js'
+import type { RoleConfig } from './role-config.js'
 
 /** Somebody whom a directory or a provider vouches for. */
 export interface Identity {
   readonly type: Exclude<UserType, 'local'>
   readonly username: string
-  /** What the provider knows them by, whatever their name is; null: the name is all there is. */
+  /**
+   * What the provider knows them by, whatever their name is: `<issuer> <subject>`, in a directory `<attribute> <value>`.
+   * Null: the name is all there is.
+   */
   readonly subject: string | null
+  /** What it knew them by before it was renamed. */
+  readonly formerSubjects?: readonly string[]
+  /** Config.yaml says that names are all there is, also of who was known by more before. */
+  readonly isByName?: boolean
   readonly email: string | null
-  /** Without prefix. */
-  readonly groups: readonly string[]
+  readonly groups: readonly Membership[]
+  /** There are more groups than these; which roles name are among these. */
+  readonly isCut?: boolean
 }
 
 /** What became of somebody who was vouched for. */
 export type Admission =
-  | { readonly outcome: 'admitted'; readonly user: StoredUser }
+  | { readonly outcome: 'admitted'; readonly user: StoredUser; readonly isNew: boolean; readonly leftOut: number }
   /** An admin blocked the account. */
   | { readonly outcome: 'blocked'; readonly user: StoredUser }
   /** The name belongs to somebody else here. */
   | { readonly outcome: 'taken'; readonly user: StoredUser }
+  /** The directory does not say any more who it is. */
+  | { readonly outcome: 'unproven'; readonly user: StoredUser }
   | { readonly outcome: 'bad name' }
 
 /** The accounts of users who are not local: one is made at the first sign-in, and brought up to date at each. */
@@ -30,46 +43,75 @@ export interface ExternalUsers {
    * knows by a subject keeps the account and its name when they are renamed there, and nobody gets an account because
    * they were given the name of somebody who had it before.
    */
-  admit(identity: Identity): Promise<Admission>
+  admit(identity: Identity, config: Pick<RoleConfig, 'roles'>): Promise<Admission>
 }
 
-/** Groups that are kept of one user, and characters of a group. */
-const MOST_GROUPS = 5000
-const LONGEST_GROUP = 256
-
 export function createExternalUsers({ store, clock }: { readonly store: Store; readonly clock: Clock }): ExternalUsers {
+  async function admitted(
+    queries: Queries,
+    identity: Identity,
+    { groups, leftOut }: KeptGroups,
+    user: StoredUser | null,
+  ): Promise<Admission> {
+    const { type, username, subject } = identity
+    const email = identity.email !== null && identity.email.length <= 320 ? identity.email : null
+    if (!user) {
+      const account = { username, type, subject, passwordHash: null, email, groups, enabled: true }
+      const made = await insertUser(queries, { ...account, groupsLeftOut: leftOut, createdAt: clock.now() })
+      if (!made) throw new Error(`the account ${type}/${username} was made meanwhile`)
+      return { outcome: 'admitted', user: made, isNew: true, leftOut }
+    }
+    const isSame = user.email === email && user.subject === subject && user.groupsLeftOut === leftOut
+    if (isSame && isSameList(user.groups, groups)) return { outcome: 'admitted', user, isNew: false, leftOut }
+    const changed = await updateUser(queries, user.id, { email, groups, subject, groupsLeftOut: leftOut })
+    return { outcome: 'admitted', user: changed ?? user, isNew: false, leftOut }
+  }
+
   return {
-    async admit(identity) {
+    async admit(identity, config) {
       const { type, username, subject } = identity
       if (!isFitName(username)) return { outcome: 'bad name' }
-      const groups = fitGroups(identity.groups)
-      const email = identity.email !== null && identity.email.length <= 320 ? identity.email : null
+      const { groups, leftOut } = keptGroups(type, identity.groups, config)
+      const kept = { groups, leftOut: leftOut + (identity.isCut ? 1 : 0) }
       return store.write('external-users.admit', async (queries): Promise<Admission> => {
-        const known = subject === null ? null : await findUserBySubject(queries, type, subject)
+        const known = await findBySubjects(queries, identity)
         const user = known ?? (await findUserByName(queries, type, username))
-        if (!user) {
-          const account = { username, type, subject, passwordHash: null, email, groups, enabled: true }
-          const made = await insertUser(queries, { ...account, createdAt: clock.now() })
-          if (!made) throw new Error(`the account ${type}/${username} was made meanwhile`)
-          return { outcome: 'admitted', user: made }
+        if (user && !known && !mayTakeByName(identity, user)) {
+          return { outcome: type === 'ldap' && subject === null ? 'unproven' : 'taken', user }
         }
-        if (user.subject !== subject) return { outcome: 'taken', user }
-        if (!user.enabled) return { outcome: 'blocked', user }
-        if (user.email === email && isSameList(user.groups, groups)) return { outcome: 'admitted', user }
-        return { outcome: 'admitted', user: (await updateUser(queries, user.id, { email, groups })) ?? user }
+        if (user && !user.enabled) return { outcome: 'blocked', user }
+        return admitted(queries, identity, kept, user)
       })
     },
   }
 }
 
+async function findBySubjects(queries: Queries, identity: Identity): Promise<StoredUser | null> {
+  const { type, subject, formerSubjects = [] } = identity
+  for (const one of subject === null ? [] : [subject, ...formerSubjects]) {
+    const user = await findUserBySubject(queries, type, one)
+    if (user) return user
+  }
+  return null
+}
+
+/**
+ * Whether the account of that name is theirs although it is not known by their subject. With OpenID Connect it never is. In
+ * a directory it is theirs while nothing but the name was ever known of it, or what it was known by was another attribute.
+ */
+function mayTakeByName({ type, subject, isByName = false }: Identity, user: StoredUser): boolean {
+  if (type !== 'ldap') return user.subject === subject
+  if (user.subject === null || isByName) return true
+  return subject !== null && attributeOf(subject) !== attributeOf(user.subject)
+}
+
+function attributeOf(subject: string): string {
+  return subject.slice(0, subject.indexOf(' '))
+}
+
 /** Whether a name of a directory can be a username: a log or a list must not be fooled by it. */
 function isFitName(username: string): boolean {
   return /^[^\p{C}]{1,200}$/u.test(username) && username.trim() === username
-}
-
-function fitGroups(groups: readonly string[]): string[] {
-  const fit = groups.filter((group) => group.length <= LONGEST_GROUP && /^[^\p{C}]+$/u.test(group))
-  return [...new Set(fit)].sort().slice(0, MOST_GROUPS)
 }
 
 function isSameList(one: readonly string[], other: readonly string[]): boolean {

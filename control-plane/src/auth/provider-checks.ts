@@ -42,9 +42,16 @@ export function urlOf(path: readonly string[], text: string, protocols: readonly
   throw new SectionProblem(path, `${path.join('.')} must be an address such as ${examples}`)
 }
 
+/** The address may be logged, so no login stands in it. @throws SectionProblem, which does not repeat it */
+export function refuseLogin(path: readonly string[], url: URL): void {
+  if (url.username === '' && url.password === '') return
+  throw new SectionProblem(path, `${path.join('.')} must not hold a name or a password: use a stored credential`)
+}
+
 /** An address of HTTP, which crosses the network only with TLS. @throws SectionProblem */
 export function webUrlOf(path: readonly string[], text: string): URL {
   const url = urlOf(path, text, ['https:', 'http:'])
+  refuseLogin(path, url)
   if (url.protocol === 'https:' || isLoopback(url)) return url
   throw new SectionProblem(path, `${path.join('.')} must begin with https://`)
 }

@@ -1,5 +1,15 @@
 import { type Static, type TObject, Type } from 'typebox'
-import { SectionProblem, checkFilter, isLoopback, patternOf, urlOf, webUrlOf, withoutSlash } from './provider-checks.js'
+import { canonicalDn } from './ldap/distinguished-name.js'
+import {
+  SectionProblem,
+  checkFilter,
+  isLoopback,
+  patternOf,
+  refuseLogin,
+  urlOf,
+  webUrlOf,
+  withoutSlash,
+} from './provider-checks.js'
 
 const Text = Type.String({ minLength: 1, maxLength: 2000 })
 /** Secrets never stand in config.yaml: it names the stored credential that has them. */
@@ -31,11 +41,17 @@ const LdapSection = Type.Object({
   usernameAttribute: Type.Optional(Text),
   mailAttribute: Type.Optional(Text),
   groupsAttribute: Type.Optional(Text),
+  /** Where groups count by their name. */
+  groupsBase: Type.Optional(Text),
+  nestedGroups: Type.Optional(Type.Enum(['rule', 'walk'])),
+  /** What the directory knows an entry by when it is renamed; `none`: names are all there is. */
+  idAttribute: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9.-]{1,100}$' })),
   groupSearch: Type.Optional(LdapGroupSearch),
 })
 
 const OidcSection = Type.Object({
   issuer: Text,
+  formerIssuers: Type.Optional(Type.Array(Text, { maxItems: 20 })),
   clientId: Text,
   clientCredential: Type.Optional(CredentialName),
   scopes: Type.Optional(Type.Array(Text, { minItems: 1, maxItems: 50 })),
@@ -80,6 +96,12 @@ export interface LdapSettings {
   readonly mailAttribute: string
   /** Attribute of a user that holds the DNs of groups; null: groups are only searched for. */
   readonly groupsAttribute: string | null
+  /** Canonical DN below which a group of `groupsAttribute` counts by its name; null: anywhere. */
+  readonly groupsBase: string | null
+  /** How the groups that groups are in are found: by a rule of the directory, or step by step; null: they do not count. */
+  readonly nested: { readonly how: 'rule' | 'walk'; readonly base: string } | null
+  /** Attributes by which the directory knows an entry for ever, the first that there is counts; empty: there only are names. */
+  readonly idAttributes: readonly string[]
   readonly groupSearch: {
     readonly base: string
     readonly filter: string | null
@@ -95,6 +117,8 @@ export type OpenIdKind = 'oidc' | 'azuread'
 export interface OpenIdSettings {
   readonly kind: OpenIdKind
   readonly issuer: string
+  /** Under which the same provider was known before. */
+  readonly formerIssuers: readonly string[]
   readonly clientId: string
   /** Null: a public client, which has no secret. */
   readonly clientCredential: string | null
@@ -145,6 +169,7 @@ function refuseUnknownKeys(sections: Sections): void {
 function ldapSettings(section: Static<typeof LdapSection>): LdapSettings {
   const { tls = {}, groupSearch: search } = section
   const url = urlOf(['ldap', 'url'], section.url, ['ldap:', 'ldaps:'])
+  refuseLogin(['ldap', 'url'], url)
   const startTls = tls.startTls ?? false
   if (url.protocol === 'ldap:' && !startTls && !tls.plain && !isLoopback(url)) {
     throw new SectionProblem(
@@ -154,6 +179,10 @@ function ldapSettings(section: Static<typeof LdapSection>): LdapSettings {
   }
   if (url.protocol === 'ldaps:' && startTls) {
     throw new SectionProblem(['ldap', 'tls', 'startTls'], 'ldap.tls.startTls is for ldap://; ldaps:// begins with TLS')
+  }
+  const groupsBase = section.groupsBase === undefined ? null : canonicalDn(section.groupsBase)
+  if (section.groupsBase !== undefined && groupsBase === null) {
+    throw new SectionProblem(['ldap', 'groupsBase'], 'ldap.groupsBase must be a distinguished name')
   }
   checkFilter(['ldap', 'userFilter'], section.userFilter)
   checkFilter(['ldap', 'groupSearch', 'filter'], search?.filter)
@@ -168,6 +197,9 @@ function ldapSettings(section: Static<typeof LdapSection>): LdapSettings {
     usernameAttribute: section.usernameAttribute ?? 'uid',
     mailAttribute: section.mailAttribute ?? 'mail',
     groupsAttribute: section.groupsAttribute ?? (search ? null : 'memberOf'),
+    groupsBase,
+    nested: nestedGroups(section),
+    idAttributes: idAttributesOf(section.idAttribute),
     groupSearch: search
       ? {
           base: search.base,
@@ -180,12 +212,37 @@ function ldapSettings(section: Static<typeof LdapSection>): LdapSettings {
   }
 }
 
+/** Directories of the two families that there are: OpenLDAP and its relatives, Active Directory. */
+function idAttributesOf(given: string | undefined): readonly string[] {
+  if (given === undefined) return ['entryUUID', 'objectGUID']
+  return given === 'none' ? [] : [given]
+}
+
+function nestedGroups({
+  nestedGroups: how,
+  groupSearch,
+  groupsBase,
+}: Static<typeof LdapSection>): LdapSettings['nested'] {
+  if (how === undefined) return null
+  const path = ['ldap', 'nestedGroups']
+  const base = groupSearch?.base ?? groupsBase
+  if (base === undefined) throw new SectionProblem(path, 'ldap.nestedGroups takes ldap.groupsBase or ldap.groupSearch')
+  if (groupSearch?.memberValue === 'username') {
+    throw new SectionProblem(path, 'ldap.nestedGroups takes groups that name their members by DN')
+  }
+  return { how, base }
+}
+
 function oidcSettings(section: Static<typeof OidcSection>): OpenIdSettings {
   webUrlOf(['oidc', 'issuer'], section.issuer)
+  section.formerIssuers?.forEach((issuer, at) =>
+    urlOf(['oidc', 'formerIssuers', String(at)], issuer, ['https:', 'http:']),
+  )
   const scopes = section.scopes ?? ['openid', 'profile', 'email']
   return {
     kind: 'oidc',
     issuer: section.issuer,
+    formerIssuers: section.formerIssuers ?? [],
     clientId: section.clientId,
     clientCredential: section.clientCredential ?? null,
     scopes: scopes.includes('openid') ? scopes : ['openid', ...scopes],
@@ -203,6 +260,7 @@ function azureadSettings(section: Static<typeof AzureadSection>): OpenIdSettings
   return {
     kind: 'azuread',
     issuer: `${withoutSlash(authority)}/${section.tenantId}/v2.0`,
+    formerIssuers: [],
     clientId: section.clientId,
     clientCredential: section.clientCredential ?? null,
     // The least that shows somebody's own groups with their names.

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { YamlProblem, problemWith, readYaml } from '../yaml-text.js'
+import { canonicalDn } from './ldap/distinguished-name.js'
 import { SectionProblem } from './provider-checks.js'
 import { PROVIDER_SECTIONS, type ProviderConfig, readProviders } from './provider-config.js'
 
@@ -36,7 +37,7 @@ export interface RoleConfig {
 
 /** What a first start writes. */
 export const FIRST_CONFIG = `# Roles: who belongs to them and what they may do. Changes count from the next request on.
-# groups: <type>/<group> such as local/ops; users: <type>/<username> such as ldap/jdoe.
+# groups: <type>/<group> such as local/ops, azuread/id:<object id>, ldap/dn:<distinguished name>; users: <type>/<username> such as ldap/jdoe.
 roles:
   # Members of this role are admins.
   - name: admin
@@ -62,6 +63,11 @@ export function parseRoleConfig(text: string): RoleConfig {
       throw new YamlProblem(yaml.lineOf(['roles', index]), `there are two roles named ${role.name}`)
     }
     seen.add(role.name)
+    role.groups?.forEach((group, at) => {
+      const dn = /^ldap\/dn:(.*)$/is.exec(group)?.[1]
+      if (dn === undefined || canonicalDn(dn) !== null) return
+      throw new YamlProblem(yaml.lineOf(['roles', index, 'groups', at]), `${group} names no distinguished name`)
+    })
     role.credentials?.forEach((pattern, at) => {
       if (isPattern(pattern)) return
       const line = yaml.lineOf(['roles', index, 'credentials', at])

@@ -17,6 +17,8 @@ export interface RoleSource {
   current(): Promise<RoleConfig>
   /** What is wrong with the file; null when it is in force as it stands. */
   problem(): RoleFileProblem | null
+  /** Has a listener told of roles that were read again. */
+  onChange(listener: (config: RoleConfig) => void): void
 }
 
 interface Log {
@@ -41,6 +43,7 @@ export async function openRoleSource(path: string, deps: { readonly log: Log }):
     throw new SettingsError(`${path}${line === null ? '' : `, line ${line}`}: ${reason}`)
   }
 
+  const listeners: ((config: RoleConfig) => void)[] = []
   let asked = 0
   let taken = 0
   /** Looks at the file at every request: one stat is cheap, and an edit counts from the next request on. */
@@ -57,6 +60,7 @@ export async function openRoleSource(path: string, deps: { readonly log: Log }):
       config = parseRoleConfig(text)
       problem = null
       deps.log.info({ file: path }, 'roles were read again')
+      for (const listener of listeners) listener(config)
     } catch (error) {
       // A file that could not be read is read again, even if it comes back just as it was.
       if (!(error instanceof YamlProblem)) seen = ''
@@ -73,6 +77,7 @@ export async function openRoleSource(path: string, deps: { readonly log: Log }):
       return config
     },
     problem: () => problem,
+    onChange: (listener) => void listeners.push(listener),
   }
 }
 

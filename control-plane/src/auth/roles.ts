@@ -1,4 +1,6 @@
 import type { RoleOptions } from './caller.js'
+import { usernameKey } from '../store/users.js'
+import { roleGroup } from './group-names.js'
 import type { Role, RoleConfig } from './role-config.js'
 
 export const ADMIN_ROLE = 'admin'
@@ -63,11 +65,26 @@ export function isEveryone(role: string): boolean {
   return role === EVERYONE_ROLE || role === OLD_EVERYONE_ROLE
 }
 
-function hasMember(role: Role, subject: RoleSubject): boolean {
-  return (
-    (role.groups ?? []).some((group) => subject.groups.includes(group)) ||
-    (role.users ?? []).includes(`${subject.type}/${subject.username}`)
-  )
+function hasMember(role: Role, { type, username, groups }: RoleSubject): boolean {
+  const members = membersOf(role)
+  return members.groups.some((group) => groups.includes(group)) || members.users.has(`${type}/${usernameKey(username)}`)
+}
+
+/** Whom a role names, in the forms in which groups are stored and names are compared; roles are read seldom and asked often. */
+const known = new WeakMap<Role, { readonly groups: readonly string[]; readonly users: ReadonlySet<string> }>()
+
+/** A user as a role names them, in the form in which names are compared. */
+export function userKey(text: string): string {
+  const slash = text.indexOf('/')
+  return `${text.slice(0, slash)}/${usernameKey(text.slice(slash + 1))}`
+}
+
+function membersOf(role: Role) {
+  const before = known.get(role)
+  if (before) return before
+  const members = { groups: (role.groups ?? []).map(roleGroup), users: new Set((role.users ?? []).map(userKey)) }
+  known.set(role, members)
+  return members
 }
 
 function resolveOptions(own: readonly Role[], everyone: readonly Role[], isAdmin: boolean): RoleOptions {

@@ -10,6 +10,7 @@ import {
 import type { Store } from '../store/store.js'
 import { type StoredUser, findUser } from '../store/users.js'
 import { type Caller, callerFor } from './caller.js'
+import { isProviderThere } from './provider-presence.js'
 import type { RoleSource } from './role-source.js'
 import { type TokenPair, type Tokens, hashOf, invalidToken, randomId } from './tokens.js'
 
@@ -88,6 +89,10 @@ export function createSessions(deps: SessionDeps): Sessions {
       const user = await aliveUser(sessionId)
       if (!user) throw sessionOver()
       onUser?.(user)
+      if (!isProviderThere(user, await deps.roles.current())) {
+        await store.write('sessions.end', (queries) => deleteSession(queries, sessionId))
+        throw sessionOver()
+      }
       const now = clock.now()
       const next = randomId()
       const change = { used: hashOf(used), next: hashOf(next), now, expiresAt: now + deps.refreshTokenMs }
@@ -110,7 +115,11 @@ export function createSessions(deps: SessionDeps): Sessions {
       if (user.id !== userId) throw invalidToken()
       return callerFor(user, sessionId, await deps.roles.current())
     },
-    aliveOf: (sessionIds) => findAliveSessions(store.read, sessionIds, clock.now()),
+    async aliveOf(sessionIds) {
+      const config = await deps.roles.current()
+      const alive = await findAliveSessions(store.read, sessionIds, clock.now())
+      return new Set(alive.filter((session) => isProviderThere(session, config)).map(({ id }) => id))
+    },
   }
 }
 

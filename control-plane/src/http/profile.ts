@@ -12,6 +12,11 @@ const Profile = Type.Object(
     type: Type.String(),
     email: Type.Optional(Type.String()),
     groups: Type.Array(Type.String({ description: 'With prefix, such as local/ops' })),
+    groupsLeftOut: Type.Optional(
+      Type.Integer({
+        description: 'How many groups of the last sign-in were too many or too long to be kept, at least; no role names them',
+      }),
+    ),
     roles: Type.Array(Type.String()),
     options: Type.Record(Type.String(), Type.Boolean()),
   },
@@ -26,12 +31,14 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
       { schema: { tags: ['profile'], summary: 'The signed-in user', response: answers(Profile) } },
       async (request) => {
         const { username, id, type, email, groups, roles, options } = callerOf(request)
+        const { groupsLeftOut } = await deps.accounts.find(id)
         return {
           username,
           id,
           type,
           ...(email === null ? {} : { email }),
           groups: [...groups],
+          ...(groupsLeftOut === 0 ? {} : { groupsLeftOut }),
           roles: [...roles],
           options: { ...options },
         }

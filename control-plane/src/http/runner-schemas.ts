@@ -25,6 +25,11 @@ export const RunnerRecord = Type.Object(
     version: Type.String(),
     contract: Type.Integer(),
     ansible_version: nullable(Type.String()),
+    isolation: nullable(
+      Type.String({
+        description: 'How it keeps jobs apart: none, user, or user (not available); null: its release does not say',
+      }),
+    ),
     max_jobs: Type.Integer({
       description: 'Playbooks at once, 0 = no limit: what an admin set, else what the agent says',
     }),
@@ -38,6 +43,11 @@ export const RunnerRecord = Type.Object(
     approved_by: nullable(Type.String()),
     last_seen: Type.String(),
     description: Type.String(),
+    kept_by: nullable(
+      Type.String({
+        description: 'Who marked the request, so that it stays listed when the runner that asks has left',
+      }),
+    ),
     clone: nullable(
       Type.Object(
         { seen_at: Type.String(), host: nullable(Type.String()), ip: nullable(Type.String()) },
@@ -57,6 +67,12 @@ export const RunnerBody = Type.Object(
     is_default: Type.Optional(Type.Boolean()),
     description: Type.Optional(Type.String({ maxLength: 1000 })),
     max_jobs: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: MOST_JOBS }))),
+    keep: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether a request that waits stays listed when the runner that asks has left; else it goes a minute later',
+      }),
+    ),
   },
   { title: 'RunnerChanges', description: 'What is left out stays; max_jobs null gives way to what the agent says' },
 )
@@ -108,6 +124,7 @@ export function runnerRecordOf({ runner, online }: RunnerView): Static<typeof Ru
     version: runner.version,
     contract: runner.contract,
     ansible_version: runner.ansibleVersion,
+    isolation: runner.isolation,
     max_jobs: runner.maxJobs ?? runner.agentMaxJobs,
     agent_max_jobs: runner.agentMaxJobs,
     running_jobs: runner.runningJobs,
@@ -119,6 +136,7 @@ export function runnerRecordOf({ runner, online }: RunnerView): Static<typeof Ru
     approved_by: runner.approvedBy,
     last_seen: isoTime(runner.lastSeen),
     description: runner.description,
+    kept_by: runner.keptBy,
     clone:
       runner.cloneSeenAt === null
         ? null

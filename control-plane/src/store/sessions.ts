@@ -45,21 +45,20 @@ export async function findSessionUser(queries: Queries, sessionId: string, now: 
   return row ? parseUser(row) : null
 }
 
-/** Those of the sessions that have not expired and whose account is enabled. */
+/** Those of the sessions that have not expired and whose account is enabled, with where the account comes from. */
 export async function findAliveSessions(
   queries: Queries,
   sessionIds: readonly string[],
   now: number,
-): Promise<ReadonlySet<string>> {
-  const rows = await queries
+): Promise<{ readonly id: string; readonly type: string; readonly subject: string | null }[]> {
+  return queries
     .selectFrom('session')
     .innerJoin('user', 'user.id', 'session.user_id')
-    .select('session.id')
+    .select(['session.id', 'user.type', 'user.subject'])
     .where('session.id', 'in', textsOf(queries, sessionIds))
     .where('session.expires_at', '>', now)
     .where('user.enabled', '=', 1)
     .execute()
-  return new Set(rows.map(({ id }) => id))
 }
 
 /**

@@ -14,11 +14,16 @@ export interface StoredUser {
   /** Without prefix. */
   readonly groups: readonly string[]
   readonly enabled: boolean
+  /** Groups of the last sign-in that were too many or too long to be kept. */
+  readonly groupsLeftOut: number
   readonly createdAt: number
 }
 
-export type NewUser = Omit<StoredUser, 'id' | 'subject'> & Partial<Pick<StoredUser, 'subject'>>
-export type UserChanges = Partial<Pick<StoredUser, 'passwordHash' | 'email' | 'groups' | 'enabled'>>
+export type NewUser = Omit<StoredUser, 'id' | 'subject' | 'groupsLeftOut'> &
+  Partial<Pick<StoredUser, 'subject' | 'groupsLeftOut'>>
+export type UserChanges = Partial<
+  Pick<StoredUser, 'passwordHash' | 'email' | 'groups' | 'enabled' | 'subject' | 'groupsLeftOut'>
+>
 
 /** Upper and lower case, and the several ways to write one letter, are the same name. */
 export function usernameKey(username: string): string {
@@ -38,6 +43,7 @@ export async function insertUser(queries: Queries, user: NewUser): Promise<Store
       email: user.email,
       groups: JSON.stringify(user.groups),
       enabled: user.enabled ? 1 : 0,
+      groups_left_out: user.groupsLeftOut ?? 0,
       created_at: user.createdAt,
     })
     .onConflict((conflict) => conflict.columns(['type', 'username_key']).doNothing())
@@ -82,12 +88,14 @@ export async function hasUsers(queries: Queries): Promise<boolean> {
 
 /** Changes what is given and leaves the rest. @returns null when there is no such user */
 export async function updateUser(queries: Queries, id: number, changes: UserChanges): Promise<StoredUser | null> {
-  const { passwordHash, email, groups, enabled } = changes
+  const { passwordHash, email, groups, enabled, subject, groupsLeftOut } = changes
   const columns = {
     ...(passwordHash === undefined ? {} : { password_hash: passwordHash }),
     ...(email === undefined ? {} : { email }),
     ...(groups === undefined ? {} : { groups: JSON.stringify(groups) }),
     ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
+    ...(subject === undefined ? {} : { subject }),
+    ...(groupsLeftOut === undefined ? {} : { groups_left_out: groupsLeftOut }),
   }
   if (Object.keys(columns).length > 0) {
     await queries.updateTable('user').set(columns).where('id', '=', id).execute()
@@ -111,6 +119,7 @@ export function parseUser(row: Selectable<UserTable>): StoredUser {
     email: row.email,
     groups: JSON.parse(row.groups) as string[],
     enabled: row.enabled === 1,
+    groupsLeftOut: row.groups_left_out,
     createdAt: row.created_at,
   }
 }

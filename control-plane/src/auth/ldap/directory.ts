@@ -4,18 +4,21 @@ import type { Clock } from '../../clock.js'
 import { UnavailableError, messageOf } from '../../errors.js'
 import { usernameKey } from '../../store/users.js'
 import type { Identity } from '../external-users.js'
+import type { AskedGroups } from '../group-names.js'
 import type { LdapSettings } from '../provider-config.js'
 import type { ProviderSecrets } from '../provider-secrets.js'
 import { withDirectory } from './connection.js'
-import { nameOf, valuesOf } from './entry.js'
+import { subjectOf, valuesOf } from './entry.js'
+import { membershipsOf } from './memberships.js'
 
 /** Checks names and passwords at an LDAP directory. */
 export interface Directory {
   /**
    * Who has this name and password; null when nobody has.
+   * @param asked the groups that are found even where the directory gives no more than so many
    * @throws UnavailableError when the directory cannot be asked, or does not let us ask
    */
-  check(settings: LdapSettings, username: string, password: string): Promise<Identity | null>
+  check(settings: LdapSettings, username: string, password: string, asked: AskedGroups): Promise<Identity | null>
 }
 
 export interface DirectoryDeps {
@@ -77,12 +80,18 @@ export function createDirectory(deps: DirectoryDeps): Directory {
 
   /** The one entry of that name, or null. */
   async function findEntry(client: Client, settings: LdapSettings, username: string): Promise<Entry | null> {
-    const { usernameAttribute, mailAttribute, groupsAttribute, userFilter } = settings
+    const { usernameAttribute, mailAttribute, groupsAttribute, userFilter, idAttributes } = settings
     const filters = [new EqualityFilter({ attribute: usernameAttribute, value: username })]
     const { searchEntries } = await client.search(settings.searchBase, {
       scope: 'sub',
       filter: new AndFilter({ filters: userFilter ? [...filters, FilterParser.parseString(userFilter)] : filters }),
-      attributes: [usernameAttribute, mailAttribute, ...(groupsAttribute === null ? [] : [groupsAttribute])],
+      attributes: [
+        usernameAttribute,
+        mailAttribute,
+        ...(groupsAttribute === null ? [] : [groupsAttribute]),
+        ...idAttributes,
+      ],
+      explicitBufferAttributes: [...idAttributes],
       sizeLimit: 2,
     })
     const [entry, another] = searchEntries
@@ -107,29 +116,8 @@ export function createDirectory(deps: DirectoryDeps): Directory {
     }
   }
 
-  async function groupsOf(client: Client, settings: LdapSettings, entry: Entry, username: string): Promise<string[]> {
-    const { groupsAttribute, groupSearch } = settings
-    const named =
-      groupsAttribute === null ? [] : valuesOf(entry, groupsAttribute).map((value) => nameOf(value) ?? value)
-    if (!groupSearch) return named
-    // What is asked here the user need not be allowed to ask.
-    await bindService(client, settings)
-    const { base, filter, memberAttribute, memberValue, nameAttribute } = groupSearch
-    const member = new EqualityFilter({
-      attribute: memberAttribute,
-      value: memberValue === 'dn' ? entry.dn : username,
-    })
-    const { searchEntries } = await client.search(base, {
-      scope: 'sub',
-      filter: filter === null ? member : new AndFilter({ filters: [member, FilterParser.parseString(filter)] }),
-      attributes: [nameAttribute],
-      paged: { pageSize: 500 },
-    })
-    return [...named, ...searchEntries.flatMap((group) => valuesOf(group, nameAttribute).slice(0, 1))]
-  }
-
   return {
-    async check(settings, username, password) {
+    async check(settings, username, password, asked) {
       // A bind with a name and no password is taken for one without a name, and succeeds (RFC 4513, 5.1.2).
       if (password === '' || username === '') return null
       return ask(settings, async (client) => {
@@ -140,8 +128,12 @@ export function createDirectory(deps: DirectoryDeps): Directory {
         if (!(await accepts(client, dn, password)) || !entry) return null
         const [name = ''] = valuesOf(entry, settings.usernameAttribute)
         const [email = null] = valuesOf(entry, settings.mailAttribute)
-        const groups = await groupsOf(client, settings, entry, name)
-        return { type: 'ldap', username: name, subject: null, email, groups }
+        // What is asked here the user need not be allowed to ask.
+        if (settings.groupSearch ?? settings.nested) await bindService(client, settings)
+        const { memberships: groups, isCut } = await membershipsOf(client, settings, entry, name, asked)
+        const { idAttributes } = settings
+        const subject = subjectOf(entry, idAttributes)
+        return { type: 'ldap', username: name, subject, isByName: idAttributes.length === 0, email, groups, isCut }
       })
     },
   }

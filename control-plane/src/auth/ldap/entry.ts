@@ -8,29 +8,19 @@ export function valuesOf(entry: Entry, attribute: string): string[] {
   return values.map((one) => (typeof one === 'string' ? one : one.toString('utf8')))
 }
 
-/** One `type=value` of a distinguished name as RFC 4514 writes it: the value, escapes and all, up to the next part. */
-const PART = /^\s*([A-Za-z0-9.-]+)\s*=\s*((?:\\[\s\S]|[^\\,;+])*)([,;+]|$)/
-
 /**
- * The name in a distinguished name: the value of its first part, or of the `cn` when that is made of several. Null when
- * the text is no distinguished name.
+ * What the directory knows an entry by, whatever its name is: the first of the attributes that it has, as
+ * `<attribute> <value>`. Null when it has none.
  */
-export function nameOf(dn: string): string | null {
-  let name: string | null = null
-  for (let rest = dn; ;) {
-    const [whole = '', type = '', value = '', next = ''] = PART.exec(rest) ?? []
-    if (type === '') return name
-    if (name === null || type.toLowerCase() === 'cn') name = unescaped(value)
-    if (next !== '+') return name
-    rest = rest.slice(whole.length)
+export function subjectOf(entry: Entry, attributes: readonly string[]): string | null {
+  for (const attribute of attributes) {
+    const name = Object.keys(entry).find((key) => key.toLowerCase() === attribute.toLowerCase())
+    const value = name === undefined ? undefined : [entry[name]].flat()[0]
+    if (value === undefined || value.length === 0) continue
+    const bytes = typeof value === 'string' ? Buffer.from(value) : value
+    // Some are texts, some are bytes: what is not all plain letters is written as digits.
+    const text = bytes.toString('latin1')
+    return `${attribute.toLowerCase()} ${/^[\x21-\x7e]+$/.test(text) ? text.toLowerCase() : bytes.toString('hex')}`
   }
-}
-
-/** Spaces around a value do not belong to it, unless they are escaped. */
-function unescaped(value: string): string {
-  const end = /(?:\\[\s\S]|[^\\\s]|\s+(?=\\|\S))*/.exec(value)?.[0] ?? ''
-  // Several bytes in a row may be one letter.
-  return end
-    .replace(/(?:\\[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('\\', ''), 'hex').toString('utf8'))
-    .replace(/\\([\s\S])/g, '$1')
+  return null
 }

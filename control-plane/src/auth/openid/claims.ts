@@ -1,4 +1,5 @@
 import type { Identity } from '../external-users.js'
+import type { Membership } from '../group-names.js'
 import type { OpenIdSettings } from '../provider-config.js'
 import type { GraphGroup } from './graph-groups.js'
 
@@ -11,31 +12,54 @@ export type Claims = Readonly<Record<string, unknown>>
  */
 export function identityOf(settings: OpenIdSettings, claims: Claims, graph: readonly GraphGroup[]): Identity | null {
   const username = usernameOf(settings, claims)
-  const subject = subjectOf(settings, claims)
-  if (username === null || subject === null) return null
+  const subjects = subjectsOf(settings, claims)
+  const [subject, ...formerSubjects] = subjects
+  if (username === null || subject === undefined) return null
   const email = textOf(claims.email)
-  return { type: settings.kind, username, subject, email, groups: groupsOf(settings, claims, graph) }
+  return { type: settings.kind, username, subject, formerSubjects, email, groups: groupsOf(settings, claims, graph) }
+}
+
+/**
+ * The claim that a path leads to: `groups`, `realm_access.roles`. A dot that belongs to a name has a backslash before it;
+ * a claim whose whole name is the path goes first.
+ */
+export function claimAt(claims: Claims, path: string): unknown {
+  if (Object.hasOwn(claims, path)) return claims[path]
+  let value: unknown = claims
+  for (const part of path.match(/(?:\\[\s\S]|[^.\\])+/g) ?? []) {
+    const name = part.replace(/\\([\s\S])/g, '$1')
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name))
+      return undefined
+    value = (value as Claims)[name]
+  }
+  return value
 }
 
 function usernameOf({ usernameClaim }: OpenIdSettings, claims: Claims): string | null {
   // An address that nobody verified may be anybody's.
-  if (usernameClaim === 'email' && claims.email_verified === false) return null
-  return textOf(claims[usernameClaim])
+  if (usernameClaim === 'email' && claims.email_verified !== true) return null
+  return textOf(claimAt(claims, usernameClaim))
 }
 
-/** Entra ID has a `sub` for each application, and the `oid` for the person. */
-function subjectOf({ kind }: OpenIdSettings, claims: Claims): string | null {
+/**
+ * What the provider knows them by, and what it did while it had another name. Entra ID has a `sub` for each application,
+ * and the `oid` for the person.
+ */
+function subjectsOf({ kind, formerIssuers }: OpenIdSettings, claims: Claims): string[] {
   const issuer = textOf(claims.iss)
   const subject = kind === 'azuread' ? (textOf(claims.oid) ?? textOf(claims.sub)) : textOf(claims.sub)
-  return issuer === null || subject === null ? null : `${issuer} ${subject}`
+  return issuer === null || subject === null ? [] : [issuer, ...formerIssuers].map((one) => `${one} ${subject}`)
 }
 
-function groupsOf({ groups, groupFilter }: OpenIdSettings, claims: Claims, graph: readonly GraphGroup[]): string[] {
+function groupsOf({ groups, groupFilter }: OpenIdSettings, claims: Claims, graph: readonly GraphGroup[]): Membership[] {
   const filter = groupFilter === null ? null : new RegExp(groupFilter, 'u')
   const passes = (name: string) => filter === null || filter.test(name)
-  if ('claim' in groups) return textsOf(claims[groups.claim]).filter(passes)
+  if ('claim' in groups)
+    return textsOf(claimAt(claims, groups.claim))
+      .filter(passes)
+      .map((name) => ({ name }))
   // By its id a group can be named for certain, by its name so that people can read it.
-  return graph.flatMap(({ id, name }) => (passes(name ?? id) ? [id, ...(name === null ? [] : [name])] : []))
+  return graph.filter(({ id, name }) => passes(name ?? id)).map(({ id, name }) => ({ id, name }))
 }
 
 function textOf(value: unknown): string | null {

@@ -9,7 +9,7 @@ import { type Claims, identityOf } from './claims.js'
 import type { Flow, FlowCookies } from './flow-cookie.js'
 import { graphGroups } from './graph-groups.js'
 import type { Providers } from './providers.js'
-import { refusalOf } from './refusals.js'
+import { discoveryFailure, refusalOf } from './refusals.js'
 
 /** How long signing out waits for what the provider says of itself, in milliseconds. */
 const LOGOUT_MS = 3000
@@ -71,7 +71,16 @@ export function createOpenId(deps: OpenIdDeps): OpenId {
     )
   }
 
-  async function claimsOf(configuration: Configuration, flow: Flow, query: string) {
+  /** What the provider says of itself. What is wrong with that is the operator's, and nobody's failed sign-in. */
+  async function configurationOf(settings: OpenIdSettings): Promise<Configuration> {
+    try {
+      return await deps.providers.of(settings)
+    } catch (error) {
+      throw discoveryFailure(settings, error, log)
+    }
+  }
+
+  async function claimsOf(configuration: Configuration, settings: OpenIdSettings, flow: Flow, query: string) {
     const client = await import('openid-client')
     const address = new URL(redirectUri(flow.kind))
     address.search = query
@@ -83,6 +92,11 @@ export function createOpenId(deps: OpenIdDeps): OpenId {
     })
     const idToken = tokens.claims()
     if (!idToken) throw new UnauthenticatedError('sign_in_refused', 'The provider did not say who signed in')
+    // The library looks only where there are several audiences; a token that another client asked for is not for us.
+    if (idToken.azp !== undefined && idToken.azp !== settings.clientId) {
+      log.warn({ kind: flow.kind, azp: idToken.azp }, 'a sign-in was refused: its token was given to another client')
+      throw new UnauthenticatedError('sign_in_refused', 'The sign-in was refused; begin it again')
+    }
     // Entra ID puts all that is needed into its token.
     const hasMore = flow.kind === 'oidc' && configuration.serverMetadata().userinfo_endpoint !== undefined
     const more = hasMore ? await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub) : {}
@@ -93,7 +107,7 @@ export function createOpenId(deps: OpenIdDeps): OpenId {
 
   async function finish(flow: Flow, query: string): Promise<Identity> {
     const settings = await settingsOf(flow.kind)
-    const { claims, accessToken } = await claimsOf(await deps.providers.of(settings), flow, query)
+    const { claims, accessToken } = await claimsOf(await configurationOf(settings), settings, flow, query)
     const graph = 'graphUrl' in settings.groups ? await groupsAtGraph(settings.groups.graphUrl, accessToken) : []
     const identity = identityOf(settings, claims, graph)
     if (identity) return identity
@@ -122,7 +136,7 @@ export function createOpenId(deps: OpenIdDeps): OpenId {
       const [state, nonce, verifier] = [random(), random(), random()]
       try {
         const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client')
-        const location = buildAuthorizationUrl(await deps.providers.of(settings), {
+        const location = buildAuthorizationUrl(await configurationOf(settings), {
           redirect_uri: redirect,
           scope: settings.scopes.join(' '),
           state,

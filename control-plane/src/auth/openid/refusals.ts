@@ -1,4 +1,5 @@
 import { HoldfastError, UnauthenticatedError, UnavailableError, messageOf } from '../../errors.js'
+import type { OpenIdSettings } from '../provider-config.js'
 
 interface Log {
   warn(fields: object, text: string): void
@@ -47,6 +48,18 @@ export function refusalOf(kind: string, error: unknown, log: Log): HoldfastError
   }
   log.warn({ kind, reason }, 'a sign-in was refused: what came from the provider is not good')
   return new UnauthenticatedError('sign_in_refused', 'The sign-in was refused; begin it again')
+}
+
+/** A provider that cannot be asked what it is, or says that it is another one than config.yaml says. */
+export function discoveryFailure(settings: OpenIdSettings, error: unknown, log: Log): HoldfastError {
+  if (error instanceof HoldfastError) return error
+  const { kind, issuer } = settings
+  const reason = [messageOf(error), causeOf(error), wordsOf(error).code].filter((text) => text !== '').join('; ')
+  log.error(
+    { kind, issuer, reason },
+    'the provider of a sign-in cannot be asked what it is: look whether its address is right',
+  )
+  return new UnavailableError('provider_unreachable', 'The sign-in provider cannot be reached; try again later')
 }
 
 /** `code` of openid-client itself, `error` of what the provider answered. */

@@ -36,11 +36,24 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`update awaited_approval set user_id = (select job.user_id from job where job.id = awaited_approval.job_id)`.execute(
     database,
   )
+  await forgetLookalikes(database)
   await noteDeciders(database, 'job', 'id')
   await noteDeciders(database, 'sequence_node', 'job_id')
 
   await database.schema.createIndex('job_owner').on('job').columns(['user_id', 'id']).execute()
   await database.schema.createIndex('job_owner_runner').on('job').columns(['user_id', 'runner_name', 'id']).execute()
+}
+
+/** Ids and names of groups get a prefix where they could be mistaken; no name of before may look as if it had one. */
+async function forgetLookalikes(database: Kysely<unknown>): Promise<void> {
+  const { rows } = await sql<{ id: number; groups: string }>`
+    select id, groups from ${sql.table('user')} where type in ('ldap', 'azuread')`.execute(database)
+  for (const { id, groups } of rows) {
+    const names = JSON.parse(groups) as string[]
+    const kept = names.filter((name) => !/^(id|dn|name):/i.test(name))
+    if (kept.length === names.length) continue
+    await sql`update ${sql.table('user')} set groups = ${JSON.stringify(kept)} where id = ${id}`.execute(database)
+  }
 }
 
 /** Puts the account of whoever decided into the approvals that are kept as JSON. */

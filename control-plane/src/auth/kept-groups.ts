@@ -1,0 +1,39 @@
+import type { UserType } from './caller.js'
+import { type Membership, roleGroup, storedDn, storedId, storedName } from './group-names.js'
+import type { RoleConfig } from './role-config.js'
+
+/** Groups that are kept of one user beside those that roles name, and characters of such a group. */
+const MOST_GROUPS = 5000
+const LONGEST_GROUP = 256
+
+/** What is stored of somebody's groups, without the prefix of their kind. */
+export interface KeptGroups {
+  readonly groups: readonly string[]
+  /** How many were too many, too long, or of characters that no list shows. */
+  readonly leftOut: number
+}
+
+/**
+ * The groups of a user that are stored. What a role names is always kept, however many there are. Distinguished names are
+ * only kept where a role names them: they are long, and one request after the other reads the list.
+ */
+export function keptGroups(
+  type: UserType,
+  memberships: readonly Membership[],
+  { roles }: Pick<RoleConfig, 'roles'>,
+): KeptGroups {
+  const asked = new Set(roles.flatMap(({ groups = [] }) => groups.map(roleGroup)))
+  const isAsked = (group: string) => asked.has(`${type}/${group}`)
+  const named = new Set<string>()
+  const others = new Set<string>()
+  const put = (group: string) => (isAsked(group) ? named : others).add(group)
+  for (const { name, id, dn } of memberships) {
+    if (name !== null && name !== '') put(storedName(type, name))
+    if (id !== undefined) put(storedId(id))
+    const stored = dn === undefined ? null : storedDn(dn)
+    if (stored !== null && isAsked(stored)) named.add(stored)
+  }
+  const fit = [...others].filter((group) => group.length <= LONGEST_GROUP && /^[^\p{C}]+$/u.test(group)).sort()
+  const kept = fit.slice(0, Math.max(0, MOST_GROUPS - named.size))
+  return { groups: [...named, ...kept].sort(), leftOut: others.size - kept.length }
+}

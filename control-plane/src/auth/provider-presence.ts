@@ -1,0 +1,25 @@
+import { UnauthenticatedError } from '../errors.js'
+import { withoutSlash } from './provider-checks.js'
+import type { RoleConfig } from './role-config.js'
+
+/** Where an account comes from. */
+interface Origin {
+  readonly type: string
+  readonly subject: string | null
+}
+
+/** Whether config.yaml still has the directory or provider that vouches for an account. */
+export function isProviderThere({ type, subject }: Origin, { providers = {} }: RoleConfig): boolean {
+  if (type === 'local') return true
+  if (type === 'ldap') return providers.ldap !== undefined
+  const settings = type === 'oidc' ? providers.oidc : type === 'azuread' ? providers.azuread : undefined
+  if (!settings || subject === null) return false
+  const issuer = withoutSlash(subject.slice(0, subject.indexOf(' ')))
+  return [settings.issuer, ...settings.formerIssuers].some((one) => withoutSlash(one) === issuer)
+}
+
+/** @throws UnauthenticatedError when nobody vouches for the account any more */
+export function requireProvider(account: Origin, config: RoleConfig): void {
+  if (isProviderThere(account, config)) return
+  throw new UnauthenticatedError('provider_gone', 'Users of this kind cannot sign in here any more')
+}

@@ -1,0 +1,92 @@
+import { type StoredUser, findUserByName, usernameKey } from '../store/users.js'
+import type { Store } from '../store/store.js'
+import type { Identity } from './external-users.js'
+import { isNamedLoosely, roleGroup, storedDn, storedId, storedName } from './group-names.js'
+import type { RoleConfig } from './role-config.js'
+import { userKey } from './roles.js'
+
+/** What is said once and not again, so that nobody can fill the log with it. */
+const MOST_SAID = 200
+
+/** Tells whoever keeps config.yaml which of its roles somebody else could get, and how to write them instead. */
+export interface RoleAdvice {
+  /** Of the roles as they stand: at the start, and when they have changed. */
+  look(config: RoleConfig): Promise<void>
+  /** Of somebody who signed in, and has a role by the name of a group only. */
+  signedIn(identity: Identity, config: RoleConfig): void
+  /** Of a new account that a role names. */
+  made(user: StoredUser, config: RoleConfig): void
+}
+
+export function createRoleAdvice(deps: {
+  readonly store: Store
+  readonly log: { warn(fields: object, text: string): void }
+}): RoleAdvice {
+  const said = new Set<string>()
+  function warnOnce(fields: object, text: string): void {
+    const key = JSON.stringify([fields, text])
+    if (said.has(key) || said.size >= MOST_SAID) return
+    said.add(key)
+    deps.log.warn(fields, text)
+  }
+
+  function lookAtGroups({ roles, providers }: RoleConfig): void {
+    const { ldap } = providers ?? {}
+    if (!ldap || ldap.groupsBase !== null || ldap.groupsAttribute === null) return
+    for (const { name, groups = [] } of roles) {
+      for (const group of groups.filter((text) => text.startsWith('ldap/') && isNamedLoosely(text))) {
+        warnOnce(
+          { role: name, group },
+          'a group of this name anywhere in the directory gives the role: write ldap/dn:<distinguished name> in config.yaml, ' +
+            'or set ldap.groupsBase to where groups count',
+        )
+      }
+    }
+  }
+
+  async function lookAtUsers({ roles }: RoleConfig): Promise<void> {
+    for (const { name, users = [] } of roles) {
+      for (const user of users) {
+        const [, type = '', username = ''] = /^([^/]*)\/(.*)$/s.exec(user) ?? []
+        if (type === 'local' || (await findUserByName(deps.store.read, type, username))) continue
+        warnOnce(
+          { role: name, user },
+          'nobody has this account yet: whoever signs in first under this name gets it, and the role with it',
+        )
+      }
+    }
+  }
+
+  return {
+    async look(config) {
+      lookAtGroups(config)
+      await lookAtUsers(config)
+    },
+    signedIn({ type, groups }, { roles, providers }) {
+      if (type === 'ldap' && (providers?.ldap?.groupsBase ?? null) !== null) return
+      for (const { name: role, groups: asked = [] } of roles) {
+        for (const text of asked.filter(isNamedLoosely)) {
+          for (const { name, id, dn } of groups) {
+            if (name === null || roleGroup(text) !== `${type}/${storedName(type, name)}`) continue
+            const stored = id === undefined ? dn && storedDn(dn) : storedId(id)
+            if (!stored) continue
+            warnOnce(
+              { role, group: text, by: `${type}/${stored}` },
+              'a role was given by the name of a group, which may be given to another group, too: if this is the group that is ' +
+                'meant, write it in config.yaml as `by` has it',
+            )
+          }
+        }
+      }
+    },
+    made({ type, username, id }, { roles }) {
+      const key = `${type}/${usernameKey(username)}`
+      const named = roles.filter(({ users = [] }) => users.some((user) => userKey(user) === key))
+      if (named.length === 0) return
+      deps.log.warn(
+        { user: `${type}/${username}`, id, roles: named.map((role) => role.name) },
+        'a new account has the roles that name it in config.yaml: look whether it is who was meant',
+      )
+    },
+  }
+}
