@@ -17,6 +17,7 @@ import { createGrants } from './auth/grants.js'
 import { createPasswords } from './auth/passwords.js'
 import { credentialsForJobs } from './auth/provider-secrets.js'
 import { openRoleSource } from './auth/role-source.js'
+import { createSessionRecords } from './auth/session-records.js'
 import { createSessions } from './auth/sessions.js'
 import { createSignIn } from './auth/sign-in.js'
 import { createSweeper } from './auth/sweeper.js'
@@ -47,6 +48,7 @@ import { profileTokenRoutes } from './http/profile-tokens.js'
 import { profileRoutes } from './http/profile.js'
 import { runnerSocketRoute } from './http/runner-socket.js'
 import { runnerRoutes } from './http/runner.js'
+import { sessionRoutes } from './http/session.js'
 import { serviceKeyRoutes } from './http/service-key.js'
 import { singleSignOnRoutes } from './http/single-sign-on.js'
 import { uploadRoutes } from './http/upload.js'
@@ -154,8 +156,8 @@ async function build(
   const passwords = createPasswords()
   const roles = await openRoleSource(settings.configPath, { log })
   const tokens = createTokens(secret, clock)
-  const { accessTokenMs, refreshTokenMs } = settings
-  const sessions = createSessions({ store, tokens, roles, clock, accessTokenMs, refreshTokenMs })
+  const { accessTokenMs, refreshTokenMs, sessionMaxMs } = settings
+  const sessions = createSessions({ store, tokens, roles, clock, accessTokenMs, refreshTokenMs, sessionMaxMs })
   const apiTokens = createApiTokens({ store, roles, clock, log, mostDays: settings.apiTokenMaxDays })
   const authenticate = bearerCheck({ sessions, apiTokens })
   const { publicUrl } = settings
@@ -311,6 +313,7 @@ async function build(
       profileRoutes({ accounts }),
       profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),
+      sessionRoutes({ sessions: createSessionRecords({ store, clock }) }),
       formRoutes({ forms, workflows, roles }),
       credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),

@@ -61,6 +61,11 @@ export const CONTROL_PLANE_SETTINGS = {
     default: '24h',
     meaning: 'how long a refresh token is good; a session ends when it is not used that long',
   },
+  SESSION_MAX_AGE: {
+    kind: 'text',
+    default: '30d',
+    meaning: 'how long a session lasts at most, however often it is used; then one has to sign in again',
+  },
   AUTH_RATE_LIMIT: {
     kind: 'integer',
     default: '120',

@@ -15,6 +15,7 @@ import { createGrants } from '../../control-plane/src/auth/grants.js'
 import { createPasswords } from '../../control-plane/src/auth/passwords.js'
 import { credentialsForJobs } from '../../control-plane/src/auth/provider-secrets.js'
 import { openRoleSource } from '../../control-plane/src/auth/role-source.js'
+import { createSessionRecords } from '../../control-plane/src/auth/session-records.js'
 import { createSessions } from '../../control-plane/src/auth/sessions.js'
 import { createSignIn } from '../../control-plane/src/auth/sign-in.js'
 import { createTokens } from '../../control-plane/src/auth/tokens.js'
@@ -42,6 +43,7 @@ import { metricsRoutes } from '../../control-plane/src/http/metrics.js'
 import { monitoringRoutes } from '../../control-plane/src/http/monitoring.js'
 import { profileTokenRoutes } from '../../control-plane/src/http/profile-tokens.js'
 import { profileRoutes } from '../../control-plane/src/http/profile.js'
+import { sessionRoutes } from '../../control-plane/src/http/session.js'
 import { singleSignOnRoutes } from '../../control-plane/src/http/single-sign-on.js'
 import { uploadRoutes } from '../../control-plane/src/http/upload.js'
 import { userRoutes } from '../../control-plane/src/http/user.js'
@@ -185,6 +187,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     clock,
     accessTokenMs: 30 * 60_000,
     refreshTokenMs: 24 * 3_600_000,
+    sessionMaxMs: 30 * 24 * 3_600_000,
   })
   const apiTokens = createApiTokens({ store, roles, clock, log: logger, mostDays: 90 })
   const authenticate = bearerCheck({ sessions, apiTokens })
@@ -302,6 +305,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       profileRoutes({ accounts }),
       profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),
+      sessionRoutes({ sessions: createSessionRecords({ store, clock }) }),
       formRoutes({ forms, workflows, roles }),
       credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),

@@ -33,6 +33,7 @@ describe('settings', () => {
       encryptionSecret: null,
       accessTokenMs: 30 * 60_000,
       refreshTokenMs: 24 * 3_600_000,
+      sessionMaxMs: 30 * 24 * 3_600_000,
       authRateLimit: 120,
       apiTokenMaxDays: 90,
       admin: { username: 'admin', password: null },

@@ -22,6 +22,7 @@ const caller: Caller = {
     allowApiTokens: false,
   },
   isAdmin: false,
+  ...{ tokenScopes: null, scopes: null, passwordMustChange: false },
   allowedRunners: null,
   allowedCredentials: null,
   sessionId: 's',
