@@ -26,6 +26,7 @@ import { systemClock } from './clock.js'
 import { createCredentialFile } from './credentials/credential-file.js'
 import { createCredentials } from './credentials/credentials.js'
 import { createJobSealing } from './credentials/job-secrets.js'
+import { createJobVault } from './credentials/job-vault.js'
 import { createSecretBox } from './credentials/secret-box.js'
 import { createDesignerLock } from './forms/designer-lock.js'
 import { createForms } from './forms/loader.js'
@@ -206,11 +207,13 @@ async function build(
   const checks = createLaunchChecks({ log })
   onClose(() => checks.close())
   const encryptionSecret = settings.encryptionSecret ?? (await keptSecret(settings.persistentPath, 'encryption-secret'))
+  const box = createSecretBox(encryptionSecret)
+  const vault = createJobVault(box)
   const credentials = createCredentials({
     store,
     clock,
     log,
-    box: createSecretBox(encryptionSecret),
+    box,
     file: createCredentialFile({ path: settings.credentialsPath, clock, log }),
   })
   await credentials.check()
@@ -228,7 +231,7 @@ async function build(
     live,
     log,
     files,
-    sealSecrets: createJobSealing(jobCredentials),
+    sealSecrets: createJobSealing(jobCredentials, vault),
     uploads: uploadFolder,
     outputLimitBytes: settings.maxOutputBytes,
     queueMs: settings.runnerQueueMs,
@@ -253,6 +256,7 @@ async function build(
       runners: dispatcher,
       uploads: uploadFolder,
       credentials: jobCredentials,
+      vault,
       subjects,
     },
     maskPattern: settings.maskExtravars,
@@ -330,6 +334,7 @@ async function build(
           runners: dispatcher,
           sequences,
           credentials: jobCredentials,
+          vault,
           subjects,
           maskPattern: settings.maskExtravars,
           newRunId,
@@ -349,7 +354,9 @@ async function build(
         uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes }),
         timers,
       }),
-      runnerRoutes({ hub, joinTokens: createJoinTokens({
+      runnerRoutes({
+        hub,
+        joinTokens: createJoinTokens({
           ...{ store, clock, random: randomBytes, log },
           fingerprint: () => serviceKeys.view().fingerprint,
         }),

@@ -102,8 +102,9 @@ export const CONTROL_PLANE_SETTINGS = {
   },
   MASK_EXTRAVARS_REGEX: {
     kind: 'text',
-    default: 'password|secret|token',
-    meaning: 'extra variables whose name matches are shown as ********; upper and lower case are the same',
+    default: 'password|secret(?!ar)|token(?!i[sz][aei]|s?[_-]?count)',
+    meaning:
+      'extra variables whose name matches are shown as ********, if they are texts; upper and lower case are the same',
   },
   UPLOAD_MAX_GB: { kind: 'integer', default: '10', meaning: 'largest file that can be uploaded, 0: no limit' },
   API_BODY_LIMIT_MB: {

@@ -22,6 +22,7 @@ import { createTokens } from '../../control-plane/src/auth/tokens.js'
 import { createCredentialFile } from '../../control-plane/src/credentials/credential-file.js'
 import { type Credentials, createCredentials } from '../../control-plane/src/credentials/credentials.js'
 import { createJobSealing } from '../../control-plane/src/credentials/job-secrets.js'
+import { type JobVault, createJobVault } from '../../control-plane/src/credentials/job-vault.js'
 import { createSecretBox } from '../../control-plane/src/credentials/secret-box.js'
 import { createDesignerLock } from '../../control-plane/src/forms/designer-lock.js'
 import type { LaunchValidation } from '../../control-plane/src/forms/form.js'
@@ -58,6 +59,7 @@ import { createMultistep } from '../../control-plane/src/sequences/multistep/mul
 import { type Sequences, createSequences } from '../../control-plane/src/sequences/sequences.js'
 import { createWorkflows } from '../../control-plane/src/sequences/workflows/loader.js'
 import { createWorkflowKind } from '../../control-plane/src/sequences/workflows/workflow-kind.js'
+import { CONTROL_PLANE_SETTINGS } from '../../control-plane/src/settings-table.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
 import { type UploadSweeper, createUploadSweeper } from '../../control-plane/src/uploads/sweeper.js'
@@ -75,7 +77,7 @@ export const ENCRYPTION_SECRET = 'another secret that is only used in tests'
 /** Cheap enough that a test may sign in a hundred times. */
 const FAST_HASHES = { memoryCost: 1024, timeCost: 1, parallelism: 1 }
 
-const MASK_PATTERN = /password|secret|token/i
+const MASK_PATTERN = new RegExp(CONTROL_PLANE_SETTINGS.MASK_EXTRAVARS_REGEX.default, 'i')
 
 export interface ServerOptions {
   /** Text of config.yaml; the one of a first start when left out. */
@@ -131,6 +133,8 @@ export interface TestServer {
   readonly store: Store
   readonly live: LiveEvents
   readonly credentials: Credentials
+  /** Opens the secret values of jobs. */
+  readonly vault: JobVault
   readonly uploadSweeper: UploadSweeper
   readonly sequences: Sequences
   readonly kinds: readonly SequenceKind[]
@@ -208,11 +212,13 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     log: logger,
   })
   const workflows = createWorkflows({ folder: join(folder, 'workflows'), clock, log: logger })
+  const box = createSecretBox(ENCRYPTION_SECRET)
+  const vault = createJobVault(box)
   const credentials = createCredentials({
     store,
     clock,
     log: logger,
-    box: createSecretBox(ENCRYPTION_SECRET),
+    box,
     file: createCredentialFile({ path: join(folder, 'credentials.yaml'), clock, log: logger }),
   })
   const jobCredentials = credentialsForJobs(credentials, roles)
@@ -251,7 +257,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     log: logger,
     files,
     uploads: uploadFolder,
-    sealSecrets: createJobSealing(jobCredentials),
+    sealSecrets: createJobSealing(jobCredentials, vault),
     meters: metrics.streams,
     outputLimitBytes: 1024 * 1024,
     queueMs: 60_000,
@@ -272,6 +278,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       runners: dispatcher,
       uploads: uploadFolder,
       credentials: jobCredentials,
+      vault,
       subjects,
     },
     timers: systemTimers,
@@ -327,6 +334,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
             runners: dispatcher,
             sequences,
             credentials: jobCredentials,
+            vault,
             subjects,
             checks,
             uploads: uploadFolder,
@@ -388,6 +396,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     store,
     live,
     credentials,
+    vault,
     uploadSweeper,
     sequences,
     kinds,

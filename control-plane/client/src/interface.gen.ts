@@ -1208,7 +1208,7 @@ export interface Operations {
   watchEvents(request?: NoParameters, options?: RequestOptions): Promise<Response>
   /** The field values that a job was launched with
    *
-   * For your own job, or any with the role option manageAllJobs or as an admin; it takes the role option allowJobRelaunch and a form that is there and does not say allowRelaunch: false. Without passwords and uploads; what the job's extravars hide is ******** here too. 404 when none were kept. */
+   * For your own job, or any with the role option manageAllJobs or as an admin; it takes the role option allowJobRelaunch and a form that is there and does not say allowRelaunch: false. Without passwords and uploads; ******** stands where a password was a part of a value. Nothing else is hidden. 404 when none were kept. */
   getJobRawformdata(
     request: {
       /** A whole number */
@@ -1218,7 +1218,7 @@ export interface Operations {
   ): Promise<Record<string, unknown>>
   /** Run an ended job again, as it ran or with changes
    *
-   * For your own job, or any with the role option manageAllJobs or as an admin; it takes the role option allowJobRelaunch and a form that is there and does not say allowRelaunch: false. The new job is yours. It goes the way of every launch: form, roles and LAUNCH_VALIDATION count as they are now. Without a body it runs as it ran: where launches are checked from the kept field values, else with the same variables. values are laid over the kept field values, a step of a wizard field by field; null or empty means none, and ******** means the kept value. Passwords are not kept: those that the job had must come in values (422, missing). Uploads are used again. An abandoned job can be run again although it may still be at work; the message says so. */
+   * For your own job, or any with the role option manageAllJobs or as an admin; it takes the role option allowJobRelaunch and a form that is there and does not say allowRelaunch: false. The new job is yours. It goes the way of every launch: form, roles and LAUNCH_VALIDATION count as they are now. Without a body it runs as it ran: where launches are checked from the kept field values, else with the same variables. values are laid over the kept field values, a step of a wizard field by field; null or empty means none, and ******** in place of a value that is not shown is refused. Passwords are not kept: those that the job had must come in values (422, missing). Uploads are used again. An abandoned job can be run again although it may still be at work; the message says so. */
   relaunchJob(
     request: {
       /** true: the new job runs in verbose mode, which takes the role option allowVerboseMode */
