@@ -52,6 +52,7 @@ import { singleSignOnRoutes } from './http/single-sign-on.js'
 import { uploadRoutes } from './http/upload.js'
 import { userRoutes } from './http/user.js'
 import { createApprovalSubjects } from './jobs/approval-subject.js'
+import { sealOpenJobs } from './jobs/carried-over.js'
 import type { JobReading } from './jobs/reading.js'
 import { createJobRetention } from './jobs/retention.js'
 import { createLiveEvents } from './live/live-events.js'
@@ -203,6 +204,8 @@ async function build(
     file: createCredentialFile({ path: settings.credentialsPath, clock, log }),
   })
   await credentials.check()
+  const carriedOver = await sealOpenJobs(store, vault)
+  if (carriedOver > 0) log.info({ jobs: carriedOver }, 'passwords of jobs of an older release were encrypted')
   const jobCredentials = credentialsForJobs(credentials, roles)
   const files = createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock })
   const subjects = createApprovalSubjects({
