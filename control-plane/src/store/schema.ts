@@ -211,9 +211,10 @@ export interface RunnerTable {
   enabled: number
   is_default: number
   mode: Fixed<string>
-  fingerprint: Fixed<string>
+  /** Another one when the runner replaced its keys. */
+  fingerprint: string
   /** Raw public keys, base64. */
-  identity_key: Fixed<string>
+  identity_key: string
   sealing_key: string
   host: string
   ip: string
