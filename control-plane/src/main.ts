@@ -55,6 +55,7 @@ import { singleSignOnRoutes } from './http/single-sign-on.js'
 import { uploadRoutes } from './http/upload.js'
 import { userRoutes } from './http/user.js'
 import { createApprovalSubjects } from './jobs/approval-subject.js'
+import { sealOpenJobs } from './jobs/carried-over.js'
 import type { JobReading } from './jobs/reading.js'
 import { createJobRetention } from './jobs/retention.js'
 import { createLiveEvents } from './live/live-events.js'
@@ -217,6 +218,8 @@ async function build(
     file: createCredentialFile({ path: settings.credentialsPath, clock, log }),
   })
   await credentials.check()
+  const carriedOver = await sealOpenJobs(store, vault)
+  if (carriedOver > 0) log.info({ jobs: carriedOver }, 'passwords of jobs of an older release were encrypted')
   const jobCredentials = credentialsForJobs(credentials, roles)
   const files = createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock })
   const subjects = createApprovalSubjects({
@@ -322,7 +325,10 @@ async function build(
       credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock: createDesignerLock({ store, live, clock }) }),
-      eventRoutes({ live, sessions, timers, version, meters: metrics.live }),
+      eventRoutes({
+        ...{ live, sessions, timers, version, meters: metrics.live },
+        streamsPerSession: settings.eventStreamsPerSession,
+      }),
       jobRoutes({
         reading,
         launching: {
@@ -351,7 +357,11 @@ async function build(
       jobStreamRoutes(reading),
       jobNodeRoutes(reading),
       uploadRoutes({
-        uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes }),
+        uploads: createUploads({
+          ...{ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes },
+          quotas: settings.uploadQuotas,
+        }),
+        forms,
         timers,
       }),
       runnerRoutes({
