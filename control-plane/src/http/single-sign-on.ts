@@ -65,7 +65,7 @@ export function singleSignOnRoutes(deps: SingleSignOnDeps): FastifyPluginAsyncTy
   async function finish(request: FastifyRequest, flow: Flow) {
     const identity = await signIn.openId.finish(flow, queryOf(request))
     const user = await signIn.admit(identity, (known) => noteUser(request, known))
-    if (!flow.client) return { tokens: await deps.sessions.begin(user) }
+    if (!flow.client) return { tokens: await deps.sessions.begin(user, request.ip) }
     const code = await signIn.codes.give(user, flow.client.challenge)
     return { location: withQuery(flow.client.redirect, { code }) }
   }
@@ -168,7 +168,7 @@ export function singleSignOnRoutes(deps: SingleSignOnDeps): FastifyPluginAsyncTy
       },
       (request) => {
         const { code, verifier } = request.body
-        return signIn.codes.redeem(code, verifier, (user) => noteUser(request, user))
+        return signIn.codes.redeem(code, verifier, request.ip, (user) => noteUser(request, user))
       },
     )
   }
