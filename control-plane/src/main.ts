@@ -308,7 +308,10 @@ async function build(
       credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock: createDesignerLock({ store, live, clock }) }),
-      eventRoutes({ live, sessions, timers, version, meters: metrics.live }),
+      eventRoutes({
+        ...{ live, sessions, timers, version, meters: metrics.live },
+        streamsPerSession: settings.eventStreamsPerSession,
+      }),
       jobRoutes({
         reading,
         launching: {
@@ -337,7 +340,11 @@ async function build(
       jobStreamRoutes(reading),
       jobNodeRoutes(reading),
       uploadRoutes({
-        uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes }),
+        uploads: createUploads({
+          ...{ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes },
+          quotas: settings.uploadQuotas,
+        }),
+        forms,
         timers,
       }),
       runnerRoutes({

@@ -91,12 +91,16 @@ export interface ServerOptions {
   /** LAUNCH_VALIDATION; off when left out. */
   readonly validation?: LaunchValidation
   readonly uploadMaxBytes?: number
+  /** No limit when left out. */
+  readonly uploadQuotas?: { readonly ofUser: number; readonly ofAll: number }
   /** Free bytes of the disk of the uploads. */
   readonly freeBytes?: () => Promise<number>
   readonly trustProxy?: boolean
   readonly timers?: Timers
   /** AUTH_RATE_LIMIT; no limit when left out. */
   readonly authRateLimit?: number
+  /** EVENT_STREAMS_PER_SESSION; 20 when left out. */
+  readonly streamsPerSession?: number
   readonly metricsToken?: string
   /** JOBS_LIST_SIZE; 1000 when left out. */
   readonly listSize?: number
@@ -315,9 +319,16 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock }),
-      eventRoutes({ live, sessions, timers, version: '1.2.3', meters: metrics.live }),
+      eventRoutes({
+        ...{ live, sessions, timers, version: '1.2.3', meters: metrics.live },
+        streamsPerSession: options.streamsPerSession ?? 20,
+      }),
       uploadRoutes({
-        uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: options.uploadMaxBytes ?? 0 }),
+        uploads: createUploads({
+          ...{ store, clock, folder: uploadFolder, maxBytes: options.uploadMaxBytes ?? 0 },
+          quotas: options.uploadQuotas ?? { ofUser: 0, ofAll: 0 },
+        }),
+        forms,
         timers,
       }),
       jobRoutes({

@@ -1163,7 +1163,8 @@ export interface Operations {
    *
    * `hello` comes at once, with `retry: 3000`. `changed` has the data {"name": …}, where the name is jobs,
    * appearance, designer or runners; it comes at most once a second for each name. Every 15 seconds there is a comment line. What
-   * changed while the stream was down is not sent again: read again what is shown, after each `changed` and each reconnect. */
+   * changed while the stream was down is not sent again: read again what is shown, after each `changed` and each reconnect.
+   * A session has at most EVENT_STREAMS_PER_SESSION streams (429); a stream ends within a second of its session. */
   watchEvents(request?: NoParameters, options?: RequestOptions): Promise<Response>
   /** The field values that a job was launched with
    *
@@ -1279,7 +1280,7 @@ export interface Operations {
     request: {
       /** Only events with a higher order */
       after?: number
-      /** Most events to answer */
+      /** Most events to answer; all when left out */
       limit?: number
       /** A whole number */
       id: number
@@ -1374,7 +1375,9 @@ export interface Operations {
     /** What it published with set_stats */
     artifacts: Record<string, unknown>
   }>
-  /** Upload the file of a file field */
+  /** Upload the file of a file field
+   *
+   * For who may use a form with a file field. 413 over UPLOAD_MAX_GB and over the quota of the user (upload_quota); 503 over the quota of all users (upload_quota_of_all) and when the disk has no room beside what is kept free (upload_disk_full). Uploads under way count with all that they say they bring. */
   uploadFile(
     request: {
       body: FormData
