@@ -150,6 +150,21 @@ export const CONTROL_PLANE_SETTINGS = {
     maximum: 36_500,
     meaning: 'how long the audit trail is kept; 0 = for ever',
   },
+  AUDIT_READS: {
+    kind: 'boolean',
+    default: '0',
+    meaning: 'keep records of requests that read jobs, outputs, events, field values and downloads, too',
+  },
+  AUDIT_FILE: {
+    kind: 'text',
+    default: null,
+    meaning: 'file to which the audit trail is written as lines of JSON, with the hash of each record',
+  },
+  AUDIT_SYSLOG: {
+    kind: 'text',
+    default: null,
+    meaning: 'syslog receiver of the audit trail: udp://host:514, tcp://host:601 or tls://host:6514',
+  },
   METRICS_TOKEN: {
     kind: 'text',
     default: null,

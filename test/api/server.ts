@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { pino } from 'pino'
+import { createAuditChain } from '../../control-plane/src/audit/chain.js'
 import { createAuditTrail } from '../../control-plane/src/audit/trail.js'
 import { createAccounts } from '../../control-plane/src/auth/accounts.js'
 import { createApiTokens } from '../../control-plane/src/auth/api-tokens.js'
@@ -182,6 +183,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const database = await openTestStore(folder, options.database)
   const trail = createAuditTrail({ store: database, clock, log: logger })
   const { store } = trail
+  const auditChain = createAuditChain({ store: database, clock, timers: systemTimers, log: logger })
   const metrics = createMetrics({ store, clock, log: logger, onlineRunners: () => 0 })
   const passwords = createPasswords(FAST_HASHES)
   const roles = await openRoleSource(join(folder, 'config.yaml'), { log: logger })
@@ -308,7 +310,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     plugins: [
       monitoringRoutes({ store, version: '1.2.3' }),
       metricsRoutes({ metrics, metricsToken: options.metricsToken ?? null, authenticate }),
-      auditRoutes({ trail }),
+      auditRoutes({ trail, chain: auditChain }),
       authRoutes({ signIn: signIns, sessions, openId }),
       singleSignOnRoutes({ signIn: external, sessions, publicUrl, meters: metrics.signIn }),
       profileRoutes({ accounts }),
@@ -441,6 +443,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       await sequences.close()
       await dispatcher.close()
       await uploadSweeper.close()
+      await auditChain.close()
       await trail.close()
       await store.close()
       await rm(folder, { recursive: true, force: true })

@@ -15,6 +15,7 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
     app.get(
       '/job/:id/events',
       {
+        config: { audit: { action: 'job.events.read', kind: 'job', isRead: true } },
         schema: {
           tags,
           summary: 'Structured events of a playbook job',
@@ -35,6 +36,7 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
     app.get(
       '/job/:id/events/:order',
       {
+        config: { audit: { action: 'job.event.read', kind: 'job', isRead: true } },
         schema: {
           tags,
           summary: 'One event with its whole result',
@@ -49,6 +51,7 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
     app.get(
       '/job/:id/output',
       {
+        config: { audit: { action: 'job.output.read', kind: 'job', isRead: true } },
         schema: {
           tags,
           summary: 'Output from a byte offset on, as it is, for following a job',
@@ -78,6 +81,7 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
     app.get(
       '/job/:id/download',
       {
+        config: { audit: { action: 'job.download', kind: 'job', isRead: true } },
         schema: {
           tags,
           summary: 'Output as a file',

@@ -79,6 +79,7 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
     app.get(
       '/job/:id',
       {
+        config: { audit: { action: 'job.read', kind: 'job', isRead: true } },
         schema: {
           tags,
           summary: 'One job with its output',
