@@ -14,7 +14,8 @@ const Profile = Type.Object(
     groups: Type.Array(Type.String({ description: 'With prefix, such as local/ops' })),
     groupsLeftOut: Type.Optional(
       Type.Integer({
-        description: 'How many groups of the last sign-in were too many or too long to be kept, at least; no role names them',
+        description:
+          'How many groups of the last sign-in were too many or too long to be kept, at least; no role names them',
       }),
     ),
     roles: Type.Array(Type.String()),
