@@ -44,6 +44,7 @@ import { profileTokenRoutes } from './http/profile-tokens.js'
 import { profileRoutes } from './http/profile.js'
 import { runnerSocketRoute } from './http/runner-socket.js'
 import { runnerRoutes } from './http/runner.js'
+import { serviceKeyRoutes } from './http/service-key.js'
 import { singleSignOnRoutes } from './http/single-sign-on.js'
 import { uploadRoutes } from './http/upload.js'
 import { userRoutes } from './http/user.js'
@@ -331,7 +332,12 @@ async function build(
         uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes }),
         timers,
       }),
-      runnerRoutes({ hub, joinTokens: createJoinTokens({ store, clock, random: randomBytes, log }) }),
+      runnerRoutes({ hub, joinTokens: createJoinTokens({
+          ...{ store, clock, random: randomBytes, log },
+          fingerprint: () => serviceKeys.view().fingerprint,
+        }),
+      }),
+      serviceKeyRoutes({ serviceKeys }),
       runnerSocketRoute({ hub }),
     ],
   })

@@ -34,8 +34,8 @@ export const CLOSE_REASONS = {
   },
   untrusted_service: {
     code: 4019,
-    retry: false,
-    meaning: 'the control plane does not have the key that this runner trusts',
+    retry: true,
+    meaning: 'the control plane does not have, or cannot prove, the key that this runner trusts',
   },
 } as const satisfies Record<string, { code: number; retry: boolean; meaning: string }>
 

@@ -25,6 +25,8 @@ export const helloPayloadSchema = v.object({
   ansible_version: v.nullable(word),
   host: word,
   max_jobs: countSchema,
+  /** How the runner keeps jobs apart, in a word. Agents before contract 3 do not say it. */
+  isolation: v.optional(v.nullable(word), null),
   join_token: v.nullable(word),
   /** Keys that this runner had before; a runner is known by any of them. */
   succession: v.optional(successionSchema, []),

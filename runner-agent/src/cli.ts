@@ -7,6 +7,7 @@ import { describeError } from './log.js'
 import { readVersion } from './package-info.js'
 import { EXIT_CODES, runAgent } from './run.js'
 import { readSettings, readStatePath, SETTINGS } from './settings.js'
+import { readTrust, trustFingerprint } from './trust.js'
 
 /** What was asked for is wrong; the message is the one line to show. */
 class UsageError extends Error {
@@ -53,7 +54,26 @@ async function main(args: string[]): Promise<number> {
         console.log(identity.fingerprint)
       },
     )
-    .demandCommand(1, 'say what to do: run or fingerprint (--help shows more)')
+    .command(
+      'trust',
+      'obey the control plane of this fingerprint from now on, and no other; also while the agent runs',
+      (command) =>
+        command.options(optionsOf({ RTE_STATE_PATH: SETTINGS.RTE_STATE_PATH })).option('fingerprint', {
+          type: 'string',
+          requiresArg: true,
+          description:
+            'of its key: `holdfast service fingerprint` prints it; without it the one that is trusted is shown',
+        }),
+      (flags: Flags) => {
+        const statePath = readStatePath(sourcesOf(flags), process.cwd())
+        if (typeof flags.fingerprint === 'string') trustFingerprint(statePath, flags.fingerprint, new Date())
+        const trusted = readTrust(statePath)
+        console.log(
+          trusted === null ? 'none yet: the control plane that approves this runner is kept' : trusted.fingerprint,
+        )
+      },
+    )
+    .demandCommand(1, 'say what to do: run, fingerprint or trust (--help shows more)')
     .strict()
     .wrap(Math.min(120, process.stdout.columns ?? 100))
     .exitProcess(false)

@@ -3,12 +3,20 @@ import type { AddressInfo } from 'node:net'
 import { metricsText, type AgentFigures } from './metrics.js'
 
 /** Why the agent is not ready, in the order in which it is said. */
-export type NotReady = 'not connected to the app' | typeof UNTRUSTED | 'waiting for approval' | 'draining'
+export type NotReady =
+  | 'not connected to the app'
+  | typeof UNTRUSTED
+  | 'waiting for approval'
+  | 'draining'
+  /** A sentence: what was asked for cannot be had, so the agent takes no jobs. */
+  | { readonly problem: string }
 
 export const UNTRUSTED = 'the control plane shows another key than the one that this runner trusts'
 
 export interface HealthProbe {
   notReady(): NotReady | null
+  /** How jobs are kept apart, in a word. */
+  isolation(): string
   figures(): AgentFigures
 }
 
@@ -26,8 +34,12 @@ export function createHealthServer(probe: HealthProbe): HealthServer {
     },
     '/ready': (response) => {
       const reason = probe.notReady()
-      if (reason === null) json(response, 200, { status: 'ready' })
-      else json(response, 503, { status: 'not ready', reason })
+      const isolation = probe.isolation()
+      if (reason === null) json(response, 200, { status: 'ready', isolation })
+      else {
+        const words = typeof reason === 'string' ? reason : reason.problem
+        json(response, 503, { status: 'not ready', reason: words, isolation })
+      }
     },
     '/metrics': (response) => {
       answer(response, 200, 'text/plain; version=0.0.4; charset=utf-8', metricsText(probe.figures()))

@@ -3,8 +3,9 @@ import { openBlobCache } from './files/blob-cache.js'
 import { openUploadShelf } from './files/upload-shelf.js'
 import { createHealthServer } from './health.js'
 import { loadIdentity } from './identity.js'
+import { type IsolationHost, isolationWord, openIsolation, releaseUser } from './isolation/isolation.js'
 import { createDesk } from './jobs/desk.js'
-import { socketAddress } from './link/address.js'
+import { socketAddress, transportDoubt } from './link/address.js'
 import { createBackOff } from './link/back-off.js'
 import { createHandshake } from './link/handshake.js'
 import { createHello } from './link/hello.js'
@@ -13,6 +14,7 @@ import type { Logger } from './log.js'
 import { createMembership, type Membership } from './membership.js'
 import { ANSIBLE_PARTS, readVersion } from './package-info.js'
 import { readAnsibleVersion } from './playbook/ansible-version.js'
+import { findProgram } from './playbook/plan.js'
 import { createSecretsOpener } from './playbook/secrets.js'
 import { readBootId } from './processes.js'
 import type { AgentSettings } from './settings.js'
@@ -59,9 +61,14 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   const { fingerprint } = identity
   const { generation } = await acquireStateLock(settings.statePath)
   log.info({ name: settings.name, fingerprint, state: settings.statePath }, 'agent starts')
+  const doubt = transportDoubt(settings.appUrl, settings.tlsVerify)
+  if (doubt !== null) log.warn(doubt)
 
   const spool = await openSpool(settings.statePath, log)
   const cache = await openBlobCache(settings.statePath, settings.cacheBytes)
+  const isolationHost = isolationHostOf(settings, dependencies)
+  const isolation = await openIsolation(settings.isolation, isolationHost, log)
+  const problem = isolation.kind === 'unavailable' ? isolation.problem : null
   const desk = createDesk({
     log,
     now,
@@ -69,21 +76,33 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     spool,
     cache,
     shelf: await openUploadShelf(settings.statePath),
-    playbook: { localFolder: settings.localFolder, environment, callbackFolder: ANSIBLE_PARTS.callbackFolder },
+    playbook: {
+      localFolder: settings.localFolder,
+      environment,
+      callbackFolder: ANSIBLE_PARTS.callbackFolder,
+      isolation,
+    },
+    releaseUser: (jobFolder) => releaseUser(jobFolder, isolationHost),
     supervisor: { python: dependencies.python, script: ANSIBLE_PARTS.supervisor },
     openSecrets: createSecretsOpener(identity),
     ownMaxJobs: settings.maxJobs,
+    mostJobs: isolation.kind === 'user' ? isolation.orders.users.length : 0,
+    problem,
     spoolMaxBytes: settings.spoolMaxBytes,
     changed: () => {
       membership.sendStatus()
     },
   })
   const trust = openTrust({ statePath: settings.statePath, given: settings.serviceFingerprint, now, log })
-  const membership: Membership = createMembership({ desk, trust, name: settings.name, fingerprint, now, log })
+  const membership: Membership = createMembership({
+    ...{ desk, trust, name: settings.name, fingerprint, now, problem, log },
+  })
   let ansibleVersion: string | null = null
-  const { name, joinToken, maxJobs } = settings
+  const { name, joinToken } = settings
   const hello = createHello({
-    ...{ identity, generation, name, joinToken, maxJobs, now },
+    ...{ identity, generation, name, joinToken, now },
+    maxJobs: desk.figures().maxJobs,
+    isolation: isolationWord(isolation),
     version: readVersion(),
     ansibleVersion: () => ansibleVersion,
   })
@@ -100,6 +119,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   )
   const health = createHealthServer({
     notReady: () => membership.notReady(),
+    isolation: () => isolationWord(isolation),
     figures: () => ({
       ...desk.figures(),
       approved: membership.state === 'approved',
@@ -156,5 +176,24 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   } catch (error) {
     await end()
     throw error
+  }
+}
+
+function isolationHostOf(settings: AgentSettings, { python, environment }: AgentDependencies): IsolationHost {
+  return {
+    python,
+    script: ANSIBLE_PARTS.isolation,
+    statePath: settings.statePath,
+    read: [ANSIBLE_PARTS.callbackFolder, ...(settings.localFolder === null ? [] : [settings.localFolder])],
+    run: ansibleOn(environment.PATH),
+  }
+}
+
+/** Where ansible is; nothing when it is not here, which every job is told. */
+function ansibleOn(path: string | undefined): string[] {
+  try {
+    return [findProgram('ansible-playbook', path)]
+  } catch {
+    return []
   }
 }

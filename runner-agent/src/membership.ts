@@ -28,10 +28,13 @@ export interface MembershipOptions {
   readonly name: string
   readonly fingerprint: string
   readonly now: () => Date
+  /** Why no job is taken although all else is well; null: jobs are taken. */
+  readonly problem: string | null
   readonly log: Logger
 }
 
-export function createMembership({ desk, trust, name, fingerprint, now, log }: MembershipOptions): Membership {
+export function createMembership(options: MembershipOptions): Membership {
+  const { desk, trust, name, fingerprint, now, problem, log } = options
   let state: MembershipState = 'down'
   let connection: Connection | null = null
 
@@ -70,6 +73,7 @@ export function createMembership({ desk, trust, name, fingerprint, now, log }: M
     },
     sendStatus,
     notReady() {
+      if (problem !== null) return { problem }
       if (desk.figures().draining) return 'draining'
       if (state === 'down') return trust.refused ? UNTRUSTED : 'not connected to the app'
       return state === 'waiting' ? 'waiting for approval' : null

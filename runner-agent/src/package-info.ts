@@ -12,6 +12,8 @@ export function readVersion(): string {
 /** Where the parts written in Python are. */
 export const ANSIBLE_PARTS = {
   supervisor: pathOf('../ansible/supervisor.py'),
+  /** Looks whether jobs can have users of their own, and cleans up after them. */
+  isolation: pathOf('../ansible/isolation.py'),
   callbackFolder: pathOf('../ansible/callback'),
 }
 

@@ -11,6 +11,8 @@ import {
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import * as v from 'valibot'
+import type { IsolationSettings } from './isolation/isolation.js'
+import { readUserList } from './isolation/user-list.js'
 import { proxyFor } from './link/proxy.js'
 
 const MEBIBYTE = 1024 * 1024
@@ -57,6 +59,27 @@ export const SETTINGS = {
     meaning: 'transfer: the app sends playbook folders; local: run from ANSIBLE_PATH on this host',
   },
   ANSIBLE_PATH: { kind: 'text', default: null, meaning: 'the playbook folder; required with RTE_FILES=local' },
+  RTE_ISOLATION: {
+    kind: 'choice',
+    choices: ['none', 'user'],
+    default: 'none',
+    meaning: "none: playbooks run as the agent's user; user: each job runs as a user of its own (docs/isolation.md)",
+  },
+  RTE_ISOLATION_USERS: {
+    kind: 'text',
+    default: null,
+    meaning: 'users for jobs, such as holdfast-job-1..10; required with RTE_ISOLATION=user, used by nothing else',
+  },
+  RTE_ISOLATION_SUDO: {
+    kind: 'boolean',
+    default: '0',
+    meaning: '1: sudo and other set-user-id programs work on this host in jobs with users of their own',
+  },
+  RTE_ISOLATION_HOME: {
+    kind: 'text',
+    default: null,
+    meaning: 'a folder whose content the home of each such job begins with: .ssh, .ansible.cfg',
+  },
   RTE_CACHE_MB: {
     kind: 'integer',
     default: '1024',
@@ -108,6 +131,10 @@ const resolvedSchema = v.object({
   RTE_ON_STOP: v.picklist(['detach', 'terminate']),
   RTE_FILES: v.picklist(['transfer', 'local']),
   ANSIBLE_PATH: v.nullable(v.string()),
+  RTE_ISOLATION: v.picklist(['none', 'user']),
+  RTE_ISOLATION_USERS: v.nullable(v.string()),
+  RTE_ISOLATION_SUDO: v.boolean(),
+  RTE_ISOLATION_HOME: v.nullable(v.string()),
   RTE_CACHE_MB: v.number(),
   RTE_SPOOL_MAX_MB: v.number(),
   PORT: v.number(),
@@ -132,6 +159,8 @@ export interface AgentSettings {
   readonly onStop: 'detach' | 'terminate'
   /** The local playbook folder, or null when the app sends the files. */
   readonly localFolder: string | null
+  /** How jobs are kept apart; null when they are not. */
+  readonly isolation: IsolationSettings | null
   readonly cacheBytes: number
   readonly spoolMaxBytes: number
   readonly port: number
@@ -169,6 +198,7 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
     drainSeconds: given.RTE_DRAIN_SECONDS,
     onStop: given.RTE_ON_STOP,
     localFolder: given.RTE_FILES === 'local' && given.ANSIBLE_PATH ? resolve(folder, given.ANSIBLE_PATH) : null,
+    isolation: isolationOf(given, folder),
     cacheBytes: given.RTE_CACHE_MB * MEBIBYTE,
     spoolMaxBytes: given.RTE_SPOOL_MAX_MB * MEBIBYTE,
     port: given.PORT,
@@ -176,6 +206,18 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
     logLevel: given.LOG_LEVEL,
     logFormat: given.LOG_FORMAT,
   })
+}
+
+function isolationOf(given: v.InferOutput<typeof resolvedSchema>, folder: string): IsolationSettings | null {
+  if (given.RTE_ISOLATION === 'none') return null
+  if (given.RTE_ISOLATION_USERS === null) {
+    throw new SettingsError('RTE_ISOLATION_USERS: is required with RTE_ISOLATION=user')
+  }
+  return {
+    users: readUserList(given.RTE_ISOLATION_USERS),
+    sudo: given.RTE_ISOLATION_SUDO,
+    home: given.RTE_ISOLATION_HOME === null ? null : resolve(folder, given.RTE_ISOLATION_HOME),
+  }
 }
 
 /** The state folder alone, for commands that need nothing else. */

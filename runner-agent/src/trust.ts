@@ -8,7 +8,7 @@ import {
   SettingsError,
   type Succession,
 } from '@holdfast/protocol'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { describeError, type Logger } from './log.js'
@@ -140,7 +140,12 @@ export function openTrust({ statePath, given, now, log }: TrustOptions): Trust {
  * @throws SettingsError when it is no fingerprint
  */
 export function trustFingerprint(statePath: string, fingerprint: string, now: Date): void {
-  const before = readTrust(statePath)
+  let before: TrustFile | null = null
+  try {
+    before = readTrust(statePath)
+  } catch {
+    // It is replaced: what it said does not count any more.
+  }
   const next = { fingerprint: parseFingerprint(fingerprint), how: 'command', given: before?.given ?? null } as const
   writeTrust(statePath, { ...next, since: now.toISOString() })
 }
@@ -186,5 +191,6 @@ function pathOf(statePath: string): string {
 }
 
 function writeTrust(statePath: string, file: TrustFile): void {
+  mkdirSync(statePath, { recursive: true, mode: 0o700 })
   writeDurablySync(pathOf(statePath), JSON.stringify(file))
 }

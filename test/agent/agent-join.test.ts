@@ -25,7 +25,7 @@ describe('joining', () => {
     expect(await agent.probe('/live')).toEqual({ status: 200, body: '{"status":"live"}' })
     expect(await agent.probe('/ready')).toEqual({
       status: 503,
-      body: '{"status":"not ready","reason":"waiting for approval"}',
+      body: '{"status":"not ready","reason":"waiting for approval","isolation":"none"}',
     })
     expect(controlPlane.inventories).toEqual([])
 

@@ -19,24 +19,33 @@ export class AgentProcess {
   #errors = ''
   #exit: { code: number | null; signal: NodeJS.Signals | null } | null = null
 
-  private constructor(args: string[], environment: Record<string, string>) {
-    this.#child = spawn(COMMAND, args, { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
+  private constructor(args: string[], environment: Record<string, string>, through: readonly string[] = []) {
+    const [program = COMMAND, ...before] = [...through, COMMAND]
+    this.#child = spawn(program, [...before, ...args], {
+      env: { ...process.env, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     this.#child.stdout?.on('data', (data: Buffer) => (this.#output += data.toString()))
     this.#child.stderr?.on('data', (data: Buffer) => (this.#errors += data.toString()))
     this.#child.once('exit', (code, signal) => (this.#exit = { code, signal }))
   }
 
-  /** Starts `holdfast-runner run` on a state folder; port 0, JSON log. */
-  static run(appUrl: string, statePath: string, environment: Record<string, string> = {}): AgentProcess {
-    return new AgentProcess(['run'], {
+  /** Starts `holdfast-runner run` on a state folder; port 0, JSON log. `through`: a program that is to start it. */
+  static run(
+    appUrl: string,
+    statePath: string,
+    environment: Record<string, string> = {},
+    through: readonly string[] = [],
+  ): AgentProcess {
+    const settings = {
       APP_URL: appUrl,
       RTE_STATE_PATH: statePath,
       RTE_NAME: 'rte-test',
       PORT: '0',
       LOG_FORMAT: 'json',
       LOG_LEVEL: 'debug',
-      ...environment,
-    })
+    }
+    return new AgentProcess(['run'], { ...settings, ...environment }, through)
   }
 
   /** Runs a command to its end. */

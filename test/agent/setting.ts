@@ -12,9 +12,9 @@ export interface Setting {
   readonly controlPlane: FakeControlPlane
   readonly folder: string
   readonly statePath: string
-  start(environment?: Record<string, string>): AgentProcess
+  start(environment?: Record<string, string>, through?: readonly string[]): AgentProcess
   /** Starts an agent and waits until it is connected and, once approved, has told its jobs. */
-  join(environment?: Record<string, string>): Promise<AgentProcess>
+  join(environment?: Record<string, string>, through?: readonly string[]): Promise<AgentProcess>
 }
 
 export async function createSetting(tls: { key: string; cert: string } | null = null): Promise<Setting> {
@@ -31,8 +31,8 @@ export async function createSetting(tls: { key: string; cert: string } | null = 
     expect(controlPlane.breaches).toEqual([])
   })
   const statePath = join(folder, 'state')
-  const start: Setting['start'] = (environment = {}) => {
-    const agent = AgentProcess.run(controlPlane.url, statePath, { PATH: path, ...environment })
+  const start: Setting['start'] = (environment = {}, through = []) => {
+    const agent = AgentProcess.run(controlPlane.url, statePath, { PATH: path, ...environment }, through)
     agents.push(agent)
     return agent
   }
@@ -41,9 +41,9 @@ export async function createSetting(tls: { key: string; cert: string } | null = 
     folder,
     statePath,
     start,
-    async join(environment) {
+    async join(environment, through) {
       const inventories = controlPlane.inventories.length
-      const agent = start(environment)
+      const agent = start(environment, through)
       await controlPlane.isConnected()
       // As a real control plane offers nothing before the inventory is answered.
       const isTold = (): boolean => controlPlane.state === 'waiting' || controlPlane.inventories.length > inventories

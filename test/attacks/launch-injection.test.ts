@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createSetting, exactEnd } from '../agent/setting.js'
 import { orderOf, play, publish, say } from '../agent/playbooks.js'
+import { ansibleVersion } from '../support/ansible-versions.js'
 import { type Product, startProduct } from '../support/product.js'
 
 /**
@@ -149,6 +150,29 @@ describe('values', () => {
     const { status, body } = await attack('data', { data: JSON.stringify({ a: [{ [lookup()]: 1 }] }) })
     expect(existsSync(canary)).toBe(false)
     expect({ status, body }).toMatchObject({ status: 422, body: { details: { invalid: ['data'] } } })
+  })
+})
+
+describe('ansible-core 2.19, in which trust works in another way', () => {
+  test('takes values for data as well: ciphertexts, broken marks, templates, conditions', async () => {
+    const setting = await createSetting()
+    await setting.join({ PATH: `${ansibleVersion('2.19').programs}:${process.env.PATH}` })
+    const { controlPlane } = setting
+    const site = play(
+      say('SHOWN {{ data | to_json }} {{ plain }} {{ plain | type_debug }}'),
+      { set_fact: { again: '{{ data }}' } },
+      say('{{ again }}'),
+      { name: 'twice', debug: { msg: 'x' }, when: '{{ text }}', ignore_errors: true },
+    )
+    const broken = ['__ansible_unsafe', '__ansible_type', '__ansible_vault'].map((mark) => ({ [mark]: 5 }))
+    const data = [...broken, { __ansible_unsafe: lookup() }, lookup(), { __ansible_vault: '$ANSIBLE_VAULT;1.1;AES256' }]
+    const inline = { data, text: `lookup('pipe', 'id >${canary}')`, plain: 'é😀"\\\n' }
+    const job = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': site }), { extravars: { inline } }))
+    const { text } = await exactEnd(controlPlane, job)
+    expect(existsSync(canary)).toBe(false)
+    expect(text).toContain('SHOWN')
+    expect(text).toContain('é😀')
+    expect(text).not.toContain('uid=')
   })
 })
 

@@ -15,7 +15,7 @@ import { createRunnerHub } from '../../control-plane/src/runners/hub.js'
 import { createJoinTokens } from '../../control-plane/src/runners/join-tokens.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
-import { TEST_SERVICE_SOURCE } from '../support/service-identity.js'
+import { TEST_SERVICE, TEST_SERVICE_SOURCE, fingerprintOfService } from '../support/service-identity.js'
 import { openTestStore } from '../support/test-database.js'
 
 /** A session that only remembers. A test may put something into `onMessage` or `onFrame`. */
@@ -87,7 +87,10 @@ export async function startHub(
     heartbeatMs: options.heartbeatMs,
     limits: options.limits,
   })
-  const tokens = createJoinTokens({ store, clock, random: randomBytes, log })
+  const tokens = createJoinTokens({
+    ...{ store, clock, random: randomBytes, log },
+    fingerprint: () => fingerprintOfService(TEST_SERVICE),
+  })
 
   const server = createServer()
   const sockets = new WebSocketServer({

@@ -7,13 +7,13 @@ import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
 
-/** The fields that the specification lists, in its order, and the two that we add. */
+/** The fields that the specification lists, in its order, and those that we add. */
 const SPECIFIED = [
   ...['id', 'name', 'state', 'online', 'enabled', 'is_default', 'mode', 'fingerprint', 'host', 'ip', 'version'],
   ...['contract', 'ansible_version', 'max_jobs', 'running_jobs', 'draining', 'clock_skew_ms', 'spool_bytes'],
   ...['requested_at', 'approved_at', 'approved_by', 'last_seen', 'description'],
 ]
-const ADDED = ['agent_max_jobs', 'clone']
+const ADDED = ['agent_max_jobs', 'clone', 'isolation']
 
 let fixture: HubFixture
 let server: TestServer

@@ -108,6 +108,7 @@ export class RawAgent {
       ansible_version: 'core 2.18.1',
       host: 'test-host',
       max_jobs: 10,
+      isolation: 'none',
       join_token: null,
       succession: [],
       clock: Date.now(),

@@ -31,9 +31,10 @@ function jobFolderBelow(path: string): JobFolder {
 const services: StepServices = {
   now: () => new Date(),
   bootId: 'this boot',
-  playbook: { localFolder: null, environment: {}, callbackFolder: '/none' },
+  playbook: { localFolder: null, environment: {}, callbackFolder: '/none', isolation: { kind: 'none' } },
   supervisor: { python: '/none', script: '/none' },
   openSecrets: () => null,
+  releaseUser: () => Promise.resolve([]),
   giveUp: () => Promise.reject(new Error('there is no spool around this folder')),
 }
 

@@ -98,6 +98,45 @@ describe('extra variables of a launch', () => {
     expect(run).toThrow(key)
   })
 
+  test.each([
+    ['__inventory__', '{{ x }},'],
+    ['__inventory__', ['a,', 'group_vars/all.yml']],
+    ['__inventory__', 'site.yml'],
+    ['__limit__', 'all,@/etc/passwd'],
+    ['__limit__', '@hosts'],
+    ['__tags__', 'a,{{ x }}'],
+    ['__tags__', ['a', '-b']],
+    ['__playbook__', 'group_vars/all.yml'],
+    ['__playbook__', 'ansible.cfg'],
+    ['__playbookSubPath__', '{{ x }}'],
+  ])('%s of %j would be more than data to ansible: refused, naming it', (key, value) => {
+    const run = () => build(form({ fields: fields(key) }), { [key]: value })
+    expect(run).toThrow(RefusedValuesError)
+    expect(run).toThrow(`${key} is refused: `)
+  })
+
+  test('the author of the form may name any file, as its own or as a choice; templates are refused there, too', () => {
+    const own = form({ inventory: ['prod.cfg'], limit: '@retry', listedInventories: ['test.cfg'] })
+    expect(build(own, {}).playbook.ofForm).toEqual({ inventory: true, limit: true })
+    const declaring = { ...own, fields: fields('__inventory__', '__limit__') }
+    const chosen = build(declaring, { __inventory__: ['test.cfg', 'prod.cfg'], __limit__: 'web' }).playbook
+    expect(chosen.ofForm).toEqual({ inventory: true, limit: false })
+    expect(build(declaring, { __inventory__: ['test.cfg', 'x,'] }).playbook.ofForm.inventory).toBe(true)
+    expect(build(declaring, { __inventory__: ['test.cfg', 'hosts'] }).playbook.ofForm.inventory).toBe(false)
+    expect(() => build(declaring, { __inventory__: ['test.cfg', 'other.cfg'] })).toThrow('other.cfg')
+    for (const change of [{ inventory: ['{{ x }},'] }, { limit: '{{ x }}' }, { tags: '{{ x }}' }, { skipTags: '-x' }]) {
+      expect(() => build(form(change), {})).toThrow(RefusedValuesError)
+    }
+  })
+
+  test('a name that looks like a template is refused at any depth, unless the form allows templates', () => {
+    let deep: unknown = { '{{ x }}': 1 }
+    for (let depth = 0; depth < 100_000; depth += 1) deep = [deep]
+    expect(() => build(form(), { deep })).toThrow('deep is refused: the name "{{ x }}" in it')
+    expect(() => build(form(), { '{% x %}': 1 })).toThrow(RefusedValuesError)
+    expect(build(form({ allowJinjaInExtravars: true }), { a: { '{{ x }}': 1 } }).extravars.a).toEqual({ '{{ x }}': 1 })
+  })
+
   test('the launching user is the server’s word, whatever was sent', () => {
     const { extravars } = build(form(), { ansibleforms_user: { username: 'root' } })
     expect(extravars.ansibleforms_user).toMatchObject({ username: 'ann', id: 7, type: 'local' })

@@ -344,6 +344,8 @@ export interface Runner {
   version: string
   contract: number
   ansible_version: string | null
+  /** How it keeps jobs apart: none, user, or user (not available); null: its release does not say */
+  isolation: string | null
   /** Playbooks at once, 0 = no limit: what an admin set, else what the agent says */
   max_jobs: number
   /** What the agent says */
@@ -381,6 +383,21 @@ export interface RunnerList {
 
 export interface SentOn {
   location: string
+}
+
+export interface ServiceKey {
+  /** Of the key by which the control plane proves itself to runners */
+  fingerprint: string
+  created_at: string
+  /** Fingerprints of keys before it, the newest first: a runner that trusts one of them follows */
+  previous: string[]
+}
+
+export interface ServiceKeyRotation {
+  /** Rotate only if this is the key now, so that a repeated request rotates once */
+  fingerprint?: string
+  /** The old key does not sign the new one: each runner has to be told by hand */
+  break_succession?: boolean
 }
 
 export interface SignInKinds {
@@ -749,6 +766,7 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   version: v.string(),
   contract: v.pipe(v.number(), v.safeInteger()),
   ansible_version: v.nullable(v.string()),
+  isolation: v.nullable(v.string()),
   max_jobs: v.pipe(v.number(), v.safeInteger()),
   agent_max_jobs: v.pipe(v.number(), v.safeInteger()),
   running_jobs: v.pipe(v.number(), v.safeInteger()),
@@ -766,6 +784,12 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
 export const runnerListSchema: v.GenericSchema<unknown, RunnerList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(runnerSchema),
+})
+
+export const serviceKeySchema: v.GenericSchema<unknown, ServiceKey> = v.looseObject({
+  fingerprint: v.string(),
+  created_at: v.string(),
+  previous: v.array(v.string()),
 })
 
 export const errorSchema: v.GenericSchema<unknown, ErrorAnswer> = v.looseObject({
@@ -1312,6 +1336,15 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
+  /** The key by which the control plane proves itself to runners (admin) */
+  getServiceKey(request?: NoParameters, options?: RequestOptions): Promise<ServiceKey>
+  /** Replace the key; runners that trust the old one follow (admin) */
+  rotateServiceKey(
+    request: {
+      body: ServiceKeyRotation
+    },
+    options?: RequestOptions,
+  ): Promise<ServiceKey>
 }
 
 /** How each operation is asked for and what it answers. */
@@ -1627,5 +1660,19 @@ export const operations = {
     query: [],
     accept: 'application/json',
     schema: messageSchema,
+  },
+  getServiceKey: {
+    method: 'GET',
+    path: '/service/key',
+    query: [],
+    accept: 'application/json',
+    schema: serviceKeySchema,
+  },
+  rotateServiceKey: {
+    method: 'POST',
+    path: '/service/key/rotate',
+    query: [],
+    accept: 'application/json',
+    schema: serviceKeySchema,
   },
 } as const satisfies Readonly<Record<keyof Operations, Operation>>

@@ -67,6 +67,11 @@ function parser(run: Run) {
         ),
       )
       .command(
+        later('service', 'The key by which the control plane proves itself to runners (admins)', async () =>
+          (await import('./commands/service/index.js')).serviceCommands(run),
+        ),
+      )
+      .command(
         later('token', 'Your API tokens, for scripts', async () =>
           (await import('./commands/token.js')).tokenCommands(run),
         ),

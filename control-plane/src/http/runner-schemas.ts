@@ -25,6 +25,11 @@ export const RunnerRecord = Type.Object(
     version: Type.String(),
     contract: Type.Integer(),
     ansible_version: nullable(Type.String()),
+    isolation: nullable(
+      Type.String({
+        description: 'How it keeps jobs apart: none, user, or user (not available); null: its release does not say',
+      }),
+    ),
     max_jobs: Type.Integer({
       description: 'Playbooks at once, 0 = no limit: what an admin set, else what the agent says',
     }),
@@ -108,6 +113,7 @@ export function runnerRecordOf({ runner, online }: RunnerView): Static<typeof Ru
     version: runner.version,
     contract: runner.contract,
     ansible_version: runner.ansibleVersion,
+    isolation: runner.isolation,
     max_jobs: runner.maxJobs ?? runner.agentMaxJobs,
     agent_max_jobs: runner.agentMaxJobs,
     running_jobs: runner.runningJobs,

@@ -14,7 +14,7 @@ import type { Playbook } from './playbook.js'
 
 /** Which of the settings a value of the launch says, and not the form itself. */
 export interface Said {
-  readonly inventory: boolean
+  readonly inventories: readonly string[]
   readonly limit: boolean
   readonly playbook: boolean
 }
@@ -30,7 +30,8 @@ export function requireCommandWords(playbook: Playbook, said: Said): void {
     if (said.playbook) requirePlaybookName(parts)
   })
   check('__playbookSubPath__', () => playbook.playbookSubPath !== null && parseCommandPath(playbook.playbookSubPath))
-  for (const entry of playbook.inventory) check('__inventory__', () => requireInventory(entry, said.inventory))
+  for (const entry of playbook.inventory)
+    check('__inventory__', () => requireInventory(entry, said.inventories.includes(entry)))
   check('__limit__', () => playbook.limit !== null && requireLimit(playbook.limit, said.limit))
   check('__tags__', () => playbook.tags !== null && parseTags(playbook.tags))
   check('skip_tags', () => playbook.skipTags !== null && parseTags(playbook.skipTags))

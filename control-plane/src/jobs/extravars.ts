@@ -85,13 +85,15 @@ export function playbookVariables(
   for (const [name, schema] of CARRIED) if (!v.is(schema, playbook[name])) refuse(`__${name}__`, 'shorter')
   const isSaid = (key: string) => extravars[key] !== undefined && extravars[key] !== null
   const said: Said = {
-    inventory: isSaid('__inventory__') && !playbook.inventory.every((entry) => isOfAuthor(settings, entry)),
+    inventories: isSaid('__inventory__') ? playbook.inventory.filter((entry) => !isOfAuthor(settings, entry)) : [],
     limit: isSaid('__limit__') && playbook.limit !== settings.limit,
     playbook: isSaid('__playbook__') && playbook.playbook !== settings.playbook,
   }
   requireCommandWords(playbook, said)
   if (!playbook.allowJinjaInExtravars) requirePlainNames(extravars)
-  playbook = { ...playbook, ofForm: { inventory: !said.inventory, limit: !said.limit } }
+  // A list of hosts is the same, whoever says it.
+  const namesFile = said.inventories.some((entry) => !entry.includes(','))
+  playbook = { ...playbook, ofForm: { inventory: !namesFile, limit: !said.limit } }
   extravars.__playbook__ = playbook.playbook
   if (playbook.playbookSubPath !== null) extravars.__playbookSubPath__ = playbook.playbookSubPath
   if (playbook.inventory.length > 0) extravars.__inventory__ = playbook.inventory

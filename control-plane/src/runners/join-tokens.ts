@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { joinSecretOf, joinTokenOf } from '@holdfast/protocol'
 import { NotFoundError } from '../errors.js'
 import { type JoinToken, deleteJoinToken, hasJoinToken, insertJoinToken, listJoinTokens } from '../store/join-tokens.js'
 import type { HubOptions } from './hub-options.js'
@@ -17,15 +18,20 @@ export interface JoinTokens {
   remove(id: number, by: string): Promise<void>
 }
 
-/** SHA-256 of a join token in hex: what is stored and looked for. */
+/** SHA-256 of the secret part of a join token, in hex: what is stored and looked for. */
 export function hashJoinToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
+  return createHash('sha256').update(joinSecretOf(token)).digest('hex')
 }
 
-export function createJoinTokens(deps: Pick<HubOptions, 'store' | 'clock' | 'random' | 'log'>): JoinTokens {
+export interface JoinTokenDeps extends Pick<HubOptions, 'store' | 'clock' | 'random' | 'log'> {
+  /** Of this control plane's key: a token tells a new runner whom to obey. */
+  readonly fingerprint: () => string
+}
+
+export function createJoinTokens(deps: JoinTokenDeps): JoinTokens {
   return {
     async create({ name, ttlMinutes }, by) {
-      const token = deps.random(TOKEN_BYTES).toString('base64url')
+      const token = joinTokenOf(deps.random(TOKEN_BYTES).toString('base64url'), deps.fingerprint())
       const createdAt = deps.clock.now()
       const row = {
         name,

@@ -163,6 +163,7 @@ function helloColumns({ payload, address, time }: JoinRequest) {
     version: payload.version,
     contract: payload.contract,
     ansible_version: payload.ansible_version,
+    isolation: payload.isolation,
     agent_max_jobs: reportedJobs(payload.max_jobs),
     generation: payload.generation,
     instance: payload.instance,

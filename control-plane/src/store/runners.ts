@@ -23,6 +23,8 @@ export interface Runner {
   readonly version: string
   readonly contract: number
   readonly ansibleVersion: string | null
+  /** How it keeps jobs apart; null: it has not said. */
+  readonly isolation: string | null
   /** Playbooks at once, 0 = no limit: what the agent reports, and what an admin set (wins; null: not set). */
   readonly agentMaxJobs: number
   readonly maxJobs: number | null
@@ -202,6 +204,7 @@ function parseRunner(row: Selectable<RunnerTable>): Runner {
     version: row.version,
     contract: row.contract,
     ansibleVersion: row.ansible_version,
+    isolation: row.isolation,
     agentMaxJobs: row.agent_max_jobs,
     maxJobs: row.max_jobs,
     generation: row.generation,

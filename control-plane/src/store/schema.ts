@@ -207,6 +207,8 @@ export interface RunnerTable {
   version: string
   contract: number
   ansible_version: string | null
+  /** How it keeps jobs apart, in a word of its own; null: it has not said. */
+  isolation: string | null
   /** What the agent reports, and what an admin set (wins; null: not set). */
   agent_max_jobs: number
   max_jobs: number | null

@@ -27,6 +27,7 @@ sys.path.insert(0, _AGENT_FOLDER)
 try:
     from holdfast_job import event_content as content
     from holdfast_job.event_file import EventFile
+    from holdfast_job.event_pipe import EventPipe
     from holdfast_job.event_secrets import read_hidden_values
 finally:
     sys.path.remove(_AGENT_FOLDER)
@@ -81,6 +82,7 @@ class CallbackModule(CallbackBase):
         super(CallbackModule, self).__init__(*args, **kwargs)
         # Taken out of the environment, so that a playbook called by a playbook does not write into this job's events.
         events_path = os.environ.pop("HOLDFAST_EVENTS_FILE", None)
+        pipe_path = os.environ.pop("HOLDFAST_EVENTS_PIPE", None)
         report_path = os.environ.pop("HOLDFAST_CALLBACK_FILE", None)
         secrets_path = os.environ.pop("HOLDFAST_SECRETS_FILE", None)
         self._folder = _working_folder()
@@ -92,13 +94,16 @@ class CallbackModule(CallbackBase):
         self._runs = {}  # (play uuid, batch, task uuid, host) → HostRun
         self._latest = {}  # host → its latest HostRun
         self._failures = {}  # host → [(order, whether a rescue is around it)], ignored ones left out
-        if not events_path:
+        if not events_path and not pipe_path:
             self.disabled = True
             return
         try:
             if secrets_path:
                 read_hidden_values(secrets_path)
-            self._events = EventFile(events_path, report_path, ansible_version)
+            if pipe_path:
+                self._events = EventPipe(pipe_path, ansible_version)
+            else:
+                self._events = EventFile(events_path, report_path, ansible_version)
             atexit.register(self._events.report)
         except Exception as error:
             self.disabled = True

@@ -22,21 +22,37 @@ class _State:
         self.is_torn = is_torn
 
 
-class EventFile:
+class EventClock:
+    """Tells the time as events say it; the text of a second is made once."""
+
+    def __init__(self):
+        self._second = -1
+        self._second_text = ""
+
+    def now(self):
+        """ISO 8601 UTC with milliseconds."""
+        moment = time.time()
+        second = int(moment)
+        if second != self._second:
+            self._second = second
+            self._second_text = time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(second))
+        return self._second_text + "%03dZ" % ((moment - second) * 1000)
+
+
+class EventFile(EventClock):
     """Appends only, for what was written may have been read already: a line that a full disk has torn stays as it is.
 
     The number of an event is the number of its line, and a torn line is one too. So numbers have no gap and nobody counts twice.
     """
 
     def __init__(self, events_path, report_path, ansible_version):
+        super().__init__()
         self._report_path = report_path
-        self._ansible_version = ansible_version
-        self._pid = os.getpid()
+        self._pid = self.callback_pid = os.getpid()
+        self.ansible_version = ansible_version
         self._file = os.open(events_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._state = _State(os.fstat(self._file).st_size, 0, 0, False)
         self._goal = self._state.end
-        self._second = -1
-        self._second_text = ""
         self.errors = 0
         self.dropped = 0
         self.finished = False
@@ -44,11 +60,19 @@ class EventFile:
 
     def write(self, event):
         """Numbers the event and appends its line with one write. Returns its number, or None when the disk did not take it."""
+        event["order"] = self.next_order()
+        return self.append(line_of(event))
+
+    def next_order(self):
+        """The number of the next event."""
         if self._goal != self._state.end:
             self._find_out()
+        return self._state.lines + 1
+
+    def append(self, line):
+        """Like `write`, for a line that has its number already."""
         before = self._state
-        event["order"] = number = before.lines + 1
-        line = line_of(event)
+        number = before.lines + 1
         if before.is_torn:
             line = b"\n" + line
         self._goal = goal = before.end + len(line)
@@ -79,15 +103,6 @@ class EventFile:
             self._state = _State(size, state.lines, state.events, False)  # only the newline that ends the torn line
         self._goal = self._state.end
 
-    def now(self):
-        """ISO 8601 UTC with milliseconds; the text of a second is made once."""
-        moment = time.time()
-        second = int(moment)
-        if second != self._second:
-            self._second = second
-            self._second_text = time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(second))
-        return self._second_text + "%03dZ" % ((moment - second) * 1000)
-
     def count_error(self):
         self.errors += 1
         self.report()
@@ -98,8 +113,8 @@ class EventFile:
             return
         report = {
             "plugin": PLUGIN_CONTRACT,
-            "ansible": self._ansible_version,
-            "pid": self._pid,
+            "ansible": self.ansible_version,
+            "pid": self.callback_pid,
             "events": self._state.events,
             "errors": self.errors,
             "dropped": self.dropped,

@@ -35,9 +35,10 @@ class Process:
 
 
 class ProcessTree:
-    """The descendants of this process, and whoever carries the job's marker in its environment."""
+    """The descendants of this process, whoever carries the job's marker in its environment, and all of the job's own user."""
 
-    def __init__(self, marker):
+    def __init__(self, marker, user=None):
+        self._user = user
         self._needle = b"\0HOLDFAST_JOB_MARKER=" + marker.encode("utf-8", "surrogateescape") + b"\0"
 
     def find(self):
@@ -60,6 +61,8 @@ class ProcessTree:
                     os.killpg(process.group, number)
             except OSError:
                 pass  # it has ended meanwhile, or belongs to a user that may not be signalled
+        if number == signal.SIGKILL and self._user is not None:
+            self._user.kill_all()
         return members
 
     def _members(self, everyone):
@@ -70,13 +73,20 @@ class ProcessTree:
         found = set()
         self._add_descendants(itself, children, found)
         for pid in everyone:
-            if pid not in found and pid != itself and self._is_marked(pid):
+            if pid not in found and pid != itself and (self._is_marked(pid) or self._is_of_user(pid)):
                 found.add(pid)
                 self._add_descendants(pid, children, found)
         found.discard(itself)
         return [
             Process(pid, everyone[pid][1], everyone[pid][3]) for pid in sorted(found) if everyone[pid][2] not in b"ZX"
         ]
+
+    def _is_of_user(self, pid):
+        if self._user is None:
+            return False
+        from holdfast_job.users import is_of
+
+        return is_of(pid, self._user.uid)
 
     @staticmethod
     def _add_descendants(pid, children, found):

@@ -2,7 +2,8 @@
 
 A named pipe has a name in the job's folder and its content only in the kernel, on its way from here to whoever opens it. It is
 what ansible can take variables from: it resolves every link in the name of a file, so that a file in memory could not be found.
-Private keys are opened by ssh, many times and by name: `/proc/<this process>/fd/<number>`.
+Private keys are opened by ssh, many times and by name: `/proc/<a process that has them>/fd/<number>`. That is this process, or ansible itself
+where the job has a user of its own, who may not look into this one.
 
 Each pipe gives its content once, to a process of this job: ansible reads each of them once, when it starts. The playbooks of
 other jobs may run as the same user. They can open a pipe, but they get nothing from it.
@@ -24,16 +25,21 @@ _UNSEEN_SECONDS = 5
 _LOOK_SECONDS = 0.002
 
 
-def serve_secrets(job):
-    """Makes the files and pipes that the secrets name, and serves each pipe once to a process of the job."""
+def make_secrets(job):
+    """Makes the files and pipes that the secrets name. The pipes stay empty until they are served."""
     secrets = job.secrets
-    paths = {mark: _file_in_memory(content) for mark, content in secrets["files"].items()}
+    secrets["descriptors"] = {mark: _file_in_memory(job, content) for mark, content in secrets["files"].items()}
+    for name in secrets["pipes"]:
+        _make_pipe(job, job.path(name))
+
+
+def serve_secrets(job, holder):
+    """Serves each pipe once to a process of the job. `holder`: the pid by which the files in memory are named."""
+    secrets = job.secrets
     for name, content in secrets["pipes"].items():
-        for mark, path in paths.items():
-            content = content.replace(mark, path)
-        path = job.path(name)
-        _make_pipe(path)
-        _thread.start_new_thread(_serve, (job, path, content.encode("utf-8", "surrogatepass")))
+        for mark, descriptor in secrets["descriptors"].items():
+            content = content.replace(mark, "/proc/%d/fd/%d" % (holder, descriptor))
+        _thread.start_new_thread(_serve, (job, job.path(name), content.encode("utf-8", "surrogatepass")))
 
 
 def remove_pipes(job):
@@ -46,23 +52,27 @@ def remove_pipes(job):
                 pass
 
 
-def _file_in_memory(content):
-    """Its path, good as long as this process lives. Readable by its owner only: ssh refuses a key that others could read."""
+def _file_in_memory(job, content):
+    """Its descriptor. Readable by its owner only: ssh refuses a key that others could read."""
     descriptor = os.memfd_create("holdfast", os.MFD_CLOEXEC)
     os.fchmod(descriptor, 0o600)
+    if job.isolation is not None:
+        os.fchown(descriptor, job.isolation.user.uid, -1)
     data = content.encode("utf-8", "surrogatepass")
     while data:
         data = data[os.write(descriptor, data) :]
-    return "/proc/%d/fd/%d" % (os.getpid(), descriptor)
+    return descriptor
 
 
-def _make_pipe(path):
+def _make_pipe(job, path):
     """In place of an older one, at once: there is always one pipe of this name."""
     try:
         os.unlink(path + _WAITING_NAME)
     except FileNotFoundError:
         pass
     os.mkfifo(path + _WAITING_NAME, 0o600)
+    if job.isolation is not None:
+        job.isolation.give_pipe(path + _WAITING_NAME)
     os.rename(path + _WAITING_NAME, path)
 
 
@@ -73,7 +83,7 @@ def _serve(job, path, data):
         while not served:
             pipe = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
             try:
-                _make_pipe(path)
+                _make_pipe(job, path)
                 readers = _readers_of(job, pipe, path)
                 if readers == {True}:
                     _write(pipe, data)
@@ -96,6 +106,8 @@ def _send_away(path):
 
 def _readers_of(job, pipe, path):
     """Who has the pipe open: True stands for processes of the job, False for others. Empty when nobody shows up in time."""
+    if job.isolation is not None:
+        return {True}  # nobody else may open it
     there = os.fstat(pipe)
     poll = select.poll()
     poll.register(pipe, 0)

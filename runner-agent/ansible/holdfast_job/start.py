@@ -44,6 +44,7 @@ class Job:
         self.ansible_pid = None
         self.started_at = None
         self.secrets = None
+        self.isolation = None
 
     def path(self, name):
         return self.folder + "/" + name
@@ -245,11 +246,21 @@ def _spawn(job):
     program = _find_program(arguments[0], environment)
     _close_on_exec()
     job.adopts_orphans = _become_subreaper()
+    if orders.get("isolation") is not None:
+        _isolate(job)
+        environment = job.isolation.environment_of(environment)
     if job.secrets is not None:
-        from holdfast_job.secret_files import serve_secrets
+        from holdfast_job.secret_files import make_secrets, serve_secrets
 
-        serve_secrets(job)
+        make_secrets(job)
     job.output_pipe, pipe_writer = os.pipe()
+    if job.isolation is not None:
+        _spawn_isolated(job, program, arguments, environment, pipe_writer)
+        if job.secrets is not None:
+            serve_secrets(job, job.ansible_pid)
+        return
+    if job.secrets is not None:
+        serve_secrets(job, os.getpid())
     _enter(orders["cwd"])
     own_limit = _set_lock_limit(orders.get("limit_mark"))
     try:
@@ -276,6 +287,34 @@ def _spawn(job):
         _set_lock_limit(own_limit)
         os.close(pipe_writer)
         os.chdir("/")
+
+
+def _isolate(job):
+    """A user for this job alone, or no start: never with less than was ordered."""
+    from holdfast_job.isolation import Isolation
+
+    try:
+        job.isolation = Isolation(job, job.orders["isolation"])
+    except OSError as error:
+        place = "" if error.filename is None else ": %s" % error.filename
+        raise Refusal("the job could not be given a user of its own: %s%s" % (error.strerror or error, place))
+
+
+def _spawn_isolated(job, program, arguments, environment, output):
+    orders = job.orders
+    kept = [] if job.secrets is None else list(job.secrets["descriptors"].values())
+    own_limit = _set_lock_limit(orders.get("limit_mark"))
+    try:
+        job.started_at = iso_now()
+        cwd = _bytes(orders["cwd"])
+        job.ansible_pid = job.isolation.spawn(program, arguments, environment, cwd, output, kept, _RESET_FOR_ANSIBLE)
+    except OSError as error:
+        job.started_at = None
+        job.isolation.finish()
+        raise Refusal("%s could not be started: %s" % (os.fsdecode(program), error.strerror or error))
+    finally:
+        _set_lock_limit(own_limit)
+        os.close(output)
 
 
 def _become_subreaper():

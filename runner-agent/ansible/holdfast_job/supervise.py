@@ -30,12 +30,13 @@ def supervise(job):
 
 def _end_after_fault(job, run, error):
     """The playbook is stopped rather than left running without anybody who sees its end."""
-    ladder = Ladder(ProcessTree(job.marker), _SWEEP, must_end=job.ansible_pid)
+    ladder = Ladder(_tree_of(job), _SWEEP, must_end=job.ansible_pid)
     while not ladder.is_done():
         has_children()
         time.sleep(0.05)
     message = "the supervisor failed and ended the playbook: %s: %s" % (type(error).__name__, error)
-    write_end(job, run and run.output, "supervisor_lost", message=message)
+    left = _remove_user(job)
+    write_end(job, run and run.output, "supervisor_lost", message=message if left is None else message + "; " + left)
 
 
 class Run:
@@ -46,7 +47,7 @@ class Run:
         orders = job.orders
         keep_reserve(job)
         self.output = OutputLog(job.output_file, orders["output_limit_bytes"], _mask_of(job))
-        self._tree = ProcessTree(job.marker)
+        self._tree = _tree_of(job)
         self._wait_status = None
         self._quiet_at = self._drained_at = 0.0
         self._abort = None
@@ -62,6 +63,9 @@ class Run:
         self._poller = select.poll()
         self._poller.register(job.signals_fd, select.POLLIN)
         self._poller.register(self._pipe, select.POLLIN)
+        self._relay = self._events_pipe = None
+        if job.isolation is not None:
+            self._open_relay()
 
     def follow(self):
         """Until ansible has ended and its output is drained, or until an abort has left nothing of it."""
@@ -82,7 +86,7 @@ class Run:
         if self._abort is not None:
             return  # it has looked already
         self._reap()
-        if not self._job.adopts_orphans or has_children():
+        if not self._job.adopts_orphans or self._job.isolation is not None or has_children():
             self._climb(Ladder(self._tree, _SWEEP))
 
     def _climb(self, ladder):
@@ -105,6 +109,10 @@ class Run:
         message = None
         if self._survivors:
             message = "some processes of the job could not be ended: " + ", ".join(map(str, self._survivors))
+        if self._relay is not None:
+            self._relay.finish()
+            left = _remove_user(self._job)
+            message = "; ".join(part for part in (message, left) if part) or None
         if self._job.secrets is not None:
             from holdfast_job.secret_files import remove_pipes
 
@@ -117,8 +125,19 @@ class Run:
         for descriptor, _ in self._poller.poll(timeout):
             if descriptor == self._pipe:
                 self._read_output()
+            elif descriptor == self._events_pipe:
+                self._relay.take()
             else:
                 self._on_signals()
+
+    def _open_relay(self):
+        """Events of a job with a user of its own come through a pipe."""
+        from holdfast_job.event_relay import EventRelay
+
+        self._events_pipe = self._job.isolation.events_pipe
+        _widen(self._events_pipe)
+        self._relay = EventRelay(self._events_pipe, self._job.path("events.jsonl"), self._job.path("callback.json"))
+        self._poller.register(self._events_pipe, select.POLLIN)
 
     def _gather(self):
         """Lets a few lines come together, unless ansible floods: waking up for each takes time that ansible needs."""
@@ -197,6 +216,20 @@ class Run:
             except ValueError:
                 return None, "SIG%d" % os.WTERMSIG(status)
         return os.WEXITSTATUS(status), None
+
+
+def _tree_of(job):
+    return ProcessTree(job.marker, None if job.isolation is None else job.isolation.user)
+
+
+def _remove_user(job):
+    """Nothing of the job's user is left after this; a sentence when something is."""
+    if job.isolation is None:
+        return None
+    try:
+        return job.isolation.finish()
+    except Exception as error:
+        return "what the job's user has left could not be removed: %s: %s" % (type(error).__name__, error)
 
 
 def _mask_of(job):

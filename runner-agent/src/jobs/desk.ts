@@ -16,6 +16,10 @@ export interface DeskOptions extends Omit<JobRunServices, 'giveUp'> {
   readonly cache: BlobCache
   readonly shelf: UploadShelf
   readonly ownMaxJobs: number
+  /** Most playbooks at once whatever a limit says; 0: as many as the limit says. */
+  readonly mostJobs: number
+  /** Why no job is taken at all; null: jobs are taken. */
+  readonly problem: string | null
   readonly spoolMaxBytes: number
   /** Running jobs, the limit or the draining changed. */
   readonly changed: () => void
@@ -64,7 +68,11 @@ export function createDesk(options: DeskOptions): Desk {
 
   const find = (ref: { job_id: number; run_id: string }): JobRun | undefined => runs.get(folderNameOf(keyOf(ref)))
   const running = (): number => [...runs.values()].filter((run) => run.state !== 'ended').length
-  const maxJobs = (): number => adminMaxJobs ?? options.ownMaxJobs
+  const maxJobs = (): number => {
+    const limit = adminMaxJobs ?? options.ownMaxJobs
+    if (options.mostJobs === 0) return limit
+    return limit === 0 ? options.mostJobs : Math.min(limit, options.mostJobs)
+  }
   const spoolBytes = (): number =>
     [...runs.values()].reduce((sum, run) => sum + run.replica.lengths().output + run.replica.lengths().events, 0)
 
@@ -73,6 +81,7 @@ export function createDesk(options: DeskOptions): Desk {
     withFiles: options.playbook.localFolder === null,
     refusal: () => {
       const limit = maxJobs()
+      if (options.problem !== null) return { code: 'draining', message: options.problem }
       if (draining) return { code: 'draining', message: 'the runner is stopping' }
       if (limit > 0 && running() + intake.count >= limit) return { code: 'busy', message: `${limit} jobs run already` }
       if (spoolBytes() > options.spoolMaxBytes || runs.size >= MAX_SPOOLED_JOBS) {
@@ -252,7 +261,8 @@ export function createDesk(options: DeskOptions): Desk {
       runningJobs: running(),
       claimingJobs: intake.claiming,
       maxJobs: maxJobs(),
-      draining,
+      // So the app offers nothing.
+      draining: draining || options.problem !== null,
       spooledJobs: runs.size,
       spoolBytes: spoolBytes(),
       unacknowledgedBytes: session?.sender.unacknowledged() ?? 0,

@@ -20,6 +20,8 @@ export interface StepServices {
   readonly playbook: PlaybookSettings
   readonly supervisor: { readonly python: string; readonly script: string }
   readonly openSecrets: OpenSecrets
+  /** Ends what is left of the user that a job had for itself, if it had one. @returns what could not be ended */
+  readonly releaseUser: (jobFolder: string) => Promise<string[]>
   /** Notes elsewhere than in its folder that a run is over. @throws the system's error when that cannot be done */
   readonly giveUp: (key: JobKey) => Promise<void>
 }
@@ -111,7 +113,9 @@ async function lostCause(
   }
   const supervised = started === 'unreadable' ? folder.path : null
   const left = await endMarkedProcesses(folder.key.runId, END_TREE_MS, supervised)
-  const rest = left.length > 0 ? `; these processes could not be ended: ${left.join(', ')}` : ''
+  const still = await services.releaseUser(folder.path)
+  const processes = left.length > 0 ? `; these processes could not be ended: ${left.join(', ')}` : ''
+  const rest = still.length > 0 ? `${processes}; of the job's user is left: ${still.join(', ')}` : processes
   return { cause: 'supervisor_lost', message: `the supervisor of the playbook was ended${rest}` }
 }
 

@@ -41,7 +41,7 @@ export interface AgentHandshake {
   /**
    * Looks at the proof of the control plane; gives the hello, and what seals it and everything after it.
    * @param tls the TLS connection, or null when there is none
-   * @throws ProtocolError `bad_signature`, `untrusted_service`, `bad_message`
+   * @throws ProtocolError `untrusted_service`, `bad_message`
    */
   prove(proof: Proof, tls: TlsExporter | null): { readonly hello: AgentMessage; readonly channel: SealedChannel }
 }
@@ -80,11 +80,11 @@ export function createHandshake({ identity, trust, hello }: HandshakeParts): Age
     prove({ payload, signature }, tls) {
       const said = parseProofPayload(payload)
       if (said.tls && tls === null)
-        throw new ProtocolError('bad_signature', 'it speaks TLS, and this connection has none')
+        throw new ProtocolError('untrusted_service', 'it speaks TLS, and this connection has none')
       const tlsExport = said.tls && tls !== null ? tlsExportOf(tls) : null
       const transcript = transcriptOf({ challenge, greeting, proof: payload, tlsExport })
       if (!verifyProof(said.service_key, transcript, signature)) {
-        throw new ProtocolError('bad_signature', 'the control plane does not hold the key that it shows')
+        throw new ProtocolError('untrusted_service', 'the control plane does not hold the key that it shows')
       }
       trust.check({ serviceKey: said.service_key, succession: said.succession })
       const keys = sessionKeysOf(ephemeral, said.ephemeral_key, transcript)

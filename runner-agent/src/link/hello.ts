@@ -12,6 +12,8 @@ export interface HelloOptions {
   readonly version: string
   /** What `ansible-playbook --version` said; null while it is not known. */
   readonly ansibleVersion: () => string | null
+  /** How jobs are kept apart, in a word. */
+  readonly isolation: string
   readonly now: () => Date
 }
 
@@ -31,6 +33,7 @@ export function createHello(options: HelloOptions): () => string {
       ansible_version: options.ansibleVersion(),
       host: hostname(),
       max_jobs: options.maxJobs,
+      isolation: options.isolation,
       join_token: options.joinToken,
       succession: [],
       clock: now().getTime(),

@@ -2,6 +2,7 @@ import { type JobOrder, type JobSecrets, holdsTemplate, shownText } from '@holdf
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { describeError } from '../log.js'
+import type { Isolation } from '../isolation/isolation.js'
 import { writeReplacing } from '../spool/durable.js'
 import type { JobFolder } from '../spool/job-folder.js'
 import { OrderRefusedError, playbookArguments, type PlaybookRoot, workingFolder } from './command-line.js'
@@ -21,6 +22,7 @@ export interface PlaybookSettings {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** The folder that holds the event callback. */
   readonly callbackFolder: string
+  readonly isolation: Isolation
 }
 
 /**
@@ -63,13 +65,15 @@ function templateName(value: unknown): string | null {
 }
 
 function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, secrets: JobSecrets | null): object {
-  const { localFolder } = settings
+  const { localFolder, isolation } = settings
+  // Never with less than was asked for.
+  if (isolation.kind === 'unavailable') throw new OrderRefusedError(isolation.problem)
   const root: PlaybookRoot =
     localFolder === null ? { path: folder.file('work'), confined: true } : { path: localFolder, confined: false }
   const cwd = workingFolder(root, order.playbook_sub_path)
   const marker = folder.key.runId
   const env = playbookEnvironment({
-    own: settings.environment,
+    own: isolation.kind === 'none' ? settings.environment : withoutOwner(settings.environment),
     cwd,
     marker,
     eventsFile: folder.file('events.jsonl'),
@@ -89,7 +93,16 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
     output_limit_bytes: order.output_limit_bytes,
     abort_ladder_seconds: ABORT_LADDER_SECONDS,
     drain_seconds: DRAIN_SECONDS,
+    isolation: isolation.kind === 'none' ? null : isolation.orders,
   }
+}
+
+/** What names places of the agent's own user is nothing for a job that runs as another one. */
+function withoutOwner(own: PlaybookSettings['environment']): PlaybookSettings['environment'] {
+  const personal = /^(?:XDG_\w+|SSH_AUTH_SOCK|SSH_AGENT_PID|DBUS_SESSION_BUS_ADDRESS|TMP|TEMP|TMPDIR|MAIL|SHELL)$/
+  const kept = Object.entries(own).filter(([name]) => !personal.test(name))
+  // The job's home is not known before its start; there is no ansible.cfg in the one of the agent for it.
+  return { ...Object.fromEntries(kept), HOME: '/nonexistent' }
 }
 
 /** The file of a job that an agent of an older release has claimed has another name. */
@@ -105,8 +118,11 @@ function secretArguments(secrets: JobSecrets | null, folder: JobFolder): string[
   return ['-e', `@${folder.file('secret-vars')}`, ...vault]
 }
 
-/** The program's full path, so that its absence is noticed here, where it can be said in words. */
-function findProgram(name: string, path = ''): string {
+/**
+ * The program's full path, so that its absence is noticed here, where it can be said in words.
+ * @throws OrderRefusedError when it is not there
+ */
+export function findProgram(name: string, path = ''): string {
   for (const folder of path.split(':')) {
     if (!isAbsolute(folder)) continue
     const candidate = resolve(folder, name)

@@ -70,6 +70,7 @@ export type JobFileName =
   | 'extravars.json'
   | 'supervisor.json'
   | 'supervisor.log'
+  | 'isolation.json'
   | 'started.json'
   | 'output.log'
   | 'events.jsonl'

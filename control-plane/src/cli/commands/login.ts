@@ -1,4 +1,5 @@
 import type { Tokens } from '@holdfast/client'
+import { refusePlainHttp } from '../client/plain-http.js'
 import { chosenServer, clientWith } from '../client/server-address.js'
 import { sessionFile } from '../client/session-file.js'
 import { messageOf } from '../../errors.js'
@@ -42,6 +43,11 @@ export const loginCommand = (run: Run) =>
           default: false,
           describe: 'Sign in with a browser at Entra ID',
         })
+        .option('insecure', {
+          type: 'boolean',
+          default: false,
+          describe: 'Send the password over plain http, also to another machine (HOLDFAST_INSECURE=1)',
+        })
         .epilogue(
           'The password is asked for on the terminal, read from standard input, or taken from HOLDFAST_PASSWORD.\n' +
             'The session is kept in $XDG_CONFIG_HOME/holdfast/session.json (else below ~/.config), readable by you only.',
@@ -54,6 +60,7 @@ export const loginCommand = (run: Run) =>
       }
       const file = sessionFile(terminal.environment)
       const server = chosenServer(args.server, terminal.environment, await file.read())
+      refusePlainHttp(server, args.insecure, terminal.environment)
       const { username, pair } =
         args.oidc || args.azuread
           ? await signInByBrowser(server, args.oidc ? 'oidc' : 'azuread', terminal)

@@ -15,6 +15,7 @@ import * as accountOwnership from './013-account-ownership.js'
 import * as sessions from './014-sessions.js'
 import * as approvalAndAudit from './015-approval-and-audit.js'
 import * as serviceKey from './016-service-key.js'
+import * as runnerIsolation from './019-runner-isolation.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -33,6 +34,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '014-sessions': sessions,
   '015-approval-and-audit': approvalAndAudit,
   '016-service-key': serviceKey,
+  '019-runner-isolation': runnerIsolation,
 }
 
 /** Where Kysely notes the steps that were done. */

@@ -1,0 +1,51 @@
+import { writeAnswer } from '../../show/answer.js'
+import { clientOf, clientOptions, command, type Run } from '../common.js'
+
+/** `holdfast service fingerprint`: what runners are to trust. */
+const fingerprintCommand = (run: Run) =>
+  command({
+    command: 'fingerprint',
+    describe: 'Print the fingerprint of the key by which the control plane proves itself to runners',
+    builder: (yargs) => clientOptions(yargs),
+    handler: async (args) => {
+      const key = await (await clientOf(run, args)).getServiceKey()
+      await writeAnswer(run.terminal.stdout, args.json, key, () => `${key.fingerprint}\n`)
+    },
+  })
+
+/** `holdfast service rotate-key`: a new key. */
+const rotateCommand = (run: Run) =>
+  command({
+    command: 'rotate-key',
+    describe: 'Replace that key. The old one signs the new one, so the runners follow by themselves',
+    builder: (yargs) =>
+      clientOptions(yargs)
+        .option('fingerprint', {
+          type: 'string',
+          requiresArg: true,
+          describe: 'Do it only if the key has this fingerprint now (a repeated command then rotates once)',
+        })
+        .option('break-succession', {
+          type: 'boolean',
+          default: false,
+          describe:
+            'The old key is stolen or lost and signs nothing: each runner needs holdfast-runner trust --fingerprint',
+        }),
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const body = { fingerprint: args.fingerprint, break_succession: args.breakSuccession }
+      const key = await client.rotateServiceKey({ body })
+      await writeAnswer(run.terminal.stdout, args.json, key, () => `${key.fingerprint}\n`)
+    },
+  })
+
+/** `holdfast service …` */
+export const serviceCommands = (run: Run) =>
+  command({
+    builder: (yargs) =>
+      yargs
+        .command(fingerprintCommand(run))
+        .command(rotateCommand(run))
+        .demandCommand(1, 'What about the service? fingerprint or rotate-key.'),
+    handler: () => undefined,
+  })

@@ -1,0 +1,105 @@
+"""Takes the events of a playbook that runs as a user of its own from its pipe, and writes events.jsonl.
+
+Whatever comes may come from the playbook itself instead of the callback. So only lines of the right shape and length are kept, each gets its
+number here, and what was written stays.
+"""
+
+import json
+import os
+
+from holdfast_job.event_file import EventFile
+from holdfast_job.event_line import LINE_BYTES
+from holdfast_job.event_pipe import REPORT
+
+_READ_BYTES = 256 * 1024
+_ORDER = b'{"order":'
+_MOST_DIGITS = 12
+_REPORT_BYTES = 4096
+
+
+class EventRelay:
+    """From the pipe into the file. Never raises for what comes, and never waits."""
+
+    def __init__(self, pipe, events_path, report_path):
+        self._pipe = pipe
+        self._paths = events_path, report_path
+        self._rest = b""
+        self._is_skipping = False
+        self._file = None
+        self._told_dropped = 0
+        self._has_news = False
+
+    def take(self):
+        """One piece of the pipe. False when there is nothing in it now."""
+        try:
+            piece = os.read(self._pipe, _READ_BYTES)
+        except BlockingIOError:
+            return False
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            if self._is_skipping:
+                self._is_skipping = False  # the end of a line that was too long
+            else:
+                self._take_line(line + b"\n")
+        if len(self._rest) >= LINE_BYTES:
+            if not self._is_skipping:
+                self._drop()
+            self._rest, self._is_skipping = b"", True
+        self._report()
+        return True
+
+    def finish(self):
+        """What is there now, but not what somebody who cannot be ended goes on sending."""
+        for _ in range(8):
+            if not self.take():
+                break
+        if self._rest or self._is_skipping:
+            self._rest = b""
+            self._drop()
+        self._report()
+
+    def _take_line(self, line):
+        if line.startswith(REPORT):
+            self._take_report(line[len(REPORT) :])
+            return
+        events = self._events()
+        digits, comma, rest = line[len(_ORDER) :].partition(b",")
+        if not line.startswith(_ORDER) or not comma or not digits.isdigit() or len(digits) > _MOST_DIGITS:
+            self._drop()
+            return
+        numbered = b'%s%d,%s' % (_ORDER, events.next_order(), rest)
+        if len(numbered) > LINE_BYTES:
+            self._drop()
+        else:
+            events.append(numbered)
+
+    def _take_report(self, text):
+        events = self._events()
+        try:
+            report = json.loads(text) if len(text) <= _REPORT_BYTES else {}
+            errors, dropped = min(int(report["errors"]), 1 << 31), min(int(report["dropped"]), 1 << 31)
+            events.errors = max(events.errors, errors)
+            events.dropped += max(0, dropped - self._told_dropped)
+            self._told_dropped = max(self._told_dropped, dropped)
+            events.finished = report["finished"] is True
+            events.ansible_version = str(report["ansible"])[:200]
+            events.callback_pid = min(max(0, int(report["pid"])), 1 << 31)
+        except Exception:
+            events.errors += 1
+        self._has_news = True
+
+    def _drop(self):
+        self._events().dropped += 1
+        self._has_news = True
+
+    def _report(self):
+        """Once for all lines of a piece: a flood of them must not become a flood of files."""
+        if self._has_news:
+            self._has_news = False
+            self._file.report()
+
+    def _events(self):
+        """The file, from the first thing on that the callback says: its report tells that the callback was there."""
+        if self._file is None:
+            self._file = EventFile(*self._paths, "")
+        return self._file

@@ -1,0 +1,142 @@
+import { execa } from 'execa'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import * as v from 'valibot'
+import { parseJson } from '@holdfast/protocol'
+import { describeError, type Logger } from '../log.js'
+
+/** How playbooks are to be kept apart, as the settings say it. */
+export interface IsolationSettings {
+  /** Names or numbers of the users that jobs run as, one for each job. */
+  readonly users: readonly string[]
+  /** Whether sudo and other programs with rights of their own work in playbooks. */
+  readonly sudo: boolean
+  /** A folder whose content the home of each job begins with; null: homes are empty at first. */
+  readonly home: string | null
+}
+
+/** What the supervisor is told about the users of jobs (docs/job-folder.md). */
+export interface IsolationOrders extends v.InferOutput<typeof fitSchema> {
+  readonly folder: string
+  readonly sudo: boolean
+  readonly home: string | null
+}
+
+/**
+ * How playbooks are kept apart on this host:
+ *
+ *   none         they run as the user of the agent
+ *   user         each runs as a user of its own
+ *   unavailable  it was asked for and cannot be had, so no job is taken; `problem` is the sentence that says why
+ */
+export type Isolation =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'user'; readonly orders: IsolationOrders }
+  | { readonly kind: 'unavailable'; readonly problem: string }
+
+export interface IsolationHost {
+  readonly python: string
+  /** The helper that looks and cleans (`isolation.py`). */
+  readonly script: string
+  readonly statePath: string
+  /** What a playbook must be able to read, and to run. */
+  readonly read: readonly string[]
+  readonly run: readonly string[]
+}
+
+const fitSchema = v.object({
+  users: v.array(v.object({ uid: v.number(), gid: v.number(), name: v.string(), groups: v.array(v.number()) })),
+  /** Folders of the host that each job has for itself, such as /tmp. */
+  private: v.array(v.string()),
+})
+const checkSchema = v.union([
+  v.object({ ...fitSchema.entries, warnings: v.array(v.string()) }),
+  v.object({ problem: v.string() }),
+])
+const releaseSchema = v.object({ left: v.array(v.string()) })
+
+const HELPER_TIMEOUT_MS = 120_000
+
+/** Finds out with each of the users whether jobs can be kept apart here, and says in the log what is in force. */
+export async function openIsolation(
+  settings: IsolationSettings | null,
+  host: IsolationHost,
+  log: Logger,
+): Promise<Isolation> {
+  if (settings === null) {
+    log.info({ isolation: 'none' }, 'playbooks run as the user of the agent and are not kept apart from it')
+    return { kind: 'none' }
+  }
+  const isolation = await check(settings, host, log)
+  if (isolation.kind === 'unavailable') {
+    log.error(
+      { isolation: 'user', problem: isolation.problem },
+      'RTE_ISOLATION=user cannot be had here: no job is taken until that is mended and the agent started again',
+    )
+  } else if (isolation.kind === 'user') {
+    const { users, private: own } = isolation.orders
+    log.info({ isolation: 'user', users: users.length, private: own }, 'each playbook runs as a user of its own')
+    if (!own.includes('/tmp')) log.warn('jobs share /tmp: the agent may not give each its own, or it lies in there')
+  }
+  return isolation
+}
+
+async function check(settings: IsolationSettings, host: IsolationHost, log: Logger): Promise<Isolation> {
+  const folder = usersFolderOf(host.statePath)
+  const { users, sudo, home } = settings
+  if (home !== null && !existsSync(home))
+    return { kind: 'unavailable', problem: `RTE_ISOLATION_HOME: no folder ${home}` }
+  // They must be there, so that it can be looked whether they are closed.
+  const closed = ['spool/staging', 'spool/trash', 'cache', 'generations'].map((path) => join(host.statePath, path))
+  for (const path of closed) mkdirSync(path, { recursive: true, mode: 0o700 })
+  const hidden = [join(host.statePath, 'identity'), ...closed]
+  try {
+    const asked = { users, folder, state: host.statePath, read: host.read, run: host.run, hidden }
+    const answer = await ask(host, 'check', asked, checkSchema)
+    if ('problem' in answer) return { kind: 'unavailable', problem: answer.problem }
+    for (const warning of answer.warnings) log.warn(warning)
+    return { kind: 'user', orders: { users: answer.users, private: answer.private, folder, sudo, home } }
+  } catch (error) {
+    return { kind: 'unavailable', problem: `it could not be tried: ${describeError(error)}` }
+  }
+}
+
+/**
+ * Ends what runs of a job whose supervisor is gone, by the user that it was given, and removes that user's files.
+ * @returns sentences about what could not be ended or removed; none also for a job that had no user of its own
+ * @throws Error when the helper cannot be run
+ */
+export async function releaseUser(
+  jobFolder: string,
+  host: Pick<IsolationHost, 'python' | 'script' | 'statePath'>,
+): Promise<string[]> {
+  if (!existsSync(join(jobFolder, 'isolation.json'))) return []
+  const asked = { job: jobFolder, folder: usersFolderOf(host.statePath) }
+  return (await ask(host, 'release', asked, releaseSchema)).left
+}
+
+/** What is said of it in `/ready`, in the hello and to admins. */
+export function isolationWord(isolation: Isolation): string {
+  return isolation.kind === 'unavailable' ? 'user (not available)' : isolation.kind
+}
+
+function usersFolderOf(statePath: string): string {
+  return join(statePath, 'users')
+}
+
+async function ask<Schema extends v.GenericSchema>(
+  host: Pick<IsolationHost, 'python' | 'script'>,
+  what: string,
+  input: object,
+  schema: Schema,
+): Promise<v.InferOutput<Schema>> {
+  const result = await execa(host.python, ['-I', '-S', host.script, what], {
+    input: JSON.stringify(input),
+    cwd: '/',
+    env: {},
+    extendEnv: false,
+    timeout: HELPER_TIMEOUT_MS,
+    maxBuffer: 1024 * 1024,
+  })
+  return parseJson(schema, result.stdout)
+}
