@@ -9,7 +9,7 @@ export const CLOSE_REASONS = {
   bad_message: { code: 4001, retry: true, meaning: 'a control message that fails its schema' },
   too_large: { code: 4002, retry: true, meaning: 'a frame or message over its limit' },
   before_handshake: { code: 4003, retry: true, meaning: 'something other than the hello came first' },
-  handshake_timeout: { code: 4004, retry: true, meaning: 'no hello within ten seconds' },
+  handshake_timeout: { code: 4004, retry: true, meaning: 'no hello within five seconds' },
   bad_signature: { code: 4005, retry: false, meaning: 'the signature over the challenge is wrong' },
   contract_mismatch: {
     code: 4006,
@@ -20,7 +20,11 @@ export const CLOSE_REASONS = {
   revoked: { code: 4008, retry: false, meaning: 'an admin revoked this runner' },
   rejected: { code: 4009, retry: true, meaning: 'an admin rejected the request; it may be made again' },
   removed: { code: 4010, retry: true, meaning: 'the runner was deleted' },
-  too_many_waiting: { code: 4011, retry: true, meaning: 'too many requests wait for approval' },
+  too_many_waiting: {
+    code: 4011,
+    retry: true,
+    meaning: 'too many requests wait for approval, or too many connections are in their handshake',
+  },
   bad_join_token: { code: 4012, retry: false, meaning: 'the join token is unknown, used or expired' },
   clone: { code: 4013, retry: false, meaning: 'another process continues this identity' },
   taken_over: { code: 4014, retry: true, meaning: 'a newer connection of the same runner took the socket over' },
@@ -36,6 +40,11 @@ export const CLOSE_REASONS = {
     code: 4019,
     retry: true,
     meaning: 'the control plane does not have, or cannot prove, the key that this runner trusts',
+  },
+  too_many_messages: {
+    code: 4020,
+    retry: true,
+    meaning: 'more messages came than a runner that is not approved may send',
   },
 } as const satisfies Record<string, { code: number; retry: boolean; meaning: string }>
 

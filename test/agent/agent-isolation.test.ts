@@ -31,7 +31,7 @@ const printed = async ({ controlPlane }: IsolatedSetting, job: StoredJob, text: 
 }
 
 describe('jobs with users of their own', () => {
-  test('output, events and secrets are exact, also when the agent is killed and started in the middle', async () => {
+  test('output, events and secrets are exact, also when the agent is killed and stopped in the middle', async () => {
     const setting = await createIsolatedSetting(60_620)
     const agent = await setting.joinIsolated()
     expect(await agent.logged('each playbook runs as a user of its own')).toMatchObject({ users: 2 })
@@ -54,6 +54,9 @@ describe('jobs with users of their own', () => {
     const job = setting.controlPlane.offer({ ...order, sealed })
     await printed(setting, job, 'TASK [wait]')
     await agent.kill()
+    const second = await setting.joinIsolated({ RTE_DRAIN_SECONDS: '0' })
+    second.signal('SIGTERM')
+    expect(await second.exited()).toMatchObject({ code: 0 })
     await setting.joinIsolated()
     writeFileSync(gate, '')
     const end = await exactEnd(setting.controlPlane, job)
@@ -179,6 +182,30 @@ describe('jobs with users of their own', () => {
     expect(statSync(join(home, '.ssh/id_ed25519')).size).toBe(6)
   })
 
+  test('users of the host: ssh and facts know them, roles of the host can be read', async () => {
+    const setting = await createIsolatedSetting(60_636, 1)
+    const home = join(setting.statePath, 'users/holdfast-job-1/home')
+    const users = join(setting.folder, 'passwd')
+    writeFileSync(users, `root:x:0:0::/root:/bin/sh\nholdfast-job-1:x:60636:60636::${home}:/usr/sbin/nologin\n`)
+    mkdirSync(join(setting.folder, 'roles/here/tasks'), { recursive: true })
+    writeFileSync(join(setting.folder, 'roles/here/tasks/main.yml'), '[{debug: {msg: "a role of the host"}}]')
+    // A list of users that only this agent and its jobs see.
+    const through = ['unshare', '-m', 'sh', '-c', 'mount --bind "$0" /etc/passwd && exec "$@"', users]
+    const agent = await setting.joinIsolated(
+      { RTE_ISOLATION_USERS: 'holdfast-job-1..1', ANSIBLE_ROLES_PATH: join(setting.folder, 'roles') },
+      through,
+    )
+    const ssh = { shell: "ssh -G host.example | grep -i '^userknownhostsfile'", register: 'ssh' }
+    const facts = { setup: { gather_subset: ['!all', 'user'] } }
+    const tasks = [facts, ssh, say('{{ ansible_user_id }} at {{ ssh.stdout }}'), { include_role: { name: 'here' } }]
+    const end = await exactEnd(setting.controlPlane, offer(setting, tasks))
+    expect(end, end.text).toMatchObject({ exit_code: 0, message: null })
+    expect(end.text).toContain('a role of the host')
+    expect(end.text).toContain(`holdfast-job-1 at userknownhostsfile ${home}/.ssh/known_hosts`)
+    const isAboutUsers = (line: string): boolean => line.includes('list of users')
+    expect(agent.log.filter(({ msg }) => isAboutUsers(msg))).toEqual([])
+  })
+
   test('an agent that is not root does it with four rights, and leaves nothing behind', async () => {
     const setting = await createIsolatedSetting(60_630, 1)
     const through = unprivilegedAgent(setting, 60_632)
@@ -202,12 +229,14 @@ describe('what cannot be had', () => {
   test.each<[string, Record<string, string>, string, boolean]>([
     ['a user that is not there', { RTE_ISOLATION_USERS: 'nobody-has-this' }, 'there is no user nobody-has-this', false],
     ['a user that can log in', { RTE_ISOLATION_USERS: 'root' }, 'root can log in', false],
+    ['a folder they cannot read', { RTE_FILES: 'local', ANSIBLE_PATH: '/root' }, '/root cannot be read by it', false],
     ['no rights', { RTE_ISOLATION_USERS: '60634' }, 'this agent may not act for other users', true],
   ])('%s: no job is taken, and everybody is told why', async (_, environment, why, withoutRights) => {
     const setting = await createSetting()
     chmodSync(setting.folder, 0o711)
     const through = withoutRights ? unprivilegedAgent(setting, 60_635).slice(0, 6) : []
-    const agent = await setting.join({ RTE_ISOLATION: 'user', ...environment }, through)
+    const asked = { RTE_ISOLATION: 'user', RTE_ISOLATION_USERS: '60638', ...environment }
+    const agent = await setting.join(asked, through)
     expect((await agent.logged('no job is taken')).problem).toContain(why)
     const { status, body } = await agent.probe('/ready')
     expect({ status, ...(JSON.parse(body) as object) }).toMatchObject({

@@ -39,11 +39,11 @@ describe('an approved runner floods', () => {
     const agent = await chaos.hostile.connect()
     const status = { type: 'status', running_jobs: 0, max_jobs: 1, spool_bytes: 0, clock: 0 }
     const toggle = Buffer.concat([text({ ...status, draining: true }), text({ ...status, draining: false })])
-    await flood(networkOf(agent), many(toggle, 500), 100)
+    await flood(networkOf(agent), many(toggle, 500), 20)
     agent.socket.terminate()
     const pinging = await chaos.hostile.connect()
     pinging.socket.pause()
-    await flood(networkOf(pinging), many(maskedFrame(9, randomBytes(125)), 1000), 1500)
+    await flood(networkOf(pinging), many(maskedFrame(9, randomBytes(125)), 1000), 60)
     pinging.socket.terminate()
     await chaos.expectUnharmed()
   })

@@ -29,6 +29,7 @@ const runner = {
   approved_at: null,
   approved_by: null,
   description: '',
+  kept_by: null,
   clone: null,
   last_seen: '2026-11-20T08:00:00.000Z',
 }
@@ -83,6 +84,18 @@ describe('runners', () => {
     expect(code).toBe(2)
     expect(stderr).toContain('has the fingerprint SHA256:abc, not SHA256:other')
     expect(service.seen.every(({ method }) => method === 'GET')).toBe(true)
+  })
+
+  it('are kept, and kept no longer', async () => {
+    service.override = ({ method, path }) => {
+      if (path === '/runner') return { status: 200, body: { count: 1, records: [{ ...runner, kept_by: 'admin' }] } }
+      return method === 'PUT' ? { status: 200, body: { message: 'The runner was changed' } } : null
+    }
+    expect((await person.run(['runner', 'list'])).stdout).toContain('kept')
+    expect((await person.run(['runner', 'keep', 'web-1'])).stdout).toBe('The runner was changed (SHA256:abc)\n')
+    expect(service.seen.at(-1)).toMatchObject({ method: 'PUT', path: '/runner/3', body: { keep: true } })
+    await person.run(['runner', 'keep', 'web-1', '--undo'])
+    expect(service.seen.at(-1)?.body).toEqual({ keep: false })
   })
 
   it('need their id when two have one name', async () => {

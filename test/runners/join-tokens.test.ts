@@ -93,6 +93,24 @@ test('a token does not give away a name that another key owns, and is not used u
   expect((await honest.next('welcome')).state).toBe('approved')
 })
 
+test('a token takes a name from who only asks for it, and that request ends', async () => {
+  const { url, hub, tokens, byName } = fixture
+  const stranger = await RawAgent.join(url, newIdentity('edge-1'))
+  await hub.update((await byName('edge-1')).runner.id, { keep: true }, 'root')
+  const wrong = await RawAgent.greet(url, newIdentity('edge-1'), { join_token: 'hfj_wrong' })
+  expect(await wrong.waitForClose()).toMatchObject({ reason: 'denied' })
+  expect(stranger.closed).toBeNull()
+
+  const { token } = await tokens.create({ name: null, ttlMinutes: 30 }, 'root')
+  const owner = newIdentity('edge-1')
+  const agent = await RawAgent.join(url, owner, { join_token: token })
+  expect((await agent.next('welcome')).state).toBe('approved')
+  expect(await stranger.waitForClose()).toMatchObject({ reason: 'rejected' })
+  const again = await RawAgent.greet(url, stranger.identity)
+  expect(await again.waitForClose()).toMatchObject({ reason: 'denied' })
+  expect(agent.closed).toBeNull()
+})
+
 test('a token passes the limit of waiting requests', async () => {
   for (let index = 0; index < 20; index += 1) await RawAgent.join(fixture.url, newIdentity(`edge-${index}`))
   const agent = await RawAgent.join(fixture.url, newIdentity('edge-20'), { join_token: await newToken() })

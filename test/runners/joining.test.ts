@@ -99,7 +99,7 @@ describe('asking to join', () => {
     expect(fixture.sessions.at(-1)?.connection.runnerName).toBe('edge-1')
   })
 
-  test('at most 20 wait at once; the 21st is told so and one place freed is one place', async () => {
+  test('at most 20 of one address wait at once; the 21st is told so and one place freed is one place', async () => {
     const identities = Array.from({ length: 21 }, (_, index) => newIdentity(`edge-${index}`))
     for (const identity of identities.slice(0, 20)) await RawAgent.join(fixture.url, identity)
     const last = identities[20] ?? newIdentity('')
@@ -125,17 +125,82 @@ describe('asking to join', () => {
     expect(await fixture.hub.list()).toHaveLength(20)
   })
 
-  test('a request that nobody handles for 24 hours is removed', async () => {
+  test('a request lasts as long as its socket, however long that is', async () => {
     const agent = await RawAgent.join(fixture.url, newIdentity('edge-1'))
-    fixture.clock.offset = 23.9 * HOUR_MS
+    fixture.clock.offset = 48 * HOUR_MS
     await fixture.hub.sweep()
     expect(await fixture.hub.list()).toHaveLength(1)
-    fixture.clock.offset = 24.1 * HOUR_MS
+    expect(agent.closed).toBeNull()
+  })
+
+  test('a request whose runner has left stays a minute, so that one that comes back keeps it, and then goes', async () => {
+    const identity = newIdentity('edge-1')
+    const agent = await RawAgent.join(fixture.url, identity)
+    const { id } = (await fixture.byName('edge-1')).runner
+    await leaves(agent)
+    fixture.clock.offset = 50_000
     await fixture.hub.sweep()
-    expect(await agent.waitForClose()).toMatchObject({ reason: 'rejected' })
+    const again = await RawAgent.join(fixture.url, identity)
+    expect((await fixture.byName('edge-1')).runner.id).toBe(id)
+
+    await leaves(again)
+    fixture.clock.offset = 111_000
+    await fixture.hub.sweep()
     expect(await fixture.hub.list()).toEqual([])
   })
+
+  test('a request that an admin keeps stays until it is decided, also when its runner has left', async () => {
+    const identity = newIdentity('edge-1')
+    const agent = await RawAgent.join(fixture.url, identity)
+    const { id } = (await fixture.byName('edge-1')).runner
+    await fixture.hub.update(id, { keep: true }, 'root')
+    expect((await fixture.byName('edge-1')).runner.keptBy).toBe('root')
+    await leaves(agent)
+    fixture.clock.offset = 48 * HOUR_MS
+    await fixture.hub.sweep()
+    await fixture.hub.approve(id, 'root')
+    const again = await RawAgent.join(fixture.url, identity)
+    expect((await again.next('welcome')).state).toBe('approved')
+    await expect(fixture.hub.update(id, { keep: true }, 'root')).rejects.toThrow(ConflictError)
+  })
+
+  test('the requests of others have their places when one address asks more than it may', async () => {
+    for (let count = 0; count < 20; count += 1) await RawAgent.join(fixture.url, newIdentity(`many-${count}`))
+    const other = await RawAgent.join(fixture.url, newIdentity('edge-1'), {}, '127.0.0.2')
+    expect((await other.next('welcome')).state).toBe('waiting')
+  })
+
+  test('places are made by those who have left, then by the address with most requests, never by who is kept', async () => {
+    const narrow = await startHub({ limits: { mostWaiting: 4 } })
+    const names = async () => (await narrow.hub.list()).map(({ runner }) => runner.name).sort()
+    const agents: RawAgent[] = []
+    for (const name of ['a1', 'a2', 'a3', 'a4']) agents.push(await RawAgent.join(narrow.url, newIdentity(name)))
+    await narrow.hub.update((await narrow.byName('a1')).runner.id, { keep: true }, 'root')
+    await agents[0]?.leave()
+    await agents[1]?.leave()
+    await waitFor('both to be offline', async () => {
+      const views = await Promise.all(['a1', 'a2'].map((name) => narrow.byName(name)))
+      return views.every(({ online, runner }) => !online && runner.connectedNode === null)
+    })
+    await RawAgent.join(narrow.url, newIdentity('b1'), {}, '127.0.0.2')
+    expect(await names()).toEqual(['a1', 'a3', 'a4', 'b1'])
+    await RawAgent.join(narrow.url, newIdentity('c1'), {}, '127.0.0.3')
+    expect(await names()).toEqual(['a1', 'a3', 'b1', 'c1'])
+    expect(await agents[3]?.waitForClose()).toMatchObject({ reason: 'rejected' })
+    const refused = await RawAgent.greet(narrow.url, newIdentity('d1'), {}, '127.0.0.4')
+    expect(await refused.waitForClose()).toMatchObject({ reason: 'too_many_waiting' })
+    await narrow.close()
+  })
 })
+
+/** It leaves, and that is stored. */
+async function leaves(agent: RawAgent): Promise<void> {
+  await agent.leave()
+  await waitFor('it to be offline', async () => {
+    const { online, runner } = await fixture.byName(agent.identity.name)
+    return !online && runner.connectedNode === null
+  })
+}
 
 describe('a known name with another key', () => {
   test('is refused and shown; the approved runner goes on', async () => {

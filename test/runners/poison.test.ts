@@ -130,15 +130,18 @@ describe('the handshake', () => {
     await impatient.close()
   })
 
-  test('connections in their handshake are bounded', async () => {
-    const narrow = await startHub({ limits: { mostHandshakes: 5 } })
-    const silent = Array.from({ length: 5 }, () => RawAgent.dial(narrow.url))
-    await Promise.all(silent.map((agent) => agent.next('challenge')))
-    const refused = RawAgent.dial(narrow.url)
-    expect(await refused.waitForClose()).toMatchObject({ reason: 'too_many_waiting' })
-    await silent[0]?.leave()
+  test('connections in their handshake are bounded: the oldest goes, the newest gets in', async () => {
+    const narrow = await startHub({ limits: { mostUnproven: 5 } })
+    const silent: RawAgent[] = []
+    for (let count = 0; count < 5; count += 1) {
+      const agent = RawAgent.dial(narrow.url)
+      await agent.next('challenge')
+      silent.push(agent)
+    }
     const agent = await RawAgent.join(narrow.url, newIdentity('edge-1'))
     expect(agent.closed).toBeNull()
+    expect(await silent[0]?.waitForClose()).toMatchObject({ reason: 'too_many_waiting' })
+    expect(silent.filter(({ closed }) => closed === null)).toHaveLength(4)
     await narrow.close()
   })
 })

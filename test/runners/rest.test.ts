@@ -13,7 +13,7 @@ const SPECIFIED = [
   ...['contract', 'ansible_version', 'max_jobs', 'running_jobs', 'draining', 'clock_skew_ms', 'spool_bytes'],
   ...['requested_at', 'approved_at', 'approved_by', 'last_seen', 'description'],
 ]
-const ADDED = ['agent_max_jobs', 'clone', 'isolation']
+const ADDED = ['kept_by', 'agent_max_jobs', 'clone', 'isolation']
 
 let fixture: HubFixture
 let server: TestServer

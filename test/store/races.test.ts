@@ -62,10 +62,12 @@ async function outcome(act: Promise<unknown>): Promise<string> {
   }
 }
 
+const MANY = { mostWaiting: 1000, mostWaitingOfAddress: 1000 }
+
 function addRunner(name: string): Promise<number> {
   return first().write('test.runner', async (queries) => {
     const row = hello(name)
-    const decision = await decideHello(queries, row, { mostWaiting: 1000, mostDenied: 100 })
+    const decision = await decideHello(queries, row, { ...MANY, mostDenied: 100 })
     if (decision.kind !== 'accepted') throw new Error(decision.text)
     return decision.runner.id
   })
@@ -83,6 +85,7 @@ function hello(name: string, key = name, tokenHash: string | null = null): JoinR
     tokenHash,
     time: clock.now(),
     nodeId: 'one',
+    isConnected: () => true,
   }
 }
 
@@ -200,7 +203,7 @@ test('a join token lets one runner in', async () => {
     )
     const decisions = await nodes.atOnce((store, turn) =>
       store.write('test.hello', (queries) =>
-        decideHello(queries, hello(`joined-${round}-${turn}`, undefined, hash), { mostWaiting: 1000, mostDenied: 10 }),
+        decideHello(queries, hello(`joined-${round}-${turn}`, undefined, hash), { ...MANY, mostDenied: 10 }),
       ),
     )
     expect(decisions.map((one) => (one.kind === 'accepted' ? one.how : one.reason)).sort()).toEqual([
@@ -212,7 +215,7 @@ test('a join token lets one runner in', async () => {
 
 test('a name belongs to one key, and no more ask than may', async () => {
   const waiting = (await listRunners(first().read)).filter(({ state }) => state === 'waiting').length
-  const limits = { mostWaiting: waiting + 6, mostDenied: 100 }
+  const limits = { ...MANY, mostWaiting: waiting + 6, mostDenied: 100 }
   const decisions = await nodes.atOnce((store, turn) => {
     const request = hello(`asking-${Math.floor(turn / 2)}`, `key-${turn}`)
     return store.write('test.hello', (queries) => decideHello(queries, request, limits))

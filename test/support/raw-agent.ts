@@ -63,21 +63,31 @@ export class RawAgent {
     socket.on('error', () => undefined)
   }
 
-  /** Dials and does nothing more. */
-  static dial(url: string, identity: AgentIdentity = newIdentity('agent')): RawAgent {
-    return new RawAgent(new WebSocket(url, SUBPROTOCOL, { perMessageDeflate: false }), identity)
+  /** Dials and does nothing more. @param from the address that it calls from, one of 127.0.0.0/8 */
+  static dial(url: string, identity: AgentIdentity = newIdentity('agent'), from?: string): RawAgent {
+    return new RawAgent(new WebSocket(url, SUBPROTOCOL, { perMessageDeflate: false, localAddress: from }), identity)
   }
 
   /** Dials and says hello. */
-  static async greet(url: string, identity: AgentIdentity, payload: Partial<HelloPayload> = {}): Promise<RawAgent> {
-    const agent = RawAgent.dial(url, identity)
+  static async greet(
+    url: string,
+    identity: AgentIdentity,
+    payload: Partial<HelloPayload> = {},
+    from?: string,
+  ): Promise<RawAgent> {
+    const agent = RawAgent.dial(url, identity, from)
     await agent.hello(payload)
     return agent
   }
 
   /** Dials, says hello and waits for the welcome. */
-  static async join(url: string, identity: AgentIdentity, payload: Partial<HelloPayload> = {}): Promise<RawAgent> {
-    const agent = await RawAgent.greet(url, identity, payload)
+  static async join(
+    url: string,
+    identity: AgentIdentity,
+    payload: Partial<HelloPayload> = {},
+    from?: string,
+  ): Promise<RawAgent> {
+    const agent = await RawAgent.greet(url, identity, payload, from)
     await agent.next('welcome')
     return agent
   }

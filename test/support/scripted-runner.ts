@@ -43,6 +43,9 @@ export class ScriptedRunner {
   /** Every job that it was given, in their order. */
   readonly runs: Run[] = []
 
+  /** How often it had to dial. */
+  connections = 0
+
   #agent: RawAgent | null = null
   #epoch = 0
   #isLeaving = false
@@ -101,6 +104,7 @@ export class ScriptedRunner {
     await hears('challenge')
     await agent.hello({ join_token, max_jobs: 0 })
     await hears('welcome')
+    this.connections += 1
     this.#agent = agent
     this.#epoch = (await agent.next('welcome')).epoch
     agent.onMessage = (message) => this.#hear(message)

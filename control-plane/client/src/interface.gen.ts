@@ -360,6 +360,8 @@ export interface Runner {
   approved_by: string | null
   last_seen: string
   description: string
+  /** Who marked the request, so that it stays listed when the runner that asks has left */
+  kept_by: string | null
   /** Another process was refused for continuing this identity; where it called from, if that is known */
   clone: {
     seen_at: string
@@ -374,6 +376,8 @@ export interface RunnerChanges {
   is_default?: boolean
   description?: string
   max_jobs?: number | null
+  /** Whether a request that waits stays listed when the runner that asks has left; else it goes a minute later */
+  keep?: boolean
 }
 
 export interface RunnerList {
@@ -778,6 +782,7 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   approved_by: v.nullable(v.string()),
   last_seen: v.string(),
   description: v.string(),
+  kept_by: v.nullable(v.string()),
   clone: v.nullable(v.looseObject({ seen_at: v.string(), host: v.nullable(v.string()), ip: v.nullable(v.string()) })),
 })
 

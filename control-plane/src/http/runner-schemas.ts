@@ -43,6 +43,11 @@ export const RunnerRecord = Type.Object(
     approved_by: nullable(Type.String()),
     last_seen: Type.String(),
     description: Type.String(),
+    kept_by: nullable(
+      Type.String({
+        description: 'Who marked the request, so that it stays listed when the runner that asks has left',
+      }),
+    ),
     clone: nullable(
       Type.Object(
         { seen_at: Type.String(), host: nullable(Type.String()), ip: nullable(Type.String()) },
@@ -62,6 +67,12 @@ export const RunnerBody = Type.Object(
     is_default: Type.Optional(Type.Boolean()),
     description: Type.Optional(Type.String({ maxLength: 1000 })),
     max_jobs: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: MOST_JOBS }))),
+    keep: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether a request that waits stays listed when the runner that asks has left; else it goes a minute later',
+      }),
+    ),
   },
   { title: 'RunnerChanges', description: 'What is left out stays; max_jobs null gives way to what the agent says' },
 )
@@ -125,6 +136,7 @@ export function runnerRecordOf({ runner, online }: RunnerView): Static<typeof Ru
     approved_by: runner.approvedBy,
     last_seen: isoTime(runner.lastSeen),
     description: runner.description,
+    kept_by: runner.keptBy,
     clone:
       runner.cloneSeenAt === null
         ? null

@@ -57,8 +57,8 @@ export function runnerRoutes({ hub, joinTokens }: RunnerRouteDeps): FastifyPlugi
         },
       },
       async (request) => {
-        const { enabled, is_default: isDefault, description, max_jobs: maxJobs } = request.body
-        const changes = { enabled, isDefault, description, maxJobs }
+        const { enabled, is_default: isDefault, description, max_jobs: maxJobs, keep } = request.body
+        const changes = { enabled, isDefault, description, maxJobs, keep }
         await hub.update(idOf(request.params), changes, adminOf(request).username)
         return { message: 'The runner was changed' }
       },

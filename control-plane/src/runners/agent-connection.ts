@@ -52,7 +52,6 @@ export class AgentConnection implements RunnerConnection {
   #status: RunnerStatus | null = null
   #session: RunnerSession | null = null
   #capacity: RunnerCapacity | null = null
-  #pausedBySession = false
   #blobs: BlobSender | null = null
 
   constructor(
@@ -62,11 +61,16 @@ export class AgentConnection implements RunnerConnection {
     readonly address: string,
     private readonly handshake: Handshake,
   ) {
-    this.socket = new AgentSocket(webSocket, network, {
-      message: (message) => this.#received(message),
-      ended: () => this.#ended(),
-      gone: () => owner.gone(this),
-    })
+    this.socket = new AgentSocket(
+      webSocket,
+      network,
+      {
+        message: (message) => this.#received(message),
+        ended: () => this.#ended(),
+        gone: () => owner.gone(this),
+      },
+      owner.heartbeatMs,
+    )
   }
 
   get phase() {
@@ -135,13 +139,11 @@ export class AgentConnection implements RunnerConnection {
   }
 
   pause(): void {
-    this.#pausedBySession = true
-    this.socket.pause()
+    this.socket.pause('session')
   }
 
   resume(): void {
-    this.#pausedBySession = false
-    this.socket.resume()
+    this.socket.resume('session')
   }
 
   close(reason: CloseReasonName, text: string): void {
@@ -160,7 +162,7 @@ export class AgentConnection implements RunnerConnection {
     const early = this.#early
     this.#early = []
     for (const message of early) this.#received(message)
-    if (!this.#pausedBySession) this.socket.resume()
+    this.socket.resume('deciding')
   }
 
   /** Brings the connection in line with the runner's row; null: the row is gone. */
@@ -191,6 +193,7 @@ export class AgentConnection implements RunnerConnection {
   #openSession(): void {
     if (this.socket.ended) return
     this.#phase = 'approved'
+    this.socket.approved()
     const capacity = capacityOf(this.runner, this.status)
     this.#capacity = capacity
     this.#guard(() => {
@@ -219,7 +222,7 @@ export class AgentConnection implements RunnerConnection {
     this.#hello = this.handshake.readHello(message)
     this.#phase = 'deciding'
     this.socket.greeted()
-    this.socket.pause()
+    this.socket.pause('deciding')
     this.owner.proven(this)
   }
 

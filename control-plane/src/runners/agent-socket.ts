@@ -8,9 +8,13 @@ import {
   closeText,
 } from '@holdfast/protocol'
 import type { RawData, WebSocket } from 'ws'
+import { type Rate, TokenBucket } from './token-bucket.js'
 
 /** How long the other side may take over its half of the close before the connection is cut, in milliseconds. */
 const CLOSE_PATIENCE_MS = 5000
+
+/** The same for who was never approved: those who are turned away must not pile up. */
+const STRANGER_CLOSE_PATIENCE_MS = 250
 
 /**
  * Unsent bytes at which a peer that does not read is given up. Blobs wait long before this, so it is control messages,
@@ -22,11 +26,31 @@ const MOST_UNSENT_BYTES = 64 * 1024 * 1024
 const MOST_UNSENT_PONGS_BYTES = 64 * 1024
 
 /** Bytes that may come before the hello: far more than one has. The second number cuts who goes on nevertheless. */
-const MOST_GREETING_BYTES = 64 * 1024
+const MOST_GREETING_BYTES = 16 * 1024
 const CUT_GREETING_BYTES = 4 * MOST_GREETING_BYTES
+
+/**
+ * What a message costs of the rates below: a control message is parsed and checked, a ping is answered, a frame is only
+ * copied, and how many bytes of frames are under way is bounded elsewhere.
+ */
+const COST = { text: 4, frame: 1, ping: 2 }
+
+/**
+ * What an approved runner may send: 5000 control messages or 20,000 frames a second. Who sends more is not read for a
+ * moment, so an honest runner with very much to say sends larger frames and loses nothing.
+ */
+const APPROVED_RATE: Rate = { burst: 20_000, perSecond: 20_000 }
+
+/** What anybody else may send beside its heartbeats, and how much of a rate a heartbeat adds: a ping and a status, twice. */
+const STRANGER_BURST = 600
+const STRANGER_PER_SECOND = 40
+const COST_OF_HEARTBEAT = 2 * (COST.text + COST.ping)
 
 /** Text is a control message, bytes are a frame. */
 export type Incoming = string | Buffer
+
+/** Who stopped the reading. It goes on when nobody does. */
+export type PauseReason = 'deciding' | 'session' | 'rate'
 
 /** What a socket tells its owner. */
 export interface SocketListener {
@@ -50,7 +74,9 @@ export interface NetworkSide {
  *   - after `ended` the listener hears no message, though the network may still deliver some;
  *   - every close has a reason of the contract, and a peer that ignores it is cut off after CLOSE_PATIENCE_MS;
  *   - a socket that we paused ourselves never counts as silent;
- *   - from `protect` on, everything that comes and goes is sealed.
+ *   - from `protect` on, everything that comes and goes is sealed;
+ *   - nothing is looked at that comes faster than its rate: before the approval that ends the connection, after it the
+ *     reading waits.
  */
 export class AgentSocket {
   #silentChecks = 0
@@ -58,21 +84,30 @@ export class AgentSocket {
   #greetingBytes = 0
   #ended = false
   #because: string | null = null
-  #paused = false
+  readonly #pausedBy = new Set<PauseReason>()
   #channel: SealedChannel | null = null
   #closeTimer: NodeJS.Timeout | null = null
+  #rateTimer: NodeJS.Timeout | null = null
+  #isApproved = false
+  #rate: TokenBucket
 
+  /** @param now milliseconds by a clock that never jumps */
   constructor(
     private readonly socket: WebSocket,
     private readonly network: NetworkSide,
     private readonly listener: SocketListener,
+    heartbeatMs: number,
+    private readonly now: () => number = () => performance.now(),
   ) {
+    const perSecond = STRANGER_PER_SECOND + (COST_OF_HEARTBEAT * 1000) / heartbeatMs
+    this.#rate = new TokenBucket({ burst: STRANGER_BURST, perSecond }, now)
     socket.on('message', (data, isBinary) => this.#arrived(data, isBinary))
     // The library closes the socket after an error (broken WebSocket framing, a message over its limit) by itself.
     socket.on('error', () => undefined)
     socket.on('close', () => this.#gone())
     socket.on('ping', (data: Buffer) => {
-      if (!this.#ended && socket.bufferedAmount < MOST_UNSENT_PONGS_BYTES) socket.pong(data, undefined, ignoreSendError)
+      if (this.#ended || !this.#keepsToRate(COST.ping)) return
+      if (socket.bufferedAmount < MOST_UNSENT_PONGS_BYTES) socket.pong(data, undefined, ignoreSendError)
     })
     network.on('data', this.#greetingCame)
   }
@@ -80,6 +115,12 @@ export class AgentSocket {
   /** The hello is there: from now on messages may be large. */
   greeted(): void {
     this.network.off('data', this.#greetingCame)
+  }
+
+  /** The runner is approved: it may send as much as is worked off. */
+  approved(): void {
+    this.#isApproved = true
+    this.#rate = new TokenBucket(APPROVED_RATE, this.now)
   }
 
   /** The proof is sent: from now on every message is sealed, in both directions. */
@@ -99,7 +140,7 @@ export class AgentSocket {
   /** How many checks in a row nothing came, this one included. A pause of our own starts the count anew. */
   checkSilence(): number {
     const bytes = this.network.bytesRead
-    this.#silentChecks = this.#paused || bytes !== this.#heardBytes ? 0 : this.#silentChecks + 1
+    this.#silentChecks = this.#pausedBy.size > 0 || bytes !== this.#heardBytes ? 0 : this.#silentChecks + 1
     this.#heardBytes = bytes
     return this.#silentChecks
   }
@@ -147,25 +188,34 @@ export class AgentSocket {
     })
   }
 
-  pause(): void {
-    if (this.#ended || this.#paused) return
-    this.#paused = true
-    this.socket.pause()
+  pause(reason: PauseReason): void {
+    if (this.#ended) return
+    if (this.#pausedBy.size === 0) this.socket.pause()
+    this.#pausedBy.add(reason)
   }
 
-  resume(): void {
-    if (!this.#paused) return
-    this.#paused = false
-    this.socket.resume()
+  resume(reason: PauseReason): void {
+    if (this.#pausedBy.delete(reason) && this.#pausedBy.size === 0) this.socket.resume()
   }
 
   /** Closes with a reason of the contract; the first call wins. */
   close(reason: CloseReasonName, text: string): void {
     if (this.#ended) return
-    this.#end(reason)
     // The other half of the close must be read, however full we are.
-    this.resume()
-    this.#closeTimer = setTimeout(() => this.socket.terminate(), CLOSE_PATIENCE_MS)
+    if (this.#pausedBy.size > 0) this.socket.resume()
+    this.#pausedBy.clear()
+    this.#closeWithin(this.#isApproved ? CLOSE_PATIENCE_MS : STRANGER_CLOSE_PATIENCE_MS, reason, text)
+  }
+
+  /** Closes without reading anything more: nobody shall work off what still comes. */
+  #shut(reason: CloseReasonName, text: string): void {
+    if (this.#pausedBy.size === 0) this.socket.pause()
+    this.#closeWithin(STRANGER_CLOSE_PATIENCE_MS, reason, text)
+  }
+
+  #closeWithin(patienceMs: number, reason: CloseReasonName, text: string): void {
+    this.#end(reason)
+    this.#closeTimer = setTimeout(() => this.socket.terminate(), patienceMs)
     this.socket.close(CLOSE_REASONS[reason].code, closeText(text))
   }
 
@@ -183,7 +233,7 @@ export class AgentSocket {
   }
 
   #arrived(data: RawData, isBinary: boolean): void {
-    if (this.#ended) return
+    if (this.#ended || !this.#keepsToRate(isBinary && this.#isApproved ? COST.frame : COST.text)) return
     const bytes = toBuffer(data)
     if (this.#channel) this.#open(this.#channel, bytes, isBinary)
     else if (isBinary) this.listener.message(bytes)
@@ -201,11 +251,30 @@ export class AgentSocket {
       this.close(error.reason, error.message)
       return
     }
+    // Sealed, both kinds look the same.
+    if (this.#isApproved && typeof message === 'string') this.#keepsToRate(COST.text - COST.frame)
     this.listener.message(message)
+  }
+
+  /** Counts what came. False: it comes too fast from somebody who is not approved, and the connection has ended. */
+  #keepsToRate(cost: number): boolean {
+    const tooFastMs = this.#rate.take(cost)
+    if (tooFastMs === 0) return true
+    if (!this.#isApproved) {
+      this.#shut('too_many_messages', 'more messages came than a runner that is not approved may send')
+      return false
+    }
+    this.pause('rate')
+    this.#rateTimer ??= setTimeout(() => {
+      this.#rateTimer = null
+      this.resume('rate')
+    }, tooFastMs)
+    return true
   }
 
   #end(because: string | null): void {
     if (this.#ended) return
+    if (this.#rateTimer) clearTimeout(this.#rateTimer)
     this.#ended = true
     this.#because = because
     this.listener.ended()

@@ -3,17 +3,19 @@ import type { Clock } from '../clock.js'
 import type { LiveEvents } from '../live/live-events.js'
 import type { Nodes } from '../nodes/nodes.js'
 import type { Store } from '../store/store.js'
+import type { AdmissionLimits } from './admission.js'
 import type { OpenSession } from './connection.js'
 import type { ServiceIdentitySource } from './handshake.js'
 import type { JoinLimits } from './joining.js'
+import type { Rate } from './token-bucket.js'
 
-export interface HubLimits extends JoinLimits {
-  /** How long a request may wait for an admin, in milliseconds. */
-  readonly waitingMs: number
+export interface HubLimits extends JoinLimits, AdmissionLimits {
+  /** How long a request stays when its socket is gone and no admin marked it, in milliseconds. */
+  readonly graceMs: number
   /** How long the hello may take, in milliseconds. */
   readonly helloMs: number
-  /** Connections that may be in their handshake at once. */
-  readonly mostHandshakes: number
+  /** Hellos of strangers that are looked at, of one address. */
+  readonly strangersOfAddress: Rate
   /** How long an older process may take to show that it still runs when a newer one of the same identity says hello. */
   readonly answerMs: number
   /** How long `close` waits for the other sides, in milliseconds. */
@@ -21,11 +23,16 @@ export interface HubLimits extends JoinLimits {
 }
 
 export const HUB_LIMITS: HubLimits = {
-  mostWaiting: 20,
+  mostWaiting: 100,
+  mostWaitingOfAddress: 20,
   mostDenied: 20,
-  waitingMs: 24 * 60 * 60 * 1000,
-  helloMs: 10_000,
-  mostHandshakes: 1000,
+  // An agent that lost its connection dials again within 30 seconds.
+  graceMs: 60_000,
+  helloMs: 5000,
+  mostUnproven: 1000,
+  mostUnprovenOfAddress: 250,
+  reserveOfKnownAddress: 100,
+  strangersOfAddress: { burst: 60, perSecond: 1 },
   answerMs: 10_000,
   closeMs: 2000,
 }

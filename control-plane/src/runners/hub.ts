@@ -3,9 +3,10 @@ import { HEARTBEAT_MS } from '@holdfast/protocol'
 import type { WebSocket } from 'ws'
 import { createSteadyClock } from '../clock.js'
 import { messageOf } from '../errors.js'
-import { SOLE_NODE } from '../nodes/nodes.js'
+import { SOLE_NODE, isElsewhere } from '../nodes/nodes.js'
 import { deleteJoinTokensBefore } from '../store/join-tokens.js'
-import { deleteWaitingBefore, findRunner } from '../store/runners.js'
+import { deleteLeftRequests, findRunner, listWaitingRunners } from '../store/runners.js'
+import { type AdmissionStage, createAdmission } from './admission.js'
 import { AgentConnection, type ConnectionOwner } from './agent-connection.js'
 import type { NetworkSide } from './agent-socket.js'
 import { Handshake } from './handshake.js'
@@ -14,14 +15,19 @@ import { createHubPoll } from './hub-poll.js'
 import { HUB_LIMITS, type HubOptions } from './hub-options.js'
 import { join } from './joins.js'
 import { createKeyedQueue } from './keyed-queue.js'
+import { createKnownAddresses } from './known-addresses.js'
 import { createRegistry } from './registry.js'
 import { createRivals } from './rivals.js'
 import { newsIn, reportedStatus } from './reported.js'
 import { type RunnerActions, createRunnerActions } from './runner-actions.js'
 import { createStatusWriter } from './status-writer.js'
+import { createStrangers } from './strangers.js'
 
-/** How often old requests and old join tokens are looked for, in milliseconds. */
-const SWEEP_MS = 60_000
+/** How often requests that were left and old join tokens are looked for, in milliseconds. */
+const SWEEP_MS = 15_000
+
+/** How often the log tells at most that strangers crowd at the door, in milliseconds. */
+const TELL_MS = 10_000
 
 /** How long a join token stays listed after its time, in milliseconds: who joined by it can be seen that long. */
 const TOKEN_MEMORY_MS = 30 * 24 * 60 * 60 * 1000
@@ -32,7 +38,7 @@ export interface RunnerHub extends RunnerActions {
   accept(socket: WebSocket, address: string, network: NetworkSide): void
   /** Brings the connections of all runners, or of one, in line with the database after another node changed it. */
   refresh(runnerId?: number): Promise<void>
-  /** Removes requests that nobody handled and old join tokens; runs by itself every minute. */
+  /** Removes requests whose socket is gone for long, and old join tokens; runs by itself every 15 seconds. */
   sweep(): Promise<void>
   /** Numbers for the metrics: sockets in all, and accepted runners with one. */
   counts(): { readonly sockets: number; readonly online: number }
@@ -56,12 +62,20 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
   const queue = createKeyedQueue()
   const nodes = options.nodes ?? SOLE_NODE
   const rivals = createRivals({ store, nodes, registry, random, answerMs: limits.answerMs })
-  const parts = { ...options, nodes, limits, registry, queue, rivals }
+  const known = createKnownAddresses(store)
+  const strangers = createStrangers(limits.strangersOfAddress, () => performance.now())
+  const admission = createAdmission(limits, known.has, turnAway)
+  const displaced = (runnerId: number) => {
+    refresh(runnerId).catch(sayFailed('telling a request that it had to go'))
+    nodes.bus.publish({ topic: 'runner', runner: runnerId })
+  }
+  const parts = { ...options, nodes, limits, registry, queue, rivals, admission, strangers, known, displaced }
   const statuses = createStatusWriter({ store, log, changed: () => live.changed('runners') })
   /** Every connection that the network still has. */
   const present = new Set<AgentConnection>()
-  /** Those that are not accepted yet, with the timer that ends the wait for their hello. */
-  const handshakes = new Map<AgentConnection, NodeJS.Timeout>()
+  /** Those whose hello is awaited, with the timer that ends the wait. */
+  const greetings = new Map<AgentConnection, NodeJS.Timeout>()
+  let turnedAway = { count: 0, telling: null as NodeJS.Timeout | null }
   let closing: { emptied: () => void } | null = null
   let closed: Promise<void> | null = null
 
@@ -70,24 +84,28 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
     heartbeatMs,
     openSession: options.openSession,
     proven(connection) {
-      clearTimeout(handshakes.get(connection))
+      noLongerGreets(connection)
+      admission.enter(connection, 'checking')
       void queue
         .run(connection.hello.fingerprint, () => join(parts, connection))
         .catch((error: unknown) => {
           log.error({ ip: connection.address, err: error }, `taking a runner in failed: ${messageOf(error)}`)
           connection.close('internal_error', 'the control plane failed over the hello')
         })
-        .finally(() => handshakes.delete(connection))
+        .finally(() => admission.leave(connection))
     },
     reported(connection, message) {
       const status = reportedStatus(message, clock.now())
-      statuses.note(connection.runnerId, connection.epoch, status, newsIn(connection.status, status))
+      const { urgent, visible } = newsIn(connection.status, status)
+      // Nothing is offered to a runner that waits, so nothing that it says is urgent.
+      const isUrgent = urgent && connection.phase === 'approved'
+      statuses.note(connection.runnerId, connection.epoch, status, { urgent: isUrgent, visible })
       return status
     },
     ended(connection) {
-      clearTimeout(handshakes.get(connection))
-      // A proven hello still costs a decision, so it counts until that is done.
-      if (!connection.proven) handshakes.delete(connection)
+      noLongerGreets(connection)
+      admission.leave(connection)
+      strangers.ended(connection)
       if (!registry.remove(connection)) return
       const { runnerId, epoch, status } = connection
       const last = { ...status, lastSeen: clock.now() }
@@ -113,16 +131,32 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
       connection.close('going_away', 'the control plane stops')
       return
     }
-    if (handshakes.size >= limits.mostHandshakes) {
-      connection.close('too_many_waiting', 'too many connections are in their handshake')
-      return
-    }
     const timer = setTimeout(
       () => connection.close('handshake_timeout', `no hello within ${limits.helloMs} ms`),
       limits.helloMs,
     )
-    handshakes.set(connection, timer)
+    greetings.set(connection, timer)
+    admission.enter(connection, 'greeting')
     connection.challenge()
+  }
+
+  function noLongerGreets(connection: AgentConnection): void {
+    clearTimeout(greetings.get(connection))
+    greetings.delete(connection)
+  }
+
+  /** Strangers are too many; told once in a while, since their number is theirs to choose. */
+  function turnAway(connection: AgentConnection, stage: AdmissionStage): void {
+    connection.close('too_many_waiting', 'too many connections are in their handshake')
+    turnedAway.count += 1
+    if (turnedAway.telling) return
+    log.warn({ ip: connection.address, stage }, 'connections of strangers have to go: too many are in their handshake')
+    turnedAway.telling = setTimeout(() => {
+      const { count } = turnedAway
+      turnedAway = { count: 0, telling: null }
+      if (count > 1) log.warn({ connections: count }, 'so many connections of strangers had to go')
+    }, TELL_MS)
+    turnedAway.telling.unref()
   }
 
   async function refresh(runnerId?: number): Promise<void> {
@@ -138,20 +172,34 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
 
   async function sweep(): Promise<void> {
     const now = clock.now()
-    const expired = await store.write('runners.sweep', async (queries) => {
+    await known.refresh()
+    const left = (await listWaitingRunners(store.read)).filter(
+      (one) => one.keptBy === null && registry.find(one) === null && !isElsewhere(nodes, one),
+    )
+    const gone = await store.write('runners.sweep', async (queries) => {
       await deleteJoinTokensBefore(queries, now - TOKEN_MEMORY_MS)
-      return deleteWaitingBefore(queries, now - limits.waitingMs)
+      if (left.length === 0) return []
+      return deleteLeftRequests(
+        queries,
+        left.map((one) => one.id),
+        now - limits.graceMs,
+      )
     })
+    if (gone.length === 0) return
+    for (const runner of gone) nodes.bus.publish({ topic: 'runner', runner })
     await refresh()
-    if (expired.length === 0) return
-    for (const runner of expired) nodes.bus.publish({ topic: 'runner', runner })
-    log.info({ runner_ids: expired }, 'requests that nobody handled were removed')
+    log.info({ runner_ids: gone }, 'requests to join were removed: their runners have left')
     live.changed('runners')
   }
 
+  function sayFailed(what: string): (error: unknown) => void {
+    return (error) => log.warn({ err: error }, `${what} failed: ${messageOf(error)}`)
+  }
+
+  const steady = options.steady ?? createSteadyClock(clock)
+  const startedAt = steady.now()
   const poll = createHubPoll({
-    ...{ store, nodes, registry, queue, log, refresh },
-    steady: options.steady ?? createSteadyClock(clock),
+    ...{ store, nodes, registry, queue, log, refresh, steady },
     // So that they find another node before their jobs are given up.
     letGoMs: (options.lostMs ?? Infinity) / 2,
   })
@@ -161,9 +209,11 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
     (socket) => socket.close('heartbeat_lost', 'nothing came for two heartbeats'),
   )
   const sweepTimer = setInterval(() => {
-    sweep().catch((error: unknown) => log.warn({ err: error }, `sweep of requests failed: ${messageOf(error)}`))
+    // Runners that waited when this node stopped get as long to come back as everybody else.
+    if (steady.now() - startedAt >= limits.graceMs) sweep().catch(sayFailed('the sweep of requests'))
   }, SWEEP_MS)
   sweepTimer.unref()
+  known.refresh().catch(sayFailed('reading the addresses of approved runners'))
 
   return {
     ...createRunnerActions(parts),
@@ -176,6 +226,7 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
 
   async function close(): Promise<void> {
     clearInterval(sweepTimer)
+    if (turnedAway.telling) clearTimeout(turnedAway.telling)
     const emptied = new Promise<void>((resolve) => (closing = { emptied: resolve }))
     for (const connection of [...present]) connection.close('going_away', 'the control plane stops or restarts')
     if (present.size > 0) await within(emptied, limits.closeMs)

@@ -1,22 +1,24 @@
 import type { CloseReasonName, HelloPayload } from '@holdfast/protocol'
 import type { Insertable } from 'kysely'
-import { consumeJoinToken } from '../store/join-tokens.js'
+import { consumeJoinToken, isJoinTokenGood } from '../store/join-tokens.js'
 import {
   type Runner,
   type RunnerUpdate,
-  countWaitingRunners,
+  type WaitingRunner,
   deleteRunner,
   findDefaultRunner,
   findRunnerByFingerprint,
   findRunnerByName,
   insertRunner,
+  listWaitingRunners,
   trimDenied,
   updateRunner,
 } from '../store/runners.js'
 import type { RunnerTable } from '../store/schema.js'
 import type { Queries } from '../store/store.js'
 import { CLONE_TEXT, continuesIdentity } from './clone-rule.js'
-import { clockSkew, reportedJobs } from './reported.js'
+import { clockSkew, plainText, reportedJobs } from './reported.js'
+import { type WaitingLimits, placeFor } from './waiting-list.js'
 
 /** A proven hello and what the server adds to it. */
 export interface JoinRequest {
@@ -30,11 +32,11 @@ export interface JoinRequest {
   readonly time: number
   /** The node that has the socket. */
   readonly nodeId: string
+  /** Whether a request has its socket, here or at another node. */
+  readonly isConnected: (waiting: WaitingRunner) => boolean
 }
 
-export interface JoinLimits {
-  /** Requests that may wait for an admin at once. */
-  readonly mostWaiting: number
+export interface JoinLimits extends WaitingLimits {
   /** Refused requests (known name, other key) that are kept to be shown. */
   readonly mostDenied: number
 }
@@ -46,7 +48,13 @@ export interface JoinLimits {
  *   - `joined`: approved at once by a join token
  */
 export type JoinDecision =
-  | { readonly kind: 'accepted'; readonly how: 'back' | 'asked' | 'joined'; readonly runner: Runner }
+  | {
+      readonly kind: 'accepted'
+      readonly how: 'back' | 'asked' | 'joined'
+      readonly runner: Runner
+      /** The request that had to go for it, if there is one. */
+      readonly displaced: number | null
+    }
   | {
       readonly kind: 'refused'
       readonly reason: CloseReasonName
@@ -67,16 +75,29 @@ export async function decideHello(queries: Queries, request: JoinRequest, limits
   if (known?.state === 'approved') return acceptAgain(queries, known, request, {})
 
   const owner = await findRunnerByName(queries, request.payload.name)
-  if (owner && owner.fingerprint !== request.fingerprint) return deny(queries, known, request, limits)
+  const isOthers = owner !== null && owner.fingerprint !== request.fingerprint
+  // Whoever only asks keeps nobody out that an admin gave a token.
+  const gives = isOthers && owner.state === 'waiting' && (await hasGoodToken(queries, request))
+  if (isOthers && !gives) return deny(queries, known, request, limits)
+  if (gives) await deleteRunner(queries, owner.id)
+  const displaced = gives ? owner.id : null
 
   const waiting = known?.state === 'waiting' && known.name === request.payload.name ? known : null
   if (known && !waiting) await deleteRunner(queries, known.id)
-  if (request.tokenHash !== null) return joinByToken(queries, waiting, request, request.tokenHash)
-  if (waiting) return acceptAgain(queries, waiting, request, {})
-  if ((await countWaitingRunners(queries)) >= limits.mostWaiting) {
-    return refused('too_many_waiting', `${limits.mostWaiting} requests wait for approval already`, null)
+  if (request.tokenHash !== null) {
+    const decision = await joinByToken(queries, waiting, request, request.tokenHash)
+    return decision.kind === 'accepted' ? { ...decision, displaced } : decision
   }
-  return { kind: 'accepted', how: 'asked', runner: await insertRunner(queries, newRow(request, 'waiting')) }
+  if (waiting) return acceptAgain(queries, waiting, request, {})
+  const place = placeFor(request.address, await listWaitingRunners(queries), request.isConnected, limits)
+  if (!place.isFree) return refused('too_many_waiting', place.text, null)
+  if (place.instead !== null) await deleteRunner(queries, place.instead)
+  const runner = await insertRunner(queries, newRow(request, 'waiting'))
+  return { kind: 'accepted', how: 'asked', runner, displaced: place.instead }
+}
+
+async function hasGoodToken(queries: Queries, { tokenHash, time }: JoinRequest): Promise<boolean> {
+  return tokenHash !== null && isJoinTokenGood(queries, tokenHash, time)
 }
 
 /** What approving writes: switched on, and the default when there is none. */
@@ -103,7 +124,7 @@ async function acceptAgain(
     ...changes,
   })
   if (!runner) throw new Error(`runner ${known.id} changed inside a write`)
-  return { kind: 'accepted', how: 'state' in changes ? 'joined' : 'back', runner }
+  return { kind: 'accepted', how: 'state' in changes ? 'joined' : 'back', runner, displaced: null }
 }
 
 async function refuseClone(
@@ -111,7 +132,7 @@ async function refuseClone(
   known: Runner,
   { payload, address, time }: JoinRequest,
 ): Promise<JoinDecision> {
-  const sighting = { clone_seen_at: time, clone_host: payload.host, clone_ip: address }
+  const sighting = { clone_seen_at: time, clone_host: plainText(payload.host), clone_ip: address }
   await updateRunner(queries, known.id, known.state, sighting)
   return { kind: 'refused', reason: 'clone', text: CLONE_TEXT, runnerId: known.id, visible: true }
 }
@@ -130,7 +151,7 @@ async function joinByToken(
   const approval = await approvalOf(queries, `join token ${token.name ?? `#${token.id}`}`, request.time)
   if (waiting) return acceptAgain(queries, waiting, request, approval)
   const runner = await insertRunner(queries, { ...newRow(request, 'approved'), ...approval })
-  return { kind: 'accepted', how: 'joined', runner }
+  return { kind: 'accepted', how: 'joined', runner, displaced: null }
 }
 
 async function deny(
@@ -158,11 +179,11 @@ function refused(reason: CloseReasonName, text: string, runnerId: number | null)
 function helloColumns({ payload, address, time }: JoinRequest) {
   return {
     sealing_key: payload.sealing_key,
-    host: payload.host,
+    host: plainText(payload.host),
     ip: address,
-    version: payload.version,
+    version: plainText(payload.version),
     contract: payload.contract,
-    ansible_version: payload.ansible_version,
+    ansible_version: payload.ansible_version === null ? null : plainText(payload.ansible_version),
     isolation: payload.isolation,
     agent_max_jobs: reportedJobs(payload.max_jobs),
     generation: payload.generation,
@@ -195,5 +216,6 @@ function newRow(request: JoinRequest, state: Runner['state']): Insertable<Runner
     clone_host: null,
     clone_ip: null,
     connected_node: state === 'denied' ? null : request.nodeId,
+    kept_by: null,
   }
 }

@@ -10,6 +10,11 @@ const SKEW_STEP_MS = 1000
 
 export type StatusMessage = Extract<AgentMessage, { type: 'status' }>
 
+/** What a runner says for people, on one line and without anything that a terminal or a log takes for a command. */
+export function plainText(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
+}
+
 /** A number of jobs as an agent reports it, cut to what is stored and shown. */
 export function reportedJobs(count: number): number {
   return Math.min(count, MOST_JOBS)

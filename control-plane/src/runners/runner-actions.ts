@@ -30,6 +30,8 @@ export interface RunnerChanges {
   readonly isDefault?: boolean
   readonly description?: string
   readonly maxJobs?: number | null
+  /** A request stays when its socket goes. */
+  readonly keep?: boolean
 }
 
 /**
@@ -112,7 +114,7 @@ export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
       act(
         id,
         { write: 'runners.update', done: 'changed', by },
-        (queries, runner) => change(queries, runner, changes),
+        (queries, runner) => change(queries, runner, changes, by),
         (connection, after) => connection.apply(after),
       ),
     remove: (id, by) =>
@@ -149,10 +151,13 @@ async function move(queries: Queries, runner: Runner, by: RunnerMove, changes: R
   return null
 }
 
-async function change(queries: Queries, runner: Runner, changes: RunnerChanges): Promise<Runner | null> {
-  const { enabled, isDefault, description, maxJobs } = changes
+async function change(queries: Queries, runner: Runner, changes: RunnerChanges, by: string): Promise<Runner | null> {
+  const { enabled, isDefault, description, maxJobs, keep } = changes
   if ((enabled !== undefined || isDefault !== undefined) && runner.state !== 'approved') {
     throw new ConflictError('runner_state', 'Only an approved runner can be switched on or off or be the default')
+  }
+  if (keep !== undefined && runner.state !== 'waiting') {
+    throw new ConflictError('runner_state', 'Only a request that waits can be kept; this one was decided')
   }
   if (isDefault) await clearDefaultRunner(queries)
   return updateRunner(queries, runner.id, runner.state, {
@@ -162,5 +167,6 @@ async function change(queries: Queries, runner: Runner, changes: RunnerChanges):
     ...(isDefault === undefined ? {} : { is_default: isDefault ? 1 : 0 }),
     ...(description === undefined ? {} : { description }),
     ...(maxJobs === undefined ? {} : { max_jobs: maxJobs }),
+    ...(keep === undefined ? {} : { kept_by: keep ? by : null }),
   })
 }

@@ -1,7 +1,7 @@
 import { ConflictError } from '../errors.js'
 import type { RunnerState } from '../store/runners.js'
 
-/** What can happen to a runner's state. `expire`: nobody handled the request in time. */
+/** What can happen to a runner's state. `expire`: the runner that asked is gone, or had to go for another one. */
 export type RunnerMove = 'approve' | 'reject' | 'expire' | 'revoke' | 'remove'
 
 /**

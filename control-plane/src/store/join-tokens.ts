@@ -63,6 +63,12 @@ export async function consumeJoinToken(
   return row ? parseJoinToken(row) : null
 }
 
+/** True when there is a token of that hash that can be used. */
+export async function isJoinTokenGood(queries: Queries, hash: string, time: number): Promise<boolean> {
+  const query = queries.selectFrom('join_token').select('id').where('hash', '=', hash).where('used_at', 'is', null)
+  return (await query.where('expires_at', '>', time).executeTakeFirst()) !== undefined
+}
+
 /** False when there is no such token. */
 export async function deleteJoinToken(queries: Queries, id: number): Promise<boolean> {
   const { numDeletedRows } = await queries.deleteFrom('join_token').where('id', '=', id).executeTakeFirst()

@@ -47,6 +47,8 @@ export interface Runner {
   readonly cloneIp: string | null
   /** The node that has its socket, unless that node died; null: none. */
   readonly connectedNode: string | null
+  /** The admin who marked the request, so that it stays when its socket goes; null: nobody. */
+  readonly keptBy: string | null
 }
 
 /** Columns of a runner to change. */
@@ -122,10 +124,31 @@ export async function findDefaultRunner(queries: Queries): Promise<Runner | null
   return parsed(await query.executeTakeFirst())
 }
 
-/** Requests that wait for an admin. */
-export async function countWaitingRunners(queries: Queries): Promise<number> {
-  const query = queries.selectFrom('runner').select((e) => e.fn.countAll<number>().as('count'))
-  return Number((await query.where('state', '=', 'waiting').executeTakeFirstOrThrow()).count)
+/** What of a request decides over its place in the list. Times are milliseconds since the epoch. */
+export type WaitingRunner = Pick<Runner, 'id' | 'ip' | 'fingerprint' | 'keptBy' | 'lastSeen' | 'connectedNode'>
+
+/** Requests that wait for an admin, the oldest first. */
+export async function listWaitingRunners(queries: Queries): Promise<WaitingRunner[]> {
+  const rows = await queries
+    .selectFrom('runner')
+    .select(['id', 'ip', 'fingerprint', 'kept_by', 'last_seen', 'connected_node'])
+    .where('state', '=', 'waiting')
+    .orderBy('id')
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    ip: row.ip,
+    fingerprint: row.fingerprint,
+    keptBy: row.kept_by,
+    lastSeen: row.last_seen,
+    connectedNode: row.connected_node,
+  }))
+}
+
+/** Addresses from which approved runners came last. */
+export async function findApprovedAddresses(queries: Queries): Promise<string[]> {
+  const rows = await queries.selectFrom('runner').select('ip').distinct().where('state', '=', 'approved').execute()
+  return rows.map((row) => row.ip)
 }
 
 /** Jobs of a runner that wait for it or that it may hold, and that were not given up. */
@@ -166,9 +189,14 @@ export async function deleteRunner(queries: Queries, id: number): Promise<void> 
   await queries.deleteFrom('runner').where('id', '=', id).execute()
 }
 
-/** Removes requests made before `time`. Returns their ids. */
-export async function deleteWaitingBefore(queries: Queries, time: number): Promise<number[]> {
-  const query = queries.deleteFrom('runner').where('state', '=', 'waiting').where('requested_at', '<', time)
+/** Removes those of these requests that nobody marked and that did not come again since `time`. Returns their ids. */
+export async function deleteLeftRequests(queries: Queries, ids: readonly number[], time: number): Promise<number[]> {
+  const query = queries
+    .deleteFrom('runner')
+    .where('id', 'in', ids)
+    .where('state', '=', 'waiting')
+    .where('kept_by', 'is', null)
+    .where('last_seen', '<', time)
   return (await query.returning('id').execute()).map((row) => row.id)
 }
 
@@ -223,6 +251,7 @@ function parseRunner(row: Selectable<RunnerTable>): Runner {
     cloneHost: row.clone_host,
     cloneIp: row.clone_ip,
     connectedNode: row.connected_node,
+    keptBy: row.kept_by,
   }
 }
 

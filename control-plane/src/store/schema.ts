@@ -165,6 +165,9 @@ export interface JobStreamTable {
   /** Bytes of the runner's event stream, and how many events that is. */
   events_length: number
   events_count: number
+  /** Whether the runner sent more than is kept: 0 no, 1 yes, 2 it did before the stream was sent again from its start. */
+  output_full: Generated<number>
+  events_full: Generated<number>
 }
 
 /** Output in the order it is shown. `position` counts the bytes shown before this piece. */
@@ -232,6 +235,8 @@ export interface RunnerTable {
   clone_ip: string | null
   /** The node that has its socket, unless that node died; null: none. */
   connected_node: string | null
+  /** Who marked a request, so that it stays when its socket goes; null: nobody. */
+  kept_by: string | null
 }
 
 /** One row for each control plane that shares the database, as long as it runs and a while after it died. */

@@ -53,9 +53,10 @@ class EventRelay:
         for _ in range(8):
             if not self.take():
                 break
-        if self._rest or self._is_skipping:
-            self._rest = b""
+        if self._rest and not self._is_skipping:
             self._drop()
+        self._rest = b""
+        self._has_news = self._file is not None
         self._report()
 
     def _take_line(self, line):

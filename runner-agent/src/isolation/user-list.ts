@@ -27,7 +27,7 @@ function expand(part: string): string[] {
   const [, prefix = '', first = '', last = ''] = RANGE.exec(part) ?? []
   const count = Number(last) - Number(first) + 1
   if (first === '' || count < 1 || count > MOST_USERS) {
-    if (NAME.test(part)) return [part]
+    if (NAME.test(part) && !part.includes('..')) return [part]
     throw new SettingsError(`RTE_ISOLATION_USERS: ${JSON.stringify(part)} is no user and no range such as job-1..8`)
   }
   return Array.from({ length: count }, (_, index) => `${prefix}${Number(first) + index}`)

@@ -15,6 +15,7 @@ import * as accountOwnership from './013-account-ownership.js'
 import * as sessions from './014-sessions.js'
 import * as approvalAndAudit from './015-approval-and-audit.js'
 import * as serviceKey from './016-service-key.js'
+import * as runnerLimits from './018-runner-limits.js'
 import * as runnerIsolation from './019-runner-isolation.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
@@ -34,6 +35,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '014-sessions': sessions,
   '015-approval-and-audit': approvalAndAudit,
   '016-service-key': serviceKey,
+  '018-runner-limits': runnerLimits,
   '019-runner-isolation': runnerIsolation,
 }
 

@@ -1,5 +1,6 @@
 import { command, type Run } from '../common.js'
 import { decideCommand } from './decide.js'
+import { keepCommand } from './keep.js'
 import { listCommand } from './list.js'
 import { showCommand } from './show.js'
 
@@ -13,6 +14,7 @@ export const runnerCommands = (run: Run) =>
         .command(decideCommand(run, 'approve'))
         .command(decideCommand(run, 'reject'))
         .command(decideCommand(run, 'revoke'))
-        .demandCommand(1, 'What about runners? list, show, approve, reject or revoke.'),
+        .command(keepCommand(run))
+        .demandCommand(1, 'What about runners? list, show, approve, reject, revoke or keep.'),
     handler: () => undefined,
   })

@@ -18,7 +18,8 @@ const COLUMNS: readonly Column<Runner>[] = [
 ]
 
 function switches(runner: Runner): string {
-  return [runner.is_default ? 'default' : '', runner.enabled ? '' : 'off'].filter(Boolean).join(' ')
+  const { is_default, enabled, kept_by } = runner
+  return [is_default ? 'default' : '', enabled ? '' : 'off', kept_by === null ? '' : 'kept'].filter(Boolean).join(' ')
 }
 
 /** `holdfast runner list`: every runner, and who asks to become one. */
