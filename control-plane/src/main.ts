@@ -14,6 +14,7 @@ import { createGrants } from './auth/grants.js'
 import { createPasswords } from './auth/passwords.js'
 import { credentialsForJobs } from './auth/provider-secrets.js'
 import { openRoleSource } from './auth/role-source.js'
+import { createSessionRecords } from './auth/session-records.js'
 import { createSessions } from './auth/sessions.js'
 import { createSignIn } from './auth/sign-in.js'
 import { createSweeper } from './auth/sweeper.js'
@@ -22,6 +23,7 @@ import { systemClock } from './clock.js'
 import { createCredentialFile } from './credentials/credential-file.js'
 import { createCredentials } from './credentials/credentials.js'
 import { createJobSealing } from './credentials/job-secrets.js'
+import { createJobVault } from './credentials/job-vault.js'
 import { createSecretBox } from './credentials/secret-box.js'
 import { createDesignerLock } from './forms/designer-lock.js'
 import { createForms } from './forms/loader.js'
@@ -44,6 +46,7 @@ import { profileTokenRoutes } from './http/profile-tokens.js'
 import { profileRoutes } from './http/profile.js'
 import { runnerSocketRoute } from './http/runner-socket.js'
 import { runnerRoutes } from './http/runner.js'
+import { sessionRoutes } from './http/session.js'
 import { serviceKeyRoutes } from './http/service-key.js'
 import { singleSignOnRoutes } from './http/single-sign-on.js'
 import { uploadRoutes } from './http/upload.js'
@@ -151,8 +154,8 @@ async function build(
   const passwords = createPasswords()
   const roles = await openRoleSource(settings.configPath, { log })
   const tokens = createTokens(secret, clock)
-  const { accessTokenMs, refreshTokenMs } = settings
-  const sessions = createSessions({ store, tokens, roles, clock, accessTokenMs, refreshTokenMs })
+  const { accessTokenMs, refreshTokenMs, sessionMaxMs } = settings
+  const sessions = createSessions({ store, tokens, roles, clock, accessTokenMs, refreshTokenMs, sessionMaxMs })
   const apiTokens = createApiTokens({ store, roles, clock, log, mostDays: settings.apiTokenMaxDays })
   const authenticate = bearerCheck({ sessions, apiTokens })
   const { publicUrl } = settings
@@ -190,11 +193,13 @@ async function build(
   const checks = createLaunchChecks({ log })
   onClose(() => checks.close())
   const encryptionSecret = settings.encryptionSecret ?? (await keptSecret(settings.persistentPath, 'encryption-secret'))
+  const box = createSecretBox(encryptionSecret)
+  const vault = createJobVault(box)
   const credentials = createCredentials({
     store,
     clock,
     log,
-    box: createSecretBox(encryptionSecret),
+    box,
     file: createCredentialFile({ path: settings.credentialsPath, clock, log }),
   })
   await credentials.check()
@@ -212,7 +217,7 @@ async function build(
     live,
     log,
     files,
-    sealSecrets: createJobSealing(jobCredentials),
+    sealSecrets: createJobSealing(jobCredentials, vault),
     uploads: uploadFolder,
     outputLimitBytes: settings.maxOutputBytes,
     queueMs: settings.runnerQueueMs,
@@ -237,6 +242,7 @@ async function build(
       runners: dispatcher,
       uploads: uploadFolder,
       credentials: jobCredentials,
+      vault,
       subjects,
     },
     maskPattern: settings.maskExtravars,
@@ -297,6 +303,7 @@ async function build(
       profileRoutes({ accounts }),
       profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),
+      sessionRoutes({ sessions: createSessionRecords({ store, clock }) }),
       formRoutes({ forms, workflows, roles }),
       credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
@@ -313,6 +320,7 @@ async function build(
           runners: dispatcher,
           sequences,
           credentials: jobCredentials,
+          vault,
           subjects,
           maskPattern: settings.maskExtravars,
           newRunId,
@@ -332,7 +340,9 @@ async function build(
         uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes }),
         timers,
       }),
-      runnerRoutes({ hub, joinTokens: createJoinTokens({
+      runnerRoutes({
+        hub,
+        joinTokens: createJoinTokens({
           ...{ store, clock, random: randomBytes, log },
           fingerprint: () => serviceKeys.view().fingerprint,
         }),

@@ -61,6 +61,11 @@ export const CONTROL_PLANE_SETTINGS = {
     default: '24h',
     meaning: 'how long a refresh token is good; a session ends when it is not used that long',
   },
+  SESSION_MAX_AGE: {
+    kind: 'text',
+    default: '30d',
+    meaning: 'how long a session lasts at most, however often it is used; then one has to sign in again',
+  },
   AUTH_RATE_LIMIT: {
     kind: 'integer',
     default: '120',
@@ -97,8 +102,9 @@ export const CONTROL_PLANE_SETTINGS = {
   },
   MASK_EXTRAVARS_REGEX: {
     kind: 'text',
-    default: 'password|secret|token',
-    meaning: 'extra variables whose name matches are shown as ********; upper and lower case are the same',
+    default: 'password|secret(?!ar)|token(?!i[sz][aei]|s?[_-]?count)',
+    meaning:
+      'extra variables whose name matches are shown as ********, if they are texts; upper and lower case are the same',
   },
   UPLOAD_MAX_GB: { kind: 'integer', default: '10', meaning: 'largest file that can be uploaded, 0: no limit' },
   API_BODY_LIMIT_MB: {

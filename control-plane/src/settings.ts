@@ -35,6 +35,8 @@ export interface ControlPlaneSettings {
   readonly encryptionSecret: string | null
   readonly accessTokenMs: number
   readonly refreshTokenMs: number
+  /** Longest life of a session, in milliseconds. */
+  readonly sessionMaxMs: number
   /** Requests a minute of one address; 0: no limit. */
   readonly authRateLimit: number
   readonly apiTokenMaxDays: number
@@ -95,6 +97,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     encryptionSecret: secret('ENCRYPTION_SECRET'),
     accessTokenMs: durationOf('ACCESS_TOKEN_EXPIRATION', text('ACCESS_TOKEN_EXPIRATION')),
     refreshTokenMs: durationOf('ACCESS_TOKEN_REFRESH_EXPIRATION', text('ACCESS_TOKEN_REFRESH_EXPIRATION')),
+    sessionMaxMs: durationOf('SESSION_MAX_AGE', text('SESSION_MAX_AGE')),
     authRateLimit: number('AUTH_RATE_LIMIT'),
     apiTokenMaxDays: number('API_TOKEN_MAX_DAYS'),
     admin: {

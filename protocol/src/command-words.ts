@@ -100,7 +100,7 @@ export function requireInventoryPath(path: string): void {
 
 /** Whether ansible would take a text for a template. */
 export function holdsTemplate(text: string): boolean {
-  return text.includes('{{') || text.includes('{%') || text.includes('{#')
+  return /\{[{%#]/.test(text)
 }
 
 /** A text from outside for a message: short, and with every character that does not show written out. */

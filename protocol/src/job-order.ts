@@ -5,7 +5,7 @@ import { MAX_JOB_UPLOADS, jobUploadSchema } from './upload.js'
 
 const shortText = v.pipe(v.string(), v.maxLength(4096))
 
-/** Where a job's extra variables are: in the order itself, or in a blob of that hash. */
+/** Where a job's extra variables are, but for those that are sealed: in the order itself, or in a blob of that hash. */
 export const extravarsSourceSchema = v.union([
   v.object({ inline: v.record(v.string(), v.unknown()) }),
   v.object({ sha256: sha256Schema, size: countSchema }),

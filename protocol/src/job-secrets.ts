@@ -8,6 +8,11 @@ export const MAX_SEALED_CHARACTERS = Math.ceil((MAX_SECRETS_BYTES + 64) / 3) * 4
 
 /** What is sealed for a runner: everything secret that one job needs. JSON. */
 export const jobSecretsSchema = v.object({
+  /**
+   * Extra variables of the launch in which a password stands, each whole: the order leaves them out. They are written as
+   * those of the order are (`allow_jinja`, paths of uploads).
+   */
+  variables: v.optional(v.record(v.string(), v.unknown()), {}),
   /** Extra variables that win over all others. */
   extravars: v.record(v.string(), v.unknown()),
   /** Private keys: each is put into memory on the runner, and its path into the extra variables at `at`. */

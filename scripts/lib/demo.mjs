@@ -1,6 +1,7 @@
 // The steps of ./scripts/demo, as an admin would take them: every one of them is a command of the product.
 // Arguments: the demo's folder, and yes or no for --keep. Removing the folder is the calling script's business.
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand, startProgram, waitFor } from './programs.mjs'
 
@@ -49,7 +50,10 @@ async function asked(...args) {
 async function startControlPlane() {
   title('A control plane, on SQLite in a fresh folder')
   cpSync('control-plane/examples', persistent, { recursive: true })
+  // Given, and not made up: a password that was made up has to be changed at the first sign-in.
+  const password = randomBytes(12).toString('base64url')
   const program = startProgram(folder, 'control-plane', [HOLDFAST, 'serve'], {
+    ADMIN_PASSWORD: password,
     PERSISTENT_PATH: persistent,
     LISTEN_HOST: '127.0.0.1',
     PORT: '0',
@@ -62,7 +66,6 @@ async function startControlPlane() {
     () => /"address":"([^"]+)"/.exec(program.log())?.[1],
   )
   console.log(`It listens on ${address}`)
-  const password = readFileSync(join(persistent, 'initial-admin-password'), 'utf8').trim()
   Object.assign(client, { HOLDFAST_PASSWORD: password })
   await typed('login', '--server', address, '--username', 'admin')
   return { program, address, password }

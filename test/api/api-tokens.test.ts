@@ -41,6 +41,7 @@ describe('making one', () => {
       created_at: new Date(now).toISOString(),
       expires_at: new Date(now + 7 * DAY).toISOString(),
       last_used_at: null,
+      scopes: null,
     }
     expect([status, body]).toEqual([200, { ...shown, token: expect.stringMatching(/^hfat_[0-9a-f]+\.[\w-]{32}$/) }])
     expect(headers.get('cache-control')).toBe('no-store')
@@ -103,8 +104,8 @@ describe('making one', () => {
 
   test('a user may have a hundred', async () => {
     const tokens = createApiTokensOfServer()
-    const caller = { ...(await callerOf(sam.token)) }
-    for (let count = 0; count < 100; count += 1) await tokens.create(caller, { name: null, days: 1 })
+    const caller = { ...(await callerOf(sam.token)), tokenScopes: null }
+    for (let count = 0; count < 100; count += 1) await tokens.create(caller, { name: null, days: 1, scopes: null })
     const answer = await make(sam.token)
     expect([answer.status, answer.body.code]).toEqual([409, 'too_many_tokens'])
     server.clock.move(2 * DAY)

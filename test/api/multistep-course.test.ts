@@ -308,12 +308,12 @@ afterAll(async () => {
 
 /** Another one, which hears of nothing: it only looks. */
 function another(store: Store = server.store) {
-  const { clock, live, credentials } = server
+  const { clock, live, credentials, vault } = server
   const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const nobody = { jobQueued: () => undefined, abortRequested: () => undefined }
   const grant = { account: 'enabled', isAdmin: true, roles: [], options: { allowVerboseMode: true } }
   const other = createSequences({
-    ...{ store, clock, live, credentials, runners: nobody, uploads: { path: '/nowhere' }, maskPattern: /x/ },
+    ...{ store, clock, live, credentials, vault, runners: nobody, uploads: { path: '/nowhere' }, maskPattern: /x/ },
     ...{ log: silent as never, grants: { of: () => Promise.resolve(grant as never) } },
     newRunId: () => randomBytes(16).toString('hex'),
     timers: { after: () => () => undefined, every: () => () => undefined },

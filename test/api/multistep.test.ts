@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findJobSecrets } from '../../control-plane/src/store/job-secrets.js'
 import { findJobFiles } from '../../control-plane/src/store/uploads.js'
 import { covers } from '../interface/covers.js'
 import { waitFor } from '../support/wait.js'
@@ -256,8 +257,13 @@ describe('what a step gets', () => {
   test('password fields stay hidden in the job of every step', async () => {
     const form = { fields: [{ name: 'pin', type: 'password' }] }
     const id = await launchSteps([step('one')], { extravars: { pin: 'hush' }, form })
+    const begun = await partOf(server, id, 'one')
+    const kept = (await findJobSecrets(server.store.read, [begun.id])).get(begun.id)
+    expect(kept && server.vault.open(begun.run_id, kept.sealed)).toMatchObject({ variables: { pin: 'hush' } })
     const one = await end(id, 'one')
-    expect(varsOf(one)).toMatchObject({ pin: 'hush' })
+    expect(varsOf(one)).toMatchObject({ pin: '********' })
+    await ended(id)
+    expect(await findJobSecrets(server.store.read, [id, one.id])).toEqual(new Map())
     expect((await jobOf(one.id)).extravars).toMatchObject({ pin: '********' })
   })
 })

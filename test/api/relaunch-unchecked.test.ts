@@ -55,12 +55,13 @@ describe('a job that was launched with variables only', () => {
     __verbose__: true,
   }
 
-  test('runs as it ran: the same variables, passwords and those beyond the form included; reserved keys and verbose anew', async () => {
+  test('runs as it ran: the same variables, those beyond the form included; reserved keys and verbose anew', async () => {
     covers('rule-11.changes')
-    const id = await launched({ extravars, credentials: { db: 'sent' } })
+    const { pin: _, ...withoutPin } = extravars
+    const id = await launched({ extravars: withoutPin, credentials: { db: 'sent' } })
     const { variables, credentials, kept } = await again(id)
     expect(variables).toEqual({
-      ...{ name: 'x', vm: { count: 'unchecked' }, pin: 'hidden-pin', more: 1, __limit__: 'web' },
+      ...{ name: 'x', vm: { count: 'unchecked' }, more: 1, __limit__: 'web' },
       ...{ __playbook__: 'p.yml', __tags__: 'of-the-form', __credentials__: { db: 'sent' } },
     })
     expect(credentials).toEqual({ db: 'sent' })
@@ -68,11 +69,20 @@ describe('a job that was launched with variables only', () => {
     expect((await again(id, undefined, '?verbose=true')).variables).toMatchObject({ __verbose__: true })
   })
 
-  test('has changes laid over its variables; masked values stand for what they hide', async () => {
+  test('asks for the password it had, and for what held it, since passwords go when their job ends', async () => {
+    const id = await launched({ extravars: { ...extravars, address: 'db://x:hidden-pin@db' } })
+    const refused = await post(`/job/${id}/relaunch`)
+    expect([refused.status, refused.body.details]).toMatchObject([422, { missing: ['pin', 'address'] }])
+    expect((await again(id, { pin: '', address: 'db://db' })).variables).toMatchObject({ pin: '', address: 'db://db' })
+  })
+
+  test('has changes laid over its variables; a mask that is sent back is refused', async () => {
     covers('rule-11.changes')
     const id = await launched({ extravars })
-    const { variables } = await again(id, { name: 'y', pin: '********', more: 2, __check__: true, __verbose__: true })
-    expect(variables).toMatchObject({ name: 'y', pin: 'hidden-pin', more: 2, vm: { count: 'unchecked' } })
+    const masked = await post(`/job/${id}/relaunch`, { values: { name: 'y', pin: '********' } })
+    expect([masked.status, masked.body.details]).toMatchObject([422, { invalid: ['pin'] }])
+    const { variables } = await again(id, { name: 'y', pin: 'n-e-w', more: 2, __check__: true, __verbose__: true })
+    expect(variables).toMatchObject({ name: 'y', pin: '********', more: 2, vm: { count: 'unchecked' } })
     expect(variables).not.toHaveProperty('__check__')
     expect(variables).not.toHaveProperty('__verbose__')
   })
@@ -122,7 +132,7 @@ describe('a job that was launched with field values too', () => {
     })
     const refused = await post(`/job/${id}/relaunch`, { values: { name: 'db' } })
     expect([refused.status, refused.body.details]).toMatchObject([422, { missing: ['pin'] }])
-    expect((await again(id, { name: 'db', pin: 'new' })).variables).toMatchObject({ name: 'db', pin: 'new' })
+    expect((await again(id, { name: 'db', pin: 'new' })).variables).toMatchObject({ name: 'db', pin: '********' })
   })
 
   test('of a form that asks for checks is checked as any launch of it', async () => {

@@ -212,7 +212,7 @@ describe('with changes', () => {
       details: { missing: ['pin'], validationErrors: { pin: [{ type: 'required' }] } },
     })
     expect(JSON.stringify(body)).not.toContain('hidden-pin')
-    expect(await variablesOf(await again(id, { values: { pin: 'another' } }))).toMatchObject({ pin: 'another' })
+    expect(await variablesOf(await again(id, { values: { pin: 'another' } }))).toMatchObject({ pin: '********' })
   })
 
   test('a password that the job had is asked for too when it is optional: to go without takes an empty value', async () => {
@@ -223,7 +223,7 @@ describe('with changes', () => {
     const steps = await launched('steps', { net: { vlan: 1, pw: 'hidden-pin' } })
     expect(await refused(steps)).toMatchObject({ details: { missing: ['net.pw'] } })
     expect(await variablesOf(await again(steps, { values: { net: { pw: 'p' } } }))).toMatchObject({
-      network: { vlan: 1, pw: 'p' },
+      network: { vlan: 1, pw: '********' },
     })
   })
 
@@ -235,17 +235,19 @@ describe('with changes', () => {
       details: { missing: ['friends'] },
     })
     const friends = [{ who: 'Eve', code: 'new-code' }]
-    expect(await variablesOf(await again(id, { values: { friends } }))).toMatchObject({ friends })
+    expect(await variablesOf(await again(id, { values: { friends } }))).toMatchObject({
+      friends: [{ who: 'Eve', code: '********' }],
+    })
   })
 })
 
 describe('rawformdata', () => {
-  test('is a plain object of the field values, without passwords; what extravars hide is hidden', async () => {
+  test('is a plain object of the field values that it was launched with, without passwords', async () => {
     covers('endpoint.rawformdata', 'detail.rawformdata')
     const id = await launched('order', { name: 'web', api_token: 'hidden-token', pin: 'hidden-pin', unknown: 1 })
     const { status, text, body } = await server.call('GET', `/job/${id}/rawformdata`, { token: ann })
-    expect([status, body]).toEqual([200, { name: 'web', api_token: '********' }])
-    expect(text).not.toContain('hidden-')
+    expect([status, body]).toEqual([200, { name: 'web', api_token: 'hidden-token' }])
+    expect(text).not.toContain('hidden-pin')
   })
 
   test('a field that has become a password since is left out', async () => {
@@ -259,28 +261,25 @@ describe('rawformdata', () => {
 })
 
 describe('masked values that are sent back', () => {
-  test('stand for the kept value, in rows too, and never become the value', async () => {
-    const friends = [
-      { who: 'Eve', their_token: 't-1' },
-      { who: 'Eve', their_token: 't-2' },
-    ]
+  test('are refused by the names of their fields, in rows too, and never become values', async () => {
+    const friends = [{ who: 'Eve', their_token: 't-1' }]
     const id = await launched('order', { name: 'web', api_token: 'tok', friends })
-    const shown = await read(id, '/rawformdata')
-    expect(JSON.stringify(shown)).toContain('********')
-    const variables = await variablesOf(await again(id, { values: { ...shown, name: 'db' } }))
-    expect(variables).toMatchObject({ name: 'db', api_token: 'tok', friends })
-    const turned = { friends: [{ who: 'Bob' }, { who: 'Eve', their_token: '********' }] }
-    expect(await variablesOf(await again(id, { values: turned }))).toMatchObject({
-      friends: [{ who: 'Bob' }, { their_token: 't-2' }],
+    for (const values of [{ api_token: '********' }, { friends: [{ who: 'Eve', their_token: '********' }] }]) {
+      const [name] = Object.keys(values)
+      expect(await refused(id, { values })).toMatchObject({ details: { invalid: [name] } })
+    }
+    const shown = (await read(id, '/rawformdata')) as object
+    expect(await variablesOf(await again(id, { values: { ...shown, name: 'db' } }))).toMatchObject({
+      ...{ name: 'db', api_token: 'tok', friends },
     })
   })
 
-  test('for a password, which is not kept, are as if nothing had been sent', async () => {
+  test('for a password are refused, too', async () => {
     const id = await launched('locked', { pin: 'hidden-pin' })
-    expect(await refused(id, { values: { pin: '********' } })).toMatchObject({ details: { missing: ['pin'] } })
+    expect(await refused(id, { values: { pin: '********' } })).toMatchObject({ details: { invalid: ['pin'] } })
     const rows = await launched('order', { name: 'web', friends: [{ who: 'Eve', code: 'c' }] })
     const values = { friends: [{ who: 'Eve', code: '********' }] }
-    expect(await refused(rows, { values })).toMatchObject({ details: { missing: ['friends'] } })
+    expect(await refused(rows, { values })).toMatchObject({ details: { invalid: ['friends'] } })
   })
 })
 

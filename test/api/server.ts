@@ -14,12 +14,14 @@ import { createGrants } from '../../control-plane/src/auth/grants.js'
 import { createPasswords } from '../../control-plane/src/auth/passwords.js'
 import { credentialsForJobs } from '../../control-plane/src/auth/provider-secrets.js'
 import { openRoleSource } from '../../control-plane/src/auth/role-source.js'
+import { createSessionRecords } from '../../control-plane/src/auth/session-records.js'
 import { createSessions } from '../../control-plane/src/auth/sessions.js'
 import { createSignIn } from '../../control-plane/src/auth/sign-in.js'
 import { createTokens } from '../../control-plane/src/auth/tokens.js'
 import { createCredentialFile } from '../../control-plane/src/credentials/credential-file.js'
 import { type Credentials, createCredentials } from '../../control-plane/src/credentials/credentials.js'
 import { createJobSealing } from '../../control-plane/src/credentials/job-secrets.js'
+import { type JobVault, createJobVault } from '../../control-plane/src/credentials/job-vault.js'
 import { createSecretBox } from '../../control-plane/src/credentials/secret-box.js'
 import { createDesignerLock } from '../../control-plane/src/forms/designer-lock.js'
 import type { LaunchValidation } from '../../control-plane/src/forms/form.js'
@@ -41,6 +43,7 @@ import { metricsRoutes } from '../../control-plane/src/http/metrics.js'
 import { monitoringRoutes } from '../../control-plane/src/http/monitoring.js'
 import { profileTokenRoutes } from '../../control-plane/src/http/profile-tokens.js'
 import { profileRoutes } from '../../control-plane/src/http/profile.js'
+import { sessionRoutes } from '../../control-plane/src/http/session.js'
 import { singleSignOnRoutes } from '../../control-plane/src/http/single-sign-on.js'
 import { uploadRoutes } from '../../control-plane/src/http/upload.js'
 import { userRoutes } from '../../control-plane/src/http/user.js'
@@ -55,6 +58,7 @@ import { createMultistep } from '../../control-plane/src/sequences/multistep/mul
 import { type Sequences, createSequences } from '../../control-plane/src/sequences/sequences.js'
 import { createWorkflows } from '../../control-plane/src/sequences/workflows/loader.js'
 import { createWorkflowKind } from '../../control-plane/src/sequences/workflows/workflow-kind.js'
+import { CONTROL_PLANE_SETTINGS } from '../../control-plane/src/settings-table.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
 import { type UploadSweeper, createUploadSweeper } from '../../control-plane/src/uploads/sweeper.js'
@@ -72,7 +76,7 @@ export const ENCRYPTION_SECRET = 'another secret that is only used in tests'
 /** Cheap enough that a test may sign in a hundred times. */
 const FAST_HASHES = { memoryCost: 1024, timeCost: 1, parallelism: 1 }
 
-const MASK_PATTERN = /password|secret|token/i
+const MASK_PATTERN = new RegExp(CONTROL_PLANE_SETTINGS.MASK_EXTRAVARS_REGEX.default, 'i')
 
 export interface ServerOptions {
   /** Text of config.yaml; the one of a first start when left out. */
@@ -128,6 +132,8 @@ export interface TestServer {
   readonly store: Store
   readonly live: LiveEvents
   readonly credentials: Credentials
+  /** Opens the secret values of jobs. */
+  readonly vault: JobVault
   readonly uploadSweeper: UploadSweeper
   readonly sequences: Sequences
   readonly kinds: readonly SequenceKind[]
@@ -183,6 +189,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     clock,
     accessTokenMs: 30 * 60_000,
     refreshTokenMs: 24 * 3_600_000,
+    sessionMaxMs: 30 * 24 * 3_600_000,
   })
   const apiTokens = createApiTokens({ store, roles, clock, log: logger, mostDays: 90 })
   const authenticate = bearerCheck({ sessions, apiTokens })
@@ -203,11 +210,13 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     log: logger,
   })
   const workflows = createWorkflows({ folder: join(folder, 'workflows'), clock, log: logger })
+  const box = createSecretBox(ENCRYPTION_SECRET)
+  const vault = createJobVault(box)
   const credentials = createCredentials({
     store,
     clock,
     log: logger,
-    box: createSecretBox(ENCRYPTION_SECRET),
+    box,
     file: createCredentialFile({ path: join(folder, 'credentials.yaml'), clock, log: logger }),
   })
   const jobCredentials = credentialsForJobs(credentials, roles)
@@ -246,7 +255,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     log: logger,
     files,
     uploads: uploadFolder,
-    sealSecrets: createJobSealing(jobCredentials),
+    sealSecrets: createJobSealing(jobCredentials, vault),
     meters: metrics.streams,
     outputLimitBytes: 1024 * 1024,
     queueMs: 60_000,
@@ -267,6 +276,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       runners: dispatcher,
       uploads: uploadFolder,
       credentials: jobCredentials,
+      vault,
       subjects,
     },
     timers: systemTimers,
@@ -300,6 +310,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       profileRoutes({ accounts }),
       profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),
+      sessionRoutes({ sessions: createSessionRecords({ store, clock }) }),
       formRoutes({ forms, workflows, roles }),
       credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
@@ -321,6 +332,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
             runners: dispatcher,
             sequences,
             credentials: jobCredentials,
+            vault,
             subjects,
             checks,
             uploads: uploadFolder,
@@ -382,6 +394,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     store,
     live,
     credentials,
+    vault,
     uploadSweeper,
     sequences,
     kinds,

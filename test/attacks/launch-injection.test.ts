@@ -34,6 +34,11 @@ beforeAll(async () => {
     forms: {
       'forms.yml': JSON.stringify([
         form('reserved', { playbook: 'reserved.yml', fields }),
+        form('steps', {
+          type: 'multistep',
+          fields: [{ name: 'where', model: 'part.__limit__' }],
+          steps: [{ name: 'one', playbook: 'reserved.yml', inventory: 'a,', key: 'part' }],
+        }),
         form('data', { playbook: 'data.yml', inventory: 'localhost,', fields: data }),
         form('trusting', { playbook: 'data.yml', inventory: 'localhost,', allowJinjaInExtravars: true, fields: data }),
       ]),
@@ -98,6 +103,12 @@ describe('reserved fields', () => {
     expect(output).not.toContain(IDENTITY)
     const named = { code: 'values_refused', details: { invalid: Object.keys(sent).slice(-1) } }
     expect({ status, body }).toMatchObject({ status: 422, body: named })
+  })
+
+  test('a step that takes its limit from a field is refused as well', async () => {
+    const { status, body } = await attack('steps', { where: `all,${lookup()}` })
+    expect(existsSync(canary)).toBe(false)
+    expect({ status, body }).toMatchObject({ status: 422, body: { details: { invalid: ['__limit__'] } } })
   })
 
   test('what people really type goes on working', async () => {

@@ -92,7 +92,7 @@ it('a first admin whose password is too short: 2', async () => {
   expect(stderr).toMatch(/^holdfast: .*ADMIN_PASSWORD: .*12/m)
 })
 
-it('a generated admin password is said once, kept for the admin alone, and works', async () => {
+it('a generated admin password is said once, kept for the admin alone, and has to be changed', async () => {
   const folder = newFolder()
   const environment = { PORT: '0', LOG_FORMAT: 'json' }
   const serving = await startServing(folder, [], environment)
@@ -101,7 +101,14 @@ it('a generated admin password is said once, kept for the admin alone, and works
   expect(statSync(path).mode & 0o777).toBe(0o600)
   expect(serving.stderr()).toContain(password)
   const person = newPerson({ HOLDFAST_SERVER: serving.address, HOLDFAST_PASSWORD: password })
-  expect((await person.run(['login', '-u', 'admin'])).code).toBe(0)
+  const login = await person.run(['login', '-u', 'admin'])
+  expect([login.code, login.stderr]).toEqual([0, expect.stringContaining('Change it with: holdfast password')])
+  const refused = await person.run(['job', 'list'])
+  expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining('has to be changed before anything else')])
+  const next = 'a password that nobody printed'
+  expect((await person.run(['password', '--password-stdin'], { input: `${password}\n${password}\n` })).code).not.toBe(0)
+  expect((await person.run(['password', '--password-stdin'], { input: `${password}\n${next}\n` })).code).toBe(0)
+  expect((await person.run(['job', 'list'])).code).toBe(0)
   serving.process.kill('SIGTERM')
   await serving.ended
   const again = await startServing(folder, [], environment)

@@ -49,7 +49,7 @@ describe('API tokens', () => {
 
   it('are listed without themselves', async () => {
     const { stdout } = await person.run(['token', 'list'])
-    expect(stdout).toMatch(/^sid +name +created +last used +expires\s*$/m)
+    expect(stdout).toMatch(/^sid +name +created +last used +expires +scope\s*$/m)
     expect(stdout).toMatch(/^0a1b2c {2}nightly {2}2026-\S+ \S+ {2}- +2026-/m)
     tokens = []
     expect((await person.run(['token', 'list'])).stdout).toBe('No API tokens.\n')

@@ -68,7 +68,7 @@ test('as it ran, then with a changed value in verbose mode through the command l
   expect(code, stderr).toBe(0)
   const third = Number(/was launched again as job (\d+)/.exec(stderr)?.[1])
   expect(third).toBeGreaterThan(second)
-  expect(stdout).toContain(`job=${third} db/DB sha256=${sha256} pin=<hidden-pin> v=3`)
+  expect(stdout).toContain(`job=${third} db/DB sha256=${sha256} pin=<********> v=3`)
   expect(await product.admin.get(`/job/${third}`)).toMatchObject({ extravars: { __verbose__: true, pin: '********' } })
   expect(await product.admin.get(`/job/${third}/rawformdata`)).toEqual({ title: 'db' })
   const refused = await product.admin.request('POST', `/job/${third}/relaunch`)

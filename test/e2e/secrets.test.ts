@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sqlite3 from 'sqlite3'
@@ -27,6 +27,10 @@ const SECRETS = {
   vault: `vault ${unguessable()}`,
   ansible: `ansible-${unguessable()}`,
   file: `file'${unguessable()}`,
+  /** Typed into password fields of the form, of a row and of a page that a step takes. */
+  typed: `typed \\ "${unguessable()}" {{ 1 + 1 }}`,
+  lines: `first ${unguessable()}\nsecond ${unguessable()}`,
+  inRow: `row-${unguessable()}`,
   /** What stands in the encrypted file is no credential, but the playbook shows only its hash. */
   inVault: `inside-${unguessable()}`,
 }
@@ -41,7 +45,21 @@ inventory: localhost,
 credentials: {db: "missing one,database login", keyed: deploy key, from_file: of the file}
 ansibleCredentials: hosts login
 vaultCredentials: vault password
-fields: []
+launchValidation: enforce
+fields:
+  - {name: pin, type: password, model: app.pin}
+  - {name: lines, type: password}
+  - {name: friends, type: list, subform: friend}
+  - {name: address, type: expression, runLocal: true, expression: "'db://u:' + encodeURIComponent('$(pin)') + '@db'"}
+  - {name: both, type: expression, runLocal: true, expression: "'$(pin) and more'"}
+`
+
+const SUBFORM = `name: friend
+type: subform
+roles: [default]
+fields:
+  - {name: who}
+  - {name: code, type: password}
 `
 
 function playbook(folder: string): string {
@@ -55,7 +73,10 @@ function playbook(folder: string): string {
     - name: prove what came
       ansible.builtin.copy:
         dest: ${join(folder, 'proof')}
-        content: "${['db.password', 'keyed.password', 'from_file.password', 'ansible_password', 'in_vault']
+        content: "${[
+          ...['db.password', 'keyed.password', 'from_file.password', 'ansible_password', 'in_vault'],
+          ...['app.pin', 'lines', 'friends[0].code'],
+        ]
           .map(hashOf)
           .join(' ')} {{ db.user }} {{ db.host }}:{{ db.port }} {{ ansible_user }}"
     - name: use the key as ssh would
@@ -72,6 +93,14 @@ function playbook(folder: string): string {
           - "{{ ('user:' + ansible_password) | b64encode }} {{ ('u:' + from_file.password) | b64encode }}"
           - "{{ db.password | urlencode }} {{ keyed.password | urlencode }} {{ from_file.password | urlencode }}"
           - "{{ {ansible_password: {from_file.password: 1}} }}"
+    - name: "passwords {{ app.pin }} {{ friends[0].code }}"
+      ansible.builtin.debug:
+        msg:
+          - "{{ app.pin }} {{ lines }} {{ friends }} {{ address }} {{ both }}"
+          - "{{ app | to_json | to_json }} {{ lines | b64encode }} {{ ('u:' + friends[0].code) | b64encode }}"
+          - "{{ app.pin | urlencode }} {{ lines.splitlines() }}"
+    - name: publish
+      ansible.builtin.set_stats: {data: {published: "{{ app.pin }}", about: "is {{ friends[0].code }}"}}
     - name: lines
       ansible.builtin.debug: {var: keyed.password.splitlines()}
     - name: a loop
@@ -120,7 +149,8 @@ beforeAll(async () => {
     database: 'sqlite',
     forms: {
       'secrets.yml': FORM,
-      'lost.yml': FORM.replace('name: secrets', 'name: lost').replace('deploy key', 'gone'),
+      'friend.yml': SUBFORM,
+      'lost.yml': FORM.replace('name: secrets', 'name: lost').replace('deploy key', 'gone').replace('enforce', 'off'),
     },
     playbooks: {
       'secrets.yml': playbook(folder),
@@ -153,6 +183,14 @@ afterAll(async () => {
 
 const isCredentialFile = (path: string) => path.endsWith('/credentials.yaml')
 
+/** The orders in the spool of the runner. */
+function claimsOf(folder: string): string {
+  const jobs = join(folder, 'rte-state/spool/jobs')
+  return readdirSync(jobs)
+    .map((name) => readFileSync(join(jobs, name, 'claim.json'), 'utf8'))
+    .join('')
+}
+
 /** Everything that the programs keep: database with its log, spool, keys, logs. */
 const foundOnDisk = () => secretsBelow(product.folder, SECRETS, isCredentialFile)
 
@@ -160,7 +198,16 @@ async function everyAnswer(jobId: number): Promise<string> {
   const { admin } = product
   const events = await storedEvents(product, jobId)
   const one = await Promise.all(events.map(({ order }) => admin.get(`/job/${jobId}/events/${order}`)))
-  const paths = ['/job', `/job/${jobId}`, `/job/${jobId}?text=true`, `/job/${jobId}/events`, '/credential', '/forms']
+  const paths = [
+    '/job',
+    '/audit',
+    `/job/${jobId}`,
+    `/job/${jobId}/rawformdata`,
+    `/job/${jobId}?text=true`,
+    `/job/${jobId}/events`,
+    '/credential',
+    '/forms',
+  ]
   const answers = await Promise.all(paths.map((path) => admin.get(path)))
   const download = (await admin.raw(`/job/${jobId}/download`)).bytes.toString()
   return [...one, ...answers, download]
@@ -187,17 +234,24 @@ async function everyRow(): Promise<string> {
 describe('secrets of credentials', () => {
   test('reach the playbook and are found nowhere else, while it runs and afterwards', async () => {
     covers('launch.credentials', 'credential.playbook')
-    const jobId = await product.launch('secrets')
+    const rawFormData = {
+      ...{ pin: SECRETS.typed, lines: SECRETS.lines },
+      friends: [{ who: 'Eve', code: SECRETS.inRow }],
+    }
+    const launch = { formName: 'secrets', rawFormData }
+    const { id: jobId } = await product.admin.post<{ id: number }>('/job', launch)
     await waitFor('the playbook to wait', async () =>
       (await storedOutput(product, jobId)).includes('wait while everything is searched'),
     )
+    expect(claimsOf(product.folder)).toContain('"sealed":"A')
     expect(foundOnDisk()).toEqual([])
     expect(secretsInProcesses(SECRETS)).toEqual([])
     writeFileSync(join(folder, 'gate'), '')
 
     const job = await product.waitForEnd(jobId)
     expect(job.status, String(job.output)).toBe('success')
-    const hashes = [SECRETS.login, SECRETS.key, SECRETS.file, SECRETS.ansible, SECRETS.inVault].map(sha256)
+    const { login, key, file, ansible, inVault, typed, lines, inRow } = SECRETS
+    const hashes = [login, key, file, ansible, inVault, typed, lines, inRow].map(sha256)
     expect(readFileSync(join(folder, 'proof'), 'utf8')).toBe(`${hashes.join(' ')} dbuser db.example.com:5432 deployer`)
     const publicKey = createPublicKey(createPrivateKey(SECRETS.key)).export({ format: 'jwk' })
     expect(readFileSync(join(folder, 'public'), 'utf8')).toContain('ssh-rsa AAAA')
@@ -212,15 +266,19 @@ describe('secrets of credentials', () => {
     expect(secretsIn(answers, SECRETS)).toEqual([])
     expect(secretsIn(proxy.down(), SECRETS)).toEqual([])
     expect(secretsIn(proxy.up(), SECRETS)).toEqual([])
-    // Had the proxy not seen the traffic in clear, it could not have found anything.
-    expect(proxy.down().includes('"sealed":"A')).toBe(true)
-    expect(proxy.up().includes('********')).toBe(true)
+    // The whole channel is sealed, so that nobody on the way sees even the sealed secrets.
+    expect(proxy.down().length).toBeGreaterThan(1000)
+    expect(proxy.down().includes('"sealed":"A')).toBe(false)
     expect(String(job.output)).toContain('host-********')
     expect(job.credentials).toEqual({ db: 'database login', keyed: 'deploy key', from_file: 'of the file' })
     expect(job.extravars).toMatchObject({
       __credentials__: job.credentials,
       __ansibleCredentials__: 'hosts login',
       __vaultCredentials__: 'vault password',
+    })
+    expect(job.extravars).toMatchObject({
+      ...{ app: { pin: '********' }, lines: '********', address: '********', both: '********' },
+      friends: [{ who: 'Eve', code: '********' }],
     })
   })
 

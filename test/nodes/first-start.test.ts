@@ -34,7 +34,7 @@ test('two nodes that start at once on nothing make one set of tables, one first 
     const password = readFileSync(join(folder, 'initial-admin-password'), 'utf8').trim()
     for (const address of addresses) {
       const admin = await signIn(address, 'admin', password)
-      expect(await admin.get('/user')).toMatchObject({ count: 1 })
+      expect(await admin.get('/profile')).toMatchObject({ username: 'admin', passwordMustChange: true })
     }
   } finally {
     await Promise.all(nodes.map((node) => node.stop('SIGTERM')))

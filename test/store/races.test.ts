@@ -183,12 +183,12 @@ test('a refresh token is good once, and used twice ends the session', async () =
   if (!user) throw new Error('no user')
   const sessionsOf = (store: Store) =>
     createSessions({
-      ...{ store, clock, accessTokenMs: 60_000, refreshTokenMs: 600_000 },
+      ...{ store, clock, accessTokenMs: 60_000, refreshTokenMs: 600_000, sessionMaxMs: 600_000 },
       tokens: createTokens('a secret of the tests', clock),
       roles: { current: () => Promise.resolve({ roles: [] }), problem: () => null } as never,
     })
   for (let round = 0; round < 8; round += 1) {
-    const { refreshtoken } = await sessionsOf(first()).begin(user)
+    const { refreshtoken } = await sessionsOf(first()).begin(user, '127.0.0.1')
     const outcomes = await nodes.atOnce((store) => outcome(sessionsOf(store).refresh(refreshtoken)))
     expect(count(outcomes, 'done')).toBeLessThanOrEqual(1)
     expect(await first().read.selectFrom('session').selectAll().execute()).toEqual([])
@@ -266,8 +266,8 @@ test('every failed sign-in counts, and nobody has more API tokens than they may'
   if (!owner) throw new Error('no admin')
   const tokens = createTokens('a secret of the tests', clock)
   const roles = { current: () => Promise.resolve({ roles: [] }), problem: () => null } as never
-  const lifetimes = { accessTokenMs: 60_000, refreshTokenMs: 600_000 }
-  const pair = await createSessions({ store: first(), tokens, roles, clock, ...lifetimes }).begin(owner)
+  const lifetimes = { accessTokenMs: 60_000, refreshTokenMs: 600_000, sessionMaxMs: 600_000 }
+  const pair = await createSessions({ store: first(), tokens, roles, clock, ...lifetimes }).begin(owner, '127.0.0.1')
   const { sessionId } = await tokens.readAccess(pair.token)
   const by = { ...admin, id: owner.id, sessionId, options: { allowApiTokens: true } } as unknown as Caller
   const log = { warn: () => undefined } as never

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { allNames, chooseCredentials, namesIn } from '../../control-plane/src/credentials/needs.js'
 import { SecretsProblem, createJobSealing } from '../../control-plane/src/credentials/job-secrets.js'
-import { SecretBoxError } from '../../control-plane/src/credentials/secret-box.js'
+import { createJobVault } from '../../control-plane/src/credentials/job-vault.js'
+import { SecretBoxError, createSecretBox } from '../../control-plane/src/credentials/secret-box.js'
 import { parseField, parseWizardStep } from '../../control-plane/src/forms/fields/parse-field.js'
 import type { OpenCredential } from '../../control-plane/src/credentials/credential.js'
 import {
@@ -136,19 +137,24 @@ describe('the secrets of a job', () => {
     vault: { ...plain, name: 'vault', type: 'vault', password: 'vault-secret' },
     huge: { ...plain, name: 'huge', type: 'userpass', password: 'x'.repeat(MAX_SECRETS_BYTES) },
   }
-  const seal = createJobSealing({
-    open: (name) =>
-      name === 'closed'
-        ? Promise.reject(new SecretBoxError('ENCRYPTION_SECRET differs'))
-        : Promise.resolve(known[name] ?? null),
-  })
-  const opened = async (of: ReturnType<typeof needs>) => {
-    const sealed = await seal(of, target)
+  const vault = createJobVault(createSecretBox('a secret that only this test uses'))
+  const seal = createJobSealing(
+    {
+      open: (name) =>
+        name === 'closed'
+          ? Promise.reject(new SecretBoxError('ENCRYPTION_SECRET differs'))
+          : Promise.resolve(known[name] ?? null),
+    },
+    vault,
+  )
+  const opened = async (of: ReturnType<typeof needs>, values: Buffer | null = null) => {
+    const sealed = await seal(of, target, values)
     return sealed === null ? null : (JSON.parse(openSecrets(sealed, keys.sealingPrivatePem, target)) as unknown)
   }
 
   test('are objects under their keys, the login of ansible, the vault password, and what must be hidden', async () => {
     expect(await opened(needs({ db: 'login' }, 'login', 'vault'))).toEqual({
+      variables: {},
       extravars: {
         db: { name: 'login', host: 'h', port: 1, user: 'u', password: 'login-secret' },
         ansible_user: 'u',
@@ -171,6 +177,18 @@ describe('the secrets of a job', () => {
     })
   })
 
+  test('go together with the passwords of the launch, which open for its run only', async () => {
+    const values = { variables: { pin: 'typed-pin' }, hidden: ['typed-pin'] }
+    expect(await opened(needs({ db: 'login' }), vault.seal('ab', values))).toMatchObject({
+      variables: { pin: 'typed-pin' },
+      extravars: { db: { password: 'login-secret' } },
+      hidden: ['typed-pin', 'login-secret'],
+    })
+    await expect(seal(needs({}), target, vault.seal('another run', values))).rejects.toThrow(
+      'The passwords of this job cannot be opened',
+    )
+  })
+
   test('that are none are null', async () => {
     expect(await opened(needs({}))).toBeNull()
   })
@@ -182,7 +200,7 @@ describe('the secrets of a job', () => {
     [needs({}, null, 'key'), 'is a key and no vault password'],
     [needs({ a: 'huge' }), 'larger than'],
   ])('that cannot be had are a problem with a reason: %j', async (of, reason) => {
-    await expect(seal(of, target)).rejects.toThrow(SecretsProblem)
-    await expect(seal(of, target)).rejects.toThrow(reason)
+    await expect(seal(of, target, null)).rejects.toThrow(SecretsProblem)
+    await expect(seal(of, target, null)).rejects.toThrow(reason)
   })
 })

@@ -22,6 +22,7 @@ const caller: Caller = {
     allowApiTokens: false,
   },
   isAdmin: false,
+  ...{ tokenScopes: null, scopes: null, passwordMustChange: false },
   allowedRunners: null,
   allowedCredentials: null,
   sessionId: 's',
@@ -178,14 +179,14 @@ describe('masking', () => {
       user: 'u',
       DB_Password: 'p',
       list: [{ pin: '1', token: 't' }],
-      deep: { secret_key: { a: 1 } },
+      deep: { secret_key: { a: 1, b: 'two', c: ['three', true] } },
       none: { password: null },
     }
     expect(maskValues(value, /password|secret|token/i, new Set(['pin']))).toEqual({
       user: 'u',
       DB_Password: MASK,
       list: [{ pin: MASK, token: MASK }],
-      deep: { secret_key: MASK },
+      deep: { secret_key: { a: 1, b: MASK, c: [MASK, true] } },
       none: { password: null },
     })
   })

@@ -12,6 +12,8 @@ export interface ApiToken {
   created_at: string
   expires_at: string
   last_used_at: string | null
+  /** What it may be used for: read, launch (and what belongs to jobs), admin; null: whatever its owner may do */
+  scopes?: ('read' | 'launch' | 'admin' | AnotherWord)[] | null
 }
 
 export interface ApiTokenList {
@@ -301,6 +303,8 @@ export interface NewApiToken {
   created_at: string
   expires_at: string
   last_used_at: string | null
+  /** What it may be used for: read, launch (and what belongs to jobs), admin; null: whatever its owner may do */
+  scopes?: ('read' | 'launch' | 'admin' | AnotherWord)[] | null
   /** The bearer of requests; shown only now */
   token: string
 }
@@ -309,6 +313,26 @@ export interface NewJoinToken {
   id: number
   token: string
   expires_at: string
+}
+
+export interface OwnSession {
+  id: string
+  /** A sign-in, or an API token */
+  kind: 'login' | 'api' | AnotherWord
+  /** Of an API token: what it is for */
+  name: string | null
+  /** From where the sign-in came */
+  network: string | null
+  created_at: string
+  expires_at: string
+  last_used_at: string | null
+  /** The session of this request */
+  current: boolean
+}
+
+export interface OwnSessionList {
+  count: number
+  records: OwnSession[]
 }
 
 export interface Profile {
@@ -321,6 +345,8 @@ export interface Profile {
   groupsLeftOut?: number
   roles: string[]
   options: Record<string, unknown>
+  /** There when the password has to be changed before anything else can be done */
+  passwordMustChange?: boolean
 }
 
 export interface Relaunched {
@@ -426,6 +452,8 @@ export interface Tokens {
   token: string
   /** Good once, for the next pair */
   refreshtoken: string
+  /** There when the password has to be changed before anything else can be done */
+  passwordMustChange?: boolean
 }
 
 /** Pass it unchanged in `files` of a launch, under the name of the file field */
@@ -453,12 +481,35 @@ export interface User {
   email: string | null
   groups: string[]
   enabled: boolean
+  /** The user has to change the password at the next sign-in */
+  password_must_change?: boolean
   created: string
 }
 
 export interface UserList {
   count: number
   records: User[]
+}
+
+export interface UserSession {
+  id: string
+  /** A sign-in, or an API token */
+  kind: 'login' | 'api' | AnotherWord
+  /** Of an API token: what it is for */
+  name: string | null
+  /** From where the sign-in came */
+  network: string | null
+  created_at: string
+  expires_at: string
+  last_used_at: string | null
+  user_id: number
+  user: string
+  user_type: string
+}
+
+export interface UserSessionList {
+  count: number
+  records: UserSession[]
 }
 
 export const auditRecordSchema: v.GenericSchema<unknown, AuditRecord> = v.looseObject({
@@ -482,6 +533,7 @@ export const auditListSchema: v.GenericSchema<unknown, AuditList> = v.looseObjec
 export const tokensSchema: v.GenericSchema<unknown, Tokens> = v.looseObject({
   token: v.string(),
   refreshtoken: v.string(),
+  passwordMustChange: v.optional(v.boolean()),
 })
 
 export const signedOutSchema: v.GenericSchema<unknown, SignedOut> = v.looseObject({
@@ -505,6 +557,7 @@ export const profileSchema: v.GenericSchema<unknown, Profile> = v.looseObject({
   groupsLeftOut: v.optional(v.pipe(v.number(), v.safeInteger())),
   roles: v.array(v.string()),
   options: v.record(v.string(), v.unknown()),
+  passwordMustChange: v.optional(v.boolean()),
 })
 
 export const messageSchema: v.GenericSchema<unknown, Message> = v.looseObject({ message: v.string() })
@@ -515,6 +568,7 @@ export const apiTokenSchema: v.GenericSchema<unknown, ApiToken> = v.looseObject(
   created_at: v.string(),
   expires_at: v.string(),
   last_used_at: v.nullable(v.string()),
+  scopes: v.optional(v.nullable(v.array(v.string()))),
 })
 
 export const apiTokenListSchema: v.GenericSchema<unknown, ApiTokenList> = v.looseObject({
@@ -528,6 +582,7 @@ export const newApiTokenSchema: v.GenericSchema<unknown, NewApiToken> = v.looseO
   created_at: v.string(),
   expires_at: v.string(),
   last_used_at: v.nullable(v.string()),
+  scopes: v.optional(v.nullable(v.array(v.string()))),
   token: v.string(),
 })
 
@@ -538,12 +593,47 @@ export const userSchema: v.GenericSchema<unknown, User> = v.looseObject({
   email: v.nullable(v.string()),
   groups: v.array(v.string()),
   enabled: v.boolean(),
+  password_must_change: v.optional(v.boolean()),
   created: v.string(),
 })
 
 export const userListSchema: v.GenericSchema<unknown, UserList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(userSchema),
+})
+
+export const ownSessionSchema: v.GenericSchema<unknown, OwnSession> = v.looseObject({
+  id: v.string(),
+  kind: v.string(),
+  name: v.nullable(v.string()),
+  network: v.nullable(v.string()),
+  created_at: v.string(),
+  expires_at: v.string(),
+  last_used_at: v.nullable(v.string()),
+  current: v.boolean(),
+})
+
+export const ownSessionListSchema: v.GenericSchema<unknown, OwnSessionList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(ownSessionSchema),
+})
+
+export const userSessionSchema: v.GenericSchema<unknown, UserSession> = v.looseObject({
+  id: v.string(),
+  kind: v.string(),
+  name: v.nullable(v.string()),
+  network: v.nullable(v.string()),
+  created_at: v.string(),
+  expires_at: v.string(),
+  last_used_at: v.nullable(v.string()),
+  user_id: v.pipe(v.number(), v.safeInteger()),
+  user: v.string(),
+  user_type: v.string(),
+})
+
+export const userSessionListSchema: v.GenericSchema<unknown, UserSessionList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(userSessionSchema),
 })
 
 export const listedFormSchema: v.GenericSchema<unknown, ListedForm> = v.looseObject({
@@ -908,6 +998,8 @@ export interface Operations {
         name?: string
         /** 30 when left out; at most API_TOKEN_MAX_DAYS */
         expiryDays?: number
+        /** What it may be used for; left out: everything that the roles allow. launch includes read, admin everything */
+        scopes?: ('read' | 'launch' | 'admin' | AnotherWord)[]
       } | null
     },
     options?: RequestOptions,
@@ -931,6 +1023,8 @@ export interface Operations {
         groups?: string[]
         email?: string | null
         enabled?: boolean
+        /** The user has to change the password first */
+        passwordMustChange?: boolean
       }
     },
     options?: RequestOptions,
@@ -957,6 +1051,8 @@ export interface Operations {
         groups?: string[]
         email?: string | null
         enabled?: boolean
+        /** The user has to change the password first */
+        passwordMustChange?: boolean
       }
     },
     options?: RequestOptions,
@@ -966,6 +1062,30 @@ export interface Operations {
     request: {
       /** A whole number */
       id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** The own sign-ins that are not over, newest first */
+  listOwnSessions(request?: NoParameters, options?: RequestOptions): Promise<OwnSessionList>
+  /** End an own sign-in, its event streams too */
+  endOwnSession(
+    request: {
+      id: string
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** Sign-ins and API tokens that are not over, newest first (admin) */
+  listSessions(
+    request?: {
+      /** Only those of this user */
+      user_id?: number
+    },
+    options?: RequestOptions,
+  ): Promise<UserSessionList>
+  /** End a sign-in or an API token of anybody (admin) */
+  endSession(
+    request: {
+      id: string
     },
     options?: RequestOptions,
   ): Promise<Message>
@@ -1055,7 +1175,7 @@ export interface Operations {
   watchEvents(request?: NoParameters, options?: RequestOptions): Promise<Response>
   /** The field values that a job was launched with
    *
-   * For your own job, or any with the role option manageAllJobs or as an admin; it takes the role option allowJobRelaunch and a form that is there and does not say allowRelaunch: false. Without passwords and uploads; what the job's extravars hide is ******** here too. 404 when none were kept. */
+   * For your own job, or any with the role option manageAllJobs or as an admin; it takes the role option allowJobRelaunch and a form that is there and does not say allowRelaunch: false. Without passwords and uploads; ******** stands where a password was a part of a value. Nothing else is hidden. 404 when none were kept. */
   getJobRawformdata(
     request: {
       /** A whole number */
@@ -1065,7 +1185,7 @@ export interface Operations {
   ): Promise<Record<string, unknown>>
   /** Run an ended job again, as it ran or with changes
    *
-   * For your own job, or any with the role option manageAllJobs or as an admin; it takes the role option allowJobRelaunch and a form that is there and does not say allowRelaunch: false. The new job is yours. It goes the way of every launch: form, roles and LAUNCH_VALIDATION count as they are now. Without a body it runs as it ran: where launches are checked from the kept field values, else with the same variables. values are laid over the kept field values, a step of a wizard field by field; null or empty means none, and ******** means the kept value. Passwords are not kept: those that the job had must come in values (422, missing). Uploads are used again. An abandoned job can be run again although it may still be at work; the message says so. */
+   * For your own job, or any with the role option manageAllJobs or as an admin; it takes the role option allowJobRelaunch and a form that is there and does not say allowRelaunch: false. The new job is yours. It goes the way of every launch: form, roles and LAUNCH_VALIDATION count as they are now. Without a body it runs as it ran: where launches are checked from the kept field values, else with the same variables. values are laid over the kept field values, a step of a wizard field by field; null or empty means none, and ******** in place of a value that is not shown is refused. Passwords are not kept: those that the job had must come in values (422, missing). Uploads are used again. An abandoned job can be run again although it may still be at work; the message says so. */
   relaunchJob(
     request: {
       /** true: the new job runs in verbose mode, which takes the role option allowVerboseMode */
@@ -1455,6 +1575,28 @@ export const operations = {
   getUser: { method: 'GET', path: '/user/{id}', query: [], accept: 'application/json', schema: userSchema },
   changeUser: { method: 'PUT', path: '/user/{id}', query: [], accept: 'application/json', schema: userSchema },
   deleteUser: { method: 'DELETE', path: '/user/{id}', query: [], accept: 'application/json', schema: messageSchema },
+  listOwnSessions: {
+    method: 'GET',
+    path: '/profile/sessions',
+    query: [],
+    accept: 'application/json',
+    schema: ownSessionListSchema,
+  },
+  endOwnSession: {
+    method: 'DELETE',
+    path: '/profile/sessions/{id}',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  listSessions: {
+    method: 'GET',
+    path: '/session',
+    query: ['user_id'],
+    accept: 'application/json',
+    schema: userSessionListSchema,
+  },
+  endSession: { method: 'DELETE', path: '/session/{id}', query: [], accept: 'application/json', schema: messageSchema },
   listForms: { method: 'GET', path: '/forms', query: [], accept: 'application/json', schema: formListSchema },
   listCredentials: {
     method: 'GET',

@@ -24,6 +24,8 @@ export interface NewAccount {
   readonly groups?: readonly string[]
   readonly email?: string | null
   readonly enabled?: boolean
+  /** The user has to change the password at the first sign-in. */
+  readonly passwordMustChange?: boolean
 }
 
 export type AccountChanges = Partial<NewAccount>
@@ -112,6 +114,7 @@ export function createAccounts(deps: AccountDeps): Accounts {
           email: account.email ?? null,
           groups,
           enabled: account.enabled ?? true,
+          passwordMustChange: account.passwordMustChange ?? false,
           createdAt: deps.clock.now(),
         }),
       )
@@ -128,7 +131,8 @@ export function createAccounts(deps: AccountDeps): Accounts {
       if (changes.password !== undefined) checkPassword(changes.password, user.username)
       await refuseOwnLoss(id, changes, by)
       const passwordHash = changes.password === undefined ? undefined : await deps.passwords.hash(changes.password)
-      return applyChanges(id, { passwordHash, groups, email: changes.email, enabled: changes.enabled }, by)
+      const { email, enabled, passwordMustChange = passwordHash === undefined ? undefined : false } = changes
+      return applyChanges(id, { passwordHash, groups, email, enabled, passwordMustChange }, by)
     },
     async remove(id, by) {
       await find(id)
@@ -148,15 +152,19 @@ export function createAccounts(deps: AccountDeps): Accounts {
       if (!(await deps.signIn.confirm(by.username, current, address))) {
         throw new ForbiddenError('wrong_password', 'The current password is wrong')
       }
-      await applyChanges(by.id, { passwordHash: await deps.passwords.hash(next) }, by)
+      if (by.passwordMustChange && next === current) {
+        throw new InvalidInputError('same_password', 'The new password must be another one')
+      }
+      await applyChanges(by.id, { passwordHash: await deps.passwords.hash(next), passwordMustChange: false }, by)
     },
   }
 }
 
 /** What a directory or provider says of somebody comes with their next sign-in, and nobody has a password here for it. */
-function refuseForeignParts(user: StoredUser, { password, groups, email }: AccountChanges): void {
+function refuseForeignParts(user: StoredUser, { password, groups, email, passwordMustChange }: AccountChanges): void {
   const isSame = (given: unknown, own: unknown) => given === undefined || JSON.stringify(given) === JSON.stringify(own)
-  if (password === undefined && isSame(groups, user.groups) && isSame(email, user.email)) return
+  if (password === undefined && passwordMustChange !== true && isSame(groups, user.groups) && isSame(email, user.email))
+    return
   throw new InvalidInputError(
     'not_local',
     `Password, groups and address of a user of type ${user.type} are kept elsewhere; here they can be blocked or deleted`,

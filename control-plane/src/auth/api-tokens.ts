@@ -13,6 +13,7 @@ import { insertSession } from '../store/sessions.js'
 import type { Store } from '../store/store.js'
 import { type Caller, callerFor } from './caller.js'
 import type { RoleSource } from './role-source.js'
+import { type TokenScope, allowsScope, narrowest } from './token-scopes.js'
 import { hashOf, invalidToken, randomId, randomName } from './tokens.js'
 
 /** What every API token begins with, so that people and scanners of secrets know one when they see it. */
@@ -37,12 +38,18 @@ export interface ApiTokens {
   requireAllowed(by: Caller): void
   /**
    * The only time that the token itself is given away.
-   * @throws ForbiddenError when {@link requireAllowed} does, and for a caller who came with an API token
+   * @throws ForbiddenError when {@link requireAllowed} does, for a scope that the roles do not allow, and for a caller who
+   *   came with an API token
    * @throws InvalidInputError for a time that is too long, ConflictError when there are too many
    */
   create(
     by: Caller,
-    given: { readonly name: string | null; readonly days: number | null },
+    given: {
+      readonly name: string | null
+      readonly days: number | null
+      /** Null: everything that the caller's roles allow a token to be used for. */
+      readonly scopes: readonly TokenScope[] | null
+    },
   ): Promise<{ readonly token: string; readonly record: ApiToken }>
   list(by: Caller): Promise<ApiToken[]>
   /** @throws NotFoundError when the caller has no such token */
@@ -88,8 +95,13 @@ export function createApiTokens(deps: ApiTokenDeps): ApiTokens {
 
   return {
     requireAllowed,
-    async create(by, { name, days }) {
+    async create(by, { name, days, scopes: wanted }) {
       requireAllowed(by)
+      const scopes = narrowest(wanted, by.tokenScopes)
+      const refused = wanted?.find((scope) => !allowsScope(by.tokenScopes, scope))
+      if (refused !== undefined) {
+        throw new ForbiddenError('scope_not_allowed', `Your roles do not allow API tokens with the scope ${refused}`)
+      }
       const lifetime = days ?? Math.min(DAYS_WHEN_UNSAID, deps.mostDays)
       if (lifetime > deps.mostDays) {
         throw new InvalidInputError('too_long', `An API token may be good for at most ${deps.mostDays} days`, {
@@ -98,13 +110,29 @@ export function createApiTokens(deps: ApiTokenDeps): ApiTokens {
       }
       const now = clock.now()
       const [sid, secret] = [randomName(), randomId()]
-      const record: ApiToken = { sid, name, createdAt: now, expiresAt: now + lifetime * DAY_MS, lastUsedAt: null }
+      const record: ApiToken = {
+        sid,
+        name,
+        createdAt: now,
+        expiresAt: now + lifetime * DAY_MS,
+        lastUsedAt: null,
+        scopes,
+      }
       const outcome = await store.write('api-tokens.create', async (queries) => {
         if (!(await isSignedIn(queries, by.sessionId, now))) return 'not signed in' as const
         if ((await listApiTokens(queries, by.id, now)).length >= MOST_TOKENS) return 'too many' as const
         const { createdAt, expiresAt } = record
         const hashes = { refreshHash: null, tokenHash: hashOf(secret) }
-        await insertSession(queries, { id: sid, userId: by.id, kind: 'api', name, createdAt, expiresAt, ...hashes })
+        await insertSession(queries, {
+          id: sid,
+          userId: by.id,
+          kind: 'api',
+          name,
+          createdAt,
+          expiresAt,
+          scopes,
+          ...hashes,
+        })
         return 'made' as const
       })
       if (outcome === 'not signed in') {
@@ -126,7 +154,7 @@ export function createApiTokens(deps: ApiTokenDeps): ApiTokens {
       if (sid === undefined || secret === undefined) throw invalidToken()
       const found = await findApiToken(store.read, sid, clock.now())
       if (!found?.user.enabled || !isSame(hashOf(secret), found.tokenHash)) throw invalidToken()
-      const caller = callerFor(found.user, sid, await deps.roles.current())
+      const caller = callerFor(found.user, sid, await deps.roles.current(), found)
       if (!caller.options.allowApiTokens) {
         throw new UnauthenticatedError('token_not_allowed', 'Your roles do not allow API tokens any more')
       }

@@ -51,6 +51,8 @@ export async function createFirstAdmin(deps: FirstAdminDeps): Promise<FirstAdmin
       email: null,
       groups: ['admins'],
       enabled: true,
+      // It was printed, and lies in a file.
+      passwordMustChange: passwordFile !== null,
       createdAt: deps.clock.now(),
     })
     return true

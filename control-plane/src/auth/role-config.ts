@@ -3,6 +3,7 @@ import { Compile } from 'typebox/compile'
 import { YamlProblem, problemWith, readYaml } from '../yaml-text.js'
 import { canonicalDn } from './ldap/distinguished-name.js'
 import { SectionProblem } from './provider-checks.js'
+import { TOKEN_SCOPES } from './token-scopes.js'
 import { PROVIDER_SECTIONS, type ProviderConfig, readProviders } from './provider-config.js'
 
 const Names = Type.Array(Type.String({ minLength: 1 }))
@@ -14,6 +15,7 @@ const RoleEntry = Type.Object({
   options: Type.Optional(Type.Record(Type.String(), Type.Boolean())),
   runners: Type.Optional(Names),
   credentials: Type.Optional(Names),
+  scopes: Type.Optional(Type.Array(Type.Enum([...TOKEN_SCOPES]))),
 })
 
 /** Other top-level keys of the product family (categories) are other rooms' business. */

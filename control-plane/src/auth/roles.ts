@@ -2,6 +2,7 @@ import type { RoleOptions } from './caller.js'
 import { usernameKey } from '../store/users.js'
 import { roleGroup } from './group-names.js'
 import type { Role, RoleConfig } from './role-config.js'
+import type { TokenScope } from './token-scopes.js'
 
 export const ADMIN_ROLE = 'admin'
 /** The role that everyone has, and the name it had before. */
@@ -25,6 +26,8 @@ export interface RoleGrant {
   readonly allowedRunners: readonly string[] | null
   /** Regular expressions for whole names of credentials. Null: not limited. */
   readonly allowedCredentials: readonly string[] | null
+  /** What API tokens may be used for. Null: not limited. */
+  readonly tokenScopes: readonly TokenScope[] | null
 }
 
 /** What an option is when no role names it. */
@@ -57,6 +60,7 @@ export function grantOf(subject: RoleSubject, config: RoleConfig): RoleGrant {
     isAdmin,
     allowedRunners: isAdmin ? null : unionOf('runners', [...own, ...everyone]),
     allowedCredentials: isAdmin ? null : unionOf('credentials', [...own, ...everyone]),
+    tokenScopes: isAdmin ? null : unionOf('scopes', [...own, ...everyone]),
   }
 }
 
@@ -101,7 +105,10 @@ function resolveOptions(own: readonly Role[], everyone: readonly Role[], isAdmin
 }
 
 /** Nobody is limited until a role of theirs lists such things; then they have what their roles list together. */
-function unionOf(what: 'runners' | 'credentials', roles: readonly Role[]): readonly string[] | null {
-  const lists = roles.flatMap((role) => (role[what] === undefined ? [] : [role[what]]))
-  return lists.length === 0 ? null : [...new Set(lists.flat())]
+function unionOf<What extends 'runners' | 'credentials' | 'scopes'>(
+  what: What,
+  roles: readonly Role[],
+): readonly NonNullable<Role[What]>[number][] | null {
+  const lists = roles.flatMap((role) => (role[what] === undefined ? [] : [role[what] as NonNullable<Role[What]>]))
+  return lists.length === 0 ? null : [...new Set(lists.flat() as NonNullable<Role[What]>[number][])]
 }

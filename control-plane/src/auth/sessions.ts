@@ -3,6 +3,7 @@ import { UnauthenticatedError } from '../errors.js'
 import {
   deleteSession,
   findAliveSessions,
+  findSessionStart,
   findSessionUser,
   insertSession,
   replaceRefreshHash,
@@ -10,6 +11,7 @@ import {
 import type { Store } from '../store/store.js'
 import { type StoredUser, findUser } from '../store/users.js'
 import { type Caller, callerFor } from './caller.js'
+import { networkOf } from './network.js'
 import { isProviderThere } from './provider-presence.js'
 import type { RoleSource } from './role-source.js'
 import { type TokenPair, type Tokens, hashOf, invalidToken, randomId } from './tokens.js'
@@ -18,9 +20,10 @@ import { type TokenPair, type Tokens, hashOf, invalidToken, randomId } from './t
 export interface Sessions {
   /**
    * Begins a session for the account as it was when its password was checked.
+   * @param address of the client, for the list of sessions
    * @throws UnauthenticatedError when it was blocked, deleted or given another password meanwhile
    */
-  begin(user: StoredUser): Promise<TokenPair>
+  begin(user: StoredUser, address: string): Promise<TokenPair>
   /**
    * A new pair for a refresh token, which works once. One that is used again was stolen or is a mistake, nobody can
    * tell which, so the session ends.
@@ -42,13 +45,21 @@ export interface SessionDeps {
   readonly clock: Clock
   readonly accessTokenMs: number
   readonly refreshTokenMs: number
+  /** Longest life of a session, however often it is carried on, in milliseconds. */
+  readonly sessionMaxMs: number
 }
 
 export function createSessions(deps: SessionDeps): Sessions {
   const { store, tokens, clock } = deps
 
-  async function pairOf(userId: number, sessionId: string, refreshId: string, now: number): Promise<TokenPair> {
-    const sessionEnd = now + deps.refreshTokenMs
+  /** When a session is over that was begun then and is carried on now. */
+  const endOf = (begun: number, now: number) => Math.min(now + deps.refreshTokenMs, begun + deps.sessionMaxMs)
+
+  async function pairOf(
+    { userId, sessionId, refreshId }: { userId: number; sessionId: string; refreshId: string },
+    sessionEnd: number,
+    now: number,
+  ): Promise<TokenPair> {
     const [token, refreshtoken] = await Promise.all([
       tokens.signAccess({ userId, sessionId, expiresAt: Math.min(now + deps.accessTokenMs, sessionEnd) }),
       tokens.signRefresh({ sessionId, refreshId, expiresAt: sessionEnd }),
@@ -63,8 +74,9 @@ export function createSessions(deps: SessionDeps): Sessions {
   }
 
   return {
-    async begin(user) {
+    async begin(user, address) {
       const now = clock.now()
+      const expiresAt = endOf(now, now)
       const [sessionId, refreshId] = [randomId(), randomId()]
       const hasBegun = await store.write('sessions.begin', async (queries) => {
         const current = await findUser(queries, user.id)
@@ -77,12 +89,14 @@ export function createSessions(deps: SessionDeps): Sessions {
           refreshHash: hashOf(refreshId),
           tokenHash: null,
           createdAt: now,
-          expiresAt: now + deps.refreshTokenMs,
+          expiresAt,
+          network: networkOf(address),
         })
         return true
       })
       if (!hasBegun) throw new UnauthenticatedError('wrong_credentials', 'Wrong username or password')
-      return pairOf(user.id, sessionId, refreshId, now)
+      const pair = await pairOf({ userId: user.id, sessionId, refreshId }, expiresAt, now)
+      return user.passwordMustChange ? { ...pair, passwordMustChange: true } : pair
     },
     async refresh(refreshToken, onUser) {
       const { sessionId, refreshId: used } = await tokens.readRefresh(refreshToken)
@@ -95,16 +109,17 @@ export function createSessions(deps: SessionDeps): Sessions {
       }
       const now = clock.now()
       const next = randomId()
-      const change = { used: hashOf(used), next: hashOf(next), now, expiresAt: now + deps.refreshTokenMs }
-      const wasReplaced = await store.write('sessions.refresh', async (queries) => {
-        if (await replaceRefreshHash(queries, sessionId, change)) return true
+      const expiresAt = await store.write('sessions.refresh', async (queries) => {
+        const end = endOf((await findSessionStart(queries, sessionId)) ?? 0, now)
+        const change = { used: hashOf(used), next: hashOf(next), now, expiresAt: end }
+        if (await replaceRefreshHash(queries, sessionId, change)) return end
         await deleteSession(queries, sessionId)
-        return false
+        return null
       })
-      if (!wasReplaced) {
+      if (expiresAt === null) {
         throw new UnauthenticatedError('token_reused', 'The refresh token was used before; the session has been ended')
       }
-      return pairOf(user.id, sessionId, next, now)
+      return pairOf({ userId: user.id, sessionId, refreshId: next }, expiresAt, now)
     },
     end: (sessionId) =>
       store.write('sessions.end', (queries) => deleteSession(queries, sessionId)).then(() => undefined),

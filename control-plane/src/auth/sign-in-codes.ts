@@ -22,7 +22,7 @@ export interface SignInCodes {
    * @param onUser told whose it is as soon as that is known
    * @throws UnauthenticatedError
    */
-  redeem(code: string, verifier: string, onUser?: (user: StoredUser) => void): Promise<TokenPair>
+  redeem(code: string, verifier: string, address: string, onUser?: (user: StoredUser) => void): Promise<TokenPair>
 }
 
 export function createSignInCodes(deps: {
@@ -40,7 +40,7 @@ export function createSignInCodes(deps: {
       )
       return code
     },
-    async redeem(code, verifier, onUser) {
+    async redeem(code, verifier, address, onUser) {
       const taken = await store.write('sign-in-codes.redeem', async (queries) => {
         const found = await takeSignInCode(queries, hashOf(code))
         return found && { ...found, user: await findUser(queries, found.userId) }
@@ -49,7 +49,7 @@ export function createSignInCodes(deps: {
       const isGood = taken && taken.expiresAt > clock.now() && taken.challenge === challengeOf(verifier)
       if (!isGood || !taken.user)
         throw new UnauthenticatedError('code_invalid', 'The code is not good, or not any more')
-      return deps.sessions.begin(taken.user)
+      return deps.sessions.begin(taken.user, address)
     },
   }
 }

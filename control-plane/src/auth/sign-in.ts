@@ -159,7 +159,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
       const user = await check(username, password, address, 'everywhere')
       if (!user) throw new UnauthenticatedError('wrong_credentials', 'Wrong username or password')
       onUser?.(user)
-      return deps.sessions.begin(user)
+      return deps.sessions.begin(user, address)
     },
     confirm: async (username, password, address) => (await check(username, password, address, 'local')) !== null,
     knownAs: accountOf,

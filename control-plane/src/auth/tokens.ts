@@ -12,6 +12,8 @@ export interface TokenPair {
   readonly token: string
   /** Good once, for the next pair. */
   readonly refreshtoken: string
+  /** There when the password has to be changed before anything else can be done. */
+  readonly passwordMustChange?: boolean
 }
 
 /** The signed tokens: they only say which session is meant; whether it is alive stands in the database. */

@@ -47,6 +47,16 @@ function parser(run: Run) {
         ),
       )
       .command(
+        later('password', 'Change your password', async () =>
+          (await import('./commands/password.js')).passwordCommand(run),
+        ),
+      )
+      .command(
+        later('session', 'See where you are signed in, and end sessions', async () =>
+          (await import('./commands/session.js')).sessionCommands(run),
+        ),
+      )
+      .command(
         later('form', 'Look at the forms that may be launched', async () =>
           (await import('./commands/form/index.js')).formCommands(run),
         ),

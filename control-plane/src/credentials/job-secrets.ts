@@ -2,6 +2,7 @@ import { type JobSecrets, MAX_SECRETS_BYTES, sealSecrets } from '@holdfast/proto
 import { messageOf } from '../errors.js'
 import type { OpenCredential } from './credential.js'
 import type { Credentials } from './credentials.js'
+import type { JobValues, JobVault } from './job-vault.js'
 import { type CredentialNeeds, missingCredential } from './needs.js'
 import { SecretBoxError } from './secret-box.js'
 
@@ -19,21 +20,42 @@ export interface SealTarget {
 }
 
 /**
- * Opens the credentials that a job needs and seals them to its runner.
- * @returns null when it needs none
+ * Opens the credentials that a job needs and its own secret values, and seals them to its runner.
+ * @param values the secret values of the job as they are stored; null when it has none
+ * @returns null when there is nothing to seal
  * @throws SecretsProblem
  */
-export type SealJobSecrets = (needs: CredentialNeeds, target: SealTarget) => Promise<string | null>
+export type SealJobSecrets = (
+  needs: CredentialNeeds,
+  target: SealTarget,
+  values: Buffer | null,
+) => Promise<string | null>
 
-export function createJobSealing(credentials: Pick<Credentials, 'open'>): SealJobSecrets {
-  return async (needs, target) => {
-    const secrets = await gatherSecrets(needs, (name) => openOrFail(credentials, name))
+export function createJobSealing(
+  credentials: Pick<Credentials, 'open'>,
+  vault: Pick<JobVault, 'open'>,
+): SealJobSecrets {
+  return async (needs, target, sealedValues) => {
+    const values = sealedValues === null ? null : openValues(vault, target.runId, sealedValues)
+    const secrets = await gatherSecrets(needs, values, (name) => openOrFail(credentials, name))
     if (secrets === null) return null
     const text = JSON.stringify(secrets)
     if (Buffer.byteLength(text) > MAX_SECRETS_BYTES) {
-      throw new SecretsProblem(`The secrets of this job are larger than ${MAX_SECRETS_BYTES} bytes`)
+      throw new SecretsProblem(
+        `The secrets of this job, and the variables that hold a password, are larger than ${MAX_SECRETS_BYTES} bytes`,
+      )
     }
     return sealSecrets(text, target.sealingKey, target)
+  }
+}
+
+/** @throws SecretsProblem */
+export function openValues(vault: Pick<JobVault, 'open'>, runId: string, sealed: Buffer): JobValues {
+  try {
+    return vault.open(runId, sealed)
+  } catch (error) {
+    if (!(error instanceof SecretBoxError)) throw error
+    throw new SecretsProblem(`The passwords of this job cannot be opened: ${messageOf(error)}`)
   }
 }
 
@@ -51,11 +73,12 @@ async function openOrFail(credentials: Pick<Credentials, 'open'>, name: string):
 
 async function gatherSecrets(
   needs: CredentialNeeds,
+  values: JobValues | null,
   open: (name: string) => Promise<OpenCredential>,
 ): Promise<JobSecrets | null> {
   const extravars: JobSecrets['extravars'] = {}
   const keyFiles: JobSecrets['key_files'] = []
-  const hidden = new Set<string>()
+  const hidden = new Set<string>(values?.hidden)
   const opened = async (name: string) => {
     const credential = await open(name)
     hidden.add(credential.password)
@@ -75,8 +98,9 @@ async function gatherSecrets(
   }
   const vault = needs.vaultCredentials === null ? null : await opened(needs.vaultCredentials)
   if (vault?.type === 'ssh') throw new SecretsProblem(`The credential '${vault.name}' is a key and no vault password`)
-  if (hidden.size === 0) return null
-  return { extravars, key_files: keyFiles, vault_password: vault?.password ?? null, hidden: [...hidden] }
+  const variables = { ...values?.variables }
+  if (hidden.size === 0 && Object.keys(variables).length === 0) return null
+  return { variables, extravars, key_files: keyFiles, vault_password: vault?.password ?? null, hidden: [...hidden] }
 }
 
 /** ssh wants line feeds, and one at the end. */

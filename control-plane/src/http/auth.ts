@@ -27,6 +27,9 @@ export const Tokens = Type.Object(
   {
     token: Type.String({ description: 'The bearer of requests' }),
     refreshtoken: Type.String({ description: 'Good once, for the next pair' }),
+    passwordMustChange: Type.Optional(
+      Type.Boolean({ description: 'There when the password has to be changed before anything else can be done' }),
+    ),
   },
   { title: 'Tokens' },
 )
@@ -94,7 +97,7 @@ export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
     app.post(
       '/auth/logout',
       {
-        config: { ...LIMITED, audit: audited('logout') },
+        config: { ...LIMITED, audit: audited('logout'), beforePasswordChange: true, scope: 'read' },
         schema: {
           tags: ['sign-in'],
           summary: 'End the session; an API token revokes itself',

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../auth/caller.js'
+import type { TokenScope } from '../auth/token-scopes.js'
 import { ForbiddenError, UnauthenticatedError } from '../errors.js'
 import { idOf } from './schemas.js'
 
@@ -11,6 +12,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** True for the few routes that work without a token. */
     public?: boolean
+    /** True for what may be done before a first password is changed. */
+    beforePasswordChange?: boolean
+    /** What an API token must have been made for; left out: what its method and path say. */
+    scope?: TokenScope
   }
 }
 

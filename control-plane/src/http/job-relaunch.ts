@@ -11,8 +11,6 @@ import { IdParams, answers, idOf } from './schemas.js'
 
 export interface RelaunchRouteDeps {
   readonly launching: LaunchDependencies
-  /** MASK_EXTRAVARS_REGEX, compiled. */
-  readonly maskPattern: RegExp
 }
 
 const tags = ['job']
@@ -24,12 +22,12 @@ const WHO_MAY =
 const RELAUNCH_RULES =
   `${WHO_MAY} The new job is yours. It goes the way of every launch: form, roles and LAUNCH_VALIDATION count as they are now. ` +
   'Without a body it runs as it ran: where launches are checked from the kept field values, else with the same variables. ' +
-  'values are laid over the kept field values, a step of a wizard field by field; null or empty means none, and ******** means ' +
-  'the kept value. Passwords are not kept: those that the job had must come in values (422, missing). Uploads are used again. ' +
+  'values are laid over the kept field values, a step of a wizard field by field; null or empty means none, and ******** ' +
+  'in place of a value that is not shown is refused. Passwords are not kept: those that the job had must come in values (422, missing). Uploads are used again. ' +
   'An abandoned job can be run again although it may still be at work; the message says so.'
 
 /** Field values of jobs, and running jobs again. */
-export function relaunchRoutes({ launching, maskPattern }: RelaunchRouteDeps): FastifyPluginAsyncTypebox {
+export function relaunchRoutes({ launching }: RelaunchRouteDeps): FastifyPluginAsyncTypebox {
   /** Before the body is read, since who may not do it need not learn what it takes. */
   const requireAllowed = async (request: FastifyRequest) => {
     const id = idOf(request.params as { id: string })
@@ -44,12 +42,12 @@ export function relaunchRoutes({ launching, maskPattern }: RelaunchRouteDeps): F
         schema: {
           tags,
           summary: 'The field values that a job was launched with',
-          description: `${WHO_MAY} Without passwords and uploads; what the job's extravars hide is ******** here too. 404 when none were kept.`,
+          description: `${WHO_MAY} Without passwords and uploads; ******** stands where a password was a part of a value. Nothing else is hidden. 404 when none were kept.`,
           params: IdParams,
           response: answers(FieldValues, 400, 403, 404),
         },
       },
-      async (request) => readFieldValues({ ...launching, maskPattern }, callerOf(request), idOf(request.params)),
+      async (request) => readFieldValues(launching, callerOf(request), idOf(request.params)),
     )
 
     app.post(

@@ -27,7 +27,7 @@ const LAUNCH_RULES =
 /** Launching, relaunching, reading, listing, aborting and deleting jobs. */
 export function jobRoutes({ reading, launching, actions }: JobRouteDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
-    await app.register(relaunchRoutes({ launching, maskPattern: reading.maskPattern }))
+    await app.register(relaunchRoutes({ launching }))
 
     app.post(
       '/job',

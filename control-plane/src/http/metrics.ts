@@ -18,7 +18,8 @@ export function metricsRoutes(deps: MetricsRoutesDeps): FastifyPluginAsyncTypebo
     const token = bearerOf(request)
     if (token === null) throw new UnauthenticatedError('token_missing', 'A bearer token is needed')
     if (deps.metricsToken !== null && isSame(token, deps.metricsToken)) return
-    if ((await deps.authenticate(token)).isAdmin) return
+    const { isAdmin, passwordMustChange } = await deps.authenticate(token)
+    if (isAdmin && !passwordMustChange) return
     throw new UnauthenticatedError('token_invalid', 'The metrics are for METRICS_TOKEN and for admins')
   }
 

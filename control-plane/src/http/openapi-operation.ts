@@ -54,7 +54,8 @@ function camelCase(word: string): string {
 function commonRefusals(method: string, path: string, route: RouteOptions): Record<string, typeof ErrorBody> {
   const { public: isPublic, rateLimit, duringStop } = route.config ?? {}
   const statuses: number[] = [500]
-  if (!isPublic) statuses.push(401)
+  // 403 also for a first password that was not changed, and for an API token that was made for less.
+  if (!isPublic) statuses.push(401, 403)
   if (WITH_BODY.includes(method)) statuses.push(400, 413, 415, 429)
   if (path.includes(':')) statuses.push(400)
   if (rateLimit) statuses.push(429)

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import type { ApiTokens } from '../auth/api-tokens.js'
 import { isoTime } from '../clock.js'
 import type { ApiToken } from '../store/api-tokens.js'
+import { TOKEN_SCOPES } from '../auth/token-scopes.js'
 import { noteAudit } from './audit-hook.js'
 import { callerOf } from './guards.js'
 import { LIMITED } from './rate-limit.js'
@@ -16,6 +17,14 @@ const tokenFields = {
   created_at: time,
   expires_at: time,
   last_used_at: nullable(time),
+  scopes: Type.Optional(
+    nullable(
+      Type.Array(Type.Enum([...TOKEN_SCOPES]), {
+        description:
+          'What it may be used for: read, launch (and what belongs to jobs), admin; null: whatever its owner may do',
+      }),
+    ),
+  ),
 }
 
 const TokenRecord = Type.Object(tokenFields, { title: 'ApiToken' })
@@ -33,6 +42,13 @@ const TokenBody = nullable(
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'What it is for' })),
     expiryDays: Type.Optional(
       Type.Integer({ minimum: 1, description: '30 when left out; at most API_TOKEN_MAX_DAYS' }),
+    ),
+    scopes: Type.Optional(
+      Type.Array(Type.Enum([...TOKEN_SCOPES]), {
+        minItems: 1,
+        description:
+          'What it may be used for; left out: everything that the roles allow. launch includes read, admin everything',
+      }),
     ),
   }),
 )
@@ -76,8 +92,8 @@ export function profileTokenRoutes(deps: { readonly apiTokens: ApiTokens }): Fas
         onRequest: async (request) => apiTokens.requireAllowed(callerOf(request)),
       },
       async (request) => {
-        const { name = null, expiryDays: days = null } = request.body ?? {}
-        const { token, record } = await apiTokens.create(callerOf(request), { name, days })
+        const { name = null, expiryDays: days = null, scopes = null } = request.body ?? {}
+        const { token, record } = await apiTokens.create(callerOf(request), { name, days, scopes })
         noteAudit(request, { id: record.sid, ...(name === null ? {} : { name }) })
         return { ...show(record), token }
       },
@@ -111,5 +127,6 @@ function show(token: ApiToken) {
     created_at: isoTime(token.createdAt),
     expires_at: isoTime(token.expiresAt),
     last_used_at: isoTime(token.lastUsedAt),
+    scopes: token.scopes && [...token.scopes],
   }
 }

@@ -20,6 +20,9 @@ const Profile = Type.Object(
     ),
     roles: Type.Array(Type.String()),
     options: Type.Record(Type.String(), Type.Boolean()),
+    passwordMustChange: Type.Optional(
+      Type.Boolean({ description: 'There when the password has to be changed before anything else can be done' }),
+    ),
   },
   { title: 'Profile' },
 )
@@ -29,9 +32,12 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
   return async (app) => {
     app.get(
       '/profile',
-      { schema: { tags: ['profile'], summary: 'The signed-in user', response: answers(Profile) } },
+      {
+        config: { beforePasswordChange: true },
+        schema: { tags: ['profile'], summary: 'The signed-in user', response: answers(Profile) },
+      },
       async (request) => {
-        const { username, id, type, email, groups, roles, options } = callerOf(request)
+        const { username, id, type, email, groups, roles, options, passwordMustChange } = callerOf(request)
         const { groupsLeftOut } = await deps.accounts.find(id)
         return {
           username,
@@ -42,6 +48,7 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
           ...(groupsLeftOut === 0 ? {} : { groupsLeftOut }),
           roles: [...roles],
           options: { ...options },
+          ...(passwordMustChange ? { passwordMustChange: true as const } : {}),
         }
       },
     )
@@ -49,7 +56,7 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
     app.put(
       '/profile',
       {
-        config: { ...LIMITED, audit: { action: 'profile.password', kind: 'user' } },
+        config: { ...LIMITED, audit: { action: 'profile.password', kind: 'user' }, beforePasswordChange: true },
         schema: {
           tags: ['profile'],
           summary: 'Change the own password; ends all sessions and API tokens of the user, this session too',

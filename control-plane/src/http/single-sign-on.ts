@@ -71,7 +71,7 @@ export function singleSignOnRoutes(deps: SingleSignOnDeps): FastifyPluginAsyncTy
   async function finish(request: FastifyRequest, flow: Flow) {
     const identity = await signIn.openId.finish(flow, queryOf(request))
     const user = await signIn.admit(identity, (known) => noteUser(request, known))
-    if (!flow.client) return { tokens: await deps.sessions.begin(user) }
+    if (!flow.client) return { tokens: await deps.sessions.begin(user, request.ip) }
     // Whoever sits there is asked first: anybody may have sent them the link that began this.
     const tag = tagOf(flow.state)
     const cookie = { kind: 'question' as const, tag, value: await signIn.questions.ask(user, flow.client) }
@@ -185,7 +185,7 @@ export function singleSignOnRoutes(deps: SingleSignOnDeps): FastifyPluginAsyncTy
       },
       (request) => {
         const { code, verifier } = request.body
-        return signIn.codes.redeem(code, verifier, (user) => noteUser(request, user))
+        return signIn.codes.redeem(code, verifier, request.ip, (user) => noteUser(request, user))
       },
     )
   }

@@ -17,6 +17,9 @@ const User = Type.Object(
       Type.String({ description: 'Without prefix; the group ops of a local user is local/ops in roles' }),
     ),
     enabled: Type.Boolean(),
+    password_must_change: Type.Optional(
+      Type.Boolean({ description: 'The user has to change the password at the next sign-in' }),
+    ),
     created: Type.String({ format: 'date-time' }),
   },
   { title: 'User' },
@@ -27,6 +30,7 @@ const changeable = {
   groups: Type.Optional(Type.Array(Type.String(), { maxItems: 200 })),
   email: Type.Optional(nullable(Type.String({ maxLength: 320 }))),
   enabled: Type.Optional(Type.Boolean()),
+  passwordMustChange: Type.Optional(Type.Boolean({ description: 'The user has to change the password first' })),
 }
 const NewUser = Type.Object({ username: Type.String(), ...changeable })
 const UserChanges = Type.Partial(NewUser)
@@ -120,6 +124,9 @@ export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPlugin
 }
 
 function show(user: StoredUser) {
-  const { id, username, type, email, groups, enabled, createdAt } = user
-  return { id, username, type, email, groups: [...groups], enabled, created: isoTime(createdAt) }
+  const { id, username, type, email, groups, enabled, passwordMustChange, createdAt } = user
+  return {
+    ...{ id, username, type, email, groups: [...groups], enabled },
+    ...{ password_must_change: passwordMustChange, created: isoTime(createdAt) },
+  }
 }

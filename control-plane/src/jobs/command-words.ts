@@ -43,14 +43,15 @@ export function requireCommandWords(playbook: Playbook, said: Said): void {
  */
 export function requirePlainNames(extravars: Readonly<Record<string, unknown>>): void {
   for (const [variable, value] of Object.entries(extravars)) {
-    // Level by level: values from playbooks may be nested deeper than calls can be.
-    let level: unknown[] = [{ [variable]: null }, value]
-    while (level.length > 0) {
-      const objects = level.filter((one) => typeof one === 'object' && one !== null)
-      for (const name of objects.flatMap((one) => (Array.isArray(one) ? [] : Object.keys(one)))) {
-        if (holdsTemplate(name)) refuse(variable, `the name ${shownText(name)} in it looks like a template`)
-      }
-      level = objects.flatMap((one) => Object.values(one))
+    if (holdsTemplate(variable)) refuse(variable, 'its name looks like a template')
+    // Without calls for each level: values from playbooks may be nested deeper than calls can be.
+    const open = [value]
+    while (open.length > 0) {
+      const one = open.pop()
+      if (typeof one !== 'object' || one === null) continue
+      const name = Array.isArray(one) ? undefined : Object.keys(one).find(holdsTemplate)
+      if (name !== undefined) refuse(variable, `the name ${shownText(name)} in it looks like a template`)
+      for (const item of Object.values(one)) if (typeof item === 'object') open.push(item)
     }
   }
 }

@@ -6,7 +6,6 @@ import { valuesToStore } from '../forms/stored-values.js'
 import type { PlainObject } from '../forms/values/plain.js'
 import { type JobRow, type JobSummaryRow, findJob } from '../store/jobs.js'
 import type { Queries, Store } from '../store/store.js'
-import { maskValues } from './masking.js'
 import { fieldValuesOf } from './playbook.js'
 import { requireManageable } from './visibility.js'
 
@@ -16,23 +15,23 @@ export interface FieldValuesDependencies {
 }
 
 /**
- * The field values that a job was launched with, without passwords; what its extra variables hide is hidden here too.
- * @param maskPattern MASK_EXTRAVARS_REGEX, compiled
+ * The field values that a job was launched with, without passwords. Nothing is hidden because of its name: whoever may run
+ * the job again has to know what with. A mask stands where a password was a part of a value.
  * @throws NotFoundError, ForbiddenError
  */
 export async function readFieldValues(
-  dependencies: FieldValuesDependencies & { readonly maskPattern: RegExp },
+  dependencies: FieldValuesDependencies,
   caller: Caller,
   id: number,
 ): Promise<Record<string, unknown>> {
-  const { store, forms, maskPattern } = dependencies
+  const { store, forms } = dependencies
   const { form } = await requireFieldValuesAllowed(dependencies, caller, id)
   const { subforms } = await forms.surroundingsOf(form)
   const values = keptValues(await requireWholeJob(store.read, id), form, subforms)
   if (values === null) {
     throw new NotFoundError('no_field_values', `Job ${id} was launched without field values, so none were kept`)
   }
-  return maskValues(values, maskPattern, new Set()) as Record<string, unknown>
+  return { ...values }
 }
 
 /**

@@ -13,6 +13,7 @@ import type { UploadFacts, UploadProblem } from '../uploads/verify.js'
 import { credentialFieldsOf } from './credential-needs.js'
 import { ofClient, userVariable } from './extravars.js'
 import { launchFiles } from './launch-files.js'
+import { refuseMasks } from './sent-masks.js'
 
 /** What decides about the values of a launch. */
 export interface LaunchValuesDependencies {
@@ -21,6 +22,8 @@ export interface LaunchValuesDependencies {
   /** LAUNCH_VALIDATION; a form can only make it stricter. */
   readonly validation: LaunchValidation
   readonly checks: LaunchChecks
+  /** MASK_EXTRAVARS_REGEX, compiled. */
+  readonly maskPattern: RegExp
   readonly uploads: UploadFolder
   readonly log: { warn(fields: object, text: string): void }
 }
@@ -56,6 +59,8 @@ export interface LaunchValues {
   readonly credentials: Readonly<Record<string, unknown>>
   /** The uploads of the launch. */
   readonly files: readonly UploadFacts[]
+  /** What password fields hold, as far as the values were checked. */
+  readonly passwords: readonly string[]
 }
 
 /**
@@ -97,6 +102,12 @@ export async function valuesOfLaunch(
 
   const besides = request.earlier?.besides ?? null
   const mode = besides === null ? stricter(deps.validation, form.launchValidation) : 'enforce'
+  // Under `enforce` the variables of the client count for nothing.
+  refuseMasks(
+    { form, maskPattern: deps.maskPattern },
+    request.rawFormData,
+    mode === 'enforce' ? null : request.extravars,
+  )
   if (mode === 'enforce') {
     if (request.rawFormData === null) {
       throw new RefusedValuesError(
@@ -113,6 +124,7 @@ export async function valuesOfLaunch(
       values: { ...besides, ...result.extravars, ...verbose },
       credentials: besides === null ? result.credentials : { ...request.credentials, ...result.credentials },
       files,
+      passwords: result.passwords,
     }
   }
 
@@ -125,7 +137,7 @@ export async function valuesOfLaunch(
     )
     await logCheck(deps, form, request.rawFormData, { values, credentials }, check)
   }
-  return { values, credentials: request.credentials, files }
+  return { values, credentials: request.credentials, files, passwords: [] }
 }
 
 /** The stricter of two; an unset one does not count. */

@@ -1,10 +1,12 @@
 import type { Caller } from '../auth/caller.js'
 import type { Credentials } from '../credentials/credentials.js'
+import type { JobVault } from '../credentials/job-vault.js'
 import { ForbiddenError, RefusedValuesError } from '../errors.js'
 import type { Form, FormSurroundings, Forms, AnsibleForm } from '../forms/form.js'
 import { valuesToStore } from '../forms/stored-values.js'
 import { mayUseForm } from '../forms/visibility.js'
 import type { LiveEvents } from '../live/live-events.js'
+import { insertJobSecret } from '../store/job-secrets.js'
 import { insertJob } from '../store/jobs.js'
 import { insertSequence } from '../store/sequences.js'
 import type { Store } from '../store/store.js'
@@ -24,11 +26,14 @@ import {
   refuseUploads,
   valuesOfLaunch,
 } from './launch-values.js'
+import { secretsOfLaunch } from './launch-passwords.js'
 import { maskValues } from './masking.js'
 import { type PreparedJob, prepareJob } from './prepare.js'
 import { prepareSequence } from './prepare-sequence.js'
 import { chooseRunner, requireRunnerAllowed } from './runner-choice.js'
 import type { RunnerPort } from './runner-port.js'
+import { createSecretFinder } from './secret-finder.js'
+import { type LaunchSecrets, maskSecrets } from './secret-values.js'
 import type { PlannedSequence, SequencePort } from './sequence-port.js'
 
 export interface LaunchRequest extends LaunchValuesRequest {
@@ -42,9 +47,8 @@ export interface LaunchDependencies extends LaunchValuesDependencies {
   readonly runners: RunnerPort
   readonly sequences: SequencePort
   readonly credentials: Pick<Credentials, 'has'>
+  readonly vault: Pick<JobVault, 'seal'>
   readonly subjects: Pick<ApprovalSubjects, 'of'>
-  /** MASK_EXTRAVARS_REGEX, compiled. */
-  readonly maskPattern: RegExp
   /** A random id of 32 hex digits. */
   readonly newRunId: () => string
 }
@@ -67,19 +71,14 @@ export async function launchJob(
   const { form } = launchable
   const surroundings = await forms.surroundingsOf(form)
   const settled = await valuesOfLaunch(dependencies, form, surroundings, caller, request)
-  const { runner, problem, extravars, columns, sequence } = await prepare(
-    dependencies,
-    caller,
-    launchable,
-    surroundings,
-    settled,
-  )
-  const stored =
-    rawFormData === null
-      ? null
-      : valuesToStore({ fields: form.fields, wizard: form.wizard, subforms: surroundings.subforms }, rawFormData)
+  const { subforms } = surroundings
+  const values = { extravars: settled.values, rawFormData, checked: settled.passwords }
+  const secrets = secretsOfLaunch({ form, subforms, ...values })
+  const prepared = await prepare(dependencies, caller, launchable, surroundings, settled, secrets)
+  const { runner, problem, extravars, shown, secret, columns, sequence } = prepared
+  const stored = rawFormData === null ? null : fieldValuesToStore(form, subforms, rawFormData, secrets)
   const jobFiles = filesOfExtravars(settled.files, extravars)
-  const masked = maskValues(extravars, dependencies.maskPattern, new Set(form.passwordFields))
+  const masked = maskValues(shown, dependencies.maskPattern, new Set(form.passwordFields))
   // Nobody is asked to approve what cannot run.
   const approval =
     form.approval === null || problem !== null
@@ -93,9 +92,11 @@ export async function launchJob(
           ),
         )
   const now = clock.now()
+  const runId = dependencies.newRunId()
+  const sealed = secret && { sealed: dependencies.vault.seal(runId, secret), names: Object.keys(secret.variables) }
   const id = await store.write('jobs.launch', async (queries) => {
     const jobId = await insertJob(queries, {
-      run_id: dependencies.newRunId(),
+      run_id: runId,
       form: form.name,
       target: form.name,
       job_type: form.type,
@@ -119,6 +120,7 @@ export async function launchJob(
       password_fields: JSON.stringify(form.passwordFields),
       ...columns,
     })
+    if (sealed) await insertJobSecret(queries, jobId, sealed)
     // Thrown in here all the same: it is as rare as it is, and no row of the job may stay.
     const gone = await linkJobFiles(queries, jobId, jobFiles)
     if (gone.length > 0) refuseUploads(gone.map((field) => problemOfUpload(field, 'unknown')))
@@ -134,6 +136,17 @@ export async function launchJob(
   return id
 }
 
+/** The field values as they are kept: without passwords, and with a mask in place of what holds one. */
+function fieldValuesToStore(
+  { fields, wizard }: Form,
+  subforms: FormSurroundings['subforms'],
+  rawFormData: Readonly<Record<string, unknown>>,
+  secrets: LaunchSecrets,
+): unknown {
+  const kept = valuesToStore({ fields, wizard, subforms }, rawFormData)
+  return maskSecrets(kept, createSecretFinder(secrets.values), new Set(), false)
+}
+
 /** Something that can be launched: a form that runs one playbook, or one with the plan of its jobs. */
 type Launchable =
   | { readonly form: AnsibleForm; readonly planned: null }
@@ -145,11 +158,13 @@ async function prepare(
   { form, planned }: Launchable,
   { subforms }: FormSurroundings,
   settled: LaunchValues,
+  secrets: LaunchSecrets,
 ): Promise<PreparedJob & { readonly sequence: { readonly plan: string; readonly nodes: readonly string[] } | null }> {
   const common = {
     values: { ...settled.values, ansibleforms_user: userVariable(caller, form.userExtravars) },
     credentialFields: credentialFieldsOf(form, subforms),
     credentials: settled.credentials,
+    secrets,
   }
   if (planned) return prepareSequence(dependencies, caller, form, planned, common)
   return { ...(await prepareJob(dependencies, caller, { settings: form, ...common })), sequence: null }

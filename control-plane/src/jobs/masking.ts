@@ -2,16 +2,29 @@
 export const MASK = '********'
 
 /**
- * Hides the values of all keys that match the pattern or are password fields, at any depth. The input is not changed.
+ * Hides values by their names, at any depth: whatever stands under the key of a password field, and every text under a key
+ * that matches the pattern, also in lists and objects below it. Numbers, true and false are no secrets because of a name.
+ * The input is not changed.
  * @param keyPattern MASK_EXTRAVARS_REGEX
  */
 export function maskValues(value: unknown, keyPattern: RegExp, passwordFields: ReadonlySet<string>): unknown {
-  if (Array.isArray(value)) return value.map((entry) => maskValues(entry, keyPattern, passwordFields))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, entry]) => {
-      const secret = passwordFields.has(key) || keyPattern.test(key)
-      return [key, secret && entry !== null ? MASK : maskValues(entry, keyPattern, passwordFields)]
-    }),
-  )
+  return masked(value, false)
+
+  function masked(one: unknown, isBelowName: boolean): unknown {
+    if (typeof one === 'string') return isBelowName ? MASK : one
+    if (Array.isArray(one)) return one.map((entry) => masked(entry, isBelowName))
+    if (typeof one !== 'object' || one === null) return one
+    return Object.fromEntries(
+      Object.entries(one).map(([key, entry]) => {
+        if (passwordFields.has(key)) return [key, entry === null ? null : MASK]
+        return [key, masked(entry, isBelowName || keyPattern.test(key))]
+      }),
+    )
+  }
+}
+
+/** Whether a mask stands somewhere in a value. */
+export function holdsMask(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return value === MASK
+  return Object.values(value).some(holdsMask)
 }

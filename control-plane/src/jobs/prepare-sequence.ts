@@ -5,6 +5,8 @@ import { requireVerboseAllowed } from './extravars.js'
 import { NO_PLAYBOOK } from './playbook.js'
 import { type JobMakings, type Launcher, type PreparedJob, prepareJob } from './prepare.js'
 import type { PlannedSequence } from './sequence-port.js'
+import { maskSecrets, splitVariables } from './secret-values.js'
+import { createSecretFinder } from './secret-finder.js'
 
 /** What is kept of a launch for the jobs that follow from it. */
 export interface SequencePlan {
@@ -26,7 +28,7 @@ export async function prepareSequence(
   launcher: Launcher,
   form: Pick<Form, 'credentials' | 'ansibleCredentials' | 'vaultCredentials'>,
   planned: PlannedSequence,
-  launch: Pick<JobMakings, 'values' | 'credentialFields' | 'credentials'>,
+  launch: Pick<JobMakings, 'values' | 'credentialFields' | 'credentials' | 'secrets'>,
 ): Promise<PreparedJob & { readonly sequence: { readonly plan: string; readonly nodes: readonly string[] } }> {
   const extravars = Object.fromEntries(Object.entries(launch.values).filter(([key]) => key !== '__proto__'))
   requireVerboseAllowed(extravars, launcher)
@@ -44,16 +46,23 @@ export async function prepareSequence(
     launch.credentialFields,
   )
   const chosen = await chooseCredentials(needs, (name) => deps.credentials.has(name))
-  const plan: SequencePlan = { credentials, credentialFields: launch.credentialFields, plan: planned.plan }
+  const { shown, secret } = splitVariables(extravars, launch.secrets)
+  // What is no credential was typed by somebody, perhaps into a password field.
+  const finder = createSecretFinder(chosen.problem === null ? [] : launch.secrets.values)
+  const named = maskSecrets(credentials, finder, new Set(), false) as typeof credentials
+  const found = maskSecrets(chosen.needs.credentials, finder, new Set(), false) as typeof credentials
+  const plan: SequencePlan = { credentials: named, credentialFields: launch.credentialFields, plan: planned.plan }
   return {
     runner: null,
     problem: planned.problem,
     extravars,
+    shown,
+    secret,
     columns: {
       runner_id: null,
       runner_name: null,
-      extravars: JSON.stringify(extravars),
-      credentials: JSON.stringify({ ...chosen.needs.credentials, ...credentials }),
+      extravars: JSON.stringify(shown),
+      credentials: JSON.stringify({ ...found, ...named }),
       playbook: JSON.stringify(NO_PLAYBOOK),
     },
     sequence: { plan: JSON.stringify(plan), nodes: planned.nodes },

@@ -1,6 +1,9 @@
 import type { Insertable } from 'kysely'
 import type { Caller } from '../auth/caller.js'
 import type { Credentials } from '../credentials/credentials.js'
+import type { JobValues } from '../credentials/job-vault.js'
+import type { CredentialNeeds } from '../credentials/needs.js'
+import { RefusedValuesError } from '../errors.js'
 import type { JobSettings } from '../forms/form.js'
 import type { Runner } from '../store/runners.js'
 import type { JobTable } from '../store/schema.js'
@@ -8,7 +11,10 @@ import type { Store } from '../store/store.js'
 import { credentialVariables, credentialsOfLaunch } from './credential-needs.js'
 import { playbookVariables } from './extravars.js'
 import type { Playbook } from './playbook.js'
+import { MASK } from './masking.js'
 import { chooseRunner, requireRunnerAllowed } from './runner-choice.js'
+import { type SecretFinder, createSecretFinder } from './secret-finder.js'
+import { type LaunchSecrets, maskSecrets, splitVariables } from './secret-values.js'
 
 /** Whoever a job is launched for, as far as it decides about what the job may use. */
 export type Launcher = Pick<Caller, 'isAdmin' | 'options' | 'allowedRunners' | 'allowedCredentials'>
@@ -22,6 +28,8 @@ export interface JobMakings {
   readonly credentialFields: readonly string[]
   /** Names of credentials by variable, as fields have them or the client sent them. */
   readonly credentials: Readonly<Record<string, unknown>>
+  /** What of the values must not be seen. */
+  readonly secrets: LaunchSecrets
 }
 
 /** A job that can be stored. */
@@ -29,8 +37,12 @@ export interface PreparedJob {
   readonly runner: Runner | null
   /** Why it cannot run, if so: it is to fail at once with this reason. */
   readonly problem: string | null
-  /** As fields and statics give them; the row also has the names of the credentials. */
+  /** As fields and statics give them, in clear; the row also has the names of the credentials. */
   readonly extravars: Readonly<Record<string, unknown>>
+  /** The same with masks in the place of passwords. */
+  readonly shown: Readonly<Record<string, unknown>>
+  /** What is kept apart from the row, encrypted; null: nothing. */
+  readonly secret: JobValues | null
   readonly columns: Pick<Insertable<JobTable>, 'runner_id' | 'runner_name' | 'extravars' | 'credentials' | 'playbook'>
 }
 
@@ -41,24 +53,52 @@ export interface PreparedJob {
 export async function prepareJob(
   deps: { readonly store: Pick<Store, 'read'>; readonly credentials: Pick<Credentials, 'has'> },
   launcher: Launcher,
-  { settings, values, credentialFields, credentials: sent }: JobMakings,
+  { settings, values, credentialFields, credentials: sent, secrets }: JobMakings,
 ): Promise<PreparedJob> {
   const choice = await chooseRunner(deps.store.read, settings)
   requireRunnerAllowed(choice, launcher)
   const { extravars, playbook } = playbookVariables(settings, values, launcher)
   const wanted = { source: { ...settings }, fields: credentialFields, extravars, sent }
   const chosen = await credentialsOfLaunch(deps.credentials, launcher, wanted)
-  const { credentials, ansibleCredentials, vaultCredentials } = chosen.needs
+  const finder = createSecretFinder(secrets.values)
+  requireOffCommandLine(values, finder)
+  const { shown, secret } = splitVariables(extravars, secrets)
+  // What is no credential was typed by somebody, perhaps into a password field; such a job fails at once.
+  const needs = chosen.problem === null ? chosen.needs : masked(chosen.needs, finder)
+  const { credentials, ansibleCredentials, vaultCredentials } = needs
   return {
     runner: choice.runner,
-    problem: choice.problem ?? chosen.problem,
+    problem: choice.problem ?? (chosen.problem === null ? null : finder.hide(chosen.problem, MASK)),
     extravars,
+    shown,
+    secret,
     columns: {
       runner_id: choice.runner?.id ?? null,
       runner_name: choice.runner?.name ?? settings.runner,
-      extravars: JSON.stringify({ ...extravars, ...credentialVariables(chosen.needs) }),
+      extravars: JSON.stringify({ ...shown, ...credentialVariables(needs) }),
       credentials: JSON.stringify(credentials),
       playbook: JSON.stringify({ ...playbook, ansibleCredentials, vaultCredentials } satisfies Playbook),
     },
   }
+}
+
+/** Variables that become arguments of ansible-playbook. */
+const ARGUMENTS = ['__inventory__', '__limit__', '__tags__', '__playbook__', '__playbookSubPath__']
+
+/** Every user of the runner's host can read a command line. @throws RefusedValuesError */
+function requireOffCommandLine(values: JobMakings['values'], finder: SecretFinder): void {
+  const found = ARGUMENTS.find((name) => {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined
+    return maskSecrets(value, finder, new Set(), false) !== value
+  })
+  if (found === undefined) return
+  throw new RefusedValuesError(
+    'values_refused',
+    `${found} holds a password, but stands on a command line, which others can read`,
+    { invalid: [found] },
+  )
+}
+
+function masked(needs: CredentialNeeds, finder: SecretFinder): CredentialNeeds {
+  return maskSecrets(needs, finder, new Set(), false) as CredentialNeeds
 }

@@ -11,6 +11,7 @@ import type { Queries } from '../store/store.js'
 import { approvalOf, giverOf } from './approval.js'
 import { maskValues } from './masking.js'
 import { htmlText, plainText } from './output-text.js'
+import { passwordFieldsOf } from './password-fields.js'
 import { extravarsOf } from './playbook.js'
 import { jobStatusOf } from './status.js'
 import { requireVisible, seesAllJobs } from './visibility.js'
@@ -100,8 +101,7 @@ export async function maskedFor(
   values: Readonly<Record<string, unknown>>,
 ): Promise<Record<string, unknown>> {
   // Also those of the form as it was: it may have been changed or removed since.
-  const atLaunch = job.password_fields === null ? [] : (JSON.parse(job.password_fields) as string[])
-  const passwordFields = new Set([...(await reading.passwordFieldsOf(job.form)), ...atLaunch])
+  const passwordFields = new Set([...(await reading.passwordFieldsOf(job.form)), ...passwordFieldsOf(job)])
   return maskValues(values, reading.maskPattern, passwordFields) as Record<string, unknown>
 }
 

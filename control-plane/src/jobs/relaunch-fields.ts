@@ -2,6 +2,7 @@ import type { Field } from '../forms/fields/field.js'
 import { type PathStep, parsePath } from '../forms/fields/model-path.js'
 import type { Form } from '../forms/form.js'
 import { passwordKeys } from '../forms/subforms.js'
+import { holdsMask } from './masking.js'
 import { type PlainObject, isEmpty, isPlainObject, isSame, partOf } from '../forms/values/plain.js'
 
 /** An earlier job, as far as it decides about one that repeats it. */
@@ -12,6 +13,8 @@ export interface EarlierLaunch {
   /** Null: it was launched without field values. */
   readonly kept: PlainObject | null
   readonly extravars: PlainObject
+  /** Keys of its password fields: with none, no mask stands in the place of anything. */
+  readonly passwordFields: readonly string[]
   /** Names of credentials by variable. */
   readonly credentials: Readonly<Record<string, string>>
 }
@@ -44,11 +47,15 @@ function firstOf(path: string): string[] {
 export function passwordsToAskFor({ form, subforms, kept, extravars }: EarlierLaunch, values: PlainObject): string[] {
   const isGiven = (name: string, now: PlainObject, before: PlainObject) =>
     Object.hasOwn(now, name) && !isSame(now[name], Object.hasOwn(before, name) ? before[name] : undefined)
+  // A password that is no variable itself may be a part of others.
+  const isHeldElsewhere = holdsMask(extravars)
   const asked = (fields: readonly Field[], base: readonly PathStep[], now: PlainObject, before: PlainObject) =>
     fields
       .filter((field) => !isGiven(field.name, now, before))
       .filter((field) =>
-        pathsOf(field).some((path) => holdsPassword(field, partOf(extravars, [...base, ...path]), subforms)),
+        field.type === 'password' && !field.output
+          ? isHeldElsewhere
+          : pathsOf(field).some((path) => holdsPassword(field, partOf(extravars, [...base, ...path]), subforms)),
       )
       .map(({ name }) => name)
   return [

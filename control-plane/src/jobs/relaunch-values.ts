@@ -2,11 +2,12 @@ import { namesIn } from '../credentials/needs.js'
 import { RefusedValuesError } from '../errors.js'
 import { NOTHING_WRONG } from '../forms/check/report.js'
 import type { LaunchValidation } from '../forms/form.js'
+import type { Field } from '../forms/fields/field.js'
 import { type PlainObject, isPlainObject } from '../forms/values/plain.js'
 import { ofClient } from './extravars.js'
 import { type EarlierLaunch, fieldRoots, passwordsToAskFor } from './relaunch-fields.js'
 import type { LaunchValuesRequest } from './launch-values.js'
-import { unmask } from './unmask.js'
+import { holdsMask } from './masking.js'
 
 type RelaunchValues = Pick<LaunchValuesRequest, 'extravars' | 'rawFormData' | 'credentials'> & {
   /** See `EarlierJob`. */
@@ -16,9 +17,10 @@ type RelaunchValues = Pick<LaunchValuesRequest, 'extravars' | 'rawFormData' | 'c
 /**
  * The values of a relaunch (decisions section 6):
  *   - where launches are checked, the field values that were kept with `changes` laid over them, checked like any others;
- *   - where they are not, without changes: the extra variables as they were, passwords included;
+ *   - where they are not, without changes: the extra variables as they were;
  *   - with changes: built anew from the field values, since what hangs on a changed value has to change with it, and for
  *     that checked all the same. Variables that no field puts out stay. A job that had only variables has them changed.
+ * Passwords are gone with the end of the job: they, and what held one, have to come again.
  * The verbose mode is no part of how a job ran: it is asked for each time.
  * @param mode how strictly a launch of this form is checked now
  * @throws RefusedValuesError when something is needed that was not kept
@@ -46,12 +48,13 @@ export function valuesOfRelaunch(
     const roots = fieldRoots(form, subforms)
     const notOfFields = (values: PlainObject) =>
       Object.fromEntries(Object.entries(values).filter(([key]) => !roots.has(key)))
-    const changed = ofClient(form, subforms, unmasked(notOfFields(changes), sent).values)
+    const changed = ofClient(form, subforms, notOfFields(changes))
     const besides = withoutVerbose({ ...notOfFields(sent), ...changed })
+    requireKept(maskedNames(earlier, besides))
     return { extravars: switches, rawFormData: fieldValues(earlier, changes), credentials, besides }
   }
-  const changed = withoutVerbose(unmasked(changes, sent).values)
-  const extravars = { ...sent, ...changed, ...switches }
+  const extravars = { ...sent, ...withoutVerbose(changes), ...switches }
+  requireKept(passwordsThatAreGone(earlier, extravars))
   return { extravars, rawFormData: kept, credentials, besides: null }
 
   function withoutVerbose(values: PlainObject): PlainObject {
@@ -71,39 +74,45 @@ function sentVariables({ form, subforms, extravars }: EarlierLaunch): Record<str
 function fieldValues(earlier: EarlierLaunch, changes: PlainObject): Record<string, unknown> {
   const kept = earlier.kept ?? {}
   const steps = new Set(earlier.form.wizard.map(({ name }) => name))
-  const isStep = (name: string, change: unknown): change is PlainObject => steps.has(name) && isPlainObject(change)
-  const top = unmasked(
-    Object.fromEntries(Object.entries(changes).filter(([name, change]) => !isStep(name, change))),
-    kept,
-  )
-  const laid: Record<string, unknown> = { ...kept, ...top.values }
-  const missing = new Set(top.lost)
+  const laid: Record<string, unknown> = { ...kept }
   for (const [name, change] of Object.entries(changes)) {
-    if (!isStep(name, change)) continue
     const before = isPlainObject(kept[name]) ? kept[name] : {}
-    const { values, lost } = unmasked(change, before)
-    laid[name] = { ...before, ...values }
-    for (const field of lost) missing.add(`${name}.${field}`)
+    laid[name] = steps.has(name) && isPlainObject(change) ? { ...before, ...change } : change
   }
-  for (const name of passwordsToAskFor(earlier, laid)) missing.add(name)
-  if (missing.size > 0) throw notKept([...missing])
-  return laid
+  // What is computed is computed anew, whatever it was.
+  const computed = new Set(earlier.form.fields.filter(isComputed).map(({ name }) => name))
+  const values = Object.fromEntries(
+    Object.entries(laid).filter(([name, value]) => !(computed.has(name) && holdsMask(value))),
+  )
+  requireKept([...passwordsToAskFor(earlier, values), ...maskedNames(earlier, values)])
+  return values
+}
+
+function isComputed({ type, editable, source }: Field): boolean {
+  return type === 'expression' && !editable && source.kind !== 'client'
 }
 
 /**
- * @returns the values with nothing hidden, and the names of those in which something stays hidden. A hidden value by
- * itself that was not kept is as if its name had not been sent.
+ * Names of what the old job had and the new one would go without, where nothing is checked: fields whose passwords are
+ * gone, and other variables that held one.
  */
-function unmasked(sent: PlainObject, kept: PlainObject): { values: Record<string, unknown>; lost: Set<string> } {
-  const lost = new Set<string>()
-  const values = Object.entries(sent).flatMap(([name, value]): [string, unknown][] => {
-    const before = Object.hasOwn(kept, name) ? kept[name] : undefined
-    const found = unmask(value, before, () => {
-      if (typeof value === 'object') lost.add(name)
-    })
-    return found === undefined ? [] : [[name, found]]
-  })
-  return { values: Object.fromEntries(values), lost }
+function passwordsThatAreGone(earlier: EarlierLaunch, extravars: PlainObject): string[] {
+  const masked = maskedNames(earlier, extravars)
+  if (earlier.kept === null || masked.length === 0) return masked
+  const roots = fieldRoots(earlier.form, earlier.subforms)
+  const ofFields = passwordsToAskFor(earlier, earlier.kept)
+  return [...ofFields, ...masked.filter((name) => ofFields.length === 0 || !roots.has(name))]
+}
+
+/** Names under which a mask stands in the place of a value that is not kept. */
+function maskedNames({ passwordFields }: EarlierLaunch, values: PlainObject): string[] {
+  if (passwordFields.length === 0) return []
+  return Object.entries(values).flatMap(([name, value]) => (holdsMask(value) ? [name] : []))
+}
+
+/** @throws RefusedValuesError naming what is missing, if anything is */
+function requireKept(missing: readonly string[]): void {
+  if (missing.length > 0) throw notKept([...new Set(missing)])
 }
 
 /** Names of credentials that the launch chose, not the form: the form chooses its own again, from what there is now. */
@@ -122,7 +131,8 @@ function nothingKept(id: number): RefusedValuesError {
 }
 
 function notKept(missing: readonly string[]): RefusedValuesError {
-  const description = 'the job was launched with a password here; passwords are not kept, so send it in values'
+  const description =
+    'the job was launched with a password here, or with a value that holds one; passwords are not kept, so send it in values'
   return new RefusedValuesError(
     'values_refused',
     `The values of the form are refused (missing: ${missing.join(', ')}; passwords are not kept, so send them in values)`,

@@ -9,7 +9,9 @@ import { keptValues, requireFieldValuesAllowed, requireWholeJob } from './field-
 import { type LaunchDependencies, launchJob, requireMayLaunch } from './launch.js'
 import { stricter } from './launch-values.js'
 import { credentialNamesOf, extravarsOf } from './playbook.js'
+import { passwordFieldsOf } from './password-fields.js'
 import { valuesOfRelaunch } from './relaunch-values.js'
+import { refuseMasks } from './sent-masks.js'
 import { isEnded, jobStatusOf } from './status.js'
 
 /** How a job is run again. */
@@ -52,6 +54,7 @@ export async function relaunchJob(
   const { job, form } = await requireMayRelaunch(dependencies, caller, id, request.verbose)
   requireRelaunchable(job)
   requireShallow([request.values])
+  refuseMasks({ form, maskPattern: dependencies.maskPattern }, request.values)
 
   const { subforms } = await forms.surroundingsOf(form)
   const whole = await requireWholeJob(store.read, id)
@@ -59,6 +62,7 @@ export async function relaunchJob(
     ...{ id, form, subforms },
     kept: keptValues(whole, form, subforms),
     extravars: extravarsOf(whole),
+    passwordFields: [...form.passwordFields, ...passwordFieldsOf(whole)],
     credentials: credentialNamesOf(whole),
   }
   const mode = stricter(dependencies.validation, form.launchValidation)

@@ -199,11 +199,11 @@ export class JobOffers {
   async #send(ready: readonly JobWithFiles[], uploads: readonly JobFile[]): Promise<void> {
     const manifests = new Map(ready.map(({ job, manifest }) => [job.id, manifest]))
     const jobs = ready.map(({ job }) => job)
-    for await (const [job, sealed] of withSecrets(this.dependencies, this.connection, jobs)) {
+    for await (const [job, secrets] of withSecrets(this.dependencies, this.connection, jobs)) {
       const manifest = manifests.get(job.id)
       if (manifest === undefined) continue
       const files = uploads.filter((file) => file.job_id === job.id)
-      const prepared = prepareOrder(job, { files, sealed }, manifest, {
+      const prepared = prepareOrder(job, { files, secrets }, manifest, {
         outputLimitBytes: this.dependencies.outputLimitBytes,
         uploadPath: this.dependencies.uploads.path,
       })

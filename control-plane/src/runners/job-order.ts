@@ -6,6 +6,7 @@ import { extravarsOf, playbookOf } from '../jobs/playbook.js'
 import type { OfferableJob } from '../store/dispatch.js'
 import type { JobFile } from '../store/uploads.js'
 import { descriptionOf } from '../uploads/description.js'
+import type { OrderSecrets } from './order-secrets.js'
 import type { JobFileNeeds } from './playbook-part.js'
 
 /** An order and, when the extra variables are too large for it, their JSON as a blob. */
@@ -49,16 +50,18 @@ export function approvedNeedsOf(job: Pick<OfferableJob, 'form' | 'playbook' | 'p
 
 /**
  * Builds the order of a job for a runner.
- * @param sealed the job's secrets, sealed to that runner
+ * @param secrets of the job, sealed to that runner
  */
 export function prepareOrder(
   job: OfferableJob,
-  { files, sealed }: { readonly files: readonly JobFile[]; readonly sealed: string | null },
+  { files, secrets }: { readonly files: readonly JobFile[]; readonly secrets: OrderSecrets },
   manifestSha256: string,
   settings: OrderSettings,
 ): PreparedOrder {
   const playbook = playbookOf(job)
-  const extravars = extravarsOf(job)
+  // Where a secret is, the stored variable has a mask, which must never be taken for a value.
+  const open = Object.entries(extravarsOf(job)).filter(([name]) => !secrets.names.includes(name))
+  const extravars = Object.fromEntries(open)
   const json = Buffer.from(JSON.stringify(extravars), 'utf8')
   const isLarge = json.length > MAX_INLINE_BYTES
   return {
@@ -90,7 +93,7 @@ export function prepareOrder(
         size: file.size,
       })),
       manifest_sha256: manifestSha256,
-      sealed,
+      sealed: secrets.sealed,
       output_limit_bytes: settings.outputLimitBytes,
     },
   }

@@ -5,6 +5,7 @@ import { failJob } from '../jobs/ending.js'
 import type { JobEnds } from '../jobs/sequence-port.js'
 import type { LiveEvents } from '../live/live-events.js'
 import type { OfferableJob } from '../store/dispatch.js'
+import { findJobSecrets } from '../store/job-secrets.js'
 import type { Store } from '../store/store.js'
 import type { RunnerConnection } from './connection.js'
 import { takeBack } from './inventory.js'
@@ -17,8 +18,16 @@ export interface OrderSecretsDependencies {
   readonly sealSecrets: SealJobSecrets
 }
 
+/** The secrets of a job for its order. */
+export interface OrderSecrets {
+  /** Sealed to the runner; null when the job needs none. */
+  readonly sealed: string | null
+  /** Names of the extra variables that are in there, and that the order leaves out. */
+  readonly names: readonly string[]
+}
+
 /**
- * Jobs that were taken out of the queue, each with its secrets sealed to the runner, or null when it needs none. A job whose
+ * Jobs that were taken out of the queue, each with its secrets sealed to the runner. A job whose
  * secrets cannot be had fails with that reason and is left out. When the store itself fails, the jobs that are left go
  * back to their places in the queue.
  */
@@ -26,13 +35,16 @@ export async function* withSecrets(
   dependencies: OrderSecretsDependencies,
   connection: RunnerConnection,
   jobs: readonly OfferableJob[],
-): AsyncGenerator<readonly [OfferableJob, string | null]> {
+): AsyncGenerator<readonly [OfferableJob, OrderSecrets]> {
   const { store, clock, live, sealSecrets, ends } = dependencies
   const { runnerId, fingerprint, sealingKey } = connection
   for (const [index, job] of jobs.entries()) {
-    let sealed: string | null
+    let secrets: OrderSecrets
     try {
-      sealed = await sealSecrets(needsOfJob(job), { jobId: job.id, runId: job.run_id, fingerprint, sealingKey })
+      const kept = (await findJobSecrets(store.read, [job.id])).get(job.id)
+      const target = { jobId: job.id, runId: job.run_id, fingerprint, sealingKey }
+      const sealed = await sealSecrets(needsOfJob(job), target, kept?.sealed ?? null)
+      secrets = { sealed, names: kept?.names ?? [] }
     } catch (error) {
       if (!(error instanceof SecretsProblem)) {
         await store.write('runners.give_back', async (queries) => {
@@ -45,6 +57,6 @@ export async function* withSecrets(
       ends?.jobEnded()
       continue
     }
-    yield [job, sealed]
+    yield [job, secrets]
   }
 }

@@ -3,7 +3,9 @@ import type { Clock } from '../clock.js'
 import { type JobApproval, awaitedApproval } from '../jobs/approval.js'
 import type { ApprovalSubjects } from '../jobs/approval-subject.js'
 import { maskValues } from '../jobs/masking.js'
+import { passwordFieldsOf } from '../jobs/password-fields.js'
 import type { RunnerPort } from '../jobs/runner-port.js'
+import { splitVariables } from '../jobs/secret-values.js'
 import { isSequence } from '../jobs/sequence-port.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { type JobSummaryRow, findJobSummary } from '../store/jobs.js'
@@ -50,7 +52,7 @@ const REST: Turn = { result: 'rest', others: [] }
  * before or after that write: the next look at the database decides the same, or what comes after.
  */
 export async function takeStep(deps: AdvanceDependencies, jobId: number): Promise<Turn> {
-  const whole = await readWhole(deps.store.read, jobId)
+  const whole = await readWhole(deps.store.read, deps.vault, jobId)
   if (!whole) return REST
   const { job } = whole
   const isAbort = job.abort_requested === 1
@@ -127,12 +129,12 @@ function isNothing(settlement: Settlement, abort: AbortStep | null, decision: De
 
 async function approvalFor(
   { maskPattern, subjects }: Pick<AdvanceDependencies, 'maskPattern' | 'subjects'>,
-  { job, extravars }: Whole,
+  { job, extravars, secrets }: Whole,
   asked: Parameters<typeof awaitedApproval>[0],
   shown: Values = extravars,
 ): Promise<JobApproval> {
-  const passwords = job.password_fields === null ? [] : (JSON.parse(job.password_fields) as string[])
-  const masked = maskValues(shown, maskPattern, new Set(passwords))
+  const open = splitVariables(shown, secrets).shown
+  const masked = maskValues(open, maskPattern, new Set(passwordFieldsOf(job)))
   return awaitedApproval(asked, masked, await subjects.now(job))
 }
 

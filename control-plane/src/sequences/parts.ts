@@ -1,12 +1,15 @@
 import type { AccountGrant, Grants } from '../auth/grants.js'
 import { launcherName } from '../auth/shown-name.js'
 import type { Credentials } from '../credentials/credentials.js'
+import type { JobValues, JobVault } from '../credentials/job-vault.js'
 import { HoldfastError } from '../errors.js'
 import { failJob } from '../jobs/ending.js'
 import { filesOfExtravars } from '../jobs/launch-files.js'
 import { NO_PLAYBOOK } from '../jobs/playbook.js'
 import { type PreparedJob, prepareJob } from '../jobs/prepare.js'
 import { prepareSequence } from '../jobs/prepare-sequence.js'
+import { splitVariables } from '../jobs/secret-values.js'
+import { insertJobSecret } from '../store/job-secrets.js'
 import { insertJob } from '../store/jobs.js'
 import type { Runner } from '../store/runners.js'
 import { insertSequence } from '../store/sequences.js'
@@ -20,6 +23,7 @@ import type { Whole } from './whole.js'
 export interface PartDependencies {
   readonly store: Store
   readonly credentials: Pick<Credentials, 'has'>
+  readonly vault: JobVault
   readonly grants: Grants
   readonly uploads: Pick<UploadFolder, 'path'>
   /** A random id of 32 hex digits. */
@@ -32,6 +36,8 @@ export interface PreparedPart {
   readonly runner: Runner | null
   readonly problem: string | null
   readonly columns: PreparedJob['columns']
+  /** What is kept apart from the row, encrypted; null: nothing. */
+  readonly secret: JobValues | null
   /** The job consists of others itself. */
   readonly sequence: { readonly jobType: string; readonly plan: string; readonly nodes: readonly string[] } | null
   readonly artifacts?: Values | undefined
@@ -44,44 +50,46 @@ export interface PreparedPart {
  */
 export async function preparePart(
   deps: PartDependencies,
-  { job, launch }: Pick<Whole, 'job' | 'launch'>,
+  { job, launch, secrets, problem: wholeProblem }: Pick<Whole, 'job' | 'launch' | 'secrets' | 'problem'>,
   identifier: string,
   { settings, values, nested = null, artifacts }: Part,
 ): Promise<PreparedPart> {
   const launcher = await deps.grants.of(job)
   const { credentials, credentialFields } = launch
-  const makings = { values, credentials, credentialFields }
+  const makings = { values, credentials, credentialFields, secrets }
   const jobType = job.job_type
   try {
     const whole = nested && (await prepareSequence(deps, launcher, settings, nested, makings))
     const prepared = whole ?? (await prepareJob(deps, launcher, { settings, ...makings }))
     const sequence = whole && { jobType, ...whole.sequence }
-    const problem = accountProblem(launcherName(job), launcher) ?? prepared.problem
+    const problem = accountProblem(launcherName(job), launcher) ?? wholeProblem ?? prepared.problem
     const files = await filesOf(deps, job.id, prepared.extravars)
     return { ...prepared, identifier, problem, files, sequence, artifacts }
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error
+    const { shown } = splitVariables(values, secrets)
     const columns = {
-      ...{ runner_id: null, runner_name: settings.runner, extravars: JSON.stringify(values) },
+      ...{ runner_id: null, runner_name: settings.runner, extravars: JSON.stringify(shown) },
       ...{ credentials: '{}', playbook: JSON.stringify({ ...NO_PLAYBOOK, playbook: settings.playbook }) },
     }
     const sequence = nested && { jobType, plan: JSON.stringify({ ...launch, plan: nested.plan }), nodes: nested.nodes }
     // It is read by others, too.
     const problem = error.message.replace(/^Your roles/, `The roles of ${launcherName(job)}`)
-    return { identifier, runner: null, problem, columns, files: [], sequence, artifacts }
+    return { identifier, runner: null, problem, columns, secret: null, files: [], sequence, artifacts }
   }
 }
 
 /** Stores the job of a step or node. @returns its id */
 export async function insertPart(
   queries: Queries,
-  deps: Pick<PartDependencies, 'newRunId'>,
+  deps: Pick<PartDependencies, 'newRunId' | 'vault'>,
   { job }: Pick<Whole, 'job'>,
   part: PreparedPart,
   now: number,
 ): Promise<number> {
+  const runId = deps.newRunId()
   const id = await insertJob(queries, {
-    run_id: deps.newRunId(),
+    run_id: runId,
     form: job.form,
     target: part.identifier,
     job_type: part.sequence?.jobType ?? 'ansible',
@@ -106,6 +114,10 @@ export async function insertPart(
     approved_manifest: job.approved_manifest,
     ...part.columns,
   })
+  if (part.secret) {
+    const names = Object.keys(part.secret.variables)
+    await insertJobSecret(queries, id, { sealed: deps.vault.seal(runId, part.secret), names })
+  }
   await linkJobFiles(queries, id, part.files)
   if (part.sequence) await insertSequence(queries, id, part.sequence)
   if (part.problem !== null) await failJob(queries, id, part.problem, now)

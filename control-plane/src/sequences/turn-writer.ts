@@ -82,7 +82,7 @@ export class TurnWriter {
   }
 
   /** @returns the jobs that consist of others themselves */
-  async start(deps: Pick<PartDependencies, 'newRunId'>, parts: readonly PreparedPart[]): Promise<number[]> {
+  async start(deps: Pick<PartDependencies, 'newRunId' | 'vault'>, parts: readonly PreparedPart[]): Promise<number[]> {
     const sequences: number[] = []
     for (const part of parts) {
       const { identifier } = part

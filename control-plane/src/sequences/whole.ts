@@ -1,7 +1,12 @@
 import * as v from 'valibot'
+import { SecretsProblem, openValues } from '../credentials/job-secrets.js'
+import type { JobVault } from '../credentials/job-vault.js'
 import { approvalOf } from '../jobs/approval.js'
+import { passwordFieldsOf } from '../jobs/password-fields.js'
 import { objectSchema } from '../jobs/playbook.js'
 import type { SequencePlan } from '../jobs/prepare-sequence.js'
+import type { LaunchSecrets } from '../jobs/secret-values.js'
+import { findJobSecrets } from '../store/job-secrets.js'
 import { type JobRow, findJob } from '../store/jobs.js'
 import { type NodeRow, findNodes, findSequence } from '../store/sequences.js'
 import type { Queries } from '../store/store.js'
@@ -31,22 +36,47 @@ export interface Whole {
   readonly job: JobRow
   readonly version: number
   readonly launch: SequencePlan
+  /** In clear. */
   readonly extravars: Values
+  /** What of them must not be seen. */
+  readonly secrets: LaunchSecrets
+  /** Why the passwords cannot be had, if so: no job can be started then. */
+  readonly problem: string | null
   readonly nodes: readonly StoredNode[]
 }
 
 /** Reads all of a sequence; null when it is gone or no sequence. */
-export async function readWhole(queries: Queries, jobId: number): Promise<Whole | null> {
+export async function readWhole(queries: Queries, vault: Pick<JobVault, 'open'>, jobId: number): Promise<Whole | null> {
   // The version first: what is read after it may be newer, and then the turn is not got.
   const sequence = await findSequence(queries, jobId)
   const job = sequence && (await findJob(queries, jobId))
   if (!job) return null
+  const { extravars, ...opened } = await openVariables(queries, vault, job)
   return {
+    ...opened,
     job,
     version: sequence.version,
     launch: v.parse(planSchema, JSON.parse(sequence.plan)),
-    extravars: v.parse(objectSchema, JSON.parse(job.extravars)),
+    extravars,
     nodes: (await findNodes(queries, jobId)).map(nodeOf),
+  }
+}
+
+async function openVariables(
+  queries: Queries,
+  vault: Pick<JobVault, 'open'>,
+  job: JobRow,
+): Promise<Pick<Whole, 'extravars' | 'secrets' | 'problem'>> {
+  const stored = v.parse(objectSchema, JSON.parse(job.extravars))
+  const keys = new Set(passwordFieldsOf(job))
+  const kept = (await findJobSecrets(queries, [job.id])).get(job.id)
+  if (!kept) return { extravars: stored, secrets: { values: [], keys }, problem: null }
+  try {
+    const { variables, hidden } = openValues(vault, job.run_id, kept.sealed)
+    return { extravars: { ...stored, ...variables }, secrets: { values: hidden, keys }, problem: null }
+  } catch (error) {
+    if (!(error instanceof SecretsProblem)) throw error
+    return { extravars: stored, secrets: { values: [], keys }, problem: error.message }
   }
 }
 

@@ -1,7 +1,12 @@
 import type { Selectable } from 'kysely'
+import * as v from 'valibot'
 import type { SessionTable } from './schema.js'
 import type { Queries } from './store.js'
 import { type StoredUser, findUser } from './users.js'
+
+/** What an API token may be used for, each including the ones before it. */
+export const TOKEN_SCOPES = ['read', 'launch', 'admin'] as const
+export type TokenScope = (typeof TOKEN_SCOPES)[number]
 
 /** An API token as its owner sees it: a session of its own kind. Times are milliseconds since the epoch. */
 export interface ApiToken {
@@ -10,6 +15,8 @@ export interface ApiToken {
   readonly createdAt: number
   readonly expiresAt: number
   readonly lastUsedAt: number | null
+  /** What it may be used for; null: everything that its owner may do. */
+  readonly scopes: readonly TokenScope[] | null
 }
 
 /** The good ones of a user, newest first. */
@@ -26,12 +33,14 @@ export async function listApiTokens(queries: Queries, userId: number, now: numbe
   return rows.map(parseApiToken)
 }
 
+/** What an API token is checked against. */
+export interface FoundToken extends Pick<ApiToken, 'lastUsedAt' | 'scopes'> {
+  readonly user: StoredUser
+  readonly tokenHash: string
+}
+
 /** What a token that is good now was made of, with its owner; null when there is none of that id. */
-export async function findApiToken(
-  queries: Queries,
-  sid: string,
-  now: number,
-): Promise<{ readonly user: StoredUser; readonly tokenHash: string; readonly lastUsedAt: number | null } | null> {
+export async function findApiToken(queries: Queries, sid: string, now: number): Promise<FoundToken | null> {
   const row = await queries
     .selectFrom('session')
     .selectAll()
@@ -40,7 +49,8 @@ export async function findApiToken(
     .where('expires_at', '>', now)
     .executeTakeFirst()
   const user = row && (await findUser(queries, row.user_id))
-  return user && row.token_hash !== null ? { user, tokenHash: row.token_hash, lastUsedAt: row.last_used_at } : null
+  if (!user || row.token_hash === null) return null
+  return { user, tokenHash: row.token_hash, lastUsedAt: row.last_used_at, scopes: scopesOf(row.scopes) }
 }
 
 /** Whether a session is a sign-in that is good now: what it takes to make an API token. */
@@ -86,5 +96,12 @@ function parseApiToken(row: Selectable<SessionTable>): ApiToken {
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     lastUsedAt: row.last_used_at,
+    scopes: scopesOf(row.scopes),
   }
+}
+
+const scopesSchema = v.array(v.picklist(TOKEN_SCOPES))
+
+function scopesOf(stored: string | null): readonly TokenScope[] | null {
+  return stored === null ? null : v.parse(scopesSchema, JSON.parse(stored))
 }

@@ -95,6 +95,8 @@ export async function moveJob(
     .where('status', '=', before.status)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) return false
+  // Nobody needs its passwords any more; also one that was given up is never offered again.
+  if (typeof ended === 'number') await queries.deleteFrom('job_secret').where('job_id', '=', id).execute()
   if (before.status === 'approve') {
     await queries.deleteFrom('awaited_approval').where('job_id', '=', id).execute()
   }

@@ -11,6 +11,7 @@ export interface Database {
   sign_in_code: SignInCodeTable
   known_network: KnownNetworkTable
   job: JobTable
+  job_secret: JobSecretTable
   job_transition: JobTransitionTable
   job_stream: JobStreamTable
   job_output: JobOutputTable
@@ -132,11 +133,11 @@ export interface JobTable {
   abort_requested: number
   abort_requested_by: string | null
   abandoned_at: number | null
-  /** JSON object: extra variables as they reach the playbook. */
+  /** JSON object: extra variables as they reach the playbook, but for masks where passwords are (`job_secret`). */
   extravars: Fixed<string>
   /** JSON object of names. */
   credentials: Fixed<string>
-  /** JSON object of the field values, without passwords. */
+  /** JSON object of the field values, without passwords, and with a mask in place of what holds one. */
   raw_form_data: Fixed<string | null>
   /** JSON array: keys under which the form's password fields had their values at the launch. */
   password_fields: ColumnType<string | null, string | null | undefined, never>
@@ -144,6 +145,15 @@ export interface JobTable {
   playbook: Fixed<string>
   /** Hash of the manifest that was approved: the job runs no other playbook folder. Null: no approval binds it. */
   approved_manifest: ColumnType<string | null, string | null | undefined, string | null>
+}
+
+/** The secret values of a job: there is a row as long as the job has any and has not ended. */
+export interface JobSecretTable {
+  job_id: Fixed<number>
+  /** Encrypted with ENCRYPTION_SECRET and bound to the run: the variables that hold a password, and the passwords. */
+  sealed: Buffer
+  /** JSON array: the names of these variables. */
+  names: Fixed<string>
 }
 
 /** Every move of a job's status, so that "abandoned, then success" stays visible. */

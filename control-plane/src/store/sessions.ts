@@ -2,6 +2,9 @@ import { textsOf } from './json-sql.js'
 import { type StoredUser, parseUser } from './users.js'
 import type { Queries } from './store.js'
 
+/** More sessions than these nobody reads; the newest are shown. */
+const MOST_LISTED = 5000
+
 /** A session that is to be begun. */
 export interface NewSession {
   readonly id: string
@@ -14,6 +17,10 @@ export interface NewSession {
   readonly tokenHash: string | null
   readonly createdAt: number
   readonly expiresAt: number
+  /** The client's network at the sign-in. */
+  readonly network?: string | null
+  /** What an API token may be used for; null: everything. */
+  readonly scopes?: readonly string[] | null
 }
 
 export async function insertSession(queries: Queries, session: NewSession): Promise<void> {
@@ -29,6 +36,8 @@ export async function insertSession(queries: Queries, session: NewSession): Prom
       created_at: session.createdAt,
       expires_at: session.expiresAt,
       last_used_at: null,
+      network: session.network ?? null,
+      scopes: session.scopes ? JSON.stringify(session.scopes) : null,
     })
     .execute()
 }
@@ -59,6 +68,58 @@ export async function findAliveSessions(
     .where('session.expires_at', '>', now)
     .where('user.enabled', '=', 1)
     .execute()
+}
+
+/** When a session was begun; null when there is none. */
+export async function findSessionStart(queries: Queries, sessionId: string): Promise<number | null> {
+  const row = await queries.selectFrom('session').select('created_at').where('id', '=', sessionId).executeTakeFirst()
+  return row?.created_at ?? null
+}
+
+/** A session with whose it is. Times are milliseconds since the epoch. */
+export interface SessionRecord {
+  readonly id: string
+  readonly kind: 'login' | 'api'
+  readonly name: string | null
+  readonly userId: number
+  readonly username: string
+  readonly userType: string
+  readonly network: string | null
+  readonly createdAt: number
+  readonly expiresAt: number
+  readonly lastUsedAt: number | null
+}
+
+/** Sessions that are not over, the newest first. @param userId of one user; null: of all */
+export async function listSessions(
+  queries: Queries,
+  of: { readonly userId: number | null; readonly kind: 'login' | null },
+  now: number,
+): Promise<SessionRecord[]> {
+  const rows = await queries
+    .selectFrom('session')
+    .innerJoin('user', 'user.id', 'session.user_id')
+    .select(['session.id', 'kind', 'name', 'user_id', 'username', 'type', 'network', 'session.created_at'])
+    .select(['expires_at', 'last_used_at'])
+    .where('expires_at', '>', now)
+    .$if(of.userId !== null, (query) => query.where('user_id', '=', of.userId ?? 0))
+    .$if(of.kind !== null, (query) => query.where('kind', '=', of.kind ?? ''))
+    .orderBy('session.created_at', 'desc')
+    .orderBy('session.id')
+    .limit(MOST_LISTED)
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    kind: row.kind === 'api' ? 'api' : 'login',
+    name: row.name,
+    userId: row.user_id,
+    username: row.username,
+    userType: row.type,
+    network: row.network,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+  }))
 }
 
 /**

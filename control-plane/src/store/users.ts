@@ -17,12 +17,14 @@ export interface StoredUser {
   /** Groups of the last sign-in that were too many or too long to be kept. */
   readonly groupsLeftOut: number
   readonly createdAt: number
+  /** The password has to be changed before anything else can be done. */
+  readonly passwordMustChange: boolean
 }
 
-export type NewUser = Omit<StoredUser, 'id' | 'subject' | 'groupsLeftOut'> &
-  Partial<Pick<StoredUser, 'subject' | 'groupsLeftOut'>>
+export type NewUser = Omit<StoredUser, 'id' | 'subject' | 'groupsLeftOut' | 'passwordMustChange'> &
+  Partial<Pick<StoredUser, 'subject' | 'groupsLeftOut' | 'passwordMustChange'>>
 export type UserChanges = Partial<
-  Pick<StoredUser, 'passwordHash' | 'email' | 'groups' | 'enabled' | 'subject' | 'groupsLeftOut'>
+  Pick<StoredUser, 'passwordHash' | 'email' | 'groups' | 'enabled' | 'subject' | 'groupsLeftOut' | 'passwordMustChange'>
 >
 
 /** Upper and lower case, and the several ways to write one letter, are the same name. */
@@ -43,7 +45,8 @@ export async function insertUser(queries: Queries, user: NewUser): Promise<Store
       email: user.email,
       groups: JSON.stringify(user.groups),
       enabled: user.enabled ? 1 : 0,
-      groups_left_out: user.groupsLeftOut ?? 0,
+      ...(user.passwordMustChange === undefined ? {} : { password_must_change: user.passwordMustChange ? 1 : 0 }),
+      ...(user.groupsLeftOut === undefined ? {} : { groups_left_out: user.groupsLeftOut }),
       created_at: user.createdAt,
     })
     .onConflict((conflict) => conflict.columns(['type', 'username_key']).doNothing())
@@ -88,12 +91,13 @@ export async function hasUsers(queries: Queries): Promise<boolean> {
 
 /** Changes what is given and leaves the rest. @returns null when there is no such user */
 export async function updateUser(queries: Queries, id: number, changes: UserChanges): Promise<StoredUser | null> {
-  const { passwordHash, email, groups, enabled, subject, groupsLeftOut } = changes
+  const { passwordHash, email, groups, enabled, subject, groupsLeftOut, passwordMustChange } = changes
   const columns = {
     ...(passwordHash === undefined ? {} : { password_hash: passwordHash }),
     ...(email === undefined ? {} : { email }),
     ...(groups === undefined ? {} : { groups: JSON.stringify(groups) }),
     ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
+    ...(passwordMustChange === undefined ? {} : { password_must_change: passwordMustChange ? 1 : 0 }),
     ...(subject === undefined ? {} : { subject }),
     ...(groupsLeftOut === undefined ? {} : { groups_left_out: groupsLeftOut }),
   }
@@ -121,5 +125,6 @@ export function parseUser(row: Selectable<UserTable>): StoredUser {
     enabled: row.enabled === 1,
     groupsLeftOut: row.groups_left_out,
     createdAt: row.created_at,
+    passwordMustChange: row.password_must_change === 1,
   }
 }

@@ -1,5 +1,7 @@
 import type { EndRecord } from '@holdfast/protocol'
 import { writeFile } from 'node:fs/promises'
+import type { Extravars } from '../files/gather.js'
+import { withUploadPaths } from '../files/gather-uploads.js'
 import { OrderRefusedError } from '../playbook/command-line.js'
 import { type PlaybookSettings, writePlan } from '../playbook/plan.js'
 import { endMarkedProcesses } from '../playbook/process-tree.js'
@@ -47,7 +49,12 @@ export async function startJob(folder: JobFolder, services: StepServices, abortW
   try {
     const secrets = services.openSecrets(claim.order)
     await writePlan(claim.order, folder, services.playbook, secrets)
-    const text = secrets === null ? null : secretsText(secrets)
+    const { order } = claim
+    const rules = {
+      allowJinja: order.allow_jinja,
+      withPaths: (variables: Extravars) => withUploadPaths(variables, order, folder.file('uploads')),
+    }
+    const text = secrets === null ? null : secretsText(secrets, rules)
     const supervisor = startSupervisor(folder, services.supervisor, services.playbook.environment, text)
     return { kind: 'started', supervisor }
   } catch (error) {

@@ -111,11 +111,18 @@ function extravarsFile(folder: JobFolder): string {
   return existsSync(older) ? older : folder.file('extravars.yml')
 }
 
+/** Whether there are variables of the launch that hold a password. */
+export function hasVariables(secrets: JobSecrets): boolean {
+  return Object.keys(secrets.variables).length > 0
+}
+
 /** The arguments of ansible-playbook by which it gets the secrets: names of pipes, never what is in them. */
 function secretArguments(secrets: JobSecrets | null, folder: JobFolder): string[] {
   if (secrets === null) return []
   const vault = secrets.vault_password === null ? [] : [`--vault-password-file=${folder.file('vault-password')}`]
-  return ['-e', `@${folder.file('secret-vars')}`, ...vault]
+  const ofLaunch = hasVariables(secrets) ? ['-e', `@${folder.file('launch-vars')}`] : []
+  // Credentials come last: they win.
+  return [...ofLaunch, '-e', `@${folder.file('secret-vars')}`, ...vault]
 }
 
 /**

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import * as v from 'valibot'
 import type { Identity } from '../identity.js'
 import { OrderRefusedError } from './command-line.js'
-import { extravarsText } from './plan.js'
+import { extravarsText, hasVariables } from './plan.js'
 
 /** Opens the secrets of an order: only this runner can, and only for this run of the job. Null when there are none. */
 export type OpenSecrets = (order: JobOrder) => JobSecrets | null
@@ -17,11 +17,19 @@ export function createSecretsOpener(identity: Identity): OpenSecrets {
   }
 }
 
+/** How variables of the order are written; those of a launch that hold a password are written the same way. */
+export interface VariableRules {
+  /** Of the order. */
+  readonly allowJinja: boolean
+  /** Puts the paths of uploads on this host into variables. */
+  readonly withPaths: (variables: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
+}
+
 /**
  * What the supervisor is told over its standard input (docs/job-folder.md): it serves each of `pipes` under that name in
  * the job's folder, puts `files` into memory and their paths in place of their marks, and hides `hidden`.
  */
-export function secretsText(secrets: JobSecrets): string {
+export function secretsText(secrets: JobSecrets, { allowJinja, withPaths }: VariableRules): string {
   const extravars = structuredClone(secrets.extravars)
   const files: Record<string, string> = {}
   for (const { at, content } of secrets.key_files) {
@@ -30,6 +38,7 @@ export function secretsText(secrets: JobSecrets): string {
     place(extravars, at, mark)
   }
   const pipes = {
+    ...(hasVariables(secrets) ? { 'launch-vars': extravarsText(withPaths(secrets.variables), allowJinja) } : {}),
     'secret-vars': extravarsText(extravars, false),
     ...(secrets.vault_password === null ? {} : { 'vault-password': secrets.vault_password }),
     'secret-values': JSON.stringify(secrets.hidden),

@@ -77,6 +77,7 @@ export type JobFileName =
   | 'callback.json'
   | 'abort.json'
   | 'end.json'
+  | 'launch-vars'
   | 'secret-vars'
   | 'vault-password'
   | 'secret-values'

@@ -1,7 +1,7 @@
 import type { Tokens } from '@holdfast/client'
 import { refusePlainHttp } from '../client/plain-http.js'
 import { chosenServer, clientWith } from '../client/server-address.js'
-import { sessionFile } from '../client/session-file.js'
+import { type SavedSession, sessionFile } from '../client/session-file.js'
 import { messageOf } from '../../errors.js'
 import { sessionAccess, tokenAccess } from '../client/access.js'
 import { NotSignedInError, UsageError } from '../errors.js'
@@ -15,6 +15,8 @@ import type { BrowserSignInKind } from '../browser-sign-in.js'
 interface SignedIn {
   readonly username: string
   readonly pair: Tokens
+  /** Null where another service checked who it is. */
+  readonly password: string | null
 }
 
 /** `holdfast login`: signs in and remembers the session. */
@@ -61,11 +63,17 @@ export const loginCommand = (run: Run) =>
       const file = sessionFile(terminal.environment)
       const server = chosenServer(args.server, terminal.environment, await file.read())
       refusePlainHttp(server, args.insecure, terminal.environment)
-      const { username, pair } =
+      const signedIn =
         args.oidc || args.azuread
           ? await signInByBrowser(server, args.oidc ? 'oidc' : 'azuread', terminal)
           : await signInByPassword(server, args, terminal)
-      await file.exclusively(() => file.write({ server, username, token: pair.token, refreshtoken: pair.refreshtoken }))
+      const { username, pair } = signedIn
+      const session = { server, username, token: pair.token, refreshtoken: pair.refreshtoken }
+      await file.exclusively(() => file.write(session))
+      if (pair.passwordMustChange) {
+        const changed = await replaceFirstPassword(session, signedIn.password, terminal)
+        if (changed) await file.exclusively(() => file.write(changed))
+      }
       await writeAnswer(
         terminal.stdout,
         args.json,
@@ -87,14 +95,29 @@ async function signInByPassword(
     .catch((error: unknown) => {
       throw signInFailure(error, username, server)
     })
-  return { username, pair }
+  return { username, pair, password }
+}
+
+/** Somebody else knows this password: the service does nothing with it but change it. Null: it is left for later. */
+async function replaceFirstPassword(
+  session: SavedSession,
+  current: string | null,
+  terminal: Terminal,
+): Promise<SavedSession | null> {
+  await terminal.stderr.write('This password has to be changed before anything else can be done.\n')
+  if (current === null || !terminal.stdin.isTTY) {
+    await terminal.stderr.write('Change it with: holdfast password\n')
+    return null
+  }
+  const { changePassword, typedNewPassword } = await import('./password.js')
+  return changePassword(session, current, await typedNewPassword(terminal))
 }
 
 async function signInByBrowser(server: string, kind: BrowserSignInKind, terminal: Terminal): Promise<SignedIn> {
   const { signInWithBrowser } = await import('../browser-sign-in.js')
   const pair = await signInWithBrowser(clientWith(server), server, kind, terminal)
   const { username } = await clientWith(server, tokenAccess(pair.token)).getProfile()
-  return { username, pair }
+  return { username, pair, password: null }
 }
 
 /** `holdfast logout`: ends the session at the server and forgets it. */

@@ -11,6 +11,7 @@ const COLUMNS: readonly Column<ApiToken>[] = [
   { title: 'created', value: (token) => localTime(token.created_at) },
   { title: 'last used', value: (token) => localTime(token.last_used_at) },
   { title: 'expires', value: (token) => localTime(token.expires_at) },
+  { title: 'scope', value: (token) => token.scopes?.at(-1) ?? 'all' },
 ]
 
 /** `holdfast token create`: a bearer for scripts. */
@@ -26,9 +27,19 @@ const createCommand = (run: Run) =>
           requiresArg: true,
           describe: 'How long it is good for',
           defaultDescription: '30',
+        })
+        .option('scope', {
+          choices: ['read', 'launch', 'admin'] as const,
+          describe:
+            'What it may be used for: reading, also launching and what belongs to jobs, or everything that you may do',
+          defaultDescription: 'all that your roles allow',
         }),
     handler: async (args) => {
-      const body = { name: args.name, expiryDays: daysOf(args.days) }
+      const body = {
+        name: args.name,
+        expiryDays: daysOf(args.days),
+        ...(args.scope === undefined ? {} : { scopes: [args.scope] }),
+      }
       const client = await clientOf(run, args)
       const token = await client.createApiToken({ body })
       await run.terminal.stderr.write(

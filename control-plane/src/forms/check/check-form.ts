@@ -28,6 +28,7 @@ export function checkForm(
     uploads: input.uploads,
     rows: { left: MOST_ROWS },
     openDefaults: new Set(),
+    passwords: new Set(),
   }
   const form = createScope(input.fields, input.values, context, NO_PARENT)
   const details = [detailsOf(form.findings()), unknownUploads(input)]
@@ -52,7 +53,7 @@ export function checkForm(
     Object.assign(credentials, scope.credentials())
     steps.set(step.name, scope)
   }
-  return { details: together(details), extravars, credentials }
+  return { details: together(details), extravars, credentials, passwords: [...context.passwords] }
 }
 
 /** Uploads under names that no file field has are told, not swallowed. */

@@ -33,6 +33,8 @@ export interface CheckResult {
   readonly extravars: Readonly<Record<string, unknown>>
   /** Names of credentials by the field that asked for them. */
   readonly credentials: Readonly<Record<string, unknown>>
+  /** What password fields hold that are shown, each once: sent, computed, or a default. */
+  readonly passwords: readonly string[]
 }
 
 /** What the fields of one form, row or step share with all others of the same launch. */
@@ -42,6 +44,8 @@ export interface CheckContext extends Pick<CheckInput, 'subforms' | 'constants' 
   readonly rows: { left: number }
   /** Fields whose default is being read around this place: one that leads back to itself would have no end. */
   readonly openDefaults: ReadonlySet<Field>
+  /** Told the value of each password field. */
+  readonly passwords: Set<string>
   /** Told before anything of the form's own runs, so that whoever waits too long knows for what. */
   readonly at: (field: string) => void
 }

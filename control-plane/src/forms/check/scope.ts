@@ -44,7 +44,12 @@ export function createScope(fields: readonly Field[], sent: PlainObject, context
     const value =
       visible === null ? waitingFor('whether it is shown cannot be known') : visible ? readField(field, scope) : HIDDEN
     values.set(field.name, value)
+    if (field.type === 'password') notePassword(value.value)
     return value
+  }
+
+  function notePassword(value: unknown): void {
+    if (typeof value === 'number' || (typeof value === 'string' && value !== '')) context.passwords.add(String(value))
   }
 
   function findingOf(field: Field): FieldFinding {

@@ -11,6 +11,7 @@ import * as sequences from './008-sequences.js'
 import * as writeMarks from './009-write-marks.js'
 import * as nodes from './010-nodes.js'
 import * as signIn from './011-sign-in.js'
+import * as jobSecrets from './012-job-secrets.js'
 import * as accountOwnership from './013-account-ownership.js'
 import * as sessions from './014-sessions.js'
 import * as approvalAndAudit from './015-approval-and-audit.js'
@@ -31,6 +32,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '009-write-marks': writeMarks,
   '010-nodes': nodes,
   '011-sign-in': signIn,
+  '012-job-secrets': jobSecrets,
   '013-account-ownership': accountOwnership,
   '014-sessions': sessions,
   '015-approval-and-audit': approvalAndAudit,
