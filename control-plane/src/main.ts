@@ -3,6 +3,9 @@ import { mkdir } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
+import { createAuditChain } from './audit/chain.js'
+import { createAuditExport } from './audit/export.js'
+import { auditTargetsOf } from './audit/targets.js'
 import { createAuditRetention } from './audit/retention.js'
 import { createAuditTrail } from './audit/trail.js'
 import { createAccounts } from './auth/accounts.js'
@@ -52,6 +55,7 @@ import { singleSignOnRoutes } from './http/single-sign-on.js'
 import { uploadRoutes } from './http/upload.js'
 import { userRoutes } from './http/user.js'
 import { createApprovalSubjects } from './jobs/approval-subject.js'
+import { sealOpenJobs } from './jobs/carried-over.js'
 import type { JobReading } from './jobs/reading.js'
 import { createJobRetention } from './jobs/retention.js'
 import { createLiveEvents } from './live/live-events.js'
@@ -132,7 +136,7 @@ async function build(
 
   const database = await openStore(place, (text) => log.warn(text))
   onClose(() => database.close())
-  const trail = createAuditTrail({ store: database, clock, log })
+  const trail = createAuditTrail({ store: database, clock, log, keepsReads: settings.auditReads })
   onClose(() => trail.close())
   const { store } = trail
   const metrics = createMetrics({
@@ -169,7 +173,18 @@ async function build(
   const accounts = createAccounts({ store, passwords, roles, signIn, clock })
   const sweeper = createSweeper({ store, clock, timers, log })
   onClose(() => sweeper.close())
-  const retention = createAuditRetention({ store, clock, timers, log, keepMs: settings.auditRetentionMs })
+  const auditChain = createAuditChain({ store: database, clock, timers, log })
+  onClose(() => auditChain.close())
+  const auditTargets = auditTargetsOf(settings)
+  if (auditTargets.length > 0) {
+    const holder = randomBytes(8).toString('hex')
+    const auditExport = createAuditExport({ store: database, clock, timers, log, holder, targets: auditTargets })
+    onClose(() => auditExport.close())
+  }
+  const retention = createAuditRetention({
+    ...{ store, clock, timers, log, chain: auditChain },
+    keepMs: settings.auditRetentionMs,
+  })
   onClose(() => retention.close())
   await welcomeFirstAdmin()
 
@@ -203,6 +218,8 @@ async function build(
     file: createCredentialFile({ path: settings.credentialsPath, clock, log }),
   })
   await credentials.check()
+  const carriedOver = await sealOpenJobs(store, vault)
+  if (carriedOver > 0) log.info({ jobs: carriedOver }, 'passwords of jobs of an older release were encrypted')
   const jobCredentials = credentialsForJobs(credentials, roles)
   const files = createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock })
   const subjects = createApprovalSubjects({
@@ -297,7 +314,7 @@ async function build(
     plugins: [
       monitoringRoutes({ store, version }),
       metricsRoutes({ metrics, metricsToken: settings.metricsToken, authenticate }),
-      auditRoutes({ trail }),
+      auditRoutes({ trail, chain: auditChain }),
       authRoutes({ signIn, sessions, openId }),
       singleSignOnRoutes({ signIn: external, sessions, publicUrl, meters: metrics.signIn }),
       profileRoutes({ accounts }),
@@ -308,7 +325,10 @@ async function build(
       credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock: createDesignerLock({ store, live, clock }) }),
-      eventRoutes({ live, sessions, timers, version, meters: metrics.live }),
+      eventRoutes({
+        ...{ live, sessions, timers, version, meters: metrics.live },
+        streamsPerSession: settings.eventStreamsPerSession,
+      }),
       jobRoutes({
         reading,
         launching: {
@@ -337,7 +357,11 @@ async function build(
       jobStreamRoutes(reading),
       jobNodeRoutes(reading),
       uploadRoutes({
-        uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes }),
+        uploads: createUploads({
+          ...{ store, clock, folder: uploadFolder, maxBytes: settings.uploadMaxBytes },
+          quotas: settings.uploadQuotas,
+        }),
+        forms,
         timers,
       }),
       runnerRoutes({

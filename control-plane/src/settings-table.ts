@@ -107,6 +107,23 @@ export const CONTROL_PLANE_SETTINGS = {
       'extra variables whose name matches are shown as ********, if they are texts; upper and lower case are the same',
   },
   UPLOAD_MAX_GB: { kind: 'integer', default: '10', meaning: 'largest file that can be uploaded, 0: no limit' },
+  UPLOAD_USER_MAX_GB: {
+    kind: 'integer',
+    default: '100',
+    meaning: 'what the uploads of one user may take together, those of kept jobs too; 0: no limit',
+  },
+  UPLOAD_TOTAL_MAX_GB: {
+    kind: 'integer',
+    default: '0',
+    meaning: 'what the uploads of all users may take together; 0: what the disk has, less 64 MB',
+  },
+  EVENT_STREAMS_PER_SESSION: {
+    kind: 'integer',
+    default: '20',
+    maximum: 100_000,
+    meaning:
+      'event streams (GET /events) that one session may have open; a user may have five times as many; 0 = no limit',
+  },
   API_BODY_LIMIT_MB: {
     kind: 'integer',
     default: '2',
@@ -132,6 +149,21 @@ export const CONTROL_PLANE_SETTINGS = {
     default: '0',
     maximum: 36_500,
     meaning: 'how long the audit trail is kept; 0 = for ever',
+  },
+  AUDIT_READS: {
+    kind: 'boolean',
+    default: '0',
+    meaning: 'keep records of requests that read jobs, outputs, events, field values and downloads, too',
+  },
+  AUDIT_FILE: {
+    kind: 'text',
+    default: null,
+    meaning: 'file to which the audit trail is written as lines of JSON, with the hash of each record',
+  },
+  AUDIT_SYSLOG: {
+    kind: 'text',
+    default: null,
+    meaning: 'syslog receiver of the audit trail: udp://host:514, tcp://host:601 or tls://host:6514',
   },
   METRICS_TOKEN: {
     kind: 'text',

@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path'
 import { type SettingSources, type SettingValue, SettingsError, resolveSettings } from '@holdfast/protocol'
+import { SYSLOG_PROTOCOLS, type SyslogPlace } from './audit/syslog.js'
 import { SHORTEST_PASSWORD } from './auth/account-rules.js'
 import { durationOf } from './durations.js'
 import type { LaunchValidation } from './forms/form.js'
@@ -44,14 +45,22 @@ export interface ControlPlaneSettings {
   readonly launchValidation: LaunchValidation
   readonly jobsListSize: number
   readonly maskExtravars: RegExp
+  /** 0: no limit. */
+  readonly eventStreamsPerSession: number
   readonly bodyLimitBytes: number
   /** 0: no limit. */
   readonly uploadMaxBytes: number
+  /** 0: no limit. */
+  readonly uploadQuotas: { readonly ofUser: number; readonly ofAll: number }
   readonly maxOutputBytes: number
   /** Null: kept for ever. */
   readonly jobRetentionMs: number | null
   /** Null: kept for ever. */
   readonly auditRetentionMs: number | null
+  /** Requests that read jobs have records, too. */
+  readonly auditReads: boolean
+  readonly auditFile: string | null
+  readonly auditSyslog: SyslogPlace | null
   readonly metricsToken: string | null
   readonly runnerQueueMs: number
   readonly runnerFilesMaxBytes: number
@@ -107,11 +116,19 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     launchValidation: launchValidationOf(text('LAUNCH_VALIDATION')),
     jobsListSize: number('JOBS_LIST_SIZE'),
     maskExtravars: patternOf('MASK_EXTRAVARS_REGEX', text('MASK_EXTRAVARS_REGEX')),
+    eventStreamsPerSession: number('EVENT_STREAMS_PER_SESSION'),
     bodyLimitBytes: number('API_BODY_LIMIT_MB') * MIB,
     uploadMaxBytes: number('UPLOAD_MAX_GB') * 1024 * MIB,
+    uploadQuotas: {
+      ofUser: number('UPLOAD_USER_MAX_GB') * 1024 * MIB,
+      ofAll: number('UPLOAD_TOTAL_MAX_GB') * 1024 * MIB,
+    },
     maxOutputBytes: number('PROCESS_MAX_BUFFER_MB') * MIB,
     jobRetentionMs: number('JOB_RETENTION_DAYS') * DAY_MS || null,
     auditRetentionMs: number('AUDIT_RETENTION_DAYS') * DAY_MS || null,
+    auditReads: raw.AUDIT_READS === true,
+    auditFile: raw.AUDIT_FILE === null ? null : path('AUDIT_FILE'),
+    auditSyslog: syslogOf(textOrNull('AUDIT_SYSLOG')),
     metricsToken: textOrNull('METRICS_TOKEN'),
     runnerQueueMs: number('RTE_QUEUE_MINUTES') * 60_000,
     runnerFilesMaxBytes: number('RTE_FILES_MAX_MB') * MIB,
@@ -136,6 +153,19 @@ function publicUrlOf(text: string | null): string | null {
   if (url && isWeb && url.username === '' && url.search === '' && url.hash === '') return url.href.replace(/\/+$/, '')
   throw new SettingsError(
     `PUBLIC_URL: must be an address such as https://jobs.example.com, not ${JSON.stringify(text)}`,
+  )
+}
+
+function syslogOf(text: string | null): SyslogPlace | null {
+  if (text === null) return null
+  const [, name, host, bareHost, port] =
+    /^(udp|tcp|tls):\/\/(?:\[([^\]/]+)\]|([^:/[\]]+)):(\d{1,5})\/?$/.exec(text) ?? []
+  const protocol = SYSLOG_PROTOCOLS.find((known) => known === name)
+  if (protocol && Number(port) > 0 && Number(port) < 65_536) {
+    return { protocol, host: host ?? bareHost ?? '', port: Number(port) }
+  }
+  throw new SettingsError(
+    `AUDIT_SYSLOG: must be udp://host:port, tcp://host:port or tls://host:port, not ${JSON.stringify(text)}`,
   )
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { flagOf, SettingsError, type SettingSources, type SettingDefinition } from '@holdfast/protocol'
 import yargs, { type Options } from 'yargs'
 import { hideBin } from 'yargs/helpers'
-import { loadIdentity } from './identity.js'
+import { loadIdentity, makeNextKeys } from './identity.js'
 import { describeError } from './log.js'
 import { readVersion } from './package-info.js'
 import { EXIT_CODES, runAgent } from './run.js'
@@ -73,7 +73,20 @@ async function main(args: string[]): Promise<number> {
         )
       },
     )
-    .demandCommand(1, 'say what to do: run, fingerprint or trust (--help shows more)')
+    .command(
+      'rotate-key',
+      'make new keys for this runner and print their fingerprint; the old ones sign them, so nobody has to approve it again',
+      (command) =>
+        command
+          .options(optionsOf({ RTE_STATE_PATH: SETTINGS.RTE_STATE_PATH }))
+          .epilogue(
+            'A running agent shows them within a heartbeat, one that is started later at its first connection.',
+          ),
+      async (flags: Flags) => {
+        console.log(await makeNextKeys(readStatePath(sourcesOf(flags), process.cwd())))
+      },
+    )
+    .demandCommand(1, 'say what to do: run, fingerprint, trust or rotate-key (--help shows more)')
     .strict()
     .wrap(Math.min(120, process.stdout.columns ?? 100))
     .exitProcess(false)

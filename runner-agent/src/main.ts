@@ -5,6 +5,7 @@ import { createHealthServer } from './health.js'
 import { loadIdentity } from './identity.js'
 import { type IsolationHost, isolationWord, openIsolation, releaseUser } from './isolation/isolation.js'
 import { createDesk } from './jobs/desk.js'
+import { createKeyring } from './keyring.js'
 import { socketAddress, transportDoubt } from './link/address.js'
 import { createBackOff } from './link/back-off.js'
 import { createHandshake } from './link/handshake.js'
@@ -84,7 +85,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     },
     releaseUser: (jobFolder) => releaseUser(jobFolder, isolationHost),
     supervisor: { python: dependencies.python, script: ANSIBLE_PARTS.supervisor },
-    openSecrets: createSecretsOpener(identity),
+    openSecrets: createSecretsOpener(() => keyring.openers()),
     ownMaxJobs: settings.maxJobs,
     mostJobs: isolation.kind === 'user' ? isolation.orders.users.length : 0,
     problem,
@@ -93,6 +94,10 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
       membership.sendStatus()
     },
   })
+  const keyring = createKeyring(identity, {
+    ...{ statePath: settings.statePath, log },
+    isIdle: () => desk.figures().spooledJobs + desk.figures().runningJobs + desk.figures().claimingJobs === 0,
+  })
   const trust = openTrust({ statePath: settings.statePath, given: settings.serviceFingerprint, now, log })
   const membership: Membership = createMembership({
     ...{ desk, trust, name: settings.name, fingerprint, now, problem, log },
@@ -100,7 +105,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   let ansibleVersion: string | null = null
   const { name, joinToken } = settings
   const hello = createHello({
-    ...{ identity, generation, name, joinToken, now },
+    ...{ generation, name, joinToken, now },
     maxJobs: desk.figures().maxJobs,
     isolation: isolationWord(isolation),
     version: readVersion(),
@@ -111,10 +116,23 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
       address: socketAddress(settings.appUrl),
       tlsVerify: settings.tlsVerify,
       proxy: settings.proxy,
-      handshake: () => createHandshake({ identity, trust, hello }),
+      prepare: () => keyring.prepare(),
+      handshake: () => createHandshake({ identity: keyring.dial(), trust, hello }),
     },
     createBackOff({ shortestMs: SHORTEST_BACK_OFF_MS, longestMs: LONGEST_BACK_OFF_MS, random: dependencies.random }),
-    membership.events,
+    {
+      ...membership.events,
+      up(welcome, connection) {
+        void keyring.welcomed()
+        membership.events.up(welcome, connection)
+      },
+      heartbeat(connection) {
+        membership.events.heartbeat(connection)
+        void keyring.prepare().then(() => {
+          if (keyring.isNextWaiting) connection.close('going_away', 'new keys are shown at the next connection')
+        })
+      },
+    },
     log,
   )
   const health = createHealthServer({
@@ -161,6 +179,8 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   try {
     const port = await health.listen(settings.listenHost, settings.port)
     log.info({ address: `http://${settings.listenHost}:${port}` }, 'probes are answered here')
+    // A job that was sealed to them may be in the spool.
+    await keyring.prepare()
     await Promise.all([desk.load(), readAnsibleVersion(environment).then((version) => (ansibleVersion = version))])
     if (ansibleVersion === null) log.warn('ansible-playbook was not found or does not answer; jobs will fail')
     link.start()

@@ -132,6 +132,9 @@ describe('a job is approved whose launcher meanwhile', () => {
 
 describe('while a job waits', () => {
   test('its uploads are kept, however long; they go when it was rejected and deleted', async () => {
+    const taking =
+      'name: Takes a file\ntype: ansible\nplaybook: x.yml\nroles: [default]\nfields: [{name: it, type: file}]\n'
+    await server.writeForm('takes-a-file.yml', taking)
     const file = await upload(server, 'a.txt', 'hello', ann)
     const { id } = await waitingJob('fields: [{name: doc, type: file}]', { doc: file })
     server.clock.move(30 * DAY_MS)

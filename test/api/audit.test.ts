@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { createAuditChain } from '../../control-plane/src/audit/chain.js'
 import { createAuditRetention } from '../../control-plane/src/audit/retention.js'
 import { createAuditTrail } from '../../control-plane/src/audit/trail.js'
 import { insertAudit, listAudit } from '../../control-plane/src/store/audit.js'
@@ -51,6 +52,8 @@ describe('a record', () => {
       status: 200,
       request_id: 'req-7',
       detail: null,
+      position: null,
+      hash: null,
     })
   })
 
@@ -289,12 +292,13 @@ describe('AUDIT_RETENTION_DAYS', () => {
   const quiet = { warn: () => undefined }
 
   test('removes older records at the start and every hour, however many there are', async () => {
+    await put(Array.from({ length: 2100 }, (_, index) => server.clock.now() - index))
+    server.clock.move(8 * DAY)
     const now = server.clock.now()
-    const old = Array.from({ length: 2100 }, (_, index) => now - 8 * DAY - index)
-    await put([...old, now - 6 * DAY, now])
+    await put([now - 6 * DAY, now])
     const held = heldTimers()
     const deps = { store: server.store, clock: server.clock, timers: held.timers, log: quiet }
-    const retention = createAuditRetention({ ...deps, keepMs: 7 * DAY })
+    const retention = createAuditRetention({ ...deps, chain: createAuditChain(deps), keepMs: 7 * DAY })
     await waitFor('the first sweep', async () => (await left()) === 2)
     server.clock.move(2 * DAY)
     held.move(3_600_000)
@@ -308,6 +312,7 @@ describe('AUDIT_RETENTION_DAYS', () => {
     const retention = createAuditRetention({
       ...{ store: server.store, clock: server.clock, log: quiet },
       timers,
+      chain: createAuditChain({ store: server.store, clock: server.clock, log: quiet, timers }),
       keepMs: null,
     })
     await retention.sweep()

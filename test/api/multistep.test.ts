@@ -230,6 +230,9 @@ describe('what a step gets', () => {
 
   test('an upload that its variables name', async () => {
     const token = tokens.admin ?? ''
+    const taking =
+      'name: Takes a file\ntype: ansible\nplaybook: x.yml\nroles: [default]\nfields: [{name: it, type: file}]\n'
+    await server.writeForm('takes-a-file.yml', taking)
     const file = await upload(server, 'a.pem', 'content', token)
     const form = { fields: [{ name: 'cert', type: 'file', model: 'part.cert' }] }
     const name = `form ${forms + 1}`

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { pino } from 'pino'
+import { createAuditChain } from '../../control-plane/src/audit/chain.js'
 import { createAuditTrail } from '../../control-plane/src/audit/trail.js'
 import { createAccounts } from '../../control-plane/src/auth/accounts.js'
 import { createApiTokens } from '../../control-plane/src/auth/api-tokens.js'
@@ -91,12 +92,16 @@ export interface ServerOptions {
   /** LAUNCH_VALIDATION; off when left out. */
   readonly validation?: LaunchValidation
   readonly uploadMaxBytes?: number
+  /** No limit when left out. */
+  readonly uploadQuotas?: { readonly ofUser: number; readonly ofAll: number }
   /** Free bytes of the disk of the uploads. */
   readonly freeBytes?: () => Promise<number>
   readonly trustProxy?: boolean
   readonly timers?: Timers
   /** AUTH_RATE_LIMIT; no limit when left out. */
   readonly authRateLimit?: number
+  /** EVENT_STREAMS_PER_SESSION; 20 when left out. */
+  readonly streamsPerSession?: number
   readonly metricsToken?: string
   /** JOBS_LIST_SIZE; 1000 when left out. */
   readonly listSize?: number
@@ -178,6 +183,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const database = await openTestStore(folder, options.database)
   const trail = createAuditTrail({ store: database, clock, log: logger })
   const { store } = trail
+  const auditChain = createAuditChain({ store: database, clock, timers: systemTimers, log: logger })
   const metrics = createMetrics({ store, clock, log: logger, onlineRunners: () => 0 })
   const passwords = createPasswords(FAST_HASHES)
   const roles = await openRoleSource(join(folder, 'config.yaml'), { log: logger })
@@ -304,7 +310,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     plugins: [
       monitoringRoutes({ store, version: '1.2.3' }),
       metricsRoutes({ metrics, metricsToken: options.metricsToken ?? null, authenticate }),
-      auditRoutes({ trail }),
+      auditRoutes({ trail, chain: auditChain }),
       authRoutes({ signIn: signIns, sessions, openId }),
       singleSignOnRoutes({ signIn: external, sessions, publicUrl, meters: metrics.signIn }),
       profileRoutes({ accounts }),
@@ -315,9 +321,16 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       credentialRoutes({ credentials }),
       appearanceRoutes({ store, live }),
       lockRoutes({ lock }),
-      eventRoutes({ live, sessions, timers, version: '1.2.3', meters: metrics.live }),
+      eventRoutes({
+        ...{ live, sessions, timers, version: '1.2.3', meters: metrics.live },
+        streamsPerSession: options.streamsPerSession ?? 20,
+      }),
       uploadRoutes({
-        uploads: createUploads({ store, clock, folder: uploadFolder, maxBytes: options.uploadMaxBytes ?? 0 }),
+        uploads: createUploads({
+          ...{ store, clock, folder: uploadFolder, maxBytes: options.uploadMaxBytes ?? 0 },
+          quotas: options.uploadQuotas ?? { ofUser: 0, ofAll: 0 },
+        }),
+        forms,
         timers,
       }),
       jobRoutes({
@@ -430,6 +443,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       await sequences.close()
       await dispatcher.close()
       await uploadSweeper.close()
+      await auditChain.close()
       await trail.close()
       await store.close()
       await rm(folder, { recursive: true, force: true })

@@ -11,13 +11,24 @@ import { covers } from '../interface/covers.js'
 const MIB = 1024 * 1024
 const ROOM = 1024 * MIB
 
+/** Uploads are for who may use a form that takes files. */
+const forms = {
+  'file.yaml': `
+name: Takes a file
+type: ansible
+playbook: hello.yml
+roles: [public]
+fields: [{name: it, type: file, label: It}]
+`,
+}
+
 let server: TestServer
 async function restartWith(options: ServerOptions): Promise<void> {
   await server.close()
-  server = await startServer(options)
+  server = await startServer({ forms, ...options })
 }
 beforeEach(async () => {
-  server = await startServer()
+  server = await startServer({ forms })
 })
 afterEach(() => server.close())
 
@@ -77,7 +88,7 @@ describe('POST /job/upload', () => {
     ])
   })
 
-  test('any signed-in user may upload, nobody else', async () => {
+  test('whoever may use a form with a file field may upload, nobody else', async () => {
     const { token } = await server.addUser('nobody-special')
     expect((await send(server, formOf(filePart('a', 'x')), token)).status).toBe(200)
     const answer = await server.call('POST', '/job/upload', {

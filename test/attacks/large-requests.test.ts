@@ -1,6 +1,9 @@
 import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readEventPages } from '../../control-plane/src/store/job-events.js'
+import { appendToStreams } from '../../control-plane/src/store/job-streams.js'
+import { putJob } from '../api/job-rows.js'
 import { type TestServer, startServer } from '../api/server.js'
 import { waitFor } from '../support/wait.js'
 
@@ -174,5 +177,77 @@ describe('a user', () => {
       const headers = { 'content-type': 'application/json' }
       return (await server.call('POST', '/job', { token: user, headers, body })).status === 200
     })
+  })
+})
+
+describe('what is read back', () => {
+  /** Puts events into a job as a hostile runner would: in several writes, with texts of this length. */
+  async function putEvents(count: number, length: number): Promise<number> {
+    const id = await putJob(server)
+    const text = 'x'.repeat(length)
+    const event = { type: 'ok', play: text, task: text, host: 'h', duration: 0.1, time: '2026-01-02T03:04:05.000Z' }
+    const line = Buffer.from('{}\n')
+    for (let done = 0; done < count; done += 1000) {
+      const events = Array.from({ length: Math.min(1000, count - done) }, () => ({ ...event, line }))
+      const place = { output: 0, events: done * line.length, eventsCount: done }
+      await server.store.write('test.events', (queries) => appendToStreams(queries, id, place, Buffer.alloc(0), events))
+    }
+    return id
+  }
+
+  test('of the events of a job are all there are, not the first 20,000', async () => {
+    const id = await putEvents(21_000, 1)
+    const { body } = await server.call('GET', `/job/${id}/events`, { token: server.admin })
+    const records = body.records as { order: number }[]
+    expect([body.count, records.length, records.at(-1)?.order]).toEqual([21_000, 21_000, 21_000])
+    const some = await server.call('GET', `/job/${id}/events?after=20990&limit=5`, { token: server.admin })
+    expect(some.body).toMatchObject({ count: 5, records: [{ order: 20_991 }, {}, {}, {}, { order: 20_995 }] })
+  })
+
+  test('is never in memory at once: pages are bounded by bytes, and the next is read when the last was taken', async () => {
+    const id = await putEvents(300, 50_000)
+    let bytes = 0
+    for await (const page of readEventPages(server.store.read, id, 0, Infinity)) {
+      const length = JSON.stringify(page).length
+      expect(length).toBeLessThan(2 * 1024 * 1024)
+      bytes += length
+    }
+    expect(bytes).toBeGreaterThan(30_000_000)
+    const answer = await fetch(`${server.url}/api/v2/job/${id}/events`, { headers: bearer(server.admin) })
+    const text = await answer.text()
+    expect((JSON.parse(text) as { count: number }).count).toBe(300)
+  })
+})
+
+describe('event streams', () => {
+  const open = async (token: string) => {
+    const ending = new AbortController()
+    const { status, headers } = await fetch(`${server.url}/api/v2/events`, {
+      headers: bearer(token),
+      signal: ending.signal,
+    })
+    return { status, retry: headers.get('retry-after'), close: () => ending.abort() }
+  }
+
+  test('a session has twenty, a user a hundred; whoever closes one may open another', async () => {
+    const { token } = await server.addUser('streams')
+    const streams = await Promise.all(Array.from({ length: 20 }, () => open(token)))
+    expect(streams.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200))
+    expect(await open(token)).toMatchObject({ status: 429, retry: '3' })
+    streams[0]?.close()
+    await waitFor('its place to be free', async () => {
+      const stream = await open(token)
+      if (stream.status === 200) streams.push(stream)
+      return stream.status === 200
+    })
+    for (let session = 0; session < 4; session += 1) {
+      const another = (await server.signIn('streams')).token
+      streams.push(...(await Promise.all(Array.from({ length: 20 }, () => open(another)))))
+    }
+    expect(await open((await server.signIn('streams')).token)).toMatchObject({ status: 429 })
+    const other = await open(user)
+    expect(other.status).toBe(200)
+    other.close()
+    for (const stream of streams) stream.close()
   })
 })

@@ -25,7 +25,7 @@ const QUIET_MS = 30_000
 
 /** How long a change that is made over REST takes to everybody who follows the event stream, and what streams cost. */
 export async function measureLiveEvents(streams: number, say: Say): Promise<Figure[]> {
-  const product = await startProduct({ withAgent: false })
+  const product = await startProduct({ withAgent: false, controlPlane: { EVENT_STREAMS_PER_SESSION: '0' } })
   const { pid } = product.controlPlane
   let readers: Readers | null = null
   try {

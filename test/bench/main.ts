@@ -7,6 +7,7 @@ import { measureCallback } from './callback.js'
 import { FORMS, PLAYBOOKS, bareFolder } from './fixtures.js'
 import { measureIngest, measureMemory } from './ingest.js'
 import { measureList } from './list.js'
+import { measureLargeRequests } from './large-requests.js'
 import { measureLiveEvents } from './live-events.js'
 import { measureAnsibleRunner, measureBurst, measureLatency, measureOverhead } from './playbooks.js'
 import { type Figure, tableOf } from './report.js'
@@ -16,14 +17,15 @@ import { measureCut } from './survival-cut.js'
 const HELP = `scripts/bench: measures the product next to bare ansible-playbook, in one run, as ratios
 
   --runs N      runs of each comparison, at least 1 (default 5)
-  --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest, survival, list, live-events
-                (default all)
+  --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest, survival, list, live-events,
+                large-requests (default all)
   --cut N       survival: seconds without a network, 1 to 600 (default 30); 600 is what a long outage is like
-  --database D  sqlite (default) or postgres, a server of its own; not with survival and live-events
+  --database D  sqlite (default) or postgres, a server of its own; not with survival, live-events, large-requests
   --json        the figures as JSON instead of a table
   --help
 
 list: how long the list of jobs takes with a million of them, and the CPU time that it costs.
+large-requests: how long nobody else is answered while the largest requests are worked on, and the memory they take.
 live-events: a change reaches 2,000 event streams: how long it takes, and what streams cost.
 survival: one job catches up on 500 MB while another one writes on; the network is away under 2,000 events a second; both
 programs are killed and started again.
@@ -41,9 +43,10 @@ const PARTS = [
   'survival',
   'list',
   'live-events',
+  'large-requests',
 ] as const
 /** Parts that start products of their own. */
-const APART: ReadonlySet<string> = new Set(['survival', 'list', 'live-events'])
+const APART: ReadonlySet<string> = new Set(['survival', 'list', 'live-events', 'large-requests'])
 
 interface Options {
   readonly runs: number
@@ -82,8 +85,8 @@ function readOptions(): Options | string | null {
   if (unknown !== undefined) return `there is no part ${JSON.stringify(unknown)}: use some of ${PARTS.join(', ')}`
   const { database } = values
   if (database !== 'sqlite' && database !== 'postgres') return '--database must be sqlite or postgres'
-  if (database === 'postgres' && ['survival', 'live-events'].some((part) => parts.has(part))) {
-    return '--database postgres: say with --only what to measure, without survival and live-events'
+  if (database === 'postgres' && ['survival', 'live-events', 'large-requests'].some((part) => parts.has(part))) {
+    return '--database postgres: say with --only what to measure, without survival, live-events and large-requests'
   }
   return { runs, parts, cutSeconds, json: values.json, database }
 }
@@ -113,6 +116,10 @@ async function measureAll(options: Options): Promise<Figure[]> {
   if (parts.has('live-events')) {
     say('live-events …')
     figures.push(...(await measureLiveEvents(2000, say)))
+  }
+  if (parts.has('large-requests')) {
+    say('large-requests …')
+    figures.push(...(await measureLargeRequests(say)))
   }
   return figures
 }

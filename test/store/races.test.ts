@@ -82,6 +82,7 @@ function hello(name: string, key = name, tokenHash: string | null = null): JoinR
     fingerprint: `SHA256:${key}`,
     address: '10.0.0.1',
     rivalAnswers: false,
+    ancestors: [],
     tokenHash,
     time: clock.now(),
     nodeId: 'one',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listEvents } from '../../control-plane/src/store/job-events.js'
+import { readEventPages } from '../../control-plane/src/store/job-events.js'
 import { appendToStreams } from '../../control-plane/src/store/job-streams.js'
 import { insertJob } from '../../control-plane/src/store/jobs.js'
 import { type TestServer, startServer } from '../api/server.js'
@@ -65,7 +65,8 @@ test('in the columns of an event it is replaced, and the line of the runner stay
   const id = await server.store.write('test', (queries) => insertJob(queries, queuedJob(1)))
   const nothing = { output: 0, events: 0, eventsCount: 0 }
   await server.store.write('test', (queries) => appendToStreams(queries, id, nothing, Buffer.from('\0'), [event]))
-  const [row] = await listEvents(server.store.read, id, 0, 10)
+  const { value: page } = await readEventPages(server.store.read, id, 0, 10).next()
+  const [row] = page ?? []
   expect(row).toMatchObject({ type: 'a\ufffdb', play: 'a\ufffdb', task: '\ufffd', host: '\ufffd', duration: 0.1 })
   const stored = await server.store.read.selectFrom('job_event').select('line').where('job_id', '=', id).execute()
   expect(stored[0]?.line.equals(line)).toBe(true)

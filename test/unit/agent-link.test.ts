@@ -39,11 +39,13 @@ beforeEach(async () => {
     identityPublicKey: publicKeyOf(keys.identityPrivatePem),
     sealingPublicKey: publicKeyOf(keys.sealingPrivatePem),
     fingerprint: '',
+    succession: [],
+    former: [],
   }
   const said: Pick<HelloPayload, 'name' | 'generation' | 'version'> = { name: 'rte', generation: 1, version: '0.0.0' }
   const hello = createHello({
     ...said,
-    ...{ identity, joinToken: null, maxJobs: 1, ansibleVersion: () => null, isolation: 'none', now: () => new Date() },
+    ...{ joinToken: null, maxJobs: 1, ansibleVersion: () => null, isolation: 'none', now: () => new Date() },
   })
   const handshake = () => createHandshake({ identity, trust: { check: () => undefined }, hello })
   const nothing = (): void => undefined

@@ -193,9 +193,9 @@ describe('pings', () => {
     expect(pinged()).toBe(5)
   })
 
-  test('end the stream when the session is over', async () => {
+  test('end the stream within a second of its session', async () => {
     sessions.clear()
-    held.move(15_000)
+    held.move(1000)
     await settled()
     expect(ended).toBe(1)
     const before = written.length

@@ -50,8 +50,27 @@ export interface AuditRecord {
   /** Of the answer; null: the service ended before it answered */
   status: number | null
   request_id: string
+  /** Place in the chain; null: not chained yet */
+  position: number | null
+  /** SHA-256 over the record and the hash of the one before */
+  hash: string | null
   /** What was asked for beside the usual, such as force */
   detail: string | null
+}
+
+export interface AuditVerification {
+  ok: boolean
+  /** What is wrong first */
+  problem: string | null
+  /** Position of the oldest record; those before were removed by AUDIT_RETENTION_DAYS */
+  first: number
+  /** The newest record of the chain. Keep it elsewhere, and give it to a later call */
+  head: {
+    position: number
+    hash: string
+  }
+  /** Newer records that are not chained yet */
+  unchained: number
 }
 
 export interface Credential {
@@ -522,12 +541,22 @@ export const auditRecordSchema: v.GenericSchema<unknown, AuditRecord> = v.looseO
   object: v.looseObject({ kind: v.string(), id: v.nullable(v.string()), name: v.nullable(v.string()) }),
   status: v.nullable(v.pipe(v.number(), v.safeInteger())),
   request_id: v.string(),
+  position: v.nullable(v.pipe(v.number(), v.safeInteger())),
+  hash: v.nullable(v.string()),
   detail: v.nullable(v.string()),
 })
 
 export const auditListSchema: v.GenericSchema<unknown, AuditList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(auditRecordSchema),
+})
+
+export const auditVerificationSchema: v.GenericSchema<unknown, AuditVerification> = v.looseObject({
+  ok: v.boolean(),
+  problem: v.nullable(v.string()),
+  first: v.pipe(v.number(), v.safeInteger()),
+  head: v.looseObject({ position: v.pipe(v.number(), v.safeInteger()), hash: v.string() }),
+  unchained: v.pipe(v.number(), v.safeInteger()),
 })
 
 export const tokensSchema: v.GenericSchema<unknown, Tokens> = v.looseObject({
@@ -934,6 +963,18 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<AuditList>
+  /** Look whether the audit trail is as it was written (admin)
+   *
+   * Reads every record. With position and hash also whether the chain still has that record, which an earlier call gave as its head: whoever can write the database could have made a new chain. */
+  verifyAudit(
+    request?: {
+      /** Of a head that was noted before; needs hash */
+      position?: number
+      /** Of a head that was noted before */
+      hash?: string
+    },
+    options?: RequestOptions,
+  ): Promise<AuditVerification>
   /** Sign in with HTTP Basic or with a JSON body: a local user, or else one of the directory */
   login(
     request: {
@@ -1171,7 +1212,8 @@ export interface Operations {
    *
    * `hello` comes at once, with `retry: 3000`. `changed` has the data {"name": …}, where the name is jobs,
    * appearance, designer or runners; it comes at most once a second for each name. Every 15 seconds there is a comment line. What
-   * changed while the stream was down is not sent again: read again what is shown, after each `changed` and each reconnect. */
+   * changed while the stream was down is not sent again: read again what is shown, after each `changed` and each reconnect.
+   * A session has at most EVENT_STREAMS_PER_SESSION streams (429); a stream ends within a second of its session. */
   watchEvents(request?: NoParameters, options?: RequestOptions): Promise<Response>
   /** The field values that a job was launched with
    *
@@ -1287,7 +1329,7 @@ export interface Operations {
     request: {
       /** Only events with a higher order */
       after?: number
-      /** Most events to answer */
+      /** Most events to answer; all when left out */
       limit?: number
       /** A whole number */
       id: number
@@ -1382,7 +1424,9 @@ export interface Operations {
     /** What it published with set_stats */
     artifacts: Record<string, unknown>
   }>
-  /** Upload the file of a file field */
+  /** Upload the file of a file field
+   *
+   * For who may use a form with a file field. 413 over UPLOAD_MAX_GB and over the quota of the user (upload_quota); 503 over the quota of all users (upload_quota_of_all) and when the disk has no room beside what is kept free (upload_disk_full). Uploads under way count with all that they say they bring. */
   uploadFile(
     request: {
       body: FormData
@@ -1505,6 +1549,13 @@ export const operations = {
     query: ['records', 'before', 'user', 'user_type', 'action'],
     accept: 'application/json',
     schema: auditListSchema,
+  },
+  verifyAudit: {
+    method: 'GET',
+    path: '/audit/verify',
+    query: ['position', 'hash'],
+    accept: 'application/json',
+    schema: auditVerificationSchema,
   },
   login: {
     method: 'POST',

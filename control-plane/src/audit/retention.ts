@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js'
-import { deleteAuditBefore } from '../store/audit.js'
+import { deleteAuditBefore } from '../store/audit-chain.js'
 import type { Store } from '../store/store.js'
 import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'
@@ -21,15 +21,19 @@ export function createAuditRetention(deps: {
   readonly clock: Clock
   readonly timers: Timers
   readonly log: { warn(fields: object, text: string): void }
+  /** Only what is in the chain is removed, so that the rest can still be verified. */
+  readonly chain: { sweep(): Promise<void> }
   readonly keepMs: number | null
 }): AuditRetention {
   const { store, clock, keepMs } = deps
 
   async function sweep(): Promise<void> {
     if (keepMs === null) return
-    const before = clock.now() - keepMs
+    const now = clock.now()
+    const range = { time: now - keepMs, now, most: MOST_AT_ONCE }
+    await deps.chain.sweep()
     while (!sweeps.isClosed) {
-      const removed = await store.write('audit.sweep', (queries) => deleteAuditBefore(queries, before, MOST_AT_ONCE))
+      const removed = await store.write('audit.sweep', (queries) => deleteAuditBefore(queries, range))
       if (removed < MOST_AT_ONCE) return
     }
   }

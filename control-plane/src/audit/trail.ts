@@ -47,6 +47,8 @@ export interface AuditRecord {
 export interface AuditTrail {
   /** The store that the rooms write to: writes of a request under way carry its record. */
   readonly store: Store
+  /** Whether requests that read what jobs did have a record, too. */
+  readonly keepsReads: boolean
   begin(request: AuditedRequest): AuditRecord
   /** Resolves when the records of all requests that were answered so far are in the database. */
   settled(): Promise<void>
@@ -58,6 +60,8 @@ export interface AuditTrailDeps {
   readonly store: Store
   readonly clock: Clock
   readonly log: { error(fields: object, text: string): void }
+  /** AUDIT_READS. */
+  readonly keepsReads?: boolean
 }
 
 /** A record on its way. */
@@ -68,7 +72,7 @@ interface Open {
   isFinished: boolean
 }
 
-export function createAuditTrail({ store, clock, log }: AuditTrailDeps): AuditTrail {
+export function createAuditTrail({ store, clock, log, keepsReads = false }: AuditTrailDeps): AuditTrail {
   const current = new AsyncLocalStorage<Open>()
   const unsettled = new Set<Promise<void>>()
 
@@ -109,6 +113,7 @@ export function createAuditTrail({ store, clock, log }: AuditTrailDeps): AuditTr
 
   return {
     store: { ...store, write },
+    keepsReads,
     begin(request) {
       const time = clock.now()
       let noted: AuditNote = {}

@@ -67,6 +67,11 @@ function parser(run: Run) {
         ),
       )
       .command(
+        later('audit', 'Look at the audit trail, and whether it is whole (admins)', async () =>
+          (await import('./commands/audit/index.js')).auditCommands(run),
+        ),
+      )
+      .command(
         later('runner', 'Look at runners and decide who may be one (admins)', async () =>
           (await import('./commands/runner/index.js')).runnerCommands(run),
         ),

@@ -8,6 +8,8 @@ export interface AuditName {
   readonly action: string
   /** What it is done to. */
   readonly kind: string
+  /** It only reads: there is a record only where a setting asks for it. */
+  readonly isRead?: boolean
 }
 
 declare module 'fastify' {
@@ -56,8 +58,9 @@ export function registerAudit(scope: FastifyInstance, trail: AuditTrail): void {
   scope.addHook('onRequest', async (request) => {
     const { method, url = '', config } = request.routeOptions
     const name = auditNameOf({ method: String(method), url, config })
-    if (!name) return
-    request.audit = trail.begin({ ...name, address: request.ip, requestId: request.id })
+    if (!name || (name.isRead === true && !trail.keepsReads)) return
+    const { action, kind } = name
+    request.audit = trail.begin({ action, kind, address: request.ip, requestId: request.id })
     const { id } = request.params as { id?: unknown }
     // Anything else in a path may be a slip of the keyboard that nobody wants to see kept.
     if (typeof id === 'string' && /^\d{1,15}$/.test(id)) request.audit.note({ id })

@@ -19,6 +19,9 @@ const STRANGERS_BYTES = 16 * KIB
 /** Most bytes of a body that is no launch: a credential with its keys is the longest. */
 const SHORT_BYTES = 512 * KIB
 
+/** Characters of a body from which on it is worth letting others have their turn. */
+const LONG_TEXT = 32 * KIB
+
 /** Bytes of all bodies of one stranger's network, and of all strangers. */
 const STRANGERS_SHARES = { ofOne: MIB, ofAll: 8 * MIB }
 /** How many of the largest bodies one user, and all users, may have in work. */
@@ -85,10 +88,12 @@ export function registerBodyParsing(
     const text = await readJsonText(payload, most, share)
     if (text.length === 0) return undefined
     // What was read and what is made of it are two pieces of work: others have their turn in between.
-    if (text.length > SHORT_BYTES) await letOthersRun()
-    return new Promise<unknown>((resolve, reject) => {
-      void parseJson(request, text, (error, body) => (error ? reject(error) : resolve(body)))
+    if (text.length > LONG_TEXT) await letOthersRun()
+    const body = await new Promise<unknown>((resolve, reject) => {
+      void parseJson(request, text, (error, parsed) => (error ? reject(error) : resolve(parsed)))
     })
+    if (text.length > LONG_TEXT) await letOthersRun()
+    return body
   })
   app.addContentTypeParser('*', (request, _payload, done) => {
     if (request.headers['content-length'] === '0') done(null, undefined)

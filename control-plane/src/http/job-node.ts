@@ -12,6 +12,7 @@ export function jobNodeRoutes(reading: JobReading): FastifyPluginAsyncTypebox {
     app.get(
       '/job/:id/node/:nodeId',
       {
+        config: { audit: { action: 'job.node.read', kind: 'job', isRead: true } },
         schema: {
           tags: ['job'],
           summary: 'One node of a workflow job',

@@ -39,6 +39,7 @@ export function relaunchRoutes({ launching }: RelaunchRouteDeps): FastifyPluginA
     app.get(
       '/job/:id/rawformdata',
       {
+        config: { audit: { action: 'job.rawformdata.read', kind: 'job', isRead: true } },
         schema: {
           tags,
           summary: 'The field values that a job was launched with',

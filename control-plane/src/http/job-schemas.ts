@@ -200,5 +200,5 @@ export const ListQuery = Type.Object({
 
 export const EventsQuery = Type.Object({
   after: Type.Optional(integerText('Only events with a higher order')),
-  limit: Type.Optional(integerText('Most events to answer')),
+  limit: Type.Optional(integerText('Most events to answer; all when left out')),
 })

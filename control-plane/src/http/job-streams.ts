@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { type JobReading, MOST_EVENTS, readEvent, readEvents, readPlainOutput, readRawOutput } from '../jobs/reading.js'
+import { type JobReading, readEvent, readEvents, readPlainOutput, readRawOutput } from '../jobs/reading.js'
 import { callerOf } from './guards.js'
 import { Event, EventRecord, EventsQuery } from './job-schemas.js'
-import { streamOf } from './long-answer.js'
+import { JSON_TYPE, listText, streamOf, streamed } from './long-answer.js'
 import { IdParams, answers, idOf, integerText, listOf, textAnswers, wholeNumberOf } from './schemas.js'
 
 const tags = ['job']
@@ -15,24 +15,28 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
     app.get(
       '/job/:id/events',
       {
+        config: { audit: { action: 'job.events.read', kind: 'job', isRead: true } },
         schema: {
           tags,
           summary: 'Structured events of a playbook job',
           params: IdParams,
           querystring: EventsQuery,
-          response: answers(listOf(EventRecord), 400, 403, 404),
+          response: answers(streamed(listOf(EventRecord)), 400, 403, 404),
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const after = wholeNumberOf(request.query.after ?? '0', 'after')
-        const limit = wholeNumberOf(request.query.limit ?? String(MOST_EVENTS), 'limit')
-        return readEvents(reading, callerOf(request), idOf(request.params), after, limit)
+        const limit = wholeNumberOf(request.query.limit ?? String(Number.MAX_SAFE_INTEGER), 'limit')
+        const pages = await readEvents(reading, callerOf(request), idOf(request.params), after, limit)
+        await reply.type(JSON_TYPE).send(await streamOf(listText(pages)))
+        return reply
       },
     )
 
     app.get(
       '/job/:id/events/:order',
       {
+        config: { audit: { action: 'job.event.read', kind: 'job', isRead: true } },
         schema: {
           tags,
           summary: 'One event with its whole result',
@@ -47,6 +51,7 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
     app.get(
       '/job/:id/output',
       {
+        config: { audit: { action: 'job.output.read', kind: 'job', isRead: true } },
         schema: {
           tags,
           summary: 'Output from a byte offset on, as it is, for following a job',
@@ -76,6 +81,7 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
     app.get(
       '/job/:id/download',
       {
+        config: { audit: { action: 'job.download', kind: 'job', isRead: true } },
         schema: {
           tags,
           summary: 'Output as a file',

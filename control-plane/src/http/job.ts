@@ -7,7 +7,7 @@ import { noteAudit } from './audit-hook.js'
 import { callerOf } from './guards.js'
 import { relaunchRoutes } from './job-relaunch.js'
 import { Job, JobRecord, LaunchBody, Launched, ListQuery } from './job-schemas.js'
-import { JSON_TYPE, streamOf, streamed, withText } from './long-answer.js'
+import { JSON_TYPE, listText, streamOf, streamed, withText } from './long-answer.js'
 import { IdParams, Message, answers, booleanText, idOf, listOf } from './schemas.js'
 
 export interface JobRouteDeps {
@@ -64,19 +64,22 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
           summary: 'List jobs, newest first',
           operationId: 'listJobs',
           querystring: ListQuery,
-          response: answers(listOf(JobRecord), 400),
+          response: answers(streamed(listOf(JobRecord)), 400),
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const { records, user, user_type: userType, runner, waiting } = request.query
         const list = { records, user, userType, runner, waiting: waiting === 'true' }
-        return readJobs(reading, callerOf(request), list)
+        const jobs = await readJobs(reading, callerOf(request), list)
+        await reply.type(JSON_TYPE).send(await streamOf(listText(jobs)))
+        return reply
       },
     )
 
     app.get(
       '/job/:id',
       {
+        config: { audit: { action: 'job.read', kind: 'job', isRead: true } },
         schema: {
           tags,
           summary: 'One job with its output',

@@ -2,7 +2,9 @@ import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { InvalidInputError, UnavailableError } from '../errors.js'
+import { ForbiddenError, InvalidInputError, UnavailableError } from '../errors.js'
+import type { Forms } from '../forms/form.js'
+import { mayUploadFiles } from '../forms/visibility.js'
 import type { Timers } from '../timers.js'
 import { FILE_PART, type UploadDescription } from '../uploads/description.js'
 import type { IncomingUpload, Uploads } from '../uploads/uploads.js'
@@ -29,8 +31,19 @@ const Description = Type.Object(
 )
 
 /** Uploading a file for a file field. The body goes to the disk as it comes and is never in memory. */
-export function uploadRoutes(deps: { readonly uploads: Uploads; readonly timers: Timers }): FastifyPluginAsyncTypebox {
-  const { uploads, timers } = deps
+export function uploadRoutes(deps: {
+  readonly uploads: Uploads
+  readonly forms: Pick<Forms, 'all'>
+  readonly timers: Timers
+}): FastifyPluginAsyncTypebox {
+  const { uploads, forms, timers } = deps
+
+  /** Before the body is read. */
+  async function requireFileForm(request: FastifyRequest): Promise<void> {
+    if (mayUploadFiles(callerOf(request), await forms.all())) return
+    throw new ForbiddenError('no_file_form', 'There is no form with a file field that your roles allow')
+  }
+
   return async (app) => {
     const running = new Set<AbortController>()
     app.addContentTypeParser('multipart/form-data', (_request, body, done) => done(null, body))
@@ -41,13 +54,18 @@ export function uploadRoutes(deps: { readonly uploads: Uploads; readonly timers:
     app.post(
       '/job/upload',
       {
+        onRequest: requireFileForm,
         schema: {
           tags: ['job'],
           summary: 'Upload the file of a file field',
+          description:
+            'For who may use a form with a file field. 413 over UPLOAD_MAX_GB and over the quota of the user (upload_quota); 503 ' +
+            'over the quota of all users (upload_quota_of_all) and when the disk has no room beside what is kept free ' +
+            '(upload_disk_full). Uploads under way count with all that they say they bring.',
           operationId: 'uploadFile',
           consumes: ['multipart/form-data'],
           body: Type.Object({ [FILE_PART]: Type.Unsafe({ type: 'string', format: 'binary' }) }),
-          response: answers(Description, 400, 413, 415),
+          response: answers(Description, 400, 403, 413, 415),
         },
         config: { audit: { action: 'job.upload', kind: 'upload' } },
         // The schema of the body is for the documentation: here the body is a stream.
@@ -69,7 +87,7 @@ export function uploadRoutes(deps: { readonly uploads: Uploads; readonly timers:
           moved = false
         })
         try {
-          const upload = (incoming = await uploads.begin(sizeSaidBy(request)))
+          const upload = (incoming = await uploads.begin(owner, sizeSaidBy(request)))
           const { headers } = request
           const names = await readFilePart({ headers, body, signal: ending.signal }, (bytes) => {
             moved = true
@@ -90,10 +108,11 @@ export function uploadRoutes(deps: { readonly uploads: Uploads; readonly timers:
   }
 }
 
-/** Bytes of the body as far as its sender says them: hardly more than those of the file. */
-function sizeSaidBy(request: FastifyRequest): number {
+/** Bytes of the body as far as its sender says them, and the fewest that the file then has. */
+function sizeSaidBy(request: FastifyRequest): { readonly file: number; readonly body: number } {
   const said = Number(request.headers['content-length'] ?? 0)
-  return Number.isSafeInteger(said) ? Math.max(0, said - MOST_FRAMING_BYTES) : 0
+  const body = Number.isSafeInteger(said) ? said : 0
+  return { file: Math.max(0, body - MOST_FRAMING_BYTES), body }
 }
 
 /** What boundaries and headers of a form with one part take at most. */

@@ -1,3 +1,4 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises'
 import type { Caller } from '../auth/caller.js'
 import type { Credentials } from '../credentials/credentials.js'
 import type { JobVault } from '../credentials/job-vault.js'
@@ -67,6 +68,8 @@ export async function launchJob(
   const { store, forms, live, clock, runners, sequences } = dependencies
   const { extravars: sent, rawFormData, credentials: names, files } = request
   requireShallow([sent, rawFormData, names, files])
+  // Each of these steps may walk through megabytes of values. Between them other requests have their turn.
+  await letOthersRun()
   const launchable = await requireMayLaunch(dependencies, caller, request)
   const { form } = launchable
   const surroundings = await forms.surroundingsOf(form)
@@ -74,18 +77,20 @@ export async function launchJob(
   const { subforms } = surroundings
   const values = { extravars: settled.values, rawFormData, checked: settled.passwords }
   const secrets = secretsOfLaunch({ form, subforms, ...values })
+  await letOthersRun()
   const prepared = await prepare(dependencies, caller, launchable, surroundings, settled, secrets)
   const { runner, problem, extravars, shown, secret, columns, sequence } = prepared
+  await letOthersRun()
   const stored = rawFormData === null ? null : fieldValuesToStore(form, subforms, rawFormData, secrets)
   const jobFiles = filesOfExtravars(settled.files, extravars)
-  const masked = maskValues(shown, dependencies.maskPattern, new Set(form.passwordFields))
+  const masked = () => maskValues(shown, dependencies.maskPattern, new Set(form.passwordFields))
   // Nobody is asked to approve what cannot run.
   const approval =
     form.approval === null || problem !== null
       ? null
       : awaitedApproval(
           form.approval,
-          masked,
+          masked(),
           await dependencies.subjects.of(
             { form: form.name, playbook: columns.playbook, parent_id: null, job_type: form.type },
             ...([form, surroundings, launchable.planned] as const),

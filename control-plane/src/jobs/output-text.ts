@@ -6,7 +6,7 @@ import stripAnsi from 'strip-ansi'
  * Characters converted before other requests get their turn: one large output must not hold up the whole service. A
  * line without end is cut too, since the converter's patterns fail on strings of many megabytes.
  */
-const SLICE_LENGTH = 64 * 1024
+const SLICE_LENGTH = 16 * 1024
 
 const ESCAPE = '\u001b'
 /** Characters that a colour code may have. */

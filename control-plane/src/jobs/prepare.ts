@@ -1,3 +1,4 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises'
 import type { Insertable } from 'kysely'
 import type { Caller } from '../auth/caller.js'
 import type { Credentials } from '../credentials/credentials.js'
@@ -58,6 +59,7 @@ export async function prepareJob(
   const choice = await chooseRunner(deps.store.read, settings)
   requireRunnerAllowed(choice, launcher)
   const { extravars, playbook } = playbookVariables(settings, values, launcher)
+  await letOthersRun()
   const wanted = { source: { ...settings }, fields: credentialFields, extravars, sent }
   const chosen = await credentialsOfLaunch(deps.credentials, launcher, wanted)
   const finder = createSecretFinder(secrets.values)
@@ -66,6 +68,7 @@ export async function prepareJob(
   // What is no credential was typed by somebody, perhaps into a password field; such a job fails at once.
   const needs = chosen.problem === null ? chosen.needs : masked(chosen.needs, finder)
   const { credentials, ansibleCredentials, vaultCredentials } = needs
+  await letOthersRun()
   return {
     runner: choice.runner,
     problem: choice.problem ?? (chosen.problem === null ? null : finder.hide(chosen.problem, MASK)),

@@ -3,7 +3,7 @@ import type { Caller, UserType } from '../auth/caller.js'
 import { isoTime } from '../clock.js'
 import { InvalidInputError, NotFoundError } from '../errors.js'
 import { countAwaitedApprovals, listAwaitingJobs } from '../store/approvals.js'
-import { findEvent, listEvents } from '../store/job-events.js'
+import { type EventSummaryRow, findEvent, readEventPages } from '../store/job-events.js'
 import { readOutput } from '../store/job-output.js'
 import { type JobFilter, type JobListRow, listJobs } from '../store/job-list.js'
 import { type JobRow, findJob, findSubjobs } from '../store/jobs.js'
@@ -16,8 +16,8 @@ import { extravarsOf } from './playbook.js'
 import { jobStatusOf } from './status.js'
 import { requireVisible, seesAllJobs } from './visibility.js'
 
-/** Events of one answer when the client asks for no number, and the most it can ask for. */
-export const MOST_EVENTS = 20_000
+/** Jobs of a list that are made ready at once. */
+const RECORDS_PER_PAGE = 250
 
 /** Bytes of one answer of the raw output. */
 export const MOST_OUTPUT_BYTES = 1024 * 1024
@@ -125,7 +125,14 @@ export async function readJobs(reading: JobReading, caller: Caller, request: Lis
   const jobs = request.waiting
     ? await listAwaitingJobs(reading.queries, giverOf(caller), filter, limit)
     : await visibleJobs(reading.queries, caller, filter, limit)
-  return { count: jobs.length, records: jobs.map(recordOf) }
+  return recordPages(jobs)
+}
+
+/** Records of a list some at a time, since a list may have thousands. */
+function* recordPages(jobs: readonly JobListRow[]) {
+  for (let from = 0; from < jobs.length; from += RECORDS_PER_PAGE) {
+    yield jobs.slice(from, from + RECORDS_PER_PAGE).map(recordOf)
+  }
 }
 
 /** Own jobs and those to approve come from an index each: one question for both would have to look at every job. */
@@ -157,11 +164,14 @@ export function listLimit(records: string | undefined, listSize: number): number
   return Math.min(Math.max(asked, 1), Math.max(5000, listSize))
 }
 
-/** Events after an order. @throws NotFoundError, ForbiddenError */
+/** Events after an order, page by page: a job may have millions. @throws NotFoundError, ForbiddenError */
 export async function readEvents(reading: JobReading, caller: Caller, id: number, after: number, limit: number) {
   await requireVisible(reading.queries, caller, id)
-  const events = await listEvents(reading.queries, id, after, Math.min(Math.max(limit, 1), MOST_EVENTS))
-  return { count: events.length, records: events.map(({ position, ...event }) => ({ order: position, ...event })) }
+  return eventPages(readEventPages(reading.queries, id, after, Math.max(limit, 1)))
+}
+
+async function* eventPages(pages: AsyncIterable<readonly EventSummaryRow[]>) {
+  for await (const page of pages) yield page.map(({ position, ...event }) => ({ order: position, ...event }))
 }
 
 /** One event with its whole result. @throws NotFoundError, ForbiddenError, InvalidInputError for a broken order */

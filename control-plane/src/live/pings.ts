@@ -1,7 +1,10 @@
 import type { Timers } from '../timers.js'
 
 export const PING_INTERVAL_MS = 15_000
-/** Each stream belongs to one beat of the interval, so that the work of many is spread over it. */
+/**
+ * Each stream belongs to one beat of the interval, so that the work of many is spread over it. At every beat
+ * all sessions are looked up, so that a stream ends within a second of its session.
+ */
 const BEAT_MS = 500
 const BEATS = PING_INTERVAL_MS / BEAT_MS
 
@@ -20,8 +23,9 @@ export interface Pings {
 }
 
 /**
- * One timer for all streams, which only runs while there are some. Streams of the same beat have their sessions looked up
- * together: one by one, these lookups would cost more than everything else that an open stream does.
+ * One timer for all streams, which only runs while there are some. All sessions are looked up together: one by one, these
+ * lookups would cost more than everything else that an open stream does. A session may end at any node and in many ways
+ * (signed out, expired, its account blocked), so the database is asked and nobody has to tell.
  * @param aliveOf which of these sessions still are good; when it fails nobody is sent away until it works again
  */
 export function createPings(deps: {
@@ -33,16 +37,23 @@ export function createPings(deps: {
   let current = 0
   let count = 0
   let stop: (() => void) | null = null
+  let isLooking = false
 
   function beat(): void {
     current = (current + 1) % BEATS
-    const due = [...(beats[current] ?? [])]
-    if (due.length === 0) return
-    for (const stream of due) stream.ping()
-    closeEnded(due).catch(deps.onFailure)
+    for (const stream of [...(beats[current] ?? [])]) stream.ping()
+    // A slow database gets no second question beside the first.
+    if (isLooking) return
+    isLooking = true
+    closeEnded()
+      .catch(deps.onFailure)
+      .finally(() => {
+        isLooking = false
+      })
   }
 
-  async function closeEnded(streams: readonly Pinged[]): Promise<void> {
+  async function closeEnded(): Promise<void> {
+    const streams = beats.flatMap((members) => [...members])
     const alive = await deps.aliveOf([...new Set(streams.map(({ sessionId }) => sessionId))])
     for (const stream of streams) if (!alive.has(stream.sessionId)) stream.close()
   }

@@ -7,6 +7,7 @@ import {
   type ServerMessage,
   type Succession,
   type TlsExporter,
+  ancestorsOf,
   countSchema,
   createEphemeralKey,
   createSealedChannel,
@@ -43,6 +44,8 @@ export interface ServiceIdentitySource {
 export interface ProvenHello {
   readonly payload: HelloPayload
   readonly fingerprint: string
+  /** Fingerprints of the keys that this runner had before, as its signatures show, the newest first. */
+  readonly ancestors: readonly string[]
 }
 
 /** What the handshake needs of its connection. */
@@ -132,7 +135,8 @@ export class Handshake {
     ) {
       throw new ProtocolError('bad_signature', 'the signature over the challenge is wrong')
     }
-    return { payload, fingerprint: fingerprintOf(payload.identity_key) }
+    const ancestors = ancestorsOf('runner', payload.succession, payload.identity_key)
+    return { payload, fingerprint: fingerprintOf(payload.identity_key), ancestors }
   }
 }
 

@@ -86,8 +86,8 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
     proven(connection) {
       noLongerGreets(connection)
       admission.enter(connection, 'checking')
-      void queue
-        .run(connection.hello.fingerprint, () => join(parts, connection))
+      const { fingerprint, ancestors } = connection.hello
+      void inTurnOf([fingerprint, ...ancestors], () => join(parts, connection))
         .catch((error: unknown) => {
           log.error({ ip: connection.address, err: error }, `taking a runner in failed: ${messageOf(error)}`)
           connection.close('internal_error', 'the control plane failed over the hello')
@@ -118,6 +118,12 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
       present.delete(connection)
       if (present.size === 0) closing?.emptied()
     },
+  }
+
+  /** Runs a task in the queues of several keys; always in the same order, so that no two tasks wait for each other. */
+  function inTurnOf(keys: readonly string[], task: () => Promise<void>): Promise<void> {
+    const inner = [...new Set(keys)].sort().reduce((next, key) => () => queue.run(key, next), task)
+    return inner()
   }
 
   function accept(socket: WebSocket, address: string, network: NetworkSide): void {

@@ -24,6 +24,8 @@ import { type WaitingLimits, placeFor } from './waiting-list.js'
 export interface JoinRequest {
   readonly payload: HelloPayload
   readonly fingerprint: string
+  /** Of the keys that it had before, proven, the newest first. */
+  readonly ancestors: readonly string[]
   readonly address: string
   /** An older process of the same identity is connected and has just shown that it runs. */
   readonly rivalAnswers: boolean
@@ -46,12 +48,14 @@ export interface JoinLimits extends WaitingLimits {
  *   - `back`: an approved or waiting runner that was here before
  *   - `asked`: a new request
  *   - `joined`: approved at once by a join token
+ * `replaced` is the fingerprint under which the runner was known until now, if it has new keys.
  */
 export type JoinDecision =
   | {
       readonly kind: 'accepted'
       readonly how: 'back' | 'asked' | 'joined'
       readonly runner: Runner
+      readonly replaced: string | null
       /** The request that had to go for it, if there is one. */
       readonly displaced: number | null
     }
@@ -74,6 +78,17 @@ export async function decideHello(queries: Queries, request: JoinRequest, limits
   // An approved key keeps the name that an admin approved, whatever the agent calls itself now.
   if (known?.state === 'approved') return acceptAgain(queries, known, request, {})
 
+  const former = known === null || known.state === 'denied' ? await findFormer(queries, request.ancestors) : null
+  if (former?.state === 'revoked') return refused('revoked', 'an admin revoked this runner', former.id)
+  if (former) {
+    if (known) await deleteRunner(queries, known.id)
+    // The old key signed the new one: it is the same runner, and nobody has to approve it again.
+    return acceptAgain(queries, former, request, {
+      fingerprint: request.fingerprint,
+      identity_key: request.payload.identity_key,
+    })
+  }
+
   const owner = await findRunnerByName(queries, request.payload.name)
   const isOthers = owner !== null && owner.fingerprint !== request.fingerprint
   // Whoever only asks keeps nobody out that an admin gave a token.
@@ -93,7 +108,7 @@ export async function decideHello(queries: Queries, request: JoinRequest, limits
   if (!place.isFree) return refused('too_many_waiting', place.text, null)
   if (place.instead !== null) await deleteRunner(queries, place.instead)
   const runner = await insertRunner(queries, newRow(request, 'waiting'))
-  return { kind: 'accepted', how: 'asked', runner, displaced: place.instead }
+  return { kind: 'accepted', how: 'asked', runner, replaced: null, displaced: place.instead }
 }
 
 async function hasGoodToken(queries: Queries, { tokenHash, time }: JoinRequest): Promise<boolean> {
@@ -104,6 +119,15 @@ async function hasGoodToken(queries: Queries, { tokenHash, time }: JoinRequest):
 export async function approvalOf(queries: Queries, by: string, time: number) {
   const isDefault = (await findDefaultRunner(queries)) === null
   return { state: 'approved', enabled: 1, is_default: isDefault ? 1 : 0, approved_at: time, approved_by: by }
+}
+
+/** The runner that had the newest of these keys. */
+async function findFormer(queries: Queries, ancestors: readonly string[]): Promise<Runner | null> {
+  for (const fingerprint of ancestors) {
+    const runner = await findRunnerByFingerprint(queries, fingerprint)
+    if (runner && runner.state !== 'denied') return runner
+  }
+  return null
 }
 
 async function acceptAgain(
@@ -124,7 +148,8 @@ async function acceptAgain(
     ...changes,
   })
   if (!runner) throw new Error(`runner ${known.id} changed inside a write`)
-  return { kind: 'accepted', how: 'state' in changes ? 'joined' : 'back', runner, displaced: null }
+  const replaced = 'fingerprint' in changes ? known.fingerprint : null
+  return { kind: 'accepted', how: 'state' in changes ? 'joined' : 'back', runner, replaced, displaced: null }
 }
 
 async function refuseClone(
@@ -151,7 +176,7 @@ async function joinByToken(
   const approval = await approvalOf(queries, `join token ${token.name ?? `#${token.id}`}`, request.time)
   if (waiting) return acceptAgain(queries, waiting, request, approval)
   const runner = await insertRunner(queries, { ...newRow(request, 'approved'), ...approval })
-  return { kind: 'accepted', how: 'joined', runner, displaced: null }
+  return { kind: 'accepted', how: 'joined', runner, replaced: null, displaced: null }
 }
 
 async function deny(

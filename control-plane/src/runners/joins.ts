@@ -31,11 +31,12 @@ export interface JoinDeps extends Pick<HubOptions, 'store' | 'clock' | 'live' | 
  * decided at a time, and those of one address at a bounded rate.
  */
 export async function join(deps: JoinDeps, connection: AgentConnection): Promise<void> {
-  const { payload, fingerprint } = connection.hello
+  const { payload, fingerprint, ancestors } = connection.hello
   const request: JoinRequest = {
     payload,
-    rivalAnswers: await deps.rivals.answers({ fingerprint, generation: payload.generation }),
+    rivalAnswers: await anyRival(deps, [fingerprint, ...ancestors], payload.generation),
     fingerprint,
+    ancestors,
     address: connection.address,
     tokenHash: payload.join_token === null ? null : hashJoinToken(payload.join_token),
     time: deps.clock.now(),
@@ -57,14 +58,19 @@ export async function join(deps: JoinDeps, connection: AgentConnection): Promise
 }
 
 /** Whether an approved key or a good join token says who this is. What is decided is looked at again inside the write. */
-async function isAwaited({ store }: JoinDeps, { fingerprint, tokenHash, time }: JoinRequest): Promise<boolean> {
-  const known = await findRunnerByFingerprint(store.read, fingerprint)
-  if (known?.state === 'approved') return true
+async function isAwaited(
+  { store }: JoinDeps,
+  { fingerprint, ancestors, tokenHash, time }: JoinRequest,
+): Promise<boolean> {
+  for (const key of [fingerprint, ...ancestors]) {
+    const known = await findRunnerByFingerprint(store.read, key)
+    if (known?.state === 'approved') return true
+  }
   return tokenHash !== null && isJoinTokenGood(store.read, tokenHash, time)
 }
 
 async function decide(deps: JoinDeps, connection: AgentConnection, request: JoinRequest): Promise<void> {
-  const { payload, fingerprint } = request
+  const { payload, fingerprint, ancestors } = request
   const who = { runner: payload.name, fingerprint, ip: connection.address }
   let decision: JoinDecision
   try {
@@ -92,9 +98,13 @@ async function decide(deps: JoinDeps, connection: AgentConnection, request: Join
   if (runner.name !== payload.name) {
     deps.log.warn({ ...who, approved_as: runner.name }, 'runner calls itself by another name; the approved one stands')
   }
+  if (decision.replaced !== null) deps.log.info({ ...who, replaced: decision.replaced }, 'runner replaced its key')
   if (runner.state === 'approved') deps.known.note(connection.address)
   // The new epoch is stored, so the older connection is fenced even if this one did not live to see it.
-  deps.registry.takeOut(fingerprint)?.close('taken_over', TAKEN_OVER_TEXT)
+  for (const key of [fingerprint, ...ancestors]) {
+    const isIts = key === fingerprint || deps.registry.of(key)?.runnerId === runner.id
+    if (isIts) deps.registry.takeOut(key)?.close('taken_over', TAKEN_OVER_TEXT)
+  }
   deps.nodes.bus.publish({ topic: 'runner', runner: runner.id })
   if (!connection.socket.ended) {
     deps.registry.add(connection)
@@ -102,4 +112,10 @@ async function decide(deps: JoinDeps, connection: AgentConnection, request: Join
     deps.log.info({ ...who, state: runner.state, epoch: runner.epoch }, 'runner connected')
   }
   deps.live.changed('runners')
+}
+
+/** Whether an older process of the same identity still runs, under today's key or one before it. */
+async function anyRival(deps: JoinDeps, fingerprints: readonly string[], generation: number): Promise<boolean> {
+  for (const fingerprint of fingerprints) if (await deps.rivals.answers({ fingerprint, generation })) return true
+  return false
 }

@@ -21,6 +21,9 @@ export interface AuditEntry {
 
 export interface StoredAuditEntry extends AuditEntry {
   readonly id: number
+  /** Its place in the chain, and its hash there; null: not chained yet. */
+  readonly position: number | null
+  readonly hash: string | null
 }
 
 /** @returns the id of the record */
@@ -33,9 +36,11 @@ export async function insertAudit(queries: Queries, entry: AuditEntry): Promise<
   return id
 }
 
-/** Completes a record with what was not known when it was made. */
+/** Completes a record with what was not known when it was made. One that is in the chain already gets another one beside it. */
 export async function completeAudit(queries: Queries, id: number, entry: AuditEntry): Promise<void> {
-  await queries.updateTable('audit').set(changeableOf(entry)).where('id', '=', id).execute()
+  const record = queries.updateTable('audit').set(changeableOf(entry)).where('id', '=', id)
+  const { numUpdatedRows } = await record.where('position', 'is', null).executeTakeFirst()
+  if (numUpdatedRows === 0n) await insertAudit(queries, entry)
 }
 
 export interface AuditFilter {
@@ -54,13 +59,6 @@ export async function listAudit(queries: Queries, filter: AuditFilter, limit: nu
   if (filter.userType !== undefined) query = query.where('user_type', '=', filter.userType)
   if (filter.action !== undefined) query = query.where('action', '=', filter.action)
   return (await query.execute()).map(parseEntry)
-}
-
-/** Removes at most `most` records from before `time`. @returns how many there were */
-export async function deleteAuditBefore(queries: Queries, time: number, most: number): Promise<number> {
-  const old = queries.selectFrom('audit').select('id').where('time', '<', time).limit(most)
-  const { numDeletedRows } = await queries.deleteFrom('audit').where('id', 'in', old).executeTakeFirst()
-  return Number(numDeletedRows)
 }
 
 function changeableOf({ user, action, object, status, detail }: AuditEntry) {
@@ -87,5 +85,7 @@ function parseEntry(row: Selectable<AuditTable>): StoredAuditEntry {
     status: row.status,
     requestId: row.request_id,
     detail: row.detail,
+    position: row.position,
+    hash: row.hash,
   }
 }

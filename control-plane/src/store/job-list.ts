@@ -30,6 +30,9 @@ const listColumns = {
 }
 const COLUMNS = Object.keys(listColumns) as (keyof typeof listColumns)[]
 const JobListRow = Type.Object(listColumns)
+/** Jobs read at once: more of them would hold up whoever waits beside. */
+const JOBS_PER_READ = 1000
+
 const jobList = Compile(Type.Array(JobListRow))
 
 export type JobListRow = Readonly<Static<typeof JobListRow>>
@@ -62,10 +65,18 @@ export async function listJobs(queries: Queries, filter: JobFilter, limit: numbe
  * @throws Error when the rows are not what this release writes
  */
 export async function newestJobs(queries: Queries, query: JobQuery, limit: number): Promise<JobListRow[]> {
-  const rows = await selectAsJson(queries, query.select(COLUMNS).orderBy('id', 'desc').limit(limit), COLUMNS)
-  if (!jobList.Check(rows)) {
-    const [problem] = jobList.Errors(rows)
-    throw new Error(`a job in the database is not readable: ${problem?.instancePath ?? ''} ${problem?.message ?? ''}`)
+  const jobs: JobListRow[] = []
+  while (jobs.length < limit) {
+    const page = Math.min(limit - jobs.length, JOBS_PER_READ)
+    const last = jobs.at(-1)
+    const rest = last ? query.where('id', '<', last.id) : query
+    const rows = await selectAsJson(queries, rest.select(COLUMNS).orderBy('id', 'desc').limit(page), COLUMNS)
+    if (!jobList.Check(rows)) {
+      const [problem] = jobList.Errors(rows)
+      throw new Error(`a job in the database is not readable: ${problem?.instancePath ?? ''} ${problem?.message ?? ''}`)
+    }
+    jobs.push(...rows.sort((one, other) => other.id - one.id))
+    if (rows.length < page) break
   }
-  return rows.sort((one, other) => other.id - one.id)
+  return jobs
 }

@@ -25,6 +25,7 @@ export interface Database {
   audit_export: AuditExportTable
   credential: CredentialTable
   upload: UploadTable
+  upload_claim: UploadClaimTable
   job_file: JobFileTable
   awaited_approval: AwaitedApprovalTable
   node: NodeTable
@@ -211,9 +212,10 @@ export interface RunnerTable {
   enabled: number
   is_default: number
   mode: Fixed<string>
-  fingerprint: Fixed<string>
+  /** Another one when the runner replaced its keys. */
+  fingerprint: string
   /** Raw public keys, base64. */
-  identity_key: Fixed<string>
+  identity_key: string
   sealing_key: string
   host: string
   ip: string
@@ -363,6 +365,18 @@ export interface UploadTable {
   created_at: Fixed<number>
   /** 1 from its first job on: it then goes with the last job that refers to it. */
   used: number
+}
+
+/** An upload that is under way: what it will take, so that others that begin meanwhile leave it its room. */
+export interface UploadClaimTable {
+  id: Generated<number>
+  owner_id: Fixed<number>
+  /** The most that its file will have; grows while a file comes whose size nobody said. */
+  bytes: number
+  /** How much of it was on the disk when that was last noted. */
+  written: number
+  /** Milliseconds; a claim that nobody touches any more is of a node that is gone. */
+  touched_at: number
 }
 
 /** Which upload a job has in which file field. */

@@ -40,6 +40,8 @@ export interface UploadWriter {
 export interface UploadFolder {
   /** As it was configured; what users are told. */
   readonly path: string
+  /** @throws UnavailableError when the disk has no room for so many bytes beside what is kept free */
+  requireRoom(bytes: number): Promise<void>
   /** @param expectedBytes as far as it is known; @throws UnavailableError when there is no room for it */
   begin(expectedBytes: number): Promise<UploadWriter>
   /** The stored name that a path claims, or null when it is no path of a file in this folder. */
@@ -72,6 +74,8 @@ export async function openUploadFolder(options: UploadFolderOptions): Promise<Up
 
   return {
     path,
+
+    requireRoom: (bytes) => failing(requireRoom(bytes)),
 
     async begin(expectedBytes) {
       await failing(requireRoom(expectedBytes))

@@ -4,6 +4,7 @@ import { InvalidInputError, TooLargeError } from '../errors.js'
 import type { Store } from '../store/store.js'
 import { insertUpload } from '../store/uploads.js'
 import { type UploadDescription, descriptionOf } from './description.js'
+import { type UploadQuotas, createUploadRooms } from './room.js'
 import type { UploadFolder } from './upload-folder.js'
 
 /** Longest name of a file that is kept, in characters. */
@@ -34,10 +35,10 @@ export interface IncomingUpload {
 /** Takes in the files that users upload for file fields. */
 export interface Uploads {
   /**
-   * @param expectedBytes as far as the client says it, else 0
+   * @param expected bytes of the file and of what comes around it, as far as the client says them, else 0
    * @throws TooLargeError, UnavailableError
    */
-  begin(expectedBytes: number): Promise<IncomingUpload>
+  begin(owner: Pick<Caller, 'id'>, expected: { readonly file: number; readonly body: number }): Promise<IncomingUpload>
 }
 
 export function createUploads(options: {
@@ -46,20 +47,27 @@ export function createUploads(options: {
   readonly folder: UploadFolder
   /** UPLOAD_MAX_GB in bytes; 0: no limit. */
   readonly maxBytes: number
+  readonly quotas: UploadQuotas
 }): Uploads {
   const { store, clock, folder } = options
+  const rooms = createUploadRooms(options)
   const maxBytes = options.maxBytes === 0 ? Infinity : options.maxBytes
   const tooLarge = () =>
     new TooLargeError('upload_too_large', `The file is larger than the limit of ${sizeText(maxBytes)} (UPLOAD_MAX_GB)`)
 
   return {
-    async begin(expectedBytes) {
-      if (expectedBytes > maxBytes) throw tooLarge()
-      const writer = await folder.begin(expectedBytes)
+    async begin(owner, expected) {
+      if (expected.file > maxBytes) throw tooLarge()
+      const room = await rooms.claim(owner.id, expected.body)
+      const writer = await folder.begin(0).catch(async (error: unknown) => {
+        await room.release()
+        throw error
+      })
       let finished = false
       return {
         async write(bytes) {
           if (writer.size + bytes.length > maxBytes) throw tooLarge()
+          await room.extendTo(writer.size + bytes.length)
           await writer.write(bytes)
         },
         async finish(owner, names) {
@@ -79,12 +87,18 @@ export function createUploads(options: {
             created_at: clock.now(),
             used: 0,
           }
-          await store.write('uploads.insert', (queries) => insertUpload(queries, upload))
+          await store.write('uploads.insert', async (queries) => {
+            await insertUpload(queries, upload)
+            await room.releaseIn(queries)
+          })
           finished = true
           return descriptionOf(upload, folder.path)
         },
         async discard() {
-          if (!finished) await writer.discard()
+          if (finished) return
+          await writer.discard()
+          // One that stays is nobody's, and is removed by the next upload after a while.
+          await room.release().catch(() => undefined)
         },
       }
     },

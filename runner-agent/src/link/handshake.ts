@@ -50,7 +50,7 @@ export interface HandshakeParts {
   readonly identity: Identity
   readonly trust: Pick<Trust, 'check'>
   /** Payload of the hello. */
-  readonly hello: () => string
+  readonly hello: (identity: Identity) => string
 }
 
 export function createHandshake({ identity, trust, hello }: HandshakeParts): AgentHandshake {
@@ -88,7 +88,7 @@ export function createHandshake({ identity, trust, hello }: HandshakeParts): Age
       }
       trust.check({ serviceKey: said.service_key, succession: said.succession })
       const keys = sessionKeysOf(ephemeral, said.ephemeral_key, transcript)
-      const text = hello()
+      const text = hello(identity)
       const signed = signHello(identity.identityPrivatePem, transcript, text)
       return { hello: { type: 'hello', payload: text, signature: signed }, channel: createSealedChannel('agent', keys) }
     },

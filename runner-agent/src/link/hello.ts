@@ -4,7 +4,6 @@ import { hostname } from 'node:os'
 import type { Identity } from '../identity.js'
 
 export interface HelloOptions {
-  readonly identity: Identity
   readonly generation: number
   readonly name: string
   readonly joinToken: string | null
@@ -18,10 +17,10 @@ export interface HelloOptions {
 }
 
 /** What the agent says about itself: the payload of each hello. */
-export function createHello(options: HelloOptions): () => string {
-  const { identity, now } = options
+export function createHello(options: HelloOptions): (identity: Identity) => string {
+  const { now } = options
   const instance = randomBytes(16).toString('hex')
-  return () => {
+  return (identity) => {
     const said: HelloPayload = {
       name: options.name,
       identity_key: identity.identityPublicKey,
@@ -35,7 +34,7 @@ export function createHello(options: HelloOptions): () => string {
       max_jobs: options.maxJobs,
       isolation: options.isolation,
       join_token: options.joinToken,
-      succession: [],
+      succession: [...identity.succession],
       clock: now().getTime(),
     }
     return JSON.stringify(said)

@@ -40,7 +40,12 @@ export interface Link {
   close(): Promise<void>
 }
 
-export function createLink(options: ConnectionOptions, backOff: BackOff, events: LinkEvents, log: Logger): Link {
+export interface LinkOptions extends ConnectionOptions {
+  /** What is to be done before each dial. Never rejects. */
+  readonly prepare?: () => Promise<void>
+}
+
+export function createLink(options: LinkOptions, backOff: BackOff, events: LinkEvents, log: Logger): Link {
   const stopping = new AbortController()
   let running: Promise<void> = Promise.resolve()
   let connection: Connection | null = null
@@ -72,6 +77,8 @@ export function createLink(options: ConnectionOptions, backOff: BackOff, events:
 
   const keepConnected = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
+      await options.prepare?.()
+      if (stopping.signal.aborted) return
       const end = await connectOnce()
       if (stopping.signal.aborted) return
       const needsPerson = end.reason !== null && !CLOSE_REASONS[end.reason].retry

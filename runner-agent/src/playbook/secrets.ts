@@ -9,11 +9,24 @@ import { extravarsText, hasVariables } from './plan.js'
 export type OpenSecrets = (order: JobOrder) => JobSecrets | null
 
 /** @throws SealError when they are not for this runner and run, or not what they should be */
-export function createSecretsOpener(identity: Identity): OpenSecrets {
+export function createSecretsOpener(
+  openers: () => readonly Pick<Identity, 'fingerprint' | 'sealingPrivatePem'>[],
+): OpenSecrets {
   return ({ sealed, job_id: jobId, run_id: runId }) => {
     if (sealed === null) return null
-    const binding = { jobId, runId, fingerprint: identity.fingerprint }
-    return readSecrets(openSecrets(sealed, identity.sealingPrivatePem, binding))
+    let failure: unknown
+    // Sealed before the runner had new keys, it opens with the ones before.
+    for (const { fingerprint, sealingPrivatePem } of openers()) {
+      let text: string
+      try {
+        text = openSecrets(sealed, sealingPrivatePem, { jobId, runId, fingerprint })
+      } catch (error) {
+        failure ??= error
+        continue
+      }
+      return readSecrets(text)
+    }
+    throw failure
   }
 }
 

@@ -4,6 +4,8 @@ import { checkForm } from '../check/check-form.js'
 import { loadQuickJs } from './quickjs.js'
 import type { CheckOrder, CheckReport } from './worker-messages.js'
 
+const MOST_CHARACTERS = 8 * 1024 * 1024
+
 /**
  * The thread in which launches are checked, one after the other. Whatever takes too long in here (a script, a pattern,
  * YAML of many megabytes) holds up nobody else: the control plane ends the thread and makes another.
@@ -13,12 +15,23 @@ if (!port) throw new Error('this file is run as a worker')
 const engine = loadQuickJs()
 const report = (message: CheckReport) => port.postMessage(message)
 
+/**
+ * Most characters of the variables that a check may make. A form that names a long value in many of its fields would else
+ * fill the memory of the control plane, which takes the result.
+ */
+function mostOf(values: CheckOrder['input']['values']): number {
+  return Math.max(MOST_CHARACTERS, 4 * JSON.stringify(values).length)
+}
+
 port.on('message', ({ input }: CheckOrder) => {
   engine
     .then((open) => {
       report({ kind: 'begins' })
       const evaluator = open(input.now)
       const result = checkForm(input, evaluator, (field) => report({ kind: 'at', field }))
+      if (JSON.stringify(result.extravars).length > mostOf(input.values)) {
+        throw new Error('made far more variables of the values than they are long')
+      }
       report({ kind: 'done', result, isFit: evaluator.close() })
     })
     .catch((error: unknown) => report({ kind: 'failed', reason: messageOf(error) }))

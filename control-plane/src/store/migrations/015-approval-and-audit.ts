@@ -29,6 +29,9 @@ export async function up(database: Kysely<unknown>): Promise<void> {
     .addColumn('anchor_position', types.big, (column) => column.notNull())
     .addColumn('anchor_hash', 'text', (column) => column.notNull())
     .execute()
+  const nothing = '0'.repeat(64)
+  await sql`insert into audit_chain (id, head_position, head_hash, anchor_position, anchor_hash)
+    values (1, 0, ${nothing}, 0, ${nothing})`.execute(database)
   await database.schema
     .createTable('audit_export')
     .addColumn('name', 'text', (column) => column.primaryKey())

@@ -16,6 +16,7 @@ import * as accountOwnership from './013-account-ownership.js'
 import * as sessions from './014-sessions.js'
 import * as approvalAndAudit from './015-approval-and-audit.js'
 import * as serviceKey from './016-service-key.js'
+import * as uploadClaims from './017-upload-claims.js'
 import * as runnerLimits from './018-runner-limits.js'
 import * as runnerIsolation from './019-runner-isolation.js'
 
@@ -37,6 +38,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '014-sessions': sessions,
   '015-approval-and-audit': approvalAndAudit,
   '016-service-key': serviceKey,
+  '017-upload-claims': uploadClaims,
   '018-runner-limits': runnerLimits,
   '019-runner-isolation': runnerIsolation,
 }

@@ -1,0 +1,144 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Clock } from '../clock.js'
+import {
+  type AuditChainRow,
+  appendToChain,
+  chainHashAt,
+  countUnchained,
+  findUnchained,
+  readAuditChain,
+  readChained,
+} from '../store/audit-chain.js'
+import type { Store } from '../store/store.js'
+import { startSweeps } from '../sweeps.js'
+import type { Timers } from '../timers.js'
+import { chainedText } from './record-text.js'
+
+const SWEEP_EVERY_MS = 2000
+/** Records that one write chains, so that other writes get their turn. */
+const MOST_AT_ONCE = 200
+/** A record without a status for so long is chained as it is: the node that began the request is gone. */
+const LOST_AFTER_MS = 15 * 60_000
+/** Records that are verified between two turns of the event loop. */
+const VERIFIED_AT_ONCE = 200
+/** How often verifying begins anew because old records were removed meanwhile. */
+const MOST_TRIES = 5
+
+/** What verifying found. */
+export interface AuditVerification {
+  readonly isWhole: boolean
+  /** What is wrong first, in words; null: nothing. */
+  readonly problem: string | null
+  /** The records that were looked at, by position; `first` is after what retention removed. */
+  readonly first: number
+  readonly head: { readonly position: number; readonly hash: string }
+  /** Records of requests that are under way. */
+  readonly unchained: number
+}
+
+/**
+ * The chain of the audit trail: each record has the hash of the one before. Records come into the database in the transactions
+ * of their requests, at several nodes at once, so the chain is made shortly afterwards:
+ *   - a sweep of any node puts complete records at the end, in the order of their ids as far as these are visible; of two
+ *     nodes that do so at once one finds another head and looks again;
+ *   - a record that has a position is never changed; an answer that comes later is a record of its own;
+ *   - retention removes from the beginning, and keeps the hash of the last record that it removed.
+ * Whoever can write the database can make the whole chain anew: so the head, or all records, should be kept elsewhere.
+ */
+export interface AuditChain {
+  /** Chains what is complete. */
+  sweep(): Promise<void>
+  /** @param known a head that was noted before: the chain must still have this hash there */
+  verify(known?: { readonly position: number; readonly hash: string }): Promise<AuditVerification>
+  close(): Promise<void>
+}
+
+export function createAuditChain(deps: {
+  readonly store: Store
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly log: { warn(fields: object, text: string): void }
+}): AuditChain {
+  const { store, clock } = deps
+  let verifying: Promise<AuditVerification> | null = null
+
+  async function chainSome(): Promise<boolean> {
+    const chain = await readAuditChain(store.read)
+    const records = await findUnchained(store.read, clock.now() - LOST_AFTER_MS, MOST_AT_ONCE)
+    if (records.length === 0) return false
+    let { head_position: position, head_hash: previous } = chain
+    const links = records.map((record) => {
+      position += 1
+      const { hash } = chainedText(record, position, previous)
+      previous = hash
+      return { id: record.id, status: record.status, position, hash }
+    })
+    const isDone = await store.write('audit.chain', (queries) => appendToChain(queries, chain, links))
+    // Lost against another node: what it left is next.
+    return !isDone || records.length === MOST_AT_ONCE
+  }
+
+  async function sweep(): Promise<void> {
+    while ((await chainSome()) && !sweeps.isClosed);
+  }
+
+  /** The first thing that is wrong between the anchor and the head; null: nothing. */
+  async function problemIn(chain: AuditChainRow): Promise<string | null> {
+    let { anchor_position: position, anchor_hash: previous } = chain
+    while (position < chain.head_position) {
+      const records = await readChained(store.read, position, VERIFIED_AT_ONCE)
+      if (records.length === 0) return `the records from position ${position + 1} on are missing`
+      for (const record of records) {
+        if (record.position !== position + 1) return `the record at position ${position + 1} is missing`
+        position += 1
+        const { hash } = chainedText(record, position, previous)
+        if (record.hash !== hash) return `the record at position ${position} (id ${record.id}) was changed`
+        previous = hash
+        if (position === chain.head_position) break
+      }
+      await nextTurn()
+    }
+    return previous === chain.head_hash ? null : 'the end of the chain is not what it was'
+  }
+
+  async function verifyAll(): Promise<AuditVerification> {
+    await sweep()
+    for (let tries = 1; ; tries += 1) {
+      const chain = await readAuditChain(store.read)
+      const problem = await problemIn(chain)
+      const now = await readAuditChain(store.read)
+      // Retention took records away that were about to be looked at.
+      if (problem !== null && now.anchor_position !== chain.anchor_position && tries < MOST_TRIES) continue
+      return {
+        isWhole: problem === null,
+        problem,
+        first: chain.anchor_position + 1,
+        head: { position: chain.head_position, hash: chain.head_hash },
+        unchained: await countUnchained(store.read),
+      }
+    }
+  }
+
+  const sweeps = startSweeps(deps, {
+    everyMs: SWEEP_EVERY_MS,
+    failure: 'records of the audit trail could not be chained',
+    sweep,
+  })
+
+  return {
+    sweep,
+    async verify(known) {
+      // All who ask at once share one look at all records.
+      verifying ??= verifyAll().finally(() => {
+        verifying = null
+      })
+      const found = await verifying
+      if (!known || !found.isWhole || known.position < found.first) return found
+      const hash = await chainHashAt(store.read, known.position)
+      if (hash === known.hash) return found
+      const problem = `at position ${known.position} the chain has ${hash ?? 'no record'}, and not the hash that was noted`
+      return { ...found, isWhole: false, problem }
+    },
+    close: () => sweeps.close(),
+  }
+}

@@ -1,0 +1,40 @@
+import type { AuditRecord } from '@holdfast/client'
+import { writeAnswer } from '../../show/answer.js'
+import { tableText, type Column } from '../../show/table.js'
+import { localTime } from '../../show/time.js'
+import { clientOf, clientOptions, command, recordsOf, type Run } from '../common.js'
+
+const COLUMNS: readonly Column<AuditRecord>[] = [
+  { title: 'id', value: (record) => record.id, align: 'right' },
+  { title: 'time', value: (record) => localTime(record.time) },
+  { title: 'user', value: (record) => record.user },
+  { title: 'from', value: (record) => record.address },
+  { title: 'action', value: (record) => record.action },
+  {
+    title: 'on',
+    value: ({ object }) => [object.kind, object.id, object.name].filter((part) => part !== null).join(' '),
+  },
+  { title: 'status', value: (record) => record.status, align: 'right' },
+  { title: 'detail', value: (record) => record.detail },
+]
+
+/** `holdfast audit list` */
+export const listCommand = (run: Run) =>
+  command({
+    command: 'list',
+    describe: 'List who changed what, newest first (admins)',
+    builder: (yargs) =>
+      clientOptions(yargs)
+        .option('records', { type: 'string', requiresArg: true, describe: 'At most this many' })
+        .option('user', { type: 'string', requiresArg: true, describe: 'Only what this user did' })
+        .option('action', { type: 'string', requiresArg: true, describe: 'Only this action, such as job.abort' }),
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const { user, action } = args
+      const filter = { ...(user === undefined ? {} : { user }), ...(action === undefined ? {} : { action }) }
+      const list = await client.listAudit({ records: recordsOf(args.records), ...filter })
+      await writeAnswer(run.terminal.stdout, args.json, list, () =>
+        list.records.length === 0 ? 'No records.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
+      )
+    },
+  })

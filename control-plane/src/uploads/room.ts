@@ -1,0 +1,136 @@
+import type { Clock } from '../clock.js'
+import { TooLargeError, UnavailableError } from '../errors.js'
+import type { Queries, Store } from '../store/store.js'
+import {
+  type UploadClaim,
+  bytesToCome,
+  changeUploadClaim,
+  deleteOldUploadClaims,
+  deleteUploadClaim,
+  insertUploadClaim,
+  uploadedBytes,
+} from '../store/upload-claims.js'
+import type { UploadFolder } from './upload-folder.js'
+
+const MIB = 1024 * 1024
+const GIB = 1024 * MIB
+
+/** What is claimed for a file whose size nobody said: so much at first, then as much again, up to the larger step. */
+const FIRST_STEP = MIB
+const LARGEST_STEP = 16 * MIB
+/** After how many bytes a claim notes what is on the disk already. */
+const NOTE_EVERY = 16 * MIB
+/** After how long a claim is touched although it need not change, in milliseconds. */
+const TOUCH_EVERY_MS = 30_000
+/** A claim that was not touched for so long is of a node that is gone: a sender that is silent for two minutes is, too. */
+const GONE_AFTER_MS = 10 * 60_000
+
+/** What uploads may take. Bytes; 0: no limit. */
+export interface UploadQuotas {
+  /** UPLOAD_USER_MAX_GB */
+  readonly ofUser: number
+  /** UPLOAD_TOTAL_MAX_GB */
+  readonly ofAll: number
+}
+
+/** The room of one upload. Its owner gives it back with `release`, or in the write that stores the upload. */
+export interface UploadRoom {
+  /**
+   * To be called before the file gets so long.
+   * @throws TooLargeError over the quota of the user, UnavailableError over the one of all and when the disk is full
+   */
+  extendTo(size: number): Promise<void>
+  /** For a write that stores the upload in its place. */
+  releaseIn(queries: Queries): Promise<void>
+  release(): Promise<void>
+}
+
+/**
+ * Hands out the room for uploads, so that many at the same time never take together what each alone might have. What an
+ * upload will take stands in the database before its first byte is written: all nodes see it. Quotas are looked at in the
+ * write that claims. The disk is looked at after it: whatever was written between the two then counts twice and
+ * never not at all, and each claim counts those before it, so that as many are let in as fit.
+ */
+export function createUploadRooms(deps: {
+  readonly store: Store
+  readonly clock: Clock
+  readonly folder: Pick<UploadFolder, 'requireRoom'>
+  readonly quotas: UploadQuotas
+}): { claim(ownerId: number, expectedBytes: number): Promise<UploadRoom> } {
+  const { store, clock, folder, quotas } = deps
+
+  async function requireQuota(queries: Queries, ownerId: number, more: number): Promise<void> {
+    const { ofUser, ofAll } = quotas
+    if (ofUser > 0 && (await uploadedBytes(queries, ownerId)) + more > ofUser) throw quotaOfUser(ofUser)
+    if (ofAll > 0 && (await uploadedBytes(queries, null)) + more > ofAll) throw quotaOfAll()
+  }
+
+  return {
+    async claim(ownerId, expectedBytes) {
+      let claimed = expectedBytes > 0 ? expectedBytes : FIRST_STEP
+      let noted = 0
+      let size = 0
+      let touchedAt = clock.now()
+      let isOpen = true
+      const claim = (): UploadClaim => ({ ownerId, bytes: claimed, written: noted, now: touchedAt })
+      const { id, toCome } = await store.write('uploads.claim', async (queries) => {
+        await deleteOldUploadClaims(queries, touchedAt - GONE_AFTER_MS)
+        await requireQuota(queries, ownerId, claimed)
+        const id = await insertUploadClaim(queries, claim())
+        return { id, toCome: await bytesToCome(queries, id) }
+      })
+      const room: UploadRoom = {
+        async extendTo(next) {
+          const more = next > claimed ? Math.max(next - claimed, stepAfter(claimed)) : 0
+          const isDue = size - noted >= NOTE_EVERY || clock.now() - touchedAt >= TOUCH_EVERY_MS
+          const written = size
+          size = next
+          if (more === 0 && !isDue) return
+          touchedAt = clock.now()
+          noted = written
+          claimed += more
+          const left = await store.write('uploads.claim', async (queries) => {
+            if (more > 0) await requireQuota(queries, ownerId, more)
+            await changeUploadClaim(queries, id, claim())
+            return bytesToCome(queries, Number.MAX_SAFE_INTEGER)
+          })
+          if (more > 0) await folder.requireRoom(left)
+        },
+        async releaseIn(queries) {
+          await deleteUploadClaim(queries, id)
+        },
+        async release() {
+          if (!isOpen) return
+          isOpen = false
+          await store.write('uploads.release', (queries) => deleteUploadClaim(queries, id))
+        },
+      }
+      try {
+        await folder.requireRoom(toCome)
+      } catch (error) {
+        await room.release()
+        throw error
+      }
+      return room
+    },
+  }
+}
+
+function stepAfter(claimed: number): number {
+  return Math.min(Math.max(claimed, FIRST_STEP), LARGEST_STEP)
+}
+
+function quotaOfUser(bytes: number): TooLargeError {
+  const limit = bytes >= GIB ? `${bytes / GIB} GB` : `${bytes} bytes`
+  return new TooLargeError(
+    'upload_quota',
+    `Your uploads may take ${limit} together (UPLOAD_USER_MAX_GB); delete jobs whose files you do not need`,
+  )
+}
+
+function quotaOfAll(): UnavailableError {
+  return new UnavailableError(
+    'upload_quota_of_all',
+    'The uploads of all users take as much as they may (UPLOAD_TOTAL_MAX_GB); try again later, or tell the admin',
+  )
+}

@@ -1,0 +1,39 @@
+import { Agent, get } from 'node:http'
+import { createInterface } from 'node:readline'
+
+/**
+ * Asks /live every 20 ms, whether or not the last answer is there: live-prober.ts <address>. Each line of standard input
+ * is answered with one of JSON: `{worst, count}`, the longest wait for an answer since the line before, in milliseconds,
+ * and how many answers there were. Ends when standard input does.
+ */
+const EVERY_MS = 20
+const [address = ''] = process.argv.slice(2)
+const agent = new Agent({ keepAlive: true })
+const waiting = new Set<number>()
+let worst = 0
+let count = 0
+
+function ask(): void {
+  const begin = performance.now()
+  waiting.add(begin)
+  get(`${address}/api/v2/live`, { agent }, (response) => {
+    response.resume().on('end', () => {
+      waiting.delete(begin)
+      worst = Math.max(worst, performance.now() - begin)
+      count += 1
+    })
+  }).on('error', (error) => {
+    console.error(error)
+    process.exit(1)
+  })
+}
+
+setInterval(ask, EVERY_MS)
+for await (const _ of createInterface({ input: process.stdin })) {
+  // What still waits has waited so long already.
+  const now = performance.now()
+  console.log(JSON.stringify({ worst: Math.max(worst, ...[...waiting].map((begin) => now - begin)), count }))
+  worst = 0
+  count = 0
+}
+process.exit(0)
