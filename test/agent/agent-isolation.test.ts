@@ -2,6 +2,7 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, statSync, 
 import { join } from 'node:path'
 import { fingerprintOf, type JobOrder, sealSecrets } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
+import { FIRST_JOB_USER } from '../support/job-users.js'
 import { supervisorPid } from './agent-process.js'
 import type { StoredJob } from './fake-control-plane.js'
 import { createIsolatedSetting, type IsolatedSetting, nothingRunsOf, processesOfUsers } from './isolated-setting.js'
@@ -32,7 +33,7 @@ const printed = async ({ controlPlane }: IsolatedSetting, job: StoredJob, text: 
 
 describe('jobs with users of their own', () => {
   test('output, events and secrets are exact, also when the agent is killed and stopped in the middle', async () => {
-    const setting = await createIsolatedSetting(60_620)
+    const setting = await createIsolatedSetting(FIRST_JOB_USER + 8)
     const agent = await setting.joinIsolated()
     expect(await agent.logged('each playbook runs as a user of its own')).toMatchObject({ users: 2 })
     const said = setting.controlPlane.hellos.at(-1)
@@ -64,7 +65,7 @@ describe('jobs with users of their own', () => {
     const [uid] = setting.uids
     const [home, tmp] = [setting.ownFolder(uid ?? 0, 'home'), setting.ownFolder(uid ?? 0, 'tmp')]
     expect(end.text).toContain(`I am <${uid}:${uid}:${home}:${tmp}:${uid}:0022>`)
-    expect(end.text).toContain('the content of a key\\nthe content of a key\\n600:60620')
+    expect(end.text).toContain(`the content of a key\\nthe content of a key\\n600:${FIRST_JOB_USER + 8}`)
     expect(end.text).toContain(`${[...'a-canary-of-isolation'].reverse().join('')} ********`)
     expect(end.text).toContain('after')
     expect(end.events).toMatchObject({ plugin_seen: true, dropped: 0, errors: 0 })
@@ -74,7 +75,7 @@ describe('jobs with users of their own', () => {
   })
 
   test('two at once are two users; a third waits for one of them', async () => {
-    const setting = await createIsolatedSetting(60_622)
+    const setting = await createIsolatedSetting(FIRST_JOB_USER + 10)
     const { controlPlane } = setting
     await setting.joinIsolated()
     const gate = join(setting.folder, 'gate')
@@ -89,7 +90,7 @@ describe('jobs with users of their own', () => {
   })
 
   test('an abort ends all of it, a daemon that has left everything behind too', async () => {
-    const setting = await createIsolatedSetting(60_624, 1)
+    const setting = await createIsolatedSetting(FIRST_JOB_USER + 12, 1)
     await setting.joinIsolated()
     const job = offer(setting, [DAEMON, waitFor(join(setting.folder, 'never'))])
     await printed(setting, job, 'TASK [wait]')
@@ -100,7 +101,7 @@ describe('jobs with users of their own', () => {
   })
 
   test('what a lost supervisor leaves is ended by its user', async () => {
-    const setting = await createIsolatedSetting(60_625, 1)
+    const setting = await createIsolatedSetting(FIRST_JOB_USER + 13, 1)
     const agent = await setting.joinIsolated()
     const job = offer(setting, [DAEMON, waitFor(join(setting.folder, 'never'))])
     await printed(setting, job, 'TASK [wait]')
@@ -113,13 +114,13 @@ describe('jobs with users of their own', () => {
     const end = await exactEnd(setting.controlPlane, job)
     expect(end).toMatchObject({ cause: 'supervisor_lost', message: 'the supervisor of the playbook was ended' })
     expect(processesOfUsers(setting.uids)).toEqual([])
-    expect(readdirSync(setting.ownFolder(60_625, ''))).toEqual(['lock'])
+    expect(readdirSync(setting.ownFolder(FIRST_JOB_USER + 13, ''))).toEqual(['lock'])
     // The user is good for the next job.
     expect(await exactEnd(setting.controlPlane, offer(setting, WHO))).toMatchObject({ exit_code: 0 })
   })
 
   test('nothing of a job is there for the next one, whatever it leaves', async () => {
-    const setting = await createIsolatedSetting(60_626, 1)
+    const setting = await createIsolatedSetting(FIRST_JOB_USER + 14, 1)
     await setting.joinIsolated()
     const name = `holdfast-left-${process.pid}`
     const leave = [
@@ -139,12 +140,12 @@ describe('jobs with users of their own', () => {
       expect(found).toContain('/home:')
       for (const left of ['bashrc', 'dddd', '\na\n']) expect(found).not.toContain(left)
       expect(existsSync(`/tmp/${name}`)).toBe(false)
-      expect(readdirSync(setting.ownFolder(60_626, ''))).toEqual(['lock'])
+      expect(readdirSync(setting.ownFolder(FIRST_JOB_USER + 14, ''))).toEqual(['lock'])
     }
   })
 
   test('folders such as /var/tmp are its own, and programs gain no rights', async () => {
-    const setting = await createIsolatedSetting(60_627, 1)
+    const setting = await createIsolatedSetting(FIRST_JOB_USER + 15, 1)
     // What sudo is to a playbook: a program that its owner lets run as root.
     copyFileSync('/usr/bin/id', join(setting.folder, 'id'))
     chmodSync(join(setting.folder, 'id'), 0o4755)
@@ -159,14 +160,14 @@ describe('jobs with users of their own', () => {
     await printed(setting, shut, 'TASK [wait]')
     expect(existsSync(own)).toBe(false)
     writeFileSync(gate, '')
-    expect((await exactEnd(setting.controlPlane, shut)).text).toContain('as <60627>')
+    expect((await exactEnd(setting.controlPlane, shut)).text).toContain(`as <${FIRST_JOB_USER + 15}>`)
     await agent.kill()
     await setting.joinIsolated({ RTE_ISOLATION_SUDO: '1' })
     expect((await exactEnd(setting.controlPlane, offer(setting, tasks))).text).toContain('as <0>')
   })
 
   test('each home begins with what the operator has put together', async () => {
-    const setting = await createIsolatedSetting(60_628, 1)
+    const setting = await createIsolatedSetting(FIRST_JOB_USER + 16, 1)
     const home = join(setting.folder, 'home')
     mkdirSync(join(home, '.ssh'), { recursive: true })
     chmodSync(home, 0o700)
@@ -176,17 +177,22 @@ describe('jobs with users of their own', () => {
     await setting.joinIsolated({ RTE_ISOLATION_HOME: home })
     const look = { shell: 'cd ~/.ssh && cat * && stat -c %a:%u * . && echo changed > id_ed25519', register: 'it' }
     const end = await exactEnd(setting.controlPlane, offer(setting, [look, say('{{ it.stdout_lines | join(",") }}')]))
-    expect(end.text).toContain('a key,a host,600:60628,600:60628,700:60628')
+    expect(end.text).toContain(
+      `a key,a host,600:${FIRST_JOB_USER + 16},600:${FIRST_JOB_USER + 16},700:${FIRST_JOB_USER + 16}`,
+    )
     // Its callback is the one of the .ansible.cfg that was put there.
     expect(end.text).not.toContain('TASK [')
     expect(statSync(join(home, '.ssh/id_ed25519')).size).toBe(6)
   })
 
   test('users of the host: ssh and facts know them, roles of the host can be read', async () => {
-    const setting = await createIsolatedSetting(60_636, 1)
+    const setting = await createIsolatedSetting(FIRST_JOB_USER + 24, 1)
     const home = join(setting.statePath, 'users/holdfast-job-1/home')
     const users = join(setting.folder, 'passwd')
-    writeFileSync(users, `root:x:0:0::/root:/bin/sh\nholdfast-job-1:x:60636:60636::${home}:/usr/sbin/nologin\n`)
+    writeFileSync(
+      users,
+      `root:x:0:0::/root:/bin/sh\nholdfast-job-1:x:${FIRST_JOB_USER + 24}:${FIRST_JOB_USER + 24}::${home}:/usr/sbin/nologin\n`,
+    )
     mkdirSync(join(setting.folder, 'roles/here/tasks'), { recursive: true })
     writeFileSync(join(setting.folder, 'roles/here/tasks/main.yml'), '[{debug: {msg: "a role of the host"}}]')
     // A list of users that only this agent and its jobs see.
@@ -207,13 +213,13 @@ describe('jobs with users of their own', () => {
   })
 
   test('an agent that is not root does it with four rights, and leaves nothing behind', async () => {
-    const setting = await createIsolatedSetting(60_630, 1)
-    const through = unprivilegedAgent(setting, 60_632)
+    const setting = await createIsolatedSetting(FIRST_JOB_USER + 18, 1)
+    const through = unprivilegedAgent(setting, FIRST_JOB_USER + 20)
     const agent = await setting.joinIsolated({ HOME: setting.statePath }, through)
     const job = offer(setting, [...WHO, DAEMON, { shell: 'touch made; mkdir -m 000 ~/shut' }])
     const end = await exactEnd(setting.controlPlane, job)
     expect(end, end.text).toMatchObject({ exit_code: 0, message: null })
-    expect(end.text).toContain('I am <60630:60630:')
+    expect(end.text).toContain(`I am <${FIRST_JOB_USER + 18}:${FIRST_JOB_USER + 18}:`)
     expect(processesOfUsers(setting.uids)).toEqual([])
     const stopped = offer(setting, [waitFor(join(setting.folder, 'never'))])
     await printed(setting, stopped, 'TASK [wait]')
@@ -230,12 +236,12 @@ describe('what cannot be had', () => {
     ['a user that is not there', { RTE_ISOLATION_USERS: 'nobody-has-this' }, 'there is no user nobody-has-this', false],
     ['a user that can log in', { RTE_ISOLATION_USERS: 'root' }, 'root can log in', false],
     ['a folder they cannot read', { RTE_FILES: 'local', ANSIBLE_PATH: '/root' }, '/root cannot be read by it', false],
-    ['no rights', { RTE_ISOLATION_USERS: '60634' }, 'this agent may not act for other users', true],
+    ['no rights', { RTE_ISOLATION_USERS: String(FIRST_JOB_USER + 22) }, 'this agent may not act for other users', true],
   ])('%s: no job is taken, and everybody is told why', async (_, environment, why, withoutRights) => {
     const setting = await createSetting()
     chmodSync(setting.folder, 0o711)
-    const through = withoutRights ? unprivilegedAgent(setting, 60_635).slice(0, 6) : []
-    const asked = { RTE_ISOLATION: 'user', RTE_ISOLATION_USERS: '60638', ...environment }
+    const through = withoutRights ? unprivilegedAgent(setting, FIRST_JOB_USER + 23).slice(0, 6) : []
+    const asked = { RTE_ISOLATION: 'user', RTE_ISOLATION_USERS: String(FIRST_JOB_USER + 26), ...environment }
     const agent = await setting.join(asked, through)
     expect((await agent.logged('no job is taken')).problem).toContain(why)
     const { status, body } = await agent.probe('/ready')

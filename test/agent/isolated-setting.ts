@@ -5,7 +5,7 @@ import type { AgentProcess } from './agent-process.js'
 import { createSetting, type Setting } from './setting.js'
 import { waitUntil } from './waiting.js'
 
-/** Users that no host has. Each file of tests names others, because two agents must not share them. */
+/** `uids`: users that no host has. Each test names others, because two agents must not share them. */
 export interface IsolatedSetting extends Setting {
   readonly uids: readonly number[]
   /** Starts an agent whose jobs have users of their own. `through`: a program that is to start it. */

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { FIRST_JOB_USER } from '../support/job-users.js'
 import { type Product, startProduct } from '../support/product.js'
 import { waitFor } from '../support/wait.js'
 
@@ -110,8 +111,7 @@ interface Attacks {
   readonly status: unknown
 }
 
-/** Users that no host has, away from the ranges of other tests. */
-const USERS = '60610..60613'
+const USERS = `${FIRST_JOB_USER}..${FIRST_JOB_USER + 3}`
 
 async function start(isolation: Record<string, string>): Promise<Product> {
   const product = await startProduct({

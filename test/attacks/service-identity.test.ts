@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { SOCKET_PATH, createSigningKey, joinTokenOf, publicKeyOf, succeed } from '@holdfast/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -10,6 +11,7 @@ import type { FakeControlPlane, StoredJob } from '../agent/fake-control-plane.js
 import { leaveTrace, orderOf, play, publish, say, waitFor as waitForFile } from '../agent/playbooks.js'
 import { type Setting, createSetting, exactEnd } from '../agent/setting.js'
 import { waitUntil } from '../agent/waiting.js'
+import { newPerson } from '../cli/run-cli.js'
 import { type Relay, startRelay } from '../support/relay.js'
 import { TEST_SERVICE, fingerprintOfService, newServiceIdentity } from '../support/service-identity.js'
 
@@ -284,6 +286,31 @@ describe('whom a runner trusts', () => {
       fingerprint: fingerprintOfService(controlPlane.service),
       how: 'succession',
     })
+  })
+})
+
+describe('a password over plain http', () => {
+  test('is sent to another machine only when somebody says so, and to this one as before', async () => {
+    const asked: string[] = []
+    const server = createServer((request, response) => {
+      asked.push(request.url ?? '')
+      response.writeHead(503).end('{"error":"not now"}')
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    // To the rule 0.0.0.0 is another machine; to the system it is this one.
+    const login = (host: string, ...more: string[]) =>
+      newPerson().run(['login', '--server', `http://${host}:${port}`, '-u', 'a', '--password-stdin', ...more], {
+        input: 'the password\n',
+      })
+    const refused = await login('0.0.0.0')
+    expect(refused.stderr).toContain('is plain http: anybody on the way could read the password')
+    expect([refused.code, asked]).toEqual([2, []])
+    await login('0.0.0.0', '--insecure')
+    expect(asked).toHaveLength(1)
+    await login('127.0.0.1')
+    expect(asked).toHaveLength(2)
   })
 })
 
