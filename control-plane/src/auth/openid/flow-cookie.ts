@@ -3,6 +3,7 @@ import { EncryptJWT, errors, jwtDecrypt } from 'jose'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Clock } from '../../clock.js'
+import { type Secrets, secretsOf } from '../../secret-ring.js'
 
 /** How long somebody may take at the provider, in milliseconds. */
 export const FLOW_MS = 10 * 60_000
@@ -30,28 +31,39 @@ export interface FlowCookies {
   open(text: string): Promise<Flow | null>
 }
 
-/** @param secret ACCESS_TOKEN_SECRET, which all nodes have in common */
-export function createFlowCookies(secret: string, clock: Clock): FlowCookies {
-  const key = new Uint8Array(hkdfSync('sha256', secret, '', 'holdfast sign-in under way v1', 32))
+/** @param secrets ACCESS_TOKEN_SECRET, which all nodes have in common: the first one encrypts, every one opens */
+export function createFlowCookies(secrets: Secrets, clock: Clock): FlowCookies {
+  const keys = () =>
+    secretsOf(secrets).map(
+      (secret) => new Uint8Array(hkdfSync('sha256', secret, '', 'holdfast sign-in under way v1', 32)),
+    )
   return {
     seal: (flow) =>
       new EncryptJWT({ flow })
         .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
         .setExpirationTime(new Date(clock.now() + FLOW_MS))
-        .encrypt(key),
+        .encrypt(keys()[0] ?? new Uint8Array()),
     async open(text) {
-      try {
-        const { payload } = await jwtDecrypt(text, key, {
-          keyManagementAlgorithms: ['dir'],
-          contentEncryptionAlgorithms: ['A256GCM'],
-          requiredClaims: ['exp'],
-          currentDate: new Date(clock.now()),
-        })
-        return flowCheck.Check(payload.flow) ? payload.flow : null
-      } catch (error) {
-        if (error instanceof errors.JOSEError) return null
-        throw error
+      for (const key of keys()) {
+        const flow = await openWith(text, key)
+        if (flow) return flow
       }
+      return null
     },
+  }
+
+  async function openWith(text: string, key: Uint8Array): Promise<Flow | null> {
+    try {
+      const { payload } = await jwtDecrypt(text, key, {
+        keyManagementAlgorithms: ['dir'],
+        contentEncryptionAlgorithms: ['A256GCM'],
+        requiredClaims: ['exp'],
+        currentDate: new Date(clock.now()),
+      })
+      return flowCheck.Check(payload.flow) ? payload.flow : null
+    } catch (error) {
+      if (error instanceof errors.JOSEError) return null
+      throw error
+    }
   }
 }
