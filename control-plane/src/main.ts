@@ -65,6 +65,7 @@ import { createLog } from './log.js'
 import { createMetrics } from './metrics/metrics.js'
 import { SOLE_NODE, createSharedNode } from './nodes/nodes.js'
 import { createDispatcher } from './runners/dispatcher.js'
+import { streamLimits } from './runners/stream-limits.js'
 import { createRunnerHub } from './runners/hub.js'
 import { createJoinTokens } from './runners/join-tokens.js'
 import { approvedNeedsOf } from './runners/job-order.js'
@@ -256,6 +257,11 @@ async function build(
     sealSecrets: createJobSealing(jobCredentials, vault),
     uploads: uploadFolder,
     outputLimitBytes: settings.maxOutputBytes,
+    limits: streamLimits({
+      outputBytes: settings.maxOutputBytes,
+      eventsBytes: settings.maxEventsBytes,
+      events: settings.maxEvents,
+    }),
     queueMs: settings.runnerQueueMs,
     lostMs: settings.runnerLostMs,
     meters: metrics.streams,

@@ -151,6 +151,18 @@ export const CONTROL_PLANE_SETTINGS = {
     minimum: 1,
     meaning: 'stored output of one job; past it comes one warning line and the playbook goes on',
   },
+  JOB_EVENTS_MAX_MB: {
+    kind: 'integer',
+    default: '512',
+    minimum: 1,
+    meaning: 'stored events of one job; past it comes one warning line and the playbook goes on',
+  },
+  JOB_EVENTS_MAX: {
+    kind: 'integer',
+    default: '2000000',
+    minimum: 1,
+    meaning: 'the same as a number of events',
+  },
   JOB_RETENTION_DAYS: {
     kind: 'integer',
     default: '0',

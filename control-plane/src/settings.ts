@@ -56,6 +56,8 @@ export interface ControlPlaneSettings {
   /** 0: no limit. */
   readonly uploadQuotas: { readonly ofUser: number; readonly ofAll: number }
   readonly maxOutputBytes: number
+  readonly maxEventsBytes: number
+  readonly maxEvents: number
   /** Null: kept for ever. */
   readonly jobRetentionMs: number | null
   /** Null: kept for ever. */
@@ -133,6 +135,8 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
       ofAll: number('UPLOAD_TOTAL_MAX_GB') * 1024 * MIB,
     },
     maxOutputBytes: number('PROCESS_MAX_BUFFER_MB') * MIB,
+    maxEventsBytes: number('JOB_EVENTS_MAX_MB') * MIB,
+    maxEvents: number('JOB_EVENTS_MAX'),
     jobRetentionMs: number('JOB_RETENTION_DAYS') * DAY_MS || null,
     auditRetentionMs: number('AUDIT_RETENTION_DAYS') * DAY_MS || null,
     auditReads: raw.AUDIT_READS === true,

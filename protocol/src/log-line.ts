@@ -10,7 +10,15 @@ const lineSchema = v.looseObject({ time: v.string(), level: v.string(), msg: v.o
 export function logLineText(json: string): string {
   const { time, level, msg, ...details } = v.parse(lineSchema, JSON.parse(json))
   const words = Object.entries(details).map(([name, value]) => ` ${name}=${detailText(value)}`)
-  return `${time} ${level.toUpperCase().padEnd(5)} ${msg}${words.join('')}\n`
+  return `${escaped(`${time} ${level.toUpperCase().padEnd(5)} ${msg}${words.join('')}`)}\n`
+}
+
+/** Names and messages come from strangers: none may begin a line of its own or send commands to a terminal. */
+function escaped(text: string): string {
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 function detailText(value: unknown): string {

@@ -127,6 +127,8 @@ export const serverMessageSchema = v.variant('type', [
   /** Stored lengths of both streams, after the commit. */
   v.object({ type: v.literal('ack'), job_id: jobIdSchema, output: countSchema, events: countSchema }),
   v.object({ type: v.literal('rewind'), job_id: jobIdSchema, stream: v.picklist(STREAMS), to: countSchema }),
+  /** Of this stream no more is kept than that: nothing more of it is to be sent. */
+  v.object({ type: v.literal('stream_full'), job_id: jobIdSchema, stream: v.picklist(STREAMS), length: countSchema }),
   v.object({ type: v.literal('end_stored'), ...runRef }),
   v.object({ type: v.literal('abort'), ...runRef }),
   v.object({ type: v.literal('forget'), ...runRef }),

@@ -105,7 +105,7 @@ test('a record is the job without its extra variables and output', async () => {
         runner: 'red',
         parent_id: null,
         step: null,
-        approval: APPROVAL,
+        approval: { ...APPROVAL, subject: null, forced: false },
         abort_requested: true,
         abandoned_at: '2023-11-14T22:13:21.000Z',
       },

@@ -86,8 +86,6 @@ describe('on what there is one of, or none yet', () => {
     ['GET', '/runner'],
     ['GET', '/runner/join-tokens'],
     ['POST', '/runner/join-tokens'],
-    ['GET', '/service/key'],
-    ['POST', '/service/key/rotate'],
     ['PUT', '/settings/appearance'],
     ['POST', '/lock'],
     ['DELETE', '/lock'],

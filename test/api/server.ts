@@ -67,6 +67,7 @@ import { openUploadFolder } from '../../control-plane/src/uploads/upload-folder.
 import { createUploads } from '../../control-plane/src/uploads/uploads.js'
 import { allowOwnRoutes } from '../support/contract.js'
 import { openTestStore } from '../support/test-database.js'
+import { AMPLE } from '../support/ample-limits.js'
 
 /** Threads run what was built. */
 const CHECK_WORKER = new URL('../../control-plane/dist/forms/sandbox/check-worker.js', import.meta.url)
@@ -264,6 +265,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     sealSecrets: createJobSealing(jobCredentials, vault),
     meters: metrics.streams,
     outputLimitBytes: 1024 * 1024,
+    limits: AMPLE,
     queueMs: 60_000,
     lostMs: 60_000,
     ends: { jobEnded: () => sequences.jobEnded() },

@@ -1,4 +1,5 @@
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestServer, startServer } from '../api/server.js'
@@ -44,7 +45,11 @@ describe('login --oidc', () => {
   it('waits for the browser that somebody opens, and keeps the session for this user only', async () => {
     const { person, cli, browser, printed, session } = start()
     provider.sits('sub-1')
-    const page = await browser.open(await printed())
+    const question = await browser.open(await printed())
+    const word = /show this word: ([A-Z0-9]{4}-[A-Z0-9]{4})\n/.exec(cli.stderr())?.[1]
+    for (const said of [word, hostname(), 'jdoe (oidc)', PUBLIC_URL])
+      expect(question.text).toContain(`<strong>${said}</strong>`)
+    const page = await browser.press(question, 'yes')
     expect(page).toMatchObject({ status: 200, text: expect.stringContaining('You are signed in') })
     const { code, stdout, stderr } = await cli.ended
     expect([code, stdout]).toEqual([0, `Signed in at ${server.url} as jdoe.\n`])
@@ -72,8 +77,18 @@ describe('login --oidc', () => {
     await waitFor('the browser to be opened', () => existsSync(seen))
     expect(readFileSync(seen, 'utf8')).toBe(address)
     provider.sits('sub-1')
-    await browser.open(address)
+    await browser.press(await browser.open(address), 'yes')
     expect((await cli.ended).code).toBe(0)
+  })
+
+  it('says no in the browser: 4, and nobody is signed in', async () => {
+    const { cli, browser, printed, session } = start()
+    provider.sits('sub-1')
+    const page = await browser.press(await browser.open(await printed()), 'no')
+    expect(page.text).toContain('You are not signed in')
+    const { code, stderr } = await cli.ended
+    expect([code, stderr]).toEqual([4, expect.stringContaining('You said no in the browser')])
+    expect(existsSync(session)).toBe(false)
   })
 
   it('a sign-in that was refused: 4, and why; strangers at the port change nothing', async () => {

@@ -18,6 +18,7 @@ import { RawAgent, newIdentity } from '../support/raw-agent.js'
 import { TEST_SERVICE_SOURCE } from '../support/service-identity.js'
 import { createTestDatabase } from '../support/test-database.js'
 import { type PostOffice, createPostOffice } from './post-office.js'
+import { AMPLE } from '../support/ample-limits.js'
 
 const MANIFEST = { sha256: 'a'.repeat(64), json: Buffer.from('{}') }
 
@@ -51,6 +52,7 @@ async function startNode(place: DatabasePlace, office: PostOffice) {
     sealSecrets: () => Promise.resolve(null),
     uploads: { path: '/uploads', read: () => Promise.resolve(null) },
     outputLimitBytes: 1_000_000,
+    limits: AMPLE,
     queueMs: 60_000,
   })
   const broken = { isBroken: false }

@@ -5,6 +5,7 @@ import { insertJob } from '../../control-plane/src/store/jobs.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import { queuedJob } from './queued-job.js'
+import { AMPLE } from '../support/ample-limits.js'
 
 let fixture: HubFixture
 
@@ -28,6 +29,7 @@ test('a job that was never offered nor told anything learns that its runner is n
     sealSecrets: () => Promise.resolve(null),
     uploads: { path: '/uploads', read: () => Promise.resolve(null) },
     outputLimitBytes: 1000,
+    limits: AMPLE,
     queueMs: 60_000,
     lostMs: 60_000,
   })

@@ -19,6 +19,7 @@ import type { UploadFolder } from '../../control-plane/src/uploads/upload-folder
 import { openTestStore } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
 import { queuedJob } from './queued-job.js'
+import { AMPLE } from '../support/ample-limits.js'
 
 /** One connection's job traffic over a real database; the test says what the agent says. */
 const RUNNER = 7
@@ -84,6 +85,7 @@ function openSession(): JobSession {
     sealSecrets: (...asked) => sealSecrets(...asked),
     uploads: { path: '/uploads', read: (...asked) => readUpload(...asked) },
     outputLimitBytes: 1000,
+    limits: AMPLE,
     queueMs: 60_000,
     closed: () => undefined,
   })

@@ -7,6 +7,7 @@ import { findJob, insertJob } from '../../control-plane/src/store/jobs.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import { queuedJob } from './queued-job.js'
+import { AMPLE } from '../support/ample-limits.js'
 
 /** A job that waits for an approval and the room of runners, which must leave it alone. */
 let fixture: HubFixture
@@ -53,6 +54,7 @@ describe('a job that waits for an approval', () => {
       sealSecrets: () => Promise.resolve(null),
       uploads: { path: '/uploads', read: () => Promise.resolve(null) },
       outputLimitBytes: 1000,
+      limits: AMPLE,
       queueMs: 0,
       lostMs: 0,
     })

@@ -5,6 +5,7 @@ import { insertJob } from '../../control-plane/src/store/jobs.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import { queuedJob } from './queued-job.js'
+import { AMPLE } from '../support/ample-limits.js'
 
 /** How long a silent runner and a waiting job are borne with, whatever is done to the control plane's clock meanwhile. */
 const PATIENCE_MS = 60_000
@@ -22,7 +23,7 @@ beforeEach(async () => {
   runnerId = (await fixture.byName('away')).runner.id
   const { store, clock, live, log } = fixture
   dispatcher = createDispatcher({
-    ...{ store, clock, live, log, queueMs: PATIENCE_MS, lostMs: PATIENCE_MS, outputLimitBytes: 1000 },
+    ...{ store, clock, live, log, queueMs: PATIENCE_MS, lostMs: PATIENCE_MS, outputLimitBytes: 1000, limits: AMPLE },
     sealSecrets: () => Promise.resolve(null),
     uploads: { path: '/uploads', read: () => Promise.resolve(null) },
     steady: createSteadyClock(clock, () => elapsed),

@@ -10,6 +10,7 @@ import type { Store } from '../../control-plane/src/store/store.js'
 import { openTestStore } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
 import { queuedJob } from './queued-job.js'
+import { AMPLE } from '../support/ample-limits.js'
 
 const COMMIT_MS = 250
 
@@ -48,6 +49,7 @@ test('what is stored is counted once, and an acknowledgement is timed from the a
       log: pino({ level: 'silent' }),
       send: (message) => void acks.push(message),
       released: () => undefined,
+      limits: AMPLE,
       changed: () => undefined,
       ended: () => undefined,
       meters: { stored: (piece) => void stored.push(piece), acknowledged: (one) => void seconds.push(one) },

@@ -20,7 +20,8 @@ test.each(['sqlite', 'postgres'] as const)(
     onTestFinished(() => database.remove())
     const before = await openStore(database.place)
     const [ann, bob] = await before.write('test.back', async (queries) => {
-      for (const index of ['job_owner', 'job_owner_runner']) await sql`drop index ${sql.ref(index)}`.execute(queries)
+      for (const index of ['job_owner', 'job_owner_runner', 'upload_owner_size'])
+        await sql`drop index ${sql.ref(index)}`.execute(queries)
       await sql`alter table job drop column user_id`.execute(queries)
       await sql`alter table upload drop column owner_id`.execute(queries)
       await sql`alter table awaited_approval drop column user_id`.execute(queries)

@@ -45,6 +45,8 @@ describe('settings', () => {
       uploadMaxBytes: 10 * 1024 ** 3,
       uploadQuotas: { ofUser: 100 * 1024 ** 3, ofAll: 0 },
       maxOutputBytes: 50 * 1024 * 1024,
+      maxEventsBytes: 512 * 1024 * 1024,
+      maxEvents: 2_000_000,
       jobRetentionMs: null,
       auditRetentionMs: null,
       metricsToken: null,

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { StreamIntake } from '../../control-plane/src/runners/stream-intake.js'
+import { AMPLE } from '../support/ample-limits.js'
 
 const NOTHING = { output: 0, events: 0, eventsCount: 0 }
 
 test('what is committed is not counted twice while its writer still is at work', () => {
-  const intake = new StreamIntake(NOTHING, () => 0)
+  const intake = new StreamIntake(NOTHING, () => 0, AMPLE)
   const frame = (text: string, offset: number) =>
     ({
       kind: 'stream',

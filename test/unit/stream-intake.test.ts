@@ -3,6 +3,7 @@ import type { StreamFrame, StreamName } from '@holdfast/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Batch, StreamIntake } from '../../control-plane/src/runners/stream-intake.js'
+import { AMPLE } from '../support/ample-limits.js'
 
 const EMPTY = { output: 0, events: 0, eventsCount: 0 }
 
@@ -45,7 +46,7 @@ describe('stream intake', () => {
             output: Buffer.from(outputBytes),
             events: Buffer.from(Array.from({ length: events }, (_, n) => line(n)).join('')),
           }
-          const intake = new StreamIntake(EMPTY, () => 0)
+          const intake = new StreamIntake(EMPTY, () => 0, AMPLE)
           const stored: Record<StreamName, Buffer[]> = { output: [], events: [] }
           const store = () => {
             const batch = intake.batch()
@@ -65,7 +66,7 @@ describe('stream intake', () => {
             expect(intake.take(piece(stream, from, streams[stream].subarray(from), true))).toBeNull()
           }
           const digests = intake.digestsWith(intake.batch())
-          intake.reset({ ...intake.stored })
+          intake.reset({ ...intake.stored }, intake.full)
           for (const stream of ['output', 'events'] as const) {
             const from = intake.stored[stream]
             intake.take(piece(stream, from, streams[stream].subarray(from), true))
@@ -82,7 +83,7 @@ describe('stream intake', () => {
   })
 
   test('a gap is answered with one rewind, until a piece fits again', () => {
-    const intake = new StreamIntake(EMPTY, () => 0)
+    const intake = new StreamIntake(EMPTY, () => 0, AMPLE)
     expect(intake.take(piece('output', 0, Buffer.from('abc')))).toBeNull()
     expect(intake.take(piece('output', 10, Buffer.from('x')))).toEqual({ rewindTo: 3 })
     expect(intake.take(piece('output', 11, Buffer.from('y')))).toBeNull()
@@ -91,7 +92,7 @@ describe('stream intake', () => {
   })
 
   test('pieces that come while a batch is written continue it', () => {
-    const intake = new StreamIntake(EMPTY, () => 0)
+    const intake = new StreamIntake(EMPTY, () => 0, AMPLE)
     intake.take(piece('output', 0, Buffer.from('abc')))
     const batch = intake.batch()
     intake.writing = batch
@@ -102,7 +103,7 @@ describe('stream intake', () => {
   })
 
   test('half a line is not stored until its end comes', () => {
-    const intake = new StreamIntake(EMPTY, () => 0)
+    const intake = new StreamIntake(EMPTY, () => 0, AMPLE)
     const bytes = Buffer.from(line(1))
     intake.take(piece('events', 0, bytes.subarray(0, 20)))
     expect(intake.hasBatch).toBe(false)
@@ -111,7 +112,7 @@ describe('stream intake', () => {
   })
 
   test('a torn last line and a foreign line are stored as they are, marked unreadable', () => {
-    const intake = new StreamIntake(EMPTY, () => 0)
+    const intake = new StreamIntake(EMPTY, () => 0, AMPLE)
     intake.take(piece('events', 0, Buffer.from(`not json\n${line(1)}{"type":"runner_on`), true))
     const { events } = intake.batch()
     expect(events.map((event) => event.type)).toEqual(['unreadable', 'runner_on_ok', 'unreadable'])
@@ -119,7 +120,7 @@ describe('stream intake', () => {
   })
 
   test('a line without end is stored in parts, so that memory stays bounded', () => {
-    const intake = new StreamIntake(EMPTY, () => 0)
+    const intake = new StreamIntake(EMPTY, () => 0, AMPLE)
     const part = Buffer.alloc(256 * 1024, 0x61)
     for (let n = 0; n < 4; n += 1) {
       intake.take(piece('events', n * part.length, part))

@@ -1012,6 +1012,14 @@ export interface Operations {
   logout(request?: NoParameters, options?: RequestOptions): Promise<SignedOut>
   /** The kinds of users that can sign in beside local ones */
   getSignInKinds(request?: NoParameters, options?: RequestOptions): Promise<SignInKinds>
+  /** The page that asks whether the command line may be signed in */
+  askSignIn(
+    request: {
+      /** Which sign-in of this browser */
+      sign_in: string
+    },
+    options?: RequestOptions,
+  ): Promise<Response>
   /** Tokens for the code that a browser brought back to the program that opened it; works once */
   exchangeSignInCode(
     request: {
@@ -1592,6 +1600,14 @@ export const operations = {
     query: [],
     accept: 'application/json',
     schema: signInKindsSchema,
+    open: true,
+  },
+  askSignIn: {
+    method: 'GET',
+    path: '/auth/confirm',
+    query: ['sign_in'],
+    accept: 'text/html',
+    schema: null,
     open: true,
   },
   exchangeSignInCode: {

@@ -13,6 +13,7 @@ import { type CredentialStore, createProviderSecrets } from './provider-secrets.
 import { createRoleAdvice } from './role-advice.js'
 import type { RoleConfig } from './role-config.js'
 import type { RoleSource } from './role-source.js'
+import { type Questions, createQuestions } from './sign-in-questions.js'
 import type { Sessions } from './sessions.js'
 import type { DirectorySignIn } from './sign-in.js'
 import { type SignInCodes, createSignInCodes } from './sign-in-codes.js'
@@ -28,6 +29,8 @@ export interface ExternalSignIn {
    * @throws UnauthenticatedError when the account is blocked, or the name is somebody else's
    */
   admit(identity: Identity, onUser: (user: StoredUser) => void): Promise<StoredUser>
+  /** The question to somebody who is known, for a program that opened their browser. */
+  readonly questions: Questions
   /** Says in the log when a setting is missing without which nobody can sign in at a provider. */
   check(): Promise<void>
 }
@@ -50,6 +53,7 @@ export interface ExternalSignInDeps {
 export function createExternalSignIn(deps: ExternalSignInDeps): ExternalSignIn {
   const { store, roles, clock, log } = deps
   const secrets = createProviderSecrets(deps)
+  const cookies = createFlowCookies(deps.secret, clock)
   const directory = createDirectory({ secrets, clock, log, folder: deps.folder })
   const users = createExternalUsers({ store, clock })
   const advice = createRoleAdvice({ store, log })
@@ -109,9 +113,10 @@ export function createExternalSignIn(deps: ExternalSignInDeps): ExternalSignIn {
     openId: createOpenId({
       ...{ roles, log, publicUrl: deps.publicUrl },
       providers: createProviders({ secrets, clock }),
-      cookies: createFlowCookies(deps.secret, clock),
+      cookies,
     }),
     codes: createSignInCodes(deps),
+    questions: createQuestions({ store, cookies }),
     async admit(identity, onUser) {
       const user = await accountOf(identity, onUser)
       if (!user)

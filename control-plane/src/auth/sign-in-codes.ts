@@ -16,7 +16,7 @@ const CODE_MS = 60_000
  */
 export interface SignInCodes {
   /** @param challenge SHA-256 of the client's verifier, base64url */
-  give(user: StoredUser, challenge: string): Promise<string>
+  give(user: Pick<StoredUser, 'id'>, challenge: string): Promise<string>
   /**
    * Begins a session. A wrong verifier uses the code up, too.
    * @param onUser told whose it is as soon as that is known

@@ -3,7 +3,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type ServerResponse, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
 import type { Client, Tokens } from '@holdfast/client'
+import { signInWord } from '../sign-in-word.js'
 import { InterruptedError, NotSignedInError, UsageError } from './errors.js'
 import { printable } from './show/printable.js'
 import { type Terminal, writeLine } from './terminal.js'
@@ -36,11 +38,15 @@ export async function signInWithBrowser(
   const listening = await listenForCode(path)
   try {
     const redirect = `http://127.0.0.1:${listening.port}${path}`
-    const query = new URLSearchParams({ redirect, challenge }).toString()
+    const query = new URLSearchParams({ redirect, challenge, machine: hostname() }).toString()
     // The browser comes back to the public address, and with what it remembers only if it began there.
     const address = `${kinds.publicUrl ?? server}/api/v2/auth/${kind}?${query}`
     const code = await untilStopped(async () => {
       await writeLine(terminal.stderr, `Sign in with a browser of this machine:\n${address}`)
+      await writeLine(
+        terminal.stderr,
+        `The browser asks before it signs you in here. It must show this word: ${signInWord(challenge)}`,
+      )
       openBrowser(address, terminal.environment)
       return listening.code
     })

@@ -3,6 +3,7 @@ import { messageOf } from '../errors.js'
 import { createRun, later, type Run } from './commands/common.js'
 import { CliError, UsageError } from './errors.js'
 import { EXIT, exitCodesText, type ExitCode } from './exit-codes.js'
+import { printable } from './show/printable.js'
 import { writeLine, type Terminal } from './terminal.js'
 import { version } from '../version.js'
 
@@ -18,7 +19,9 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
   } catch (error) {
     if (isBrokenPipe(error)) return EXIT.ok
     // Nobody left to tell is no reason to fail differently.
-    await writeLine(terminal.stderr, `holdfast: ${messageOf(error)}`).catch(() => undefined)
+    await writeLine(terminal.stderr, `holdfast: ${messageOf(error).split('\n').map(printable).join('\n')}`).catch(
+      () => undefined,
+    )
     return error instanceof CliError ? error.exitCode : EXIT.unexpected
   }
 }

@@ -2,15 +2,18 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { ExternalSignIn } from '../auth/external-sign-in.js'
-import type { Flow } from '../auth/openid/flow-cookie.js'
+import { type Flow, tagOf } from '../auth/openid/flow-cookie.js'
 import type { FlowClient } from '../auth/openid/open-id.js'
 import type { OpenIdKind } from '../auth/provider-config.js'
 import type { Sessions } from '../auth/sessions.js'
 import { HoldfastError, InvalidInputError, UnauthenticatedError } from '../errors.js'
 import { Tokens, keepOutOfCaches, noteUser } from './auth.js'
-import { clearedFlowCookie, flowCookie, flowCookieOf } from './flow-cookie.js'
+import { confirmRoutes } from './confirm-sign-in.js'
+import { clearedFlowCookie, flowCookieOf, flowCookies } from './flow-cookie.js'
+import { API_PREFIX } from './paths.js'
 import { LIMITED } from './rate-limit.js'
 import { answers } from './schemas.js'
+import { SentOn, sendsOn, withQuery } from './sent-on.js'
 
 export interface SingleSignOnDeps {
   readonly signIn: ExternalSignIn
@@ -32,15 +35,18 @@ const Kinds = Type.Object(
   { title: 'SignInKinds' },
 )
 
-/** Where a browser is sent on to; programs find it in the body, too. */
-const SentOn = Type.Object({ location: Type.String() }, { title: 'SentOn' })
-
 const BeginQuery = Type.Object({
   redirect: Type.Optional(
     Type.String({ maxLength: 500, description: 'Of a client that opened the browser: http://127.0.0.1:<port>/<path>' }),
   ),
   challenge: Type.Optional(
     Type.String({ maxLength: 500, description: 'With redirect: SHA-256 of the verifier of the client, base64url' }),
+  ),
+  machine: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: 'With redirect: how the machine is called; the page that asks shows it',
+    }),
   ),
 })
 
@@ -66,8 +72,11 @@ export function singleSignOnRoutes(deps: SingleSignOnDeps): FastifyPluginAsyncTy
     const identity = await signIn.openId.finish(flow, queryOf(request))
     const user = await signIn.admit(identity, (known) => noteUser(request, known))
     if (!flow.client) return { tokens: await deps.sessions.begin(user, request.ip) }
-    const code = await signIn.codes.give(user, flow.client.challenge)
-    return { location: withQuery(flow.client.redirect, { code }) }
+    // Whoever sits there is asked first: anybody may have sent them the link that began this.
+    const tag = tagOf(flow.state)
+    const cookie = { kind: 'question' as const, tag, value: await signIn.questions.ask(user, flow.client) }
+    const cookies = flowCookies(cookie, request.headers.cookie, deps.publicUrl)
+    return { location: `${deps.publicUrl ?? ''}${API_PREFIX}/auth/confirm?sign_in=${tag}`, cookies }
   }
 
   function sendOn(reply: FastifyReply, location: string) {
@@ -115,8 +124,9 @@ export function singleSignOnRoutes(deps: SingleSignOnDeps): FastifyPluginAsyncTy
           },
         },
         async (request, reply) => {
-          const { location, cookie } = await signIn.openId.begin(kind, clientOf(request.query))
-          reply.header('set-cookie', flowCookie(cookie, deps.publicUrl))
+          const { location, cookie, tag } = await signIn.openId.begin(kind, clientOf(request.query))
+          const begun = { kind: 'sign_in' as const, tag, value: cookie }
+          reply.header('set-cookie', flowCookies(begun, request.headers.cookie, deps.publicUrl))
           return sendOn(reply, location)
         },
       )
@@ -135,12 +145,17 @@ export function singleSignOnRoutes(deps: SingleSignOnDeps): FastifyPluginAsyncTy
           },
         },
         async (request, reply) => {
-          reply.header('set-cookie', clearedFlowCookie(deps.publicUrl))
-          const flow = await signIn.openId.underWay(kind, flowCookieOf(request.headers.cookie, deps.publicUrl))
+          const begun = { kind: 'sign_in' as const, tag: tagOf(request.query.state ?? '') }
+          reply.header('set-cookie', clearedFlowCookie(begun.kind, begun.tag, deps.publicUrl))
+          const cookie = flowCookieOf(request.headers.cookie, begun, deps.publicUrl)
+          const flow = await signIn.openId.underWay(kind, cookie)
           try {
             if (!flow) throw noFlow(deps.publicUrl)
-            const { tokens, location } = await finish(request, flow)
-            return location === undefined ? await reply.send(tokens) : await sendOn(reply, location)
+            const { tokens, location, cookies } = await finish(request, flow)
+            if (location === undefined) return await reply.send(tokens)
+            // Beside what takes the first cookie away.
+            reply.header('set-cookie', cookies)
+            return await sendOn(reply, location)
           } catch (error) {
             if (error instanceof UnauthenticatedError) deps.meters.signInFailed()
             // The program that opened the browser hears of the failure; it would wait in vain.
@@ -152,6 +167,8 @@ export function singleSignOnRoutes(deps: SingleSignOnDeps): FastifyPluginAsyncTy
         },
       )
     }
+
+    await app.register(confirmRoutes(deps))
 
     app.post(
       '/auth/exchange',
@@ -174,18 +191,16 @@ export function singleSignOnRoutes(deps: SingleSignOnDeps): FastifyPluginAsyncTy
   }
 }
 
-/** The `response` schemas of a route that only sends browsers on. */
-function sendsOn(...refusals: Parameters<typeof answers>[1][]) {
-  const { 200: _, ...others } = answers(Type.Null(), ...refusals)
-  return { ...others, 302: SentOn }
-}
-
 /**
  * The program that opened the browser. It can only be on the machine of the browser: whoever listens elsewhere could
  * have sent the link to somebody.
  * @throws InvalidInputError
  */
-function clientOf(query: { readonly redirect?: string; readonly challenge?: string }): FlowClient | null {
+function clientOf(query: {
+  readonly redirect?: string
+  readonly challenge?: string
+  readonly machine?: string
+}): FlowClient | null {
   const { redirect, challenge } = query
   if (redirect === undefined && challenge === undefined) return null
   const url = redirect !== undefined && URL.canParse(redirect) ? new URL(redirect) : null
@@ -196,7 +211,8 @@ function clientOf(query: { readonly redirect?: string; readonly challenge?: stri
   if (challenge === undefined || !/^[A-Za-z0-9_-]{43}$/.test(challenge)) {
     throw new InvalidInputError('invalid_challenge', 'challenge must be the SHA-256 of the verifier, in base64url')
   }
-  return { redirect: url.href, challenge }
+  const machine = query.machine?.replace(/[\p{C}]/gu, '').trim() ?? ''
+  return { redirect: url.href, challenge, machine: machine === '' ? null : machine }
 }
 
 function noFlow(publicUrl: string | null): UnauthenticatedError {
@@ -211,10 +227,4 @@ function noFlow(publicUrl: string | null): UnauthenticatedError {
 function queryOf(request: FastifyRequest): string {
   const at = request.url.indexOf('?')
   return at === -1 ? '' : request.url.slice(at)
-}
-
-function withQuery(address: string, values: Readonly<Record<string, string>>): string {
-  const url = new URL(address)
-  for (const [name, value] of Object.entries(values)) url.searchParams.set(name, value)
-  return url.href
 }

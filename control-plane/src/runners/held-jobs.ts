@@ -6,6 +6,7 @@ import type { LiveEvents } from '../live/live-events.js'
 import type { Store } from '../store/store.js'
 import type { PreparedOrder } from './job-order.js'
 import { JobWriter } from './job-writer.js'
+import { type FullStreams, NONE_FULL, type StreamLimits } from './stream-limits.js'
 import type { StreamMeters } from './stream-meters.js'
 
 /** Ended jobs that a connection remembers. */
@@ -18,6 +19,8 @@ export interface HeldJobsDependencies {
   readonly ends?: JobEnds | undefined
   readonly log: Logger
   readonly meters?: StreamMeters
+  /** What is kept of one job, at most. */
+  readonly limits: StreamLimits
   /** Does nothing when the connection is gone. */
   readonly send: (message: ServerMessage) => void
   /** Bytes left the memory: they are stored, or must come again. */
@@ -62,13 +65,18 @@ export class HeldJobs {
    * From now on frames are taken for a job that the agent has in its spool.
    * @param isAborting the agent hears with the answer to its list that it shall abort it
    */
-  resume(ref: JobRef, stored: JobWriter['stored'], isAborting: boolean): void {
-    this.#hold(ref, stored, null, isAborting)
+  resume(ref: JobRef, stored: JobWriter['stored'], full: FullStreams, isAborting: boolean): void {
+    this.#hold(ref, stored, full, null, isAborting)
+  }
+
+  /** The agent has heard what is stored of a job: it hears now of which streams nothing more is taken. */
+  sayFull({ job_id }: JobRef): void {
+    this.#jobs.get(job_id)?.writer.sayFull()
   }
 
   /** A job is about to be offered; its frames count once it is claimed. */
   offer(prepared: PreparedOrder): void {
-    this.#hold(prepared.order, { output: 0, events: 0, eventsCount: 0 }, prepared, false)
+    this.#hold(prepared.order, { output: 0, events: 0, eventsCount: 0 }, NONE_FULL, prepared, false)
   }
 
   /** @throws ProtocolError `not_yours` */
@@ -129,20 +137,27 @@ export class HeldJobs {
   #hold(
     { job_id, run_id }: JobRef,
     stored: JobWriter['stored'],
+    full: FullStreams,
     prepared: PreparedOrder | null,
     isAborting: boolean,
   ): void {
     const { live, ended, ends } = this.dependencies
-    const writer = new JobWriter(job_id, run_id, stored, {
-      ...this.dependencies,
-      changed: () => live.changed('jobs'),
-      ended: () => {
-        this.#jobs.delete(job_id)
-        this.#noteEnded(job_id)
-        ended(job_id)
-        ends?.jobEnded()
+    const writer = new JobWriter(
+      job_id,
+      run_id,
+      stored,
+      {
+        ...this.dependencies,
+        changed: () => live.changed('jobs'),
+        ended: () => {
+          this.#jobs.delete(job_id)
+          this.#noteEnded(job_id)
+          ended(job_id)
+          ends?.jobEnded()
+        },
       },
-    })
+      full,
+    )
     this.#jobs.set(job_id, { writer, prepared, isClaimed: prepared === null, isAborting })
   }
 

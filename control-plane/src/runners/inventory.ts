@@ -4,13 +4,15 @@ import { approvedBefore } from '../jobs/approving.js'
 import { abortUnstarted, endJob } from '../jobs/ending.js'
 import { isEnded, jobStatusOf } from '../jobs/status.js'
 import { type HeldJob, findHeldJobs, findJobsOfRunner, markClaimed, requeue } from '../store/dispatch.js'
-import { type StreamLengths, findStreamLengths } from '../store/job-streams.js'
+import { type StreamLengths, findFullStreams, findStreamLengths } from '../store/job-streams.js'
 import type { Queries, Store } from '../store/store.js'
+import { type FullStreams, NONE_FULL } from './stream-limits.js'
 
 /** What becomes of a job in an agent's spool, and what is stored of it. */
 export interface Resumption {
   readonly job: ResumedJob
   readonly stored: StreamLengths
+  readonly full: FullStreams
 }
 
 const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
@@ -33,9 +35,16 @@ export function answerInventory(
     for (const { job_id, run_id } of spooled) {
       const job = known.get(job_id)
       const verdict = verdictOn(job, run_id)
-      const stored = (await findStreamLengths(queries, job_id)) ?? NOTHING_STORED
+      // A list may name thousands of jobs that are none of ours.
+      const isOurs = verdict === 'continue'
+      const stored = (isOurs ? await findStreamLengths(queries, job_id) : null) ?? NOTHING_STORED
+      const full = isOurs ? await findFullStreams(queries, job_id) : NONE_FULL
       const abort = verdict === 'continue' && job?.abort_requested === 1
-      answers.push({ job: { job_id, run_id, verdict, output: stored.output, events: stored.events, abort }, stored })
+      answers.push({
+        job: { job_id, run_id, verdict, output: stored.output, events: stored.events, abort },
+        stored,
+        full,
+      })
       if (verdict === 'continue') {
         if (job?.status === 'approve') await approvedBefore(queries, job, clock.now())
         await markClaimed(queries, job_id)

@@ -144,13 +144,16 @@ export class JobSession implements RunnerSession {
 
   async #resume(spooled: readonly SpooledJob[]): Promise<void> {
     const resumptions = await answerInventory(this.dependencies, this.connection.runnerId, spooled)
-    for (const { job, stored } of resumptions) {
-      if (job.verdict === 'continue') this.#held.resume(job, stored, job.abort)
+    for (const { job, stored, full } of resumptions) {
+      if (job.verdict === 'continue') this.#held.resume(job, stored, full, job.abort)
     }
     this.dependencies.live.changed('jobs')
     this.dependencies.ends?.jobEnded()
     this.#send({ type: 'resume', jobs: resumptions.map(({ job }) => job) })
-    for (const { job } of resumptions) this.#held.sayLateAbort(job)
+    for (const { job } of resumptions) {
+      this.#held.sayFull(job)
+      this.#held.sayLateAbort(job)
+    }
     this.#offers.start()
   }
 

@@ -1,16 +1,31 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { EndRecord, ServerMessage, StreamFrame } from '@holdfast/protocol'
+import {
+  type EndRecord,
+  ProtocolError,
+  type ServerMessage,
+  type StreamFrame,
+  type StreamName,
+} from '@holdfast/protocol'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
 import { endJob } from '../jobs/ending.js'
 import { outcomeOf } from '../jobs/outcome.js'
-import { type StreamLengths, appendToStreams, findStreamLengths, resetStreams } from '../store/job-streams.js'
+import {
+  type StreamLengths,
+  appendServiceLine,
+  appendToStreams,
+  findFullStreams,
+  findStreamLengths,
+  markStreamFull,
+  resetStreams,
+} from '../store/job-streams.js'
 import { findJobSummary } from '../store/jobs.js'
 import type { Store } from '../store/store.js'
 import { type Batch, StreamIntake } from './stream-intake.js'
 import type { StreamMeters } from './stream-meters.js'
 import { digestsOfStored } from './stored-digests.js'
+import { type FullStreams, NONE_FULL, type StreamLimits, fullLine, fullWords, isCut } from './stream-limits.js'
 
 /** How long a failed write waits before it is tried again, in milliseconds. */
 const RETRY_MS = 500
@@ -27,12 +42,16 @@ export interface JobWriterDependencies {
   /** The end is stored, or the job was deleted; the runner may forget it. */
   readonly ended: () => void
   readonly meters?: StreamMeters | undefined
+  /** What is kept of one job, at most. */
+  readonly limits: StreamLimits
 }
 
 /** What a write came to: the lengths now, null when the job is gone. Not appended: they were not what was expected. */
 interface Written {
   readonly isAppended: boolean
   readonly lengths: StreamLengths | null
+  /** Which streams are full, where nothing was appended. */
+  readonly full: FullStreams
 }
 
 const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
@@ -46,6 +65,8 @@ const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
  *   - lengths that fall short are answered with a rewind; hashes that differ make the runner send everything again,
  *     once, and after that the real outcome is stored with a word about it;
  *   - what is stored beyond the lengths of the end record stays, when it goes on where they end: the runner has lost it;
+ *   - of a stream that is full nothing more is stored, and the runner is told so. The end then counts without the length and
+ *     hash of that stream, and says what is missing;
  *   - a job that was deleted meanwhile (it had been given up) is forgotten on the runner too.
  */
 export class JobWriter {
@@ -62,14 +83,21 @@ export class JobWriter {
     readonly runId: string,
     stored: StreamLengths,
     private readonly dependencies: JobWriterDependencies,
+    full: FullStreams = NONE_FULL,
   ) {
-    this.#intake = new StreamIntake(stored, () => dependencies.clock.now())
+    this.#intake = new StreamIntake(stored, () => dependencies.clock.now(), dependencies.limits, full)
+  }
+
+  /** Tells the runner of which streams nothing more is taken, if there are any. */
+  sayFull(): void {
+    for (const stream of ['output', 'events'] as const) if (this.#intake.full[stream]) this.#tellFull(stream)
   }
 
   get stored(): StreamLengths {
     return this.#intake.stored
   }
 
+  /** @throws ProtocolError `too_large` when it goes on sending what nobody takes */
   take(frame: StreamFrame): void {
     const before = this.#intake.heldBytes
     const taken = this.#intake.take(frame)
@@ -77,6 +105,7 @@ export class JobWriter {
     // What was dropped because it is stored already leaves the memory at once.
     this.dependencies.released(frame.payload.length - (this.#intake.heldBytes - before))
     if (taken) this.#rewind(frame.stream, taken.rewindTo)
+    if (this.#intake.isAbused) throw new ProtocolError('too_large', 'more comes of a stream that is full')
     this.#start()
   }
 
@@ -112,7 +141,7 @@ export class JobWriter {
         await this.#write(batch)
       } finally {
         this.#intake.writing = null
-        this.dependencies.released(batch.output.length + batch.eventsBytes)
+        this.dependencies.released(batch.output.length + batch.eventsBytes + batch.droppedBytes)
       }
     }
   }
@@ -124,11 +153,12 @@ export class JobWriter {
     const finishes = record !== null && this.#completes(record, batch) && this.#agrees(record, batch)
     const written = await this.#store(batch, finishes ? record : null)
     if (!written) return
-    const { isAppended, lengths } = written
+    const { isAppended, lengths, full } = written
     if (!lengths) return this.#gone()
-    if (!isAppended) return this.#resynchronise(lengths)
+    if (!isAppended) return this.#resynchronise(lengths, full)
     this.#intake.committed(batch, lengths)
     this.dependencies.send({ type: 'ack', job_id: this.jobId, output: lengths.output, events: lengths.events })
+    for (const stream of batch.filled) this.#tellFull(stream)
     this.#measure(batch, since)
     this.dependencies.changed()
     if (finishes) this.#finished()
@@ -148,9 +178,18 @@ export class JobWriter {
       try {
         return await store.write('streams.append', async (queries) => {
           const lengths = await appendToStreams(queries, this.jobId, this.#intake.stored, batch.output, batch.events)
-          if (!lengths) return { isAppended: false, lengths: await findStreamLengths(queries, this.jobId) }
-          if (record) await this.#endIn(queries, record, null)
-          return { isAppended: true, lengths }
+          if (!lengths) {
+            const full = await findFullStreams(queries, this.jobId)
+            return { isAppended: false, lengths: await findStreamLengths(queries, this.jobId), full }
+          }
+          for (const stream of batch.filled) {
+            // The line is there already when the stream is sent again from its start.
+            if (await markStreamFull(queries, this.jobId, stream)) {
+              await appendServiceLine(queries, this.jobId, fullLine(stream))
+            }
+          }
+          if (record) await this.#endIn(queries, record, fullWords(record, lengths, this.#intake.full))
+          return { isAppended: true, lengths, full: this.#intake.full }
         })
       } catch (error) {
         // Nothing was acknowledged, so nothing is lost by trying again.
@@ -163,20 +202,24 @@ export class JobWriter {
 
   /** An end whose bytes did not all arrive in the same breath: look at what is stored now. */
   async #settle(record: EndRecord): Promise<void> {
-    const { output, events } = this.#intake.stored
-    if (output < record.output.length || events < record.events.length) {
+    const { stored, full } = this.#intake
+    const { output, events } = stored
+    const cut = { output: isCut(record, stored, full, 'output'), events: isCut(record, stored, full, 'events') }
+    const isShort = (stream: StreamName) => !cut[stream] && stored[stream] < record[stream].length
+    if (isShort('output') || isShort('events')) {
       this.#end = null
-      if (output < record.output.length) this.#rewind('output', output)
-      if (events < record.events.length) this.#rewind('events', events)
+      if (isShort('output')) this.#rewind('output', output)
+      if (isShort('events')) this.#rewind('events', events)
       return
     }
     const digests = await digestsOfStored(this.dependencies.store.read, this.jobId, {
-      output: record.output.length,
-      events: record.events.length,
+      output: cut.output ? 0 : record.output.length,
+      events: cut.events ? 0 : record.events.length,
     })
     // Reading may have taken long: what belongs to a connection that is gone, a revoked runner's too, counts no more.
     if (this.#closed) return
-    const agrees = digests.output === record.output.sha256 && digests.events === record.events.sha256
+    const agrees =
+      (cut.output || digests.output === record.output.sha256) && (cut.events || digests.events === record.events.sha256)
     if (!agrees && !this.#sentAgain) {
       this.#sentAgain = true
       this.#end = null
@@ -185,20 +228,22 @@ export class JobWriter {
         'stored streams differ from the end record; asking for them again',
       )
       await this.dependencies.store.write('streams.reset', (queries) => resetStreams(queries, this.jobId))
-      this.#resynchronise(NOTHING_STORED)
+      this.#resynchronise(NOTHING_STORED, NONE_FULL)
       return
     }
     const word = agrees
-      ? lostOnRunner(output - record.output.length, events - record.events.length)
+      ? lostOnRunner(Math.max(0, output - record.output.length), Math.max(0, events - record.events.length))
       : 'output or events differ from what the runner recorded'
-    await this.dependencies.store.write('jobs.end', (queries) => this.#endIn(queries, record, word))
+    await this.dependencies.store.write('jobs.end', (queries) =>
+      this.#endIn(queries, record, [...fullWords(record, stored, full), ...(word === null ? [] : [word])]),
+    )
     this.#finished()
   }
 
-  async #endIn(queries: Parameters<typeof endJob>[0], record: EndRecord, word: string | null): Promise<void> {
+  async #endIn(queries: Parameters<typeof endJob>[0], record: EndRecord, words: readonly string[]): Promise<void> {
     const job = await findJobSummary(queries, this.jobId)
     const outcome = outcomeOf(record, job?.abort_requested_by ?? null)
-    const detail = [outcome.detail, word].filter((part) => part !== null).join('; ') || null
+    const detail = [outcome.detail, ...words].filter((part) => part !== null).join('; ') || null
     await endJob(queries, this.jobId, { ...outcome, detail }, this.dependencies.clock.now())
   }
 
@@ -221,12 +266,19 @@ export class JobWriter {
     this.dependencies.ended()
   }
 
-  #resynchronise(stored: StreamLengths): void {
+  #resynchronise(stored: StreamLengths, full: FullStreams): void {
     this.dependencies.released(this.#intake.heldBytes)
-    this.#intake.reset(stored)
+    this.#intake.reset(stored, full)
     this.#end = null
     this.#rewind('output', this.#intake.stored.output)
     this.#rewind('events', this.#intake.stored.events)
+    this.sayFull()
+  }
+
+  #tellFull(stream: StreamName): void {
+    const { log, send } = this.dependencies
+    log.warn({ job: this.jobId, stream }, 'a runner sends more of a job than is kept')
+    send({ type: 'stream_full', job_id: this.jobId, stream, length: this.#intake.stored[stream] })
   }
 
   #rewind(stream: 'output' | 'events', to: number): void {
@@ -234,13 +286,23 @@ export class JobWriter {
   }
 
   #completes(record: EndRecord, batch: Batch): boolean {
+    const stored = this.#lengthsWith(batch)
+    return (['output', 'events'] as const).every(
+      (stream) => isCut(record, stored, this.#intake.full, stream) || stored[stream] === record[stream].length,
+    )
+  }
+
+  #lengthsWith(batch: Batch): Record<StreamName, number> {
     const { output, events } = this.#intake.stored
-    return output + batch.output.length === record.output.length && events + batch.eventsBytes === record.events.length
+    return { output: output + batch.output.length, events: events + batch.eventsBytes }
   }
 
   #agrees(record: EndRecord, batch: Batch): boolean {
     const digests = this.#intake.digestsWith(batch)
-    return digests !== null && digests.output === record.output.sha256 && digests.events === record.events.sha256
+    const stored = this.#lengthsWith(batch)
+    return (['output', 'events'] as const).every(
+      (stream) => isCut(record, stored, this.#intake.full, stream) || digests?.[stream] === record[stream].sha256,
+    )
   }
 }
 

@@ -1,7 +1,14 @@
 import { createHash, type Hash } from 'node:crypto'
-import { MAX_EVENT_LINE_BYTES, type StreamFrame, type StreamName, readEventLine } from '@holdfast/protocol'
+import {
+  type EventLine,
+  MAX_EVENT_LINE_BYTES,
+  type StreamFrame,
+  type StreamName,
+  readEventLine,
+} from '@holdfast/protocol'
 import type { StoredEvent, StreamLengths } from '../store/job-streams.js'
 import { Pieces } from './pieces.js'
+import { type FullStreams, NONE_FULL, type StreamLimits } from './stream-limits.js'
 
 const NEWLINE = 0x0a
 const OPENING_BRACE = 0x7b
@@ -9,11 +16,20 @@ const OPENING_BRACE = 0x7b
 /** Most events of one batch. Each becomes a row and costs memory, however short its line is. */
 const MOST_EVENTS = 2000
 
+/** Most characters of a field by which an event is listed; its line has the rest. The event callback keeps to the same. */
+const MOST_FIELD = 4000
+
+/** Bytes that may come for a full stream. What was under way when the runner was told is far less. */
+const MOST_OVERFLOW_BYTES = 16 * 1024 * 1024
+
 /** What has come in and is not stored yet, taken out for one write. */
 export interface Batch {
   readonly output: Buffer
   readonly events: readonly StoredEvent[]
   readonly eventsBytes: number
+  /** Streams that are full with this batch, and bytes that were dropped because of it. */
+  readonly filled: readonly StreamName[]
+  readonly droppedBytes: number
 }
 
 /** What to do with a piece: it was taken (or known already), or the runner must go back to that offset. */
@@ -24,6 +40,8 @@ export type Taken = { readonly rewindTo: number } | null
  *   - `stored` is what the last commit holds; only that is ever acknowledged;
  *   - a piece is taken only if it continues what came before it: earlier bytes are dropped, a gap is a rewind;
  *   - events are stored as whole lines. The start of a line waits here until its end comes, and counts as not stored;
+ *   - a stream of which more comes than its limit is full: it ends with the last whole piece or line within the limit, and
+ *     nothing more of it is taken;
  *   - the hashes cover exactly the stored bytes; a stream that was stored in part before this connection has no hash
  *     here (`null`) and is hashed from the database at the end.
  */
@@ -36,6 +54,9 @@ export class StreamIntake {
   #rewinding: Record<StreamName, boolean> = { output: false, events: false }
   #hashes: Record<StreamName, Hash> | null
 
+  #full: Record<StreamName, boolean>
+  #overflowBytes = 0
+
   /** What the last commit holds. */
   stored: StreamLengths
 
@@ -45,14 +66,26 @@ export class StreamIntake {
   constructor(
     stored: StreamLengths,
     private readonly now: () => number,
+    private readonly limits: StreamLimits,
+    full: FullStreams = NONE_FULL,
   ) {
     this.stored = stored
+    this.#full = { ...full }
     this.#hashes = stored.output === 0 && stored.events === 0 ? freshHashes() : null
   }
 
   /** Bytes held in memory. */
   get heldBytes(): number {
     return this.#output.bytes + this.#lines.bytes + this.#lineStart.bytes
+  }
+
+  get full(): FullStreams {
+    return this.#full
+  }
+
+  /** More comes of a full stream than an honest runner can have had under way. */
+  get isAbused(): boolean {
+    return this.#overflowBytes > MOST_OVERFLOW_BYTES
   }
 
   get hasBatch(): boolean {
@@ -62,6 +95,10 @@ export class StreamIntake {
   /** Takes a piece. A rewind is asked for once, until a piece fits again. */
   take(frame: StreamFrame): Taken {
     const { stream } = frame
+    if (this.#full[stream]) {
+      this.#overflowBytes += frame.payload.length
+      return null
+    }
     const expected = this.#expected(stream)
     if (frame.offset > expected) {
       if (this.#rewinding[stream]) return null
@@ -76,8 +113,9 @@ export class StreamIntake {
   }
 
   /** Forgets what is not stored, after the database turned out to stand elsewhere. */
-  reset(stored: StreamLengths): void {
+  reset(stored: StreamLengths, full: FullStreams): void {
     this.stored = stored
+    this.#full = { ...full }
     this.writing = null
     for (const pieces of [this.#output, this.#lines, this.#lineStart]) pieces.clear()
     this.#rewinding = { output: false, events: false }
@@ -86,19 +124,41 @@ export class StreamIntake {
 
   /** Takes what can be stored now; of very many events some stay for the next batch. */
   batch(): Batch {
+    const before = this.heldBytes
+    const filled: StreamName[] = []
+    const all = this.#output.takeAll()
+    const output = all.subarray(0, Math.max(0, this.limits.outputBytes - this.stored.output))
+    if (output.length < all.length) filled.push('output')
+    const { events, eventsBytes, isFull } = this.#takeEvents()
+    if (isFull) {
+      filled.push('events')
+      this.#lines.clear()
+      this.#lineStart.clear()
+    }
+    for (const stream of filled) this.#full[stream] = true
+    const droppedBytes = before - this.heldBytes - output.length - eventsBytes
+    return { output, events, eventsBytes, filled, droppedBytes }
+  }
+
+  #takeEvents(): { events: StoredEvent[]; eventsBytes: number; isFull: boolean } {
+    const { stored, limits } = this
     const events: StoredEvent[] = []
     let eventsBytes = 0
     for (let piece = this.#lines.first(); piece && events.length < MOST_EVENTS; piece = this.#lines.first()) {
       let from = 0
       while (from < piece.length && events.length < MOST_EVENTS) {
         const line = piece.subarray(from, endOfLine(piece, from))
+        const isOver = stored.events + eventsBytes + from + line.length > limits.eventsBytes
+        if (isOver || stored.eventsCount + events.length >= limits.events) {
+          return { events, eventsBytes: eventsBytes + from, isFull: true }
+        }
         events.push(storedEventOf(line, this.now))
         from += line.length
       }
       this.#lines.shift(from)
       eventsBytes += from
     }
-    return { output: this.#output.takeAll(), events, eventsBytes }
+    return { events, eventsBytes, isFull: false }
   }
 
   /** Hex digests of both streams as they will be with `batch` stored; null when only the database can tell. */
@@ -159,10 +219,16 @@ function freshHashes(): Record<StreamName, Hash> {
   return { output: createHash('sha256'), events: createHash('sha256') }
 }
 
+/** A field that is longer than any of the callback's comes from somebody else. */
+function shortFields({ play, task, host, time }: EventLine): Pick<StoredEvent, 'play' | 'task' | 'host' | 'time'> {
+  const short = (text: string | null) => (text === null ? null : text.slice(0, MOST_FIELD))
+  return { play: short(play), task: short(task), host: short(host), time: time.slice(0, 40) }
+}
+
 function storedEventOf(line: Buffer, now: () => number): StoredEvent {
   // What is no object at all is not worth an exception: a runner may send a million of them.
   const event = line[0] === OPENING_BRACE ? readEventLine(line.toString('utf8')) : null
-  if (event) return { ...event, line }
+  if (event) return { ...event, ...shortFields(event), line }
   return {
     type: 'unreadable',
     play: null,

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { runStatement } from './raw-statements.js'
 import type { Queries } from './store.js'
 
@@ -121,6 +122,22 @@ export async function appendServiceLine(queries: Queries, jobId: number, line: s
     .execute()
 }
 
+/** Of which streams of a job the runner sent more than is kept. */
+export async function findFullStreams(queries: Queries, jobId: number): Promise<{ output: boolean; events: boolean }> {
+  const query = queries.selectFrom('job_stream').select(['output_full', 'events_full']).where('job_id', '=', jobId)
+  const row = await query.executeTakeFirst()
+  return { output: row?.output_full === 1, events: row?.events_full === 1 }
+}
+
+/** Notes that a stream is full. False: that was known, now or before the stream was sent again. */
+export async function markStreamFull(queries: Queries, jobId: number, stream: 'output' | 'events'): Promise<boolean> {
+  const query = queries.selectFrom('job_stream').select(['output_full', 'events_full']).where('job_id', '=', jobId)
+  const row = await query.executeTakeFirst()
+  const change = stream === 'output' ? { output_full: 1 } : { events_full: 1 }
+  await queries.updateTable('job_stream').set(change).where('job_id', '=', jobId).execute()
+  return (stream === 'output' ? row?.output_full : row?.events_full) === 0
+}
+
 /**
  * Forgets both streams, so that the runner sends them again from the start; the service's own lines stay. They move to the
  * front: what is shown has no holes, since its readers count bytes.
@@ -143,6 +160,15 @@ export async function resetStreams(queries: Queries, jobId: number): Promise<voi
   await queries
     .updateTable('job_stream')
     .set({ output_length: 0, shown_length: shown, events_length: 0, events_count: 0 })
+    .where('job_id', '=', jobId)
+    .execute()
+  // That it was full is remembered, so that its readers are told once.
+  await queries
+    .updateTable('job_stream')
+    .set({
+      output_full: sql<number>`case when output_full = 0 then 0 else 2 end`,
+      events_full: sql<number>`case when events_full = 0 then 0 else 2 end`,
+    })
     .where('job_id', '=', jobId)
     .execute()
 }

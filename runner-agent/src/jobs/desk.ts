@@ -199,6 +199,10 @@ export function createDesk(options: DeskOptions): Desk {
         at.find(message.job_id)?.replica.acknowledge(message)
         at.sender.wake()
         return
+      case 'stream_full':
+        at.find(message.job_id)?.replica.stopAt(message.stream, message.length)
+        at.sender.wake()
+        return
       case 'rewind':
         at.find(message.job_id)?.replica.rewind(message.stream, message.to)
         at.sender.wake()

@@ -102,6 +102,11 @@ export class Replica {
     this.#endSent = false
   }
 
+  /** The control plane keeps no more of a stream than that: the rest stays here, and the end goes out without it. */
+  stopAt(stream: StreamName, length: number): void {
+    this.#cursors[stream].stopAt(length)
+  }
+
   /** True when `next` would have something that fits into `room` bytes. */
   isReady(room: number): boolean {
     if (this.#inDoubt || this.#reading) return false

@@ -17,6 +17,8 @@ export class StreamCursor {
   #acknowledged = 0
   #size = 0
   #end: number | null = null
+  /** No more than this is wanted; null: all of it. */
+  #stop: number | null = null
   /** Length of the stream up to which only a part of a line was left, which waits for its rest; -1: nothing waits. */
   #heldAt = -1
   /** Goes up when `sent` is set from outside, so that a piece read before is not sent after. */
@@ -43,11 +45,11 @@ export class StreamCursor {
 
   /** True when the end is known and everything up to it was sent. */
   get complete(): boolean {
-    return this.#end !== null && this.#sent >= this.#end
+    return this.#end !== null && this.#sent >= Math.min(this.#end, this.#stop ?? this.#end)
   }
 
   get #limit(): number {
-    return this.#end ?? this.#size
+    return Math.min(this.#end ?? this.#size, this.#stop ?? Infinity)
   }
 
   /** The file has this length now. @returns true when that is new */
@@ -69,8 +71,17 @@ export class StreamCursor {
     if (this.#acknowledged > this.#sent) this.startFrom(this.#acknowledged)
   }
 
-  /** The next piece starts here: after a resume or a rewind. */
+  /** No more than this is wanted. What is under way beyond it will not be acknowledged. */
+  stopAt(length: number): void {
+    this.#stop = length
+    this.#sent = Math.min(this.#sent, length)
+    this.#acknowledged = Math.min(this.#acknowledged, length)
+    this.#turn += 1
+  }
+
+  /** The next piece starts here: after a resume or a rewind. Whether it is wanted to its end is said anew. */
   startFrom(offset: number): void {
+    this.#stop = null
     this.#sent = offset
     this.#acknowledged = offset
     this.#heldAt = -1

@@ -1,5 +1,5 @@
-import { hkdfSync } from 'node:crypto'
-import { EncryptJWT, errors, jwtDecrypt } from 'jose'
+import { createHash, hkdfSync } from 'node:crypto'
+import { EncryptJWT, type JWTPayload, errors, jwtDecrypt } from 'jose'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Clock } from '../../clock.js'
@@ -14,9 +14,30 @@ const Flow = Type.Object({
   nonce: Type.String(),
   verifier: Type.String(),
   /** Of a client that opened a browser: where it listens, and what it will have to show. */
-  client: Type.Union([Type.Object({ redirect: Type.String(), challenge: Type.String() }), Type.Null()]),
+  client: Type.Union([
+    Type.Object({
+      redirect: Type.String(),
+      challenge: Type.String(),
+      machine: Type.Union([Type.String(), Type.Null()]),
+    }),
+    Type.Null(),
+  ]),
 })
 const flowCheck = Compile(Flow)
+
+/** Somebody is known, and is asked whether the program that opened the browser may have what is theirs. */
+const Question = Type.Object({
+  userId: Type.Integer(),
+  redirect: Type.String(),
+  challenge: Type.String(),
+  machine: Type.Union([Type.String(), Type.Null()]),
+  /** What the page with the question sends back: no other page knows it. */
+  ticket: Type.String(),
+})
+const questionCheck = Compile(Question)
+
+/** What somebody is asked before a program is signed in as them. */
+export type Question = Readonly<Static<typeof Question>>
 
 /** A sign-in that is under way at a provider. */
 export type Flow = Readonly<Static<typeof Flow>>
@@ -29,6 +50,14 @@ export interface FlowCookies {
   seal(flow: Flow): Promise<string>
   /** Null for one that is not ours, was changed, or is too old. */
   open(text: string): Promise<Flow | null>
+  /** The same for the question that comes last. */
+  sealQuestion(question: Question): Promise<string>
+  openQuestion(text: string): Promise<Question | null>
+}
+
+/** What tells the cookies of several sign-ins of one browser apart; it says nothing of the sign-in. */
+export function tagOf(state: string): string {
+  return createHash('sha256').update(state).digest('hex').slice(0, 16)
 }
 
 /** @param secrets ACCESS_TOKEN_SECRET, which all nodes have in common: the first one encrypts, every one opens */
@@ -37,22 +66,13 @@ export function createFlowCookies(secrets: Secrets, clock: Clock): FlowCookies {
     secretsOf(secrets).map(
       (secret) => new Uint8Array(hkdfSync('sha256', secret, '', 'holdfast sign-in under way v1', 32)),
     )
-  return {
-    seal: (flow) =>
-      new EncryptJWT({ flow })
-        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
-        .setExpirationTime(new Date(clock.now() + FLOW_MS))
-        .encrypt(keys()[0] ?? new Uint8Array()),
-    async open(text) {
-      for (const key of keys()) {
-        const flow = await openWith(text, key)
-        if (flow) return flow
-      }
-      return null
-    },
-  }
+  const seal = (claims: JWTPayload) =>
+    new EncryptJWT(claims)
+      .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+      .setExpirationTime(new Date(clock.now() + FLOW_MS))
+      .encrypt(keys()[0] ?? new Uint8Array())
 
-  async function openWith(text: string, key: Uint8Array): Promise<Flow | null> {
+  async function openWith(text: string, key: Uint8Array): Promise<JWTPayload | null> {
     try {
       const { payload } = await jwtDecrypt(text, key, {
         keyManagementAlgorithms: ['dir'],
@@ -60,10 +80,31 @@ export function createFlowCookies(secrets: Secrets, clock: Clock): FlowCookies {
         requiredClaims: ['exp'],
         currentDate: new Date(clock.now()),
       })
-      return flowCheck.Check(payload.flow) ? payload.flow : null
+      return payload
     } catch (error) {
       if (error instanceof errors.JOSEError) return null
       throw error
     }
+  }
+
+  async function open(text: string): Promise<JWTPayload | null> {
+    for (const key of keys()) {
+      const payload = await openWith(text, key)
+      if (payload) return payload
+    }
+    return null
+  }
+
+  return {
+    seal: (flow) => seal({ flow }),
+    async open(text) {
+      const flow = (await open(text))?.flow
+      return flowCheck.Check(flow) ? flow : null
+    },
+    sealQuestion: (question) => seal({ question }),
+    async openQuestion(text) {
+      const question = (await open(text))?.question
+      return questionCheck.Check(question) ? question : null
+    },
   }
 }

@@ -6,7 +6,7 @@ import type { Identity } from '../external-users.js'
 import type { OpenIdKind, OpenIdSettings } from '../provider-config.js'
 import type { RoleSource } from '../role-source.js'
 import { type Claims, identityOf } from './claims.js'
-import type { Flow, FlowCookies } from './flow-cookie.js'
+import { type Flow, type FlowCookies, tagOf } from './flow-cookie.js'
 import { graphGroups } from './graph-groups.js'
 import type { Providers } from './providers.js'
 import { discoveryFailure, refusalOf } from './refusals.js'
@@ -25,10 +25,14 @@ export interface OpenId {
   /** Whether users of a kind can sign in. */
   isOn(kind: OpenIdKind): Promise<boolean>
   /**
-   * Begins a sign-in: the browser is sent to `location` and brings `cookie` along when it comes back.
+   * Begins a sign-in: the browser is sent to `location` and brings `cookie` along when it comes back; `tag` tells it from
+   * the cookies of other sign-ins of the same browser.
    * @throws NotFoundError when there is no such sign-in here, UnavailableError
    */
-  begin(kind: OpenIdKind, client: FlowClient | null): Promise<{ readonly location: string; readonly cookie: string }>
+  begin(
+    kind: OpenIdKind,
+    client: FlowClient | null,
+  ): Promise<{ readonly location: string; readonly cookie: string; readonly tag: string }>
   /** The sign-in that a browser began; null when it began none, or too long ago. */
   underWay(kind: OpenIdKind, cookie: string | undefined): Promise<Flow | null>
   /**
@@ -144,7 +148,8 @@ export function createOpenId(deps: OpenIdDeps): OpenId {
           code_challenge: await calculatePKCECodeChallenge(verifier),
           code_challenge_method: 'S256',
         })
-        return { location: location.href, cookie: await cookies.seal({ kind, state, nonce, verifier, client }) }
+        const cookie = await cookies.seal({ kind, state, nonce, verifier, client })
+        return { location: location.href, cookie, tag: tagOf(state) }
       } catch (error) {
         throw refusalOf(kind, error, log)
       }
