@@ -26,7 +26,8 @@ import { systemClock } from './clock.js'
 import { createCredentialFile } from './credentials/credential-file.js'
 import { createCredentials } from './credentials/credentials.js'
 import { createJobSealing } from './credentials/job-secrets.js'
-import { createJobVault } from './credentials/job-vault.js'
+import { createJobVault, ownerOfRun } from './credentials/job-vault.js'
+import { createSecretRotation } from './credentials/secret-rotation.js'
 import { createSecretBox } from './credentials/secret-box.js'
 import { createDesignerLock } from './forms/designer-lock.js'
 import { createForms } from './forms/loader.js'
@@ -49,6 +50,7 @@ import { profileTokenRoutes } from './http/profile-tokens.js'
 import { profileRoutes } from './http/profile.js'
 import { runnerSocketRoute } from './http/runner-socket.js'
 import { runnerRoutes } from './http/runner.js'
+import { secretRoutes } from './http/secret.js'
 import { sessionRoutes } from './http/session.js'
 import { serviceKeyRoutes } from './http/service-key.js'
 import { singleSignOnRoutes } from './http/single-sign-on.js'
@@ -68,12 +70,19 @@ import { createRunnerHub } from './runners/hub.js'
 import { createJoinTokens } from './runners/join-tokens.js'
 import { approvedNeedsOf } from './runners/job-order.js'
 import { createPlaybookFolder } from './runners/playbook-folder.js'
-import { openServiceKeys } from './runners/service-keys.js'
+import { openServiceKeys, ownerOfServiceKey } from './runners/service-keys.js'
+import { openSecretRing } from './secret-ring.js'
 import { keptSecret } from './secrets.js'
 import { createMultistep } from './sequences/multistep/multistep.js'
 import { createSequences } from './sequences/sequences.js'
 import type { ControlPlaneSettings } from './settings.js'
 import { notificationsOf } from './store/open-notifications.js'
+import {
+  type SealedRow,
+  credentialSecrets,
+  jobSecrets,
+  serviceKeys as serviceKeyColumn,
+} from './store/sealed-columns.js'
 import { openStore } from './store/open-store.js'
 import { createWorkflows } from './sequences/workflows/loader.js'
 import { createWorkflowKind } from './sequences/workflows/workflow-kind.js'
@@ -155,7 +164,14 @@ async function build(
   const live = createLiveEvents(nodes.bus)
   nodes.onChange(() => live.changed('runners'))
 
-  const secret = settings.accessTokenSecret ?? (await keptSecret(settings.persistentPath, 'access-token-secret'))
+  const secret = await openSecretRing({
+    ...{
+      setting: 'ACCESS_TOKEN_SECRET',
+      given: settings.accessTokenSecret,
+      previous: settings.accessTokenSecretPrevious,
+    },
+    ...{ folder: settings.persistentPath, name: 'access-token-secret', clock },
+  })
   const passwords = createPasswords()
   const roles = await openRoleSource(settings.configPath, { log })
   const tokens = createTokens(secret, clock)
@@ -208,7 +224,10 @@ async function build(
   const workflows = createWorkflows({ folder: settings.workflowsPath, clock, log })
   const checks = createLaunchChecks({ log })
   onClose(() => checks.close())
-  const encryptionSecret = settings.encryptionSecret ?? (await keptSecret(settings.persistentPath, 'encryption-secret'))
+  const encryptionSecret = await openSecretRing({
+    ...{ setting: 'ENCRYPTION_SECRET', given: settings.encryptionSecret, previous: settings.encryptionSecretPrevious },
+    ...{ folder: settings.persistentPath, name: 'encryption-secret', clock },
+  })
   const box = createSecretBox(encryptionSecret)
   const vault = createJobVault(box)
   const credentials = createCredentials({
@@ -280,6 +299,18 @@ async function build(
     ),
   })
   onClose(() => serviceKeys.close())
+  const rotation = createSecretRotation({
+    ...{ store, clock, timers, log, box, encryption: encryptionSecret, accessTokens: secret, refreshTokenMs },
+    places: [
+      { column: credentialSecrets, ownerOf: ({ owner }) => owner },
+      { column: jobSecrets, ownerOf: ({ owner }) => ownerOfRun(owner) },
+      // On SQLite it has a secret of its own.
+      ...(place.kind === 'sqlite'
+        ? []
+        : [{ column: serviceKeyColumn, ownerOf: ({ owner }: SealedRow) => ownerOfServiceKey(owner) }]),
+    ],
+  })
+  onClose(() => rotation.close())
   const hub = createRunnerHub({
     store,
     service: serviceKeys,
@@ -326,6 +357,7 @@ async function build(
       profileRoutes({ accounts }),
       profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),
+      secretRoutes({ rotation }),
       sessionRoutes({ sessions: createSessionRecords({ store, clock }) }),
       formRoutes({ forms, workflows, roles }),
       credentialRoutes({ credentials }),

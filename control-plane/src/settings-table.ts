@@ -55,6 +55,19 @@ export const CONTROL_PLANE_SETTINGS = {
     meaning:
       'encrypts stored credentials, at least 16 characters; without it one is made and kept in the persistent folder; required with PostgreSQL',
   },
+  ACCESS_TOKEN_SECRET_PREVIOUS: {
+    kind: 'text',
+    default: null,
+    secret: true,
+    meaning: 'the ACCESS_TOKEN_SECRET before: tokens that it signed stay good until they expire',
+  },
+  ENCRYPTION_SECRET_PREVIOUS: {
+    kind: 'text',
+    default: null,
+    secret: true,
+    meaning:
+      'the ENCRYPTION_SECRET before: what it encrypted can be opened, until holdfast secret rotate has encrypted it anew',
+  },
   ACCESS_TOKEN_EXPIRATION: { kind: 'text', default: '30m', meaning: 'how long an access token is good' },
   ACCESS_TOKEN_REFRESH_EXPIRATION: {
     kind: 'text',

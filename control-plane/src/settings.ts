@@ -34,6 +34,9 @@ export interface ControlPlaneSettings {
   readonly accessTokenSecret: string | null
   /** Null: made once and kept in the persistent folder. */
   readonly encryptionSecret: string | null
+  /** Those before them, which still count. */
+  readonly accessTokenSecretPrevious: string | null
+  readonly encryptionSecretPrevious: string | null
   readonly accessTokenMs: number
   readonly refreshTokenMs: number
   /** Longest life of a session, in milliseconds. */
@@ -106,6 +109,12 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     database,
     accessTokenSecret: secret('ACCESS_TOKEN_SECRET'),
     encryptionSecret: secret('ENCRYPTION_SECRET'),
+    accessTokenSecretPrevious: longEnough(
+      'ACCESS_TOKEN_SECRET_PREVIOUS',
+      textOrNull('ACCESS_TOKEN_SECRET_PREVIOUS'),
+      16,
+    ),
+    encryptionSecretPrevious: longEnough('ENCRYPTION_SECRET_PREVIOUS', textOrNull('ENCRYPTION_SECRET_PREVIOUS'), 16),
     accessTokenMs: durationOf('ACCESS_TOKEN_EXPIRATION', text('ACCESS_TOKEN_EXPIRATION')),
     refreshTokenMs: durationOf('ACCESS_TOKEN_REFRESH_EXPIRATION', text('ACCESS_TOKEN_REFRESH_EXPIRATION')),
     sessionMaxMs: durationOf('SESSION_MAX_AGE', text('SESSION_MAX_AGE')),

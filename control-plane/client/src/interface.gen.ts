@@ -368,6 +368,14 @@ export interface Profile {
   passwordMustChange?: boolean
 }
 
+export interface Reencryption {
+  message: string
+  /** Values that are now encrypted with the new secret */
+  reencrypted: number
+  /** Values that no known secret opens; they stay as they are */
+  unreadable: number
+}
+
 export interface Relaunched {
   message: string
   /** Of the new job */
@@ -629,6 +637,12 @@ export const userSchema: v.GenericSchema<unknown, User> = v.looseObject({
 export const userListSchema: v.GenericSchema<unknown, UserList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(userSchema),
+})
+
+export const reencryptionSchema: v.GenericSchema<unknown, Reencryption> = v.looseObject({
+  message: v.string(),
+  reencrypted: v.pipe(v.number(), v.safeInteger()),
+  unreadable: v.pipe(v.number(), v.safeInteger()),
 })
 
 export const ownSessionSchema: v.GenericSchema<unknown, OwnSession> = v.looseObject({
@@ -1106,6 +1120,12 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
+  /** Encrypt everything that is stored with a new secret (admin)
+   *
+   * With ENCRYPTION_SECRET as a setting no new one is made: everything is encrypted with the one that the setting says. May be repeated after a failure. */
+  rotateEncryptionSecret(request?: NoParameters, options?: RequestOptions): Promise<Reencryption>
+  /** Sign tokens with a new secret from now on; those that are out are good until they expire (admin) */
+  rotateAccessTokenSecret(request?: NoParameters, options?: RequestOptions): Promise<Message>
   /** The own sign-ins that are not over, newest first */
   listOwnSessions(request?: NoParameters, options?: RequestOptions): Promise<OwnSessionList>
   /** End an own sign-in, its event streams too */
@@ -1626,6 +1646,20 @@ export const operations = {
   getUser: { method: 'GET', path: '/user/{id}', query: [], accept: 'application/json', schema: userSchema },
   changeUser: { method: 'PUT', path: '/user/{id}', query: [], accept: 'application/json', schema: userSchema },
   deleteUser: { method: 'DELETE', path: '/user/{id}', query: [], accept: 'application/json', schema: messageSchema },
+  rotateEncryptionSecret: {
+    method: 'POST',
+    path: '/secret/encryption/rotate',
+    query: [],
+    accept: 'application/json',
+    schema: reencryptionSchema,
+  },
+  rotateAccessTokenSecret: {
+    method: 'POST',
+    path: '/secret/access-token/rotate',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
   listOwnSessions: {
     method: 'GET',
     path: '/profile/sessions',

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js'
 import { UnauthenticatedError } from '../errors.js'
 import type { Store } from '../store/store.js'
+import type { Secrets } from '../secret-ring.js'
 import type { StoredUser } from '../store/users.js'
 import { type Admission, type Identity, createExternalUsers } from './external-users.js'
 import { askedGroups } from './group-names.js'
@@ -42,7 +43,7 @@ export interface ExternalSignInDeps {
   readonly clock: Clock
   readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void }
   /** ACCESS_TOKEN_SECRET, or the one that is kept in its place. */
-  readonly secret: string
+  readonly secret: Secrets
   /** PUBLIC_URL; null: not set. */
   readonly publicUrl: string | null
   /** Of config.yaml: where relative paths in it begin. */

@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { type JWTPayload, SignJWT, errors, jwtVerify } from 'jose'
+import { type JWTPayload, SignJWT, compactVerify, errors, jwtVerify } from 'jose'
 import type { Clock } from '../clock.js'
 import { UnauthenticatedError } from '../errors.js'
+import { type Secrets, secretsOf } from '../secret-ring.js'
 
 const ISSUER = 'holdfast'
 const ALGORITHM = 'HS256'
@@ -34,8 +35,9 @@ export interface Tokens {
   readRefresh(token: string): Promise<{ readonly sessionId: string; readonly refreshId: string }>
 }
 
-export function createTokens(secret: string, clock: Clock): Tokens {
-  const key = new TextEncoder().encode(secret)
+/** @param secrets ACCESS_TOKEN_SECRET: the first one signs, what any of them signed is good */
+export function createTokens(secrets: Secrets, clock: Clock): Tokens {
+  const keys = () => secretsOf(secrets).map((secret) => new TextEncoder().encode(secret))
 
   function sign(claims: JWTPayload, expiresAt: number): Promise<string> {
     return new SignJWT(claims)
@@ -43,10 +45,23 @@ export function createTokens(secret: string, clock: Clock): Tokens {
       .setIssuer(ISSUER)
       .setIssuedAt(new Date(clock.now()))
       .setExpirationTime(new Date(expiresAt))
-      .sign(key)
+      .sign(keys()[0] ?? new Uint8Array())
   }
 
   async function read(token: string): Promise<JWTPayload> {
+    for (const key of keys().slice(1)) if (await isSignedWith(token, key)) return verified(token, key)
+    return verified(token, keys()[0] ?? new Uint8Array())
+  }
+
+  /** Whether a signature is of this secret, whatever else is wrong with the token. */
+  async function isSignedWith(token: string, key: Uint8Array): Promise<boolean> {
+    return compactVerify(token, key).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async function verified(token: string, key: Uint8Array): Promise<JWTPayload> {
     try {
       const { payload } = await jwtVerify(token, key, {
         algorithms: [ALGORITHM],

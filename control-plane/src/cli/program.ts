@@ -60,6 +60,11 @@ function parser(run: Run) {
         ),
       )
       .command(
+        later('secret', 'Replace secrets of the control plane (admins)', async () =>
+          (await import('./commands/secret.js')).secretCommands(run),
+        ),
+      )
+      .command(
         later('form', 'Look at the forms that may be launched', async () =>
           (await import('./commands/form/index.js')).formCommands(run),
         ),

@@ -1,3 +1,4 @@
+import { type Secrets, secretsOf } from '../secret-ring.js'
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
 /**
@@ -25,32 +26,57 @@ export interface SecretBox {
   seal(text: string, owner: string): Buffer
   /** @throws SecretBoxError when ENCRYPTION_SECRET is another one than at `seal`, or the bytes or the owner are */
   open(sealed: Buffer, owner: string): string
+  /** The same encrypted with today's secret; null when it is already. @throws SecretBoxError as `open` does */
+  sealAnew(sealed: Buffer, owner: string): Buffer | null
 }
 
-/** @param secret ENCRYPTION_SECRET */
-export function createSecretBox(secret: string): SecretBox {
-  const key = Buffer.from(hkdfSync('sha256', secret, '', CONTEXT, 32))
+/** @param secrets ENCRYPTION_SECRET: the first one seals, every one opens */
+export function createSecretBox(secrets: Secrets): SecretBox {
+  const keys = new Map<string, Buffer>()
+  const keysNow = (): readonly Buffer[] =>
+    secretsOf(secrets).map((secret) => {
+      const key = keys.get(secret) ?? Buffer.from(hkdfSync('sha256', secret, '', CONTEXT, 32))
+      keys.set(secret, key)
+      return key
+    })
   const bound = (owner: string) => Buffer.from(`${CONTEXT}\n${owner}`, 'utf8')
-  return {
-    seal(text, owner) {
-      const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES }).setAAD(bound(owner))
-      const content = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-      return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), content])
-    },
-    open(sealed, owner) {
-      if (sealed[0] !== VERSION || sealed.length < HEADER_BYTES) {
-        throw new SecretBoxError('it was stored in a form that this release does not know')
-      }
+
+  function seal(text: string, owner: string): Buffer {
+    const [key] = keysNow()
+    if (!key) throw new SecretBoxError('there is no ENCRYPTION_SECRET')
+    const nonce = randomBytes(NONCE_BYTES)
+    const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES }).setAAD(bound(owner))
+    const content = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+    return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), content])
+  }
+
+  /** With the number of the secret that opened it. */
+  function openWith(sealed: Buffer, owner: string): { readonly text: string; readonly secret: number } {
+    if (sealed[0] !== VERSION || sealed.length < HEADER_BYTES) {
+      throw new SecretBoxError('it was stored in a form that this release does not know')
+    }
+    let cause: unknown
+    for (const [secret, key] of keysNow().entries()) {
       try {
         const nonce = sealed.subarray(1, 1 + NONCE_BYTES)
         const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
           .setAAD(bound(owner))
           .setAuthTag(sealed.subarray(1 + NONCE_BYTES, HEADER_BYTES))
-        return decipher.update(sealed.subarray(HEADER_BYTES), undefined, 'utf8') + decipher.final('utf8')
+        const text = decipher.update(sealed.subarray(HEADER_BYTES), undefined, 'utf8') + decipher.final('utf8')
+        return { text, secret }
       } catch (error) {
-        throw new SecretBoxError('ENCRYPTION_SECRET is not the one that it was stored with', { cause: error })
+        cause = error
       }
+    }
+    throw new SecretBoxError('ENCRYPTION_SECRET is not the one that it was stored with', { cause })
+  }
+
+  return {
+    seal,
+    open: (sealed, owner) => openWith(sealed, owner).text,
+    sealAnew(sealed, owner) {
+      const { text, secret } = openWith(sealed, owner)
+      return secret === 0 ? null : seal(text, owner)
     },
   }
 }

@@ -74,13 +74,13 @@ export async function openServiceKeys(deps: ServiceKeyDeps): Promise<ServiceKeys
   function newKey() {
     const privatePem = createSigningKey()
     const publicKey = publicKeyOf(privatePem)
-    return { publicKey, privateKey: box.seal(privatePem, ownerOf(publicKey)), createdAt: clock.now() }
+    return { publicKey, privateKey: box.seal(privatePem, ownerOfServiceKey(publicKey)), createdAt: clock.now() }
   }
 
   function privatePemOf(key: StoredServiceKey): string {
     if (key.privateKey === null) throw new Error(`the service key ${key.id} was replaced`)
     try {
-      return box.open(key.privateKey, ownerOf(key.publicKey))
+      return box.open(key.privateKey, ownerOfServiceKey(key.publicKey))
     } catch (error) {
       if (!(error instanceof SecretBoxError)) throw error
       throw new UnavailableError('service_key_closed', 'The key of the service cannot be opened', undefined, {
@@ -158,7 +158,8 @@ export async function openServiceKeys(deps: ServiceKeyDeps): Promise<ServiceKeys
   return service
 }
 
-function ownerOf(publicKey: string): string {
+/** What the private half of the key is bound to where it rests. */
+export function ownerOfServiceKey(publicKey: string): string {
   return `service key ${publicKey}`
 }
 

@@ -3,6 +3,7 @@ import { EncryptJWT, type JWTPayload, errors, jwtDecrypt } from 'jose'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Clock } from '../../clock.js'
+import { type Secrets, secretsOf } from '../../secret-ring.js'
 
 /** How long somebody may take at the provider, in milliseconds. */
 export const FLOW_MS = 10 * 60_000
@@ -59,15 +60,19 @@ export function tagOf(state: string): string {
   return createHash('sha256').update(state).digest('hex').slice(0, 16)
 }
 
-/** @param secret ACCESS_TOKEN_SECRET, which all nodes have in common */
-export function createFlowCookies(secret: string, clock: Clock): FlowCookies {
-  const key = new Uint8Array(hkdfSync('sha256', secret, '', 'holdfast sign-in under way v1', 32))
+/** @param secrets ACCESS_TOKEN_SECRET, which all nodes have in common: the first one encrypts, every one opens */
+export function createFlowCookies(secrets: Secrets, clock: Clock): FlowCookies {
+  const keys = () =>
+    secretsOf(secrets).map(
+      (secret) => new Uint8Array(hkdfSync('sha256', secret, '', 'holdfast sign-in under way v1', 32)),
+    )
   const seal = (claims: JWTPayload) =>
     new EncryptJWT(claims)
       .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
       .setExpirationTime(new Date(clock.now() + FLOW_MS))
-      .encrypt(key)
-  async function open(text: string): Promise<JWTPayload | null> {
+      .encrypt(keys()[0] ?? new Uint8Array())
+
+  async function openWith(text: string, key: Uint8Array): Promise<JWTPayload | null> {
     try {
       const { payload } = await jwtDecrypt(text, key, {
         keyManagementAlgorithms: ['dir'],
@@ -81,6 +86,15 @@ export function createFlowCookies(secret: string, clock: Clock): FlowCookies {
       throw error
     }
   }
+
+  async function open(text: string): Promise<JWTPayload | null> {
+    for (const key of keys()) {
+      const payload = await openWith(text, key)
+      if (payload) return payload
+    }
+    return null
+  }
+
   return {
     seal: (flow) => seal({ flow }),
     async open(text) {

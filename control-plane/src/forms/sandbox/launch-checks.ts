@@ -160,5 +160,10 @@ function stopping(): UnavailableError {
 function tooMuch(at: string | null, reason: string): CheckResult {
   const field = at ?? 'form'
   const errors = { [field]: [{ type: 'waiting', description: `the check of the values was given up: it ${reason}` }] }
-  return { details: { ...NOTHING_WRONG, waiting: [field], validationErrors: errors }, extravars: {}, credentials: {}, passwords: [] }
+  return {
+    details: { ...NOTHING_WRONG, waiting: [field], validationErrors: errors },
+    extravars: {},
+    credentials: {},
+    passwords: [],
+  }
 }

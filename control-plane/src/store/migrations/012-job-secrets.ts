@@ -31,7 +31,7 @@ interface EndedJob {
 }
 
 async function maskEndedJobs(database: Kysely<unknown>): Promise<void> {
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     const { rows } = await sql<EndedJob>`select id, extravars, raw_form_data, approval, password_fields from job
       where id > ${after} and password_fields is not null and password_fields <> '[]'
         and status not in ('running', 'approve') order by id limit ${JOBS_AT_ONCE}`.execute(database)

@@ -7,6 +7,7 @@ was stored, whatever happened on the way. The extra variable `load` says what to
 import json
 import os
 import random
+import re
 import sys
 import time
 
@@ -23,8 +24,17 @@ def _read_load(arguments):
     for name, value in zip(arguments, arguments[1:]):
         if name == "-e" and value.startswith("@"):
             with open(value[1:], encoding="utf-8") as file:
-                return json.load(file)["load"]
+                return _read_variables(file.read())["load"]
     raise SystemExit("no load in the extra variables")
+
+
+# A text, or what YAML has and JSON does not.
+_TEXT_OR_MARK = re.compile(r'("(?:\\.|[^"\\])*")|\? |!unsafe |^#.*$', re.MULTILINE)
+
+
+def _read_variables(text):
+    """The agent writes YAML that is JSON but for its comment, its marks and its question marks. There may be no YAML library."""
+    return json.loads(_TEXT_OR_MARK.sub(lambda found: found.group(1) or "", text))
 
 
 class Emitter:

@@ -1,0 +1,144 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.js'
+import { messageOf } from '../errors.js'
+import type { SecretRing } from '../secret-ring.js'
+import type { SealedColumn, SealedRow } from '../store/sealed-columns.js'
+import type { Store } from '../store/store.js'
+import type { Timers } from '../timers.js'
+import { type SecretBox, SecretBoxError } from './secret-box.js'
+
+/** Rows that are encrypted anew in one write. */
+const ROWS_AT_ONCE = 50
+
+/** How often it is looked whether something is still encrypted with a secret from before, in milliseconds. */
+const LOOK_MS = 60_000
+
+/**
+ * For so long after a rotation the secret before it is not forgotten: somebody may have encrypted with it a moment before
+ * and store it a moment after. Milliseconds.
+ */
+const SETTLE_MS = 10 * 60_000
+
+/** A column, and the owner to which its values are bound in the box. */
+export interface SealedPlace {
+  readonly column: SealedColumn
+  readonly ownerOf: (row: SealedRow) => string
+}
+
+/** What one pass over all that is encrypted did. */
+export interface Reencryption {
+  /** Values that are now encrypted with today's secret. */
+  readonly reencrypted: number
+  /** Values that no known secret opens. They stay as they are. */
+  readonly unreadable: number
+}
+
+/**
+ * Replaces the two secrets of the service while it runs.
+ *   encryption: a new secret is used from now on, everything is encrypted anew with it, and the one before is forgotten
+ *     when nothing needs it any more. A pass that is interrupted is gone on with, also after a restart: the secrets
+ *     before today's are kept until a pass finds nothing to do.
+ *   access tokens: a new secret signs from now on; what the one before signed is good until it expires.
+ */
+export interface SecretRotation {
+  rotateEncryption(): Promise<Reencryption>
+  /** @throws ConflictError when the secret is a setting */
+  rotateAccessTokens(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface SecretRotationDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly log: Logger
+  readonly box: SecretBox
+  readonly encryption: SecretRing
+  readonly accessTokens: SecretRing
+  readonly places: readonly SealedPlace[]
+  /** How long what was signed before is good at most, in milliseconds. */
+  readonly refreshTokenMs: number
+}
+
+export function createSecretRotation(deps: SecretRotationDeps): SecretRotation {
+  const { store, clock, log, box, encryption } = deps
+  let rotatedAt = clock.now()
+  let running: Promise<unknown> = Promise.resolve()
+
+  /** One after the other: two passes at once would do everything twice. */
+  function inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const mine = running.then(task)
+    running = mine.catch(() => undefined)
+    return mine
+  }
+
+  async function passOver({ column, ownerOf }: SealedPlace): Promise<Reencryption> {
+    let [reencrypted, unreadable, after] = [0, 0, 0]
+    for (;;) {
+      const rows = await column.read(store.read, after, ROWS_AT_ONCE)
+      const stale: { row: SealedRow; sealed: Buffer }[] = []
+      for (const row of rows) {
+        after = row.key
+        try {
+          const sealed = box.sealAnew(row.sealed, ownerOf(row))
+          if (sealed) stale.push({ row, sealed })
+        } catch (error) {
+          if (!(error instanceof SecretBoxError)) throw error
+          unreadable += 1
+        }
+      }
+      if (stale.length > 0) {
+        reencrypted += await store.write('secrets.reencrypt', async (queries) => {
+          let replaced = 0
+          for (const { row, sealed } of stale) if (await column.replace(queries, row, sealed)) replaced += 1
+          return replaced
+        })
+      }
+      if (rows.length < ROWS_AT_ONCE) return { reencrypted, unreadable }
+    }
+  }
+
+  async function pass(): Promise<Reencryption> {
+    const total = { reencrypted: 0, unreadable: 0 }
+    for (const place of deps.places) {
+      const { reencrypted, unreadable } = await passOver(place)
+      total.reencrypted += reencrypted
+      total.unreadable += unreadable
+      if (unreadable > 0) log.warn({ what: place.column.name, unreadable }, 'no known ENCRYPTION_SECRET opens these')
+    }
+    return total
+  }
+
+  async function goOn(): Promise<void> {
+    if (!encryption.isKept || !encryption.hasPrevious()) return
+    const { reencrypted } = await pass()
+    if (reencrypted > 0) rotatedAt = clock.now()
+    else if (clock.now() - rotatedAt >= SETTLE_MS) {
+      await encryption.forgetPrevious()
+      log.info('nothing needs the encryption secret from before the rotation any more; it is forgotten')
+    }
+  }
+
+  const stop = deps.timers.every(LOOK_MS, () => {
+    inTurn(goOn).catch((error: unknown) => {
+      log.warn({ reason: messageOf(error) }, 'stored secrets could not be encrypted anew; tried again soon')
+    })
+  })
+
+  return {
+    rotateEncryption: () =>
+      inTurn(async () => {
+        // One that was interrupted is brought to its end first, without a further secret.
+        if (encryption.isKept && !encryption.hasPrevious()) {
+          await encryption.rotate(null)
+          rotatedAt = clock.now()
+        }
+        return pass()
+      }),
+    rotateAccessTokens: () => inTurn(() => deps.accessTokens.rotate(clock.now() + deps.refreshTokenMs)),
+    async close() {
+      stop()
+      await running
+    },
+  }
+}

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto'
+import { readFile, rm, writeFile, rename, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from './clock.js'
+import { ConflictError } from './errors.js'
+import { keptSecret } from './secrets.js'
+
+/** A secret that is in force, and those before it that still count: the first one is used for what is made now. */
+export interface SecretRing {
+  /** Today's secret first. */
+  all(): readonly string[]
+  /** Whether the service made the secret and keeps it, so that it can make another one. */
+  readonly isKept: boolean
+  /** Whether secrets before today's still count. */
+  hasPrevious(): boolean
+  /**
+   * Makes a new secret and keeps the one before it beside it.
+   * @param until when the one before it stops counting, milliseconds since the epoch; null: when {@link forgetPrevious} says so
+   * @throws ConflictError when the secret is a setting
+   */
+  rotate(until: number | null): Promise<void>
+  /** Secrets before today's count no longer. */
+  forgetPrevious(): Promise<void>
+}
+
+/** A single secret, or a ring of them as it is when it is asked. */
+export type Secrets = string | Pick<SecretRing, 'all'>
+
+/** Today's secret first. */
+export function secretsOf(secrets: Secrets): readonly string[] {
+  return typeof secrets === 'string' ? [secrets] : secrets.all()
+}
+
+export interface SecretRingOptions {
+  /** Name of the setting, for people. */
+  readonly setting: string
+  /** What the settings say; null: the service makes and keeps one. */
+  readonly given: string | null
+  /** What the settings say of the secret before it. */
+  readonly previous: string | null
+  readonly folder: string
+  /** Name of the file that keeps it, below the folder. */
+  readonly name: string
+  readonly clock: Clock
+}
+
+interface Previous {
+  readonly secret: string
+  readonly until: number | null
+}
+
+/**
+ * Opens a secret with those before it. A kept one stands in a file (0600), those before it in a second one beside it
+ * (`<name>.previous`), one a line after the time until which it counts. The second file is written first, so that after
+ * a crash no secret is lost.
+ */
+export async function openSecretRing(options: SecretRingOptions): Promise<SecretRing> {
+  const { given, folder, name, clock } = options
+  if (given !== null) return givenRing(given, options)
+  const path = join(folder, name)
+  const previousPath = `${path}.previous`
+  let today = await keptSecret(folder, name)
+  let previous = await readPrevious(previousPath)
+
+  const counting = () =>
+    previous.filter(({ secret, until }) => secret !== today && (until === null || until > clock.now()))
+  return {
+    all: () => [today, ...counting().map(({ secret }) => secret)],
+    isKept: true,
+    hasPrevious: () => counting().length > 0,
+    async rotate(until) {
+      const next = randomBytes(48).toString('base64url')
+      const kept = [{ secret: today, until }, ...counting()]
+      await replaceFile(previousPath, kept.map((one) => `${one.until ?? '-'} ${one.secret}\n`).join(''))
+      await replaceFile(path, `${next}\n`)
+      previous = kept
+      today = next
+    },
+    async forgetPrevious() {
+      await rm(previousPath, { force: true })
+      previous = []
+    },
+  }
+}
+
+function givenRing(today: string, { setting, previous }: SecretRingOptions): SecretRing {
+  const all = previous === null ? [today] : [today, previous]
+  const isASetting = () =>
+    Promise.reject(
+      new ConflictError(
+        'secret_is_a_setting',
+        `${setting} is a setting: give the new secret as ${setting} and the old one as ${setting}_PREVIOUS, and restart every control plane`,
+      ),
+    )
+  return {
+    all: () => all,
+    isKept: false,
+    hasPrevious: () => previous !== null,
+    rotate: isASetting,
+    forgetPrevious: () => Promise.resolve(),
+  }
+}
+
+async function readPrevious(path: string): Promise<Previous[]> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
+  return text.split('\n').flatMap((line) => {
+    const [, until, secret] = /^(-|\d+) (\S+)$/.exec(line) ?? []
+    return secret === undefined ? [] : [{ secret, until: until === '-' ? null : Number(until) }]
+  })
+}
+
+/** Replaces a file so that after a crash either the old or the whole new content is there. */
+async function replaceFile(path: string, content: string): Promise<void> {
+  const temporary = `${path}.new`
+  await rm(temporary, { force: true })
+  await writeFile(temporary, content, { mode: 0o600, flag: 'wx', flush: true })
+  await rename(temporary, path)
+  const folder = await open(join(path, '..'), 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
