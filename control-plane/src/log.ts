@@ -1,4 +1,4 @@
-import { logLineText } from '@holdfast/protocol'
+import { escapeControlsInJson, logLineText } from '@holdfast/protocol'
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
 
 /** The service's log: one JSON object a line, or one line of text for people. */
@@ -17,6 +17,6 @@ export function createLog(options: {
       // Whatever is logged of a request, its credentials are not.
       redact: ['headers.authorization', 'headers.cookie', '*.headers.authorization', '*.headers.cookie'],
     },
-    format === 'json' ? output : { write: (line: string) => output.write(logLineText(line)) },
+    { write: (line: string) => output.write(format === 'json' ? escapeControlsInJson(line) : logLineText(line)) },
   )
 }

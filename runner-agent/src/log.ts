@@ -1,4 +1,4 @@
-import { logLineText } from '@holdfast/protocol'
+import { escapeControlsInJson, logLineText } from '@holdfast/protocol'
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
 
 export type { Logger } from 'pino'
@@ -17,7 +17,7 @@ export function createLog(options: { level: string; format: 'text' | 'json'; out
       formatters: { level: (label) => ({ level: label }) },
       serializers: { error: describeError },
     },
-    format === 'json' ? output : { write: (line) => output.write(logLineText(line)) },
+    { write: (line: string) => output.write(format === 'json' ? escapeControlsInJson(line) : logLineText(line)) },
   )
 }
 

@@ -42,7 +42,7 @@ export async function signInWithBrowser(
     // The browser comes back to the public address, and with what it remembers only if it began there.
     const address = `${kinds.publicUrl ?? server}/api/v2/auth/${kind}?${query}`
     const code = await untilStopped(async () => {
-      await writeLine(terminal.stderr, `Sign in with a browser of this machine:\n${address}`)
+      await writeLine(terminal.stderr, `Sign in with a browser of this machine:\n${printable(address)}`)
       await writeLine(
         terminal.stderr,
         `The browser asks before it signs you in here. It must show this word: ${signInWord(challenge)}`,

@@ -78,12 +78,23 @@ export function streamFrame(
   return encodeFrame({ kind: 'stream', stream, final: false, epoch, jobId, offset, payload })
 }
 
-/** Sends the same bytes again and again. @returns true when the other side stopped reading, or ended it, before the last */
-export async function flood(socket: Socket, bytes: Buffer, times: number): Promise<boolean> {
+/** The next message or frame of an agent as it crosses: sealed, in one frame of the WebSocket. */
+export function sealedFrame(agent: RawAgent, message: object | Buffer): Buffer {
+  const { channel } = agent.handshake
+  if (!channel) throw new Error('the agent has no proof yet')
+  return maskedFrame(2, channel.seal(Buffer.isBuffer(message) ? message : JSON.stringify(message)))
+}
+
+/**
+ * Sends bytes again and again.
+ * @param next makes them anew each time, since what is sealed may be sent only once
+ * @returns true when the other side stopped reading, or ended it, before the last
+ */
+export async function flood(socket: Socket, next: () => Buffer, times: number): Promise<boolean> {
   socket.setMaxListeners(times + 10)
   for (let round = 0; round < times; round += 1) {
     if (socket.destroyed) return true
-    if (!socket.write(bytes) && !(await drained(socket))) return true
+    if (!socket.write(next()) && !(await drained(socket))) return true
   }
   return false
 }

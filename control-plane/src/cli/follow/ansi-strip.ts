@@ -3,14 +3,15 @@ import stripAnsi from 'strip-ansi'
 /** An escape sequence that has not ended after this many characters is none. */
 const LONGEST_SEQUENCE = 256
 
-/** Turns pieces of coloured output into plain text; a piece may end inside a character or an escape sequence. */
-export interface AnsiStripper {
+/** Changes output piece by piece; a piece may end inside a character or an escape sequence. */
+export interface OutputFilter {
   push(bytes: Uint8Array): string
   /** What was kept back, at the end of the output. */
   end(): string
 }
 
-export function createAnsiStripper(): AnsiStripper {
+/** Turns coloured output into plain text. */
+export function createAnsiStripper(): OutputFilter {
   const decoder = new TextDecoder()
   let kept = ''
   return {

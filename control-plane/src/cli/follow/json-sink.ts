@@ -1,3 +1,5 @@
+import { escapeControlsInJson } from '@holdfast/protocol'
+import { printable } from '../show/printable.js'
 import { writeLine, type Terminal } from '../terminal.js'
 import { createAnsiStripper } from './ansi-strip.js'
 import type { FollowingSink } from './terminal-sink.js'
@@ -6,7 +8,10 @@ import type { FollowingSink } from './terminal-sink.js'
 export function createJsonSink(terminal: Terminal, color: boolean): FollowingSink {
   const stripper = color ? null : createAnsiStripper()
   const decoder = new TextDecoder()
-  const line = (value: unknown): Promise<void> => writeLine(terminal.stdout, JSON.stringify(value))
+  const line = (value: unknown): Promise<void> => {
+    const json = JSON.stringify(value)
+    return writeLine(terminal.stdout, terminal.stdout.isTerminal ? escapeControlsInJson(json) : json)
+  }
   return {
     status: (job) =>
       line({
@@ -18,7 +23,8 @@ export function createJsonSink(terminal: Terminal, color: boolean): FollowingSin
       const text = stripper ? stripper.push(bytes) : decoder.decode(bytes, { stream: true })
       if (text) await line({ type: 'output', offset, text })
     },
-    connectionLost: (error) => writeLine(terminal.stderr, `Connection lost, trying again every 3 s: ${error.message}`),
+    connectionLost: (error) =>
+      writeLine(terminal.stderr, `Connection lost, trying again every 3 s: ${printable(error.message)}`),
     connectionBack: () => writeLine(terminal.stderr, 'Connected again.'),
     async end(job) {
       const text = stripper ? stripper.end() : decoder.decode()

@@ -4,7 +4,7 @@ import { printable } from '../show/printable.js'
 import { durationText, jobSeconds } from '../show/time.js'
 import { userName } from '../show/user-name.js'
 import { writeLine, type Terminal } from '../terminal.js'
-import { createAnsiStripper } from './ansi-strip.js'
+import { outputFilter } from './output-filter.js'
 import type { FollowSink } from './follow-job.js'
 import type { JobRecord } from '@holdfast/client'
 
@@ -17,7 +17,7 @@ export interface FollowingSink extends FollowSink {
  * @param waits true when a job that is given up is followed on
  */
 export function createTerminalSink(terminal: Terminal, color: boolean, waits: boolean): FollowingSink {
-  const stripper = color ? null : createAnsiStripper()
+  const filter = outputFilter(terminal.stdout, color)
   let midLine = false
   let isAwaiting = false
 
@@ -43,16 +43,16 @@ export function createTerminalSink(terminal: Terminal, color: boolean, waits: bo
       }
     },
     async output(bytes) {
-      await terminal.stdout.write(stripper ? stripper.push(bytes) : bytes)
+      await terminal.stdout.write(filter ? filter.push(bytes) : bytes)
       midLine = bytes.at(-1) !== 0x0a
     },
     connectionLost: (error) =>
       notice(
-        `The connection to the control plane is lost; the job goes on. Trying again every 3 s. (${error.message})`,
+        `The connection to the control plane is lost; the job goes on. Trying again every 3 s. (${printable(error.message)})`,
       ),
     connectionBack: () => notice('Connected again.'),
     async end(job) {
-      const rest = stripper?.end()
+      const rest = filter?.end()
       if (rest) await terminal.stdout.write(rest)
       const took = durationText(jobSeconds(job.start, job.end, Date.now()))
       const status = paint(terminal.stderr, job.status, statusPaint(job.status))

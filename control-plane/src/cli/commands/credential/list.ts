@@ -1,5 +1,6 @@
 import type { Credential } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
+import { printable } from '../../show/printable.js'
 import { tableText, type Column } from '../../show/table.js'
 import { writeLine } from '../../terminal.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
@@ -29,7 +30,7 @@ export const listCommand = (run: Run) =>
       )
       if (args.json) return
       for (const { file, line, reason } of list.errors) {
-        await writeLine(stderr, `left out: ${file}${line === null ? '' : `, line ${line}`}: ${reason}`)
+        await writeLine(stderr, printable(`left out: ${file}${line === null ? '' : `, line ${line}`}: ${reason}`))
       }
     },
   })

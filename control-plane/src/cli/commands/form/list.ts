@@ -1,5 +1,6 @@
 import type { ListedForm } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
+import { printable } from '../../show/printable.js'
 import { type Column, tableText } from '../../show/table.js'
 import { writeLine } from '../../terminal.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
@@ -27,7 +28,7 @@ export const listCommand = (run: Run) =>
       if (args.json) return
       for (const { file, line, form, reason } of list.errors ?? []) {
         const where = [file, line === null ? '' : `line ${line}`, form ?? ''].filter(Boolean).join(', ')
-        await writeLine(stderr, `left out: ${where}: ${reason}`)
+        await writeLine(stderr, printable(`left out: ${where}: ${reason}`))
       }
     },
   })

@@ -6,6 +6,7 @@ import type { ReadableStream } from 'node:stream/web'
 import { unreachable } from '../../client/words.js'
 import { CliError } from '../../errors.js'
 import { EXIT } from '../../exit-codes.js'
+import { outputFilter } from '../../follow/output-filter.js'
 import { writeLine, type Terminal } from '../../terminal.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 
@@ -29,14 +30,17 @@ export const downloadCommand = (run: Run) =>
   })
 
 async function copy(body: Readable, terminal: Terminal, server: string): Promise<void> {
+  const filter = terminal.stdout.isTerminal ? outputFilter(terminal.stdout, terminal.stdout.color) : null
   const pieces = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
   for (;;) {
     const next = await pieces.next().catch((error: unknown) => {
       throw unreachable(server, error)
     })
-    if (next.done) return
-    await terminal.stdout.write(next.value)
+    if (next.done) break
+    await terminal.stdout.write(filter ? filter.push(next.value) : next.value)
   }
+  const rest = filter?.end()
+  if (rest) await terminal.stdout.write(rest)
 }
 
 /** The file appears under its name only when it is whole. */

@@ -1,4 +1,5 @@
 import { exitCodesText } from '../../exit-codes.js'
+import { printable } from '../../show/printable.js'
 import { filePaths, uploadFiles } from '../../uploads.js'
 import { readExtraVars, readVariablesFile } from '../../extra-vars.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
@@ -45,6 +46,6 @@ export const relaunchCommand = (run: Run) =>
       const changes = { ...(Object.keys(values).length > 0 ? { values } : {}), ...(files ? { files } : {}) }
       const body = Object.keys(changes).length > 0 ? { body: changes } : {}
       const relaunched = await askForJob(() => client.relaunchJob({ id: jobId, ...query, ...body }))
-      await showNewJob(run, client, relaunched, `${relaunched.message}.`, args)
+      await showNewJob(run, client, relaunched, `${printable(relaunched.message)}.`, args)
     },
   })

@@ -1,0 +1,96 @@
+import type { OutputFilter } from './ansi-strip.js'
+
+/**
+ * Where the filter is in the output. A terminal has the same states.
+ * - `text`: what is shown.
+ * - `escape`: after ESC; the next character says what follows.
+ * - `short`: in a short command (ESC, blank to `/`, one more character).
+ * - `control`: in a control sequence (CSI), until its last character.
+ * - `string`: in the text of a command (OSC: title, clipboard; DCS: queries), until its end or the end of the line.
+ */
+type State = 'text' | 'escape' | 'short' | 'control' | 'string'
+
+const ESC = '\u001b'
+const CSI = '\u009b'
+/** DCS, SOS, OSC, PM, APC as one character. */
+const STRING_STARTS = '\u0090\u0098\u009d\u009e\u009f'
+/** The same behind ESC, and the title of a window of screen. */
+const STRING_LETTERS = 'PX]^_k'
+/** Ends of a string: BEL, ST, CAN, SUB. A line end ends it, too: a command that is cut off must not hide what follows. */
+const STRING_ENDS = '\u0007\u009c\u0018\u001a\r\n'
+/** Colours and styles: `CSI … m`. With a mark such as `>` before the numbers it is a command for the keyboard. */
+const COLOR = /^[\d;:]*$/
+/** A longer one is none. */
+const LONGEST_COLOR = 64
+/** What is never shown: control characters but tab and line ends, DEL, C1, and what turns the direction of text. */
+const NEVER_SHOWN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
+const RESET = `${ESC}[0m`
+
+/**
+ * Output of a job for a terminal: text, line feeds, carriage returns, tabs and, when they are wanted, colours. All other
+ * commands are left out: they could write into the clipboard, have the terminal type answers, or rewrite the screen.
+ * So are characters that turn the direction of text.
+ */
+export function createTerminalFilter(color: boolean): OutputFilter {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  let state: State = 'text'
+  let parameters = ''
+  let isColored = false
+
+  function controlEnd(last: string): string {
+    if (!color || last !== 'm' || parameters.length > LONGEST_COLOR || !COLOR.test(parameters)) return ''
+    isColored = !/^0*$/.test(parameters)
+    return `${ESC}[${parameters}m`
+  }
+
+  /** Takes one character; returns what the terminal gets. */
+  function take(character: string): string {
+    if (character === ESC) {
+      state = 'escape'
+      return ''
+    }
+    if (state === 'string') {
+      if (!STRING_ENDS.includes(character)) return ''
+      state = 'text'
+      return shown(character)
+    }
+    // A line end or another control character breaks off what began.
+    if (state !== 'text' && character >= ' ' && character < '\u007f') return takeOfCommand(character)
+    state = character === CSI ? 'control' : STRING_STARTS.includes(character) ? 'string' : 'text'
+    parameters = ''
+    return shown(character)
+  }
+
+  function takeOfCommand(character: string): string {
+    if (state === 'control') {
+      if (character < '@') {
+        if (parameters.length <= LONGEST_COLOR) parameters += character
+        return ''
+      }
+      state = 'text'
+      return controlEnd(character)
+    }
+    parameters = ''
+    if (character < '0') state = 'short'
+    else if (state === 'short') state = 'text'
+    else state = character === '[' ? 'control' : STRING_LETTERS.includes(character) ? 'string' : 'text'
+    return ''
+  }
+
+  function filtered(text: string): string {
+    if (state === 'text' && !NEVER_SHOWN.test(text)) return text
+    let result = ''
+    for (const character of text) result += take(character)
+    return result
+  }
+
+  return {
+    push: (bytes) => filtered(decoder.decode(bytes, { stream: true })),
+    end: () => filtered(decoder.decode()) + (isColored ? RESET : ''),
+  }
+}
+
+/** The character itself, or nothing where it is none that is shown. */
+function shown(character: string): string {
+  return NEVER_SHOWN.test(character) ? '' : character
+}
