@@ -55,16 +55,35 @@ describe('rows of a list', () => {
     expect(await rows({ id: 8, ...row })).toEqual([sentRow])
   })
 
-  test('markers reach the playbook; a row with the delete marker is kept and not checked', async () => {
+  test('markers reach the playbook', async () => {
     const markers = { insertMarker: 'new', updateMarker: 'changed', deleteMarker: 'gone', default: [{ label: 'x' }] }
-    const sent = [
-      { ...row, new: true },
-      { ...row, changed: true },
-      { label: 'not checked any more', gone: true },
-    ]
+    const sent = ['new', 'changed', 'gone'].map((marker) => ({ ...row, [marker]: true }))
     const { details, extravars } = await check(form(markers), { disks: sent })
     expect(details.invalid).toEqual([])
-    expect(extravars.disks).toEqual([{ ...sentRow, new: true }, { ...sentRow, changed: true }, sent[2]])
+    expect(extravars.disks).toEqual([
+      { ...sentRow, new: true },
+      { ...sentRow, changed: true },
+      { ...sentRow, gone: true },
+    ])
+  })
+
+  test('a row with the delete marker is checked, but may have gaps', async () => {
+    const list = { deleteMarker: 'gone', default: [{ id: 7, label: 'too long for a label' }] }
+    const rows = async (...sent: object[]) => check(form(list), { disks: sent })
+    const { details } = await rows({ label: 'too long', gone: true }, { gb: 0, gone: true })
+    expect(details.rowErrors.disks).toMatchObject([
+      { index: 0, invalid: ['label'] },
+      { index: 1, invalid: ['gb'] },
+    ])
+    expect(details.rowErrors.disks?.[1]).not.toHaveProperty('missing')
+    expect(details.rowErrors.disks?.[1]).not.toHaveProperty('waiting')
+    const good = await rows({ gb: 1, gone: true }, { ...list.default[0], gone: true })
+    expect(good.details).toMatchObject({ missing: [], invalid: [], waiting: [] })
+    expect(good.extravars.disks).toEqual([
+      { size: { gb: 1 }, gone: true },
+      { ...list.default[0], gone: true },
+    ])
+    expect((await rows({ gb: 1 })).details).toMatchObject({ invalid: ['disks'], waiting: ['disks'] })
   })
 
   test('where no row came with the list each one is new; the marker is __inserted__ if rows are told apart otherwise', async () => {
@@ -75,6 +94,10 @@ describe('rows of a list', () => {
       expect((await check(form(list), { disks: [row] })).extravars.disks).toEqual([{ ...sentRow, __inserted__: true }])
     }
     expect((await check(form(), { disks: [row] })).extravars.disks).toEqual([sentRow])
+    const deleted = { ...row, d: true }
+    expect((await check(form({ deleteMarker: 'd' }), { disks: [deleted] })).extravars.disks).toEqual([
+      { ...sentRow, d: true },
+    ])
   })
 
   test('lists in lists, with __parent__.__parent__ and errors in their places', async () => {

@@ -28,6 +28,7 @@ export function checkForm(
     uploads: input.uploads,
     rows: { left: MOST_ROWS },
     openDefaults: new Set(),
+    inDeletedRow: false,
     passwords: new Set(),
   }
   const form = createScope(input.fields, input.values, context, NO_PARENT)

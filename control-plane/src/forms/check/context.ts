@@ -44,6 +44,11 @@ export interface CheckContext extends Pick<CheckInput, 'subforms' | 'constants' 
   readonly rows: { left: number }
   /** Fields whose default is being read around this place: one that leads back to itself would have no end. */
   readonly openDefaults: ReadonlySet<Field>
+  /**
+   * Inside a row that is marked as deleted: nobody fills it in any more, so nothing needs to be there. What is there is
+   * checked.
+   */
+  readonly inDeletedRow: boolean
   /** Told the value of each password field. */
   readonly passwords: Set<string>
   /** Told before anything of the form's own runs, so that whoever waits too long knows for what. */

@@ -4,7 +4,7 @@ import { NO_DATA_SOURCE, runScript } from './computed.js'
 import { MOST_ROWS } from './context.js'
 import { type FieldValue, refusedAs, valueIs, waitingFor } from './field-value.js'
 import { sentOrDefault } from './read-field.js'
-import { type RowError, detailsOf, rowErrorOf } from './report.js'
+import { type FieldFinding, type RowError, detailsOf, rowErrorOf } from './report.js'
 import { type Scope, createScope } from './scope.js'
 
 /** A row after its check: as the form shows it, and as the playbook gets it. */
@@ -15,8 +15,8 @@ interface CheckedRow {
 }
 
 /**
- * Reads the rows of a list. A row that the list itself brought along passes as it is, one that carries the delete marker
- * is kept; every other row goes through the subform.
+ * Reads the rows of a list. A row that the list itself brought along passes as it is, also when it is marked as deleted.
+ * Every other row goes through the subform; one that is marked as deleted may have gaps.
  */
 export function readList(field: Field, scope: Scope): FieldValue {
   const own = ownRows(field, scope)
@@ -48,7 +48,7 @@ export function readObject(field: Field, given: unknown, scope: Scope): FieldVal
   if (!isSent && scope.context.openDefaults.has(field)) return waitingFor('its default hangs on itself')
   const openDefaults = isSent ? scope.context.openDefaults : new Set([...scope.context.openDefaults, field])
   const row = throughSubform(field, given, { ...scope, context: { ...scope.context, openDefaults } })
-  const error = rowErrorOf(detailsOf(row.findings()), null)
+  const error = errorOf(row, null)
   return valueIs(row.values(), { output: row.extravars(), rowErrors: error ? [error] : [] })
 }
 
@@ -75,13 +75,20 @@ function checkRow(field: Field, row: unknown, index: number, source: readonly un
       error: { index, invalid: [field.name], validationErrors: { [field.name]: [error] } },
     }
   }
-  if (markers.delete !== null && row[markers.delete] === true) return { value: row, output: row, error: null }
-  const checked = throughSubform(field, row, scope)
-  const kept = { ...columnsOfSource(row, checked, field, source), ...markersOf(field, row, source) }
+  const isMarked = markers.delete !== null && row[markers.delete] === true
+  if (isMarked && source.some((known) => isSameButMarkers(field, known, row))) {
+    return { value: row, output: row, error: null }
+  }
+  const inDeletedRow = isMarked || scope.context.inDeletedRow
+  const checked = throughSubform(field, row, { ...scope, context: { ...scope.context, inDeletedRow } })
+  const kept = {
+    ...columnsOfSource(row, checked, field, source),
+    ...markersOf(field, row, !isMarked && source.length === 0),
+  }
   return {
     value: { ...checked.values(), ...kept },
     output: { ...checked.extravars(), ...kept },
-    error: rowErrorOf(detailsOf(checked.findings()), index),
+    error: errorOf(checked, index),
   }
 }
 
@@ -91,12 +98,34 @@ function throughSubform(field: Field, values: PlainObject, scope: Scope): Scope 
   return createScope(fields, values, { ...scope.context, uploads: {} }, scope)
 }
 
-/** What the page says was done to a row. Where no row came with the list, each one is new. */
-function markersOf({ markers }: Field, row: PlainObject, source: readonly unknown[]): Record<string, boolean> {
+/** @param index null: the object of a yaml field */
+function errorOf(row: Scope, index: number | null): RowError | null {
+  const findings = row.findings()
+  return rowErrorOf(detailsOf(row.context.inDeletedRow ? findings.map(withoutGaps) : findings), index)
+}
+
+/** A value that is missing or cannot be worked out: a deleted row is sent without it. */
+function withoutGaps(finding: FieldFinding): FieldFinding {
+  return { ...finding, waiting: null, errors: finding.errors.filter((error) => error.type !== 'required') }
+}
+
+/** Whether a row is one that came with the list, but for what the page says was done to it. */
+function isSameButMarkers({ markers }: Field, known: unknown, row: PlainObject): boolean {
+  const names = new Set<string | null>([markers.insert, markers.update, markers.delete])
+  const isMarker = ([key, value]: [string, unknown]) => names.has(key) && typeof value === 'boolean'
+  const without = (one: PlainObject) => Object.fromEntries(Object.entries(one).filter((entry) => !isMarker(entry)))
+  return isPlainObject(known) && isSame(without(known), without(row))
+}
+
+/**
+ * What the page says was done to a row.
+ * @param isNew no row came with the list, so that each one that is not deleted is new
+ */
+function markersOf({ markers }: Field, row: PlainObject, isNew: boolean): Record<string, boolean> {
   const names = [markers.insert, markers.update, markers.delete].filter((name) => name !== null)
   const marks = names.filter((name) => typeof row[name] === 'boolean').map((name) => [name, row[name]] as const)
-  const isNew = source.length === 0 && markers.insert !== null ? { [markers.insert]: true } : {}
-  return { ...(Object.fromEntries(marks) as Record<string, boolean>), ...isNew }
+  const isInserted = isNew && markers.insert !== null ? { [markers.insert]: true } : {}
+  return { ...(Object.fromEntries(marks) as Record<string, boolean>), ...isInserted }
 }
 
 /**

@@ -62,6 +62,9 @@ export interface FieldRules {
   readonly sameAs: string | null
 }
 
+/** What a date field asks for. */
+export type DateType = 'date' | 'datetime' | 'time' | 'month' | 'year' | 'week'
+
 /** Keys by which rows of a list say what was done to them. */
 export interface RowMarkers {
   readonly insert: string | null
@@ -93,7 +96,7 @@ export interface Field {
   readonly valueColumn: string | null
   readonly placeholderColumn: string | null
   readonly outputObject: boolean
-  readonly dateType: string | null
+  readonly dateType: DateType | null
   readonly yamlError: string | null
   readonly subform: string | null
   readonly markers: RowMarkers

@@ -1,5 +1,6 @@
 import { parseDocument } from 'yaml'
 import type { Field } from '../fields/field.js'
+import { dateExpected, isDateValue } from './read-datetime.js'
 
 /** A sent value as the field holds it, or why it is none. Undefined: nothing was given. */
 export type ReadValue =
@@ -28,6 +29,9 @@ export function readValue(field: Field, sent: unknown): ReadValue {
       return sent === 'true' || sent === 'false' ? good(sent === 'true') : bad(field, 'true or false')
     case 'yaml':
       return readYamlValue(field, sent)
+    case 'datetime':
+      // An empty text is kept: it is what a script sends for nothing.
+      return sent === '' || isDateValue(field.dateType, sent) ? good(sent) : bad(field, dateExpected(field.dateType))
     case 'html':
       return good(undefined)
     default:
