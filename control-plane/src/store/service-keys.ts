@@ -37,16 +37,6 @@ export async function deleteServiceKeys(queries: Queries, ids: readonly number[]
   if (ids.length > 0) await queries.deleteFrom('service_key').where('id', 'in', ids).execute()
 }
 
-/** Seals the private half anew, unless the key was replaced meanwhile. */
-export async function resealServiceKey(queries: Queries, id: number, privateKey: Buffer): Promise<void> {
-  await queries
-    .updateTable('service_key')
-    .set({ private_key: privateKey })
-    .where('id', '=', id)
-    .where('private_key', 'is not', null)
-    .execute()
-}
-
 function parseServiceKey(row: Selectable<ServiceKeyTable>): StoredServiceKey {
   return {
     id: row.id,

@@ -65,7 +65,8 @@ export const COMPLETING = {
     'detail.fields':
       'A job has id, form, target, job_type, status, status_reason, start, end, user, user_type, runner, parent_id, step, approval, abort_requested, abandoned_at, credentials, subjobs.',
     'detail.end-null': 'end is null until the job has ended.',
-    'detail.masked': 'extravars are masked on read: keys that look secret, and password fields, at any depth.',
+    'detail.masked':
+      'extravars are masked on read: texts under keys that look secret, and passwords wherever they stand.',
     'detail.unknown-user-type': 'An unknown user_type is 400.',
     'detail.filters': 'Filters never widen what the caller may see.',
     'detail.records':
