@@ -45,7 +45,9 @@ describe("a stranger's server at the address of the control plane", () => {
     expect(await agent.logged('shows another key')).toMatchObject({ level: 'error', shown, trusted: TRUSTED })
     expect(await agent.probe('/ready')).toEqual({
       status: 503,
-      body: '{"status":"not ready","reason":"the control plane shows another key than the one that this runner trusts"}',
+      body:
+        '{"status":"not ready","reason":"the control plane shows another key than the one that this runner trusts",' +
+        '"isolation":"none"}',
     })
     expect((await agent.probe('/metrics')).body).toMatch(/^holdfast_rte_untrusted_service 1$/m)
     await waitUntil('it has tried again', () => agent.log.filter((line) => line.msg.includes('shows another key'))[1])
