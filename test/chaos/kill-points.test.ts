@@ -73,6 +73,11 @@ async function isCounted(): Promise<boolean> {
   return records[0]?.running_jobs === 2
 }
 
+/** Everything that was done is in the chain of the audit trail, so that the next commit is of the job. */
+async function isChained(): Promise<boolean> {
+  return (await chaos.product.admin.get<{ unchained: number }>('/audit/verify')).unchained === 0
+}
+
 const expectNothingLeft = () => expectEmptySpool(chaos, [bystander.jobId])
 
 describe.each(KILL_POINTS)('$victim: $name', (point) => {
@@ -87,7 +92,10 @@ describe.each(KILL_POINTS)('$victim: $name', (point) => {
       if (!fault) {
         await truth.keep()
         await waitFor('the job to be stored up to its gate', () => truth.isAtGate() && isStored(jobId, truth))
-        if (victim === 'controlPlane') await waitFor('what the runner said about itself to be stored', isCounted)
+        if (victim === 'controlPlane') {
+          await waitFor('what the runner said about itself to be stored', isCounted)
+          await waitFor('the launch to be in the chain of the audit trail', isChained)
+        }
         fault = arm()
         truth.openGate()
       }
@@ -137,6 +145,7 @@ describe('the control plane in a launch', () => {
   async function launchInVain(name: string, rule: Pick<FaultRule, 'operation' | 'action'>) {
     await chaos.product.waitForRunner()
     const last = await newestJob()
+    await waitFor('everything before it to be in the chain of the audit trail', isChained)
     const fault = chaos.faults.arm({ ...rule, program: PROGRAMS.controlPlane, path: '*-wal', once: true })
     const folder = join(chaos.product.folder, 'truth')
     const launched = chaos.product.launch('synthetic', extravarsOf(SMALL_LOAD, folder, name))

@@ -111,9 +111,11 @@ describe('the audit trail knows every operation that is documented', () => {
     const changing = operations.filter(({ method }) => ['POST', 'PUT', 'PATCH', 'DELETE'].includes(method))
     expect(changing.length).toBeGreaterThan(15)
     for (const { path, method, operation } of operations.filter((one) => one.method === 'GET')) {
-      // Where a browser comes back from its provider somebody signs in.
+      const action = operation['x-audit-action']
+      // What AUDIT_READS=1 keeps is a read by its name. Where a browser comes back from its provider somebody signs in.
+      if (action?.endsWith('.read') || action === 'job.download') continue
       const expected = path.endsWith('/callback') ? 'auth.login' : undefined
-      expect([method, path, operation['x-audit-action']]).toEqual([method, path, expected])
+      expect([method, path, action]).toEqual([method, path, expected])
     }
     const seen: [string, string | undefined, string | undefined][] = []
     // Signing out ends the session that asks for the others.

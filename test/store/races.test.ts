@@ -270,12 +270,18 @@ test('every failed sign-in counts, and nobody has more API tokens than they may'
   const lifetimes = { accessTokenMs: 60_000, refreshTokenMs: 600_000, sessionMaxMs: 600_000 }
   const pair = await createSessions({ store: first(), tokens, roles, clock, ...lifetimes }).begin(owner, '127.0.0.1')
   const { sessionId } = await tokens.readAccess(pair.token)
-  const by = { ...admin, id: owner.id, sessionId, options: { allowApiTokens: true } } as unknown as Caller
+  const by = {
+    ...admin,
+    id: owner.id,
+    sessionId,
+    tokenScopes: null,
+    options: { allowApiTokens: true },
+  } as unknown as Caller
   const log = { warn: () => undefined } as never
-  const outcomes = await nodes.atOnce(
-    (store) => outcome(createApiTokens({ store, roles, clock, log, mostDays: 90 }).create(by, { name: 'x' } as never)),
-    60,
-  )
+  const outcomes = await nodes.atOnce((store) => {
+    const given = { name: 'x', days: null, scopes: null }
+    return outcome(createApiTokens({ store, roles, clock, log, mostDays: 90 }).create(by, given))
+  }, 60)
   const kept = await first().read.selectFrom('session').select('id').where('kind', '=', 'api').execute()
   expect([kept.length, new Set(outcomes)]).toEqual([count(outcomes, 'done'), new Set(['done', 'too_many_tokens'])])
 })

@@ -398,7 +398,7 @@ export interface Runner {
   contract: number
   ansible_version: string | null
   /** How it keeps jobs apart: none, user, or user (not available); null: its release does not say */
-  isolation: string | null
+  isolation?: string | null
   /** Playbooks at once, 0 = no limit: what an admin set, else what the agent says */
   max_jobs: number
   /** What the agent says */
@@ -414,7 +414,7 @@ export interface Runner {
   last_seen: string
   description: string
   /** Who marked the request, so that it stays listed when the runner that asks has left */
-  kept_by: string | null
+  kept_by?: string | null
   /** Another process was refused for continuing this identity; where it called from, if that is known */
   clone: {
     seen_at: string
@@ -903,7 +903,7 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   version: v.string(),
   contract: v.pipe(v.number(), v.safeInteger()),
   ansible_version: v.nullable(v.string()),
-  isolation: v.nullable(v.string()),
+  isolation: v.optional(v.nullable(v.string())),
   max_jobs: v.pipe(v.number(), v.safeInteger()),
   agent_max_jobs: v.pipe(v.number(), v.safeInteger()),
   running_jobs: v.pipe(v.number(), v.safeInteger()),
@@ -915,7 +915,7 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   approved_by: v.nullable(v.string()),
   last_seen: v.string(),
   description: v.string(),
-  kept_by: v.nullable(v.string()),
+  kept_by: v.optional(v.nullable(v.string())),
   clone: v.nullable(v.looseObject({ seen_at: v.string(), host: v.nullable(v.string()), ip: v.nullable(v.string()) })),
 })
 

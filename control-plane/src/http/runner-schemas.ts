@@ -25,10 +25,13 @@ export const RunnerRecord = Type.Object(
     version: Type.String(),
     contract: Type.Integer(),
     ansible_version: nullable(Type.String()),
-    isolation: nullable(
-      Type.String({
-        description: 'How it keeps jobs apart: none, user, or user (not available); null: its release does not say',
-      }),
+    // Optional in the document, so that a newer client understands an older service.
+    isolation: Type.Optional(
+      nullable(
+        Type.String({
+          description: 'How it keeps jobs apart: none, user, or user (not available); null: its release does not say',
+        }),
+      ),
     ),
     max_jobs: Type.Integer({
       description: 'Playbooks at once, 0 = no limit: what an admin set, else what the agent says',
@@ -43,10 +46,12 @@ export const RunnerRecord = Type.Object(
     approved_by: nullable(Type.String()),
     last_seen: Type.String(),
     description: Type.String(),
-    kept_by: nullable(
-      Type.String({
-        description: 'Who marked the request, so that it stays listed when the runner that asks has left',
-      }),
+    kept_by: Type.Optional(
+      nullable(
+        Type.String({
+          description: 'Who marked the request, so that it stays listed when the runner that asks has left',
+        }),
+      ),
     ),
     clone: nullable(
       Type.Object(

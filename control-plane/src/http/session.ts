@@ -26,7 +26,7 @@ const UserSession = Type.Object(
   { title: 'UserSession' },
 )
 const Id = Type.Object({ id: Type.String() })
-const audit = { action: 'session.end', kind: 'session' }
+const audited = (action: string) => ({ audit: { action, kind: 'session' } })
 
 /** Who is signed in where: one's own sign-ins, and for admins those and the API tokens of everybody. */
 export function sessionRoutes({ sessions }: { readonly sessions: SessionRecords }): FastifyPluginAsyncTypebox {
@@ -51,7 +51,7 @@ export function sessionRoutes({ sessions }: { readonly sessions: SessionRecords 
     app.delete(
       '/profile/sessions/:id',
       {
-        config: { audit },
+        config: audited('session.end-own'),
         schema: {
           tags: ['profile'],
           summary: 'End an own sign-in, its event streams too',
@@ -93,7 +93,7 @@ export function sessionRoutes({ sessions }: { readonly sessions: SessionRecords 
       '/session/:id',
       {
         onRequest: requireAdmin,
-        config: { audit },
+        config: audited('session.end'),
         schema: {
           tags: ['users'],
           summary: 'End a sign-in or an API token of anybody (admin)',

@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<Runner>[] = [
 
 function switches(runner: Runner): string {
   const { is_default, enabled, kept_by } = runner
-  return [is_default ? 'default' : '', enabled ? '' : 'off', kept_by === null ? '' : 'kept'].filter(Boolean).join(' ')
+  return [is_default ? 'default' : '', enabled ? '' : 'off', kept_by ? 'kept' : ''].filter(Boolean).join(' ')
 }
 
 /** `holdfast runner list`: every runner, and who asks to become one. */
