@@ -153,14 +153,14 @@ export interface Job {
     decided_by_type: string | null
     decided_at: string | null
     /** What the approval is about; null: it was asked for by an older release */
-    subject: {
+    subject?: {
       /** Hash of the manifest of the playbook folder; null: it could not be read */
       manifest_sha256: string | null
       /** Of the form with its subforms, constants and workflows; null: the form was gone */
       form_sha256: string | null
     } | null
     /** It was given although its subject had changed since it was asked for */
-    forced: boolean
+    forced?: boolean
   } | null
   abort_requested: boolean
   /** Stays when the real outcome arrives later */
@@ -241,14 +241,14 @@ export interface JobRecord {
     decided_by_type: string | null
     decided_at: string | null
     /** What the approval is about; null: it was asked for by an older release */
-    subject: {
+    subject?: {
       /** Hash of the manifest of the playbook folder; null: it could not be read */
       manifest_sha256: string | null
       /** Of the form with its subforms, constants and workflows; null: the form was gone */
       form_sha256: string | null
     } | null
     /** It was given although its subject had changed since it was asked for */
-    forced: boolean
+    forced?: boolean
   } | null
   abort_requested: boolean
   /** Stays when the real outcome arrives later */
@@ -775,10 +775,10 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
       decided_by: v.nullable(v.string()),
       decided_by_type: v.nullable(v.string()),
       decided_at: v.nullable(v.string()),
-      subject: v.nullable(
-        v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) }),
+      subject: v.optional(
+        v.nullable(v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) })),
       ),
-      forced: v.boolean(),
+      forced: v.optional(v.boolean()),
     }),
   ),
   abort_requested: v.boolean(),
@@ -816,10 +816,10 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
       decided_by: v.nullable(v.string()),
       decided_by_type: v.nullable(v.string()),
       decided_at: v.nullable(v.string()),
-      subject: v.nullable(
-        v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) }),
+      subject: v.optional(
+        v.nullable(v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) })),
       ),
-      forced: v.boolean(),
+      forced: v.optional(v.boolean()),
     }),
   ),
   abort_requested: v.boolean(),
@@ -1428,14 +1428,14 @@ export interface Operations {
         decided_by_type: string | null
         decided_at: string | null
         /** What the approval is about; null: it was asked for by an older release */
-        subject: {
+        subject?: {
           /** Hash of the manifest of the playbook folder; null: it could not be read */
           manifest_sha256: string | null
           /** Of the form with its subforms, constants and workflows; null: the form was gone */
           form_sha256: string | null
         } | null
         /** It was given although its subject had changed since it was asked for */
-        forced: boolean
+        forced?: boolean
       } | null
     }
     /** The job of the node; null when it did not run */
@@ -1828,10 +1828,12 @@ export const operations = {
             decided_by: v.nullable(v.string()),
             decided_by_type: v.nullable(v.string()),
             decided_at: v.nullable(v.string()),
-            subject: v.nullable(
-              v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) }),
+            subject: v.optional(
+              v.nullable(
+                v.looseObject({ manifest_sha256: v.nullable(v.string()), form_sha256: v.nullable(v.string()) }),
+              ),
             ),
-            forced: v.boolean(),
+            forced: v.optional(v.boolean()),
           }),
         ),
       }),
