@@ -115,7 +115,8 @@ def _readers_of(job, pipe, path):
     while time.monotonic() < deadline and not poll.poll(0):  # an answer means that no reader is left
         if job.ansible_pid is not None:
             readers = {_is_of_job(job, pid) for pid in _processes_with(there, os.path.basename(path))}
-            if readers:
+            # Who could not be looked at is looked at again: a failure to read says nothing about them.
+            if readers and None not in readers:
                 return readers
         time.sleep(_LOOK_SECONDS)
     return set()
@@ -141,12 +142,12 @@ def _processes_with(there, name):
 
 
 def _is_of_job(job, pid):
-    """Ansible runs in a session of its own, and nobody else can get into it. A marker in the environment could be copied."""
+    """Ansible runs in a session of its own, and nobody else can get into it. None: it cannot be seen now, or has ended."""
     try:
         with open("/proc/" + pid + "/stat", "rb") as stat:
             return int(stat.read().rpartition(b")")[2].split()[3]) == job.ansible_pid
-    except (OSError, ValueError):
-        return False  # it has ended
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _write(pipe, data):
