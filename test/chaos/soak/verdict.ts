@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { countLines } from '../../support/gated-playbook.js'
@@ -62,7 +61,7 @@ export async function judgeAll(
       ...comparison.problems,
       ...judgeEnd(job, plan, starts, users.wasAbortAsked(id), harmed.has(id)),
       ...judgeStarts(job, starts),
-      ...judgeEmitted(chaos, job, plan, written),
+      ...judgeEmitted(chaos, job, plan, written, harmed.has(id)),
     ]
     problems.push(...wrongs.map((problem) => `job ${id} (${plan.name}, ${job.status}): ${problem}`))
   }
@@ -94,24 +93,28 @@ function judgeStarts(job: JobRecord, starts: number): string[] {
   return starts === 0 && job.status === 'success' ? ['succeeded without being started'] : []
 }
 
-/** The supervisor wrote what the emitter emitted, when both came to their end. */
+/**
+ * The supervisor wrote what the emitter emitted, when both came to their end. A supervisor that was killed wrote a
+ * beginning of it: what the emitter had left in the pipe is gone with it.
+ */
 function judgeEmitted(
   chaos: ChaosProduct,
   job: JobRecord,
   plan: PlannedJob,
   written: Omit<Truth, 'starts'> | null,
+  isHarmed: boolean,
 ): string[] {
   if (plan.kind !== 'emitted' || job.status === 'aborted') return []
   const truth = truthOf(join(chaos.product.folder, 'truth'), plan.name)
   if (!truth.finished()) return []
   if (!written) return ['its streams were never seen on the runner']
   return (['outputPath', 'eventsPath'] as const)
-    .filter((path) => hashOf(truth[path]) !== hashOf(written[path]))
+    .filter((path) => {
+      const emitted = readFileSync(truth[path])
+      const stored = readFileSync(written[path])
+      return !(isHarmed ? emitted.subarray(0, stored.length) : emitted).equals(stored)
+    })
     .map((path) => `${path === 'outputPath' ? 'output' : 'events'} in the spool is not what was emitted`)
-}
-
-function hashOf(path: string): string {
-  return createHash('sha256').update(readFileSync(path)).digest('hex')
 }
 
 /** What a job wrote that was never started. */
