@@ -143,7 +143,7 @@ export class JobSession implements RunnerSession {
   }
 
   async #resume(spooled: readonly SpooledJob[]): Promise<void> {
-    const resumptions = await answerInventory(this.dependencies, this.connection.runnerId, spooled)
+    const resumptions = await answerInventory(this.dependencies, this.connection, spooled)
     for (const { job, stored, full } of resumptions) {
       if (job.verdict === 'continue') this.#held.resume(job, stored, full, job.abort)
     }
@@ -167,7 +167,9 @@ export class JobSession implements RunnerSession {
 
   async #settleUnknown(jobId: number): Promise<void> {
     const { store, clock, live, ends } = this.dependencies
-    await store.write('runners.aborted', (queries) => takeBack(queries, this.connection.runnerId, jobId, clock.now()))
+    await store.write('runners.aborted', (queries) =>
+      takeBack(queries, this.connection.fingerprint, jobId, clock.now()),
+    )
     live.changed('jobs')
     ends?.jobEnded()
     this.#offers.offer()
