@@ -34,7 +34,7 @@ function claimedJob(
 
 async function verdict(holder: JobHolder, jobId: number, runId = RUN): Promise<string | undefined> {
   const spooled = { job_id: jobId, run_id: runId, output: 0, events: 0, ended: false }
-  return (await answerInventory({ store, clock }, holder, [spooled]))[0]?.job.verdict
+  return (await answerInventory({ store, clock }, { ...holder, epoch: 1 }, [spooled]))[0]?.job.verdict
 }
 
 async function approved(name: string): Promise<{ id: number; fingerprint: string }> {

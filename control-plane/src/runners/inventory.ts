@@ -17,6 +17,7 @@ import {
 } from '../store/dispatch.js'
 import { type StreamLengths, findFullStreams, findStreamLengths } from '../store/job-streams.js'
 import type { Queries, Store } from '../store/store.js'
+import type { RunnerConnection } from './connection.js'
 import { type FullStreams, NONE_FULL } from './stream-limits.js'
 
 /** What becomes of a job in an agent's spool, and what is stored of it. */
@@ -36,7 +37,7 @@ const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
  */
 export function answerInventory(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
-  { runnerId, keys }: JobHolder,
+  { runnerId, keys, epoch }: JobHolder & Pick<RunnerConnection, 'epoch'>,
   spooled: readonly SpooledJob[],
 ): Promise<Resumption[]> {
   // All of it in its turn with the writes: what an older connection of the runner still had under way is stored by then.
@@ -61,7 +62,7 @@ export function answerInventory(
       if (verdict === 'continue') {
         if (job?.status === 'approve') await approvedBefore(queries, job, clock.now())
         await noteHolder(queries, job_id, holder)
-        await markClaimed(queries, job_id)
+        await markClaimed(queries, job_id, epoch)
       }
     }
     const runIds = new Set(spooled.map((job) => job.run_id))
