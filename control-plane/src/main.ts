@@ -187,7 +187,7 @@ async function build(
   await external.check()
   const { directory, openId } = external
   const signIn = createSignIn({ store, passwords, sessions, clock, directory, meters: metrics.signIn })
-  const accounts = createAccounts({ store, passwords, roles, signIn, clock })
+  const accounts = createAccounts({ store, passwords, roles, signIn, clock, log })
   const sweeper = createSweeper({ store, clock, timers, log })
   onClose(() => sweeper.close())
   const auditChain = createAuditChain({ store: database, clock, timers, log })

@@ -239,7 +239,7 @@ test('there is one default runner, one lock, one first admin', async () => {
   expect((await listRunners(first().read)).filter(({ isDefault }) => isDefault).length).toBe(1)
 
   const locks = await nodes.atOnce((store, turn) =>
-    outcome(createDesignerLock({ store, live, clock }).take(`local/${turn}`)),
+    outcome(createDesignerLock({ store, live, clock }).take({ id: turn + 1, name: `local/${turn}` })),
   )
   expect(locks.sort()).toEqual(['done', 'lock_held'])
 

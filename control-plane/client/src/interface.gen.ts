@@ -39,6 +39,8 @@ export interface AuditRecord {
   /** null: nobody who is known */
   user: string | null
   user_type: string | null
+  /** The account; names may be given again */
+  user_id?: number | null
   address: string
   /** Such as job.abort; every operation here names its own */
   action: string
@@ -363,6 +365,8 @@ export interface Profile {
   /** How many groups of the last sign-in were too many or too long to be kept, at least; no role names them */
   groupsLeftOut?: number
   roles: string[]
+  /** Roles that name this user, but mean a deleted account that had the name; an admin may accept it */
+  rolesWithheld?: string[]
   options: Record<string, unknown>
   /** There when the password has to be changed before anything else can be done */
   passwordMustChange?: boolean
@@ -511,6 +515,10 @@ export interface User {
   /** The user has to change the password at the next sign-in */
   password_must_change?: boolean
   created: string
+  /** The deleted account that had this name, 0 when its id is not known; null: nobody, or it was accepted */
+  name_had_by?: number | null
+  /** Roles that name this user, but mean that account, until an admin accepts the name for this one */
+  roles_withheld?: string[]
 }
 
 export interface UserList {
@@ -544,6 +552,7 @@ export const auditRecordSchema: v.GenericSchema<unknown, AuditRecord> = v.looseO
   time: v.string(),
   user: v.nullable(v.string()),
   user_type: v.nullable(v.string()),
+  user_id: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
   address: v.string(),
   action: v.string(),
   object: v.looseObject({ kind: v.string(), id: v.nullable(v.string()), name: v.nullable(v.string()) }),
@@ -593,6 +602,7 @@ export const profileSchema: v.GenericSchema<unknown, Profile> = v.looseObject({
   groups: v.array(v.string()),
   groupsLeftOut: v.optional(v.pipe(v.number(), v.safeInteger())),
   roles: v.array(v.string()),
+  rolesWithheld: v.optional(v.array(v.string())),
   options: v.record(v.string(), v.unknown()),
   passwordMustChange: v.optional(v.boolean()),
 })
@@ -632,6 +642,8 @@ export const userSchema: v.GenericSchema<unknown, User> = v.looseObject({
   enabled: v.boolean(),
   password_must_change: v.optional(v.boolean()),
   created: v.string(),
+  name_had_by: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
+  roles_withheld: v.optional(v.array(v.string())),
 })
 
 export const userListSchema: v.GenericSchema<unknown, UserList> = v.looseObject({
@@ -1120,6 +1132,14 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
+  /** Have roles that name this user mean this account, though a deleted one had the name (admin) */
+  acceptUserName(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<User>
   /** Encrypt everything that is stored with a new secret (admin)
    *
    * With ENCRYPTION_SECRET as a setting no new one is made: everything is encrypted with the one that the setting says. May be repeated after a failure. */
@@ -1646,6 +1666,13 @@ export const operations = {
   getUser: { method: 'GET', path: '/user/{id}', query: [], accept: 'application/json', schema: userSchema },
   changeUser: { method: 'PUT', path: '/user/{id}', query: [], accept: 'application/json', schema: userSchema },
   deleteUser: { method: 'DELETE', path: '/user/{id}', query: [], accept: 'application/json', schema: messageSchema },
+  acceptUserName: {
+    method: 'POST',
+    path: '/user/{id}/accept-name',
+    query: [],
+    accept: 'application/json',
+    schema: userSchema,
+  },
   rotateEncryptionSecret: {
     method: 'POST',
     path: '/secret/encryption/rotate',

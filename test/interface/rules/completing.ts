@@ -55,6 +55,8 @@ export const COMPLETING = {
     'user.sessions-end': 'Blocking, deleting or a new password ends the sessions of the user.',
     'role.membership':
       'A role has the users of its groups and the users that it names; everyone has default, formerly public.',
+    'role.account':
+      'A role that names a user means one account: a later one of that name gets it when an admin accepts the name.',
     'role.options':
       'Options of several roles combine with AND; default fills what is unset, then the built-in defaults.',
     'role.next-request': 'An edit of config.yaml counts from the next request on.',
@@ -97,6 +99,6 @@ export const COMPLETING = {
     'live-detail.slow-reader': 'A slow reader holds up nobody.',
     'live-detail.session': 'A stream ends with its session and with the service.',
     'live-detail.appearance': '/settings/appearance is read by everyone and changed by admins.',
-    'live-detail.lock': '/lock is held by one at a time (409 for others) and free after 10 minutes of silence.',
+    'live-detail.lock': '/lock is held by one account at a time (409 for others) and free after 10 minutes of silence.',
   },
 } as const
