@@ -108,7 +108,7 @@ test('a waiting job is taken once, and a claim that was made counts', async () =
   expect([ids.length, new Set(ids).size]).toEqual([20, 20])
   await nodes.atOnce((store, turn) =>
     store.write('test.claim', (queries) =>
-      turn % 2 === 0 ? markClaimed(queries, ids[0] ?? 0) : requeue(queries, ids[0] ?? 0),
+      turn % 2 === 0 ? markClaimed(queries, ids[0] ?? 0, 1) : requeue(queries, ids[0] ?? 0),
     ),
   )
   expect((await findJobSummary(first().read, ids[0] ?? 0))?.dispatch).toBe('claimed')

@@ -6,6 +6,7 @@ import { isEnded, jobStatusOf } from '../jobs/status.js'
 import { type HeldJob, findHeldJobs, findJobsOfRunner, markClaimed, requeue } from '../store/dispatch.js'
 import { type StreamLengths, findFullStreams, findStreamLengths } from '../store/job-streams.js'
 import type { Queries, Store } from '../store/store.js'
+import type { RunnerConnection } from './connection.js'
 import { type FullStreams, NONE_FULL } from './stream-limits.js'
 
 /** What becomes of a job in an agent's spool, and what is stored of it. */
@@ -24,7 +25,7 @@ const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
  */
 export function answerInventory(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
-  runnerId: number,
+  { runnerId, epoch }: Pick<RunnerConnection, 'runnerId' | 'epoch'>,
   spooled: readonly SpooledJob[],
 ): Promise<Resumption[]> {
   // All of it in its turn with the writes: what an older connection of the runner still had under way is stored by then.
@@ -47,7 +48,7 @@ export function answerInventory(
       })
       if (verdict === 'continue') {
         if (job?.status === 'approve') await approvedBefore(queries, job, clock.now())
-        await markClaimed(queries, job_id)
+        await markClaimed(queries, job_id, epoch)
       }
     }
     const runIds = new Map(spooled.map((job) => [job.job_id, job.run_id]))

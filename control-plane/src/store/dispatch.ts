@@ -70,13 +70,13 @@ export async function requeue(queries: Queries, jobId: number): Promise<void> {
     .execute()
 }
 
-/** The runner has the job now. */
-export async function markClaimed(queries: Queries, jobId: number): Promise<void> {
+/** The runner has the job now. @param epoch of the connection on which it says so */
+export async function markClaimed(queries: Queries, jobId: number, epoch: number): Promise<void> {
   await queries
     .updateTable('job')
-    .set({ dispatch: 'claimed' })
+    .set({ dispatch: 'claimed', held_epoch: epoch })
     .where('id', '=', jobId)
-    .where('dispatch', 'in', ['queued', 'offered'])
+    .where('dispatch', 'in', ['queued', 'offered', 'claimed'])
     .execute()
 }
 

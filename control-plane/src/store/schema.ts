@@ -149,6 +149,8 @@ export interface JobTable {
   abort_requested: number
   abort_requested_by: string | null
   abandoned_at: number | null
+  /** The connection of its runner (`runner.epoch`) on which that last said that it has the job; null: it never did. */
+  held_epoch: ColumnType<number | null, number | null | undefined, number | null>
   /** JSON object: extra variables as they reach the playbook, but for masks where passwords are (`job_secret`). */
   extravars: Fixed<string>
   /** JSON object of names. */
