@@ -165,7 +165,11 @@ async function build(
     : SOLE_NODE
   onClose(() => nodes.close())
   const live = createLiveEvents(nodes.bus)
-  nodes.onChange(() => live.changed('runners'))
+  // Runners of a node that died are not online, and jobs not connected, until another node has their sockets.
+  nodes.onChange(() => {
+    live.changed('runners')
+    live.changed('jobs')
+  })
 
   const secret = await openSecretRing({
     ...{
@@ -338,6 +342,7 @@ async function build(
       const form = (await forms.all()).find((known) => known.name === name)
       return new Set(form?.passwordFields ?? [])
     },
+    runners: dispatcher,
   }
   const app = await buildApp({
     logger: log,
