@@ -296,6 +296,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     maskPattern: MASK_PATTERN,
     listSize: options.listSize ?? 1000,
     passwordFieldsOf: () => Promise.resolve(new Set<string>()),
+    runners: dispatcher,
   }
   const app = await buildApp({
     logger,

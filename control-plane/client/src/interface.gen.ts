@@ -167,6 +167,8 @@ export interface Job {
   abort_requested: boolean
   /** Stays when the real outcome arrives later */
   abandoned_at: string | null
+  /** The runner of the job is connected and has it: an abandoned job then still runs */
+  connected?: boolean
   extravars: Record<string, unknown>
   /** The same object as extravars */
   payload: Record<string, unknown>
@@ -255,6 +257,8 @@ export interface JobRecord {
   abort_requested: boolean
   /** Stays when the real outcome arrives later */
   abandoned_at: string | null
+  /** The runner of the job is connected and has it: an abandoned job then still runs */
+  connected?: boolean
 }
 
 export type JobStatus =
@@ -795,6 +799,7 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
   ),
   abort_requested: v.boolean(),
   abandoned_at: v.nullable(v.string()),
+  connected: v.optional(v.boolean()),
 })
 
 export const jobListSchema: v.GenericSchema<unknown, JobList> = v.looseObject({
@@ -836,6 +841,7 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
   ),
   abort_requested: v.boolean(),
   abandoned_at: v.nullable(v.string()),
+  connected: v.optional(v.boolean()),
   extravars: v.record(v.string(), v.unknown()),
   payload: v.record(v.string(), v.unknown()),
   credentials: v.record(v.string(), v.unknown()),
@@ -1328,9 +1334,13 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
-  /** Abort a running job */
+  /** Abort a running job
+   *
+   * An abandoned job is aborted with abandoned=true only: that is kept until its runner is there, which then ends the job. A job that has ended until then keeps its real end. */
   abortJob(
     request: {
+      /** true: also a job that is abandoned; its runner hears of it when it is there */
+      abandoned?: boolean
       /** A whole number */
       id: number
     },
@@ -1539,6 +1549,14 @@ export interface Operations {
   ): Promise<Message>
   /** Shut an approved runner out */
   revokeRunner(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** Let a revoked runner in again */
+  reinstateRunner(
     request: {
       /** A whole number */
       id: number
@@ -1793,7 +1811,13 @@ export const operations = {
     schema: jobSchema,
   },
   deleteJob: { method: 'DELETE', path: '/job/{id}', query: [], accept: 'application/json', schema: messageSchema },
-  abortJob: { method: 'POST', path: '/job/{id}/abort', query: [], accept: 'application/json', schema: messageSchema },
+  abortJob: {
+    method: 'POST',
+    path: '/job/{id}/abort',
+    query: ['abandoned'],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
   getJobApprovals: {
     method: 'GET',
     path: '/job/approvals',
@@ -1918,6 +1942,13 @@ export const operations = {
   revokeRunner: {
     method: 'POST',
     path: '/runner/{id}/revoke',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  reinstateRunner: {
+    method: 'POST',
+    path: '/runner/{id}/reinstate',
     query: [],
     accept: 'application/json',
     schema: messageSchema,

@@ -65,7 +65,7 @@ export const COMPLETING = {
   },
   'Jobs in detail': {
     'detail.fields':
-      'A job has id, form, target, job_type, status, status_reason, start, end, user, user_type, runner, parent_id, step, approval, abort_requested, abandoned_at, credentials, subjobs.',
+      'A job has id, form, target, job_type, status, status_reason, start, end, user, user_type, runner, parent_id, step, approval, abort_requested, abandoned_at, connected, credentials, subjobs.',
     'detail.end-null': 'end is null until the job has ended.',
     'detail.masked':
       'extravars are masked on read: texts under keys that look secret, and passwords wherever they stand.',
@@ -90,6 +90,10 @@ export const COMPLETING = {
   'Statuses over time': {
     'over-time.running-waits': 'A job that waits for a free slot shows running.',
     'over-time.once': 'A job is never run a second time by itself.',
+    'over-time.abandoned-connected':
+      'An abandoned job whose runner is connected and has it shows connected: true, and says so in detail; others do not.',
+    'over-time.abandoned-abort':
+      'A plain abort of an abandoned job is 409 and names abandoned=true; with that it is kept and carried out by the runner when it is there.',
     'over-time.restart': 'A restart of the control plane abandons nothing by itself.',
   },
   'Live events in detail': {
