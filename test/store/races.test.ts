@@ -103,12 +103,15 @@ test('launches get a number of their own, and each is there', async () => {
 test('a waiting job is taken once, and a claim that was made counts', async () => {
   const runner = await addRunner('taker')
   await Promise.all(Array.from({ length: 20 }, () => addJob(first(), runner)))
-  const taken = await nodes.atOnce((store) => store.write('test.take', (queries) => takeQueued(queries, runner, 3)), 5)
+  const taken = await nodes.atOnce(
+    (store) => store.write('test.take', (queries) => takeQueued(queries, runner, 'SHA256:taker', 3)),
+    5,
+  )
   const ids = taken.flat().map(({ id }) => id)
   expect([ids.length, new Set(ids).size]).toEqual([20, 20])
   await nodes.atOnce((store, turn) =>
     store.write('test.claim', (queries) =>
-      turn % 2 === 0 ? markClaimed(queries, ids[0] ?? 0) : requeue(queries, ids[0] ?? 0),
+      turn % 2 === 0 ? markClaimed(queries, ids[0] ?? 0, 1) : requeue(queries, ids[0] ?? 0),
     ),
   )
   expect((await findJobSummary(first().read, ids[0] ?? 0))?.dispatch).toBe('claimed')
@@ -239,7 +242,7 @@ test('there is one default runner, one lock, one first admin', async () => {
   expect((await listRunners(first().read)).filter(({ isDefault }) => isDefault).length).toBe(1)
 
   const locks = await nodes.atOnce((store, turn) =>
-    outcome(createDesignerLock({ store, live, clock }).take(`local/${turn}`)),
+    outcome(createDesignerLock({ store, live, clock }).take({ id: turn + 1, name: `local/${turn}` })),
   )
   expect(locks.sort()).toEqual(['done', 'lock_held'])
 

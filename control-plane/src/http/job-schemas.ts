@@ -57,6 +57,10 @@ const recordFields = {
   abandoned_at: nullable(
     Type.String({ format: 'date-time', description: 'Stays when the real outcome arrives later' }),
   ),
+  // Optional in the document, so that a newer client understands an older service.
+  connected: Type.Optional(
+    Type.Boolean({ description: 'The runner of the job is connected and has it: an abandoned job then still runs' }),
+  ),
 }
 
 /** A job in a list. */
@@ -87,6 +91,10 @@ export const ApproveBody = nullable(
 
 export const ApproveQuery = Type.Object({
   force: Type.Optional(booleanText('true: approve what is there now, although it has changed')),
+})
+
+export const AbortQuery = Type.Object({
+  abandoned: Type.Optional(booleanText('true: also a job that is abandoned; its runner hears of it when it is there')),
 })
 
 const Identifiers = Type.Array(Type.String())

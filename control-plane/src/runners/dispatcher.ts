@@ -1,10 +1,11 @@
 import type { Logger } from 'pino'
 import { type Clock, createSteadyClock } from '../clock.js'
 import { messageOf } from '../errors.js'
+import type { RunnerPresence } from '../jobs/connected.js'
 import type { RunnerPort } from '../jobs/runner-port.js'
 import { type Nodes, SOLE_NODE, isElsewhere } from '../nodes/nodes.js'
 import { findAskedAborts, findRunnersWaitedFor } from '../store/dispatch.js'
-import { findRunner } from '../store/runners.js'
+import { findConnectedNodes, findRunner } from '../store/runners.js'
 import type { OpenSession } from './connection.js'
 import { fencedStore } from './fenced-store.js'
 import { JobSession, type JobSessionDependencies } from './job-session.js'
@@ -26,7 +27,7 @@ export interface DispatcherDependencies extends Omit<JobSessionDependencies, 'cl
 }
 
 /** Brings jobs to runners: knows the sessions of this node, and looks after jobs that wait for a runner in vain. */
-export interface Dispatcher extends RunnerPort {
+export interface Dispatcher extends RunnerPort, RunnerPresence {
   readonly openSession: OpenSession
   /** A runner was revoked: its reports are refused from now on, so its jobs are given up. */
   revoked(runnerId: number): Promise<void>
@@ -100,6 +101,8 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
           if (sessions.get(connection.runnerId) !== session) return
           sessions.delete(connection.runnerId)
           lastSeen.note(connection.runnerId)
+          // The jobs that it has are shown as no longer connected.
+          if (session.holdsJobs) given.live.changed('jobs')
         },
       })
       sessions.set(connection.runnerId, session)
@@ -115,6 +118,15 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
       const session = sessions.get(runnerId)
       if (session) session.abort(jobId, runId)
       else nodes.bus.publish({ topic: 'abort', runner: runnerId, job: jobId, run: runId })
+    },
+    async connectionsOf(runnerIds) {
+      const here = runnerIds.flatMap((id): [number, number][] => {
+        const epoch = sessions.get(id)?.epoch
+        return epoch === undefined ? [] : [[id, epoch]]
+      })
+      const others = nodes.isShared ? runnerIds.filter((id) => !sessions.has(id)) : []
+      const elsewhere = (await findConnectedNodes(store.read, others)).filter((runner) => isElsewhere(nodes, runner))
+      return new Map([...here, ...elsewhere.map(({ id, epoch }): [number, number] => [id, epoch])])
     },
     revoked: (runnerId) => abandonHeld(dependencies, runnerId, 'an admin revoked the RTE while the job ran'),
     async close() {

@@ -55,6 +55,16 @@ export class JobSession implements RunnerSession {
     this.#offers = new JobOffers(connection, capacity, this.#held, this.#watch, { ...dependencies, send })
   }
 
+  /** The number of its connection (`runner.epoch`). */
+  get epoch(): number {
+    return this.connection.epoch
+  }
+
+  /** Whether the runner has a job. */
+  get holdsJobs(): boolean {
+    return this.#held.count > 0
+  }
+
   message(message: JobMessage): void {
     if (message.type === 'end') {
       this.#held.takeEnd(message.job_id, message.record)
@@ -123,7 +133,7 @@ export class JobSession implements RunnerSession {
         await this.#resume(message.jobs)
         return
       case 'claimed':
-        await store.write('runners.claimed', (queries) => markClaimed(queries, message.job_id))
+        await store.write('runners.claimed', (queries) => markClaimed(queries, message.job_id, this.epoch))
         live.changed('jobs')
         return
       case 'refused':
@@ -143,7 +153,7 @@ export class JobSession implements RunnerSession {
   }
 
   async #resume(spooled: readonly SpooledJob[]): Promise<void> {
-    const resumptions = await answerInventory(this.dependencies, this.connection.runnerId, spooled)
+    const resumptions = await answerInventory(this.dependencies, this.connection, spooled)
     for (const { job, stored, full } of resumptions) {
       if (job.verdict === 'continue') this.#held.resume(job, stored, full, job.abort)
     }
@@ -167,7 +177,9 @@ export class JobSession implements RunnerSession {
 
   async #settleUnknown(jobId: number): Promise<void> {
     const { store, clock, live, ends } = this.dependencies
-    await store.write('runners.aborted', (queries) => takeBack(queries, this.connection.runnerId, jobId, clock.now()))
+    await store.write('runners.aborted', (queries) =>
+      takeBack(queries, this.connection.fingerprint, jobId, clock.now()),
+    )
     live.changed('jobs')
     ends?.jobEnded()
     this.#offers.offer()

@@ -21,12 +21,14 @@ const listColumns = {
   end_time: numberOrNull,
   user_name: Type.String(),
   user_type: Type.String(),
+  runner_id: numberOrNull,
   runner_name: textOrNull,
   parent_id: numberOrNull,
   step: textOrNull,
   approval: textOrNull,
   abort_requested: Type.Integer(),
   abandoned_at: numberOrNull,
+  held_epoch: numberOrNull,
 }
 const COLUMNS = Object.keys(listColumns) as (keyof typeof listColumns)[]
 const JobListRow = Type.Object(listColumns)

@@ -29,6 +29,7 @@ const SUMMARY_COLUMNS = [
   'abort_requested',
   'abort_requested_by',
   'abandoned_at',
+  'held_epoch',
 ] as const
 
 export type JobSummaryRow = Pick<JobRow, (typeof SUMMARY_COLUMNS)[number]>

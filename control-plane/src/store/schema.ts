@@ -20,6 +20,7 @@ export interface Database {
   join_token: JoinTokenTable
   appearance: AppearanceTable
   lock: LockTable
+  past_name: PastNameTable
   audit: AuditTable
   audit_chain: AuditChainTable
   audit_export: AuditExportTable
@@ -55,6 +56,20 @@ export interface UserTable {
   created_at: Fixed<number>
   /** 1: the password has to be changed before anything else can be done. */
   password_must_change: ColumnType<number, number | undefined, number>
+  /**
+   * The deleted account that had this name before, 0 when its id is not known any more. A role that names the user does not mean this
+   * account then. Null: nobody had the name before, or an admin accepted it for this account.
+   */
+  name_had_by: ColumnType<number | null, number | null | undefined, null>
+}
+
+/** The names of deleted accounts: the next account of that name is somebody else. */
+export interface PastNameTable {
+  type: Fixed<string>
+  /** As in `user`. */
+  username_key: Fixed<string>
+  /** The last account that had it; 0 when its id is not known any more. */
+  user_id: number
 }
 
 export interface SessionTable {
@@ -121,8 +136,11 @@ export interface JobTable {
   user_id: Fixed<number | null>
   user_name: Fixed<string>
   user_type: Fixed<string>
+  /** Row of the runner on which it waits or is. Who has the job is said by its key, for rows come and go. */
   runner_id: number | null
   runner_name: string | null
+  /** Fingerprint of the runner that was offered the job or has it; null: it was never offered. */
+  runner_key: ColumnType<string | null, string | null | undefined, string | null>
   /** Where the job is on its way to a runner: `parked` (not yet on it), `queued`, `offered`, `claimed`, `done`; `driven`: it consists of others. */
   dispatch: string
   /** Until when it may wait for the runner; null when it never had to wait, or has ended. */
@@ -134,6 +152,8 @@ export interface JobTable {
   abort_requested: number
   abort_requested_by: string | null
   abandoned_at: number | null
+  /** The connection of its runner (`runner.epoch`) on which that last said that it has the job; null: it never did. */
+  held_epoch: ColumnType<number | null, number | null | undefined, number | null>
   /** JSON object: extra variables as they reach the playbook, but for masks where passwords are (`job_secret`). */
   extravars: Fixed<string>
   /** JSON object of names. */
@@ -285,7 +305,10 @@ export interface AppearanceTable {
 
 export interface LockTable {
   name: Fixed<string>
+  /** As it is shown. */
   holder: string
+  /** The account that holds it; null: it is gone. */
+  holder_id: number | null
   taken_at: number
   touched_at: number
 }
@@ -296,6 +319,8 @@ export interface AuditTable {
   time: Fixed<number>
   user_name: string | null
   user_type: string | null
+  /** The account; null in records of older releases, and where nobody is known. */
+  user_id: ColumnType<number | null, number | null | undefined, number | null>
   address: Fixed<string>
   action: string
   object_kind: string
