@@ -123,6 +123,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   const membership: Membership = createMembership({
     ...{ desk, trust, name: settings.name, fingerprint, now, log },
     problem: () => isolationProblem() ?? disk.problem ?? loadProblem,
+    hasJoinToken: settings.joinToken !== null,
   })
   let ansibleVersion: string | null = null
   const { name, joinToken } = settings
