@@ -66,6 +66,7 @@ function openSession(): JobSession {
     runnerId: RUNNER,
     runnerName: 'seven',
     fingerprint: 'SHA256:seven',
+    keys: ['SHA256:seven'],
     sealingKey: 'the sealing key',
     epoch: 1,
     send: (message) => void sent.push(message),

@@ -1555,6 +1555,14 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
+  /** Let a revoked runner in again */
+  reinstateRunner(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
   /** The key by which the control plane proves itself to runners (admin) */
   getServiceKey(request?: NoParameters, options?: RequestOptions): Promise<ServiceKey>
   /** Replace the key; runners that trust the old one follow (admin) */
@@ -1934,6 +1942,13 @@ export const operations = {
   revokeRunner: {
     method: 'POST',
     path: '/runner/{id}/revoke',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  reinstateRunner: {
+    method: 'POST',
+    path: '/runner/{id}/reinstate',
     query: [],
     accept: 'application/json',
     schema: messageSchema,

@@ -116,6 +116,10 @@ export class AgentConnection implements RunnerConnection {
     return this.runner.fingerprint
   }
 
+  get keys(): readonly [string, ...string[]] {
+    return [this.fingerprint, ...this.hello.ancestors]
+  }
+
   get sealingKey(): string {
     return this.runner.sealingKey
   }

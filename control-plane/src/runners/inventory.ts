@@ -3,7 +3,18 @@ import type { Clock } from '../clock.js'
 import { approvedBefore } from '../jobs/approving.js'
 import { abortUnstarted, endJob } from '../jobs/ending.js'
 import { isEnded, jobStatusOf } from '../jobs/status.js'
-import { type HeldJob, findHeldJobs, findJobsOfRunner, markClaimed, requeue } from '../store/dispatch.js'
+import {
+  type HeldJob,
+  type JobHolder,
+  findJobOfKey,
+  findJobsOfKey,
+  findJobsOfRuns,
+  markClaimed,
+  noteHolder,
+  requeue,
+  ownKeys,
+  takeOverJobs,
+} from '../store/dispatch.js'
 import { type StreamLengths, findFullStreams, findStreamLengths } from '../store/job-streams.js'
 import type { Queries, Store } from '../store/store.js'
 import type { RunnerConnection } from './connection.js'
@@ -19,23 +30,25 @@ export interface Resumption {
 const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
 
 /**
- * Compares an agent's spool with the database after a (re)connect (spec runner.md section 2): jobs that are not ours
- * are forgotten, jobs that the agent never claimed go back into the queue, jobs that it claimed and lost are ended with
- * that reason, and all others go on from what is stored.
+ * Compares an agent's spool with the database after a (re)connect: jobs that are not ours are forgotten, jobs that the
+ * agent never claimed go back into the queue, jobs that it claimed and lost are ended with that reason, and all others go
+ * on from what is stored. Jobs are known by run and key. So those of a runner that was removed, or that replaced its keys,
+ * are found again and go on.
  */
 export function answerInventory(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
-  { runnerId, epoch }: Pick<RunnerConnection, 'runnerId' | 'epoch'>,
+  { runnerId, keys, epoch }: JobHolder & Pick<RunnerConnection, 'epoch'>,
   spooled: readonly SpooledJob[],
 ): Promise<Resumption[]> {
   // All of it in its turn with the writes: what an older connection of the runner still had under way is stored by then.
   return store.write('runners.inventory', async (queries) => {
-    const ids = spooled.map((job) => job.job_id)
-    const known = new Map((await findJobsOfRunner(queries, runnerId, ids)).map((job) => [job.id, job]))
+    const holder = { runnerId, keys: await ownKeys(queries, { runnerId, keys }) }
+    await takeOverJobs(queries, holder)
+    const known = await findKnown(queries, holder, spooled)
     const answers: Resumption[] = []
     for (const { job_id, run_id } of spooled) {
-      const job = known.get(job_id)
-      const verdict = verdictOn(job, run_id)
+      const job = known.get(run_id)
+      const verdict = verdictOn(job, job_id)
       // A list may name thousands of jobs that are none of ours.
       const isOurs = verdict === 'continue'
       const stored = (isOurs ? await findStreamLengths(queries, job_id) : null) ?? NOTHING_STORED
@@ -48,19 +61,35 @@ export function answerInventory(
       })
       if (verdict === 'continue') {
         if (job?.status === 'approve') await approvedBefore(queries, job, clock.now())
+        await noteHolder(queries, job_id, holder)
         await markClaimed(queries, job_id, epoch)
       }
     }
-    const runIds = new Map(spooled.map((job) => [job.job_id, job.run_id]))
-    for (const job of await findHeldJobs(queries, runnerId)) {
-      if (runIds.get(job.id) !== job.run_id) await settleMissing(queries, job, clock.now())
+    const runIds = new Set(spooled.map((job) => job.run_id))
+    for (const job of await findJobsOfKey(queries, holder.keys[0])) {
+      if (!runIds.has(job.run_id)) await settleMissing(queries, job, clock.now())
     }
     return answers
   })
 }
 
-function verdictOn(job: HeldJob | undefined, runId: string): ResumedJob['verdict'] {
-  if (job?.run_id !== runId) return 'forget'
+/**
+ * The jobs of a spool by their run, as far as they are its runner's. A run has a random name that only its runner is told;
+ * so it says enough where no key is noted, in a database that was restored or is older than the keys of jobs.
+ */
+async function findKnown(
+  queries: Queries,
+  { keys }: JobHolder,
+  spooled: readonly SpooledJob[],
+): Promise<Map<string, HeldJob>> {
+  const runIds = spooled.map((job) => job.run_id)
+  const jobs = await findJobsOfRuns(queries, runIds)
+  const its = jobs.filter(({ runner_key: key }) => key === null || keys.includes(key))
+  return new Map(its.map((job) => [job.run_id, job]))
+}
+
+function verdictOn(job: HeldJob | undefined, jobId: number): ResumedJob['verdict'] {
+  if (job?.id !== jobId) return 'forget'
   if (job.dispatch === 'done') return 'stored'
   const status = jobStatusOf(job.status)
   return isEnded(status) && status !== 'abandoned' ? 'stored' : 'continue'
@@ -81,10 +110,9 @@ async function settleMissing(queries: Queries, job: HeldJob, now: number): Promi
  * Settles a job that its runner refused or does not have: one that was not claimed goes back into the queue, if it still
  * is to run, one that was claimed is lost.
  */
-export async function takeBack(queries: Queries, runnerId: number, jobId: number, now: number): Promise<void> {
-  for (const job of await findJobsOfRunner(queries, runnerId, [jobId])) {
-    if (job.dispatch === 'offered' || job.dispatch === 'claimed') await settleMissing(queries, job, now)
-  }
+export async function takeBack(queries: Queries, runnerKey: string, jobId: number, now: number): Promise<void> {
+  const job = await findJobOfKey(queries, runnerKey, jobId)
+  if (job) await settleMissing(queries, job, now)
 }
 
 async function settleUnclaimed(queries: Queries, job: HeldJob, now: number): Promise<void> {

@@ -14,7 +14,8 @@ export const runnerCommands = (run: Run) =>
         .command(decideCommand(run, 'approve'))
         .command(decideCommand(run, 'reject'))
         .command(decideCommand(run, 'revoke'))
+        .command(decideCommand(run, 'reinstate'))
         .command(keepCommand(run))
-        .demandCommand(1, 'What about runners? list, show, approve, reject, revoke or keep.'),
+        .demandCommand(1, 'What about runners? list, show, approve, reject, revoke, reinstate or keep.'),
     handler: () => undefined,
   })
