@@ -106,6 +106,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   const trust = openTrust({ statePath: settings.statePath, given: settings.serviceFingerprint, now, log })
   const membership: Membership = createMembership({
     ...{ desk, trust, name: settings.name, fingerprint, now, problem, log },
+    hasJoinToken: settings.joinToken !== null,
   })
   let ansibleVersion: string | null = null
   const { name, joinToken } = settings
