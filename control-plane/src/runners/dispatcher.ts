@@ -4,7 +4,7 @@ import { messageOf } from '../errors.js'
 import type { RunnerPresence } from '../jobs/connected.js'
 import type { RunnerPort } from '../jobs/runner-port.js'
 import { type Nodes, SOLE_NODE, isElsewhere } from '../nodes/nodes.js'
-import { findAskedAborts, findRunnersWaitedFor } from '../store/dispatch.js'
+import { findAskedAborts, findOffered, findRunnersWaitedFor } from '../store/dispatch.js'
 import { findConnectedNodes, findRunner } from '../store/runners.js'
 import type { OpenSession } from './connection.js'
 import { fencedStore } from './fenced-store.js'
@@ -45,6 +45,10 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
 
   const sweep = async () => {
     for (const session of sessions.values()) session.checkOffers()
+    if (sessions.size > 0) {
+      const offered = await findOffered(store.read)
+      for (const [runnerId, session] of sessions) session.checkOffered(offered.get(runnerId) ?? [])
+    }
     await failOverdueWaiting(dependencies)
     // A connection may have ended before its jobs were offered or told anything, or another node has queued them.
     for (const runnerId of await findRunnersWaitedFor(store.read)) {

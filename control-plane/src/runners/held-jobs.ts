@@ -61,6 +61,10 @@ export class HeldJobs {
     return this.#jobs.size
   }
 
+  has(jobId: number): boolean {
+    return this.#jobs.has(jobId)
+  }
+
   /**
    * From now on frames are taken for a job that the agent has in its spool.
    * @param isAborting the agent hears with the answer to its list that it shall abort it

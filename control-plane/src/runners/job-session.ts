@@ -32,8 +32,13 @@ export class JobSession implements RunnerSession {
   readonly #uploads: UploadSender
   readonly #gate: ReadingGate
   #messages: Promise<void> = Promise.resolve()
+  /** Messages that are being handled or wait for their turn. */
+  #handling = 0
   #isListed = false
+  #isResumed = false
   #isOpen = true
+  /** Jobs that the latest look found without a live offer. */
+  #withoutOffer: ReadonlySet<number> = new Set()
 
   constructor(
     private readonly connection: RunnerConnection,
@@ -80,6 +85,7 @@ export class JobSession implements RunnerSession {
       this.#watch.answered(message.job_id)
     }
     this.#gate.tookMessage()
+    this.#handling += 1
     this.#messages = this.#messages
       .then(() => this.#handle(message))
       .catch((error: unknown) => {
@@ -88,7 +94,10 @@ export class JobSession implements RunnerSession {
         this.dependencies.log.error({ err: error, runner: this.connection.runnerName }, 'a message of a runner failed')
         this.connection.close(reason, error instanceof ProtocolError ? error.message : 'internal error')
       })
-      .finally(() => this.#gate.handledMessage())
+      .finally(() => {
+        this.#handling -= 1
+        this.#gate.handledMessage()
+      })
   }
 
   frame(frame: StreamFrame): void {
@@ -117,6 +126,24 @@ export class JobSession implements RunnerSession {
     const jobId = this.#watch.overdue(this.#blobs.isSending || this.#uploads.isSending)
     if (jobId === null || !this.#isOpen) return
     this.connection.close('internal_error', `the runner gives no answer to the offer of job ${jobId}`)
+  }
+
+  /**
+   * Ends a connection that knows nothing of a job which is `offered` to its runner: its next inventory settles the job.
+   * Two looks in a row must find it so, since the first may be older than what has happened here since.
+   * @param offered the jobs of this runner that the database has as offered
+   */
+  checkOffered(offered: readonly number[]): void {
+    const isQuiet = this.#isResumed && this.#handling === 0 && !this.#offers.isOffering
+    const lost = isQuiet ? offered.filter((id) => !this.#held.has(id)) : []
+    const again = lost.find((id) => this.#withoutOffer.has(id))
+    this.#withoutOffer = new Set(lost)
+    if (again === undefined || !this.#isOpen) return
+    this.dependencies.log.warn(
+      { runner: this.connection.runnerName, job: again },
+      'a job is offered and nobody offers it',
+    )
+    this.connection.close('internal_error', `nobody knows of the offer of job ${again}`)
   }
 
   /** Jobs may wait for this runner. */
@@ -164,6 +191,7 @@ export class JobSession implements RunnerSession {
       this.#held.sayFull(job)
       this.#held.sayLateAbort(job)
     }
+    this.#isResumed = true
     this.#offers.start()
   }
 

@@ -192,6 +192,16 @@ export function findWaiting(queries: Queries, runnerId: number, overAt: number |
   return query.orderBy('id').execute()
 }
 
+/** The jobs that are on their way to a runner, by its id. */
+export async function findOffered(queries: Queries): Promise<ReadonlyMap<number, readonly number[]>> {
+  const rows = await queries.selectFrom('job').select(['id', 'runner_id']).where('dispatch', '=', 'offered').execute()
+  const offered = new Map<number, number[]>()
+  for (const { id, runner_id } of rows) {
+    if (runner_id !== null) offered.set(runner_id, [...(offered.get(runner_id) ?? []), id])
+  }
+  return offered
+}
+
 /** Jobs that are with their runners and whose abort was asked for. */
 export function findAskedAborts(queries: Queries): Promise<Pick<JobRow, 'id' | 'run_id' | 'runner_id'>[]> {
   return queries
