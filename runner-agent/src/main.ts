@@ -4,6 +4,7 @@ import { openUploadShelf } from './files/upload-shelf.js'
 import { createHealthServer } from './health.js'
 import { loadIdentity } from './identity.js'
 import { type IsolationHost, isolationWord, openIsolation, releaseUser } from './isolation/isolation.js'
+import { ABORT_PATIENCE } from './jobs/decide.js'
 import { createDesk } from './jobs/desk.js'
 import { createKeyring } from './keyring.js'
 import { socketAddress, transportDoubt } from './link/address.js'
@@ -20,6 +21,8 @@ import { createSecretsOpener } from './playbook/secrets.js'
 import { readBootId } from './processes.js'
 import type { AgentSettings } from './settings.js'
 import { openSpool } from './spool/spool.js'
+import { openSpoolMark } from './spool/spool-mark.js'
+import { waitForSpool } from './spool-wait.js'
 import { acquireStateLock } from './spool/state-lock.js'
 import { createSupervisorWatch } from './spool/supervisor-watch.js'
 import { openTrust } from './trust.js'
@@ -69,7 +72,9 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   if (stateLock.doubt !== null) log.warn(stateLock.doubt)
   const supervisors = createSupervisorWatch({ program: lockProgram, log })
 
-  const spool = await openSpool(settings.statePath, log)
+  const mark = await openSpoolMark(settings.statePath)
+  await waitForSpool(mark, settings, log)
+  const spool = await openSpool(settings.statePath, mark, log)
   const cache = await openBlobCache(settings.statePath, settings.cacheBytes)
   const isolationHost = isolationHostOf(settings, dependencies)
   const isolation = await openIsolation(settings.isolation, isolationHost, log)
@@ -89,6 +94,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     },
     releaseUser: (jobFolder) => releaseUser(jobFolder, isolationHost),
     supervisors,
+    patience: ABORT_PATIENCE,
     supervisor: { python: dependencies.python, script: ANSIBLE_PARTS.supervisor },
     openSecrets: createSecretsOpener(() => keyring.openers()),
     ownMaxJobs: settings.maxJobs,
@@ -141,7 +147,10 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     log,
   )
   const health = createHealthServer({
-    notReady: () => membership.notReady(),
+    notReady: () => {
+      const { trouble } = desk.figures()
+      return membership.notReady() ?? (trouble === null ? null : { problem: trouble })
+    },
     isolation: () => isolationWord(isolation),
     figures: () => ({
       ...desk.figures(),

@@ -5,6 +5,7 @@ import type { Logger } from '../log.js'
 import { isErrno, syncFolder } from './durable.js'
 import { createJobFolder, folderNameOf, type JobFolder, type JobKey, jobKeyOf } from './job-folder.js'
 import { openPastRuns } from './past-runs.js'
+import type { SpoolMark } from './spool-mark.js'
 
 /**
  * All jobs of this host that the control plane has not stored to the end, one folder each. A job is in the spool from
@@ -26,6 +27,8 @@ export interface Spool {
   trash(folder: JobFolder): Promise<void>
   /** True for a run that was in the spool and has left it: it must not be started again. */
   isPast(key: JobKey): boolean
+  /** Why nothing can be told of the spool now: its disk is not there; null: it is. */
+  problem(): string | null
   /**
    * Notes that a run is over whose folder cannot be written, so that nobody starts it, now or later.
    * @throws the system's error when that cannot be noted either
@@ -40,12 +43,16 @@ export interface StagedJob {
   readonly destination: JobFolder
 }
 
-/** Opens the spool below a state folder and clears what an earlier agent left half done. */
-export async function openSpool(statePath: string, log: Logger): Promise<Spool> {
+/**
+ * Opens the spool below a state folder and clears what an earlier agent left half done.
+ * @param mark of the spool, which must be there now
+ */
+export async function openSpool(statePath: string, mark: SpoolMark, log: Logger): Promise<Spool> {
   const jobs = join(statePath, 'spool', 'jobs')
   const staging = join(statePath, 'spool', 'staging')
   const trash = join(statePath, 'spool', 'trash')
   const removals = new Set<Promise<void>>()
+  const folderOf = (name: string, key: JobKey): JobFolder => createJobFolder(join(jobs, name), key, mark)
 
   await rm(staging, { recursive: true, force: true })
   for (const folder of [jobs, staging, trash]) await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -69,7 +76,7 @@ export async function openSpool(statePath: string, log: Logger): Promise<Spool> 
     try {
       await rename(folder.path, path)
     } catch (error) {
-      if (isErrno(error, 'ENOENT') && !folder.exists()) return
+      if (isErrno(error, 'ENOENT') && folder.lookAround().kind === 'absent') return
       throw error
     }
     removeLater(path)
@@ -90,8 +97,8 @@ export async function openSpool(statePath: string, log: Logger): Promise<Spool> 
       for (const entry of await readdir(jobs, { withFileTypes: true })) {
         const { name } = entry
         const key = entry.isDirectory() ? jobKeyOf(name) : null
-        if (key && past.has(key)) await trashFolder(createJobFolder(join(jobs, name), key)).catch(stays(key))
-        else if (key) folders.push(createJobFolder(join(jobs, name), key))
+        if (key && past.has(key)) await trashFolder(folderOf(name, key)).catch(stays(key))
+        else if (key) folders.push(folderOf(name, key))
         else
           log.warn(
             { path: join(jobs, name) },
@@ -105,7 +112,7 @@ export async function openSpool(statePath: string, log: Logger): Promise<Spool> 
       const name = folderNameOf(key)
       const path = join(staging, `${name}-${randomBytes(4).toString('hex')}`)
       await mkdir(path, { mode: 0o700 })
-      return { path, destination: createJobFolder(join(jobs, name), key) }
+      return { path, destination: folderOf(name, key) }
     },
 
     async admit({ path, destination }) {
@@ -128,6 +135,7 @@ export async function openSpool(statePath: string, log: Logger): Promise<Spool> 
     trash: trashFolder,
 
     isPast: (key) => past.has(key),
+    problem: () => mark.problem(),
     giveUp: (key) => past.note(key),
 
     async close() {

@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createDurably, isErrno } from './durable.js'
+import { codeOf } from './fact.js'
+
+/** The name of the mark in the spool, and of its copy in the state folder. */
+const NAME = 'spool-id'
+
+/**
+ * Tells a spool from the empty folder that is left when its disk is not mounted: a random id in `spool`, and a copy of it
+ * in the state folder. Without it a job whose folder is not found would be taken for a job that somebody has removed.
+ */
+export interface SpoolMark {
+  /** Null when the spool is there; else the sentence that says what is missing. */
+  problem(): string | null
+}
+
+/** The spool is there whatever is looked for: for a folder that lies in no spool. */
+export const ALWAYS_THERE: SpoolMark = { problem: () => null }
+
+/**
+ * Reads the marks, and makes them for a state folder that has none: a new one, or one of an older release. A disk that is
+ * full or read-only has none yet: the agent starts all the same, for its start is what empties the spool.
+ * @throws the system's error when they cannot be read
+ */
+export async function openSpoolMark(statePath: string): Promise<SpoolMark> {
+  const spool = join(statePath, 'spool')
+  const [mark, copy] = [join(spool, NAME), join(statePath, NAME)]
+  let id = read(copy)
+  if (id === null) {
+    try {
+      await mkdir(spool, { recursive: true, mode: 0o700 })
+      // The mark first: a copy without a mark says that the disk of the spool is not there.
+      await createDurably(mark, randomBytes(16).toString('hex'))
+      await createDurably(copy, read(mark) ?? '')
+      id = read(copy)
+    } catch (error) {
+      if (!isErrno(error, 'ENOSPC', 'EDQUOT', 'EROFS')) throw error
+      return ALWAYS_THERE
+    }
+  }
+  const told = `if it is gone for good, remove ${copy} and start the agent again`
+  return {
+    problem() {
+      try {
+        if (read(mark) === id) return null
+      } catch (error) {
+        return `the spool ${spool} cannot be looked at: ${codeOf(error)}`
+      }
+      return `the spool ${spool} is not there: its disk is not mounted, or it was removed; ${told}`
+    },
+  }
+}
+
+/** Null when there is no such file. @throws the system's error when it cannot be read */
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return null
+    throw error
+  }
+}
