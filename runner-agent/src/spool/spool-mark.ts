@@ -13,43 +13,48 @@ const NAME = 'spool-id'
  * in the state folder. Without it a job whose folder is not found would be taken for a job that somebody has removed.
  */
 export interface SpoolMark {
-  /** Null when the spool is there; else the sentence that says what is missing. */
+  /** Null when the spool is there, as far as marks can tell; else the sentence that says what is missing. */
   problem(): string | null
 }
 
 /** The spool is there whatever is looked for: for a folder that lies in no spool. */
 export const ALWAYS_THERE: SpoolMark = { problem: () => null }
 
-/**
- * Reads the marks, and makes them for a state folder that has none: a new one, or one of an older release. A disk that is
- * full or read-only has none yet: the agent starts all the same, for its start is what empties the spool.
- * @throws the system's error when they cannot be read
- */
-export async function openSpoolMark(statePath: string): Promise<SpoolMark> {
+/** The mark of the spool below a state folder. Nothing is read or written yet. */
+export function createSpoolMark(statePath: string): SpoolMark & {
+  /**
+   * Makes the marks for a state folder that has none: a new one, or one of an older release.
+   * @throws Error when the spool is not there; the system's error when they can be neither read nor made
+   */
+  prepare(): Promise<void>
+} {
   const spool = join(statePath, 'spool')
   const [mark, copy] = [join(spool, NAME), join(statePath, NAME)]
-  let id = read(copy)
-  if (id === null) {
+  let id: string | null = null
+
+  const problem = (): string | null => {
     try {
-      await mkdir(spool, { recursive: true, mode: 0o700 })
-      // The mark first: a copy without a mark says that the disk of the spool is not there.
-      await createDurably(mark, randomBytes(16).toString('hex'))
-      await createDurably(copy, read(mark) ?? '')
-      id = read(copy)
+      id ??= read(copy)
+      if (id === null || read(mark) === id) return null
     } catch (error) {
-      if (!isErrno(error, 'ENOSPC', 'EDQUOT', 'EROFS')) throw error
-      return ALWAYS_THERE
+      return `the spool ${spool} cannot be looked at: ${codeOf(error)}`
     }
+    const told = `if it is gone for good, remove ${copy} and start the agent again`
+    return `the spool ${spool} is not there: its disk is not mounted, or it was removed; ${told}`
   }
-  const told = `if it is gone for good, remove ${copy} and start the agent again`
+
   return {
-    problem() {
-      try {
-        if (read(mark) === id) return null
-      } catch (error) {
-        return `the spool ${spool} cannot be looked at: ${codeOf(error)}`
+    problem,
+    async prepare() {
+      id ??= read(copy)
+      if (id === null) {
+        await mkdir(spool, { recursive: true, mode: 0o700 })
+        // The mark first: a copy without a mark says that the disk of the spool is not there.
+        await createDurably(mark, randomBytes(16).toString('hex'))
+        await createDurably(copy, read(mark) ?? '')
       }
-      return `the spool ${spool} is not there: its disk is not mounted, or it was removed; ${told}`
+      const missing = problem()
+      if (missing !== null) throw new Error(missing)
     },
   }
 }
