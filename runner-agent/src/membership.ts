@@ -1,9 +1,13 @@
-import { type NotReady, UNTRUSTED } from './health.js'
+import type { CloseReasonName } from '@holdfast/protocol'
+import { type NotReady, TOKEN_NOT_TAKEN, UNTRUSTED } from './health.js'
 import type { Desk } from './jobs/desk.js'
 import type { Connection } from './link/connection.js'
 import type { LinkEvents } from './link/link.js'
 import type { Logger } from './log.js'
 import type { Trust } from './trust.js'
+
+/** Refusals by a control plane that knows this runner and does not want it as it is. */
+const NOT_ACCEPTED: ReadonlySet<CloseReasonName> = new Set(['denied', 'revoked', 'rejected', 'clone'])
 
 /**
  * Where this agent stands with the app:
@@ -27,14 +31,16 @@ export interface MembershipOptions {
   readonly trust: Pick<Trust, 'approved' | 'refused'>
   readonly name: string
   readonly fingerprint: string
+  /** A join token is shown at each connection. It approves at once, so who waits all the same has one that is worth nothing. */
+  readonly hasJoinToken: boolean
   readonly now: () => Date
   /** Why no job is taken although all else is well; null: jobs are taken. */
-  readonly problem: string | null
+  readonly problem: () => string | null
   readonly log: Logger
 }
 
 export function createMembership(options: MembershipOptions): Membership {
-  const { desk, trust, name, fingerprint, now, problem, log } = options
+  const { desk, trust, name, fingerprint, hasJoinToken, now, problem, log } = options
   let state: MembershipState = 'down'
   let connection: Connection | null = null
 
@@ -46,6 +52,9 @@ export function createMembership(options: MembershipOptions): Membership {
     if (before === to) return
     if (to === 'waiting') {
       log.info({ name, fingerprint }, 'connected to the app, waiting for approval by an admin')
+      if (hasJoinToken) {
+        log.warn({ name }, 'the join token is unknown, used or expired, so an admin has to approve this runner')
+      }
     } else {
       log.info({ name, epoch: over.epoch }, 'connected to the app and approved')
       // Before anything is taken from it.
@@ -73,13 +82,17 @@ export function createMembership(options: MembershipOptions): Membership {
     },
     sendStatus,
     notReady() {
-      if (problem !== null) return { problem }
+      const why = problem()
+      if (why !== null) return { problem: why }
       if (desk.figures().draining) return 'draining'
       if (state === 'down') return trust.refused ? UNTRUSTED : 'not connected to the app'
-      return state === 'waiting' ? 'waiting for approval' : null
+      if (state === 'approved') return null
+      return hasJoinToken ? TOKEN_NOT_TAKEN : 'waiting for approval'
     },
     events: {
       up(welcome, over) {
+        // There is a control plane, and it has yet to say what this runner is to it.
+        desk.wait()
         move(welcome.state, welcome.max_jobs, over)
       },
       message(message) {
@@ -96,6 +109,9 @@ export function createMembership(options: MembershipOptions): Membership {
       heartbeat(over) {
         over.ping()
         sendStatus()
+      },
+      refused(reason) {
+        if (NOT_ACCEPTED.has(reason)) desk.wait()
       },
       down() {
         if (state === 'approved') desk.disconnected()

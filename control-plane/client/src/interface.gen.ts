@@ -1563,6 +1563,14 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
+  /** Let the process in that was refused as a clone: the state folder of the runner was restored */
+  acceptRunner(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
   /** The key by which the control plane proves itself to runners (admin) */
   getServiceKey(request?: NoParameters, options?: RequestOptions): Promise<ServiceKey>
   /** Replace the key; runners that trust the old one follow (admin) */
@@ -1949,6 +1957,13 @@ export const operations = {
   reinstateRunner: {
     method: 'POST',
     path: '/runner/{id}/reinstate',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  acceptRunner: {
+    method: 'POST',
+    path: '/runner/{id}/accept',
     query: [],
     accept: 'application/json',
     schema: messageSchema,

@@ -15,7 +15,8 @@ export const runnerCommands = (run: Run) =>
         .command(decideCommand(run, 'reject'))
         .command(decideCommand(run, 'revoke'))
         .command(decideCommand(run, 'reinstate'))
+        .command(decideCommand(run, 'accept'))
         .command(keepCommand(run))
-        .demandCommand(1, 'What about runners? list, show, approve, reject, revoke, reinstate or keep.'),
+        .demandCommand(1, 'What about runners? list, show, approve, reject, revoke, reinstate, accept or keep.'),
     handler: () => undefined,
   })
