@@ -91,7 +91,10 @@ export function createIntake(options: IntakeOptions): Intake {
     try {
       return spool.isPast(key) ? RAN_BEFORE : null
     } catch (error) {
-      return { code: 'busy', message: `it cannot be looked up whether this run was over before: ${describeError(error)}` }
+      return {
+        code: 'busy',
+        message: `it cannot be looked up whether this run was over before: ${describeError(error)}`,
+      }
     }
   }
 
