@@ -17,6 +17,7 @@ import { ANSIBLE_PARTS, readVersion } from './package-info.js'
 import { readAnsibleVersion } from './playbook/ansible-version.js'
 import { findProgram } from './playbook/plan.js'
 import { createSecretsOpener } from './playbook/secrets.js'
+import { openSocketFolders } from './playbook/socket-folders.js'
 import { readBootId } from './processes.js'
 import type { AgentSettings } from './settings.js'
 import { openSpool } from './spool/spool.js'
@@ -82,6 +83,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
       environment,
       callbackFolder: ANSIBLE_PARTS.callbackFolder,
       isolation,
+      sockets: openSocketFolders(settings.statePath, log),
     },
     releaseUser: (jobFolder) => releaseUser(jobFolder, isolationHost),
     supervisor: { python: dependencies.python, script: ANSIBLE_PARTS.supervisor },
