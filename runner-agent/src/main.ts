@@ -5,6 +5,7 @@ import { createHealthServer } from './health.js'
 import { loadIdentity } from './identity.js'
 import { type IsolationHost, isolationWord, openIsolation, releaseUser } from './isolation/isolation.js'
 import { createDesk } from './jobs/desk.js'
+import { createOwnership } from './jobs/ownership.js'
 import { createKeyring } from './keyring.js'
 import { socketAddress, transportDoubt } from './link/address.js'
 import { createBackOff } from './link/back-off.js'
@@ -70,8 +71,10 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   const isolationHost = isolationHostOf(settings, dependencies)
   const isolation = await openIsolation(settings.isolation, isolationHost, log)
   const problem = isolation.kind === 'unavailable' ? isolation.problem : null
+  const trust = openTrust({ statePath: settings.statePath, given: settings.serviceFingerprint, now, log })
   const desk = createDesk({
     log,
+    ownership: createOwnership(trust),
     now,
     bootId: readBootId(),
     spool,
@@ -98,7 +101,6 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     ...{ statePath: settings.statePath, log },
     isIdle: () => desk.figures().spooledJobs + desk.figures().runningJobs + desk.figures().claimingJobs === 0,
   })
-  const trust = openTrust({ statePath: settings.statePath, given: settings.serviceFingerprint, now, log })
   const membership: Membership = createMembership({
     ...{ desk, trust, name: settings.name, fingerprint, now, problem, log },
   })

@@ -1,6 +1,7 @@
 import {
   countSchema,
   type EndRecord,
+  fingerprintSchema,
   type JobOrder,
   endRecordSchema,
   jobOrderSchema,
@@ -30,7 +31,13 @@ export function jobKeyOf(folderName: string): JobKey | null {
   return jobId === undefined || runId === undefined ? null : { jobId: Number(jobId), runId }
 }
 
-const claimSchema = v.object({ order: jobOrderSchema, claimed_at: v.string(), boot_id: v.string() })
+const claimSchema = v.object({
+  order: jobOrderSchema,
+  claimed_at: v.string(),
+  boot_id: v.string(),
+  /** Fingerprint of the control plane that it was claimed from; absent: claimed by an older agent. */
+  service: v.optional(fingerprintSchema),
+})
 export type Claim = v.InferOutput<typeof claimSchema>
 
 const startedSchema = v.object({
@@ -39,6 +46,10 @@ const startedSchema = v.object({
   by: v.optional(v.literal('agent')),
 })
 export type Started = v.InferOutput<typeof startedSchema>
+
+const ownerSchema = v.object({ service: fingerprintSchema })
+/** Another control plane that took the job over, because an admin said so. */
+export type Owner = v.InferOutput<typeof ownerSchema>
 
 const callbackSchema = v.object({ errors: countSchema, dropped: countSchema })
 /** What the event callback says about itself. */
@@ -53,6 +64,7 @@ export interface JobFolder {
   readonly path: string
   file(name: JobFileName): string
   claim(): Mark<Claim>
+  owner(): Mark<Owner>
   started(): Mark<Started>
   callback(): Mark<CallbackReport>
   end(): Mark<EndRecord>
@@ -63,6 +75,7 @@ export interface JobFolder {
 
 export type JobFileName =
   | 'claim.json'
+  | 'owner.json'
   | 'work'
   | 'uploads'
   | 'extravars.yml'
@@ -89,6 +102,7 @@ export function createJobFolder(path: string, key: JobKey): JobFolder {
     path,
     file,
     claim: () => readMark(file('claim.json'), claimSchema),
+    owner: () => readMark(file('owner.json'), ownerSchema),
     started: () => readMark(file('started.json'), startedSchema),
     callback: () => readMark(file('callback.json'), callbackSchema),
     end: () => readMark(file('end.json'), endRecordSchema),
@@ -97,8 +111,10 @@ export function createJobFolder(path: string, key: JobKey): JobFolder {
   }
 }
 
-export function claimText(order: JobOrder, claimedAt: Date, bootId: string): string {
-  return JSON.stringify({ order, claimed_at: claimedAt.toISOString(), boot_id: bootId } satisfies Claim)
+/** @param service fingerprint of the control plane that offered the job */
+export function claimText(order: JobOrder, claimedAt: Date, bootId: string, service: string | null): string {
+  const claim: Claim = { order, claimed_at: claimedAt.toISOString(), boot_id: bootId }
+  return JSON.stringify(service === null ? claim : { ...claim, service })
 }
 
 /** Whether the folder's name is there. What only cannot be looked at is there. */
