@@ -1,10 +1,24 @@
-import { readFile, readdir, rename, rm, writeFile, mkdir } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { execa } from 'execa'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { JobFolder } from './job-folder.js'
 import { exists, fileSays, isAlive, measure, processesOf, tryKill, until } from './observe.js'
 
 const shell = (script: string) => ['/bin/sh', '-c', script]
+const PLAYBOOK_WITH_GATE = `- hosts: localhost
+  connection: local
+  gather_facts: false
+  tasks:
+    - ansible.builtin.debug:
+        msg: before the move
+    - ansible.builtin.shell: until [ -e gate ]; do sleep 0.05; done
+      args:
+        chdir: "{{ playbook_dir }}"
+    - ansible.builtin.debug:
+        msg: after the move
+`
 const quickLadder = { interrupt: 0.3, terminate: 0.3 }
 
 describe('the end of a job', () => {
@@ -18,6 +32,7 @@ describe('the end of a job', () => {
     expect((await readdir(job.path)).sort()).toEqual([
       'end.json',
       'events.jsonl',
+      'exit.json',
       'output.log',
       'started.json',
       'supervisor.json',
@@ -70,13 +85,48 @@ describe('the end of a job', () => {
 
   it('does not need the job folder to come to an end', async () => {
     const job = await JobFolder.create({ argv: shell('touch ready; while [ -e gate ]; do sleep 0.02; done') })
-    await writeFile(job.file('gate'), '')
+    const gate = `${job.path}.gate`
+    await writeFile(gate, '')
+    await job.replaceInOrders('-e gate', `-e ${gate}`)
     job.start()
     await until('the program runs', () => exists(job.file('ready')))
-    await rename(job.path, `${job.path}.gone`)
-    await rm(`${job.path}.gone/gate`)
+    await rm(job.path, { recursive: true })
+    await rm(gate)
     expect(await job.exitOfSupervisor()).toBe(0)
     expect(await processesOf(job.marker)).toEqual([])
+  })
+
+  it('is written into the folder of the job wherever that was moved while the playbook ran', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'holdfast-moved-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    await writeFile(join(folder, 'site.yml'), PLAYBOOK_WITH_GATE)
+    const job = await JobFolder.ofPlaybook(folder, ['-i', 'localhost,', 'site.yml'])
+    job.start()
+    await until('the playbook runs', async () => (await job.output().catch(() => '')).includes('before the move'))
+    const moved = `${job.path}.moved`
+    await rename(job.path, moved)
+    onTestFinished(() => rm(moved, { recursive: true, force: true }))
+    await writeFile(join(folder, 'gate'), '')
+    expect(await job.exitOfSupervisor()).toBe(0)
+    await rename(moved, job.path)
+    const end = await job.end()
+    expect(end).toMatchObject({ cause: 'exited', exit_code: 0, events: { plugin_seen: true, dropped: 0, errors: 0 } })
+    expect(await job.output()).toContain('after the move')
+    const events = await job.events()
+    expect(events.at(-1)).toMatchObject({ type: 'playbook_on_stats' })
+    expect(await job.report()).toMatchObject({ finished: true, events: events.length })
+  })
+
+  it('of ansible is durable before anything else is done', async () => {
+    const drain = { quiet: 600, total: 600 }
+    const job = await JobFolder.create({ argv: shell('setsid sleep 600 & exit 5'), drain })
+    job.start()
+    await until('the exit is written', () => exists(job.file('exit.json')))
+    tryKill(job.supervisorPid)
+    await job.exitOfSupervisor()
+    const exit = JSON.parse(await readFile(job.file('exit.json'), 'utf8')) as unknown
+    expect(exit).toMatchObject({ run_id: job.runId, exit_code: 5, signal: null, stopped: false })
+    expect(await exists(job.file('end.json'))).toBe(false)
   })
 })
 

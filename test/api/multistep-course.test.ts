@@ -238,7 +238,7 @@ describe('a step whose job was given up', () => {
     })
     server.sequences.jobEnded()
     expect(await becomes(id, 'failed')).toMatchObject({
-      status_reason: "step 'one' failed: it was silent; how it ended cannot be known",
+      status_reason: "step 'one' failed: it was silent; its end is not waited for",
     })
   })
 })

@@ -58,6 +58,7 @@ describe('on one thing', () => {
     ['POST', '/runner/:id/approve', 'runner'],
     ['POST', '/runner/:id/reject', 'runner'],
     ['POST', '/runner/:id/revoke', 'runner'],
+    ['POST', '/runner/:id/reinstate', 'runner'],
     ['DELETE', '/runner/join-tokens/:id', 'join-token'],
   ]
   test.each(routes)('%s %s: 401, 404, 403, whatever the body is', async (method, path, kind) => {

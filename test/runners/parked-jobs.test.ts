@@ -1,3 +1,4 @@
+import { NEWEST_CONTRACT } from '@holdfast/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { askForApproval, awaitedApproval } from '../../control-plane/src/jobs/approval.js'
 import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
@@ -81,7 +82,9 @@ describe('a job that waits for an approval', () => {
     const parked = await waitingJob(runner.id, runId)
     const other = await waitingJob(runner.id, 'e'.repeat(32))
     const spooled = { job_id: parked, run_id: runId, output: 0, events: 0, ended: false }
-    const [answer] = await answerInventory({ store, clock }, runner.id, [spooled])
+    const [answer] = await answerInventory({ store, clock }, { runnerId: runner.id, keys: [runner.fingerprint], contract: NEWEST_CONTRACT }, [
+      spooled,
+    ])
     expect(answer?.job).toMatchObject({ job_id: parked, verdict: 'continue' })
     expect(await findJob(store.read, parked)).toMatchObject({ status: 'running', dispatch: 'claimed' })
     expect(await outputOf(parked)).toContain('was restored from a backup of before its approval')

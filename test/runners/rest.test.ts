@@ -75,6 +75,22 @@ describe('runners over REST', () => {
     expect((await asAdmin('GET', path)).status).toBe(404)
   })
 
+  test('reinstate undoes a revoke, and nothing else does: the runner comes back with its key', async () => {
+    const { agent, path } = await ask('rest-7')
+    expect((await asAdmin('POST', `${path}/reinstate`)).status).toBe(409)
+    expect((await asAdmin('POST', `${path}/approve`)).status).toBe(200)
+    expect((await asAdmin('POST', `${path}/reinstate`)).status).toBe(409)
+    expect((await asAdmin('POST', `${path}/revoke`)).status).toBe(200)
+    expect(await agent.waitForClose()).toMatchObject({ reason: 'revoked' })
+    const refused = await asAdmin('POST', `${path}/approve`)
+    expect(refused).toMatchObject({ status: 409 })
+    expect(refused.text).toContain('reinstate it to undo that')
+    expect((await asAdmin('POST', `${path}/reinstate`)).body).toEqual({ message: 'The runner was reinstated' })
+    expect((await asAdmin('GET', path)).body).toMatchObject({ state: 'approved', enabled: true, approved_by: 'admin' })
+    const again = await RawAgent.join(url, agent.identity)
+    expect((await again.next('welcome')).state).toBe('approved')
+  })
+
   test('reject', async () => {
     const { agent, path } = await ask('rest-3')
     expect((await asAdmin('POST', `${path}/reject`)).status).toBe(200)
@@ -108,6 +124,7 @@ describe('the order of the checks', () => {
     ['POST', '/approve'],
     ['POST', '/reject'],
     ['POST', '/revoke'],
+    ['POST', '/reinstate'],
   ]
   test.each(routes)('%s /runner/:id%s', async (method, suffix, json) => {
     const { agent, path } = await ask(`order-${method}${suffix.replace('/', '-')}`.toLowerCase())

@@ -103,7 +103,10 @@ test('launches get a number of their own, and each is there', async () => {
 test('a waiting job is taken once, and a claim that was made counts', async () => {
   const runner = await addRunner('taker')
   await Promise.all(Array.from({ length: 20 }, () => addJob(first(), runner)))
-  const taken = await nodes.atOnce((store) => store.write('test.take', (queries) => takeQueued(queries, runner, 3)), 5)
+  const taken = await nodes.atOnce(
+    (store) => store.write('test.take', (queries) => takeQueued(queries, runner, 'SHA256:taker', 3)),
+    5,
+  )
   const ids = taken.flat().map(({ id }) => id)
   expect([ids.length, new Set(ids).size]).toEqual([20, 20])
   await nodes.atOnce((store, turn) =>
@@ -153,7 +156,7 @@ test('a job ends once, whoever races: its runner, an abort, a deletion', async (
           endJob(queries, id, { status: 'success', reason: null, detail: null }, clock.now()),
         )
       if (act === 2) await store.write('test.line', (queries) => appendServiceLine(queries, id, 'a line'))
-      if (act === 3) await store.write('test.delete', (queries) => deleteJob(queries, id))
+      if (act === 3) await store.write('test.delete', (queries) => deleteJob(queries, id, { time: 1 }))
     }, 4)
     const job = await findJobSummary(first().read, id)
     const moves = await first().read.selectFrom('job_transition').selectAll().where('job_id', '=', id).execute()

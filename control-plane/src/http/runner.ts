@@ -80,6 +80,12 @@ export function runnerRoutes({ hub, joinTokens }: RunnerRouteDeps): FastifyPlugi
       { path: 'approve', summary: 'Let a waiting runner in', act: hub.approve, message: 'The runner was approved' },
       { path: 'reject', summary: 'Turn a request down', act: hub.reject, message: 'The request was rejected' },
       { path: 'revoke', summary: 'Shut an approved runner out', act: hub.revoke, message: 'The runner was revoked' },
+      {
+        path: 'reinstate',
+        summary: 'Let a revoked runner in again',
+        act: hub.reinstate,
+        message: 'The runner was reinstated',
+      },
     ] as const
     for (const { path, summary, act, message } of actions) {
       app.post(

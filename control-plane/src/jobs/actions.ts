@@ -61,7 +61,7 @@ export async function abort(dependencies: ActionDependencies, caller: Caller, id
  * @throws NotFoundError, ForbiddenError, ConflictError
  */
 export async function remove(dependencies: ActionDependencies, caller: Caller, id: number): Promise<string> {
-  const { store, live, uploads } = dependencies
+  const { store, live, clock, uploads } = dependencies
   await requireManageable(store.read, caller, id)
   const { job, whole, deleted } = await store.write('jobs.delete', async (queries) => {
     const current = await findJobSummary(queries, id)
@@ -69,7 +69,7 @@ export async function remove(dependencies: ActionDependencies, caller: Caller, i
     return {
       job: current,
       whole: parent === null ? null : await findJobSummary(queries, parent),
-      deleted: await deleteJob(queries, id),
+      deleted: await deleteJob(queries, id, { time: clock.now() }),
     }
   })
   if (!job) throw gone(id)

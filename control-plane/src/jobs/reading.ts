@@ -52,6 +52,8 @@ export function recordOf(job: JobListRow) {
     approval: approvalRecordOf(job),
     abort_requested: job.abort_requested === 1,
     abandoned_at: isoTime(job.abandoned_at),
+    run_id: job.run_id,
+    adopted_at: isoTime(job.adopted_at),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { AgentMessage, OrphanDescription } from '@holdfast/protocol'
 import { NO_PLAYBOOK } from '../jobs/playbook.js'
+import { ownKeys } from '../store/dispatch.js'
 import { appendServiceLine } from '../store/job-streams.js'
 import { insertJob } from '../store/jobs.js'
 import { deleteOrphan, findOrphan, noteOrphan, type OrphanReason } from '../store/orphans.js'
@@ -36,7 +37,8 @@ export async function takeOrphan(
     return kept(message, 'unknown')
   }
   if (service !== null) return wait('other_service')
-  const known = await resumptionOfRun(queries, runner, message, now)
+  const holder = { runnerId: runner.runnerId, keys: await ownKeys(queries, runner) }
+  const known = await resumptionOfRun(queries, holder, message, now)
   if (known === 'other_runner') return wait(known)
   if (known === null && description === null) {
     const { decision } = (await findOrphan(queries, runner.runnerId, run_id)) ?? { decision: null }
@@ -45,7 +47,7 @@ export async function takeOrphan(
   await deleteOrphan(queries, runner.runnerId, run_id)
   if (known) return known
   const number = await insertAdopted(queries, runner, { run_id, description }, now)
-  const resumed = await resumptionOfRun(queries, runner, message, now)
+  const resumed = await resumptionOfRun(queries, holder, message, now)
   if (resumed === null || resumed === 'other_runner') throw new Error(`job ${number} was adopted and is not there`)
   return resumed
 }

@@ -1,10 +1,29 @@
-import type { ResumedJob, SpooledJob } from '@holdfast/protocol'
+import { ADOPTING_CONTRACT, type ResumedJob, type SpooledJob } from '@holdfast/protocol'
 import type { Clock } from '../clock.js'
 import { approvedBefore } from '../jobs/approving.js'
 import { abortUnstarted, endJob } from '../jobs/ending.js'
 import { isEnded, jobStatusOf } from '../jobs/status.js'
-import { type HeldJob, findHeldJobs, findJobsOfRunner, markClaimed, requeue } from '../store/dispatch.js'
+import {
+  type HeldJob,
+  type JobHolder,
+  findJobOfKey,
+  findJobsOfKey,
+  findJobsOfRuns,
+  markClaimed,
+  noteHolder,
+  requeue,
+  ownKeys,
+  takeOverJobs,
+} from '../store/dispatch.js'
 import { type StreamLengths, findFullStreams, findStreamLengths } from '../store/job-streams.js'
+import {
+  type OrphanReason,
+  type PastRun,
+  deleteOtherOrphans,
+  findOrphan,
+  findPastRuns,
+  noteOrphan,
+} from '../store/orphans.js'
 import type { Queries, Store } from '../store/store.js'
 import { type FullStreams, NONE_FULL } from './stream-limits.js'
 
@@ -17,49 +36,149 @@ export interface Resumption {
 
 const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
 
+/** The runner whose list is answered. */
+export interface ListedRunner extends JobHolder {
+  /** The newest contract that its agent speaks. */
+  readonly contract: number
+}
+
+type JobRef = Pick<SpooledJob, 'job_id' | 'run_id'>
+
 /**
- * Compares an agent's spool with the database after a (re)connect (spec runner.md section 2): jobs that are not ours
- * are forgotten, jobs that the agent never claimed go back into the queue, jobs that it claimed and lost are ended with
- * that reason, and all others go on from what is stored.
+ * Compares an agent's spool with the database after a (re)connect. Jobs are known by run and key. So those of a runner that
+ * was removed, or that replaced its keys, are found again and go on.
+ *   - jobs that the agent never claimed go back into the queue, jobs that it claimed and lost are ended with that reason;
+ *   - jobs that it has go on from what is stored;
+ *   - jobs that this database does not know are described by the agent and made anew (`adoption.ts`). The product ends a
+ *     playbook only when a person asked for it, never because a list names what it does not know: so only a job that a
+ *     person deleted is to be forgotten. An agent that is too old to describe a job hears nothing of it, and keeps it;
+ *   - jobs of another control plane wait, also where the database knows them: it may be a copy of the right one.
  */
 export function answerInventory(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
-  runnerId: number,
+  { runnerId, keys, contract }: ListedRunner,
   spooled: readonly SpooledJob[],
 ): Promise<Resumption[]> {
   // All of it in its turn with the writes: what an older connection of the runner still had under way is stored by then.
   return store.write('runners.inventory', async (queries) => {
-    const ids = spooled.map((job) => job.job_id)
-    const known = new Map((await findJobsOfRunner(queries, runnerId, ids)).map((job) => [job.id, job]))
+    const now = clock.now()
+    const holder = { runnerId, keys: await ownKeys(queries, { runnerId, keys }) }
+    await takeOverJobs(queries, holder)
+    const runIds = spooled.map((job) => job.run_id)
+    const known = new Map((await findJobsOfRuns(queries, runIds)).map((job) => [job.run_id, job]))
+    const unknown = runIds.filter((runId) => !known.has(runId))
+    const past = await findPastRuns(queries, unknown)
     const answers: Resumption[] = []
-    for (const { job_id, run_id } of spooled) {
-      const job = known.get(job_id)
-      const verdict = verdictOn(job, run_id)
-      // A list may name thousands of jobs that are none of ours.
-      const isOurs = verdict === 'continue'
-      const stored = (isOurs ? await findStreamLengths(queries, job_id) : null) ?? NOTHING_STORED
-      const full = isOurs ? await findFullStreams(queries, job_id) : NONE_FULL
-      const abort = verdict === 'continue' && job?.abort_requested === 1
-      answers.push({
-        job: { job_id, run_id, verdict, output: stored.output, events: stored.events, abort },
-        stored,
-        full,
-      })
-      if (verdict === 'continue') {
-        if (job?.status === 'approve') await approvedBefore(queries, job, clock.now())
-        await markClaimed(queries, job_id)
+    const waiting: string[] = []
+    for (const ref of spooled) {
+      const job = known.get(ref.run_id)
+      const reason = whyItWaits(ref, job, holder)
+      const deleted = past.get(ref.run_id)
+      if (reason === null && job) answers.push(await resumptionOf(queries, job, ref, holder, now))
+      else if (reason === null && deleted) answers.push(ofPastRun(ref, deleted))
+      else {
+        const answer = await keepWaiting(queries, ref, reason, { runnerId, contract, now })
+        if (answer) answers.push(answer)
+        waiting.push(ref.run_id)
       }
     }
-    const runIds = new Map(spooled.map((job) => [job.job_id, job.run_id]))
-    for (const job of await findHeldJobs(queries, runnerId)) {
-      if (runIds.get(job.id) !== job.run_id) await settleMissing(queries, job, clock.now())
+    await deleteOtherOrphans(queries, runnerId, waiting)
+    const listed = new Set(runIds)
+    for (const job of await findJobsOfKey(queries, holder.keys[0])) {
+      if (!listed.has(job.run_id)) await settleMissing(queries, job, now)
     }
     return answers
   })
 }
 
-function verdictOn(job: HeldJob | undefined, runId: string): ResumedJob['verdict'] {
-  if (job?.run_id !== runId) return 'forget'
+/** Why a job of the list is not taken up by itself; null: it is, or it is to be described. */
+function whyItWaits(ref: SpooledJob, job: HeldJob | undefined, holder: JobHolder): OrphanReason | null {
+  if (ref.service !== undefined) return 'other_service'
+  return job && !isOf(holder, job) ? 'other_runner' : null
+}
+
+/**
+ * A job that waits for an admin, or for its description. Null: an agent that knows no other answer than to forget it hears
+ * nothing, unless an admin said so.
+ */
+async function keepWaiting(
+  queries: Queries,
+  ref: SpooledJob,
+  reason: OrphanReason | null,
+  { runnerId, contract, now }: Pick<ListedRunner, 'runnerId' | 'contract'> & { readonly now: number },
+): Promise<Resumption | null> {
+  const isAble = contract >= ADOPTING_CONTRACT
+  // It is described at once, and made anew.
+  if (isAble && reason === null) return kept(ref, 'unknown')
+  await noteOrphan(queries, {
+    ...{ runner_id: runnerId, run_id: ref.run_id, job_number: ref.job_id, reason: reason ?? 'old_agent' },
+    ...{ service: ref.service ?? null, ended: ref.ended ? 1 : 0, reported_at: now },
+    ...{ output_bytes: ref.output, events_bytes: ref.events },
+  })
+  const { decision } = (await findOrphan(queries, runnerId, ref.run_id)) ?? { decision: null }
+  if (decision === 'forget') return ofPastRun(ref, 'asked')
+  return isAble ? kept(ref, 'unknown') : null
+}
+
+/**
+ * What becomes of a run that an agent has, by what the database knows of it.
+ * @returns null when it knows nothing
+ */
+export async function resumptionOfRun(
+  queries: Queries,
+  holder: JobHolder,
+  ref: JobRef,
+  now: number,
+): Promise<Resumption | 'other_runner' | null> {
+  const [job] = await findJobsOfRuns(queries, [ref.run_id])
+  if (job) return isOf(holder, job) ? resumptionOf(queries, job, ref, holder, now) : 'other_runner'
+  const deleted = (await findPastRuns(queries, [ref.run_id])).get(ref.run_id)
+  return deleted ? ofPastRun(ref, deleted) : null
+}
+
+/**
+ * A run has a random name that only its runner is told. So it says enough where no key is noted, in a database that was
+ * restored or is older than the keys of jobs.
+ */
+function isOf({ keys }: JobHolder, { runner_key: key }: HeldJob): boolean {
+  return key === null || keys.includes(key)
+}
+
+/** What becomes of a job that is the runner's. Its number may be another one than the runner knows. */
+async function resumptionOf(
+  queries: Queries,
+  job: HeldJob,
+  ref: JobRef,
+  holder: JobHolder,
+  now: number,
+): Promise<Resumption> {
+  const verdict = verdictOn(job)
+  if (verdict === 'stored') return kept(ref, verdict)
+  const stored = (await findStreamLengths(queries, job.id)) ?? NOTHING_STORED
+  const full = await findFullStreams(queries, job.id)
+  if (job.status === 'approve') await approvedBefore(queries, job, now)
+  await noteHolder(queries, job.id, holder)
+  await markClaimed(queries, job.id)
+  const { output, events } = stored
+  const { job_id, run_id } = ref
+  const answer: ResumedJob = { job_id, run_id, verdict, output, events, abort: job.abort_requested === 1 }
+  return { job: job.id === job_id ? answer : { ...answer, number: job.id }, stored, full }
+}
+
+/** A job that was deleted: nothing of it is made anew. What ran of one that a person deleted is to end. */
+function ofPastRun(ref: JobRef, how: PastRun): Resumption {
+  if (how === 'stored') return kept(ref, 'stored')
+  const answer = kept(ref, 'forget')
+  return { ...answer, job: { ...answer.job, asked: true } }
+}
+
+/** An answer by which nothing of the job is sent. */
+export function kept({ job_id, run_id }: JobRef, verdict: 'unknown' | 'stored' | 'forget'): Resumption {
+  const job = { job_id, run_id, verdict, output: 0, events: 0, abort: false }
+  return { job, stored: NOTHING_STORED, full: NONE_FULL }
+}
+
+function verdictOn(job: HeldJob): 'continue' | 'stored' {
   if (job.dispatch === 'done') return 'stored'
   const status = jobStatusOf(job.status)
   return isEnded(status) && status !== 'abandoned' ? 'stored' : 'continue'
@@ -80,10 +199,9 @@ async function settleMissing(queries: Queries, job: HeldJob, now: number): Promi
  * Settles a job that its runner refused or does not have: one that was not claimed goes back into the queue, if it still
  * is to run, one that was claimed is lost.
  */
-export async function takeBack(queries: Queries, runnerId: number, jobId: number, now: number): Promise<void> {
-  for (const job of await findJobsOfRunner(queries, runnerId, [jobId])) {
-    if (job.dispatch === 'offered' || job.dispatch === 'claimed') await settleMissing(queries, job, now)
-  }
+export async function takeBack(queries: Queries, runnerKey: string, jobId: number, now: number): Promise<void> {
+  const job = await findJobOfKey(queries, runnerKey, jobId)
+  if (job) await settleMissing(queries, job, now)
 }
 
 async function settleUnclaimed(queries: Queries, job: HeldJob, now: number): Promise<void> {

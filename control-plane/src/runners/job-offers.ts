@@ -124,7 +124,7 @@ export class JobOffers {
     } else {
       if (changes > 0) this.#fileChanges.set(job_id, changes)
       await store.write('runners.requeue', (queries) =>
-        takeBack(queries, this.connection.runnerId, job_id, clock.now()),
+        takeBack(queries, this.connection.fingerprint, job_id, clock.now()),
       )
       if (code !== 'files_changed') this.#restAWhile()
     }
@@ -141,8 +141,9 @@ export class JobOffers {
   async #offerAll(): Promise<void> {
     const { store } = this.dependencies
     while (this.#isOpen && this.#isStarted && this.#freeSlots() > 0) {
+      const { runnerId, fingerprint } = this.connection
       const { jobs, uploads } = await store.write('runners.offer', async (queries) => {
-        const taken = await takeQueued(queries, this.connection.runnerId, this.#freeSlots())
+        const taken = await takeQueued(queries, runnerId, fingerprint, this.#freeSlots())
         const ids = taken.map((job) => job.id)
         return { jobs: taken, uploads: await findJobFiles(queries, ids) }
       })

@@ -9,10 +9,11 @@ import type { PreparedOrder } from './job-order.js'
 import { OfferWatch } from './offer-watch.js'
 import { OrderBlobs } from './order-blobs.js'
 import { ReadingGate } from './reading-gate.js'
+import { SessionOrphans } from './session-orphans.js'
 import { UploadSender } from './upload-sender.js'
 
 export interface JobSessionDependencies
-  extends Omit<HeldJobsDependencies, 'send' | 'released' | 'ended'>, Omit<JobOffersDependencies, 'send' | 'uploads'> {
+  extends Omit<HeldJobsDependencies, 'send' | 'released' | 'ended' | 'missing'>, Omit<JobOffersDependencies, 'send' | 'uploads'> {
   readonly uploads: Pick<UploadFolder, 'path' | 'read'>
   readonly closed: () => void
 }
@@ -31,6 +32,7 @@ export class JobSession implements RunnerSession {
   readonly #blobs: OrderBlobs
   readonly #uploads: UploadSender
   readonly #gate: ReadingGate
+  readonly #orphans: SessionOrphans
   #messages: Promise<void> = Promise.resolve()
   #isListed = false
   #isOpen = true
@@ -51,7 +53,11 @@ export class JobSession implements RunnerSession {
       send,
       released: (bytes) => this.#gate.releasedBytes(bytes),
       ended: (jobId) => this.#offers.jobEnded(jobId),
+      missing: (jobId) => {
+        if (this.#isOpen) connection.close('internal_error', `job ${jobId} is not in the database any more; list it anew`)
+      },
     })
+    this.#orphans = new SessionOrphans(connection, this.#held, { ...dependencies, send })
     this.#offers = new JobOffers(connection, capacity, this.#held, this.#watch, { ...dependencies, send })
   }
 
@@ -69,9 +75,14 @@ export class JobSession implements RunnerSession {
       this.#held.claim(message)
       this.#watch.answered(message.job_id)
     }
+    this.#take(() => this.#handle(message))
+  }
+
+  /** Does one thing after the other. What fails ends the connection: the next one begins anew with the list. */
+  #take(task: () => Promise<void>): void {
     this.#gate.tookMessage()
     this.#messages = this.#messages
-      .then(() => this.#handle(message))
+      .then(task)
       .catch((error: unknown) => {
         if (!this.#isOpen) return
         const reason = error instanceof ProtocolError ? error.reason : 'internal_error'
@@ -109,6 +120,11 @@ export class JobSession implements RunnerSession {
     this.connection.close('internal_error', `the runner gives no answer to the offer of job ${jobId}`)
   }
 
+  /** An admin decided about jobs of the runner that wait for that. */
+  orphansDecided(): void {
+    if (this.#isListed) this.#take(() => this.#orphans.carryOut())
+  }
+
   /** Jobs may wait for this runner. */
   offer(): void {
     this.#offers.offer()
@@ -138,12 +154,16 @@ export class JobSession implements RunnerSession {
       case 'unknown_job':
         // Of a claimed one nothing is left on the runner: it ends like one that the inventory does not name.
         if (this.#drop(message, 'claimed too')) await this.#settleUnknown(message.job_id)
+        else await this.#orphans.gone(message.run_id)
+        return
+      case 'orphan':
+        await this.#orphans.take(message)
         return
     }
   }
 
   async #resume(spooled: readonly SpooledJob[]): Promise<void> {
-    const resumptions = await answerInventory(this.dependencies, this.connection.runnerId, spooled)
+    const resumptions = await answerInventory(this.dependencies, this.connection, spooled)
     for (const { job, stored, full } of resumptions) {
       if (job.verdict === 'continue') this.#held.resume(job, stored, full, job.abort)
     }
@@ -154,6 +174,8 @@ export class JobSession implements RunnerSession {
       this.#held.sayFull(job)
       this.#held.sayLateAbort(job)
     }
+    this.#orphans.listed(resumptions.map(({ job }) => job))
+    await this.#orphans.carryOut()
     this.#offers.start()
   }
 
@@ -167,7 +189,9 @@ export class JobSession implements RunnerSession {
 
   async #settleUnknown(jobId: number): Promise<void> {
     const { store, clock, live, ends } = this.dependencies
-    await store.write('runners.aborted', (queries) => takeBack(queries, this.connection.runnerId, jobId, clock.now()))
+    await store.write('runners.aborted', (queries) =>
+      takeBack(queries, this.connection.fingerprint, jobId, clock.now()),
+    )
     live.changed('jobs')
     ends?.jobEnded()
     this.#offers.offer()

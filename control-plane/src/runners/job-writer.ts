@@ -21,6 +21,7 @@ import {
   resetStreams,
 } from '../store/job-streams.js'
 import { findJobSummary } from '../store/jobs.js'
+import { findPastRuns } from '../store/orphans.js'
 import type { Store } from '../store/store.js'
 import { type Batch, StreamIntake } from './stream-intake.js'
 import type { StreamMeters } from './stream-meters.js'
@@ -41,6 +42,8 @@ export interface JobWriterDependencies {
   readonly changed: () => void
   /** The end is stored, or the job was deleted; the runner may forget it. */
   readonly ended: () => void
+  /** The job's row is gone, and no person deleted it. */
+  readonly missing: () => void
   readonly meters?: StreamMeters | undefined
   /** What is kept of one job, at most. */
   readonly limits: StreamLimits
@@ -67,7 +70,7 @@ const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
  *   - what is stored beyond the lengths of the end record stays, when it goes on where they end: the runner has lost it;
  *   - of a stream that is full nothing more is stored, and the runner is told so. The end then counts without the length and
  *     hash of that stream, and says what is missing;
- *   - a job that was deleted meanwhile (it had been given up) is forgotten on the runner too.
+ *   - a job that a person deleted meanwhile (it had been given up) is forgotten on the runner too.
  */
 export class JobWriter {
   readonly #intake: StreamIntake
@@ -252,9 +255,18 @@ export class JobWriter {
     this.#letGo()
   }
 
-  /** Somebody deleted the job: nothing of it can be stored any more. */
-  #gone(): void {
-    this.dependencies.send({ type: 'forget', job_id: this.jobId, run_id: this.runId })
+  /**
+   * The job's row is gone: nothing of it can be stored under it any more. Only when a person deleted it is it forgotten on
+   * the runner, too. What went because it was old, while its runner was silent, is made anew.
+   */
+  async #gone(): Promise<void> {
+    const past = await findPastRuns(this.dependencies.store.read, [this.runId])
+    if (this.#closed) return
+    if (past.get(this.runId) === 'asked') {
+      this.dependencies.send({ type: 'forget', job_id: this.jobId, run_id: this.runId })
+    } else {
+      this.dependencies.missing()
+    }
     this.#letGo()
   }
 

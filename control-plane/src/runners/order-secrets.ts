@@ -37,7 +37,7 @@ export async function* withSecrets(
   jobs: readonly OfferableJob[],
 ): AsyncGenerator<readonly [OfferableJob, OrderSecrets]> {
   const { store, clock, live, sealSecrets, ends } = dependencies
-  const { runnerId, fingerprint, sealingKey } = connection
+  const { fingerprint, sealingKey } = connection
   for (const [index, job] of jobs.entries()) {
     let secrets: OrderSecrets
     try {
@@ -48,7 +48,7 @@ export async function* withSecrets(
     } catch (error) {
       if (!(error instanceof SecretsProblem)) {
         await store.write('runners.give_back', async (queries) => {
-          for (const { id } of jobs.slice(index)) await takeBack(queries, runnerId, id, clock.now())
+          for (const { id } of jobs.slice(index)) await takeBack(queries, fingerprint, id, clock.now())
         })
         throw error
       }

@@ -44,6 +44,8 @@ export interface RunnerActions {
   approve(id: number, by: string): Promise<void>
   reject(id: number, by: string): Promise<void>
   revoke(id: number, by: string): Promise<void>
+  /** Undoes a revoke: the runner is let in again with the key that it has, and what it still knows of its jobs counts. */
+  reinstate(id: number, by: string): Promise<void>
   update(id: number, changes: RunnerChanges, by: string): Promise<void>
   /** @throws ConflictError also while jobs of it are unfinished */
   remove(id: number, by: string): Promise<void>
@@ -110,6 +112,13 @@ export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
         log.error({ runner_id: id, err: error }, 'the jobs of a revoked runner could not be given up')
       }
     },
+    reinstate: (id, by) =>
+      act(
+        id,
+        { write: 'runners.reinstate', done: 'reinstated', by },
+        async (queries, runner) => move(queries, runner, 'reinstate', await approvalOf(queries, by, deps.clock.now())),
+        (connection, after) => connection.apply(after),
+      ),
     update: (id, changes, by) =>
       act(
         id,

@@ -2,18 +2,18 @@ import { ConflictError } from '../errors.js'
 import type { RunnerState } from '../store/runners.js'
 
 /** What can happen to a runner's state. `expire`: the runner that asked is gone, or had to go for another one. */
-export type RunnerMove = 'approve' | 'reject' | 'expire' | 'revoke' | 'remove'
+export type RunnerMove = 'approve' | 'reject' | 'expire' | 'revoke' | 'reinstate' | 'remove'
 
 /**
  * Every legal move of a runner's state; `gone` means that the row is removed. A row begins as `waiting` (a free name),
- * `denied` (a name that another key owns) or `approved` (a join token). There is no way back from `revoked`: the row
- * is removed and the runner asks again.
+ * `denied` (a name that another key owns) or `approved` (a join token). Only a move of its own leads back from `revoked`,
+ * so that nobody lets a runner in again by mistake who approves requests.
  */
 export const RUNNER_MOVES = {
   waiting: { approve: 'approved', reject: 'gone', expire: 'gone', remove: 'gone' },
   approved: { revoke: 'revoked', remove: 'gone' },
   denied: { remove: 'gone' },
-  revoked: { remove: 'gone' },
+  revoked: { reinstate: 'approved', remove: 'gone' },
 } as const satisfies Record<RunnerState, Partial<Record<RunnerMove, RunnerState | 'gone'>>>
 
 const PAST_TENSE: Record<RunnerMove, string> = {
@@ -21,6 +21,7 @@ const PAST_TENSE: Record<RunnerMove, string> = {
   reject: 'rejected',
   expire: 'expired',
   revoke: 'revoked',
+  reinstate: 'reinstated',
   remove: 'removed',
 }
 
@@ -36,7 +37,7 @@ export function stateAfter(state: RunnerState, move: RunnerMove): RunnerState | 
     )
   }
   if (move === 'approve' && state === 'revoked') {
-    throw new ConflictError('runner_state', 'This runner was revoked; remove it, then it may ask again')
+    throw new ConflictError('runner_state', 'This runner was revoked; reinstate it to undo that')
   }
   throw new ConflictError('runner_state', `A runner in state ${state} cannot be ${PAST_TENSE[move]}`)
 }

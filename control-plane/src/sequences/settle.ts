@@ -44,9 +44,7 @@ function outcomeOf({
   if (status === 'success' || status === 'warning') return { status: 'success', reason: null }
   if (status === 'aborted') return { status: 'aborted', reason }
   if (status !== 'abandoned') return { status: 'failed', reason }
-  return isCutOff
-    ? { status: 'failed', reason: `${reason ?? 'it was given up'}; how it ended cannot be known` }
-    : 'lost'
+  return isCutOff ? { status: 'failed', reason: `${reason ?? 'it was given up'}; its end is not waited for` } : 'lost'
 }
 
 /** What the abort of a whole comes to now. */

@@ -4,14 +4,36 @@ import type { Queries } from './store.js'
 /** What the dispatcher needs to know of a job to offer it. */
 export type OfferableJob = Pick<
   JobRow,
-  'id' | 'run_id' | 'form' | 'job_type' | 'parent_id' | 'extravars' | 'credentials' | 'playbook' | 'approved_manifest'
+  | 'id'
+  | 'run_id'
+  | 'form'
+  | 'job_type'
+  | 'parent_id'
+  | 'extravars'
+  | 'credentials'
+  | 'playbook'
+  | 'approved_manifest'
+  | 'user_name'
+  | 'user_type'
+  | 'start_time'
 >
 
 /** A job that a runner holds or may hold. */
 export type HeldJob = Pick<
   JobRow,
-  'id' | 'run_id' | 'status' | 'dispatch' | 'abort_requested' | 'abort_requested_by' | 'runner_name'
+  'id' | 'run_id' | 'status' | 'dispatch' | 'abort_requested' | 'abort_requested_by' | 'runner_name' | 'runner_key'
 >
+
+/**
+ * Who may have jobs. Jobs are known by run and key, never by the row of a runner: a runner that was removed and let in
+ * again has another row, and one that replaced its keys another key that follows from the one before.
+ */
+export interface JobHolder {
+  /** Row of the runner today. */
+  readonly runnerId: number
+  /** Fingerprint of its key, then of the keys that it had before. */
+  readonly keys: readonly [string, ...string[]]
+}
 
 const HELD_COLUMNS = [
   'id',
@@ -21,10 +43,16 @@ const HELD_COLUMNS = [
   'abort_requested',
   'abort_requested_by',
   'runner_name',
+  'runner_key',
 ] as const
 
-/** Takes the longest waiting jobs of a runner out of the queue: they are about to be offered. */
-export async function takeQueued(queries: Queries, runnerId: number, most: number): Promise<OfferableJob[]> {
+/** Takes the longest waiting jobs of a runner out of the queue: they are about to be offered to the owner of that key. */
+export async function takeQueued(
+  queries: Queries,
+  runnerId: number,
+  runnerKey: string,
+  most: number,
+): Promise<OfferableJob[]> {
   const next = await queries
     .selectFrom('job')
     .select('id')
@@ -37,7 +65,7 @@ export async function takeQueued(queries: Queries, runnerId: number, most: numbe
   if (next.length === 0) return []
   const taken = await queries
     .updateTable('job')
-    .set({ dispatch: 'offered' })
+    .set({ dispatch: 'offered', runner_key: runnerKey })
     .where('dispatch', '=', 'queued')
     .where(
       'id',
@@ -54,6 +82,9 @@ export async function takeQueued(queries: Queries, runnerId: number, most: numbe
       'credentials',
       'playbook',
       'approved_manifest',
+      'user_name',
+      'user_type',
+      'start_time',
     ])
     .execute()
   return taken.sort((one, other) => one.id - other.id)
@@ -80,7 +111,52 @@ export async function markClaimed(queries: Queries, jobId: number): Promise<void
     .execute()
 }
 
-/** The jobs that a runner was offered or has claimed and that have not ended. */
+/** The keys of a runner without those that are another runner's today: what is under them is that one's. */
+export async function ownKeys(queries: Queries, { runnerId, keys }: JobHolder): Promise<JobHolder['keys']> {
+  const [today, ...before] = keys
+  if (before.length === 0) return keys
+  const query = queries.selectFrom('runner').select('fingerprint').where('fingerprint', 'in', before)
+  const others = await query.where('id', '!=', runnerId).where('state', 'in', ['approved', 'revoked']).execute()
+  return [today, ...before.filter((key) => !others.some(({ fingerprint }) => fingerprint === key))]
+}
+
+/** A runner has a job of which this database did not know that: it was restored, or is older than the keys of jobs. */
+export async function noteHolder(queries: Queries, jobId: number, { runnerId, keys }: JobHolder): Promise<void> {
+  const query = queries.updateTable('job').set({ runner_id: runnerId, runner_key: keys[0] })
+  await query.where('id', '=', jobId).where('runner_key', 'is', null).execute()
+}
+
+/** Brings the unfinished jobs of a runner's keys to the row and the key that it has today. */
+export async function takeOverJobs(queries: Queries, { runnerId, keys }: JobHolder): Promise<void> {
+  await queries
+    .updateTable('job')
+    .set({ runner_id: runnerId, runner_key: keys[0] })
+    .where('dispatch', 'in', ['offered', 'claimed'])
+    .where('runner_key', 'in', keys)
+    .where((job) =>
+      job.or([job('runner_id', 'is', null), job('runner_id', '!=', runnerId), job('runner_key', '!=', keys[0])]),
+    )
+    .execute()
+}
+
+/** The jobs that the owner of a key was offered or has claimed and that have not ended. */
+export function findJobsOfKey(queries: Queries, runnerKey: string): Promise<HeldJob[]> {
+  return queries
+    .selectFrom('job')
+    .select(HELD_COLUMNS)
+    .where('dispatch', 'in', ['offered', 'claimed'])
+    .where('runner_key', '=', runnerKey)
+    .orderBy('id')
+    .execute()
+}
+
+/** The jobs of these runs, whoever has them and whatever became of them. */
+export function findJobsOfRuns(queries: Queries, runIds: readonly string[]): Promise<HeldJob[]> {
+  if (runIds.length === 0) return Promise.resolve([])
+  return queries.selectFrom('job').select(HELD_COLUMNS).where('run_id', 'in', runIds).execute()
+}
+
+/** The jobs that are with the runner of a row and have not ended. */
 export function findHeldJobs(queries: Queries, runnerId: number): Promise<HeldJob[]> {
   return queries
     .selectFrom('job')
@@ -91,15 +167,11 @@ export function findHeldJobs(queries: Queries, runnerId: number): Promise<HeldJo
     .execute()
 }
 
-/** Jobs of a runner by id, whatever became of them. */
-export function findJobsOfRunner(queries: Queries, runnerId: number, ids: readonly number[]): Promise<HeldJob[]> {
-  if (ids.length === 0) return Promise.resolve([])
-  return queries
-    .selectFrom('job')
-    .select(HELD_COLUMNS)
-    .where('runner_id', '=', runnerId)
-    .where('id', 'in', ids)
-    .execute()
+/** A job that the owner of a key was offered or has claimed; null when it has ended or is another one's. */
+export async function findJobOfKey(queries: Queries, runnerKey: string, jobId: number): Promise<HeldJob | null> {
+  const query = queries.selectFrom('job').select(HELD_COLUMNS).where('id', '=', jobId)
+  const held = query.where('runner_key', '=', runnerKey).where('dispatch', 'in', ['offered', 'claimed'])
+  return (await held.executeTakeFirst()) ?? null
 }
 
 /** Waiting jobs of a runner that have not been told that they wait. */

@@ -27,6 +27,8 @@ const listColumns = {
   approval: textOrNull,
   abort_requested: Type.Integer(),
   abandoned_at: numberOrNull,
+  run_id: Type.String(),
+  adopted_at: numberOrNull,
 }
 const COLUMNS = Object.keys(listColumns) as (keyof typeof listColumns)[]
 const JobListRow = Type.Object(listColumns)

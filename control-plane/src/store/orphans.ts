@@ -54,12 +54,13 @@ export async function findOrphan(queries: Queries, runnerId: number, runId: stri
 /** What a runner says of such a job now; what was decided about it stays. */
 export async function noteOrphan(
   queries: Queries,
-  row: Omit<Insertable<OrphanTable>, 'decision' | 'decided_by'>,
+  row: Omit<Insertable<OrphanTable>, 'decision' | 'decided_by' | 'output_bytes' | 'events_bytes'> &
+    Partial<Pick<Insertable<OrphanTable>, 'output_bytes' | 'events_bytes'>>,
 ): Promise<void> {
   const { runner_id: _, run_id: __, ...news } = row
   await queries
     .insertInto('orphan')
-    .values({ ...row, decision: null, decided_by: null })
+    .values({ output_bytes: 0, events_bytes: 0, ...row, decision: null, decided_by: null })
     .onConflict((conflict) => conflict.columns(['runner_id', 'run_id']).doUpdateSet(news))
     .execute()
 }
@@ -78,6 +79,13 @@ export async function decideOrphan(
 /** The job is not one that waits any more. */
 export async function deleteOrphan(queries: Queries, runnerId: number, runId: string): Promise<void> {
   await queries.deleteFrom('orphan').where('runner_id', '=', runnerId).where('run_id', '=', runId).execute()
+}
+
+/** Removes what a runner has not named any more. @param runIds what it has named */
+export async function deleteOtherOrphans(queries: Queries, runnerId: number, runIds: readonly string[]): Promise<void> {
+  let query = queries.deleteFrom('orphan').where('runner_id', '=', runnerId)
+  if (runIds.length > 0) query = query.where('run_id', 'not in', runIds)
+  await query.execute()
 }
 
 /** Runners with jobs about which an admin decided something that may not have been carried out yet. */
@@ -107,11 +115,11 @@ export async function notePastRuns(
     .execute()
 }
 
-/** What is known of a run whose job was deleted; null: nothing. */
-export async function findPastRun(queries: Queries, runId: string): Promise<PastRun | null> {
-  const row = await queries.selectFrom('past_run').select('how').where('run_id', '=', runId).executeTakeFirst()
-  if (!row) return null
-  return row.how === 'asked' ? 'asked' : 'stored'
+/** What is known of runs whose jobs were deleted. */
+export async function findPastRuns(queries: Queries, runIds: readonly string[]): Promise<Map<string, PastRun>> {
+  if (runIds.length === 0) return new Map()
+  const rows = await queries.selectFrom('past_run').select(['run_id', 'how']).where('run_id', 'in', runIds).execute()
+  return new Map(rows.map(({ run_id, how }): [string, PastRun] => [run_id, how === 'asked' ? 'asked' : 'stored']))
 }
 
 /** Forgets runs that were deleted before `time`. */

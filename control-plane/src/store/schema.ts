@@ -123,8 +123,11 @@ export interface JobTable {
   user_id: Fixed<number | null>
   user_name: Fixed<string>
   user_type: Fixed<string>
+  /** Row of the runner on which it waits or is. Who has the job is said by its key, for rows come and go. */
   runner_id: number | null
   runner_name: string | null
+  /** Fingerprint of the runner that was offered the job or has it; null: it was never offered. */
+  runner_key: ColumnType<string | null, string | null | undefined, string | null>
   /** Where the job is on its way to a runner: `parked` (not yet on it), `queued`, `offered`, `claimed`, `done`; `driven`: it consists of others. */
   dispatch: string
   /** Until when it may wait for the runner; null when it never had to wait, or has ended. */

@@ -1,13 +1,17 @@
-"""end.json: the last and only word about how a run ended. It must get through on a full disk too."""
+"""end.json: the last and only word about how a run ended, and exit.json, which tells of ansible-playbook alone and comes first.
+
+Both must get through on a full disk too.
+"""
 
 import json
 import os
 import time
 
 from holdfast_job.output_log import hash_of_file
-from holdfast_job.start import iso_now, sync_folder
+from holdfast_job.start import iso_now
 
 _RESERVE_BYTES = 64 * 1024
+_EXIT_BYTES = 512
 _RESERVE_KEPT = 8 * 1024
 _TRY_AGAIN_AFTER = 1.0
 _MESSAGE_LIMIT = 2000
@@ -15,15 +19,39 @@ _EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b85
 
 
 def keep_reserve(job):
-    """Room on the disk for end.json, taken while there is some. Random bytes, which no file system can store as nothing."""
-    try:
-        descriptor = os.open(job.path("reserve"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    """Room on the disk for end.json and exit.json, taken while there is some.
+
+    Random bytes, which no file system can store as nothing.
+    """
+    for name, size in (("reserve", _RESERVE_BYTES), ("exit-reserve", _EXIT_BYTES)):
         try:
-            os.write(descriptor, os.urandom(_RESERVE_BYTES))
-        finally:
-            os.close(descriptor)
+            descriptor = os.open(job.path(name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(descriptor, os.urandom(size))
+            finally:
+                os.close(descriptor)
+        except OSError:
+            pass
+
+
+def write_exit(job, exit_code, signal_name, stopped):
+    """Makes durable how ansible-playbook ended, before anything else is done: until then only this process knows it.
+
+    `stopped`: it was signalled by an abort before. Returns False when the disk does not take it now.
+    """
+    record = {
+        "run_id": job.run_id,
+        "exit_code": exit_code,
+        "signal": signal_name,
+        "stopped": stopped,
+        "started_at": job.started_at,
+        "time": iso_now(),
+    }
+    try:
+        _write_into(job, "exit-reserve", json.dumps(record).encode() + b"\n", "exit.json")
+        return True
     except OSError:
-        pass
+        return False
 
 
 def end_without_start(job, cause, message):
@@ -110,17 +138,17 @@ def _write_until_it_is_there(job, data):
     """The truth about the run is nowhere else now, so this gives up only when the job folder itself is gone."""
     while True:
         try:
-            _write_into_reserve(job, data)
+            _write_into(job, "reserve", data, "end.json")
             return
         except OSError:
-            if not os.path.isdir(job.folder):
+            if job.is_folder_removed():
                 return
         time.sleep(_TRY_AGAIN_AFTER)
 
 
-def _write_into_reserve(job, data):
-    """The reserve becomes end.json, so that its blocks are used again and a full disk needs no new ones."""
-    path = job.path("reserve")
+def _write_into(job, reserve, data, name):
+    """The reserve becomes the file, so that its blocks are used again and a full disk needs no new ones."""
+    path = job.path(reserve)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         if os.pwrite(descriptor, data, 0) != len(data):
@@ -129,5 +157,5 @@ def _write_into_reserve(job, data):
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    os.rename(path, job.path("end.json"))
-    sync_folder(job.folder)
+    os.rename(path, job.path(name))
+    os.fsync(job.folder_fd)

@@ -47,7 +47,7 @@ class EventFile(EventClock):
 
     def __init__(self, events_path, report_path, ansible_version):
         super().__init__()
-        self._report_path = report_path
+        self._report_path = None if report_path is None else _path_by_open_folder(report_path)
         self._pid = self.callback_pid = os.getpid()
         self.ansible_version = ansible_version
         self._file = os.open(events_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -129,6 +129,16 @@ class EventFile(EventClock):
         except OSError:
             _try(os.unlink, temporary)
             _try(_write_whole, self._report_path, flags, data)
+
+
+def _path_by_open_folder(path):
+    """The same file by its folder, which stays open: so it is found wherever the folder is moved on its file system."""
+    folder, _, name = path.rpartition("/")
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return path
+    return "/proc/self/fd/%d/%s" % (descriptor, name)
 
 
 def _try(action, *arguments):

@@ -6,6 +6,7 @@ number here, and what was written stays.
 
 import json
 import os
+import select
 
 from holdfast_job.event_file import EventFile
 from holdfast_job.event_line import LINE_BYTES
@@ -18,7 +19,7 @@ _REPORT_BYTES = 4096
 
 
 class EventRelay:
-    """From the pipe into the file. Never raises for what comes, and never waits."""
+    """From the pipe into the file. Nothing that comes makes it raise, and it never waits."""
 
     def __init__(self, pipe, events_path, report_path):
         self._pipe = pipe
@@ -30,7 +31,14 @@ class EventRelay:
         self._has_news = False
 
     def take(self):
-        """One piece of the pipe. False when there is nothing in it now."""
+        """One piece of the pipe. False when there is nothing in it now.
+
+        Raises OSError when the file cannot be opened now; nothing was taken from the pipe then.
+        """
+        if self._file is None:
+            if not self._is_readable():
+                return False
+            self._events()
         try:
             piece = os.read(self._pipe, _READ_BYTES)
         except BlockingIOError:
@@ -47,6 +55,11 @@ class EventRelay:
             self._rest, self._is_skipping = b"", True
         self._report()
         return True
+
+    def _is_readable(self):
+        poll = select.poll()
+        poll.register(self._pipe, select.POLLIN)
+        return bool(poll.poll(0))
 
     def finish(self):
         """What is there now, but not what somebody who cannot be ended goes on sending."""

@@ -30,7 +30,7 @@ class Isolation:
         _note(job, user)
         user.prepare(orders["home"])
         # Its user may pass through, by names that it was told. Everything in there that is not given below is 0600.
-        os.chmod(job.folder, 0o711)
+        os.fchmod(job.folder_fd, 0o711)
         for name in _GIVEN:
             if os.path.lexists(job.path(name)):
                 os.chmod(job.path(name), 0o700 if os.path.isdir(job.path(name)) else 0o600)
@@ -60,7 +60,7 @@ class Isolation:
             "XDG_RUNTIME_DIR": user.path("run"),
             "USER": user.name,
             "LOGNAME": user.name,
-            "HOLDFAST_EVENTS_PIPE": self._job.path(EVENTS_PIPE),
+            "HOLDFAST_EVENTS_PIPE": self._job.place(EVENTS_PIPE),
         }
         own = {os.fsencode(name): os.fsencode(value) for name, value in own.items()}
         gone = (b"HOLDFAST_EVENTS_FILE", b"HOLDFAST_CALLBACK_FILE", b"TMP", b"TEMP", b"MAIL", b"SHELL")

@@ -25,6 +25,12 @@ _RLIMIT_LOCKS = 10
 _RESET_FOR_ANSIBLE = [number for number in range(1, 32) if number not in (signal.SIGKILL, signal.SIGSTOP)]
 
 
+# They say something about the host just now and nothing about the job: what fails so is tried again, however long.
+_PASSING = ("EMFILE", "ENFILE", "ENOMEM", "EIO", "EACCES", "ESTALE", "ETIMEDOUT")
+_TRY_AGAIN_AFTER = 0.5
+_TRIES_TO_IMPORT = 60
+
+
 class Refusal(Exception):
     """Ansible cannot be started; the text says why, for people."""
 
@@ -34,6 +40,7 @@ class Job:
 
     def __init__(self, folder):
         self.folder = folder
+        self.folder_fd = -1
         self.run_id = os.path.basename(folder).partition("-")[2]
         self.marker = ""
         self.orders = {}
@@ -46,8 +53,24 @@ class Job:
         self.secrets = None
         self.isolation = None
 
+    def open_folder(self):
+        """Keeps the folder open for life, so that it is found again wherever it is moved on its file system."""
+        self.folder_fd = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
     def path(self, name):
+        """A file of the job for this process and its forks, by the open folder."""
+        return "/proc/self/fd/%d/%s" % (self.folder_fd, name)
+
+    def place(self, name):
+        """The same file by its name, for other programs and for people."""
         return self.folder + "/" + name
+
+    def is_folder_removed(self):
+        """True when the folder is gone for good. One that is moved or cannot be reached now is not."""
+        try:
+            return os.readlink("/proc/self/fd/%d" % self.folder_fd).endswith(" (deleted)")
+        except OSError:
+            return False
 
 
 def iso_now():
@@ -67,22 +90,27 @@ def main(arguments):
         return EXIT_NOTHING_STARTED
     job.signals_fd = _watch_signals()
     try:
+        job.open_folder()
+    except OSError as error:
+        _complain("%s could not be opened, so nothing was started: %s" % (job.folder, error.strerror))
+        return EXIT_NOTHING_STARTED
+    try:
         os.setsid()
     except OSError:
         pass  # the agent has made this process the leader of a session already
     try:
         _claim_start(job)
     except FileExistsError:
-        _complain("%s exists: this job has been started before" % job.path("started.json"))
+        _complain("%s exists: this job has been started before" % job.place("started.json"))
         return EXIT_ALREADY_STARTED
     except OSError as error:
-        _complain("%s could not be written, so nothing was started: %s" % (job.path("started.json"), error.strerror))
+        _complain("%s could not be written, so nothing was started: %s" % (job.place("started.json"), error.strerror))
         return EXIT_NOTHING_STARTED
 
     cause, message = None, None
     try:
-        job.output_file = _append_only(job.path("output.log"))
-        os.close(_append_only(job.path("events.jsonl")))
+        job.output_file = _patiently(job, _append_only, job.path("output.log"))
+        os.close(_patiently(job, _append_only, job.path("events.jsonl")))
         _read_orders(job)
         if os.path.exists(job.path("abort.json")):
             cause, message = "aborted", "aborted before ansible-playbook was started"
@@ -94,17 +122,43 @@ def main(arguments):
         cause, message = "spawn_failed", "the supervisor failed before the start: %s: %s" % (type(error).__name__, error)
 
     if cause is None:
-        try:
-            from holdfast_job.supervise import supervise
-        except BaseException:
-            os.killpg(job.ansible_pid, signal.SIGKILL)  # nobody could say how it ends
-            raise
-        supervise(job)
+        _import_supervise(job)(job)
     else:
         from holdfast_job.ending import end_without_start
 
         end_without_start(job, cause, message)
     return 0
+
+
+def is_passing(error):
+    """True for an error that says nothing about the job."""
+    numbers = [getattr(errno, name) for name in _PASSING]
+    return isinstance(error, MemoryError) or isinstance(error, OSError) and error.errno in numbers
+
+
+def _patiently(job, action, *arguments):
+    """Does it as often as it takes; not when an abort is asked for, which ends the waiting."""
+    while True:
+        try:
+            return action(*arguments)
+        except (OSError, MemoryError) as error:
+            if not is_passing(error) or os.path.exists(job.path("abort.json")):
+                raise
+        time.sleep(_TRY_AGAIN_AFTER)
+
+
+def _import_supervise(job):
+    """The other half of the supervisor. The playbook runs by now, so that it is not given up at the first try."""
+    for left in reversed(range(_TRIES_TO_IMPORT)):
+        try:
+            from holdfast_job.supervise import supervise
+
+            return supervise
+        except BaseException as error:
+            if left == 0 or not is_passing(error):
+                os.killpg(job.ansible_pid, signal.SIGKILL)  # nobody could say how it ends
+                raise
+        time.sleep(_TRY_AGAIN_AFTER)
 
 
 def _read_secrets(job):
@@ -175,7 +229,7 @@ def _claim_start(job):
         if os.write(descriptor, text.encode()) != len(text):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(descriptor)
-        sync_folder(job.folder)
+        os.fsync(job.folder_fd)
     except OSError:
         os.unlink(path)
         raise
@@ -183,12 +237,9 @@ def _claim_start(job):
         os.close(descriptor)
 
 
-def sync_folder(folder):
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def _append_only(path):
@@ -197,8 +248,7 @@ def _append_only(path):
 
 def _read_orders(job):
     try:
-        with open(job.path("supervisor.json"), encoding="utf-8") as file:
-            job.orders = orders = _parse_json(file.read())
+        job.orders = orders = _parse_json(_patiently(job, _text_of, job.path("supervisor.json")))
         job.run_id = orders["run_id"]
         job.marker = orders["marker"]
         ladder, drain = orders["abort_ladder_seconds"], orders["drain_seconds"]

@@ -5,27 +5,37 @@ import select
 import signal
 import time
 
-from holdfast_job.ending import keep_reserve, write_end
+from holdfast_job.ending import keep_reserve, write_end, write_exit
 from holdfast_job.output_log import OutputLog, PassThrough
 from holdfast_job.process_tree import Ladder, ProcessTree, has_children
+from holdfast_job.start import is_passing
 
 _READ_BYTES = 64 * 1024
 _PIPE_BYTES = 256 * 1024
 _FLOOD_BYTES = 16 * 1024
 _GATHER_MILLISECONDS = 20
 _SWEEP = ((signal.SIGTERM, 2.0),)
+_TRY_AGAIN_AFTER = 0.5
 
 
 def supervise(job):
-    """Returns when end.json is there. A fault of the supervisor's own ends the job too, and says so."""
+    """Returns when end.json is there. A fault of the supervisor's own ends the job too, and says so.
+
+    A playbook is not ended because no file can be opened for a while: that is waited out.
+    """
     run = None
-    try:
-        run = Run(job)
-        run.follow()
-        run.sweep()
-        run.write_end()
-    except Exception as error:
-        _end_after_fault(job, run, error)
+    while True:
+        try:
+            run = run or Run(job)
+            run.follow()
+            run.sweep()
+            run.write_end()
+            return
+        except Exception as error:
+            if not is_passing(error):
+                _end_after_fault(job, run, error)
+                return
+        time.sleep(_TRY_AGAIN_AFTER)
 
 
 def _end_after_fault(job, run, error):
@@ -34,9 +44,14 @@ def _end_after_fault(job, run, error):
     while not ladder.is_done():
         has_children()
         time.sleep(0.05)
-    message = "the supervisor failed and ended the playbook: %s: %s" % (type(error).__name__, error)
+    cause, exit_code, signal_name, what = "supervisor_lost", None, None, "the supervisor failed and ended the playbook"
+    if run is not None and run.has_ended:
+        exit_code, signal_name = run.exit()
+        cause, what = ("exited" if signal_name is None else "signaled"), "the supervisor failed after the playbook"
+    message = "%s: %s: %s" % (what, type(error).__name__, error)
     left = _remove_user(job)
-    write_end(job, run and run.output, "supervisor_lost", message=message if left is None else message + "; " + left)
+    message = message if left is None else message + "; " + left
+    write_end(job, run and run.output, cause, exit_code, signal_name, message)
 
 
 class Run:
@@ -49,6 +64,7 @@ class Run:
         self.output = OutputLog(job.output_file, orders["output_limit_bytes"], _mask_of(job))
         self._tree = _tree_of(job)
         self._wait_status = None
+        self._exit_is_written = False
         self._quiet_at = self._drained_at = 0.0
         self._abort = None
         self._abort_seen = False
@@ -66,6 +82,11 @@ class Run:
         self._relay = self._events_pipe = None
         if job.isolation is not None:
             self._open_relay()
+
+    @property
+    def has_ended(self):
+        """Whether ansible-playbook itself has ended."""
+        return self._wait_status is not None
 
     def follow(self):
         """Until ansible has ended and its output is drained, or until an abort has left nothing of it."""
@@ -98,9 +119,8 @@ class Run:
     def write_end(self):
         self._reap()
         self._read_rest()
-        exit_code, signal_name = self._exit()
-        stopped = self._abort is not None and self._job.ansible_pid in self._abort.first_signalled
-        if stopped and not self._survivors:
+        exit_code, signal_name = self.exit()
+        if self._is_stopped() and not self._survivors:
             cause = "aborted"
         elif signal_name is not None:
             cause = "signaled"
@@ -186,12 +206,22 @@ class Run:
                 if pid == self._job.ansible_pid:
                     self._wait_status = status
                     drain = self._job.orders["drain_seconds"]
+                    self._note_exit()
                     now = time.monotonic()
                     self._quiet_at, self._drained_at = now + drain["quiet"], now + drain["total"]
         except ChildProcessError:
             pass
+        self._note_exit()
         if self._ladder is not None:
             self._ladder.next_look = 0.0
+
+    def _note_exit(self):
+        """An end is written from knowledge: this is all there is of it if the supervisor is lost in the next half minute."""
+        if self._wait_status is not None and not self._exit_is_written:
+            self._exit_is_written = write_exit(self._job, *self.exit(), self._is_stopped())
+
+    def _is_stopped(self):
+        return self._abort is not None and self._job.ansible_pid in self._abort.first_signalled
 
     def _look_for_abort(self):
         """SIGTERM only means: look for abort.json. An ansible that has ended by itself meanwhile has `exited`."""
@@ -205,7 +235,7 @@ class Run:
         steps = ((signal.SIGINT, seconds["interrupt"]), (signal.SIGTERM, seconds["terminate"]))
         self._abort = Ladder(self._tree, steps, must_end=self._job.ansible_pid)
 
-    def _exit(self):
+    def exit(self):
         """(exit code, signal name) of ansible-playbook, as it was."""
         status = self._wait_status
         if status is None:

@@ -110,6 +110,7 @@ export function createDesk(options: DeskOptions): Desk {
     const run = new JobRun(folder, services, {
       ready: () => session?.sender.wake(),
       ended: (ended) => {
+        if (ended.forgotten) sayGone(ended)
         if (ended.forgotten || settled.has(ended.folder.key.runId)) remove(ended)
         else session?.orphans.ended(ended)
         session?.sender.wake()
@@ -153,8 +154,12 @@ export function createDesk(options: DeskOptions): Desk {
     session?.detach(run)
     // The only trace that is left of it.
     log.warn({ job: key.jobId, run: key.runId, state: run.state }, 'a person had the app forget this job; it is removed')
-    if (run.state === 'ended') remove(run)
-    else run.forget()
+    run.forget()
+  }
+
+  /** Nothing is left of a job that was to be forgotten. */
+  function sayGone({ folder }: JobRun): void {
+    session?.send({ type: 'unknown_job', ...refOf(folder.key) })
   }
 
   function resume(at: Session, job: ResumedJob): void {

@@ -19,6 +19,7 @@ import * as serviceKey from './016-service-key.js'
 import * as uploadClaims from './017-upload-claims.js'
 import * as runnerLimits from './018-runner-limits.js'
 import * as runnerIsolation from './019-runner-isolation.js'
+import * as jobsByKey from './021-jobs-by-key.js'
 import * as orphans from './022-orphans.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
@@ -42,6 +43,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '017-upload-claims': uploadClaims,
   '018-runner-limits': runnerLimits,
   '019-runner-isolation': runnerIsolation,
+  '021-jobs-by-key': jobsByKey,
   '022-orphans': orphans,
 }
 

@@ -9,15 +9,17 @@ const DECISIONS = {
   approve: 'Let a runner that asks to join run jobs',
   reject: 'Turn a request to join down; the runner may ask again',
   revoke: 'Take an approved runner out of service at once',
+  reinstate: 'Let a revoked runner in again; its playbooks went on meanwhile',
 } as const
 
 const ASK = {
   approve: (client: Client, id: number) => client.approveRunner({ id }),
   reject: (client: Client, id: number) => client.rejectRunner({ id }),
   revoke: (client: Client, id: number) => client.revokeRunner({ id }),
+  reinstate: (client: Client, id: number) => client.reinstateRunner({ id }),
 }
 
-/** `holdfast runner approve|reject|revoke`. */
+/** `holdfast runner approve|reject|revoke|reinstate`. */
 export const decideCommand = (run: Run, decision: keyof typeof DECISIONS) =>
   command({
     command: `${decision} <runner>`,

@@ -2,6 +2,7 @@ import { command, type Run } from '../common.js'
 import { decideCommand } from './decide.js'
 import { keepCommand } from './keep.js'
 import { listCommand } from './list.js'
+import { orphansCommand } from './orphans.js'
 import { showCommand } from './show.js'
 
 /** `holdfast runner …` */
@@ -14,7 +15,9 @@ export const runnerCommands = (run: Run) =>
         .command(decideCommand(run, 'approve'))
         .command(decideCommand(run, 'reject'))
         .command(decideCommand(run, 'revoke'))
+        .command(decideCommand(run, 'reinstate'))
         .command(keepCommand(run))
-        .demandCommand(1, 'What about runners? list, show, approve, reject, revoke or keep.'),
+        .command(orphansCommand(run))
+        .demandCommand(1, 'What about runners? list, show, approve, reject, revoke, reinstate, keep or orphans.'),
     handler: () => undefined,
   })

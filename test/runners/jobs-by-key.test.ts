@@ -1,0 +1,106 @@
+import { NEWEST_CONTRACT } from '@holdfast/protocol'
+import type { Insertable } from 'kysely'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { answerInventory } from '../../control-plane/src/runners/inventory.js'
+import type { JobHolder } from '../../control-plane/src/store/dispatch.js'
+import { findJob, insertJob } from '../../control-plane/src/store/jobs.js'
+import { up as keepKeysOfJobs } from '../../control-plane/src/store/migrations/021-jobs-by-key.js'
+import type { JobTable } from '../../control-plane/src/store/schema.js'
+import type { Store } from '../../control-plane/src/store/store.js'
+import { type HubFixture, startHub } from './hub-fixture.js'
+import { queuedJob } from './queued-job.js'
+
+/** Jobs are known by their run and the key of their runner, whatever becomes of the runner's row. */
+let fixture: HubFixture
+let store: Store
+
+beforeEach(async () => {
+  fixture = await startHub()
+  store = fixture.store
+})
+afterEach(() => fixture.close())
+
+const RUN = 'a'.repeat(32)
+const clock = { now: () => 1_000 }
+
+/** A job that a runner has claimed, as far as the database knows. */
+function claimedJob(
+  runnerId: number,
+  key: string | null,
+  columns: Partial<Insertable<JobTable>> = {},
+): Promise<number> {
+  const row = { ...queuedJob(runnerId, RUN), dispatch: 'claimed', runner_key: key, ...columns }
+  return store.write('test', (queries) => insertJob(queries, row))
+}
+
+async function verdict(holder: JobHolder, jobId: number, runId = RUN): Promise<string | undefined> {
+  const spooled = { job_id: jobId, run_id: runId, output: 0, events: 0, ended: false }
+  return (await answerInventory({ store, clock }, { ...holder, contract: NEWEST_CONTRACT }, [spooled]))[0]?.job.verdict
+}
+
+async function approved(name: string): Promise<{ id: number; fingerprint: string }> {
+  await (await fixture.approved(name)).leave()
+  return (await fixture.byName(name)).runner
+}
+
+const stand = async (jobId: number) => {
+  const job = await findJob(store.read, jobId)
+  return { runner: job?.runner_id, key: job?.runner_key, status: job?.status }
+}
+
+test('a runner in another row has the jobs of its key, and they are with that row from then on', async () => {
+  const runner = await approved('edge')
+  const jobId = await claimedJob(runner.id + 1000, runner.fingerprint, { status: 'abandoned' })
+  expect(await verdict({ runnerId: runner.id, keys: [runner.fingerprint] }, jobId)).toBe('continue')
+  expect(await stand(jobId)).toEqual({ runner: runner.id, key: runner.fingerprint, status: 'abandoned' })
+})
+
+test('a runner that replaced its keys while it was removed has the jobs of the key before', async () => {
+  const runner = await approved('edge')
+  const jobId = await claimedJob(runner.id + 1000, 'SHA256:before')
+  const holder: JobHolder = { runnerId: runner.id, keys: [runner.fingerprint, 'SHA256:before'] }
+  expect(await verdict(holder, jobId)).toBe('continue')
+  expect(await stand(jobId)).toEqual({ runner: runner.id, key: runner.fingerprint, status: 'running' })
+})
+
+test('what it has lost of those jobs is ended, and what another key has is left alone', async () => {
+  const runner = await approved('edge')
+  const lost = await claimedJob(runner.id + 1000, runner.fingerprint)
+  const others = await claimedJob(runner.id, 'SHA256:other', { run_id: 'b'.repeat(32) })
+  expect(await verdict({ runnerId: runner.id, keys: [runner.fingerprint] }, others, 'b'.repeat(32))).toBe('forget')
+  expect((await stand(lost)).status).toBe('failed')
+  expect(await stand(others)).toEqual({ runner: runner.id, key: 'SHA256:other', status: 'running' })
+})
+
+test('a key that is another runner by now gives nothing to who had it before', async () => {
+  const runner = await approved('edge')
+  const other = await approved('other')
+  const jobId = await claimedJob(other.id, other.fingerprint)
+  const holder: JobHolder = { runnerId: runner.id, keys: [runner.fingerprint, other.fingerprint] }
+  expect(await verdict(holder, jobId)).toBe('forget')
+  expect(await stand(jobId)).toEqual({ runner: other.id, key: other.fingerprint, status: 'running' })
+})
+
+test('a job without a key, of an older database, is known by its run', async () => {
+  const runner = await approved('edge')
+  const jobId = await claimedJob(runner.id + 1000, null)
+  const holder: JobHolder = { runnerId: runner.id, keys: [runner.fingerprint] }
+  expect(await verdict(holder, jobId, 'c'.repeat(32))).toBe('forget')
+  expect((await stand(jobId)).status).toBe('running')
+  expect(await verdict(holder, jobId)).toBe('continue')
+  expect(await stand(jobId)).toEqual({ runner: runner.id, key: runner.fingerprint, status: 'running' })
+})
+
+test('an older database is carried over: each job gets the key of its runner', async () => {
+  const runner = await approved('edge')
+  const jobId = await claimedJob(runner.id, null)
+  const gone = await claimedJob(runner.id + 1000, null, { run_id: 'd'.repeat(32) })
+  const waits = await claimedJob(runner.id, null, { run_id: 'e'.repeat(32), dispatch: 'queued' })
+  await store.write('test', async (queries) => {
+    await queries.schema.dropIndex('job_run').execute()
+    await queries.schema.alterTable('job').dropColumn('runner_key').execute()
+    await keepKeysOfJobs(queries as unknown as Parameters<typeof keepKeysOfJobs>[0])
+  })
+  const keys = await Promise.all([jobId, gone, waits].map(async (id) => (await stand(id)).key))
+  expect(keys).toEqual([runner.fingerprint, null, null])
+})
