@@ -67,7 +67,7 @@ test('what it has lost of those jobs is ended, and what another key has is left 
   const runner = await approved('edge')
   const lost = await claimedJob(runner.id + 1000, runner.fingerprint)
   const others = await claimedJob(runner.id, 'SHA256:other', { run_id: 'b'.repeat(32) })
-  expect(await verdict({ runnerId: runner.id, keys: [runner.fingerprint] }, others, 'b'.repeat(32))).toBe('forget')
+  expect(await verdict({ runnerId: runner.id, keys: [runner.fingerprint] }, others, 'b'.repeat(32))).toBe('unknown')
   expect((await stand(lost)).status).toBe('failed')
   expect(await stand(others)).toEqual({ runner: runner.id, key: 'SHA256:other', status: 'running' })
 })
@@ -77,7 +77,7 @@ test('a key that is another runner by now gives nothing to who had it before', a
   const other = await approved('other')
   const jobId = await claimedJob(other.id, other.fingerprint)
   const holder: JobHolder = { runnerId: runner.id, keys: [runner.fingerprint, other.fingerprint] }
-  expect(await verdict(holder, jobId)).toBe('forget')
+  expect(await verdict(holder, jobId)).toBe('unknown')
   expect(await stand(jobId)).toEqual({ runner: other.id, key: other.fingerprint, status: 'running' })
 })
 
@@ -85,7 +85,7 @@ test('a job without a key, of an older database, is known by its run', async () 
   const runner = await approved('edge')
   const jobId = await claimedJob(runner.id + 1000, null)
   const holder: JobHolder = { runnerId: runner.id, keys: [runner.fingerprint] }
-  expect(await verdict(holder, jobId, 'c'.repeat(32))).toBe('forget')
+  expect(await verdict(holder, jobId, 'c'.repeat(32))).toBe('unknown')
   expect((await stand(jobId)).status).toBe('running')
   expect(await verdict(holder, jobId)).toBe('continue')
   expect(await stand(jobId)).toEqual({ runner: runner.id, key: runner.fingerprint, status: 'running' })

@@ -82,9 +82,11 @@ describe('a job that waits for an approval', () => {
     const parked = await waitingJob(runner.id, runId)
     const other = await waitingJob(runner.id, 'e'.repeat(32))
     const spooled = { job_id: parked, run_id: runId, output: 0, events: 0, ended: false }
-    const [answer] = await answerInventory({ store, clock }, { runnerId: runner.id, keys: [runner.fingerprint], contract: NEWEST_CONTRACT }, [
-      spooled,
-    ])
+    const [answer] = await answerInventory(
+      { store, clock },
+      { runnerId: runner.id, keys: [runner.fingerprint], contract: NEWEST_CONTRACT },
+      [spooled],
+    )
     expect(answer?.job).toMatchObject({ job_id: parked, verdict: 'continue' })
     expect(await findJob(store.read, parked)).toMatchObject({ status: 'running', dispatch: 'claimed' })
     expect(await outputOf(parked)).toContain('was restored from a backup of before its approval')

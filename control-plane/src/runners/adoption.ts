@@ -7,7 +7,7 @@ import { deleteOrphan, findOrphan, noteOrphan, type OrphanReason } from '../stor
 import type { Queries } from '../store/store.js'
 import { findUserByName } from '../store/users.js'
 import type { RunnerConnection } from './connection.js'
-import { type Resumption, kept, resumptionOfRun } from './inventory.js'
+import { type Resumption, kept, ofPastRun, resumptionOfRun } from './inventory.js'
 import { plainText } from './reported.js'
 
 export type OrphanMessage = Extract<AgentMessage, { type: 'orphan' }>
@@ -36,14 +36,13 @@ export async function takeOrphan(
     })
     return kept(message, 'unknown')
   }
+  const { decision } = (await findOrphan(queries, runner.runnerId, run_id)) ?? { decision: null }
+  if (decision === 'forget') return ofPastRun(message, 'asked')
   if (service !== null) return wait('other_service')
   const holder = { runnerId: runner.runnerId, keys: await ownKeys(queries, runner) }
   const known = await resumptionOfRun(queries, holder, message, now)
   if (known === 'other_runner') return wait(known)
-  if (known === null && description === null) {
-    const { decision } = (await findOrphan(queries, runner.runnerId, run_id)) ?? { decision: null }
-    if (decision !== 'adopt') return wait('no_description')
-  }
+  if (known === null && description === null && decision !== 'adopt') return wait('no_description')
   await deleteOrphan(queries, runner.runnerId, run_id)
   if (known) return known
   const number = await insertAdopted(queries, runner, { run_id, description }, now)

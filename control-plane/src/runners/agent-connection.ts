@@ -166,7 +166,14 @@ export class AgentConnection implements RunnerConnection {
     this.#phase = 'waiting'
     const state = runner.state === 'approved' ? 'approved' : 'waiting'
     const { epoch, maxJobs } = runner
-    this.send({ type: 'welcome', state, epoch, max_jobs: maxJobs, heartbeat_ms: this.owner.heartbeatMs, speaks: NEWEST_CONTRACT })
+    this.send({
+      type: 'welcome',
+      state,
+      epoch,
+      max_jobs: maxJobs,
+      heartbeat_ms: this.owner.heartbeatMs,
+      speaks: NEWEST_CONTRACT,
+    })
     if (state === 'approved') this.#openSession()
     const early = this.#early
     this.#early = []

@@ -108,6 +108,8 @@ async function keepWaiting(
   { runnerId, contract, now }: Pick<ListedRunner, 'runnerId' | 'contract'> & { readonly now: number },
 ): Promise<Resumption | null> {
   const isAble = contract >= ADOPTING_CONTRACT
+  const { decision } = (await findOrphan(queries, runnerId, ref.run_id)) ?? { decision: null }
+  if (decision === 'forget') return ofPastRun(ref, 'asked')
   // It is described at once, and made anew.
   if (isAble && reason === null) return kept(ref, 'unknown')
   await noteOrphan(queries, {
@@ -115,8 +117,6 @@ async function keepWaiting(
     ...{ service: ref.service ?? null, ended: ref.ended ? 1 : 0, reported_at: now },
     ...{ output_bytes: ref.output, events_bytes: ref.events },
   })
-  const { decision } = (await findOrphan(queries, runnerId, ref.run_id)) ?? { decision: null }
-  if (decision === 'forget') return ofPastRun(ref, 'asked')
   return isAble ? kept(ref, 'unknown') : null
 }
 
@@ -166,7 +166,7 @@ async function resumptionOf(
 }
 
 /** A job that was deleted: nothing of it is made anew. What ran of one that a person deleted is to end. */
-function ofPastRun(ref: JobRef, how: PastRun): Resumption {
+export function ofPastRun(ref: JobRef, how: PastRun): Resumption {
   if (how === 'stored') return kept(ref, 'stored')
   const answer = kept(ref, 'forget')
   return { ...answer, job: { ...answer.job, asked: true } }

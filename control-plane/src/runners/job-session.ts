@@ -9,11 +9,13 @@ import type { PreparedOrder } from './job-order.js'
 import { OfferWatch } from './offer-watch.js'
 import { OrderBlobs } from './order-blobs.js'
 import { ReadingGate } from './reading-gate.js'
-import { SessionOrphans } from './session-orphans.js'
+import { refOf, SessionOrphans } from './session-orphans.js'
 import { UploadSender } from './upload-sender.js'
 
 export interface JobSessionDependencies
-  extends Omit<HeldJobsDependencies, 'send' | 'released' | 'ended' | 'missing'>, Omit<JobOffersDependencies, 'send' | 'uploads'> {
+  extends
+    Omit<HeldJobsDependencies, 'send' | 'released' | 'ended' | 'missing'>,
+    Omit<JobOffersDependencies, 'send' | 'uploads'> {
   readonly uploads: Pick<UploadFolder, 'path' | 'read'>
   readonly closed: () => void
 }
@@ -54,7 +56,8 @@ export class JobSession implements RunnerSession {
       released: (bytes) => this.#gate.releasedBytes(bytes),
       ended: (jobId) => this.#offers.jobEnded(jobId),
       missing: (jobId) => {
-        if (this.#isOpen) connection.close('internal_error', `job ${jobId} is not in the database any more; list it anew`)
+        if (this.#isOpen)
+          connection.close('internal_error', `job ${jobId} is not in the database any more; list it anew`)
       },
     })
     this.#orphans = new SessionOrphans(connection, this.#held, { ...dependencies, send })
@@ -165,14 +168,14 @@ export class JobSession implements RunnerSession {
   async #resume(spooled: readonly SpooledJob[]): Promise<void> {
     const resumptions = await answerInventory(this.dependencies, this.connection, spooled)
     for (const { job, stored, full } of resumptions) {
-      if (job.verdict === 'continue') this.#held.resume(job, stored, full, job.abort)
+      if (job.verdict === 'continue') this.#held.resume(refOf(job), stored, full, job.abort)
     }
     this.dependencies.live.changed('jobs')
     this.dependencies.ends?.jobEnded()
     this.#send({ type: 'resume', jobs: resumptions.map(({ job }) => job) })
     for (const { job } of resumptions) {
-      this.#held.sayFull(job)
-      this.#held.sayLateAbort(job)
+      this.#held.sayFull(refOf(job))
+      this.#held.sayLateAbort(refOf(job))
     }
     this.#orphans.listed(resumptions.map(({ job }) => job))
     await this.#orphans.carryOut()

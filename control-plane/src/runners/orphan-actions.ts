@@ -43,7 +43,10 @@ export function createOrphanActions(deps: {
         return found
       })
       if (refusal) throw refusal
-      log.info({ runner_id: runnerId, run: runId, decision, by }, 'an admin decided about a job that the database did not know')
+      log.info(
+        { runner_id: runnerId, run: runId, decision, by },
+        'an admin decided about a job that the database did not know',
+      )
       deps.decided(runnerId)
       live.changed('runners')
     },
@@ -67,7 +70,10 @@ async function refusalOf(
 
 function whyNotAdopted({ reason }: Orphan, { name, contract }: Runner): ConflictError | null {
   if (reason === 'other_runner') {
-    return new ConflictError('orphan_of_another', 'This run is that of another runner here; it can only be ended or forgotten')
+    return new ConflictError(
+      'orphan_of_another',
+      'This run is that of another runner here; it can only be ended or forgotten',
+    )
   }
   if (contract >= ADOPTING_CONTRACT) return null
   return new ConflictError(

@@ -6,7 +6,7 @@ import { deleteOrphan, listOrphans, type Orphan } from '../store/orphans.js'
 import type { Store } from '../store/store.js'
 import { type OrphanMessage, takeOrphan } from './adoption.js'
 import type { RunnerConnection } from './connection.js'
-import type { HeldJobs } from './held-jobs.js'
+import type { HeldJobs, JobRef } from './held-jobs.js'
 
 export interface SessionOrphansDependencies {
   readonly store: Store
@@ -51,7 +51,7 @@ export class SessionOrphans {
     )
     if (job.verdict !== 'unknown') this.#unknown.delete(message.run_id)
     if (job.verdict === 'continue') {
-      const ref = { job_id: job.number ?? job.job_id, run_id: job.run_id }
+      const ref = refOf(job)
       if (!this.held.has(ref)) this.held.resume(ref, stored, full, job.abort)
       log.warn(
         { runner: this.connection.runnerName, run: job.run_id, job: ref.job_id, number_on_runner: message.job_id },
@@ -92,4 +92,9 @@ export class SessionOrphans {
     else if (decision === 'forget') send({ type: 'forget', ...ref })
     else if (decision === 'adopt' && this.#unknown.has(runId)) send({ type: 'adopt', ...ref })
   }
+}
+
+/** How a job is named here, which may be by another number than on its runner. */
+export function refOf({ job_id, number = job_id, run_id }: ResumedJob): JobRef {
+  return { job_id: number, run_id }
 }

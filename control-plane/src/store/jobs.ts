@@ -145,11 +145,7 @@ export interface Deletion {
  * anew, and what still runs of one that a person deleted is ended. One that only grew old is not deleted for its runner:
  * when that comes back with it, it is adopted.
  */
-export async function deleteJob(
-  queries: Queries,
-  id: number,
-  { time, endedBefore }: Deletion,
-): Promise<boolean> {
+export async function deleteJob(queries: Queries, id: number, { time, endedBefore }: Deletion): Promise<boolean> {
   const family = [id]
   for (const parent of family) family.push(...(await findSubjobs(queries, parent)))
   const whole = (await findJobSummary(queries, id))?.parent_id ?? null

@@ -153,7 +153,10 @@ export function createDesk(options: DeskOptions): Desk {
     const { key } = run.folder
     session?.detach(run)
     // The only trace that is left of it.
-    log.warn({ job: key.jobId, run: key.runId, state: run.state }, 'a person had the app forget this job; it is removed')
+    log.warn(
+      { job: key.jobId, run: key.runId, state: run.state },
+      'a person had the app forget this job; it is removed',
+    )
     run.forget()
   }
 

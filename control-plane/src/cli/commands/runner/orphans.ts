@@ -19,7 +19,10 @@ const COLUMNS: readonly Column<RunnerOrphan>[] = [
   { title: 'since', value: (orphan) => (orphan.claimed_at === null ? '' : localTime(orphan.claimed_at)) },
   { title: 'state', value: (orphan) => (orphan.ended ? 'ended' : 'not ended') },
   { title: 'why', value: whyOf },
-  { title: 'decided', value: ({ decision, decided_by }) => (decision === null ? '' : `${decision} by ${decided_by ?? ''}`) },
+  {
+    title: 'decided',
+    value: ({ decision, decided_by }) => (decision === null ? '' : `${decision} by ${decided_by ?? ''}`),
+  },
 ]
 
 function whyOf({ reason, service }: RunnerOrphan): string {
@@ -50,7 +53,12 @@ export const orphansCommand = (run: Run) =>
             'adopt: it becomes a job here. end: its playbook is ended. forget: it is ended, and what its runner has of it is ' +
             'removed. Left out: they are listed',
         })
-        .positional('runs', { type: 'string', array: true, default: [], describe: 'Runs, or the beginnings of their names' })
+        .positional('runs', {
+          type: 'string',
+          array: true,
+          default: [],
+          describe: 'Runs, or the beginnings of their names',
+        })
         .option('runner', { type: 'string', requiresArg: true, describe: 'Only jobs of this runner, by id or name' })
         .option('all', { type: 'boolean', default: false, describe: 'Decide about all that are listed' }),
     handler: async (args) => {
