@@ -49,6 +49,9 @@ export class TooManyError extends HoldfastError {
 /** The service cannot answer now (stopping, database away); nothing was changed. */
 export class UnavailableError extends HoldfastError {}
 
+/** Another control plane works on the same database file. */
+export class DatabaseHeldError extends HoldfastError {}
+
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

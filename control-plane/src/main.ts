@@ -85,7 +85,7 @@ import {
   jobSecrets,
   serviceKeys as serviceKeyColumn,
 } from './store/sealed-columns.js'
-import { openStore } from './store/open-store.js'
+import { holdDatabase, openStore } from './store/open-store.js'
 import { createWorkflows } from './sequences/workflows/loader.js'
 import { createWorkflowKind } from './sequences/workflows/workflow-kind.js'
 import { systemTimers } from './timers.js'
@@ -146,6 +146,9 @@ async function build(
   for (const folder of [settings.formsPath, settings.varsFilesPath, settings.workflowsPath, settings.playbooksPath])
     await mkdir(folder, { recursive: true })
 
+  // Before the tables are brought up to date: what another one works on is left alone.
+  const letGo = await holdDatabase(place, clock.now(), (text) => log.warn(text))
+  onClose(letGo)
   const database = await openStore(place, (text) => log.warn(text))
   onClose(() => database.close())
   const trail = createAuditTrail({ store: database, clock, log, keepsReads: settings.auditReads })
@@ -164,7 +167,11 @@ async function build(
     : SOLE_NODE
   onClose(() => nodes.close())
   const live = createLiveEvents(nodes.bus)
-  nodes.onChange(() => live.changed('runners'))
+  // Runners of a node that died are not online, and jobs not connected, until another node has their sockets.
+  nodes.onChange(() => {
+    live.changed('runners')
+    live.changed('jobs')
+  })
 
   const secret = await openSecretRing({
     ...{
@@ -189,7 +196,7 @@ async function build(
   await external.check()
   const { directory, openId } = external
   const signIn = createSignIn({ store, passwords, sessions, clock, directory, meters: metrics.signIn })
-  const accounts = createAccounts({ store, passwords, roles, signIn, clock })
+  const accounts = createAccounts({ store, passwords, roles, signIn, clock, log })
   const sweeper = createSweeper({ store, clock, timers, log })
   onClose(() => sweeper.close())
   const auditChain = createAuditChain({ store: database, clock, timers, log })
@@ -337,6 +344,7 @@ async function build(
       const form = (await forms.all()).find((known) => known.name === name)
       return new Set(form?.passwordFields ?? [])
     },
+    runners: dispatcher,
   }
   const app = await buildApp({
     logger: log,

@@ -7,11 +7,14 @@ export type NotReady =
   | 'not connected to the app'
   | typeof UNTRUSTED
   | 'waiting for approval'
+  | typeof TOKEN_NOT_TAKEN
   | 'draining'
   /** A sentence: what was asked for cannot be had, so the agent takes no jobs. */
   | { readonly problem: string }
 
 export const UNTRUSTED = 'the control plane shows another key than the one that this runner trusts'
+
+export const TOKEN_NOT_TAKEN = 'waiting for approval: the join token is unknown, used or expired'
 
 export interface HealthProbe {
   notReady(): NotReady | null

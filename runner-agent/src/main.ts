@@ -22,6 +22,7 @@ import { readBootId } from './processes.js'
 import type { AgentSettings } from './settings.js'
 import { openSpool } from './spool/spool.js'
 import { acquireStateLock } from './spool/state-lock.js'
+import { createSupervisorWatch } from './spool/supervisor-watch.js'
 import { openTrust } from './trust.js'
 
 /** What an agent gets from outside beside its settings, so that a test can give its own. */
@@ -61,10 +62,13 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   const { log, now, environment } = dependencies
   const identity = await loadIdentity(settings.statePath)
   const { fingerprint } = identity
-  const { generation } = await acquireStateLock(settings.statePath)
+  const lockProgram = { python: dependencies.python, script: ANSIBLE_PARTS.locks }
+  const stateLock = await acquireStateLock(settings.statePath, lockProgram)
   log.info({ name: settings.name, fingerprint, state: settings.statePath }, 'agent starts')
   const doubt = transportDoubt(settings.appUrl, settings.tlsVerify)
   if (doubt !== null) log.warn(doubt)
+  if (stateLock.doubt !== null) log.warn(stateLock.doubt)
+  const supervisors = createSupervisorWatch({ program: lockProgram, log })
 
   const spool = await openSpool(settings.statePath, log)
   const cache = await openBlobCache(settings.statePath, settings.cacheBytes)
@@ -87,6 +91,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
       isolation,
     },
     releaseUser: (jobFolder) => releaseUser(jobFolder, isolationHost),
+    supervisors,
     supervisor: { python: dependencies.python, script: ANSIBLE_PARTS.supervisor },
     openSecrets: createSecretsOpener(() => keyring.openers()),
     ownMaxJobs: settings.maxJobs,
@@ -103,11 +108,12 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   })
   const membership: Membership = createMembership({
     ...{ desk, trust, name: settings.name, fingerprint, now, problem, log },
+    hasJoinToken: settings.joinToken !== null,
   })
   let ansibleVersion: string | null = null
   const { name, joinToken } = settings
   const hello = createHello({
-    ...{ generation, name, joinToken, now },
+    ...{ generation: stateLock.generation, instance: stateLock.instance, name, joinToken, now },
     maxJobs: desk.figures().maxJobs,
     isolation: isolationWord(isolation),
     version: readVersion(),
@@ -156,6 +162,8 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
       await desk.dispose()
       await spool.close()
       await health.close()
+      supervisors.close()
+      stateLock.close()
     })())
 
   /** Waits until something is so, for a while, or until the agent is ended anyway. */

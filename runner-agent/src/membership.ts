@@ -1,4 +1,4 @@
-import { type NotReady, UNTRUSTED } from './health.js'
+import { type NotReady, TOKEN_NOT_TAKEN, UNTRUSTED } from './health.js'
 import type { Desk } from './jobs/desk.js'
 import type { Connection } from './link/connection.js'
 import type { LinkEvents } from './link/link.js'
@@ -27,6 +27,8 @@ export interface MembershipOptions {
   readonly trust: Pick<Trust, 'approved' | 'refused'>
   readonly name: string
   readonly fingerprint: string
+  /** A join token is shown at each connection. It approves at once, so who waits all the same has one that is worth nothing. */
+  readonly hasJoinToken: boolean
   readonly now: () => Date
   /** Why no job is taken although all else is well; null: jobs are taken. */
   readonly problem: string | null
@@ -34,7 +36,7 @@ export interface MembershipOptions {
 }
 
 export function createMembership(options: MembershipOptions): Membership {
-  const { desk, trust, name, fingerprint, now, problem, log } = options
+  const { desk, trust, name, fingerprint, hasJoinToken, now, problem, log } = options
   let state: MembershipState = 'down'
   let connection: Connection | null = null
 
@@ -46,6 +48,9 @@ export function createMembership(options: MembershipOptions): Membership {
     if (before === to) return
     if (to === 'waiting') {
       log.info({ name, fingerprint }, 'connected to the app, waiting for approval by an admin')
+      if (hasJoinToken) {
+        log.warn({ name }, 'the join token is unknown, used or expired, so an admin has to approve this runner')
+      }
     } else {
       log.info({ name, epoch: over.epoch }, 'connected to the app and approved')
       // Before anything is taken from it.
@@ -76,7 +81,8 @@ export function createMembership(options: MembershipOptions): Membership {
       if (problem !== null) return { problem }
       if (desk.figures().draining) return 'draining'
       if (state === 'down') return trust.refused ? UNTRUSTED : 'not connected to the app'
-      return state === 'waiting' ? 'waiting for approval' : null
+      if (state === 'approved') return null
+      return hasJoinToken ? TOKEN_NOT_TAKEN : 'waiting for approval'
     },
     events: {
       up(welcome, over) {

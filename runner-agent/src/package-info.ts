@@ -14,6 +14,8 @@ export const ANSIBLE_PARTS = {
   supervisor: pathOf('../ansible/supervisor.py'),
   /** Looks whether jobs can have users of their own, and cleans up after them. */
   isolation: pathOf('../ansible/isolation.py'),
+  /** Takes and looks at locks of the kernel. */
+  locks: pathOf('../ansible/locks.py'),
   callbackFolder: pathOf('../ansible/callback'),
 }
 

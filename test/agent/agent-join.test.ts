@@ -22,10 +22,11 @@ describe('joining', () => {
     expect(hello).toMatchObject({ name: 'rte-test', generation: 1, join_token: 'the-join-token', max_jobs: 3 })
     expect(hello?.ansible_version).toBe('2.14.0')
     expect(await agent.logged('waiting for approval')).toMatchObject({ name: 'rte-test', fingerprint })
+    await agent.logged('the join token is unknown, used or expired, so an admin has to approve this runner')
     expect(await agent.probe('/live')).toEqual({ status: 200, body: '{"status":"live"}' })
     expect(await agent.probe('/ready')).toEqual({
       status: 503,
-      body: '{"status":"not ready","reason":"waiting for approval","isolation":"none"}',
+      body: '{"status":"not ready","reason":"waiting for approval: the join token is unknown, used or expired","isolation":"none"}',
     })
     expect(controlPlane.inventories).toEqual([])
 

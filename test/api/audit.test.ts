@@ -46,6 +46,7 @@ describe('a record', () => {
       time: new Date(server.clock.now()).toISOString(),
       user: 'admin',
       user_type: 'local',
+      user_id: expect.any(Number),
       address: '127.0.0.1',
       action: 'user.create',
       object: { kind: 'user', id: String(answer.body.id), name: 'ada' },

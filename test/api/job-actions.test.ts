@@ -26,6 +26,10 @@ interface Action {
 }
 const ACTIONS: Record<string, Action> = {
   abort: { method: 'POST', path: '/abort', by: 'ann', allowedIn: ['running'] },
+  'abort also of what is abandoned': {
+    ...{ method: 'POST', path: '/abort?abandoned=true', by: 'ann' },
+    allowedIn: ['running', 'abandoned'],
+  },
   approve: { method: 'POST', path: '/approve', by: 'otto', allowedIn: ['approve'] },
   reject: { method: 'POST', path: '/reject', by: 'otto', allowedIn: ['approve'] },
   relaunch: { method: 'POST', path: '/relaunch', by: 'ann', allowedIn: ENDED },
@@ -51,7 +55,7 @@ afterAll(() => server.close())
 const put = (status: JobStatus) =>
   putJob(server, {
     ...{ status, approval: JSON.stringify(APPROVAL), runner_id: runnerId, runner_name: 'seven' },
-    dispatch: status === 'approve' ? 'parked' : status === 'running' ? 'claimed' : 'done',
+    dispatch: status === 'approve' ? 'parked' : status === 'running' || status === 'abandoned' ? 'claimed' : 'done',
     ...(status === 'running' || status === 'approve' ? { end_time: null } : {}),
   })
 const act = ({ method, path }: Action, id: unknown, by?: string) =>
@@ -100,5 +104,30 @@ describe.each(Object.entries(ACTIONS))('%s', (name, action) => {
       expect([code, body]).toEqual([200, isRelaunch ? { message, id: expect.any(Number) as number } : { message }])
       if (isRelaunch) expect(body.id).toBeGreaterThan(id)
     }
+  })
+})
+
+describe('the abort of an abandoned job', () => {
+  test('is refused with a word how to ask all the same, and then kept; the job stays as it is until its runner reports', async () => {
+    covers('over-time.abandoned-abort')
+    const id = await put('abandoned')
+    const plain = await server.call('POST', `/job/${id}/abort`, { token: tokens.ann })
+    expect(plain).toMatchObject({ status: 409, body: { code: 'not_running' } })
+    expect(plain.body.error).toContain('abandoned=true')
+    expect(plain.body.error).toContain(`holdfast job abort ${id} --abandoned`)
+    const asked = await server.call('POST', `/job/${id}/abort?abandoned=true`, { token: tokens.ann })
+    expect(asked).toMatchObject({ status: 200, body: { message: expect.stringContaining('is kept') as string } })
+    const { body } = await server.call('GET', `/job/${id}?text=true`, { token: tokens.ann })
+    expect(body).toMatchObject({ status: 'abandoned', abort_requested: true, connected: false })
+    expect(body.detail).toContain('its abort was asked for and waits for the RTE to connect')
+    expect(body.output).toContain('Abort requested by ann')
+    const again = await server.call('POST', `/job/${id}/abort?abandoned=true`, { token: tokens.ann })
+    expect(again).toMatchObject({ status: 409, body: { code: 'abort_pending' } })
+    const { body: trail } = await server.call('GET', '/audit?action=job.abort&records=3', { token: tokens.admin })
+    expect(trail.records).toMatchObject([
+      { status: 409, detail: 'abandoned' },
+      { status: 200, detail: 'abandoned' },
+      { status: 409, detail: null },
+    ])
   })
 })

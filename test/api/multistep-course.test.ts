@@ -226,6 +226,21 @@ describe('a step whose job was given up', () => {
     expect(await jobOf(id)).toMatchObject({ status: 'aborted' })
   })
 
+  test('is aborted on its own, too: that is kept, the whole waits for its end, and then the step is aborted', async () => {
+    covers('over-time.abandoned-abort')
+    const id = await launch('two')
+    const one = await end(id, 'one', 'abandoned')
+    await said(id, 'may still be at work')
+    expect((await call('eve', 'POST', `/job/${one.id}/abort`)).status).toBe(409)
+    expect((await call('eve', 'POST', `/job/${one.id}/abort?abandoned=true`)).status).toBe(200)
+    await server.sequences.sweep()
+    expect(await rowOf(one.id)).toMatchObject({ status: 'abandoned', abort_requested: 1, abort_requested_by: 'eve' })
+    expect(await nodesOf(server, id)).toEqual({ one: 'running', two: 'waiting' })
+    await endPart(server, one.id, 'aborted')
+    await becomes(id, 'failed')
+    expect(await nodesOf(server, id)).toEqual({ one: 'aborted', two: 'do not run' })
+  })
+
   test.each(['revoked', 'deleted'])('counts as failed when its runner is %s: no outcome can come', async (what) => {
     const runner = await addRunner(server, `gone ${what}`)
     await server.writeForm(`${what}.yml`, form(what, [step('one', { runner: runner.name }), step('two')]))

@@ -208,7 +208,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   await external.check()
   const { directory, openId } = external
   const signIns = createSignIn({ store, passwords, sessions, clock, directory, meters: metrics.signIn })
-  const accounts = createAccounts({ store, passwords, roles, signIn: signIns, clock })
+  const accounts = createAccounts({ store, passwords, roles, signIn: signIns, clock, log: logger })
   const forms = createForms({
     folder: join(folder, 'forms'),
     varsFolder: join(folder, 'vars'),
@@ -296,6 +296,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     maskPattern: MASK_PATTERN,
     listSize: options.listSize ?? 1000,
     passwordFieldsOf: () => Promise.resolve(new Set<string>()),
+    runners: dispatcher,
   }
   const app = await buildApp({
     logger,

@@ -99,6 +99,7 @@ describe('users', () => {
       groups: ['ops'],
       enabled: true,
       password_must_change: false,
+      name_had_by: null,
       created: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     })
     const path = `/user/${String(added.body.id)}`

@@ -154,6 +154,16 @@ describe('an account', () => {
     expect(linesWith('a new account has the roles')).toHaveLength(1)
   })
 
+  test('has no roles that name a deleted account, until an admin accepts the name for it', async () => {
+    const before = await profileWith({ sub: 'sub-carol', preferred_username: 'carol' })
+    expect((await server.call('DELETE', `/user/${String(before.id)}`, { token: server.admin })).status).toBe(200)
+    const after = await profileWith({ sub: 'sub-mallory', preferred_username: 'Carol' })
+    expect(after).toMatchObject({ roles: ['default'], rolesWithheld: ['named'] })
+    expect(linesWith('holdfast user accept-name').at(-1)).toMatchObject({ user: 'oidc/Carol', id: after.id })
+    await server.call('POST', `/user/${String(after.id)}/accept-name`, { token: server.admin })
+    expect((await profileWith({ sub: 'sub-mallory' })).roles).toEqual(['named', 'default'])
+  })
+
   test('of a provider that is taken out of config.yaml is nobody any more, with all of its tokens', async () => {
     const page = await signIn({ sub: 'sub-gone', preferred_username: 'gone' })
     const token = String(page.body.token)

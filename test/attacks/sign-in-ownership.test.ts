@@ -2,10 +2,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { addRunner } from '../api/runner-row.js'
 import { type TestServer, startServer } from '../api/server.js'
 import { upload } from '../api/upload-client.js'
+import { covers } from '../interface/covers.js'
 
 const CONFIG = `roles:
   - {name: admin, groups: [local/admins]}
   - {name: ops, groups: [local/ops]}
+  - {name: keepers, users: [local/Gus]}
   - {name: default, options: {allowJobRelaunch: true}}
 `
 const FORMS = `- name: open
@@ -27,9 +29,10 @@ const FORMS = `- name: open
   fields: [{name: image, type: file}]
 `
 
+const log: string[] = []
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer({ config: CONFIG, forms: { 'forms.yml': FORMS } })
+  server = await startServer({ config: CONFIG, log, forms: { 'forms.yml': FORMS } })
   await addRunner(server, 'edge', { isDefault: true })
 })
 afterAll(() => server.close())
@@ -113,4 +116,48 @@ test('nor do they use what the one before uploaded', async () => {
   const json = { formName: 'takes a file', extravars: { __files__: { image } }, files: { image } }
   const answer = await server.call('POST', '/job', { token, json })
   expect([answer.status, answer.text]).toEqual([422, expect.stringContaining('another user uploaded this file')])
+})
+
+const profileOf = async (token: string) => (await server.call('GET', '/profile', { token })).body
+
+test('nor do they get a role that names the one before, until an admin accepts them', async () => {
+  covers('role.account')
+  const before = await server.addUser('gus')
+  expect((await profileOf(before.token)).roles).toEqual(['keepers', 'default'])
+  const after = await replace('gus', before.id)
+  const { roles, rolesWithheld } = await profileOf(after.token)
+  expect({ roles, rolesWithheld }).toEqual({ roles: ['default'], rolesWithheld: ['keepers'] })
+  const shown = await server.call('GET', `/user/${after.id}`, { token: server.admin })
+  expect(shown.body).toMatchObject({ name_had_by: before.id, roles_withheld: ['keepers'] })
+  expect(log.find((line) => line.includes('holdfast user accept-name'))).toContain(`"id":${after.id}`)
+  // Nobody accepts themselves.
+  expect((await server.call('POST', `/user/${after.id}/accept-name`, { token: after.token })).status).toBe(403)
+
+  const accepted = await server.call('POST', `/user/${after.id}/accept-name`, { token: server.admin })
+  expect([accepted.status, accepted.body.name_had_by]).toEqual([200, null])
+  const now = await profileOf(after.token)
+  expect(now.roles).toEqual(['keepers', 'default'])
+  expect(now).not.toHaveProperty('rolesWithheld')
+  // The next one of that name is somebody else again, however the name is written.
+  const third = await replace('GUS', after.id)
+  expect((await profileOf(third.token)).roles).toEqual(['default'])
+})
+
+test('nor do they hold the designer lock of the one before, and the audit trail tells the two apart', async () => {
+  const before = await server.addUser('ida', ['admins'])
+  expect((await server.call('POST', '/lock', { token: before.token })).status).toBe(200)
+  const after = await replace('ida', before.id, ['admins'])
+  const held = await server.call('GET', '/lock', { token: after.token })
+  expect(held.body).toMatchObject({ locked: true, holder: 'local/ida', mine: false })
+  for (const method of ['POST', 'DELETE']) {
+    const answer = await server.call(method, '/lock', { token: after.token })
+    expect([answer.status, answer.body.code]).toEqual([409, 'lock_held'])
+  }
+  const trail = await server.call('GET', '/audit?user=ida', { token: server.admin })
+  const records = trail.body.records as { action: string; status: number; user: string; user_id: number }[]
+  const takes = records.filter(({ action }) => action === 'lock.take')
+  expect(takes.map(({ user, user_id: by, status }) => [user, by, status])).toEqual([
+    ['ida', after.id, 409],
+    ['ida', before.id, 200],
+  ])
 })

@@ -1,25 +1,20 @@
-import { spawn } from 'node:child_process'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { insertJob } from '../../control-plane/src/store/jobs.js'
 import { appendToStreams } from '../../control-plane/src/store/job-streams.js'
 import { openStore } from '../../control-plane/src/store/open-store.js'
 import { queuedJob } from '../runners/queued-job.js'
 import { databasePathOf } from '../support/database-file.js'
+import { LARGEST, LARGEST_VALUES } from '../support/largest-bodies.js'
+import { startLiveProber } from '../support/live-prober.js'
 import { type Product, startProduct } from '../support/product.js'
 import { peakResidentBytes } from './cpu.js'
 import type { Figure } from './report.js'
 
 type Say = (line: string) => void
 
-const PROBER_PROGRAM = join(import.meta.dirname, 'live-prober.ts')
 const REACH_MS = 100
 const REACH_MB = 400
 const MIB = 1024 * 1024
-const LIMIT = 2 * MIB
-/** What the rest of a launch takes of its bytes. */
-const AROUND = 200
 const QUIET_MS = 3000
 const OUTPUT_MIB = 50
 const EVENTS = 60_000
@@ -34,6 +29,9 @@ fields:
   - {name: rows, type: table, label: Rows, tableFields: [{name: a, type: text, label: A}]}
 `
 
+/** A value of a kind, as large as a launch may be. */
+const valueOf = (what: string) => LARGEST_VALUES[what]?.(LARGEST.launch) ?? ''
+
 interface Attack {
   readonly what: string
   readonly times: number
@@ -41,16 +39,21 @@ interface Attack {
 }
 
 const launchOf = (rawFormData: string) => `{"formName":"large","extravars":{},"rawFormData":${rawFormData}}`
-const many = (part: string, bytes: number) => `[${`${part},`.repeat(bytes / (part.length + 1))}${part}]`
-const objects = (count: number) => `[${Array.from({ length: count }, (_, at) => `{"k${at}":{}}`).join()}]`
 
-async function post(product: Product, path: string, body: string, token: string | null): Promise<void> {
+/** @throws Error when the answer is another one than was meant to be measured */
+async function post(
+  product: Product,
+  { path, body, token, status }: { path: string; body: string; token: string | null; status: number },
+): Promise<void> {
   const headers = {
     'content-type': 'application/json',
     ...(token === null ? {} : { authorization: `Bearer ${token}` }),
   }
   const response = await fetch(`${product.address}/api/v2${path}`, { method: 'POST', headers, body })
-  await response.arrayBuffer()
+  const text = await response.text()
+  if (response.status !== status) {
+    throw new Error(`POST ${path} was answered ${response.status} and not ${status}: ${text.slice(0, 200)}`)
+  }
 }
 
 /** Reads an answer to its end without keeping it. */
@@ -62,26 +65,34 @@ async function drain(product: Product, path: string): Promise<void> {
 }
 
 function attacks(jobId: number): Attack[] {
-  const launch = (what: string, times: number, values: string): Attack => {
-    const body = launchOf(values)
-    return { what, times, run: (product) => post(product, '/job', body, product.admin.token) }
+  const launch = (what: string, field: 'text' | 'rows', status = 200): Attack => {
+    const body = launchOf(`{"${field}":${valueOf(what)}}`)
+    const request = { path: '/job', body, status }
+    return {
+      ...{ what: `a launch: ${what}, ${(body.length / MIB).toFixed(1)} MiB, answered ${status}`, times: 10 },
+      run: (product) => post(product, { ...request, token: product.admin.token }),
+    }
   }
-  const strangers = many('{}', 51e6)
-  const text = `{"text":"${'x'.repeat(LIMIT - AROUND)}"}`
+  const strangers = `[${'{},'.repeat(17e6)}1]`
+  const largest = launchOf(`{"text":${valueOf('one text')}}`)
   return [
     {
       ...{ what: 'a stranger: 51 MB of [{},…] to the sign-in', times: 5 },
-      run: (product) => post(product, '/auth/login', strangers, null),
+      run: (product) => post(product, { path: '/auth/login', body: strangers, token: null, status: 413 }),
     },
-    launch('a launch: 2 MiB of [], refused', 10, `{"text":${many('[]', LIMIT - AROUND)}}`),
-    launch('a launch: 2 MiB of one text', 10, text),
-    launch('a launch: as many numbers as may be', 10, `{"rows":${many('1', 49_000)}}`),
-    launch('a launch: as many objects with names of their own as may be', 10, `{"rows":${objects(12_400)}}`),
-    launch('a launch: as many names as may be', 10, `{"rows":{${many('"k":1', 24_900 * 6).slice(1, -1)}}}`),
+    launch('too many values', 'text', 413),
+    launch('one text', 'text'),
+    launch('one text of escapes', 'text'),
+    launch('numbers', 'rows'),
+    launch('objects', 'rows'),
+    launch('names', 'rows'),
+    launch('texts', 'rows'),
     {
       ...{ what: 'four of the largest launches at once', times: 5 },
-      run: (product) =>
-        Promise.all(Array.from({ length: 4 }, () => post(product, '/job', launchOf(text), product.admin.token))),
+      run: (product) => {
+        const request = { path: '/job', body: largest, token: product.admin.token, status: 200 }
+        return Promise.all(Array.from({ length: 4 }, () => post(product, request)))
+      },
     },
     { what: 'the events of a job, 120 MB', times: 1, run: (product) => drain(product, `/job/${jobId}/events`) },
     { what: `an output of ${OUTPUT_MIB} MiB as HTML`, times: 1, run: (product) => drain(product, `/job/${jobId}`) },
@@ -142,13 +153,13 @@ export async function measureLargeRequests(say: Say): Promise<Figure[]> {
     say('  making a job of 120 MB of events and 50 MiB of output, and 5,000 others')
     const jobId = await fill(databasePathOf(product))
     await product.startControlPlane()
-    const prober = openProber(product.address)
+    const prober = startLiveProber(product.address)
     const figures: Figure[] = []
     const measure = async (what: string, note: string, run: () => Promise<unknown>) => {
-      await prober.worst()
+      await prober.waits()
       await run()
-      const { worst, count } = await prober.worst()
-      say(`  ${what}: worst ${worst.toFixed(0)} ms`)
+      const { worst, count, late } = await prober.waits()
+      say(`  ${what}: worst ${worst.toFixed(0)} ms; who asked was ${late.toFixed(0)} ms late`)
       const reach = { value: REACH_MS, better: 'lower' } as const
       figures.push({
         what: `largest requests: ${what}`,
@@ -156,7 +167,7 @@ export async function measureLargeRequests(say: Say): Promise<Figure[]> {
         unit: 'ms',
         digits: 0,
         reach,
-        note: `${note}, ${count} answers of /live`,
+        note: `${note}, ${count} answers of /live, asked up to ${late.toFixed(0)} ms late`,
       })
     }
     await measure('nothing else', `${QUIET_MS} ms`, () => pause(QUIET_MS))
@@ -178,21 +189,5 @@ export async function measureLargeRequests(say: Say): Promise<Figure[]> {
     ]
   } finally {
     await product.close()
-  }
-}
-
-function openProber(address: string) {
-  const child = spawn(process.execPath, ['--import', 'tsx', PROBER_PROGRAM, address], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  return {
-    async worst(): Promise<{ readonly worst: number; readonly count: number }> {
-      child.stdin.write('\n')
-      const { value, done } = await lines.next()
-      if (done) throw new Error('the prober has ended')
-      return JSON.parse(String(value)) as { worst: number; count: number }
-    },
-    close: () => child.stdin.end(),
   }
 }

@@ -26,6 +26,8 @@ interface JobRecord extends Record<string, unknown> {
   readonly status: string
   readonly status_reason: string | null
   readonly abandoned_at: string | null
+  readonly connected: boolean
+  readonly detail: string | null
   readonly end: string | null
 }
 
@@ -67,17 +69,20 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
     'its jobs are abandoned; what still comes is shown; success, failure and abort replace it',
     async () => {
       covers('status.abandoned', 'move.abandon', 'move.real-outcome', 'over-time.once')
+      covers('over-time.abandoned-connected', 'over-time.abandoned-abort')
       chaos = await startChaos({ ...REAL_JOBS, controlPlane: { RTE_LOST_SECONDS: '1' } })
       const { admin } = chaos.product
       const gates = [50, 150]
       const succeeds = await chaos.launchSynthetic({ gates })
       const fails = await launchReal(chaos.product, { fails: true })
       const aborted = await launchReal(chaos.product)
+      const [asked, later] = [await chaos.launchSynthetic({ gates }), await chaos.launchSynthetic({ gates })]
       for (const { truth } of [fails, aborted]) {
         await truth.keep()
         await waitFor('the playbook to be at its gate', truth.isAtGate)
       }
-      for (const { jobId, truth } of [succeeds, fails, aborted])
+      const all = [succeeds, fails, aborted, asked, later]
+      for (const { jobId, truth } of all)
         await waitFor(`job ${jobId} to be stored up to its gate`, () => truth.starts() === 1 && isStored(jobId, truth))
       const person = newPerson({ HOLDFAST_SERVER: chaos.product.address, HOLDFAST_TOKEN: admin.token })
       const live = await watchLive(chaos.product)
@@ -92,8 +97,9 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
       await admin.post(`/job/${aborted.jobId}/abort`)
       const before = live.changes()
       const given = new Map<number, JobRecord>()
-      for (const { jobId } of [succeeds, fails, aborted]) given.set(jobId, await waitForStatus(jobId, 'abandoned'))
+      for (const { jobId } of all) given.set(jobId, await waitForStatus(jobId, 'abandoned'))
       for (const job of given.values()) {
+        expect(job).toMatchObject({ connected: false })
         expect(job.status_reason).toMatch(/^the RTE 'test-runner' has been silent since \d{4}-\d\d-\d\dT[\d:.]+Z$/)
         expect(job.abandoned_at).toBe(job.end)
       }
@@ -102,10 +108,18 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
       expect(follower.stderr()).toContain(`holdfast job follow ${succeeds.jobId} --wait`)
       await waiting.says('Waiting for its real outcome')
 
+      // The end of one is asked for while its runner is away.
+      await expect(admin.post(`/job/${asked.jobId}/abort`)).rejects.toThrow('409')
+      expect(await person.run(['job', 'abort', String(asked.jobId), '--abandoned'])).toMatchObject({ code: 0 })
+      const waits = await shown(asked.jobId)
+      expect(waits).toMatchObject({ status: 'abandoned', abort_requested: true, connected: false })
+      expect(waits.detail).toContain('its abort was asked for and waits for the RTE to connect')
+      given.set(asked.jobId, waits)
+
       // Restarts of either program change nothing of it.
       succeeds.truth.openGate(50)
       await restartBoth(async () => {
-        for (const { jobId } of [succeeds, fails, aborted]) expect(await shown(jobId)).toEqual(given.get(jobId))
+        for (const { jobId } of all) expect(await shown(jobId)).toEqual(given.get(jobId))
         chaos.proxy.hold(false)
       })
 
@@ -115,6 +129,14 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
       const { status, abandoned_at, end } = await shown(succeeds.jobId)
       expect({ status, abandoned_at, end }).toMatchObject({ status: 'abandoned', end: abandoned_at })
       await waiting.shows('step 149')
+      expect(await shown(later.jobId)).toMatchObject({
+        ...{ status: 'abandoned', connected: true, abort_requested: false },
+        detail: "the RTE 'test-runner' is connected and still has this job",
+      })
+      expect((await person.run(['job', 'list'])).stdout).toContain('abandoned (connected)')
+      // Its end is asked for while it streams again.
+      await admin.post(`/job/${later.jobId}/abort?abandoned=true`)
+      for (const { jobId } of [asked, later]) await waitForStatus(jobId, 'aborted')
 
       await restartBoth()
       expect((await shown(succeeds.jobId)).status).toBe('abandoned')
@@ -126,13 +148,22 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
         { ...succeeds, status: 'success', reason: null },
         { ...fails, status: 'failed', reason: 'ansible-playbook ended with 2: a host failed' },
         { ...aborted, status: 'aborted', reason: 'aborted by admin' },
+        { ...asked, status: 'aborted', reason: 'aborted by admin' },
+        { ...later, status: 'aborted', reason: 'aborted by admin' },
       ]
       for (const { jobId, truth, status, reason } of outcomes) {
         const job = await waitForStatus(jobId, status)
-        expect(job).toMatchObject({ status_reason: reason, abandoned_at: given.get(jobId)?.abandoned_at })
+        expect(job).toMatchObject({
+          status_reason: reason,
+          abandoned_at: given.get(jobId)?.abandoned_at,
+          connected: false,
+        })
         expect(Date.parse(job.end ?? '')).toBeGreaterThanOrEqual(Date.parse(job.abandoned_at ?? ''))
         expect(await statusesOf(chaos.product, jobId)).toEqual(['running', 'abandoned', status])
-        await expectExactly(chaos.product, jobId, truth)
+        // An interrupted emitter says on its output where it was: the stored output goes on behind what it wrote.
+        if (jobId === asked.jobId || jobId === later.jobId)
+          expect(await compareStored(chaos.product, jobId, truth)).toMatchObject({ lost: 0, wrong: 0 })
+        else await expectExactly(chaos.product, jobId, truth)
         expect(truth.starts()).toBe(1)
       }
       await waitFor('the live event', () => again.changes() > quiet)

@@ -84,17 +84,17 @@ describe('an abort between claim and spawn', () => {
       starts: 1,
     },
     'while the supervisor stands still before it takes the start': {
-      rule: { operation: 'open', program: SUPERVISOR, path: '*/started.json', action: 'stop-before' },
+      rule: { operation: 'open-write', program: SUPERVISOR, path: '*/started.json', action: 'stop-before' },
       noted: true,
       starts: 0,
     },
     'while the supervisor stands still before it looks for an abort': {
-      rule: { operation: 'open', program: SUPERVISOR, path: '*/output.log', action: 'stop-before' },
+      rule: { operation: 'open-write', program: SUPERVISOR, path: '*/output.log', action: 'stop-before' },
       noted: true,
       starts: 0,
     },
     'while the supervisor stands still right after the spawn': {
-      rule: { operation: 'open', program: SUPERVISOR, path: '*/reserve', action: 'stop-before' },
+      rule: { operation: 'open-write', program: SUPERVISOR, path: '*/reserve', action: 'stop-before' },
       noted: true,
       starts: 1,
     },
@@ -117,7 +117,7 @@ describe('an abort between claim and spawn', () => {
 
   test('a start that is half written for long is still the start of this job, and nothing runs behind its end', async () => {
     const { product, faults } = chaos
-    const rule = { operation: 'open', program: SUPERVISOR, path: '*/started.json', action: 'stop-after' } as const
+    const rule = { operation: 'open-write', program: SUPERVISOR, path: '*/started.json', action: 'stop-after' } as const
     faults.arm({ ...rule, once: true })
     const job = await chaos.launchSynthetic(AT_ITS_END)
     const goOn = await waitForStopped(product)
@@ -137,7 +137,7 @@ describe('an abort between claim and spawn', () => {
 
   test('a half written start that an agent finds again is ended before the job is called lost', async () => {
     const { product, faults } = chaos
-    const rule = { operation: 'open', program: SUPERVISOR, path: '*/started.json', action: 'stop-after' } as const
+    const rule = { operation: 'open-write', program: SUPERVISOR, path: '*/started.json', action: 'stop-after' } as const
     faults.arm({ ...rule, once: true })
     const job = await chaos.launchSynthetic(AT_ITS_END)
     await waitForStopped(product)

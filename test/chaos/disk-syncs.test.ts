@@ -122,7 +122,7 @@ describe('a sync that fails', () => {
 })
 
 test('a claimed job whose folder nobody can write ends as failed, leaves its slot to others and never starts', async () => {
-  const broken = fail('open', '*/rte-state/spool/jobs/*', 'EIO')
+  const broken = fail('open-write', '*/rte-state/spool/jobs/*', 'EIO')
   const { jobId, truth } = await chaos.launchSynthetic()
   const job = await chaos.product.waitForEnd(jobId)
   expect(job.status).toBe('failed')

@@ -19,6 +19,9 @@ export interface FakeJob {
   status: string
   status_reason: string | null
   approval: Record<string, unknown> | null
+  /** Left out: the service is older and does not say. */
+  connected?: boolean
+  abort_requested: boolean
   output: Buffer
   events: Record<string, unknown>[]
 }
@@ -77,6 +80,7 @@ export async function startFakeService(): Promise<FakeService> {
         status: 'running',
         status_reason: null,
         approval: null,
+        abort_requested: false,
         output: Buffer.alloc(0),
         events: [],
         ...job,
@@ -221,6 +225,9 @@ export async function startFakeService(): Promise<FakeService> {
       sendJson(response, 200, { message: `Job ${job.id} was launched again as job ${again.id}`, id: again.id })
     } else if (job && rest === 'relaunch') {
       sendJson(response, 409, { error: `Job ${job.id} has not ended but is running`, code: 'not_ended' })
+    } else if (job && rest === 'abort' && seen.query.get('abandoned') === 'true') {
+      job.abort_requested = true
+      sendJson(response, 200, { message: `The abort of job ${job.id} is kept` })
     } else if (job && rest === 'abort' && job.status === 'running') {
       sendJson(response, 200, { message: `Job ${job.id} will be aborted` })
     } else if (job && (rest === 'approve' || rest === 'reject')) {
@@ -257,7 +264,8 @@ function jobRecord(job: FakeJob): Record<string, unknown> {
     runner: 'local-runner',
     parent_id: null,
     step: null,
-    abort_requested: false,
+    abort_requested: job.abort_requested,
+    ...(job.connected === undefined ? {} : { connected: job.connected }),
     abandoned_at: null,
     a_field_of_tomorrow: true,
   }

@@ -122,6 +122,22 @@ describe('one job', () => {
     })
   })
 
+  it('job abort --abandoned asks for the end of one that was given up; show and list say that it still runs', async () => {
+    service.addJob({ status: 'abandoned', connected: true })
+    service.addJob({ status: 'abandoned', connected: false })
+    service.addJob({ status: 'abandoned' })
+    expect(await person.run(['job', 'abort', '1'])).toMatchObject({ code: 5 })
+    const { code, stdout } = await person.run(['job', 'abort', '1', '--abandoned'])
+    expect([code, stdout]).toEqual([0, 'The abort of job 1 is kept\n'])
+    const shown = await person.run(['job', 'show', '1'])
+    expect(shown.stdout).toMatch(/^connected +true$/m)
+    expect(shown.stdout).toMatch(/^abort_requested +true$/m)
+    const { stdout: table } = await person.run(['job', 'list'])
+    expect(table.match(/abandoned( \(connected\))?/g)).toEqual(['abandoned', 'abandoned', 'abandoned (connected)'])
+    const json = JSON.parse((await person.run(['job', 'list', '--json'])).stdout) as { records: unknown[] }
+    expect(json.records.at(-1)).toMatchObject({ id: 1, connected: true, abort_requested: true })
+  })
+
   it('job events reads every page', async () => {
     const events = [1, 2, 3, 4, 5].map((order) => ({
       order,

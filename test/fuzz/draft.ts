@@ -9,7 +9,7 @@ export type Ending =
   /** The connection is torn down at once. */
   | 'drop'
 
-export type Kind = 'valid' | 'near-valid' | 'wild'
+export type Kind = 'valid' | 'near-valid' | 'wild' | 'largest'
 
 /** A request before it becomes bytes: each part of it can be made wrong by itself. */
 export interface Draft {

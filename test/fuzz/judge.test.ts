@@ -8,6 +8,7 @@ import { type Figures, judgeGrowth } from './growth.js'
 import { judgeLog } from './judge.js'
 import { operationsOf } from './document.js'
 import { render } from './draft.js'
+import { lastLine } from './report.js'
 import { type Findings, fuzz } from './run.js'
 import type { Target } from './target.js'
 import { PATIENCE } from './wire.js'
@@ -195,4 +196,14 @@ describe('growth', () => {
   ])('of %s that ends, or that is what was asked for, is none', (name, values) => {
     expect(judgeGrowth(samples(name, values), 10)).toEqual([])
   })
+})
+
+test('the last line says how long nobody was answered, and how many requests had the largest bodies', async () => {
+  const live = { waits: () => Promise.resolve({ worst: 41.6, count: 7, late: 3.2 }), close: () => undefined }
+  const findings = await fuzzed(answering(200, {}), { live })
+  expect(findings.live?.worst).toBe(41.6)
+  expect(findings.kinds.get('largest')).toBeGreaterThan(0)
+  expect(lastLine(findings, 1)).toMatch(
+    /worst of 7 answers of \/live 42 ms \(who asked was up to 3 ms late\), \d+ requests \(\d+\.\d %\) had the largest bodies/,
+  )
 })

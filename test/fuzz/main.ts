@@ -33,9 +33,11 @@ async function main(options: FuzzOptions): Promise<number> {
   let keep = true
   try {
     const run = await fuzz(target, options, interruption.signal, say, PATIENCE)
+    target.live?.close()
     const problems = await stopControlPlane(product, PATIENCE.deadMs)
     const late = problems.length > 0 ? [{ number: run.sent, request: null, problems }] : []
     const findings = { ...run, faults: [...run.faults, ...late] }
+    const isLate = options.liveLimitMs !== null && (run.live?.worst ?? Infinity) > options.liveLimitMs
     for (const line of gaps(findings)) say(line)
     for (const fault of findings.faults) say(faultText(fault, options.seed, target.folder))
     const isEnough = findings.sent >= ENOUGH * target.operations.length
@@ -43,13 +45,15 @@ async function main(options: FuzzOptions): Promise<number> {
     keep = options.keep || !isGood
     process.stdout.write(`${lastLine(findings, options.seed)}\n`)
     if (interruption.signal.aborted) return INTERRUPTED
-    return isGood ? 0 : 1
+    if (isLate) say(`an answer of /live took longer than ${options.liveLimitMs} ms`)
+    return isGood && !isLate ? 0 : 1
   } catch (error) {
     sayError(error)
     await product.controlPlane.stop('SIGKILL')
     // Whoever interrupts at a terminal interrupts the programs, too.
     return interruption.signal.aborted ? INTERRUPTED : 1
   } finally {
+    target.live?.close()
     if (keep) say(`kept: ${target.folder}`)
     await product.close({ keep })
   }

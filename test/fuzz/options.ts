@@ -11,20 +11,25 @@ export interface FuzzOptions {
   readonly keep: boolean
   /** Go on after a fault, and tell every kind of fault once. */
   readonly goOn: boolean
+  /** Longest wait for an answer of /live, in milliseconds; null: any. */
+  readonly liveLimitMs: number | null
 }
 
 export const USAGE = `Usage: scripts/fuzz [--requests N] [--minutes N] [--seed S] [--per-second N] [--go-on] [--keep]
+                    [--live-limit-ms N]
 
 Starts the product, a runner agent included, and sends requests to it that are made from its own OpenAPI document: right
 ones, ones with one thing wrong, and wild ones, by callers of every right. No answer may be 5xx, every refusal must have
 the shape of an error and X-Request-Id and show nothing of the server, nothing may hang, crash, log an error, or grow
-without bound.
+without bound. A share of the requests has the largest bodies that there may be.
 
   --requests N     how many requests (default 50000, or as many as the minutes hold)
   --minutes N      how long at most (fractions allowed)
   --seed S         which requests (default: drawn and printed); the same seed gives the same ones
   --per-second N   so many requests a second at most, to leave the machine to others
   --go-on          go on after a fault, and tell every kind of fault once
+  --live-limit-ms N  fail when an answer of /live took longer, asked by a second process every 20 ms; the last line says the
+                   worst in any case
   --keep           keep the folder with database, logs and the list of requests; it is always kept after a fault
 
 A fault ends the run, unless it shall go on, and is printed with the request and the command that runs everything up to it again. The last line
@@ -44,6 +49,7 @@ export function readOptions(args: readonly string[], random: () => number): Fuzz
       minutes: { type: 'string' },
       seed: { type: 'string' },
       'per-second': { type: 'string', default: '0' },
+      'live-limit-ms': { type: 'string' },
       keep: { type: 'boolean', default: false },
       'go-on': { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -61,5 +67,7 @@ export function readOptions(args: readonly string[], random: () => number): Fuzz
   if (!Number.isSafeInteger(seed) || seed < 0) throw new Error('--seed must be a whole number')
   const perSecond = Number(values['per-second'])
   if (!(perSecond >= 0)) throw new Error('--per-second must be a number')
-  return { requests, minutes, seed, perSecond, keep: values.keep, goOn: values['go-on'] }
+  const liveLimitMs = values['live-limit-ms'] === undefined ? null : Number(values['live-limit-ms'])
+  if (liveLimitMs !== null && !(liveLimitMs > 0)) throw new Error('--live-limit-ms must be a number above 0')
+  return { requests, minutes, seed, perSecond, keep: values.keep, goOn: values['go-on'], liveLimitMs }
 }

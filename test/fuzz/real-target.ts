@@ -5,6 +5,7 @@ import { ADMIN_PASSWORD, ROOT, type Product, startProduct } from '../support/pro
 import { createCallers } from './callers.js'
 import { contractProblems } from './contract.js'
 import { type OpenApi, type Operation, operationsOf } from './document.js'
+import { watchLive } from './live-watch.js'
 import { INSPECTABLE } from './inspect.js'
 import { judgeLog } from './judge.js'
 import { createKeeper } from './keeper.js'
@@ -28,7 +29,6 @@ export async function startRealTarget(): Promise<{ readonly target: Target; read
     config: CONFIG,
     controlPlane: {
       LAUNCH_VALIDATION: 'enforce',
-      API_BODY_LIMIT_MB: '1',
       UPLOAD_MAX_GB: '1',
       // Requests choose where they come from, so that the limits can be met by some and not by all.
       TRUST_PROXY: '1',
@@ -56,6 +56,7 @@ async function targetOf(product: Product): Promise<Target> {
   await product.admin.post('/credential', { name: 'router', type: 'userpass', user: 'admin', password: ADMIN_PASSWORD })
   for (const formName of ['plain', 'real', 'slow']) await product.admin.post('/job', { formName, rawFormData: {} })
   await keeper.mend()
+  const live = watchLive(product.address)
   let read = { controlPlane: 0, agent: 0 }
   return {
     address: { host, port: Number(port) },
@@ -78,7 +79,14 @@ async function targetOf(product: Product): Promise<Target> {
       })
     },
     mend: () => keeper.mend(),
-    measure: () => readFigures(product),
+    async measure() {
+      // Reading the figures holds the service up: that is nobody's request.
+      await live.look()
+      const figures = await readFigures(product)
+      await live.forget()
+      return figures
+    },
+    live: { waits: () => live.seen(), close: () => live.close() },
   }
 }
 

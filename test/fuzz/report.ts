@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { headerOf, render } from './draft.js'
+import type { Waits } from '../support/live-prober.js'
 import { type Figures, figuresText } from './growth.js'
 import type { Fault, Findings } from './run.js'
 
@@ -35,7 +36,7 @@ export function gaps({ coverage }: Findings): string[] {
 }
 
 /** The last line: everything in figures. */
-export function lastLine({ sent, kinds, statuses, coverage, samples, faults }: Findings, seed: number): string {
+export function lastLine({ sent, kinds, statuses, coverage, samples, faults, live }: Findings, seed: number): string {
   const operations = coverage.seen.size
   const seen = coverage.declared - coverage.missing().length
   const memory = [samples[0], samples[Math.floor(samples.length / 2)], samples.at(-1)] as Figures[]
@@ -43,10 +44,19 @@ export function lastLine({ sent, kinds, statuses, coverage, samples, faults }: F
     `fuzz: seed ${seed}: ${sent} requests (${tally(kinds)}), answered ${tally(statuses)}; ` +
     `${operations} operations, ${seen} of ${coverage.declared} declared answers seen, ` +
     `${coverage.neverSucceeded().length} operations without success; ` +
+    liveText(live, sent, kinds.get('largest') ?? 0) +
     `memory ${memory.map((figures) => (figures.memory / MB).toFixed(0)).join(' / ')} MB, ` +
     `alive ${memory.map(({ heap }) => (heap === null ? '?' : (heap / MB).toFixed(1))).join(' / ')} MB; ` +
     `at the end ${figuresText(memory[2] as Figures)}: ${faults.length === 0 ? 'no fault' : `${faults.length} FAULTS`}`
   )
+}
+
+/** How long nobody was answered, while a share of the requests had the largest bodies that there may be. */
+function liveText(live: Waits | null, sent: number, largest: number): string {
+  const share = `${largest} requests (${((100 * largest) / Math.max(sent, 1)).toFixed(1)} %) had the largest bodies`
+  if (!live) return `${share}; `
+  const { count, worst, late } = live
+  return `worst of ${count} answers of /live ${worst.toFixed(0)} ms (who asked was up to ${late.toFixed(0)} ms late), ${share}; `
 }
 
 function tally(counts: ReadonlyMap<string, number>): string {

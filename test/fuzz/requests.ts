@@ -2,6 +2,7 @@ import type { Chance } from '../chaos/kit/seed.js'
 import type { Coverage } from './coverage.js'
 import type { Operation } from './document.js'
 import { type Draft, emptyDraft, setBody, setHeader, setJson } from './draft.js'
+import { largestOperation, setLargest } from './largest.js'
 import { refusedLaunch, validLaunch } from './launches.js'
 import { NODES } from './setting.js'
 import { TOO_LONG, setMalformedUpload, setUpload } from './multipart.js'
@@ -42,6 +43,13 @@ const POWERFUL: readonly ActorName[] = ['admin', 'other admin']
  */
 export function planRequest(number: number, chance: Chance, sources: Sources): Draft {
   const { operations, coverage } = sources
+  const largest = largestOperation(operations, chance)
+  if (largest) {
+    const draft = draftFor(largest, actorFor(largest, 200, chance), 200, chance, sources)
+    draft.headers.push(['x-request-id', `fuzz-${number}`])
+    setLargest(draft, largest, chance)
+    return draft
+  }
   const goal = chance.next() < 0.35 ? coverage.nextGoal(chance) : null
   const mode = chance.next()
   const operation = goal?.operation ?? pickOperation(operations, chance)

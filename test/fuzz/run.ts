@@ -1,6 +1,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Waits } from '../support/live-prober.js'
 import { type Chance, createChance } from '../chaos/kit/seed.js'
 import { type Coverage, createCoverage } from './coverage.js'
 import { type Draft, render } from './draft.js'
@@ -31,6 +32,8 @@ export interface Findings {
   readonly statuses: ReadonlyMap<string, number>
   readonly coverage: Coverage
   readonly samples: readonly Figures[]
+  /** What a second process saw that asked /live all the time; null: nobody asked. */
+  readonly live: Waits | null
   /** Every kind once. */
   readonly faults: readonly Fault[]
 }
@@ -38,7 +41,7 @@ export interface Findings {
 /** Sends requests until their number, the time or a fault ends the run. */
 export async function fuzz(
   target: Target,
-  options: Omit<FuzzOptions, 'keep'>,
+  options: Omit<FuzzOptions, 'keep' | 'liveLimitMs'>,
   interrupted: AbortSignal,
   say: (line: string) => void,
   patience: Patience,
@@ -152,7 +155,8 @@ export async function fuzz(
   } finally {
     wire.close()
   }
-  return { sent, kinds, statuses, coverage, samples, faults: [...faults.values()] }
+  const live = (await target.live?.waits()) ?? null
+  return { sent, kinds, statuses, coverage, samples, live, faults: [...faults.values()] }
 }
 
 /** Nothing more can be asked of a service that has ended or does not answer. */

@@ -1,3 +1,4 @@
+import { LARGE_FORM } from './largest.js'
 import { workflowText } from '../support/workflow-text.js'
 import type { KnownField, KnownForm } from './world.js'
 
@@ -83,6 +84,14 @@ export const FORMS: readonly FormFile[] = [
     ],
   },
   { ...base, name: 'with credential', credentials: { access: 'router' }, ansibleCredentials: 'router' },
+  {
+    ...base,
+    name: LARGE_FORM,
+    fields: [
+      { name: 'text', type: 'textarea' },
+      { name: 'rows', type: 'table', tableFields: [{ name: 'a', type: 'text' }] } as never,
+    ],
+  },
   { ...base, name: 'of operators', roles: ['operator'] },
   { ...base, name: 'on another runner', runner: 'not-there' },
   { ...base, name: 'no relaunch', allowRelaunch: false, abortable: false },

@@ -1,6 +1,7 @@
 import type { Operation } from './document.js'
 import type { WireAnswer } from './answers.js'
 import type { Draft } from './draft.js'
+import type { Waits } from '../support/live-prober.js'
 import type { Figures } from './growth.js'
 import type { Secrets } from './judge.js'
 import type { Account } from './requests.js'
@@ -25,6 +26,8 @@ export interface Target {
   note?(request: Draft): void
   /** Puts back what requests have taken away, and looks at what there is now. */
   mend(): Promise<void>
+  /** What a second process saw that asks /live all the time; left out where there is none. */
+  readonly live?: { waits(): Promise<Waits | null>; close(): void }
   /** Its figures once nothing is asked of it any more. */
   measure(): Promise<Figures>
 }

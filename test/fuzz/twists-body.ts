@@ -1,4 +1,5 @@
 import type { Chance } from '../chaos/kit/seed.js'
+import { LARGEST } from '../support/largest-bodies.js'
 import type { Schema } from './document.js'
 import { type Draft, setBody, setHeader } from './draft.js'
 import { STRANGE_TEXTS, nested, strangeValue } from './values.js'
@@ -11,8 +12,8 @@ export interface Twist {
 
 type JsonObject = Record<string, unknown>
 
-/** More than API_BODY_LIMIT_MB=1 lets through. */
-export const TOO_LARGE_BYTES = 1024 * 1024 + 1
+/** More than any route lets through. */
+export const TOO_LARGE_BYTES = LARGEST.launch + 1
 
 /** A twist of the value that the body is, when it is an object. */
 function ofObject(name: string, change: (object: JsonObject, chance: Chance, schema: Schema) => unknown): Twist {

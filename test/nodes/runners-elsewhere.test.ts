@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { abandonJob } from '../../control-plane/src/jobs/ending.js'
 import { LIVE_NAMES } from '../../control-plane/src/live/live-events.js'
 import { findStreamLengths } from '../../control-plane/src/store/job-streams.js'
 import { findJob, insertJob, requestAbort } from '../../control-plane/src/store/jobs.js'
@@ -81,6 +82,50 @@ describe.each(['with the post', 'while the post is cut'])('%s', (how) => {
       agent.messages.some((message) => message.type === 'settings' && message.max_jobs === 7),
     )
     expect(agent.messages.filter((message) => message.type === 'abort')).toHaveLength(1)
+  })
+
+  test('an abandoned job is aborted at one node while its runner is away, and at another when it is back', async () => {
+    const agent = await two.approvedAt(here, 'edge')
+    const [asked, later] = [await launchAt(here, 'edge'), await launchAt(here, 'edge', '2'.repeat(32))]
+    const { runner } = await here.runnerOf('edge')
+    for (const jobId of [asked, later]) {
+      await offerOf(agent, jobId)
+      agent.say({ type: 'claimed', job_id: jobId, run_id: (await jobOf(here, jobId)).run_id })
+      await waitFor('the claim', async () => (await jobOf(here, jobId)).dispatch === 'claimed')
+    }
+    const { epoch } = await agent.next('welcome')
+    for (const node of [here, there])
+      expect(await node.dispatcher.connectionsOf([runner.id, 9])).toEqual(new Map([[runner.id, epoch]]))
+    expect(await jobOf(there, asked)).toMatchObject({ held_epoch: epoch })
+    await agent.leave()
+    await waitFor('it to be offline', async () => !(await there.runnerOf('edge')).online)
+    const ask = async (node: TestNode, jobId: number) => {
+      await node.store.write('test', (queries) => requestAbort(queries, jobId, 'ann', ['running', 'abandoned']))
+      node.dispatcher.abortRequested(runner.id, jobId, (await jobOf(node, jobId)).run_id)
+    }
+    for (const jobId of [asked, later])
+      await here.store.write('test', (queries) => abandonJob(queries, jobId, 'it was silent', 1))
+    await ask(here, asked)
+    for (const node of [here, there]) expect(await node.dispatcher.connectionsOf([runner.id])).toEqual(new Map())
+
+    const again = await RawAgent.join(there.url, restarted(agent.identity))
+    const spooled = await Promise.all([asked, later].map((jobId) => jobOf(there, jobId)))
+    const jobs = spooled.map(({ id, run_id }) => ({ job_id: id, run_id, output: 0, events: 0, ended: false }))
+    again.say({ type: 'inventory', jobs })
+    const verdicts = {
+      jobs: [
+        { verdict: 'continue', abort: true },
+        { verdict: 'continue', abort: false },
+      ],
+    }
+    expect(await again.next('resume')).toMatchObject(verdicts)
+    for (const node of [here, there]) {
+      expect(await node.dispatcher.connectionsOf([runner.id])).toEqual(new Map([[runner.id, epoch + 1]]))
+      expect(await jobOf(node, later)).toMatchObject({ status: 'abandoned', held_epoch: epoch + 1 })
+    }
+    await ask(here, later)
+    expect(await again.next('abort')).toMatchObject({ job_id: later })
+    expect(await jobOf(here, later)).toMatchObject({ status: 'abandoned', abort_requested: 1 })
   })
 
   test('a runner that connects to another node leaves the first: it is closed, and online all the time', async () => {

@@ -16,14 +16,20 @@ const NOW = 1_900_000_000_000
 
 let fixture: HubFixture
 let store: Store
-let runner: { readonly runnerId: number; readonly runnerName: string; readonly fingerprint: string; keys: [string] }
+let runner: {
+  readonly runnerId: number
+  readonly runnerName: string
+  readonly fingerprint: string
+  keys: [string]
+  readonly epoch: number
+}
 
 beforeEach(async () => {
   fixture = await startHub()
   store = fixture.store
   await (await fixture.approved('edge')).leave()
   const { id, fingerprint } = (await fixture.byName('edge')).runner
-  runner = { runnerId: id, runnerName: 'edge', fingerprint, keys: [fingerprint] }
+  runner = { runnerId: id, runnerName: 'edge', fingerprint, keys: [fingerprint], epoch: 1 }
 })
 
 afterEach(() => fixture.close())

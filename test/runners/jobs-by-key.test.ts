@@ -35,7 +35,8 @@ function claimedJob(
 
 async function verdict(holder: JobHolder, jobId: number, runId = RUN): Promise<string | undefined> {
   const spooled = { job_id: jobId, run_id: runId, output: 0, events: 0, ended: false }
-  return (await answerInventory({ store, clock }, { ...holder, contract: NEWEST_CONTRACT }, [spooled]))[0]?.job.verdict
+  const runner = { ...holder, epoch: 1, contract: NEWEST_CONTRACT }
+  return (await answerInventory({ store, clock }, runner, [spooled]))[0]?.job.verdict
 }
 
 async function approved(name: string): Promise<{ id: number; fingerprint: string }> {

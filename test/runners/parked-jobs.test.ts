@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { askForApproval, awaitedApproval } from '../../control-plane/src/jobs/approval.js'
 import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
 import { answerInventory } from '../../control-plane/src/runners/inventory.js'
+import type { JobHolder } from '../../control-plane/src/store/dispatch.js'
 import { readOutput } from '../../control-plane/src/store/job-output.js'
 import { findJob, insertJob } from '../../control-plane/src/store/jobs.js'
 import { waitFor } from '../support/wait.js'
@@ -82,11 +83,9 @@ describe('a job that waits for an approval', () => {
     const parked = await waitingJob(runner.id, runId)
     const other = await waitingJob(runner.id, 'e'.repeat(32))
     const spooled = { job_id: parked, run_id: runId, output: 0, events: 0, ended: false }
-    const [answer] = await answerInventory(
-      { store, clock },
-      { runnerId: runner.id, keys: [runner.fingerprint], contract: NEWEST_CONTRACT },
-      [spooled],
-    )
+    const holder: JobHolder = { runnerId: runner.id, keys: [runner.fingerprint] }
+    const listed = { ...holder, epoch: 1, contract: NEWEST_CONTRACT }
+    const [answer] = await answerInventory({ store, clock }, listed, [spooled])
     expect(answer?.job).toMatchObject({ job_id: parked, verdict: 'continue' })
     expect(await findJob(store.read, parked)).toMatchObject({ status: 'running', dispatch: 'claimed' })
     expect(await outputOf(parked)).toContain('was restored from a backup of before its approval')

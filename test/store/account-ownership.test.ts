@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../control-plane/src/store/open-store.js'
-import { deleteUser, insertUser } from '../../control-plane/src/store/users.js'
+import { findLock } from '../../control-plane/src/store/locks.js'
+import { deleteUser, findUserByName, insertUser } from '../../control-plane/src/store/users.js'
 import { createTestDatabase } from '../support/test-database.js'
 
 const ACCOUNT = { type: 'local', passwordHash: null, email: null, groups: [], enabled: true }
@@ -20,6 +21,7 @@ test.each(['sqlite', 'postgres'] as const)(
     onTestFinished(() => database.remove())
     const before = await openStore(database.place)
     const [ann, bob] = await before.write('test.back', async (queries) => {
+      const undo: RawBuilder<unknown>[] = []
       for (const index of ['job_owner', 'job_owner_runner', 'upload_owner_size'])
         await sql`drop index ${sql.ref(index)}`.execute(queries)
       await sql`alter table job drop column user_id`.execute(queries)
@@ -29,6 +31,15 @@ test.each(['sqlite', 'postgres'] as const)(
       await sql`delete from kysely_migration where name = '013-account-ownership'`.execute(queries)
       const add = async (username: string, createdAt: number) =>
         (await insertUser(queries, { ...ACCOUNT, username, createdAt }))?.id
+      for (const [table, column] of [
+        ['user', 'name_had_by'],
+        ['audit', 'user_id'],
+        ['lock', 'holder_id'],
+      ] as const) {
+        undo.push(sql`alter table ${sql.table(table)} drop column ${sql.ref(column)}`)
+      }
+      undo.push(sql`drop table past_name`, sql`delete from kysely_migration where name = '020-account-names'`)
+      undo.push(sql`insert into lock (name, holder, taken_at, touched_at) values ('designer', 'local/bob', 1, 1)`)
       const ids = [await add('ann', 100), await add('bob', 200)]
       const job = (name: string, type: string, time: number, approval: string | null) => sql`insert into job
         (run_id, form, target, job_type, status, start_time, user_name, user_type, dispatch, abort_requested, extravars, credentials, playbook, approval)
@@ -48,6 +59,7 @@ test.each(['sqlite', 'postgres'] as const)(
         await sql`insert into upload (stored_name, owner_name, owner_type, size, sha256, original_name, mime_type, encoding, created_at, used)
           values (${name}, 'bob', 'local', 1, 'x', 'x', 'x', 'x', ${time}, 0)`.execute(queries)
       }
+      for (const step of undo) await step.execute(queries)
       return ids
     })
     await before.close()
@@ -66,11 +78,21 @@ test.each(['sqlite', 'postgres'] as const)(
     const uploads = await after.read.selectFrom('upload').select(['owner_id']).orderBy('stored_name').execute()
     expect(uploads.map(({ owner_id: id }) => id)).toEqual([bob, null])
 
+    // A name that somebody has is theirs; the others may not be taken for those who left jobs.
+    const past = await after.read.selectFrom('past_name').selectAll().orderBy('type').execute()
+    expect(past).toEqual([
+      { type: 'ldap', username_key: 'ann', user_id: 0 },
+      { type: 'local', username_key: 'gone', user_id: 0 },
+    ])
+    expect((await findUserByName(after.read, 'local', 'ann'))?.nameHadBy).toBeNull()
+    expect((await findLock(after.read, 'designer', 0))?.holderId).toBe(bob)
+
     // The id of an account that is gone is never given again, also not the newest one.
     const next = await after.write('test.again', async (queries) => {
       await deleteUser(queries, bob ?? 0)
       return insertUser(queries, { ...ACCOUNT, username: 'bob', createdAt: 400 })
     })
     expect(next?.id).toBeGreaterThan(bob ?? 0)
+    expect(next?.nameHadBy).toBe(bob)
   },
 )

@@ -45,7 +45,14 @@ beforeEach(async () => {
   const said: Pick<HelloPayload, 'name' | 'generation' | 'version'> = { name: 'rte', generation: 1, version: '0.0.0' }
   const hello = createHello({
     ...said,
-    ...{ joinToken: null, maxJobs: 1, ansibleVersion: () => null, isolation: 'none', now: () => new Date() },
+    ...{
+      joinToken: null,
+      maxJobs: 1,
+      ansibleVersion: () => null,
+      isolation: 'none',
+      instance: 'e'.repeat(32),
+      now: () => new Date(),
+    },
   })
   const handshake = () => createHandshake({ identity, trust: { check: () => undefined }, hello })
   const nothing = (): void => undefined

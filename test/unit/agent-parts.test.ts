@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -9,7 +9,8 @@ import { loadIdentity } from '../../runner-agent/src/identity.js'
 import { socketAddress } from '../../runner-agent/src/link/address.js'
 import { createBackOff } from '../../runner-agent/src/link/back-off.js'
 import { proxyFor } from '../../runner-agent/src/link/proxy.js'
-import { identifyProcess, isRunning } from '../../runner-agent/src/processes.js'
+import { ANSIBLE_PARTS } from '../../runner-agent/src/package-info.js'
+import { identifyProcess, lookAtProcess } from '../../runner-agent/src/processes.js'
 import { acquireStateLock, StateInUseError } from '../../runner-agent/src/spool/state-lock.js'
 import { sha256Of } from '../agent/fake-control-plane.js'
 
@@ -54,26 +55,42 @@ test('the back-off is a random part of a span that doubles up to its longest, an
 })
 
 describe('the state folder', () => {
+  const program = { python: 'python3', script: ANSIBLE_PARTS.locks }
+
   test('is taken by one of several, and the number of its starts only grows', async () => {
     const state = join(folder, 'lock')
-    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => acquireStateLock(state)))
-    const taken = outcomes.filter((outcome) => outcome.status === 'fulfilled')
-    expect(taken.map((outcome) => outcome.value.generation)).toEqual([1])
+    mkdirSync(state)
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => acquireStateLock(state, program)))
+    const taken = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+    expect(taken.map(({ generation }) => generation)).toEqual([1])
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(StateInUseError)
     }
-    // The holder is gone: its pid belongs to another process now, one that started at another time.
-    const gone = { ...identifyProcess(process.pid), start_ticks: 1 }
-    writeFileSync(join(state, 'generations', '1'), JSON.stringify(gone))
-    expect(await acquireStateLock(state)).toEqual({ generation: 2 })
+    // The kernel's lock alone keeps others out, whatever stands in the file: its pid may be one of another container.
+    const holder = { ...identifyProcess(process.pid), pid: 7, pid_namespace: 'pid:[1]', host: 'other' }
+    writeFileSync(join(state, 'generations', '1'), JSON.stringify(holder))
+    const refused = await acquireStateLock(state, program).catch((error: unknown) => error)
+    expect(String(refused)).toContain(
+      'another agent (pid 7 in another container or PID namespace, host other) works on',
+    )
+    taken[0]?.close()
+    const next = await acquireStateLock(state, program)
+    expect(next).toMatchObject({ generation: 2, doubt: null })
     expect(readdirSync(join(state, 'generations'))).toEqual(['2'])
+    next.close()
+    // An agent of an older release has no lock of the kernel.
+    await expect(acquireStateLock(state, program)).rejects.toThrow(`another agent (pid ${process.pid}) works on`)
   })
 
-  test('a lock file that says nothing readable does not lock for ever', async () => {
+  test('a file of generations that says nothing readable does not lock for ever', async () => {
     const state = join(folder, 'torn-lock')
-    await acquireStateLock(state)
+    mkdirSync(state)
+    const first = await acquireStateLock(state, program)
+    first.close()
     writeFileSync(join(state, 'generations', '1'), '')
-    expect(await acquireStateLock(state)).toEqual({ generation: 2 })
+    const second = await acquireStateLock(state, program)
+    expect(second.generation).toBe(2)
+    second.close()
   })
 
   test('two processes that make the identity at once have the same', async () => {
@@ -87,9 +104,12 @@ test('a process is told from another one with its pid', () => {
   const self = identifyProcess(process.pid)
   expect(self).not.toBeNull()
   if (!self) return
-  expect(isRunning(self)).toBe(true)
-  expect(isRunning({ ...self, start_ticks: self.start_ticks + 1 })).toBe(false)
-  expect(isRunning({ ...self, boot_id: 'another' })).toBe(false)
+  expect(lookAtProcess(self)).toBe('runs')
+  expect(lookAtProcess({ ...self, start_ticks: self.start_ticks + 1 })).toBe('gone')
+  expect(lookAtProcess({ ...self, boot_id: 'another' })).toBe('gone')
+  // Its pid says nothing here: it may be the pid of another process, or of none.
+  expect(lookAtProcess({ ...self, pid_namespace: 'pid:[1]' })).toBe('unknown')
+  expect(lookAtProcess({ ...self, pid_namespace: 'pid:[1]', boot_id: 'another' })).toBe('gone')
 })
 
 describe('the file cache', () => {

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { identifyProcess, isRunning } from '../../runner-agent/src/processes.js'
+import { identifyProcess, lookAtProcess } from '../../runner-agent/src/processes.js'
 
 /** From now on reading a file fails with this code, until the test is finished. */
 function failToRead(code: string): void {
@@ -18,14 +18,14 @@ function failToRead(code: string): void {
 test('a process that cannot be looked at is not taken for gone: its job would be ended as lost', () => {
   const self = identifyProcess(process.pid)
   if (!self) throw new Error('this process is not found')
-  expect(isRunning(self)).toBe(true)
+  expect(lookAtProcess(self)).toBe('runs')
   failToRead('EMFILE')
-  expect(() => isRunning(self)).toThrow('EMFILE')
+  expect(() => lookAtProcess(self)).toThrow('EMFILE')
 })
 
 test('a process without an entry in /proc is gone', () => {
   const self = identifyProcess(process.pid)
   if (!self) throw new Error('this process is not found')
   failToRead('ENOENT')
-  expect(isRunning(self)).toBe(false)
+  expect(lookAtProcess(self)).toBe('gone')
 })

@@ -48,7 +48,7 @@ test('a start that failed without a trace is tried again', async () => {
   }
   const nothing = (): void => undefined
   const events = { ready: nothing, ended: nothing, removed: nothing }
-  const run = new JobRun(folder, { ...services, now, log }, events)
+  const run = new JobRun(folder, { ...services, now, log, supervisors: { look: () => 'gone' } }, events)
   run.begin()
   await waitUntil('the job has ended', () => run.state === 'ended')
   expect(folder.end()).toMatchObject({ cause: 'not_started', message: 'the claim of the job is absent' })

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Kysely, Migrator } from 'kysely'
+import { Kysely, Migrator, sql } from 'kysely'
 import sqlite3 from 'sqlite3'
 import { beforeEach, expect, test } from 'vitest'
 import { insertAudit, listAudit } from '../../control-plane/src/store/audit.js'
@@ -11,7 +11,7 @@ import type { Database } from '../../control-plane/src/store/schema.js'
 import { createSqliteDialect } from '../../control-plane/src/store/sqlite-dialect.js'
 import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
 import { createStatements } from '../../control-plane/src/store/statements.js'
-import { findUserByName, insertUser } from '../../control-plane/src/store/users.js'
+import { findUserByName } from '../../control-plane/src/store/users.js'
 
 let path: string
 beforeEach(async () => {
@@ -20,15 +20,6 @@ beforeEach(async () => {
   return () => rm(folder, { recursive: true })
 })
 
-const USER = {
-  username: 'ann',
-  type: 'local',
-  passwordHash: null,
-  email: null,
-  groups: [],
-  enabled: true,
-  createdAt: 1,
-}
 const ENTRY = {
   ...{ time: 1, user: null, address: '::1', action: 'job.abort', status: 200, requestId: 'r' },
   object: { kind: 'job', id: '1', name: null },
@@ -43,7 +34,8 @@ async function oldDatabase(steps: Record<string, { up(database: Kysely<unknown>)
     provider: { getMigrations: () => Promise.resolve(steps) },
   }).migrateToLatest()
   if (error) throw new Error('the old database could not be made', { cause: error })
-  await insertUser(database, USER)
+  await sql`insert into ${sql.table('user')} (username, username_key, type, groups, enabled, created_at)
+    values ('ann', 'ann', 'local', '[]', 1, 1)`.execute(database)
   await handle.close()
 }
 

@@ -39,6 +39,8 @@ export interface AuditRecord {
   /** null: nobody who is known */
   user: string | null
   user_type: string | null
+  /** The account; names may be given again */
+  user_id?: number | null
   address: string
   /** Such as job.abort; every operation here names its own */
   action: string
@@ -169,6 +171,8 @@ export interface Job {
   run_id?: string
   /** When the job was made anew of what its runner had, because the database did not know it */
   adopted_at?: string | null
+  /** The runner of the job is connected and has it: an abandoned job then still runs */
+  connected?: boolean
   extravars: Record<string, unknown>
   /** The same object as extravars */
   payload: Record<string, unknown>
@@ -261,6 +265,8 @@ export interface JobRecord {
   run_id?: string
   /** When the job was made anew of what its runner had, because the database did not know it */
   adopted_at?: string | null
+  /** The runner of the job is connected and has it: an abandoned job then still runs */
+  connected?: boolean
 }
 
 export type JobStatus =
@@ -371,6 +377,8 @@ export interface Profile {
   /** How many groups of the last sign-in were too many or too long to be kept, at least; no role names them */
   groupsLeftOut?: number
   roles: string[]
+  /** Roles that name this user, but mean a deleted account that had the name; an admin may accept it */
+  rolesWithheld?: string[]
   options: Record<string, unknown>
   /** There when the password has to be changed before anything else can be done */
   passwordMustChange?: boolean
@@ -555,6 +563,10 @@ export interface User {
   /** The user has to change the password at the next sign-in */
   password_must_change?: boolean
   created: string
+  /** The deleted account that had this name, 0 when its id is not known; null: nobody, or it was accepted */
+  name_had_by?: number | null
+  /** Roles that name this user, but mean that account, until an admin accepts the name for this one */
+  roles_withheld?: string[]
 }
 
 export interface UserList {
@@ -588,6 +600,7 @@ export const auditRecordSchema: v.GenericSchema<unknown, AuditRecord> = v.looseO
   time: v.string(),
   user: v.nullable(v.string()),
   user_type: v.nullable(v.string()),
+  user_id: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
   address: v.string(),
   action: v.string(),
   object: v.looseObject({ kind: v.string(), id: v.nullable(v.string()), name: v.nullable(v.string()) }),
@@ -637,6 +650,7 @@ export const profileSchema: v.GenericSchema<unknown, Profile> = v.looseObject({
   groups: v.array(v.string()),
   groupsLeftOut: v.optional(v.pipe(v.number(), v.safeInteger())),
   roles: v.array(v.string()),
+  rolesWithheld: v.optional(v.array(v.string())),
   options: v.record(v.string(), v.unknown()),
   passwordMustChange: v.optional(v.boolean()),
 })
@@ -676,6 +690,8 @@ export const userSchema: v.GenericSchema<unknown, User> = v.looseObject({
   enabled: v.boolean(),
   password_must_change: v.optional(v.boolean()),
   created: v.string(),
+  name_had_by: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
+  roles_withheld: v.optional(v.array(v.string())),
 })
 
 export const userListSchema: v.GenericSchema<unknown, UserList> = v.looseObject({
@@ -829,6 +845,7 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
   abandoned_at: v.nullable(v.string()),
   run_id: v.optional(v.string()),
   adopted_at: v.optional(v.nullable(v.string())),
+  connected: v.optional(v.boolean()),
 })
 
 export const jobListSchema: v.GenericSchema<unknown, JobList> = v.looseObject({
@@ -872,6 +889,7 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
   abandoned_at: v.nullable(v.string()),
   run_id: v.optional(v.string()),
   adopted_at: v.optional(v.nullable(v.string())),
+  connected: v.optional(v.boolean()),
   extravars: v.record(v.string(), v.unknown()),
   payload: v.record(v.string(), v.unknown()),
   credentials: v.record(v.string(), v.unknown()),
@@ -1192,6 +1210,14 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
+  /** Have roles that name this user mean this account, though a deleted one had the name (admin) */
+  acceptUserName(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<User>
   /** Encrypt everything that is stored with a new secret (admin)
    *
    * With ENCRYPTION_SECRET as a setting no new one is made: everything is encrypted with the one that the setting says. May be repeated after a failure. */
@@ -1380,9 +1406,13 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
-  /** Abort a running job */
+  /** Abort a running job
+   *
+   * An abandoned job is aborted with abandoned=true only: that is kept until its runner is there, which then ends the job. A job that has ended until then keeps its real end. */
   abortJob(
     request: {
+      /** true: also a job that is abandoned; its runner hears of it when it is there */
+      abandoned?: boolean
       /** A whole number */
       id: number
     },
@@ -1755,6 +1785,13 @@ export const operations = {
   getUser: { method: 'GET', path: '/user/{id}', query: [], accept: 'application/json', schema: userSchema },
   changeUser: { method: 'PUT', path: '/user/{id}', query: [], accept: 'application/json', schema: userSchema },
   deleteUser: { method: 'DELETE', path: '/user/{id}', query: [], accept: 'application/json', schema: messageSchema },
+  acceptUserName: {
+    method: 'POST',
+    path: '/user/{id}/accept-name',
+    query: [],
+    accept: 'application/json',
+    schema: userSchema,
+  },
   rotateEncryptionSecret: {
     method: 'POST',
     path: '/secret/encryption/rotate',
@@ -1875,7 +1912,13 @@ export const operations = {
     schema: jobSchema,
   },
   deleteJob: { method: 'DELETE', path: '/job/{id}', query: [], accept: 'application/json', schema: messageSchema },
-  abortJob: { method: 'POST', path: '/job/{id}/abort', query: [], accept: 'application/json', schema: messageSchema },
+  abortJob: {
+    method: 'POST',
+    path: '/job/{id}/abort',
+    query: ['abandoned'],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
   getJobApprovals: {
     method: 'GET',
     path: '/job/approvals',

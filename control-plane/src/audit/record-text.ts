@@ -23,6 +23,8 @@ export function chainedText(row: Omit<AuditRow, 'position' | 'hash'>, position: 
     time: isoTime(row.time),
     user: row.user_name,
     user_type: row.user_type,
+    // Records of older releases have none, and keep the text that was hashed.
+    ...(row.user_id === null ? {} : { user_id: row.user_id }),
     address: row.address,
     action: row.action,
     object: { kind: row.object_kind, id: row.object_id, name: row.object_name },

@@ -19,7 +19,7 @@ export interface AuditedRequest {
 
 /** What becomes known while it is handled; a later word wins. */
 export interface AuditNote {
-  readonly user?: { readonly name: string; readonly type: string }
+  readonly user?: { readonly name: string; readonly type: string; readonly id: number }
   readonly id?: string | number
   readonly name?: string
   readonly detail?: string

@@ -4,6 +4,7 @@ import { deleteSessionsOfUser } from '../store/sessions.js'
 import type { Store } from '../store/store.js'
 import {
   type StoredUser,
+  acceptName,
   deleteUser,
   findUser,
   insertUser,
@@ -15,7 +16,8 @@ import { checkGroups, checkPassword, checkUsername } from './account-rules.js'
 import type { Caller } from './caller.js'
 import type { Passwords } from './passwords.js'
 import type { RoleSource } from './role-source.js'
-import { grantOf } from './roles.js'
+import { warnOfNew } from './role-advice.js'
+import { grantOf, roleSubjectOf } from './roles.js'
 import { type SignIn, forgetGuesses } from './sign-in.js'
 
 export interface NewAccount {
@@ -47,6 +49,13 @@ export interface Accounts {
   change(id: number, changes: AccountChanges, by: Caller): Promise<StoredUser>
   /** @throws NotFoundError, ConflictError for the caller's own account */
   remove(id: number, by: Caller): Promise<void>
+  /**
+   * What names this user means this account from now on, and not the deleted one that had the name.
+   * @throws NotFoundError
+   */
+  acceptName(id: number): Promise<StoredUser>
+  /** Roles that name the user, but mean a deleted account that had the name. */
+  rolesWithheld(user: StoredUser): Promise<readonly string[]>
   /** The caller's new password; ends all sessions and API tokens. @throws InvalidInputError, ForbiddenError, TooManyError */
   changeOwnPassword(
     by: Caller,
@@ -61,6 +70,7 @@ export interface AccountDeps {
   readonly roles: RoleSource
   readonly signIn: SignIn
   readonly clock: Clock
+  readonly log: { warn(fields: object, text: string): void }
 }
 
 export function createAccounts(deps: AccountDeps): Accounts {
@@ -119,6 +129,7 @@ export function createAccounts(deps: AccountDeps): Accounts {
         }),
       )
       if (!user) throw new ConflictError('user_exists', `There is already a user named ${account.username}`)
+      warnOfNew(user, await deps.roles.current(), deps.log)
       return user
     },
     async change(id, changes, by) {
@@ -143,6 +154,14 @@ export function createAccounts(deps: AccountDeps): Accounts {
       })
       if (outcome === 'caller gone') throw callerGone()
       if (!outcome) throw noSuchUser()
+    },
+    async acceptName(id) {
+      const user = await store.write('accounts.accept-name', (queries) => acceptName(queries, id))
+      if (!user) throw noSuchUser()
+      return user
+    },
+    async rolesWithheld(user) {
+      return grantOf(roleSubjectOf(user), await deps.roles.current()).rolesWithheld
     },
     async changeOwnPassword(by, { current, next }, address) {
       if (by.type !== 'local') {

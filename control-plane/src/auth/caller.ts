@@ -1,7 +1,7 @@
 import type { StoredUser } from '../store/users.js'
 import { requireProvider } from './provider-presence.js'
 import type { RoleConfig } from './role-config.js'
-import { grantOf } from './roles.js'
+import { grantOf, roleSubjectOf } from './roles.js'
 import { type TokenScope, narrowest } from './token-scopes.js'
 
 /** Kinds of users (service interface, Authentication). */
@@ -26,6 +26,9 @@ export interface Caller {
   /** With prefix: `local/ops`. */
   readonly groups: readonly string[]
   readonly roles: readonly string[]
+  /** Roles that name the user, and mean an account that had this name before. */
+  readonly rolesWithheld: readonly string[]
+  readonly isLaterOfName: boolean
   readonly options: RoleOptions
   readonly isAdmin: boolean
   /** Names of runners that the roles limit a launch to; null: not limited. */
@@ -53,8 +56,7 @@ export function callerFor(
   token?: { readonly scopes: readonly TokenScope[] | null },
 ): Caller {
   requireProvider(user, config)
-  const groups = user.groups.map((group) => `${user.type}/${group}`)
-  const subject = { type: user.type as UserType, username: user.username, groups }
+  const subject = { ...roleSubjectOf(user), type: user.type as UserType }
   const grant = grantOf(subject, config)
   const scopes = token ? narrowest(token.scopes, grant.tokenScopes) : null
   return {

@@ -1,8 +1,7 @@
 import { type StoredUser, findUser } from '../store/users.js'
 import type { Store } from '../store/store.js'
-import type { UserType } from './caller.js'
 import type { RoleSource } from './role-source.js'
-import { type RoleGrant, grantOf } from './roles.js'
+import { type RoleGrant, grantOf, roleSubjectOf } from './roles.js'
 
 /** What the roles give now to somebody who is not making a request, and whether they could make one. */
 export interface AccountGrant extends RoleGrant {
@@ -23,8 +22,8 @@ export function createGrants({ store, roles }: { readonly store: Store; readonly
   return {
     async of({ user_id: id, user_name: username, user_type: type }) {
       const user = id === null ? null : await findUser(store.read, id)
-      const groups = (user?.groups ?? []).map((group) => `${type}/${group}`)
-      const grant = grantOf({ type: type as UserType, username, groups }, await roles.current())
+      const gone = { type, username, groups: [], isLaterOfName: true }
+      const grant = grantOf(user ? roleSubjectOf(user) : gone, await roles.current())
       return { ...grant, account: accountOf(user) }
     },
   }

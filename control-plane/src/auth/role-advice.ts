@@ -1,4 +1,4 @@
-import { type StoredUser, findUserByName, usernameKey } from '../store/users.js'
+import { type StoredUser, findPastName, findUserByName, usernameKey } from '../store/users.js'
 import type { Store } from '../store/store.js'
 import type { Identity } from './external-users.js'
 import { isNamedLoosely, roleGroup, storedDn, storedId, storedName } from './group-names.js'
@@ -48,11 +48,12 @@ export function createRoleAdvice(deps: {
     for (const { name, users = [] } of roles) {
       for (const user of users) {
         const [, type = '', username = ''] = /^([^/]*)\/(.*)$/s.exec(user) ?? []
-        if (type === 'local' || (await findUserByName(deps.store.read, type, username))) continue
-        warnOnce(
-          { role: name, user },
-          'nobody has this account yet: whoever signs in first under this name gets it, and the role with it',
-        )
+        const found = await findUserByName(deps.store.read, type, username)
+        if (found?.nameHadBy === null) continue
+        const wasHad = found !== null || (await findPastName(deps.store.read, type, username)) !== null
+        if (found) warnOnce({ role: name, user, id: found.id }, WITHHELD)
+        else if (wasHad) warnOnce({ role: name, user }, 'the account of this name was deleted: nobody has the role')
+        else if (type !== 'local') warnOnce({ role: name, user }, UNCLAIMED)
       }
     }
   }
@@ -79,14 +80,25 @@ export function createRoleAdvice(deps: {
         }
       }
     },
-    made({ type, username, id }, { roles }) {
-      const key = `${type}/${usernameKey(username)}`
-      const named = roles.filter(({ users = [] }) => users.some((user) => userKey(user) === key))
-      if (named.length === 0) return
-      deps.log.warn(
-        { user: `${type}/${username}`, id, roles: named.map((role) => role.name) },
-        'a new account has the roles that name it in config.yaml: look whether it is who was meant',
-      )
-    },
+    made: (user, config) => warnOfNew(user, config, deps.log),
   }
+}
+
+const UNCLAIMED = 'nobody has this account yet: whoever signs in first under this name gets it, and the role with it'
+const WITHHELD =
+  'a role names a user, but a deleted account had this name, so the role is withheld from the new one: if it is who is meant, ' +
+  'run holdfast user accept-name with the id'
+
+/** Tells of a new account that roles name: whether it has them, or a deleted account had that name. */
+export function warnOfNew(
+  { type, username, id, nameHadBy }: StoredUser,
+  { roles }: RoleConfig,
+  log: { warn(fields: object, text: string): void },
+): void {
+  const key = `${type}/${usernameKey(username)}`
+  const named = roles.filter(({ users = [] }) => users.some((user) => userKey(user) === key))
+  if (named.length === 0) return
+  const fields = { user: `${type}/${username}`, id, roles: named.map((role) => role.name) }
+  const given = 'a new account has the roles that name it in config.yaml: look whether it is who was meant'
+  log.warn(fields, nameHadBy === null ? given : WITHHELD)
 }

@@ -1,5 +1,5 @@
 import type { RoleOptions } from './caller.js'
-import { usernameKey } from '../store/users.js'
+import { type StoredUser, usernameKey } from '../store/users.js'
 import { roleGroup } from './group-names.js'
 import type { Role, RoleConfig } from './role-config.js'
 import type { TokenScope } from './token-scopes.js'
@@ -15,11 +15,20 @@ export interface RoleSubject {
   readonly username: string
   /** With prefix: `local/ops`. */
   readonly groups: readonly string[]
+  /** Another account had this name before, or has gone: what names the user does not mean this one. */
+  readonly isLaterOfName: boolean
+}
+
+/** An account as roles see it. */
+export function roleSubjectOf({ type, username, groups, nameHadBy }: StoredUser): RoleSubject {
+  return { type, username, groups: groups.map((group) => `${type}/${group}`), isLaterOfName: nameHadBy !== null }
 }
 
 /** What the roles give a user. */
 export interface RoleGrant {
   readonly roles: readonly string[]
+  /** Roles that name the user, and mean an account that had this name before. */
+  readonly rolesWithheld: readonly string[]
   readonly options: RoleOptions
   readonly isAdmin: boolean
   /** Null: not limited. */
@@ -56,6 +65,7 @@ export function grantOf(subject: RoleSubject, config: RoleConfig): RoleGrant {
   const isAdmin = own.some((role) => role.name === ADMIN_ROLE)
   return {
     roles: [...own.map((role) => role.name), EVERYONE_ROLE],
+    rolesWithheld: config.roles.filter((role) => isWithheld(role, subject)).map((role) => role.name),
     options: resolveOptions(own, everyone, isAdmin),
     isAdmin,
     allowedRunners: isAdmin ? null : unionOf('runners', [...own, ...everyone]),
@@ -69,9 +79,18 @@ export function isEveryone(role: string): boolean {
   return role === EVERYONE_ROLE || role === OLD_EVERYONE_ROLE
 }
 
-function hasMember(role: Role, { type, username, groups }: RoleSubject): boolean {
-  const members = membersOf(role)
-  return members.groups.some((group) => groups.includes(group)) || members.users.has(`${type}/${usernameKey(username)}`)
+function hasMember(role: Role, subject: RoleSubject): boolean {
+  if (membersOf(role).groups.some((group) => subject.groups.includes(group))) return true
+  // A role means the account, and a name may be given to somebody else when its account is gone.
+  return !subject.isLaterOfName && isNamed(role, subject)
+}
+
+function isWithheld(role: Role, subject: RoleSubject): boolean {
+  return !isEveryone(role.name) && !hasMember(role, subject) && isNamed(role, subject)
+}
+
+function isNamed(role: Role, { type, username }: RoleSubject): boolean {
+  return membersOf(role).users.has(`${type}/${usernameKey(username)}`)
 }
 
 /** Whom a role names, in the forms in which groups are stored and names are compared; roles are read seldom and asked often. */

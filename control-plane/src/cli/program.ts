@@ -100,6 +100,11 @@ function parser(run: Run) {
         ),
       )
       .command(
+        later('user', 'Look at the accounts, and accept a name that is given again (admins)', async () =>
+          (await import('./commands/user.js')).userCommands(run),
+        ),
+      )
+      .command(
         later('credential', 'Logins, keys and vault passwords that jobs use (admins)', async () =>
           (await import('./commands/credential/index.js')).credentialCommands(run),
         ),

@@ -1,5 +1,5 @@
 import { SettingsError } from '@holdfast/protocol'
-import { InvalidInputError } from '../errors.js'
+import { DatabaseHeldError, InvalidInputError } from '../errors.js'
 import { CliError, UsageError } from './errors.js'
 import { EXIT, type ExitCode } from './exit-codes.js'
 
@@ -65,6 +65,9 @@ async function startOrSay(start: () => Promise<Service>): Promise<Service> {
     if (error instanceof InvalidInputError) {
       throw new UsageError(`ADMIN_USERNAME, ADMIN_PASSWORD: ${error.message}`, { cause: error })
     }
+    if (error instanceof DatabaseHeldError) {
+      throw new CliError(EXIT.databaseHeld, `${upperFirst(error.message)}.`, { cause: error })
+    }
     const { code, address, port } = error as { code?: string; address?: string; port?: number }
     if (code === 'EADDRINUSE') {
       throw new CliError(EXIT.unexpected, `Port ${port} at ${address} is taken. Choose another one with --port.`)
@@ -74,4 +77,8 @@ async function startOrSay(start: () => Promise<Service>): Promise<Service> {
     }
     throw error
   }
+}
+
+function upperFirst(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -8,14 +8,21 @@ const NAME = 'designer'
 /** A holder that is silent this long has let go, in milliseconds. */
 export const LOCK_SILENCE_MS = 10 * 60_000
 
+/** An account: known by its id, since a name may be given again. */
+export interface LockHolder {
+  readonly id: number
+  /** `<type>/<username>`, to be shown. */
+  readonly name: string
+}
+
 /** Who may change forms now: one at a time. A holder takes it again now and then to keep it. */
 export interface DesignerLock {
   /** Null: free. */
   read(): Promise<Lock | null>
-  /** @param holder `<type>/<username>` @throws ConflictError while another holds it */
-  take(holder: string): Promise<Lock>
+  /** @throws ConflictError while another holds it */
+  take(holder: LockHolder): Promise<Lock>
   /** @returns false when it was free already @throws ConflictError while another holds it */
-  release(holder: string): Promise<boolean>
+  release(holder: LockHolder): Promise<boolean>
 }
 
 export function createDesignerLock(deps: {
@@ -32,8 +39,8 @@ export function createDesignerLock(deps: {
       const now = clock.now()
       const { held, lock } = await store.write('lock.take', async (queries) => {
         const held = await findLock(queries, NAME, silentSince())
-        const lock = { holder, takenAt: held?.takenAt ?? now, touchedAt: now }
-        if (!held || held.holder === holder) await putLock(queries, NAME, lock)
+        const lock = { holder: holder.name, holderId: holder.id, takenAt: held?.takenAt ?? now, touchedAt: now }
+        if (!held || held.holderId === holder.id) await putLock(queries, NAME, lock)
         return { held, lock }
       })
       refuseOther(held, holder)
@@ -43,7 +50,7 @@ export function createDesignerLock(deps: {
     async release(holder) {
       const held = await store.write('lock.release', async (queries) => {
         const held = await findLock(queries, NAME, silentSince())
-        if (held?.holder === holder) await deleteLock(queries, NAME)
+        if (held?.holderId === holder.id) await deleteLock(queries, NAME)
         return held
       })
       refuseOther(held, holder)
@@ -53,7 +60,7 @@ export function createDesignerLock(deps: {
   }
 }
 
-function refuseOther(held: Lock | null, holder: string): void {
-  if (!held || held.holder === holder) return
+function refuseOther(held: Lock | null, holder: LockHolder): void {
+  if (!held || held.holderId === holder.id) return
   throw new ConflictError('lock_held', `${held.holder} holds the lock`, { holder: held.holder })
 }

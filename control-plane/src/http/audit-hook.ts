@@ -91,5 +91,5 @@ export function noteAudit(request: FastifyRequest, note: AuditNote): void {
 
 function noteCaller(request: FastifyRequest): void {
   const { caller } = request
-  if (caller) noteAudit(request, { user: { name: caller.username, type: caller.type } })
+  if (caller) noteAudit(request, { user: { name: caller.username, type: caller.type, id: caller.id } })
 }

@@ -18,6 +18,7 @@ const AuditRecord = Type.Object(
     time: Type.String({ format: 'date-time' }),
     user: nullable(Type.String({ description: 'null: nobody who is known' })),
     user_type: nullable(Type.String()),
+    user_id: Type.Optional(nullable(Type.Integer({ description: 'The account; names may be given again' }))),
     address: Type.String(),
     action: Type.String({ description: 'Such as job.abort; every operation here names its own' }),
     object: Type.Object({
@@ -135,6 +136,7 @@ function show(entry: StoredAuditEntry): Static<typeof AuditRecord> {
     time: isoTime(entry.time),
     user: entry.user?.name ?? null,
     user_type: entry.user?.type ?? null,
+    user_id: entry.user?.id ?? null,
     address: entry.address,
     action: entry.action,
     object: entry.object,

@@ -128,7 +128,7 @@ function audited(verb: string): AuditName {
 
 /** Says in the audit trail whose sign-in it is. */
 export function noteUser(request: FastifyRequest, user: StoredUser): void {
-  noteAudit(request, { user: { name: user.username, type: user.type } })
+  noteAudit(request, { user: { name: user.username, type: user.type, id: user.id } })
 }
 
 /** Username and password of HTTP Basic; null without such a header. The password may hold colons. */

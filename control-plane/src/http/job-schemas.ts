@@ -69,6 +69,9 @@ const recordFields = {
       }),
     ),
   ),
+  connected: Type.Optional(
+    Type.Boolean({ description: 'The runner of the job is connected and has it: an abandoned job then still runs' }),
+  ),
 }
 
 /** A job in a list. */
@@ -99,6 +102,10 @@ export const ApproveBody = nullable(
 
 export const ApproveQuery = Type.Object({
   force: Type.Optional(booleanText('true: approve what is there now, although it has changed')),
+})
+
+export const AbortQuery = Type.Object({
+  abandoned: Type.Optional(booleanText('true: also a job that is abandoned; its runner hears of it when it is there')),
 })
 
 const Identifiers = Type.Array(Type.String())

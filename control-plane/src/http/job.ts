@@ -6,7 +6,7 @@ import { type JobReading, readJob, readJobs } from '../jobs/reading.js'
 import { noteAudit } from './audit-hook.js'
 import { callerOf } from './guards.js'
 import { relaunchRoutes } from './job-relaunch.js'
-import { Job, JobRecord, LaunchBody, Launched, ListQuery } from './job-schemas.js'
+import { AbortQuery, Job, JobRecord, LaunchBody, Launched, ListQuery } from './job-schemas.js'
 import { JSON_TYPE, listText, streamOf, streamed, withText } from './long-answer.js'
 import { IdParams, Message, answers, booleanText, idOf, listOf } from './schemas.js'
 
@@ -106,11 +106,19 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
         schema: {
           tags,
           summary: 'Abort a running job',
+          description:
+            'An abandoned job is aborted with abandoned=true only: that is kept until its runner is there, which then ends ' +
+            'the job. A job that has ended until then keeps its real end.',
           params: IdParams,
+          querystring: AbortQuery,
           response: answers(Message, 400, 403, 404, 409),
         },
       },
-      async (request) => ({ message: await abort(actions, callerOf(request), idOf(request.params)) }),
+      async (request) => {
+        const alsoAbandoned = request.query.abandoned === 'true'
+        if (alsoAbandoned) noteAudit(request, { detail: 'abandoned' })
+        return { message: await abort(actions, callerOf(request), idOf(request.params), alsoAbandoned) }
+      },
     )
 
     app.delete(

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Caller } from '../auth/caller.js'
 import { isoTime } from '../clock.js'
-import { type DesignerLock, LOCK_SILENCE_MS } from '../forms/designer-lock.js'
+import { type DesignerLock, type LockHolder, LOCK_SILENCE_MS } from '../forms/designer-lock.js'
 import type { Lock } from '../store/locks.js'
 import { adminOf, callerOf, requireAdmin } from './guards.js'
 import { Message, answers, nullable } from './schemas.js'
@@ -65,8 +65,8 @@ export function lockRoutes(deps: { readonly lock: DesignerLock }): FastifyPlugin
   }
 }
 
-function holderOf(caller: Caller): string {
-  return `${caller.type}/${caller.username}`
+function holderOf({ id, type, username }: Caller): LockHolder {
+  return { id, name: `${type}/${username}` }
 }
 
 function show(lock: Lock | null, caller: Caller) {
@@ -75,6 +75,6 @@ function show(lock: Lock | null, caller: Caller) {
     holder: lock?.holder ?? null,
     since: lock && isoTime(lock.takenAt),
     until: lock && isoTime(lock.touchedAt + LOCK_SILENCE_MS),
-    mine: lock?.holder === holderOf(caller),
+    mine: lock?.holderId === caller.id,
   }
 }

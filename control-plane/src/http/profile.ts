@@ -19,6 +19,11 @@ const Profile = Type.Object(
       }),
     ),
     roles: Type.Array(Type.String()),
+    rolesWithheld: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Roles that name this user, but mean a deleted account that had the name; an admin may accept it',
+      }),
+    ),
     options: Type.Record(Type.String(), Type.Boolean()),
     passwordMustChange: Type.Optional(
       Type.Boolean({ description: 'There when the password has to be changed before anything else can be done' }),
@@ -37,7 +42,8 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
         schema: { tags: ['profile'], summary: 'The signed-in user', response: answers(Profile) },
       },
       async (request) => {
-        const { username, id, type, email, groups, roles, options, passwordMustChange } = callerOf(request)
+        const { username, id, type, email, groups, roles, options, passwordMustChange, rolesWithheld } =
+          callerOf(request)
         const { groupsLeftOut } = await deps.accounts.find(id)
         return {
           username,
@@ -47,6 +53,7 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
           groups: [...groups],
           ...(groupsLeftOut === 0 ? {} : { groupsLeftOut }),
           roles: [...roles],
+          ...(rolesWithheld.length === 0 ? {} : { rolesWithheld: [...rolesWithheld] }),
           options: { ...options },
           ...(passwordMustChange ? { passwordMustChange: true as const } : {}),
         }

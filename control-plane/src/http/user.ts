@@ -21,6 +21,19 @@ const User = Type.Object(
       Type.Boolean({ description: 'The user has to change the password at the next sign-in' }),
     ),
     created: Type.String({ format: 'date-time' }),
+    name_had_by: Type.Optional(
+      nullable(
+        Type.Integer({
+          description:
+            'The deleted account that had this name, 0 when its id is not known; null: nobody, or it was accepted',
+        }),
+      ),
+    ),
+    roles_withheld: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Roles that name this user, but mean that account, until an admin accepts the name for this one',
+      }),
+    ),
   },
   { title: 'User' },
 )
@@ -38,6 +51,15 @@ const UserChanges = Type.Partial(NewUser)
 /** The accounts, for admins. */
 export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPluginAsyncTypebox {
   const { accounts } = deps
+  async function show(user: StoredUser) {
+    const { id, username, type, email, groups, enabled, passwordMustChange, createdAt, nameHadBy } = user
+    return {
+      ...{ id, username, type, email, groups: [...groups], enabled },
+      ...{ password_must_change: passwordMustChange, created: isoTime(createdAt), name_had_by: nameHadBy },
+      ...(nameHadBy === null ? {} : { roles_withheld: [...(await accounts.rolesWithheld(user))] }),
+    }
+  }
+
   const requireAdminForUser = requireAdminFor(async (id, request) => {
     noteAudit(request, { name: (await accounts.find(id)).username })
   })
@@ -53,7 +75,7 @@ export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPlugin
           response: answers(listOf(User), 403),
         },
       },
-      async () => asList((await accounts.list()).map(show)),
+      async () => asList(await Promise.all((await accounts.list()).map(show))),
     )
 
     app.post(
@@ -104,6 +126,22 @@ export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPlugin
       async (request) => show(await accounts.change(idOf(request.params), request.body, adminOf(request))),
     )
 
+    app.post(
+      '/user/:id/accept-name',
+      {
+        onRequest: requireAdminForUser,
+        config: { audit: { action: 'user.accept-name', kind: 'user' } },
+        schema: {
+          tags: ['users'],
+          summary: 'Have roles that name this user mean this account, though a deleted one had the name (admin)',
+          operationId: 'acceptUserName',
+          params: IdParams,
+          response: answers(User, 400, 403, 404),
+        },
+      },
+      async (request) => show(await accounts.acceptName(idOf(request.params))),
+    )
+
     app.delete(
       '/user/:id',
       {
@@ -120,13 +158,5 @@ export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPlugin
         return { message: 'The user was deleted' }
       },
     )
-  }
-}
-
-function show(user: StoredUser) {
-  const { id, username, type, email, groups, enabled, passwordMustChange, createdAt } = user
-  return {
-    ...{ id, username, type, email, groups: [...groups], enabled },
-    ...{ password_must_change: passwordMustChange, created: isoTime(createdAt) },
   }
 }

@@ -10,7 +10,7 @@ import type { UploadSweeper } from '../uploads/sweeper.js'
 import { abortUnstarted } from './ending.js'
 import type { RunnerPort } from './runner-port.js'
 import { type JobEnds, type SequencePort, isSequence } from './sequence-port.js'
-import { isEnded, jobStatusOf } from './status.js'
+import { type JobStatus, isEnded, jobStatusOf } from './status.js'
 import { requireManageable } from './visibility.js'
 
 export interface ActionDependencies {
@@ -25,35 +25,52 @@ export interface ActionDependencies {
 /**
  * Asks for the end of a running job. It answers when the request is stored; the job turns `aborted` when the runner
  * confirms that the process tree is gone, or at once when no runner has it yet; one that consists of others when all of
- * them have ended.
+ * them have ended. A job that was given up keeps the wish: its runner hears of it at once, or when it connects. What has
+ * ended until then keeps its real end, since only the runner's report makes it `aborted`.
+ * @param alsoAbandoned ask for the end of a job that was given up, too
  * @throws NotFoundError, ForbiddenError, ConflictError
  */
-export async function abort(dependencies: ActionDependencies, caller: Caller, id: number): Promise<string> {
+export async function abort(
+  dependencies: ActionDependencies,
+  caller: Caller,
+  id: number,
+  alsoAbandoned = false,
+): Promise<string> {
   const { store, live, clock, runners, sequences } = dependencies
   await requireManageable(store.read, caller, id)
   const now = clock.now()
+  const statuses: readonly JobStatus[] = alsoAbandoned ? ['running', 'abandoned'] : ['running']
   // Refusals are thrown afterwards: inside a write they would make its whole group start anew.
   const { job, requested, ended } = await store.write('jobs.abort', async (queries) => {
     const current = await findJobSummary(queries, id)
-    if (!current || !(await requestAbort(queries, id, shownName(caller)))) {
+    if (!current || !(await requestAbort(queries, id, shownName(caller), statuses))) {
       return { job: current, requested: false, ended: false }
     }
-    if (current.dispatch === 'queued') {
+    // Of one that was given up only its runner can say that nothing of it runs.
+    if (current.dispatch === 'queued' && current.status === 'running') {
       return { job: current, requested: true, ended: await abortUnstarted(queries, id, caller.username, now) }
     }
     await appendServiceLine(queries, id, `[WARNING]: Abort requested by ${shownName(caller)}`)
     return { job: current, requested: true, ended: false }
   })
   if (!job) throw gone(id)
-  if (!requested && job.status !== 'running') {
-    throw new ConflictError('not_running', `Job ${id} is not running but ${job.status}`)
+  if (!requested && !statuses.some((status) => status === job.status)) {
+    throw new ConflictError('not_running', whyNotAborted(job))
   }
   if (!requested) throw new ConflictError('abort_pending', `The abort of job ${id} was asked for before`)
   live.changed('jobs')
   if (ended) sequences.jobEnded()
   else if (isSequence(job)) sequences.advance(id)
   else if (job.runner_id !== null) runners.abortRequested(job.runner_id, id, job.run_id)
-  return ended ? `Job ${id} was aborted before it started` : `The abort of job ${id} was requested`
+  if (ended) return `Job ${id} was aborted before it started`
+  const isKept = job.status === 'abandoned'
+  return `The abort of job ${id} was requested${isKept ? ' and is kept: its runner carries it out when it has the job' : ''}`
+}
+
+function whyNotAborted({ id, status }: JobSummaryRow): string {
+  const why = `Job ${id} is not running but ${status}`
+  if (status !== 'abandoned') return why
+  return `${why}. It may still run on its runner: with abandoned=true (holdfast job abort ${id} --abandoned) its abort is kept until the runner is there`
 }
 
 /**

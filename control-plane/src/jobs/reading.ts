@@ -9,6 +9,7 @@ import { type JobFilter, type JobListRow, listJobs } from '../store/job-list.js'
 import { type JobRow, findJob, findSubjobs } from '../store/jobs.js'
 import type { Queries } from '../store/store.js'
 import { approvalOf, giverOf } from './approval.js'
+import { type Connections, type RunnerPresence, connectionsFor, detailOf, isConnected } from './connected.js'
 import { maskValues } from './masking.js'
 import { htmlText, plainText } from './output-text.js'
 import { passwordFieldsOf } from './password-fields.js'
@@ -30,10 +31,11 @@ export interface JobReading {
   readonly listSize: number
   /** Password fields of a form as it is now; empty for a form that is gone. */
   readonly passwordFieldsOf: (form: string) => Promise<ReadonlySet<string>>
+  readonly runners: RunnerPresence
 }
 
 /** A list record: the job as its row shows it (decisions section 6). */
-export function recordOf(job: JobListRow) {
+export function recordOf(job: JobListRow, connections: Connections) {
   return {
     id: job.id,
     form: job.form,
@@ -41,7 +43,7 @@ export function recordOf(job: JobListRow) {
     job_type: job.job_type,
     status: jobStatusOf(job.status),
     status_reason: job.status_reason,
-    detail: job.detail,
+    detail: detailOf(job, connections),
     start: isoTime(job.start_time),
     end: isoTime(job.end_time),
     user: job.user_name,
@@ -52,6 +54,7 @@ export function recordOf(job: JobListRow) {
     approval: approvalRecordOf(job),
     abort_requested: job.abort_requested === 1,
     abandoned_at: isoTime(job.abandoned_at),
+    connected: isConnected(job, connections),
     run_id: job.run_id,
     adopted_at: isoTime(job.adopted_at),
   }
@@ -86,7 +89,7 @@ export async function readJob(reading: JobReading, caller: Caller, id: number, f
   const extravars = await maskedFor(reading, job, extravarsOf(job))
   return {
     job: {
-      ...recordOf(job),
+      ...recordOf(job, await connectionsFor(reading.runners, [job])),
       extravars,
       payload: extravars,
       credentials: JSON.parse(job.credentials) as Record<string, unknown>,
@@ -127,13 +130,13 @@ export async function readJobs(reading: JobReading, caller: Caller, request: Lis
   const jobs = request.waiting
     ? await listAwaitingJobs(reading.queries, giverOf(caller), filter, limit)
     : await visibleJobs(reading.queries, caller, filter, limit)
-  return recordPages(jobs)
+  return recordPages(jobs, await connectionsFor(reading.runners, jobs))
 }
 
 /** Records of a list some at a time, since a list may have thousands. */
-function* recordPages(jobs: readonly JobListRow[]) {
+function* recordPages(jobs: readonly JobListRow[], connections: Connections) {
   for (let from = 0; from < jobs.length; from += RECORDS_PER_PAGE) {
-    yield jobs.slice(from, from + RECORDS_PER_PAGE).map(recordOf)
+    yield jobs.slice(from, from + RECORDS_PER_PAGE).map((job) => recordOf(job, connections))
   }
 }
 

@@ -43,6 +43,11 @@ export function isEnded(status: JobStatus): boolean {
   return status !== 'running' && status !== 'approve'
 }
 
+/** True when nothing changes the status any more. */
+export function isFinal(status: JobStatus): boolean {
+  return TRANSITIONS[status].length === 0
+}
+
 /**
  * Where a job is on its way to a runner. `parked` is not on its way yet: something has to happen before. `driven` never
  * goes to one: it consists of other jobs.

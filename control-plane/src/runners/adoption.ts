@@ -11,7 +11,7 @@ import { type Resumption, kept, ofPastRun, resumptionOfRun } from './inventory.j
 import { plainText } from './reported.js'
 
 export type OrphanMessage = Extract<AgentMessage, { type: 'orphan' }>
-export type AdoptingRunner = Pick<RunnerConnection, 'runnerId' | 'runnerName' | 'fingerprint' | 'keys'>
+export type AdoptingRunner = Pick<RunnerConnection, 'runnerId' | 'runnerName' | 'fingerprint' | 'keys' | 'epoch'>
 
 /** What is shown of whoever launched a job of which nobody can say it. */
 const NOBODY = { user: 'unknown', user_type: 'local' }
@@ -39,7 +39,7 @@ export async function takeOrphan(
   const { decision } = (await findOrphan(queries, runner.runnerId, run_id)) ?? { decision: null }
   if (decision === 'forget') return ofPastRun(message, 'asked')
   if (service !== null) return wait('other_service')
-  const holder = { runnerId: runner.runnerId, keys: await ownKeys(queries, runner) }
+  const holder = { runnerId: runner.runnerId, epoch: runner.epoch, keys: await ownKeys(queries, runner) }
   const known = await resumptionOfRun(queries, holder, message, now)
   if (known === 'other_runner') return wait(known)
   if (known === null && description === null && decision !== 'adopt') return wait('no_description')

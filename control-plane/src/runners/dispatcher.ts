@@ -1,11 +1,12 @@
 import type { Logger } from 'pino'
 import { type Clock, createSteadyClock } from '../clock.js'
 import { messageOf } from '../errors.js'
+import type { RunnerPresence } from '../jobs/connected.js'
 import type { RunnerPort } from '../jobs/runner-port.js'
 import { type Nodes, SOLE_NODE, isElsewhere } from '../nodes/nodes.js'
-import { findAskedAborts, findRunnersWaitedFor } from '../store/dispatch.js'
+import { findAskedAborts, findOffered, findRunnersWaitedFor } from '../store/dispatch.js'
 import { findRunnersWithDecisions } from '../store/orphans.js'
-import { findRunner } from '../store/runners.js'
+import { findConnectedNodes, findRunner } from '../store/runners.js'
 import type { OpenSession } from './connection.js'
 import { fencedStore } from './fenced-store.js'
 import { JobSession, type JobSessionDependencies } from './job-session.js'
@@ -27,7 +28,7 @@ export interface DispatcherDependencies extends Omit<JobSessionDependencies, 'cl
 }
 
 /** Brings jobs to runners: knows the sessions of this node, and looks after jobs that wait for a runner in vain. */
-export interface Dispatcher extends RunnerPort {
+export interface Dispatcher extends RunnerPort, RunnerPresence {
   readonly openSession: OpenSession
   /** An admin decided about jobs of a runner that wait for that. */
   orphansDecided(runnerId: number): void
@@ -47,6 +48,10 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
 
   const sweep = async () => {
     for (const session of sessions.values()) session.checkOffers()
+    if (sessions.size > 0) {
+      const offered = await findOffered(store.read)
+      for (const [runnerId, session] of sessions) session.checkOffered(offered.get(runnerId) ?? [])
+    }
     await failOverdueWaiting(dependencies)
     // A connection may have ended before its jobs were offered or told anything, or another node has queued them.
     for (const runnerId of await findRunnersWaitedFor(store.read)) {
@@ -108,6 +113,8 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
           if (sessions.get(connection.runnerId) !== session) return
           sessions.delete(connection.runnerId)
           lastSeen.note(connection.runnerId)
+          // The jobs that it has are shown as no longer connected.
+          if (session.holdsJobs) given.live.changed('jobs')
         },
       })
       sessions.set(connection.runnerId, session)
@@ -128,6 +135,15 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
       const session = sessions.get(runnerId)
       if (session) session.orphansDecided()
       else nodes.bus.publish({ topic: 'orphans', runner: runnerId })
+    },
+    async connectionsOf(runnerIds) {
+      const here = runnerIds.flatMap((id): [number, number][] => {
+        const epoch = sessions.get(id)?.epoch
+        return epoch === undefined ? [] : [[id, epoch]]
+      })
+      const others = nodes.isShared ? runnerIds.filter((id) => !sessions.has(id)) : []
+      const elsewhere = (await findConnectedNodes(store.read, others)).filter((runner) => isElsewhere(nodes, runner))
+      return new Map([...here, ...elsewhere.map(({ id, epoch }): [number, number] => [id, epoch])])
     },
     revoked: (runnerId) => abandonHeld(dependencies, runnerId, 'an admin revoked the RTE while the job ran'),
     async close() {

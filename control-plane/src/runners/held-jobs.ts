@@ -63,6 +63,10 @@ export class HeldJobs {
     return this.#jobs.size
   }
 
+  has(jobId: number): boolean {
+    return this.#jobs.has(jobId)
+  }
+
   /**
    * From now on frames are taken for a job that the agent has in its spool.
    * @param isAborting the agent hears with the answer to its list that it shall abort it
@@ -77,7 +81,7 @@ export class HeldJobs {
   }
 
   /** Whether a run is with the runner under that number. */
-  has({ job_id, run_id }: JobRef): boolean {
+  hasRun({ job_id, run_id }: JobRef): boolean {
     return this.#jobs.get(job_id)?.writer.runId === run_id
   }
 

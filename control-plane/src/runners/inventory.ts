@@ -40,7 +40,12 @@ const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
 export interface ListedRunner extends JobHolder {
   /** The newest contract that its agent speaks. */
   readonly contract: number
+  /** Of the connection over which it says so. */
+  readonly epoch: number
 }
+
+/** Who has a job from now on, and over which connection it says so. */
+export type ConnectedHolder = JobHolder & Pick<ListedRunner, 'epoch'>
 
 type JobRef = Pick<SpooledJob, 'job_id' | 'run_id'>
 
@@ -56,13 +61,13 @@ type JobRef = Pick<SpooledJob, 'job_id' | 'run_id'>
  */
 export function answerInventory(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
-  { runnerId, keys, contract }: ListedRunner,
+  { runnerId, keys, contract, epoch }: ListedRunner,
   spooled: readonly SpooledJob[],
 ): Promise<Resumption[]> {
   // All of it in its turn with the writes: what an older connection of the runner still had under way is stored by then.
   return store.write('runners.inventory', async (queries) => {
     const now = clock.now()
-    const holder = { runnerId, keys: await ownKeys(queries, { runnerId, keys }) }
+    const holder = { runnerId, epoch, keys: await ownKeys(queries, { runnerId, keys }) }
     await takeOverJobs(queries, holder)
     const runIds = spooled.map((job) => job.run_id)
     const known = new Map((await findJobsOfRuns(queries, runIds)).map((job) => [job.run_id, job]))
@@ -80,6 +85,8 @@ export function answerInventory(
         const answer = await keepWaiting(queries, ref, reason, { runnerId, contract, now })
         if (answer) answers.push(answer)
         waiting.push(ref.run_id)
+        // It is on the runner, whoever it belongs to: it is not offered any more.
+        if (job && isOf(holder, job)) await markClaimed(queries, job.id, epoch)
       }
     }
     await deleteOtherOrphans(queries, runnerId, waiting)
@@ -126,7 +133,7 @@ async function keepWaiting(
  */
 export async function resumptionOfRun(
   queries: Queries,
-  holder: JobHolder,
+  holder: ConnectedHolder,
   ref: JobRef,
   now: number,
 ): Promise<Resumption | 'other_runner' | null> {
@@ -149,7 +156,7 @@ async function resumptionOf(
   queries: Queries,
   job: HeldJob,
   ref: JobRef,
-  holder: JobHolder,
+  holder: ConnectedHolder,
   now: number,
 ): Promise<Resumption> {
   const verdict = verdictOn(job)
@@ -158,7 +165,7 @@ async function resumptionOf(
   const full = await findFullStreams(queries, job.id)
   if (job.status === 'approve') await approvedBefore(queries, job, now)
   await noteHolder(queries, job.id, holder)
-  await markClaimed(queries, job.id)
+  await markClaimed(queries, job.id, holder.epoch)
   const { output, events } = stored
   const { job_id, run_id } = ref
   const answer: ResumedJob = { job_id, run_id, verdict, output, events, abort: job.abort_requested === 1 }

@@ -2,7 +2,7 @@ import type { AgentMessage, ServerMessage } from '@holdfast/protocol'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.js'
 import type { SealJobSecrets } from '../credentials/job-secrets.js'
-import { messageOf } from '../errors.js'
+import { UnavailableError, messageOf } from '../errors.js'
 import { failJob } from '../jobs/ending.js'
 import { mayRun, takeBackOutdated } from '../jobs/outdated-approval.js'
 import type { JobEnds } from '../jobs/sequence-port.js'
@@ -56,9 +56,14 @@ export interface JobOffersDependencies {
  * Offers the waiting jobs of a runner to its agent, as long as there are free slots, oldest first. A job is marked as
  * offered in the database before the offer is sent, so that whatever happens next nobody takes it for unsent.
  *   not started (the agent's spool is not known yet) → offering ⇄ resting (after a "busy" or a failure) → closed
+ *
+ * A job that was taken out of the queue is either offered, or settled, or the connection is closed: the next one's
+ * inventory then settles it. A step that fails in between never leaves it `offered` with nobody who offers it.
  */
 export class JobOffers {
   readonly #fileChanges = new Map<number, number>()
+  /** Jobs that were taken out of the queue and are not offered yet. */
+  readonly #taken = new Set<number>()
   #isStarted = false
   #isOpen = true
   #isOffering = false
@@ -102,7 +107,7 @@ export class JobOffers {
     this.#offerAll()
       .catch((error: unknown) => {
         this.dependencies.log.error({ err: error, runner: this.connection.runnerName }, 'offering jobs failed')
-        this.#restAWhile()
+        return this.#settleTaken(error)
       })
       .finally(() => {
         this.#isOffering = false
@@ -133,9 +138,36 @@ export class JobOffers {
     this.offer()
   }
 
+  /** True while jobs are taken out of the queue: what is `offered` in the database need not be offered yet. */
+  get isOffering(): boolean {
+    return this.#isOffering
+  }
+
   close(): void {
     this.#isOpen = false
     this.#endRest()
+  }
+
+  /** After a failure: what was taken goes back to its place in the queue, or the connection ends. */
+  async #settleTaken(failure: unknown): Promise<void> {
+    const { store, clock, live, ends, log } = this.dependencies
+    const ids = [...this.#taken]
+    this.#taken.clear()
+    try {
+      // Nobody knows which jobs, if any, are taken.
+      if (isAnswerLost(failure)) throw failure
+      if (ids.length > 0) {
+        await store.write('runners.give_back', async (queries) => {
+          for (const id of ids) await takeBack(queries, this.connection.fingerprint, id, clock.now())
+        })
+        live.changed('jobs')
+        ends?.jobEnded()
+      }
+      this.#restAWhile()
+    } catch (error) {
+      log.warn({ runner: this.connection.runnerName, reason: messageOf(error) }, 'the connection ends: jobs were taken')
+      this.connection.close('internal_error', 'jobs were taken for this runner and could not be offered')
+    }
   }
 
   async #offerAll(): Promise<void> {
@@ -148,7 +180,9 @@ export class JobOffers {
         return { jobs: taken, uploads: await findJobFiles(queries, ids) }
       })
       if (jobs.length === 0) return
+      for (const { id } of jobs) this.#taken.add(id)
       await this.#send(await this.#withFiles(jobs), uploads)
+      this.#taken.clear()
     }
     if (this.#isOpen && this.#isStarted) await this.#tellOrFailWaiting()
   }
@@ -209,6 +243,7 @@ export class JobOffers {
         uploadPath: this.dependencies.uploads.path,
       })
       this.held.offer(prepared)
+      this.#taken.delete(job.id)
       this.watch.note(job.id)
       this.dependencies.send({ type: 'offer', order: prepared.order })
       this.held.sayLateAbort(prepared.order)
@@ -244,4 +279,9 @@ export class JobOffers {
     if (this.#rest) clearTimeout(this.#rest)
     this.#rest = null
   }
+}
+
+/** True when it is not known whether the write was committed. */
+function isAnswerLost(error: unknown): boolean {
+  return error instanceof UnavailableError && error.code === 'database_answer_lost'
 }

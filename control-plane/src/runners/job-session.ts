@@ -36,8 +36,13 @@ export class JobSession implements RunnerSession {
   readonly #gate: ReadingGate
   readonly #orphans: SessionOrphans
   #messages: Promise<void> = Promise.resolve()
+  /** Messages that are being handled or wait for their turn. */
+  #handling = 0
   #isListed = false
+  #isResumed = false
   #isOpen = true
+  /** Jobs that the latest look found without a live offer. */
+  #withoutOffer: ReadonlySet<number> = new Set()
 
   constructor(
     private readonly connection: RunnerConnection,
@@ -64,6 +69,16 @@ export class JobSession implements RunnerSession {
     this.#offers = new JobOffers(connection, capacity, this.#held, this.#watch, { ...dependencies, send })
   }
 
+  /** The number of its connection (`runner.epoch`). */
+  get epoch(): number {
+    return this.connection.epoch
+  }
+
+  /** Whether the runner has a job. */
+  get holdsJobs(): boolean {
+    return this.#held.count > 0
+  }
+
   message(message: JobMessage): void {
     if (message.type === 'end') {
       this.#held.takeEnd(message.job_id, message.record)
@@ -84,6 +99,7 @@ export class JobSession implements RunnerSession {
   /** Does one thing after the other. What fails ends the connection: the next one begins anew with the list. */
   #take(task: () => Promise<void>): void {
     this.#gate.tookMessage()
+    this.#handling += 1
     this.#messages = this.#messages
       .then(task)
       .catch((error: unknown) => {
@@ -92,7 +108,10 @@ export class JobSession implements RunnerSession {
         this.dependencies.log.error({ err: error, runner: this.connection.runnerName }, 'a message of a runner failed')
         this.connection.close(reason, error instanceof ProtocolError ? error.message : 'internal error')
       })
-      .finally(() => this.#gate.handledMessage())
+      .finally(() => {
+        this.#handling -= 1
+        this.#gate.handledMessage()
+      })
   }
 
   frame(frame: StreamFrame): void {
@@ -128,6 +147,24 @@ export class JobSession implements RunnerSession {
     if (this.#isListed) this.#take(() => this.#orphans.carryOut())
   }
 
+  /**
+   * Ends a connection that knows nothing of a job which is `offered` to its runner: its next inventory settles the job.
+   * Two looks in a row must find it so, since the first may be older than what has happened here since.
+   * @param offered the jobs of this runner that the database has as offered
+   */
+  checkOffered(offered: readonly number[]): void {
+    const isQuiet = this.#isResumed && this.#handling === 0 && !this.#offers.isOffering
+    const lost = isQuiet ? offered.filter((id) => !this.#held.has(id)) : []
+    const again = lost.find((id) => this.#withoutOffer.has(id))
+    this.#withoutOffer = new Set(lost)
+    if (again === undefined || !this.#isOpen) return
+    this.dependencies.log.warn(
+      { runner: this.connection.runnerName, job: again },
+      'a job is offered and nobody offers it',
+    )
+    this.connection.close('internal_error', `nobody knows of the offer of job ${again}`)
+  }
+
   /** Jobs may wait for this runner. */
   offer(): void {
     this.#offers.offer()
@@ -142,7 +179,7 @@ export class JobSession implements RunnerSession {
         await this.#resume(message.jobs)
         return
       case 'claimed':
-        await store.write('runners.claimed', (queries) => markClaimed(queries, message.job_id))
+        await store.write('runners.claimed', (queries) => markClaimed(queries, message.job_id, this.epoch))
         live.changed('jobs')
         return
       case 'refused':
@@ -179,6 +216,7 @@ export class JobSession implements RunnerSession {
     }
     this.#orphans.listed(resumptions.map(({ job }) => job))
     await this.#orphans.carryOut()
+    this.#isResumed = true
     this.#offers.start()
   }
 

@@ -101,7 +101,10 @@ export async function decideHello(queries: Queries, request: JoinRequest, limits
   if (known && !waiting) await deleteRunner(queries, known.id)
   if (request.tokenHash !== null) {
     const decision = await joinByToken(queries, waiting, request, request.tokenHash)
-    return decision.kind === 'accepted' ? { ...decision, displaced } : decision
+    if (decision?.kind === 'accepted') return { ...decision, displaced }
+    if (decision !== null) return decision
+    // A token that is worth nothing keeps nobody from asking: a runner that joined by it and was removed, or whose database
+    // was lost, still has it in its settings.
   }
   if (waiting) return acceptAgain(queries, waiting, request, {})
   const place = placeFor(request.address, await listWaitingRunners(queries), request.isConnected, limits)
@@ -162,17 +165,18 @@ async function refuseClone(
   return { kind: 'refused', reason: 'clone', text: CLONE_TEXT, runnerId: known.id, visible: true }
 }
 
+/** Null: the token is unknown, used or expired. */
 async function joinByToken(
   queries: Queries,
   waiting: Runner | null,
   request: JoinRequest,
   hash: string,
-): Promise<JoinDecision> {
+): Promise<JoinDecision | null> {
   if (waiting && (request.rivalAnswers || !continuesIdentity(waiting, request.payload))) {
     return refuseClone(queries, waiting, request)
   }
   const token = await consumeJoinToken(queries, hash, { time: request.time, by: request.payload.name })
-  if (!token) return refused('bad_join_token', 'the join token is unknown, used or expired', waiting?.id ?? null)
+  if (!token) return null
   const approval = await approvalOf(queries, `join token ${token.name ?? `#${token.id}`}`, request.time)
   if (waiting) return acceptAgain(queries, waiting, request, approval)
   const runner = await insertRunner(queries, { ...newRow(request, 'approved'), ...approval })

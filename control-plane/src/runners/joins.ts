@@ -94,6 +94,9 @@ async function decide(deps: JoinDeps, connection: AgentConnection, request: Join
     deps.displaced(displaced)
   }
   if (how === 'asked') deps.log.info(who, 'runner asks to join')
+  if (runner.state === 'waiting' && request.tokenHash !== null) {
+    deps.log.warn(who, 'the join token of this runner is unknown, used or expired: it waits for an admin')
+  }
   if (how === 'joined') deps.log.info({ ...who, approved_by: runner.approvedBy }, 'runner approved')
   if (runner.name !== payload.name) {
     deps.log.warn({ ...who, approved_as: runner.name }, 'runner calls itself by another name; the approved one stands')

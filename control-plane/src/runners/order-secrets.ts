@@ -8,7 +8,6 @@ import type { OfferableJob } from '../store/dispatch.js'
 import { findJobSecrets } from '../store/job-secrets.js'
 import type { Store } from '../store/store.js'
 import type { RunnerConnection } from './connection.js'
-import { takeBack } from './inventory.js'
 
 export interface OrderSecretsDependencies {
   readonly store: Store
@@ -28,8 +27,8 @@ export interface OrderSecrets {
 
 /**
  * Jobs that were taken out of the queue, each with its secrets sealed to the runner. A job whose
- * secrets cannot be had fails with that reason and is left out. When the store itself fails, the jobs that are left go
- * back to their places in the queue.
+ * secrets cannot be had fails with that reason and is left out.
+ * @throws what the store throws when it fails itself; the jobs that are left are then the caller's to settle
  */
 export async function* withSecrets(
   dependencies: OrderSecretsDependencies,
@@ -38,7 +37,7 @@ export async function* withSecrets(
 ): AsyncGenerator<readonly [OfferableJob, OrderSecrets]> {
   const { store, clock, live, sealSecrets, ends } = dependencies
   const { fingerprint, sealingKey } = connection
-  for (const [index, job] of jobs.entries()) {
+  for (const job of jobs) {
     let secrets: OrderSecrets
     try {
       const kept = (await findJobSecrets(store.read, [job.id])).get(job.id)
@@ -46,12 +45,7 @@ export async function* withSecrets(
       const sealed = await sealSecrets(needsOfJob(job), target, kept?.sealed ?? null)
       secrets = { sealed, names: kept?.names ?? [] }
     } catch (error) {
-      if (!(error instanceof SecretsProblem)) {
-        await store.write('runners.give_back', async (queries) => {
-          for (const { id } of jobs.slice(index)) await takeBack(queries, fingerprint, id, clock.now())
-        })
-        throw error
-      }
+      if (!(error instanceof SecretsProblem)) throw error
       await store.write('runners.no_secrets', (queries) => failJob(queries, job.id, error.message, clock.now()))
       live.changed('jobs')
       ends?.jobEnded()

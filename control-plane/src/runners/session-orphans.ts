@@ -52,7 +52,7 @@ export class SessionOrphans {
     if (job.verdict !== 'unknown') this.#unknown.delete(message.run_id)
     if (job.verdict === 'continue') {
       const ref = refOf(job)
-      if (!this.held.has(ref)) this.held.resume(ref, stored, full, job.abort)
+      if (!this.held.hasRun(ref)) this.held.resume(ref, stored, full, job.abort)
       log.warn(
         { runner: this.connection.runnerName, run: job.run_id, job: ref.job_id, number_on_runner: message.job_id },
         'a job that the database did not know was adopted from its runner',

@@ -7,7 +7,7 @@ export interface AuditEntry {
   /** Milliseconds since the epoch. */
   readonly time: number
   /** Null: nobody who is known. */
-  readonly user: { readonly name: string; readonly type: string } | null
+  readonly user: { readonly name: string; readonly type: string; readonly id?: number | null } | null
   readonly address: string
   /** Such as `job.abort`. */
   readonly action: string
@@ -65,6 +65,7 @@ function changeableOf({ user, action, object, status, detail }: AuditEntry) {
   return {
     user_name: user?.name ?? null,
     user_type: user?.type ?? null,
+    user_id: user?.id ?? null,
     action,
     object_kind: object.kind,
     object_id: object.id,
@@ -78,7 +79,7 @@ function parseEntry(row: Selectable<AuditTable>): StoredAuditEntry {
   return {
     id: row.id,
     time: row.time,
-    user: row.user_name === null ? null : { name: row.user_name, type: row.user_type ?? 'local' },
+    user: row.user_name === null ? null : { name: row.user_name, type: row.user_type ?? 'local', id: row.user_id },
     address: row.address,
     action: row.action,
     object: { kind: row.object_kind, id: row.object_id, name: row.object_name },

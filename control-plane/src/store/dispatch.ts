@@ -101,13 +101,13 @@ export async function requeue(queries: Queries, jobId: number): Promise<void> {
     .execute()
 }
 
-/** The runner has the job now. */
-export async function markClaimed(queries: Queries, jobId: number): Promise<void> {
+/** The runner has the job now. @param epoch of the connection on which it says so */
+export async function markClaimed(queries: Queries, jobId: number, epoch: number): Promise<void> {
   await queries
     .updateTable('job')
-    .set({ dispatch: 'claimed' })
+    .set({ dispatch: 'claimed', held_epoch: epoch })
     .where('id', '=', jobId)
-    .where('dispatch', 'in', ['queued', 'offered'])
+    .where('dispatch', 'in', ['queued', 'offered', 'claimed'])
     .execute()
 }
 
@@ -204,6 +204,16 @@ export function findWaiting(queries: Queries, runnerId: number, overAt: number |
   let query = queries.selectFrom('job').select('id').where('dispatch', '=', 'queued').where('runner_id', '=', runnerId)
   if (overAt !== null) query = query.where('wait_until', '<=', overAt)
   return query.orderBy('id').execute()
+}
+
+/** The jobs that are on their way to a runner, by its id. */
+export async function findOffered(queries: Queries): Promise<ReadonlyMap<number, readonly number[]>> {
+  const rows = await queries.selectFrom('job').select(['id', 'runner_id']).where('dispatch', '=', 'offered').execute()
+  const offered = new Map<number, number[]>()
+  for (const { id, runner_id } of rows) {
+    if (runner_id !== null) offered.set(runner_id, [...(offered.get(runner_id) ?? []), id])
+  }
+  return offered
 }
 
 /** Jobs that are with their runners and whose abort was asked for. */

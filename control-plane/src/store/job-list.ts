@@ -21,6 +21,7 @@ const listColumns = {
   end_time: numberOrNull,
   user_name: Type.String(),
   user_type: Type.String(),
+  runner_id: numberOrNull,
   runner_name: textOrNull,
   parent_id: numberOrNull,
   step: textOrNull,
@@ -29,6 +30,7 @@ const listColumns = {
   abandoned_at: numberOrNull,
   run_id: Type.String(),
   adopted_at: numberOrNull,
+  held_epoch: numberOrNull,
 }
 const COLUMNS = Object.keys(listColumns) as (keyof typeof listColumns)[]
 const JobListRow = Type.Object(listColumns)

@@ -31,6 +31,7 @@ const SUMMARY_COLUMNS = [
   'abort_requested_by',
   'abandoned_at',
   'adopted_at',
+  'held_epoch',
 ] as const
 
 export type JobSummaryRow = Pick<JobRow, (typeof SUMMARY_COLUMNS)[number]>

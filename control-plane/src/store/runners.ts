@@ -101,6 +101,16 @@ export async function findRunnersOfNode(
   }))
 }
 
+/** The nodes and numbers of the newest connections of runners. */
+export async function findConnectedNodes(
+  queries: Queries,
+  ids: readonly number[],
+): Promise<Pick<Runner, 'id' | 'epoch' | 'connectedNode'>[]> {
+  if (ids.length === 0) return []
+  const columns = ['id', 'epoch', 'connected_node as connectedNode'] as const
+  return queries.selectFrom('runner').select(columns).where('id', 'in', ids).execute()
+}
+
 /** Nobody has the socket of this runner, unless it has connected anew since. */
 export async function clearConnectedNode(queries: Queries, id: number, epoch: number): Promise<void> {
   await queries

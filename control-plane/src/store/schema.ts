@@ -20,6 +20,7 @@ export interface Database {
   join_token: JoinTokenTable
   appearance: AppearanceTable
   lock: LockTable
+  past_name: PastNameTable
   audit: AuditTable
   audit_chain: AuditChainTable
   audit_export: AuditExportTable
@@ -57,6 +58,20 @@ export interface UserTable {
   created_at: Fixed<number>
   /** 1: the password has to be changed before anything else can be done. */
   password_must_change: ColumnType<number, number | undefined, number>
+  /**
+   * The deleted account that had this name before, 0 when its id is not known any more. A role that names the user does not mean this
+   * account then. Null: nobody had the name before, or an admin accepted it for this account.
+   */
+  name_had_by: ColumnType<number | null, number | null | undefined, null>
+}
+
+/** The names of deleted accounts: the next account of that name is somebody else. */
+export interface PastNameTable {
+  type: Fixed<string>
+  /** As in `user`. */
+  username_key: Fixed<string>
+  /** The last account that had it; 0 when its id is not known any more. */
+  user_id: number
 }
 
 export interface SessionTable {
@@ -139,6 +154,8 @@ export interface JobTable {
   abort_requested: number
   abort_requested_by: string | null
   abandoned_at: number | null
+  /** The connection of its runner (`runner.epoch`) on which that last said that it has the job; null: it never did. */
+  held_epoch: ColumnType<number | null, number | null | undefined, number | null>
   /** JSON object: extra variables as they reach the playbook, but for masks where passwords are (`job_secret`). */
   extravars: Fixed<string>
   /** JSON object of names. */
@@ -325,7 +342,10 @@ export interface AppearanceTable {
 
 export interface LockTable {
   name: Fixed<string>
+  /** As it is shown. */
   holder: string
+  /** The account that holds it; null: it is gone. */
+  holder_id: number | null
   taken_at: number
   touched_at: number
 }
@@ -336,6 +356,8 @@ export interface AuditTable {
   time: Fixed<number>
   user_name: string | null
   user_type: string | null
+  /** The account; null in records of older releases, and where nobody is known. */
+  user_id: ColumnType<number | null, number | null | undefined, number | null>
   address: Fixed<string>
   action: string
   object_kind: string

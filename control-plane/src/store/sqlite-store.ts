@@ -8,7 +8,8 @@ import { keepFilePrivate } from './private-file.js'
 import type { Database } from './schema.js'
 import { createSqliteDialect } from './sqlite-dialect.js'
 import { asReader, isPassing } from './sqlite-errors.js'
-import { type Statements, createStatements } from './statements.js'
+import { openHandle } from './sqlite-handle.js'
+import type { Statements } from './statements.js'
 import { createStoreCheck } from './store-check.js'
 import type { Store } from './store.js'
 
@@ -109,17 +110,4 @@ async function settleOnce(writer: Statements): Promise<string | null> {
     if (isPassing(error)) return messageOf(error)
     throw error
   }
-}
-
-function openHandle(path: string, mode: number): Promise<Statements> {
-  return new Promise((resolve, reject) => {
-    const handle = new sqlite3.Database(path, mode, (error) => {
-      if (error) {
-        reject(new UnavailableError('database_unreachable', `cannot open the database ${path}: ${messageOf(error)}`))
-        return
-      }
-      handle.configure('busyTimeout', 2000)
-      resolve(createStatements(handle))
-    })
-  })
 }

@@ -19,9 +19,11 @@ export interface StoredUser {
   readonly createdAt: number
   /** The password has to be changed before anything else can be done. */
   readonly passwordMustChange: boolean
+  /** The deleted account that had the name before, unless an admin accepted this one under it; 0 when its id is not known any more. */
+  readonly nameHadBy: number | null
 }
 
-export type NewUser = Omit<StoredUser, 'id' | 'subject' | 'groupsLeftOut' | 'passwordMustChange'> &
+export type NewUser = Omit<StoredUser, 'id' | 'subject' | 'groupsLeftOut' | 'passwordMustChange' | 'nameHadBy'> &
   Partial<Pick<StoredUser, 'subject' | 'groupsLeftOut' | 'passwordMustChange'>>
 export type UserChanges = Partial<
   Pick<StoredUser, 'passwordHash' | 'email' | 'groups' | 'enabled' | 'subject' | 'groupsLeftOut' | 'passwordMustChange'>
@@ -32,14 +34,17 @@ export function usernameKey(username: string): string {
   return username.normalize('NFKC').toLowerCase()
 }
 
-/** @returns null when there is already a user of that type and name */
+/**
+ * An account whose name a deleted one had keeps that in mind.
+ * @returns null when there is already a user of that type and name
+ */
 export async function insertUser(queries: Queries, user: NewUser): Promise<StoredUser | null> {
+  const { type, username } = user
+  const nameHadBy = await findPastName(queries, type, username)
   const row = await queries
     .insertInto('user')
     .values({
-      username: user.username,
-      username_key: usernameKey(user.username),
-      type: user.type,
+      ...{ username, username_key: usernameKey(username), type, name_had_by: nameHadBy },
       password_hash: user.passwordHash,
       ...(user.subject === undefined ? {} : { subject: user.subject }),
       email: user.email,
@@ -107,10 +112,40 @@ export async function updateUser(queries: Queries, id: number, changes: UserChan
   return findUser(queries, id)
 }
 
-/** Sessions go along. @returns false when there was no such user */
+/**
+ * Sessions go along. The name stays known, so that the next account of that name is not taken for this one.
+ * @returns false when there was no such user
+ */
 export async function deleteUser(queries: Queries, id: number): Promise<boolean> {
-  const result = await queries.deleteFrom('user').where('id', '=', id).executeTakeFirst()
-  return result.numDeletedRows > 0n
+  const user = await queries
+    .deleteFrom('user')
+    .where('id', '=', id)
+    .returning(['type', 'username_key'])
+    .executeTakeFirst()
+  if (!user) return false
+  await queries
+    .insertInto('past_name')
+    .values({ ...user, user_id: id })
+    .onConflict((conflict) => conflict.columns(['type', 'username_key']).doUpdateSet({ user_id: id }))
+    .execute()
+  return true
+}
+
+/** The deleted account that had a name last, 0 when its id is not known any more; null: nobody had it. */
+export async function findPastName(queries: Queries, type: string, username: string): Promise<number | null> {
+  const row = await queries
+    .selectFrom('past_name')
+    .select('user_id')
+    .where('type', '=', type)
+    .where('username_key', '=', usernameKey(username))
+    .executeTakeFirst()
+  return row?.user_id ?? null
+}
+
+/** What names this user means this account from now on. @returns null when there is no such user */
+export async function acceptName(queries: Queries, id: number): Promise<StoredUser | null> {
+  await queries.updateTable('user').set({ name_had_by: null }).where('id', '=', id).execute()
+  return findUser(queries, id)
 }
 
 export function parseUser(row: Selectable<UserTable>): StoredUser {
@@ -126,5 +161,6 @@ export function parseUser(row: Selectable<UserTable>): StoredUser {
     groupsLeftOut: row.groups_left_out,
     createdAt: row.created_at,
     passwordMustChange: row.password_must_change === 1,
+    nameHadBy: row.name_had_by,
   }
 }

@@ -217,24 +217,50 @@ def _only_wake(_number, _frame):
 
 
 def _claim_start(job):
-    """Whoever creates started.json is the only one that may start this job, now and after any crash."""
+    """Whoever creates started.json is the only one that may start this job, now and after any crash.
+
+    The file stays open and locked for the life of this process: by that an agent in another PID namespace, which cannot see
+    this process, knows whether it lives. Nothing else of this program may open the file, because closing it ends the lock.
+    """
     with open("/proc/self/stat", "rb") as stat:
         start_ticks = int(stat.read().rpartition(b")")[2].split()[19])
     with open("/proc/sys/kernel/random/boot_id") as boot:
         boot_id = boot.read().strip()
-    text = '{"pid":%d,"start_ticks":%d,"boot_id":"%s","time":"%s"}\n' % (os.getpid(), start_ticks, boot_id, iso_now())
     path = job.path("started.json")
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
+        text = '{"pid":%d,"start_ticks":%d,"boot_id":"%s"%s,"locked":%s,"time":"%s"}\n' % (
+            os.getpid(),
+            start_ticks,
+            boot_id,
+            _pid_namespace(),
+            _lock(descriptor),
+            iso_now(),
+        )
         if os.write(descriptor, text.encode()) != len(text):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(descriptor)
         os.fsync(job.folder_fd)
     except OSError:
         os.unlink(path)
-        raise
-    finally:
         os.close(descriptor)
+        raise
+
+
+def _pid_namespace():
+    try:
+        return ',"pid_namespace":"%s"' % os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
+def _lock(descriptor):
+    """A lock of this process alone: its children do not have it. A file system without locks is no reason not to start."""
+    try:
+        os.lockf(descriptor, os.F_TLOCK, 0)
+        return "true"
+    except OSError:
+        return "false"
 
 
 def _text_of(path):

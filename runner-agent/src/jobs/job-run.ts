@@ -3,11 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createSerialQueue } from '../async.js'
 import { describeError, type Logger } from '../log.js'
 import { endMarkedProcesses } from '../playbook/process-tree.js'
-import { isRunning } from '../processes.js'
 import { amendEnd } from '../spool/agent-end.js'
 import type { JobFolder, Started } from '../spool/job-folder.js'
 import { Replica } from '../spool/replica.js'
 import { createStreamFile } from '../spool/stream-file.js'
+import type { SupervisorWatch } from '../spool/supervisor-watch.js'
 import {
   askAbort,
   END_TREE_MS,
@@ -51,6 +51,7 @@ const MOST_FAILURES = 10
 
 export interface JobRunServices extends StepServices {
   readonly log: Logger
+  readonly supervisors: Pick<SupervisorWatch, 'look'>
 }
 
 export interface JobRunEvents {
@@ -209,7 +210,8 @@ export class JobRun {
     }
     this.#started = started
     if (this.#state === 'starting' || this.#state === 'claimed') this.#state = 'running'
-    return started.by === 'agent' || !isRunning(started)
+    // One that cannot be seen (another PID namespace) is not gone.
+    return started.by === 'agent' || this.#services.supervisors.look(this.#folder, started) === 'gone'
   }
 
   #ended(end: EndRecord): void {

@@ -1,10 +1,11 @@
 import { CONTRACT, NEWEST_CONTRACT, type HelloPayload } from '@holdfast/protocol'
-import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Identity } from '../identity.js'
 
 export interface HelloOptions {
   readonly generation: number
+  /** Tells this process from another one of the same generation, which has a copy of its state folder. */
+  readonly instance: string
   readonly name: string
   readonly joinToken: string | null
   readonly maxJobs: number
@@ -19,14 +20,13 @@ export interface HelloOptions {
 /** What the agent says about itself: the payload of each hello. */
 export function createHello(options: HelloOptions): (identity: Identity) => string {
   const { now } = options
-  const instance = randomBytes(16).toString('hex')
   return (identity) => {
     const said: HelloPayload = {
       name: options.name,
       identity_key: identity.identityPublicKey,
       sealing_key: identity.sealingPublicKey,
       generation: options.generation,
-      instance,
+      instance: options.instance,
       contract: CONTRACT,
       speaks: NEWEST_CONTRACT,
       version: options.version,

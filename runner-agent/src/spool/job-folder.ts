@@ -42,6 +42,8 @@ export type Claim = v.InferOutput<typeof claimSchema>
 
 const startedSchema = v.object({
   ...processIdentitySchema.entries,
+  /** The supervisor holds a lock on this file as long as it lives. */
+  locked: v.optional(v.boolean()),
   /** Set by the agent when it took the start in order to end a job that shall not start any more. */
   by: v.optional(v.literal('agent')),
 })

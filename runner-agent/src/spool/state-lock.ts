@@ -1,48 +1,94 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import * as v from 'valibot'
 import { parseJson } from '@holdfast/protocol'
-import { identifyProcess, isRunning, processIdentitySchema } from '../processes.js'
-import { createDurably } from './durable.js'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import * as v from 'valibot'
+import { identifyProcess, lookAtProcess, processIdentitySchema } from '../processes.js'
+import { createDurably, isErrno } from './durable.js'
+import { type KernelLock, type LockProgram, takeKernelLock } from './kernel-lock.js'
 
 /**
- * One agent per state folder, and a number that goes up at every start. Both are the same thing: `generations/<n>`
- * names the process that is generation n. A new one may begin when the process of the highest number is gone, by
- * creating the next number, which only one of several can do. The highest file is never removed, also not at the end:
- * so a number is never used again, and no two processes can each believe that the folder is free.
+ * One agent per state folder, and a number that goes up at every start.
+ *
+ * Two things keep a second agent out. The kernel's lock counts across containers and PID namespaces, and ends with the
+ * process. `generations/<n>` names the process that is generation n: a new one may begin when the process of the
+ * highest number is not there, by creating the next number, which only one of several can do. That also counts where a
+ * file system has no locks, among processes that see each other, and against an agent of an older release. The highest
+ * file is never removed, also not at the end: so a number is never used again.
  */
 export interface StateLock {
   readonly generation: number
+  /** Together with the generation it tells this process from one that works on a copy of the folder. 32 hex digits. */
+  readonly instance: string
+  /** What the lock does not cover, as a sentence; null when all is well. */
+  readonly doubt: string | null
+  /** Gives the folder up. */
+  close(): void
 }
+
+const holderSchema = v.object({
+  ...processIdentitySchema.entries,
+  /** What the holder calls its host: of a container it is the container's name. Older releases did not write it. */
+  host: v.optional(v.string()),
+  instance: v.optional(v.string()),
+})
+type Holder = v.InferOutput<typeof holderSchema>
 
 /** Another agent works on this state folder. */
 export class StateInUseError extends Error {
   override readonly name = 'StateInUseError'
 
-  constructor(
-    readonly pid: number,
-    statePath: string,
-  ) {
-    super(`another agent (pid ${pid}) works on the state folder ${statePath}; stop it or give this one another folder`)
+  constructor(who: string, statePath: string) {
+    super(`${who} works on the state folder ${statePath}; stop it or give this one another folder`)
   }
 }
 
+/** A process that was just killed lets go of its lock a moment later. */
+const LETTING_GO_MS = 5_000
+const LOOK_EVERY_MS = 100
+
 /**
  * Takes the state folder for this process, until it ends.
- * @throws StateInUseError naming the process that has it
+ * @throws StateInUseError naming the process that has it; Error when that cannot be found out
  */
-export async function acquireStateLock(statePath: string): Promise<StateLock> {
+export async function acquireStateLock(statePath: string, program: LockProgram): Promise<StateLock> {
   const folder = join(statePath, 'generations')
   await mkdir(folder, { recursive: true, mode: 0o700 })
+  const lock = await takeSoon(statePath, folder, program)
+  try {
+    return { ...(await nextGeneration(statePath, folder)), doubt: lock.doubt, close: () => lock.close() }
+  } catch (error) {
+    lock.close()
+    throw error
+  }
+}
+
+async function takeSoon(statePath: string, folder: string, program: LockProgram): Promise<KernelLock> {
+  const until = performance.now() + LETTING_GO_MS
+  for (;;) {
+    const lock = await takeKernelLock(statePath, program)
+    if (lock !== 'held') return lock
+    const holder = await newestHolder(folder)
+    const isGone = holder !== null && lookAtProcess(holder) === 'gone'
+    if (!isGone || performance.now() >= until) throw new StateInUseError(describe(holder), statePath)
+    await delay(LOOK_EVERY_MS)
+  }
+}
+
+async function nextGeneration(statePath: string, folder: string): Promise<Pick<StateLock, 'generation' | 'instance'>> {
+  const instance = randomBytes(16).toString('hex')
   for (;;) {
     const generations = await listGenerations(folder)
     const newest = generations.at(-1) ?? 0
-    const pid = newest === 0 ? null : holderOf(join(folder, String(newest)))
-    if (pid !== null) throw new StateInUseError(pid, statePath)
-    if (await createDurably(join(folder, String(newest + 1)), JSON.stringify(identifyProcess(process.pid)))) {
+    const holder = newest === 0 ? null : readHolder(join(folder, String(newest)))
+    if (holder !== null && lookAtProcess(holder) === 'runs') throw new StateInUseError(describe(holder), statePath)
+    const self: Holder = { ...ownIdentity(), host: hostname(), instance }
+    if (await createDurably(join(folder, String(newest + 1)), JSON.stringify(self))) {
       for (const old of generations) await rm(join(folder, String(old)), { force: true })
-      return { generation: newest + 1 }
+      return { generation: newest + 1, instance }
     }
     // Somebody else took this number at the same moment: look again who has it.
   }
@@ -56,12 +102,39 @@ async function listGenerations(folder: string): Promise<number[]> {
     .sort((left, right) => left - right)
 }
 
-/** The pid of the living process that a file names; null when it is gone or the file says nothing readable. */
-function holderOf(path: string): number | null {
+async function newestHolder(folder: string): Promise<Holder | null> {
+  const newest = (await listGenerations(folder)).at(-1)
+  return newest === undefined ? null : readHolder(join(folder, String(newest)))
+}
+
+/**
+ * The process that a file names; null when the file says nothing readable.
+ * @throws the system's error when it may be another one soon (no more open files)
+ */
+function readHolder(path: string): Holder | null {
+  let text: string
   try {
-    const holder = parseJson(v.object(processIdentitySchema.entries), readFileSync(path, 'utf8'))
-    return isRunning(holder) ? holder.pid : null
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if (isErrno(error, 'ENOENT', 'EISDIR')) return null
+    throw error
+  }
+  try {
+    return parseJson(holderSchema, text)
   } catch {
     return null
   }
+}
+
+function ownIdentity(): NonNullable<ReturnType<typeof identifyProcess>> {
+  const self = identifyProcess(process.pid)
+  if (self === null) throw new Error('this process is not in /proc, which Holdfast needs')
+  return self
+}
+
+function describe(holder: Holder | null): string {
+  if (holder === null) return 'another agent'
+  const where =
+    lookAtProcess(holder) === 'runs' ? '' : ` in another container or PID namespace, host ${holder.host ?? '?'}`
+  return `another agent (pid ${holder.pid}${where})`
 }

@@ -55,6 +55,8 @@ export const COMPLETING = {
     'user.sessions-end': 'Blocking, deleting or a new password ends the sessions of the user.',
     'role.membership':
       'A role has the users of its groups and the users that it names; everyone has default, formerly public.',
+    'role.account':
+      'A role that names a user means one account: a later one of that name gets it when an admin accepts the name.',
     'role.options':
       'Options of several roles combine with AND; default fills what is unset, then the built-in defaults.',
     'role.next-request': 'An edit of config.yaml counts from the next request on.',
@@ -63,7 +65,7 @@ export const COMPLETING = {
   },
   'Jobs in detail': {
     'detail.fields':
-      'A job has id, form, target, job_type, status, status_reason, start, end, user, user_type, runner, parent_id, step, approval, abort_requested, abandoned_at, credentials, subjobs.',
+      'A job has id, form, target, job_type, status, status_reason, start, end, user, user_type, runner, parent_id, step, approval, abort_requested, abandoned_at, connected, credentials, subjobs.',
     'detail.end-null': 'end is null until the job has ended.',
     'detail.masked':
       'extravars are masked on read: texts under keys that look secret, and passwords wherever they stand.',
@@ -88,6 +90,10 @@ export const COMPLETING = {
   'Statuses over time': {
     'over-time.running-waits': 'A job that waits for a free slot shows running.',
     'over-time.once': 'A job is never run a second time by itself.',
+    'over-time.abandoned-connected':
+      'An abandoned job whose runner is connected and has it shows connected: true, and says so in detail; others do not.',
+    'over-time.abandoned-abort':
+      'A plain abort of an abandoned job is 409 and names abandoned=true; with that it is kept and carried out by the runner when it is there.',
     'over-time.restart': 'A restart of the control plane abandons nothing by itself.',
   },
   'Live events in detail': {
@@ -97,6 +103,6 @@ export const COMPLETING = {
     'live-detail.slow-reader': 'A slow reader holds up nobody.',
     'live-detail.session': 'A stream ends with its session and with the service.',
     'live-detail.appearance': '/settings/appearance is read by everyone and changed by admins.',
-    'live-detail.lock': '/lock is held by one at a time (409 for others) and free after 10 minutes of silence.',
+    'live-detail.lock': '/lock is held by one account at a time (409 for others) and free after 10 minutes of silence.',
   },
 } as const

@@ -31,7 +31,7 @@ export async function runFollow(
           ? `Stopped following; job ${jobId} still waits for its approval. Follow it again with: holdfast job follow ` +
               `${jobId}   End it with: holdfast job reject ${jobId}`
           : `Stopped following; job ${jobId} goes on. Follow it again with: holdfast job follow ${jobId}   ` +
-              `End it with: holdfast job abort ${jobId}`,
+              `End it with: holdfast job abort ${jobId}${status === 'abandoned' ? ' --abandoned' : ''}`,
       ),
     )
   process.once('SIGINT', interrupt)

@@ -60,7 +60,7 @@ export function createTerminalSink(terminal: Terminal, color: boolean, waits: bo
       if (mayStillEnd(job.status)) {
         await notice(
           'Its playbook may still be running, and its real outcome replaces this as soon as the runner reports it. ' +
-            `Wait for it with: holdfast job follow ${job.id} --wait`,
+            `Wait for it with: holdfast job follow ${job.id} --wait   End it with: holdfast job abort ${job.id} --abandoned`,
         )
       }
     },

@@ -10,6 +10,8 @@ export interface Column<Row> {
   readonly align?: 'right'
   /** Paints the value by its meaning as a status. */
   readonly status?: boolean
+  /** Put in brackets behind the value, where there is any. */
+  readonly note?: (row: Row) => string | null
 }
 
 /** Longest value of a cell on a terminal; a pipe gets values whole. */
@@ -56,7 +58,8 @@ function cell<Row>(output: Output, column: Column<Row>, row: Row): string {
   const value = column.value(row)
   const text = value === null || value === '' ? '-' : printable(String(value))
   const short = output.isTerminal && text.length > CELL_LIMIT ? `${text.slice(0, CELL_LIMIT - 1)}…` : text
-  return column.status ? paint(output, short, statusPaint(short)) : short
+  const note = column.note?.(row) ?? null
+  return (column.status ? paint(output, short, statusPaint(short)) : short) + (note === null ? '' : ` (${note})`)
 }
 
 /** Name and value, one pair a line, for a single thing. */

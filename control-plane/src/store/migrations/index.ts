@@ -19,8 +19,10 @@ import * as serviceKey from './016-service-key.js'
 import * as uploadClaims from './017-upload-claims.js'
 import * as runnerLimits from './018-runner-limits.js'
 import * as runnerIsolation from './019-runner-isolation.js'
+import * as accountNames from './020-account-names.js'
 import * as jobsByKey from './021-jobs-by-key.js'
 import * as orphans from './022-orphans.js'
+import * as jobConnection from './024-job-connection.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -43,8 +45,10 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '017-upload-claims': uploadClaims,
   '018-runner-limits': runnerLimits,
   '019-runner-isolation': runnerIsolation,
+  '020-account-names': accountNames,
   '021-jobs-by-key': jobsByKey,
   '022-orphans': orphans,
+  '024-job-connection': jobConnection,
 }
 
 /** Where Kysely notes the steps that were done. */

@@ -7,11 +7,17 @@ export const abortCommand = (run: Run) =>
     command: 'abort <id>',
     describe: 'Abort a running job',
     builder: (yargs) =>
-      clientOptions(yargs).positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' }),
+      clientOptions(yargs)
+        .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
+        .option('abandoned', {
+          type: 'boolean',
+          default: false,
+          describe: 'Also a job that was given up (abandoned): its runner ends it when it is there',
+        }),
     handler: async (args) => {
       const jobId = jobIdOf(args.id)
       const client = await clientOf(run, args)
-      const answer = await client.abortJob({ id: jobId })
+      const answer = await client.abortJob({ id: jobId, ...(args.abandoned ? { abandoned: true } : {}) })
       await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message}\n`)
     },
   })

@@ -8,7 +8,13 @@ import { clientOf, clientOptions, command, recordsOf, type Run } from '../common
 const COLUMNS: readonly Column<JobRecord>[] = [
   { title: 'id', value: (job) => job.id, align: 'right' },
   { title: 'form', value: (job) => (job.parent_id === null ? job.form : `${job.form} / ${job.target}`) },
-  { title: 'status', value: (job) => job.status, status: true },
+  {
+    title: 'status',
+    value: (job) => job.status,
+    status: true,
+    // It was given up and runs all the same.
+    note: (job) => (job.status === 'abandoned' && job.connected === true ? 'connected' : null),
+  },
   { title: 'start', value: (job) => localTime(job.start) },
   { title: 'took', value: (job) => durationText(jobSeconds(job.start, job.end, Date.now())), align: 'right' },
   { title: 'user', value: (job) => userName(job.user, job.user_type) },

@@ -1,0 +1,58 @@
+import type { User } from '@holdfast/client'
+import { writeAnswer } from '../show/answer.js'
+import { type Column, tableText } from '../show/table.js'
+import { localTime } from '../show/time.js'
+import { userName } from '../show/user-name.js'
+import { clientOf, clientOptions, command, type Run } from './common.js'
+
+const COLUMNS: readonly Column<User>[] = [
+  { title: 'id', value: (user) => user.id, align: 'right' },
+  { title: 'user', value: (user) => userName(user.username, user.type) },
+  { title: 'groups', value: (user) => user.groups.join(', ') },
+  { title: 'state', value: (user) => (user.enabled ? 'enabled' : 'blocked') },
+  { title: 'since', value: (user) => localTime(user.created) },
+  { title: 'roles withheld', value: (user) => user.roles_withheld?.join(', ') ?? null },
+]
+
+/** `holdfast user list` */
+const listCommand = (run: Run) =>
+  command({
+    command: 'list',
+    describe: 'List the accounts (admins)',
+    builder: (yargs) => clientOptions(yargs),
+    handler: async (args) => {
+      const list = await (await clientOf(run, args)).listUsers()
+      const { stdout } = run.terminal
+      await writeAnswer(stdout, args.json, list, () => tableText(stdout, COLUMNS, list.records))
+    },
+  })
+
+/** `holdfast user accept-name` */
+const acceptNameCommand = (run: Run) =>
+  command({
+    command: 'accept-name <id>',
+    describe: 'Have roles that name a user mean this account, though a deleted one had the name (admins)',
+    builder: (yargs) =>
+      clientOptions(yargs).positional('id', { type: 'number', demandOption: true, describe: 'Id of the account' }),
+    handler: async (args) => {
+      const user = await (await clientOf(run, args)).acceptUserName({ id: args.id })
+      const name = userName(user.username, user.type)
+      await writeAnswer(
+        run.terminal.stdout,
+        args.json,
+        user,
+        () => `Roles that name ${name} mean account ${user.id}.\n`,
+      )
+    },
+  })
+
+/** `holdfast user …` */
+export const userCommands = (run: Run) =>
+  command({
+    builder: (yargs) =>
+      yargs
+        .command(listCommand(run))
+        .command(acceptNameCommand(run))
+        .demandCommand(1, 'What about users? list or accept-name.'),
+    handler: () => undefined,
+  })

@@ -1,0 +1,87 @@
+import { describeError, type Logger } from '../log.js'
+import { lookAtProcess, type ProcessIdentity, type ProcessState } from '../processes.js'
+import type { JobFolder, Started } from './job-folder.js'
+import { lookAtLocks, type LockProgram } from './kernel-lock.js'
+
+/** Between two questions to the kernel about supervisors that cannot be seen. */
+const ASK_EVERY_MS = 5_000
+
+/**
+ * Whether supervisors run, also those in another PID namespace (the container of an agent before this one): they cannot
+ * be seen from here, but each holds a lock on its `started.json` for as long as it lives.
+ */
+export interface SupervisorWatch {
+  /**
+   * Never waits. `unknown` says that nothing may be concluded; a later look may tell more. What is `gone` stays gone.
+   * @throws the system's error when `/proc` cannot be read now
+   */
+  look(folder: JobFolder, started: Started): ProcessState
+  close(): void
+}
+
+interface Stranger {
+  readonly path: string
+  state: ProcessState
+  /** Somebody looked at it after the last question: else its job is over, and nobody needs to know. */
+  isWanted: boolean
+}
+
+export function createSupervisorWatch({ program, log }: { program: LockProgram; log: Logger }): SupervisorWatch {
+  /** Supervisors that cannot be seen, by what names them. Those that are seen to be gone stay, a few bytes each. */
+  const strangers = new Map<string, Stranger>()
+  let timer: NodeJS.Timeout | null = null
+  let isAsking = false
+  let isClosed = false
+
+  const ask = async (): Promise<void> => {
+    const asked = [...strangers.values()].filter(({ state, isWanted }) => isWanted && state !== 'gone')
+    for (const stranger of asked) stranger.isWanted = false
+    const words = await lookAtLocks(
+      program,
+      asked.map(({ path }) => path),
+    )
+    for (const [index, stranger] of asked.entries()) {
+      // Whatever else the kernel says, it does not say that the supervisor is gone.
+      stranger.state = words[index] === 'free' ? 'gone' : words[index] === 'held' ? 'runs' : 'unknown'
+    }
+  }
+
+  const askSoon = (milliseconds: number): void => {
+    if (isClosed || isAsking || timer !== null) return
+    timer = setTimeout(() => {
+      timer = null
+      isAsking = true
+      void ask()
+        .catch((error: unknown) => {
+          log.warn({ error: describeError(error) }, 'cannot look at the locks of supervisors; tried again')
+        })
+        .finally(() => {
+          isAsking = false
+        })
+    }, milliseconds)
+    timer.unref()
+  }
+
+  return {
+    look(folder, started) {
+      const state = lookAtProcess(started)
+      // One of an older release, or on a file system without locks, has no lock that could tell.
+      if (state !== 'unknown' || started.locked !== true) return state
+      const name = nameOf(started)
+      const known = strangers.get(name)
+      if (known?.state === 'gone') return 'gone'
+      if (known) known.isWanted = true
+      else strangers.set(name, { path: folder.file('started.json'), state: 'unknown', isWanted: true })
+      askSoon(known ? ASK_EVERY_MS : 0)
+      return known?.state ?? 'unknown'
+    },
+    close() {
+      isClosed = true
+      if (timer !== null) clearTimeout(timer)
+    },
+  }
+}
+
+function nameOf({ boot_id, pid_namespace, pid, start_ticks }: ProcessIdentity): string {
+  return [boot_id, pid_namespace, pid, start_ticks].join(' ')
+}

@@ -1,0 +1,70 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { userInfo } from 'node:os'
+import { expect, test } from 'vitest'
+import type { StoredJob } from './fake-control-plane.js'
+import { orderOf, play, publish, say, waitFor } from './playbooks.js'
+import { createSetting, exactEnd, type Setting } from './setting.js'
+import { waitUntil } from './waiting.js'
+
+/**
+ * Two agents that use one volume from two containers: each has a PID namespace of its own, so neither sees the other's
+ * processes, and the same pids mean other processes.
+ */
+const CONTAINER = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child']
+
+const why = namespaceRefused()
+const left = why === null ? '' : ` (left out: ${why})`
+
+function namespaceRefused(): string | null {
+  if (userInfo().uid !== 0) return 'a PID namespace is made by root only'
+  try {
+    const [program = '', ...options] = CONTAINER
+    execFileSync(program, [...options, 'true'], { stdio: 'ignore' })
+    return null
+  } catch {
+    return 'this machine does not let root make a PID namespace'
+  }
+}
+
+async function offerWaiting({ controlPlane, folder }: Setting): Promise<StoredJob> {
+  const tasks = [say('before'), waitFor(join(folder, 'go')), say('after')]
+  const job = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(...tasks) })))
+  await waitUntil('the job prints', () => controlPlane.stored(job, 'output').includes('before'))
+  return job
+}
+
+test.skipIf(why !== null)(`a second agent in another container is refused, and harms no job${left}`, async () => {
+  const setting = await createSetting()
+  const first = await setting.join()
+  const job = await offerWaiting(setting)
+  const second = setting.start({}, CONTAINER)
+  expect(await second.exited()).toEqual({ code: 3, signal: null })
+  expect(second.errors).toContain(`another agent (pid ${first.pid} in another container or PID namespace`)
+  writeFileSync(join(setting.folder, 'go'), '')
+  expect(await exactEnd(setting.controlPlane, job)).toMatchObject({ cause: 'exited', exit_code: 0 })
+})
+
+test.skipIf(why !== null)(`an agent in another container ends no playbook that it cannot see${left}`, async () => {
+  const setting = await createSetting()
+  const { controlPlane, statePath, folder } = setting
+  const first = await setting.join()
+  const [lost, lasting] = [await offerWaiting(setting), await offerWaiting(setting)]
+  await first.kill()
+  const second = await setting.join({}, CONTAINER)
+  await second.logged('jobs taken up from the spool')
+  // A supervisor that is killed lets go of the lock on its mark.
+  process.kill(supervisorOf(statePath, lost), 'SIGKILL')
+  expect(await exactEnd(controlPlane, lost)).toMatchObject({ cause: 'supervisor_lost' })
+  expect(lasting.end).toBeNull()
+  writeFileSync(join(folder, 'go'), '')
+  const end = await exactEnd(controlPlane, lasting)
+  expect(end).toMatchObject({ cause: 'exited', exit_code: 0 })
+  expect(end.text).toContain('after')
+})
+
+function supervisorOf(statePath: string, { order }: StoredJob): number {
+  const path = join(statePath, 'spool', 'jobs', `${order.job_id}-${order.run_id}`, 'started.json')
+  return (JSON.parse(readFileSync(path, 'utf8')) as { pid: number }).pid
+}

@@ -1,0 +1,105 @@
+import { execFile, spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ROOT } from '../support/product.js'
+import { waitFor } from '../support/wait.js'
+
+const BOOT = join(dirname(fileURLToPath(import.meta.url)), 'boot.sh')
+const SYSTEMD = '/lib/systemd/systemd'
+/** The clone, as the machine sees it. */
+export const INSTALLED = '/opt/holdfast'
+
+/** How a command of the machine ended. */
+export interface Ran {
+  readonly status: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A machine with a systemd of its own: namespaces over a layer above this machine's root folder. */
+export interface Machine {
+  /** Runs a shell script as root, to its end. */
+  run(script: string, input?: string): Promise<Ran>
+  /** The same; it ends at the first command that fails. @returns what it printed @throws Error when its exit status is not 0 */
+  get(script: string): Promise<string>
+  /** Ends the machine with everything in it. */
+  close(): Promise<void>
+}
+
+/** Why no such machine can be booted here; null: one can. */
+export function whyNoMachine(): string | null {
+  if (process.getuid?.() !== 0) return 'only root can boot a machine'
+  if (!existsSync(SYSTEMD)) return 'systemd is not installed'
+  const probe = `set -e; folder=$(mktemp -d); trap 'umount -l "$folder"; rmdir "$folder"' EXIT
+    mount -t tmpfs layer "$folder"; mkdir "$folder"/{changes,work,root}
+    mount -t overlay -o "lowerdir=/,upperdir=$folder/changes,workdir=$folder/work" overlay "$folder/root"
+    mount -t cgroup2 cgroup2 "$folder/changes"`
+  const { status, stderr } = spawnSync('unshare', ['--mount', '--pid', '--fork', '--cgroup', 'bash', '-c', probe], {
+    encoding: 'utf8',
+  })
+  return status === 0 ? null : `namespaces with a systemd cannot be made here: ${stderr.trim()}`
+}
+
+/** Boots a machine; it has a network of its own, with the loopback address only. */
+export async function bootMachine(): Promise<Machine> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-machine-'))
+  const namespaces = ['--mount', '--pid', '--uts', '--ipc', '--net', '--cgroup']
+  // It ends with this process, however that ends.
+  const holder = spawn(
+    'setpriv',
+    ['--pdeathsig', 'KILL', 'unshare', ...namespaces, '--fork', '--kill-child=SIGKILL', BOOT, folder, ROOT],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  let complaint = ''
+  holder.stderr.on('data', (data: Buffer) => (complaint += data.toString()))
+  const ended = new Promise<void>((resolve) => holder.once('exit', () => resolve()))
+
+  const firstProcess = (): string => {
+    if (holder.exitCode !== null || holder.signalCode !== null)
+      throw new Error(`the machine did not boot: ${complaint}`)
+    const [pid] = readFileSync(`/proc/${holder.pid}/task/${holder.pid}/children`, 'utf8').split(' ')
+    if (!pid) throw new Error('nothing was started')
+    return pid
+  }
+  const run = (script: string, input = ''): Promise<Ran> =>
+    new Promise((resolve) => {
+      const command = ['--target', firstProcess(), '--all', 'bash', '-c', script]
+      const child = execFile('nsenter', command, { maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
+        resolve({ status: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, stdout, stderr })
+      })
+      child.stdin?.end(input)
+    })
+  const get = async (script: string): Promise<string> => {
+    const { status, stdout, stderr } = await run(`set -e\n${script}`)
+    if (status !== 0) throw new Error(`${script}\nended with ${status}: ${stdout}${stderr}`)
+    return stdout
+  }
+
+  const machine: Machine = {
+    run,
+    get,
+    async close() {
+      holder.kill('SIGKILL')
+      await ended
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+  try {
+    await waitFor(
+      'the machine to be up',
+      async () => {
+        firstProcess()
+        const { stdout, stderr } = await run('ip link set lo up && systemctl is-system-running')
+        if (!['running', 'degraded'].includes(stdout.trim())) throw new Error(`${stdout}${stderr}`)
+        return true
+      },
+      { everyMs: 100 },
+    )
+  } catch (error) {
+    await machine.close()
+    throw error
+  }
+  return machine
+}
