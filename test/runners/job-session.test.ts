@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { CONTRACT, NEWEST_CONTRACT, type ServerMessage } from '@holdfast/protocol'
+import { NEWEST_CONTRACT, type ServerMessage } from '@holdfast/protocol'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type SealJobSecrets, SecretsProblem } from '../../control-plane/src/credentials/job-secrets.js'
@@ -26,8 +26,6 @@ const RUNNER = 7
 const MANIFEST = { sha256: 'a'.repeat(64), json: Buffer.from('{}') }
 
 let folder: string
-/** The newest contract that the agent of the test speaks. */
-let agentContract = NEWEST_CONTRACT
 let store: Store
 let files: PlaybookFiles
 let sent: ServerMessage[]
@@ -71,7 +69,7 @@ function openSession(): JobSession {
     keys: ['SHA256:seven'],
     sealingKey: 'the sealing key',
     epoch: 1,
-    contract: agentContract,
+    contract: NEWEST_CONTRACT,
     send: (message) => void sent.push(message),
     sendBlob: () => blobsSent,
     pause: () => undefined,
