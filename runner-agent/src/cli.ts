@@ -30,6 +30,8 @@ setTimeout(() => {
 }, LINGER_MS).unref()
 
 async function main(args: string[]): Promise<number> {
+  // yargs makes the text of the help at every run; that of all settings costs a tenth of a second.
+  const mayShowHelp = args.some((arg) => /^(-\w*h\w*|--help.*|help)$/.test(arg))
   let exitCode: number = EXIT_CODES.stopped
   const commands = yargs(args)
     .scriptName('holdfast-runner')
@@ -40,7 +42,7 @@ async function main(args: string[]): Promise<number> {
     .command(
       'run',
       'run the agent in the foreground',
-      (command) => command.options(optionsOf(SETTINGS)).epilogue(EPILOGUE),
+      (command) => command.options(optionsOf(SETTINGS, mayShowHelp)).epilogue(EPILOGUE),
       async (flags: Flags) => {
         exitCode = await runAgent(readSettings(sourcesOf(flags), process.cwd()), complain)
       },
@@ -106,12 +108,12 @@ async function main(args: string[]): Promise<number> {
  * One flag per setting. Values stay text and defaults are only shown: the settings table reads both sources in the same
  * way and puts the environment between flag and default.
  */
-function optionsOf(table: Readonly<Record<string, SettingDefinition>>): Record<string, Options> {
+function optionsOf(table: Readonly<Record<string, SettingDefinition>>, isShown = true): Record<string, Options> {
   return Object.fromEntries(
     Object.entries(table).map(([name, definition]): [string, Options] => {
       const fallback = typeof definition.default === 'function' ? definition.default({}) : definition.default
       const description = `${definition.meaning} (default: ${fallback ?? 'none'})`
-      return [flagOf(name), { type: 'string', requiresArg: true, description }]
+      return [flagOf(name), { type: 'string', requiresArg: true, hidden: !isShown, description }]
     }),
   )
 }

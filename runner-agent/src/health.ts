@@ -1,6 +1,9 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { describeError, type Logger } from './log.js'
 import { metricsText, type AgentFigures } from './metrics.js'
+
+const LISTEN_AGAIN_MS = 5_000
 
 /** Why the agent is not ready, in the order in which it is said. */
 export type NotReady =
@@ -27,6 +30,11 @@ export interface HealthProbe {
 export interface HealthServer {
   /** @throws the system's error when the address is taken @returns the port */
   listen(host: string, port: number): Promise<number>
+  /**
+   * Listens, now or as soon as the address is free: jobs need no probes, so a taken port keeps no agent from its work.
+   * @param listening called once, with the port
+   */
+  keepListening(host: string, port: number, log: Logger, listening: (port: number) => void): Promise<void>
   close(): Promise<void>
 }
 
@@ -55,19 +63,41 @@ export function createHealthServer(probe: HealthProbe): HealthServer {
     else if (request.method !== 'GET' && request.method !== 'HEAD') json(response, 405, { error: 'only GET is served' })
     else found(response)
   })
+  let timer: NodeJS.Timeout | undefined
+  let isClosed = false
   server.requestTimeout = 5_000
   server.maxConnections = 50
 
+  const listen = (host: string, port: number): Promise<number> =>
+    new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, host, () => {
+        server.off('error', reject)
+        resolve((server.address() as AddressInfo).port)
+      })
+    })
+
   return {
-    listen: (host, port) =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject)
-        server.listen(port, host, () => {
-          server.off('error', reject)
-          resolve((server.address() as AddressInfo).port)
-        })
-      }),
+    listen,
+    async keepListening(host, port, log, listening) {
+      let said = ''
+      const attempt = async (): Promise<void> => {
+        try {
+          listening(await listen(host, port))
+        } catch (error) {
+          const problem = describeError(error)
+          if (problem !== said) log.error({ problem }, 'probes are not answered; jobs go on, and it is tried again')
+          said = problem
+          if (isClosed) return
+          timer = setTimeout(() => void attempt(), LISTEN_AGAIN_MS)
+          timer.unref()
+        }
+      }
+      await attempt()
+    },
     async close() {
+      isClosed = true
+      clearTimeout(timer)
       if (!server.listening) return
       await new Promise<void>((resolve) => {
         server.close(() => {

@@ -127,15 +127,19 @@ async function readIdentity(path: string): Promise<IdentityFile | null> {
     text = await readFile(path, 'utf8')
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return null
-    throw new Error(`cannot read the identity ${path}`, { cause: error })
-  }
-  try {
-    // A copy or a restore may have widened the mode.
-    await chmod(path, 0o600)
-    return parseJson(identityFileSchema, text)
-  } catch (error) {
-    throw new Error(`the identity ${path} is not what this agent wrote; restore it, or remove it to join anew`, {
+    throw new Error(`cannot read the identity ${path}; nothing is wrong with the identity, so leave it there`, {
       cause: error,
     })
+  }
+  // A copy or a restore may have widened the mode. A disk that is read-only just now is no reason not to start.
+  await chmod(path, 0o600).catch(() => undefined)
+  try {
+    return parseJson(identityFileSchema, text)
+  } catch (error) {
+    throw new Error(
+      `the identity ${path} is not what this agent wrote; restore it from a backup. Without one, move it elsewhere ` +
+        'and join anew as another runner',
+      { cause: error },
+    )
   }
 }

@@ -12,7 +12,7 @@ import { createBackOff } from './link/back-off.js'
 import { createHandshake } from './link/handshake.js'
 import { createHello } from './link/hello.js'
 import { createLink } from './link/link.js'
-import type { Logger } from './log.js'
+import { describeError, type Logger } from './log.js'
 import { createMembership, type Membership } from './membership.js'
 import { ANSIBLE_PARTS, readVersion } from './package-info.js'
 import { readAnsibleVersion } from './playbook/ansible-version.js'
@@ -20,6 +20,7 @@ import { findProgram } from './playbook/plan.js'
 import { createSecretsOpener } from './playbook/secrets.js'
 import { readBootId } from './processes.js'
 import type { AgentSettings } from './settings.js'
+import { watchDisk } from './spool/disk-watch.js'
 import { openSpool } from './spool/spool.js'
 import { acquireStateLock } from './spool/state-lock.js'
 import { createSupervisorWatch } from './spool/supervisor-watch.js'
@@ -38,8 +39,6 @@ export interface AgentDependencies {
 /** A running agent. */
 export interface Agent {
   readonly fingerprint: string
-  /** The port of /live, /ready and /metrics. */
-  readonly port: number
   /** Takes no new jobs and waits for those that run, as long as the settings say; then ends or leaves them. */
   stop(): Promise<void>
   /** Ends at once and leaves running playbooks as they are. */
@@ -53,10 +52,12 @@ const TERMINATE_MS = 25_000
 /** How long a stopping agent waits for the app to store what has ended. */
 const STORE_MS = 2_000
 const LOOK_MS = 50
+/** Until a spool that could not be read is tried again. */
+const LOAD_AGAIN_MS = 1_000
 
 /**
  * Builds an agent from its parts and starts it.
- * @throws StateInUseError; an error of the state folder or of the port
+ * @throws StateInUseError; an error of the state folder
  */
 export async function startAgent(settings: AgentSettings, dependencies: AgentDependencies): Promise<Agent> {
   const { log, now, environment } = dependencies
@@ -70,11 +71,23 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   if (stateLock.doubt !== null) log.warn(stateLock.doubt)
   const supervisors = createSupervisorWatch({ program: lockProgram, log })
 
-  const spool = await openSpool(settings.statePath, log)
+  const spool = openSpool(settings.statePath, log)
   const cache = await openBlobCache(settings.statePath, settings.cacheBytes)
+  const shelf = openUploadShelf(settings.statePath)
   const isolationHost = isolationHostOf(settings, dependencies)
-  const isolation = await openIsolation(settings.isolation, isolationHost, log)
-  const problem = isolation.kind === 'unavailable' ? isolation.problem : null
+  let isolation = await openIsolation(settings.isolation, isolationHost, log)
+  const disk = await watchDisk({
+    statePath: settings.statePath,
+    async prepare() {
+      await stateLock.keep()
+      for (const part of [spool, cache, shelf]) await part.prepare()
+      // It may be the disk that was in its way.
+      if (isolation.kind === 'unavailable') isolation = await openIsolation(settings.isolation, isolationHost, log)
+    },
+    log,
+  })
+  const isolationProblem = (): string | null => (isolation.kind === 'unavailable' ? isolation.problem : null)
+  let loadProblem: string | null = null
   const trust = openTrust({ statePath: settings.statePath, given: settings.serviceFingerprint, now, log })
   const desk = createDesk({
     log,
@@ -83,20 +96,23 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     bootId: readBootId(),
     spool,
     cache,
-    shelf: await openUploadShelf(settings.statePath),
+    shelf,
     playbook: {
       localFolder: settings.localFolder,
       environment,
       callbackFolder: ANSIBLE_PARTS.callbackFolder,
-      isolation,
+      get isolation() {
+        return isolation
+      },
     },
     releaseUser: (jobFolder) => releaseUser(jobFolder, isolationHost),
     supervisors,
     supervisor: { python: dependencies.python, script: ANSIBLE_PARTS.supervisor },
     openSecrets: createSecretsOpener(() => keyring.openers()),
     ownMaxJobs: settings.maxJobs,
-    mostJobs: isolation.kind === 'user' ? isolation.orders.users.length : 0,
-    problem,
+    mostJobs: () => (isolation.kind === 'user' ? isolation.orders.users.length : 0),
+    problem: isolationProblem,
+    diskProblem: () => disk.problem,
     spoolMaxBytes: settings.spoolMaxBytes,
     changed: () => {
       membership.sendStatus()
@@ -107,7 +123,8 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     isIdle: () => desk.figures().spooledJobs + desk.figures().runningJobs + desk.figures().claimingJobs === 0,
   })
   const membership: Membership = createMembership({
-    ...{ desk, trust, name: settings.name, fingerprint, now, problem, log },
+    ...{ desk, trust, name: settings.name, fingerprint, now, log },
+    problem: () => isolationProblem() ?? disk.problem ?? loadProblem,
     hasJoinToken: settings.joinToken !== null,
   })
   let ansibleVersion: string | null = null
@@ -115,7 +132,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   const hello = createHello({
     ...{ generation: stateLock.generation, instance: stateLock.instance, name, joinToken, now },
     maxJobs: desk.figures().maxJobs,
-    isolation: isolationWord(isolation),
+    isolation: () => isolationWord(isolation),
     version: readVersion(),
     ansibleVersion: () => ansibleVersion,
   })
@@ -161,6 +178,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
       await link.close()
       await desk.dispose()
       await spool.close()
+      await disk.close()
       await health.close()
       supervisors.close()
       stateLock.close()
@@ -186,17 +204,32 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     await until(() => !isIdle() || membership.state !== 'approved' || desk.figures().spooledJobs === 0, STORE_MS)
   }
 
+  /** Without the list of its jobs the agent must not say hello: they would be taken for lost. */
+  const load = async (): Promise<void> => {
+    while (ending === null) {
+      try {
+        await desk.load()
+        loadProblem = null
+        return
+      } catch (error) {
+        loadProblem = `the spool cannot be read: ${describeError(error)}`
+        log.error({ problem: loadProblem }, 'the agent waits for its spool')
+        await delay(LOAD_AGAIN_MS)
+      }
+    }
+  }
+
   try {
-    const port = await health.listen(settings.listenHost, settings.port)
-    log.info({ address: `http://${settings.listenHost}:${port}` }, 'probes are answered here')
+    await health.keepListening(settings.listenHost, settings.port, log, (port) => {
+      log.info({ address: `http://${settings.listenHost}:${port}` }, 'probes are answered here')
+    })
     // A job that was sealed to them may be in the spool.
     await keyring.prepare()
-    await Promise.all([desk.load(), readAnsibleVersion(environment).then((version) => (ansibleVersion = version))])
+    await Promise.all([load(), readAnsibleVersion(environment).then((version) => (ansibleVersion = version))])
     if (ansibleVersion === null) log.warn('ansible-playbook was not found or does not answer; jobs will fail')
     link.start()
     return {
       fingerprint,
-      port,
       async stop() {
         await drain()
         await end()

@@ -1,9 +1,13 @@
+import type { CloseReasonName } from '@holdfast/protocol'
 import { type NotReady, TOKEN_NOT_TAKEN, UNTRUSTED } from './health.js'
 import type { Desk } from './jobs/desk.js'
 import type { Connection } from './link/connection.js'
 import type { LinkEvents } from './link/link.js'
 import type { Logger } from './log.js'
 import type { Trust } from './trust.js'
+
+/** Refusals by a control plane that knows this runner and does not want it as it is. */
+const NOT_ACCEPTED: ReadonlySet<CloseReasonName> = new Set(['denied', 'revoked', 'rejected', 'clone'])
 
 /**
  * Where this agent stands with the app:
@@ -31,7 +35,7 @@ export interface MembershipOptions {
   readonly hasJoinToken: boolean
   readonly now: () => Date
   /** Why no job is taken although all else is well; null: jobs are taken. */
-  readonly problem: string | null
+  readonly problem: () => string | null
   readonly log: Logger
 }
 
@@ -78,7 +82,8 @@ export function createMembership(options: MembershipOptions): Membership {
     },
     sendStatus,
     notReady() {
-      if (problem !== null) return { problem }
+      const why = problem()
+      if (why !== null) return { problem: why }
       if (desk.figures().draining) return 'draining'
       if (state === 'down') return trust.refused ? UNTRUSTED : 'not connected to the app'
       if (state === 'approved') return null
@@ -86,6 +91,8 @@ export function createMembership(options: MembershipOptions): Membership {
     },
     events: {
       up(welcome, over) {
+        // There is a control plane, and it has yet to say what this runner is to it.
+        desk.wait()
         move(welcome.state, welcome.max_jobs, over)
       },
       message(message) {
@@ -102,6 +109,9 @@ export function createMembership(options: MembershipOptions): Membership {
       heartbeat(over) {
         over.ping()
         sendStatus()
+      },
+      refused(reason) {
+        if (NOT_ACCEPTED.has(reason)) desk.wait()
       },
       down() {
         if (state === 'approved') desk.disconnected()

@@ -19,8 +19,8 @@ const PROGRAMS = [
   { folder: 'runner-agent', entries: { cli: 'cli.js' }, builds: ['../dist', '../../protocol/dist'] },
 ]
 
-/** Packages with files beside their code: native modules, WebAssembly, pages. */
-const LEFT_OUT = ['sqlite3', '@node-rs/argon2', '@jitl/*', '@fastify/swagger-ui']
+/** Packages with files beside their code: native modules, WebAssembly. */
+const LEFT_OUT = ['sqlite3', '@node-rs/argon2', '@jitl/*']
 
 /** Packages in the form of CommonJS ask for modules of Node.js by `require`. */
 const REQUIRE =

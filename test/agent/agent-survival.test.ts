@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { processesOf, spooledJob, supervisorPid } from './agent-process.js'
@@ -194,6 +194,27 @@ describe('the agent is killed', () => {
     expect(end.text).toContain('before')
     expect(processesOf(job.order.run_id)).toEqual([])
   })
+})
+
+test('what looks lost from here is not judged while the control plane does not accept this agent', async () => {
+  const setting = await createSetting()
+  const { controlPlane, statePath } = setting
+  const first = await setting.join()
+  const job = offerWaiting(setting)
+  await printed(setting, job, 'before')
+  const supervisor = supervisorPid(statePath) ?? 0
+  await first.kill()
+  process.kill(supervisor, 'SIGKILL')
+  // As of a second agent on a copy of the folder, where the playbook of the first one looks lost.
+  controlPlane.refuse = 'clone'
+  const second = setting.start()
+  await second.logged('jobs found in the spool')
+  await second.logged('cannot join the app')
+  expect(readdirSync(spooledJob(statePath) ?? '')).not.toContain('end.json')
+  await second.kill()
+  controlPlane.refuse = null
+  await setting.join()
+  expect(await exactEnd(controlPlane, job)).toMatchObject({ cause: 'supervisor_lost' })
 })
 
 describe('the supervisor is killed', () => {

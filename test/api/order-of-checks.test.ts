@@ -59,6 +59,7 @@ describe('on one thing', () => {
     ['POST', '/runner/:id/reject', 'runner'],
     ['POST', '/runner/:id/revoke', 'runner'],
     ['POST', '/runner/:id/reinstate', 'runner'],
+    ['POST', '/runner/:id/accept', 'runner'],
     ['DELETE', '/runner/join-tokens/:id', 'join-token'],
   ]
   test.each(routes)('%s %s: 401, 404, 403, whatever the body is', async (method, path, kind) => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -6,7 +7,7 @@ import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import type { SyntheticTruth } from './kit/load.js'
 import { statusesOf } from './kit/moves.js'
-import { approveRunner, runnerNamed } from './kit/other-agent.js'
+import { approveRunner, runnerNamed, startOtherAgent } from './kit/other-agent.js'
 import { expectExactly } from './kit/stored.js'
 
 /** What an admin does with a runner ends no playbook of it, and what it still knows is followed when it is let in again. */
@@ -103,6 +104,78 @@ describe('a runner that an admin shuts out while its playbook runs', () => {
       await product.waitForRunner()
       expect(await runnerNamed(chaos, 'test-runner')).toMatchObject({ id, state: 'approved', enabled: true })
       await expectRealOutcome(job)
+    },
+    PATIENCE_MS,
+  )
+})
+
+interface Shown {
+  readonly status: string
+  readonly status_reason: string | null
+  readonly detail: string | null
+}
+
+const shown = (jobId: number) => chaos.product.admin.get<Shown>(`/job/${jobId}`)
+
+describe('a state folder that was restored from an older copy', () => {
+  test(
+    'is refused until an admin accepts it; then its jobs are compared, and what is stored stays',
+    async () => {
+      const { product } = chaos
+      const id = await runnerId()
+      const copy = join(product.folder, 'restored-state')
+      const gates = [100, 150]
+      const ended = await chaos.launchSynthetic({ steps: 200, gates: [100] })
+      const cutOff = await chaos.launchSynthetic({ steps: 200, gates })
+      await waitFor('both to have begun', () => ended.truth.written() > 0 && cutOff.truth.written() > 0)
+      await product.agent.stop('SIGKILL')
+      execFileSync('cp', ['-r', join(product.folder, 'rte-state'), copy])
+
+      // The host goes on: one job ends, one comes to its second gate, one is new.
+      product.startAgent()
+      await product.waitForRunner()
+      for (const { truth } of [ended, cutOff]) truth.openGate(100)
+      await waitFor('the first job to succeed', async () => (await status(ended.jobId)) === 'success')
+      const { jobId: unknown, truth } = await launchGated()
+      await waitFor('the third to have begun', () => truth.written() > 0)
+      const output = async (jobId: number) => (await product.admin.raw(`/job/${jobId}/output?offset=0`)).bytes
+      const before = await waitFor('output after the copy', async () => {
+        const bytes = await output(cutOff.jobId)
+        return cutOff.truth.written() >= 150 && bytes.length > 0 ? bytes : null
+      })
+      await product.agent.stop('SIGKILL')
+
+      // Its disk is lost, and what the backup has takes its place.
+      const restored = () => startOtherAgent(chaos, { name: 'test-runner', statePath: copy, onOtherHost: true })
+      const refused = restored()
+      await waitFor('it to be refused', () => refused.said().includes('"reason":"clone"'))
+      await refused.stop('SIGKILL')
+      await product.admin.post(`/runner/${id}/accept`)
+      const accepted = restored()
+      await waitFor('it to be let in', () => accepted.said().includes('connected to the app and approved'))
+      for (const { jobId } of [ended, cutOff, { jobId: unknown }]) {
+        await waitFor(`job ${jobId} to be over`, async () => ['success', 'failed'].includes(await status(jobId)))
+      }
+
+      await waitFor('the contradiction to be said', async () => (await shown(ended.jobId)).detail)
+      const { status: stays, detail } = await shown(ended.jobId)
+      expect(stays).toBe('success')
+      expect(detail).toContain("an older copy of the runner's state folder, accepted by admin, says otherwise")
+      expect(detail).toContain('that it ended as failed (the host was restarted while the playbook ran)')
+      await expectExactly(product, ended.jobId, ended.truth)
+      expect(await shown(cutOff.jobId)).toMatchObject({
+        status: 'failed',
+        status_reason: 'the host was restarted while the playbook ran',
+        detail: expect.stringContaining('which had been stored here before') as string,
+      })
+      expect((await output(cutOff.jobId)).subarray(0, before.length)).toEqual(before)
+      expect(await shown(unknown)).toMatchObject({
+        status: 'failed',
+        status_reason: expect.stringContaining('knows no longer what became of the job') as string,
+      })
+      expect([ended, cutOff, { truth }].map((job) => job.truth.starts())).toEqual([1, 1, 1])
+      expect(await runnerNamed(chaos, 'test-runner')).toMatchObject({ id, state: 'approved', clone: null })
+      await accepted.stop('SIGKILL')
     },
     PATIENCE_MS,
   )

@@ -43,7 +43,7 @@ beforeEach(async () => {
     if (token !== 'script-token') return null
     if (path === '/runner') return { status: 200, body: { count: runners.length, records: runners } }
     if (path === '/runner/3') return { status: 200, body: runner }
-    if (/^\/runner\/3\/(approve|reject|revoke|reinstate)$/.test(path))
+    if (/^\/runner\/3\/(approve|reject|revoke|reinstate|accept)$/.test(path))
       return { status: 200, body: { message: `Done: ${path}` } }
     if (path === '/runner/join-tokens' && method === 'POST') {
       return { status: 200, body: { id: 1, token: 'jt-secret', expires_at: runner.last_seen } }
@@ -72,7 +72,7 @@ describe('runners', () => {
     expect((await person.run(['runner', 'show', 'web-1'])).stdout).toMatch(/^fingerprint {6}SHA256:abc$/m)
   })
 
-  it.each(['approve', 'reject', 'revoke', 'reinstate'])('%s by name or id', async (decision) => {
+  it.each(['approve', 'reject', 'revoke', 'reinstate', 'accept'])('%s by name or id', async (decision) => {
     for (const which of ['web-1', '3']) {
       const { code, stdout } = await person.run(['runner', decision, which, '--fingerprint', 'SHA256:abc'])
       expect({ code, stdout }).toEqual({ code: 0, stdout: `Done: /runner/3/${decision} (SHA256:abc)\n` })

@@ -125,6 +125,7 @@ describe('the order of the checks', () => {
     ['POST', '/reject'],
     ['POST', '/revoke'],
     ['POST', '/reinstate'],
+    ['POST', '/accept'],
   ]
   test.each(routes)('%s /runner/:id%s', async (method, suffix, json) => {
     const { agent, path } = await ask(`order-${method}${suffix.replace('/', '-')}`.toLowerCase())

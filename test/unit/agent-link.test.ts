@@ -49,7 +49,7 @@ beforeEach(async () => {
       joinToken: null,
       maxJobs: 1,
       ansibleVersion: () => null,
-      isolation: 'none',
+      isolation: () => 'none',
       instance: 'e'.repeat(32),
       now: () => new Date(),
     },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { forEachLimited } from '../../runner-agent/src/async.js'
-import { openBlobCache } from '../../runner-agent/src/files/blob-cache.js'
+import { type BlobCache, openBlobCache } from '../../runner-agent/src/files/blob-cache.js'
 import { createBlobTransfer } from '../../runner-agent/src/files/blob-transfer.js'
 import { loadIdentity } from '../../runner-agent/src/identity.js'
 import { socketAddress } from '../../runner-agent/src/link/address.js'
@@ -112,8 +112,14 @@ test('a process is told from another one with its pid', () => {
   expect(lookAtProcess({ ...self, pid_namespace: 'pid:[1]', boot_id: 'another' })).toBe('gone')
 })
 
+async function openCache(statePath: string, limitBytes: number): Promise<BlobCache> {
+  const cache = await openBlobCache(statePath, limitBytes)
+  await cache.prepare()
+  return cache
+}
+
 describe('the file cache', () => {
-  const put = (cache: Awaited<ReturnType<typeof openBlobCache>>, text: string): string => {
+  const put = (cache: BlobCache, text: string): string => {
     const sha256 = sha256Of(Buffer.from(text))
     const incoming = cache.receive(sha256)
     incoming.append(Buffer.from(text))
@@ -122,7 +128,7 @@ describe('the file cache', () => {
   }
 
   test('takes nothing whose content is not what its hash says', async () => {
-    const cache = await openBlobCache(join(folder, 'cache-1'), 1000)
+    const cache = await openCache(join(folder, 'cache-1'), 1000)
     const incoming = cache.receive(sha256Of(Buffer.from('good')))
     incoming.append(Buffer.from('evil'))
     expect(incoming.finish()).toBe(false)
@@ -131,7 +137,7 @@ describe('the file cache', () => {
   })
 
   test('lets the least recently used go, but nothing that is held', async () => {
-    const cache = await openBlobCache(join(folder, 'cache-2'), 25)
+    const cache = await openCache(join(folder, 'cache-2'), 25)
     const [first, second, third] = ['a'.repeat(10), 'b'.repeat(10), 'c'.repeat(10)].map((text) => put(cache, text))
     const release = cache.hold([String(first)])
     await cache.trim()
@@ -139,14 +145,14 @@ describe('the file cache', () => {
     expect(await cache.has(String(first))).toBe(true)
     expect([await cache.has(String(second)), await cache.has(String(third))].filter(Boolean)).toHaveLength(1)
     release()
-    const reopened = await openBlobCache(join(folder, 'cache-2'), 0)
+    const reopened = await openCache(join(folder, 'cache-2'), 0)
     expect(reopened.bytes()).toBe(20)
     await reopened.trim()
     expect(reopened.bytes()).toBe(0)
   })
 
   test('what is held and was found here stays, at whatever moment of a trim that happens', async () => {
-    const cache = await openBlobCache(join(folder, 'cache-3'), 0)
+    const cache = await openCache(join(folder, 'cache-3'), 0)
     const sha256 = put(cache, 'wanted')
     for (let moment = 0; moment < 30; moment += 1) {
       const trimming = cache.trim()
@@ -170,7 +176,7 @@ describe('the transfer of blobs', () => {
 
   async function setting(name: string, patienceMs = 60_000) {
     const asked: number[] = []
-    const cache = await openBlobCache(join(folder, name), 1000)
+    const cache = await openCache(join(folder, name), 1000)
     const transfer = createBlobTransfer({
       cache,
       send: (message) => {

@@ -1,8 +1,9 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { openPastRuns } from '../../runner-agent/src/spool/past-runs.js'
+import { createLog } from '../../runner-agent/src/log.js'
+import { openPastRuns, type PastRuns } from '../../runner-agent/src/spool/past-runs.js'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const key = (jobId: number) => ({ jobId, runId: 'a'.repeat(32) })
@@ -13,24 +14,48 @@ function emptyFolder(): string {
   return join(folder, 'past')
 }
 
+function openAt(folder: string, afterMs: number): PastRuns {
+  const log = createLog({ level: 'silent', format: 'json', output: process.stdout })
+  return openPastRuns(folder, () => Date.now() + afterMs, log)
+}
+
 test('a run is remembered by the next agent, for ninety days', async () => {
   const folder = emptyFolder()
-  const first = await openPastRuns(folder, () => Date.now())
+  const first = openAt(folder, 0)
   expect(first.has(key(1))).toBe(false)
   await first.note(key(1))
   await first.note(key(1))
   expect(first.has(key(1))).toBe(true)
   expect(first.has({ jobId: 1, runId: 'b'.repeat(32) })).toBe(false)
-  const later = await openPastRuns(folder, () => Date.now() + 89 * DAY_MS)
+  const later = openAt(folder, 89 * DAY_MS)
+  await later.sweep()
   expect(later.has(key(1))).toBe(true)
-  const muchLater = await openPastRuns(folder, () => Date.now() + 91 * DAY_MS)
+  const muchLater = openAt(folder, 91 * DAY_MS)
+  await muchLater.sweep()
   expect(muchLater.has(key(1))).toBe(false)
 })
 
 test('what is not the name of a run is left alone', async () => {
   const folder = emptyFolder()
-  await openPastRuns(folder, () => Date.now())
+  mkdirSync(folder)
   writeFileSync(join(folder, 'notes.txt'), 'somebody')
-  await openPastRuns(folder, () => Date.now() + 365 * DAY_MS)
+  await openAt(folder, 365 * DAY_MS).sweep()
   expect(readdirSync(folder)).toEqual(['notes.txt'])
+})
+
+test('a folder that is never listed costs no start anything: runs are asked for by name', async () => {
+  const folder = emptyFolder()
+  mkdirSync(folder)
+  const first = openAt(folder, 0)
+  await first.note(key(1))
+  // May be entered, and not listed: whoever lists it fails.
+  chmodSync(folder, 0o300)
+  expect(openAt(folder, 0).has(key(1))).toBe(true)
+  chmodSync(folder, 0o700)
+})
+
+test('a run that cannot be looked up is not taken for a new one', () => {
+  const folder = emptyFolder()
+  symlinkSync('past', folder)
+  expect(() => openAt(folder, 0).has(key(1))).toThrow('ELOOP')
 })

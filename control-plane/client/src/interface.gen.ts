@@ -1635,6 +1635,14 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
+  /** Let the process in that was refused as a clone: the state folder of the runner was restored */
+  acceptRunner(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
   /** List jobs of runners that wait for an admin */
   listRunnerOrphans(request?: NoParameters, options?: RequestOptions): Promise<RunnerOrphanList>
   /** Have an unknown job of a runner adopted: it becomes a job here and ends as it does */
@@ -2050,6 +2058,13 @@ export const operations = {
   reinstateRunner: {
     method: 'POST',
     path: '/runner/{id}/reinstate',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  acceptRunner: {
+    method: 'POST',
+    path: '/runner/{id}/accept',
     query: [],
     accept: 'application/json',
     schema: messageSchema,

@@ -12,7 +12,7 @@ const ENVIRONMENT =
 
 /** Runs one command line and returns the exit code. Never throws. */
 export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
-  const run = createRun(terminal)
+  const run = createRun(terminal, argv)
   try {
     await parser(run).parseAsync([...argv])
     return run.exitCode
@@ -114,7 +114,7 @@ function parser(run: Run) {
       .version(version)
       .alias('help', 'h')
       .wrap(Math.min(110, run.terminal.stdout.columns))
-      .epilogue(`${ENVIRONMENT}\n\n${exitCodesText()}`)
+      .epilogue(run.mayShowHelp ? `${ENVIRONMENT}\n\n${exitCodesText()}` : '')
       .exitProcess(false)
       .fail((message: string, error?: Error) => {
         throw error ?? new UsageError(`${message.replace(/\n+/g, ' ')} (holdfast --help tells more.)`)

@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
@@ -66,7 +69,11 @@ export async function registerDocs(
     transformObject: (document) =>
       'openapiObject' in document ? completeDocument(document.openapiObject) : document.swaggerObject,
   })
+  // Said here, because the package itself looks beside its code, which in the bundle is elsewhere.
+  const pages = join(dirname(fileURLToPath(import.meta.resolve('@fastify/swagger-ui/package.json'))), 'static')
   await app.register(swaggerUi, {
+    baseDir: pages,
+    logo: { type: 'image/svg+xml', content: await readFile(join(pages, 'logo.svg')) },
     routePrefix: `${options.prefix}/docs`,
     staticCSP: PAGE_POLICY,
     uiConfig: { validatorUrl: null },

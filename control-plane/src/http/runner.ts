@@ -86,6 +86,12 @@ export function runnerRoutes({ hub, joinTokens }: RunnerRouteDeps): FastifyPlugi
         act: hub.reinstate,
         message: 'The runner was reinstated',
       },
+      {
+        path: 'accept',
+        summary: 'Let the process in that was refused as a clone: the state folder of the runner was restored',
+        act: hub.acceptCopy,
+        message: 'The copy was accepted: it is let in when it comes again, and what it reports is compared',
+      },
     ] as const
     for (const { path, summary, act, message } of actions) {
       app.post(

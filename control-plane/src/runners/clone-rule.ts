@@ -12,11 +12,14 @@ export const CLONE_TEXT =
  *     its connection, before this rule);
  *   - the same generation by the same process is a reconnect;
  *   - the same generation by another process, or a lower one, comes from a copy of the state folder.
+ * An admin may accept such a copy: its generation and process are the known ones from then on, and the process that it
+ * replaces is refused, however high it has counted.
  */
 export function continuesIdentity(
-  known: Pick<Runner, 'generation' | 'instance'>,
+  known: Pick<Runner, 'generation' | 'instance' | 'replacedInstance'>,
   hello: Pick<HelloPayload, 'generation' | 'instance'>,
 ): boolean {
+  if (hello.instance === known.replacedInstance) return false
   if (hello.generation !== known.generation) return hello.generation > known.generation
   return hello.instance === known.instance
 }

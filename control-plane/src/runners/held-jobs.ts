@@ -6,6 +6,7 @@ import type { LiveEvents } from '../live/live-events.js'
 import type { Store } from '../store/store.js'
 import type { PreparedOrder } from './job-order.js'
 import { JobWriter } from './job-writer.js'
+import type { OlderCopy } from './older-copy.js'
 import { type FullStreams, NONE_FULL, type StreamLimits } from './stream-limits.js'
 import type { StreamMeters } from './stream-meters.js'
 
@@ -70,9 +71,16 @@ export class HeldJobs {
   /**
    * From now on frames are taken for a job that the agent has in its spool.
    * @param isAborting the agent hears with the answer to its list that it shall abort it
+   * @param copy the job is reported from an older copy of the state folder
    */
-  resume(ref: JobRef, stored: JobWriter['stored'], full: FullStreams, isAborting: boolean): void {
-    this.#hold(ref, stored, full, null, isAborting)
+  resume(
+    ref: JobRef,
+    stored: JobWriter['stored'],
+    full: FullStreams,
+    isAborting: boolean,
+    copy: OlderCopy | null,
+  ): void {
+    this.#hold(ref, stored, full, null, isAborting, copy)
   }
 
   /** The agent has heard what is stored of a job: it hears now of which streams nothing more is taken. */
@@ -151,6 +159,7 @@ export class HeldJobs {
     full: FullStreams,
     prepared: PreparedOrder | null,
     isAborting: boolean,
+    copy: OlderCopy | null = null,
   ): void {
     const { live, ended, ends } = this.dependencies
     const writer = new JobWriter(
@@ -169,6 +178,7 @@ export class HeldJobs {
         missing: () => this.dependencies.missing(job_id),
       },
       full,
+      copy,
     )
     this.#jobs.set(job_id, { writer, prepared, isClaimed: prepared === null, isAborting })
   }

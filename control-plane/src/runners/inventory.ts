@@ -11,27 +11,33 @@ import {
   findJobsOfRuns,
   markClaimed,
   noteHolder,
+  noteOlderCopy,
   requeue,
   ownKeys,
   takeOverJobs,
 } from '../store/dispatch.js'
 import { type StreamLengths, findFullStreams, findStreamLengths } from '../store/job-streams.js'
 import {
+  type OrphanDecision,
   type OrphanReason,
   type PastRun,
   deleteOtherOrphans,
-  findOrphan,
   findPastRuns,
+  listOrphans,
   noteOrphan,
 } from '../store/orphans.js'
 import type { Queries, Store } from '../store/store.js'
-import { type FullStreams, NONE_FULL } from './stream-limits.js'
+import { takeAcceptedCopy } from '../store/runners.js'
+import { type OlderCopy, missingReason } from './older-copy.js'
+import { ALL_FULL, type FullStreams, NONE_FULL } from './stream-limits.js'
 
 /** What becomes of a job in an agent's spool, and what is stored of it. */
 export interface Resumption {
   readonly job: ResumedJob
   readonly stored: StreamLengths
   readonly full: FullStreams
+  /** The job is reported from an older copy of the state folder; null: it is not. */
+  readonly copy: OlderCopy | null
 }
 
 const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
@@ -57,6 +63,8 @@ type JobRef = Pick<SpooledJob, 'job_id' | 'run_id'>
  *   - jobs that this database does not know are described by the agent and made anew (`adoption.ts`). The product ends a
  *     playbook only when a person asked for it, never because a list names what it does not know: so only a job that a
  *     person deleted is to be forgotten. An agent that is too old to describe a job hears nothing of it, and keeps it;
+ *   - a list that comes from an older copy of the state folder, which an admin accepted, says less: what is stored stays, and
+ *     what it does not name may have run;
  *   - jobs of another control plane wait, also where the database knows them: it may be a copy of the right one.
  */
 export function answerInventory(
@@ -70,19 +78,23 @@ export function answerInventory(
     const holder = { runnerId, epoch, keys: await ownKeys(queries, { runnerId, keys }) }
     await takeOverJobs(queries, holder)
     const runIds = spooled.map((job) => job.run_id)
+    const copyBy = await takeAcceptedCopy(queries, runnerId)
     const known = new Map((await findJobsOfRuns(queries, runIds)).map((job) => [job.run_id, job]))
     const unknown = runIds.filter((runId) => !known.has(runId))
     const past = await findPastRuns(queries, unknown)
+    const decisions = new Map((await listOrphans(queries, runnerId)).map(({ runId, decision }) => [runId, decision]))
     const answers: Resumption[] = []
     const waiting: string[] = []
     for (const ref of spooled) {
       const job = known.get(ref.run_id)
       const reason = whyItWaits(ref, job, holder)
       const deleted = past.get(ref.run_id)
-      if (reason === null && job) answers.push(await resumptionOf(queries, job, ref, holder, now))
+      if (reason === null && job) answers.push(await resumptionOf(queries, job, ref, holder, { now, copyBy }))
       else if (reason === null && deleted) answers.push(ofPastRun(ref, deleted))
       else {
-        const answer = await keepWaiting(queries, ref, reason, { runnerId, contract, now })
+        const answer = await keepWaiting(queries, ref, reason, {
+          ...{ runnerId, contract, now, decision: decisions.get(ref.run_id) ?? null },
+        })
         if (answer) answers.push(answer)
         waiting.push(ref.run_id)
         // It is on the runner, whoever it belongs to: it is not offered any more.
@@ -92,7 +104,7 @@ export function answerInventory(
     await deleteOtherOrphans(queries, runnerId, waiting)
     const listed = new Set(runIds)
     for (const job of await findJobsOfKey(queries, holder.keys[0])) {
-      if (!listed.has(job.run_id)) await settleMissing(queries, job, now)
+      if (!listed.has(job.run_id)) await settleMissing(queries, job, now, copyBy)
     }
     return answers
   })
@@ -112,10 +124,14 @@ async function keepWaiting(
   queries: Queries,
   ref: SpooledJob,
   reason: OrphanReason | null,
-  { runnerId, contract, now }: Pick<ListedRunner, 'runnerId' | 'contract'> & { readonly now: number },
+  {
+    runnerId,
+    contract,
+    now,
+    decision,
+  }: Pick<ListedRunner, 'runnerId' | 'contract'> & { readonly now: number; readonly decision: OrphanDecision | null },
 ): Promise<Resumption | null> {
   const isAble = contract >= ADOPTING_CONTRACT
-  const { decision } = (await findOrphan(queries, runnerId, ref.run_id)) ?? { decision: null }
   if (decision === 'forget') return ofPastRun(ref, 'asked')
   // It is described at once, and made anew.
   if (isAble && reason === null) return kept(ref, 'unknown')
@@ -138,7 +154,7 @@ export async function resumptionOfRun(
   now: number,
 ): Promise<Resumption | 'other_runner' | null> {
   const [job] = await findJobsOfRuns(queries, [ref.run_id])
-  if (job) return isOf(holder, job) ? resumptionOf(queries, job, ref, holder, now) : 'other_runner'
+  if (job) return isOf(holder, job) ? resumptionOf(queries, job, ref, holder, { now, copyBy: null }) : 'other_runner'
   const deleted = (await findPastRuns(queries, [ref.run_id])).get(ref.run_id)
   return deleted ? ofPastRun(ref, deleted) : null
 }
@@ -157,19 +173,31 @@ async function resumptionOf(
   job: HeldJob,
   ref: JobRef,
   holder: ConnectedHolder,
-  now: number,
+  { now, copyBy }: { readonly now: number; readonly copyBy: string | null },
 ): Promise<Resumption> {
-  const verdict = verdictOn(job)
-  if (verdict === 'stored') return kept(ref, verdict)
+  if (copyBy !== null) await noteOlderCopy(queries, job.id, copyBy)
+  const copy = copyOf(job, copyBy)
+  // The end of a copy is compared with the stored one, so it has to come.
+  const verdict = copy?.isEnded ? 'continue' : verdictOn(job)
+  if (verdict === 'stored') return { ...kept(ref, verdict), copy }
   const stored = (await findStreamLengths(queries, job.id)) ?? NOTHING_STORED
-  const full = await findFullStreams(queries, job.id)
-  if (job.status === 'approve') await approvedBefore(queries, job, now)
-  await noteHolder(queries, job.id, holder)
-  await markClaimed(queries, job.id, holder.epoch)
+  const full = copy?.isEnded ? ALL_FULL : await findFullStreams(queries, job.id)
+  if (!copy?.isEnded) {
+    if (job.status === 'approve') await approvedBefore(queries, job, now)
+    await noteHolder(queries, job.id, holder)
+    await markClaimed(queries, job.id, holder.epoch)
+  }
   const { output, events } = stored
   const { job_id, run_id } = ref
-  const answer: ResumedJob = { job_id, run_id, verdict, output, events, abort: job.abort_requested === 1 }
-  return { job: job.id === job_id ? answer : { ...answer, number: job.id }, stored, full }
+  const abort = !copy?.isEnded && job.abort_requested === 1
+  const answer: ResumedJob = { job_id, run_id, verdict, output, events, abort }
+  return { job: job.id === job_id ? answer : { ...answer, number: job.id }, stored, full, copy }
+}
+
+/** Whether a job of a list is reported from an older copy: by this list, or by one whose jobs are still being compared. */
+function copyOf(job: HeldJob, copyBy: string | null): OlderCopy | null {
+  const acceptedBy = copyBy ?? job.older_copy
+  return acceptedBy === null ? null : { acceptedBy, isEnded: job.dispatch === 'done' }
 }
 
 /** A job that was deleted: nothing of it is made anew. What ran of one that a person deleted is to end. */
@@ -182,7 +210,7 @@ export function ofPastRun(ref: JobRef, how: PastRun): Resumption {
 /** An answer by which nothing of the job is sent. */
 export function kept({ job_id, run_id }: JobRef, verdict: 'unknown' | 'stored' | 'forget'): Resumption {
   const job = { job_id, run_id, verdict, output: 0, events: 0, abort: false }
-  return { job, stored: NOTHING_STORED, full: NONE_FULL }
+  return { job, stored: NOTHING_STORED, full: NONE_FULL, copy: null }
 }
 
 function verdictOn(job: HeldJob): 'continue' | 'stored' {
@@ -191,8 +219,13 @@ function verdictOn(job: HeldJob): 'continue' | 'stored' {
   return isEnded(status) && status !== 'abandoned' ? 'stored' : 'continue'
 }
 
-async function settleMissing(queries: Queries, job: HeldJob, now: number): Promise<void> {
-  if (job.dispatch === 'claimed') {
+/** @param copyBy who accepted the older copy of a state folder that does not name the job; null: it is no copy */
+async function settleMissing(queries: Queries, job: HeldJob, now: number, copyBy: string | null = null): Promise<void> {
+  if (copyBy !== null) {
+    // It may have run after the copy was made: it must not run twice.
+    const reason = missingReason(job.runner_name, copyBy)
+    await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
+  } else if (job.dispatch === 'claimed') {
     // Which of the two cannot be told apart from here: a restored database knows nothing of what it had stored before.
     const why = 'its spool was lost, or this database was restored from a backup'
     const reason = `the RTE '${job.runner_name ?? ''}' claimed the job and no longer knows it: ${why}`

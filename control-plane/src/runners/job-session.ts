@@ -204,8 +204,8 @@ export class JobSession implements RunnerSession {
 
   async #resume(spooled: readonly SpooledJob[]): Promise<void> {
     const resumptions = await answerInventory(this.dependencies, this.connection, spooled)
-    for (const { job, stored, full } of resumptions) {
-      if (job.verdict === 'continue') this.#held.resume(refOf(job), stored, full, job.abort)
+    for (const { job, stored, full, copy } of resumptions) {
+      if (job.verdict === 'continue') this.#held.resume(refOf(job), stored, full, job.abort, copy)
     }
     this.dependencies.live.changed('jobs')
     this.dependencies.ends?.jobEnded()

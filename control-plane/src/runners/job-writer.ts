@@ -20,10 +20,12 @@ import {
   markStreamFull,
   resetStreams,
 } from '../store/job-streams.js'
-import { findJobSummary } from '../store/jobs.js'
+import { noteOlderCopy } from '../store/dispatch.js'
+import { addDetail, findJobSummary } from '../store/jobs.js'
 import { findPastRuns } from '../store/orphans.js'
 import type { Store } from '../store/store.js'
 import { type Batch, StreamIntake } from './stream-intake.js'
+import { type OlderCopy, contradictionsOf, differenceWords } from './older-copy.js'
 import type { StreamMeters } from './stream-meters.js'
 import { digestsOfStored } from './stored-digests.js'
 import { type FullStreams, NONE_FULL, type StreamLimits, fullLine, fullWords, isCut } from './stream-limits.js'
@@ -70,6 +72,8 @@ const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
  *   - what is stored beyond the lengths of the end record stays, when it goes on where they end: the runner has lost it;
  *   - of a stream that is full nothing more is stored, and the runner is told so. The end then counts without the length and
  *     hash of that stream, and says what is missing;
+ *   - of an older copy of the state folder, which an admin accepted, nothing takes the place of what is stored: a stored end
+ *     and stored bytes stay, and what the copy says against them is noted in the job;
  *   - a job that a person deleted meanwhile (it had been given up) is forgotten on the runner too.
  */
 export class JobWriter {
@@ -87,6 +91,7 @@ export class JobWriter {
     stored: StreamLengths,
     private readonly dependencies: JobWriterDependencies,
     full: FullStreams = NONE_FULL,
+    private readonly copy: OlderCopy | null = null,
   ) {
     this.#intake = new StreamIntake(stored, () => dependencies.clock.now(), dependencies.limits, full)
   }
@@ -151,6 +156,10 @@ export class JobWriter {
 
   async #write(batch: Batch): Promise<void> {
     const record = this.#end
+    if (this.copy?.isEnded) {
+      if (record) await this.#compare(record, this.copy)
+      return
+    }
     const since = this.#waitingSince
     this.#waitingSince = null
     const finishes = record !== null && this.#completes(record, batch) && this.#agrees(record, batch)
@@ -223,7 +232,7 @@ export class JobWriter {
     if (this.#closed) return
     const agrees =
       (cut.output || digests.output === record.output.sha256) && (cut.events || digests.events === record.events.sha256)
-    if (!agrees && !this.#sentAgain) {
+    if (!agrees && !this.#sentAgain && this.copy === null) {
       this.#sentAgain = true
       this.#end = null
       this.dependencies.log.error(
@@ -236,10 +245,33 @@ export class JobWriter {
     }
     const word = agrees
       ? lostOnRunner(Math.max(0, output - record.output.length), Math.max(0, events - record.events.length))
-      : 'output or events differ from what the runner recorded'
+      : this.copy
+        ? differenceWords(this.copy.acceptedBy)
+        : 'output or events differ from what the runner recorded'
     await this.dependencies.store.write('jobs.end', (queries) =>
       this.#endIn(queries, record, [...fullWords(record, stored, full), ...(word === null ? [] : [word])]),
     )
+    this.#finished()
+  }
+
+  /** The end that an older copy has of a job whose end is stored: what is stored stays, whatever it says. */
+  async #compare(record: EndRecord, { acceptedBy }: OlderCopy): Promise<void> {
+    const { store, log } = this.dependencies
+    const job = await findJobSummary(store.read, this.jobId)
+    if (!job) return this.#gone()
+    const lengths = (await findStreamLengths(store.read, this.jobId)) ?? NOTHING_STORED
+    const full = await findFullStreams(store.read, this.jobId)
+    const digests = await digestsOfStored(store.read, this.jobId, {
+      output: Math.min(record.output.length, lengths.output),
+      events: Math.min(record.events.length, lengths.events),
+    })
+    if (this.#closed) return
+    const words = contradictionsOf(record, { job, lengths, full, digests }, acceptedBy)
+    await store.write('jobs.compare', async (queries) => {
+      if (words !== null) await addDetail(queries, this.jobId, words)
+      await noteOlderCopy(queries, this.jobId, null)
+    })
+    if (words !== null) log.warn({ job: this.jobId }, words)
     this.#finished()
   }
 

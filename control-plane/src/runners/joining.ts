@@ -160,7 +160,13 @@ async function refuseClone(
   known: Runner,
   { payload, address, time }: JoinRequest,
 ): Promise<JoinDecision> {
-  const sighting = { clone_seen_at: time, clone_host: plainText(payload.host), clone_ip: address }
+  const sighting = {
+    clone_seen_at: time,
+    clone_host: plainText(payload.host),
+    clone_ip: address,
+    clone_generation: payload.generation,
+    clone_instance: payload.instance,
+  }
   await updateRunner(queries, known.id, known.state, sighting)
   return { kind: 'refused', reason: 'clone', text: CLONE_TEXT, runnerId: known.id, visible: true }
 }

@@ -46,6 +46,12 @@ export interface RunnerActions {
   revoke(id: number, by: string): Promise<void>
   /** Undoes a revoke: the runner is let in again with the key that it has, and what it still knows of its jobs counts. */
   reinstate(id: number, by: string): Promise<void>
+  /**
+   * The process that was refused as a clone is the right one: its state folder was put back from an older copy. What it
+   * reports is compared with what is stored, once it is back.
+   * @throws ConflictError also while the runner is connected, or when nobody was refused
+   */
+  acceptCopy(id: number, by: string): Promise<void>
   update(id: number, changes: RunnerChanges, by: string): Promise<void>
   /** @throws ConflictError also while jobs of it are unfinished */
   remove(id: number, by: string): Promise<void>
@@ -119,6 +125,22 @@ export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
         async (queries, runner) => move(queries, runner, 'reinstate', await approvalOf(queries, by, deps.clock.now())),
         (connection, after) => connection.apply(after),
       ),
+    acceptCopy: (id, by) =>
+      act(
+        id,
+        { write: 'runners.accept', done: 'accepted with an older copy of its state folder', by },
+        (queries, runner) => {
+          // What the other process says of the jobs would be taken for lost, and its playbooks run.
+          if (viewOf(runner).online) {
+            throw new ConflictError(
+              'runner_online',
+              'The runner is connected: stop that agent first if the process that was refused is the right one',
+            )
+          }
+          return acceptCopy(queries, runner, by)
+        },
+        (connection, after) => connection.apply(after),
+      ),
     update: (id, changes, by) =>
       act(
         id,
@@ -158,6 +180,29 @@ async function move(queries: Queries, runner: Runner, by: RunnerMove, changes: R
   if (state !== 'gone') return updateRunner(queries, runner.id, runner.state, { ...changes, state })
   await deleteRunner(queries, runner.id)
   return null
+}
+
+/** @throws ConflictError when there is nothing to accept */
+function acceptCopy(queries: Queries, runner: Runner, by: string): Promise<Runner | null> {
+  const { state, cloneGeneration, cloneInstance, instance } = runner
+  if (state !== 'approved') {
+    throw new ConflictError('runner_state', `A runner in state ${state} has no copy to be accepted`)
+  }
+  if (cloneGeneration === null || cloneInstance === null) {
+    throw new ConflictError('no_clone', 'No other process was refused for continuing the identity of this runner')
+  }
+  return updateRunner(queries, runner.id, state, {
+    generation: cloneGeneration,
+    instance: cloneInstance,
+    replaced_instance: instance,
+    copy_accepted_by: by,
+    draining: 0,
+    clone_seen_at: null,
+    clone_host: null,
+    clone_ip: null,
+    clone_generation: null,
+    clone_instance: null,
+  })
 }
 
 async function change(queries: Queries, runner: Runner, changes: RunnerChanges, by: string): Promise<Runner | null> {

@@ -46,13 +46,13 @@ export class SessionOrphans {
     if (!this.#unknown.has(message.run_id)) {
       throw new ProtocolError('not_yours', `job ${message.job_id} is not one to be described`)
     }
-    const { job, stored, full } = await store.write('runners.orphan', (queries) =>
+    const { job, stored, full, copy } = await store.write('runners.orphan', (queries) =>
       takeOrphan(queries, this.connection, message, clock.now()),
     )
     if (job.verdict !== 'unknown') this.#unknown.delete(message.run_id)
     if (job.verdict === 'continue') {
       const ref = refOf(job)
-      if (!this.held.hasRun(ref)) this.held.resume(ref, stored, full, job.abort)
+      if (!this.held.hasRun(ref)) this.held.resume(ref, stored, full, job.abort, copy)
       log.warn(
         { runner: this.connection.runnerName, run: job.run_id, job: ref.job_id, number_on_runner: message.job_id },
         'a job that the database did not know was adopted from its runner',

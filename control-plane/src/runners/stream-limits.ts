@@ -15,6 +15,8 @@ export type FullStreams = Readonly<Record<StreamName, boolean>>
 
 export const NONE_FULL: FullStreams = { output: false, events: false }
 
+export const ALL_FULL: FullStreams = { output: true, events: true }
+
 /**
  * Lines of the runner's own in its output (`[holdfast] …`), which come beside what the playbook prints. An honest runner
  * never has so many of them.

@@ -21,7 +21,15 @@ export type OfferableJob = Pick<
 /** A job that a runner holds or may hold. */
 export type HeldJob = Pick<
   JobRow,
-  'id' | 'run_id' | 'status' | 'dispatch' | 'abort_requested' | 'abort_requested_by' | 'runner_name' | 'runner_key'
+  | 'id'
+  | 'run_id'
+  | 'status'
+  | 'dispatch'
+  | 'abort_requested'
+  | 'abort_requested_by'
+  | 'runner_name'
+  | 'runner_key'
+  | 'older_copy'
 >
 
 /**
@@ -44,6 +52,7 @@ const HELD_COLUMNS = [
   'abort_requested_by',
   'runner_name',
   'runner_key',
+  'older_copy',
 ] as const
 
 /** Takes the longest waiting jobs of a runner out of the queue: they are about to be offered to the owner of that key. */
@@ -124,6 +133,11 @@ export async function ownKeys(queries: Queries, { runnerId, keys }: JobHolder): 
 export async function noteHolder(queries: Queries, jobId: number, { runnerId, keys }: JobHolder): Promise<void> {
   const query = queries.updateTable('job').set({ runner_id: runnerId, runner_key: keys[0] })
   await query.where('id', '=', jobId).where('runner_key', 'is', null).execute()
+}
+
+/** Notes that a job is reported from an older copy of a state folder, and who accepted that; null: it is no more. */
+export async function noteOlderCopy(queries: Queries, jobId: number, acceptedBy: string | null): Promise<void> {
+  await queries.updateTable('job').set({ older_copy: acceptedBy }).where('id', '=', jobId).execute()
 }
 
 /** Brings the unfinished jobs of a runner's keys to the row and the key that it has today. */

@@ -110,6 +110,14 @@ export async function moveJob(
   return true
 }
 
+/** Adds words to what a job's status does not say. */
+export async function addDetail(queries: Queries, id: number, words: string): Promise<void> {
+  const job = await queries.selectFrom('job').select('detail').where('id', '=', id).executeTakeFirst()
+  if (!job) return
+  const detail = job.detail === null ? words : `${job.detail}; ${words}`
+  await queries.updateTable('job').set({ detail }).where('id', '=', id).execute()
+}
+
 /**
  * Notes that somebody asked for the abort. False when it was asked for before or the job no longer runs.
  * @param statuses in which it counts as running; `abandoned` too: its runner hears of the abort when it comes back

@@ -45,6 +45,10 @@ export interface Runner {
   readonly cloneSeenAt: number | null
   readonly cloneHost: string | null
   readonly cloneIp: string | null
+  readonly cloneGeneration: number | null
+  readonly cloneInstance: string | null
+  /** The process in whose place an admin accepted another one. */
+  readonly replacedInstance: string | null
   /** The node that has its socket, unless that node died; null: none. */
   readonly connectedNode: string | null
   /** The admin who marked the request, so that it stays when its socket goes; null: nobody. */
@@ -190,6 +194,15 @@ export async function updateRunner(
   return parsed(await query.returningAll().executeTakeFirst())
 }
 
+/** Who accepted the older copy of a state folder that this runner goes on from, the first time that it is asked. */
+export async function takeAcceptedCopy(queries: Queries, id: number): Promise<string | null> {
+  const query = queries.selectFrom('runner').select('copy_accepted_by').where('id', '=', id)
+  const acceptedBy = (await query.executeTakeFirst())?.copy_accepted_by ?? null
+  if (acceptedBy === null) return null
+  await queries.updateTable('runner').set({ copy_accepted_by: null }).where('id', '=', id).execute()
+  return acceptedBy
+}
+
 /** Makes no runner the default one. */
 export async function clearDefaultRunner(queries: Queries): Promise<void> {
   await queries.updateTable('runner').set({ is_default: 0 }).where('is_default', '=', 1).execute()
@@ -260,6 +273,9 @@ function parseRunner(row: Selectable<RunnerTable>): Runner {
     cloneSeenAt: row.clone_seen_at,
     cloneHost: row.clone_host,
     cloneIp: row.clone_ip,
+    cloneGeneration: row.clone_generation,
+    cloneInstance: row.clone_instance,
+    replacedInstance: row.replaced_instance,
     connectedNode: row.connected_node,
     keptBy: row.kept_by,
   }

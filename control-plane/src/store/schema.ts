@@ -141,6 +141,8 @@ export interface JobTable {
   /** Row of the runner on which it waits or is. Who has the job is said by its key, for rows come and go. */
   runner_id: number | null
   runner_name: string | null
+  /** Who accepted the older copy of a state folder from which this job is reported; null: it is no copy. */
+  older_copy: ColumnType<string | null, string | null | undefined, string | null>
   /** Fingerprint of the runner that was offered the job or has it; null: it was never offered. */
   runner_key: ColumnType<string | null, string | null | undefined, string | null>
   /** Where the job is on its way to a runner: `parked` (not yet on it), `queued`, `offered`, `claimed`, `done`; `driven`: it consists of others. */
@@ -269,6 +271,13 @@ export interface RunnerTable {
   clone_seen_at: number | null
   clone_host: string | null
   clone_ip: string | null
+  /** What that process said of itself: an admin may accept it. */
+  clone_generation: ColumnType<number | null, number | null | undefined, number | null>
+  clone_instance: ColumnType<string | null, string | null | undefined, string | null>
+  /** The process in whose place an admin accepted another one: it never continues the identity again. */
+  replaced_instance: ColumnType<string | null, string | null | undefined, string | null>
+  /** Who accepted an older copy of the state folder whose jobs have not been compared yet; null: nobody did, or they have. */
+  copy_accepted_by: ColumnType<string | null, string | null | undefined, string | null>
   /** The node that has its socket, unless that node died; null: none. */
   connected_node: string | null
   /** Who marked a request, so that it stays when its socket goes; null: nobody. */

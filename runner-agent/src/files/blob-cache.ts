@@ -37,6 +37,8 @@ export class UnusableBlobError extends Error {
  * leaves the cache is hashed once more on its way: a playbook that runs as the same user may have changed the file.
  */
 export interface BlobCache {
+  /** Clears what came in half, and makes the folders. May be called again. @throws the system's error */
+  prepare(): Promise<void>
   /** True when the blob is here and was what its name says when it was looked at. */
   has(sha256: string): Promise<boolean>
   /** The blob was not there although `has` said so; `has` looks anew. */
@@ -60,11 +62,11 @@ export interface BlobCache {
   bytes(): number
 }
 
+/** The cache below a state folder. Nothing is written before `prepare`. */
 export async function openBlobCache(statePath: string, limitBytes: number): Promise<BlobCache> {
   const blobs = join(statePath, 'cache', 'blobs')
   const incoming = join(statePath, 'cache', 'incoming')
-  await rm(incoming, { recursive: true, force: true })
-  for (const folder of [blobs, incoming]) await mkdir(folder, { recursive: true, mode: 0o700 })
+  let isCleared = false
 
   /** Blobs known to be whole, with the time when their use was last noted on disk. */
   const whole = new Map<string, number>()
@@ -107,6 +109,13 @@ export async function openBlobCache(statePath: string, limitBytes: number): Prom
   }
 
   return {
+    async prepare() {
+      // Once: later there may be files in it that are on their way.
+      if (!isCleared) await rm(incoming, { recursive: true, force: true })
+      for (const folder of [blobs, incoming]) await mkdir(folder, { recursive: true, mode: 0o700 })
+      isCleared = true
+    },
+
     async has(sha256) {
       if (!whole.has(sha256)) {
         const found = await stat(pathOf(sha256)).catch(() => null)
@@ -224,7 +233,7 @@ function receiveInto(path: string, sha256: string, keep: (path: string, size: nu
 
 async function listBlobs(folder: string): Promise<{ sha256: string; size: number; usedAt: number }[]> {
   const found: { sha256: string; size: number; usedAt: number }[] = []
-  for (const shard of await readdir(folder)) {
+  for (const shard of await readdir(folder).catch(() => [])) {
     const names = await readdir(join(folder, shard)).catch(() => [])
     await forEachLimited(names, 8, async (sha256) => {
       const file = await stat(join(folder, shard, sha256)).catch(() => null)

@@ -26,6 +26,8 @@ export interface IncomingUpload {
  * takes its room twice. What a lost connection or an ended agent leaves is gone on with, and hashed again before.
  */
 export interface UploadShelf {
+  /** Makes the folder and removes what is forgotten in it. May be called again. @throws the system's error */
+  prepare(): Promise<void>
   /** Runs one task at a time for each upload. */
   alone<Result>(sha256: string, task: () => Promise<Result>): Promise<Result>
   /**
@@ -38,9 +40,9 @@ export interface UploadShelf {
   remove(sha256: string): Promise<void>
 }
 
-export async function openUploadShelf(statePath: string): Promise<UploadShelf> {
+/** The shelf below a state folder. Nothing is read or written before `prepare`. */
+export function openUploadShelf(statePath: string): UploadShelf {
   const folder = join(statePath, 'cache', 'uploads')
-  await mkdir(folder, { recursive: true, mode: 0o700 })
   /** Who works at an upload, and how many wait for that. */
   const queues = new Map<string, { readonly queue: SerialQueue; users: number }>()
   const pathOf = (sha256: string): string => join(folder, sha256)
@@ -51,9 +53,13 @@ export async function openUploadShelf(statePath: string): Promise<UploadShelf> {
       if (found && Date.now() - found.mtimeMs > FORGOTTEN_MS) await rm(join(folder, name), { force: true })
     }
   }
-  await removeForgotten()
 
   return {
+    async prepare() {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await removeForgotten()
+    },
+
     async alone(sha256, task) {
       const entry = queues.get(sha256) ?? { queue: createSerialQueue(), users: 0 }
       queues.set(sha256, entry)

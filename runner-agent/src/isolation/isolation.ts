@@ -88,9 +88,9 @@ async function check(settings: IsolationSettings, host: IsolationHost, log: Logg
     return { kind: 'unavailable', problem: `RTE_ISOLATION_HOME: no folder ${home}` }
   // They must be there, so that it can be looked whether they are closed.
   const closed = ['spool/staging', 'spool/trash', 'cache', 'generations'].map((path) => join(host.statePath, path))
-  for (const path of closed) mkdirSync(path, { recursive: true, mode: 0o700 })
   const hidden = [join(host.statePath, 'identity'), ...closed]
   try {
+    for (const path of closed) mkdirSync(path, { recursive: true, mode: 0o700 })
     const asked = { users, folder, state: host.statePath, read: host.read, run: host.run, hidden }
     const answer = await ask(host, 'check', asked, checkSchema)
     if ('problem' in answer) return { kind: 'unavailable', problem: answer.problem }

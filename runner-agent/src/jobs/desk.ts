@@ -9,6 +9,11 @@ import { JobRun, type JobRunServices } from './job-run.js'
 import type { Ownership } from './ownership.js'
 import { createSession, type Session, type SessionPort } from './session.js'
 
+/**
+ * How long no control plane may answer before the jobs of the spool are judged without one: its restart takes less.
+ */
+const ALONE_MS = 60_000
+
 /** Most jobs in the spool: the inventory of so many still fits into one message. */
 const MAX_SPOOLED_JOBS = 5_000
 
@@ -20,9 +25,11 @@ export interface DeskOptions extends Omit<JobRunServices, 'giveUp'> {
   readonly ownership: Ownership
   readonly ownMaxJobs: number
   /** Most playbooks at once whatever a limit says; 0: as many as the limit says. */
-  readonly mostJobs: number
-  /** Why no job is taken at all; null: jobs are taken. */
-  readonly problem: string | null
+  readonly mostJobs: () => number
+  /** Why no job is taken until a person has done something; null: jobs are taken. */
+  readonly problem: () => string | null
+  /** Why no job can be taken just now: the disk; null: it is well. */
+  readonly diskProblem: () => string | null
   readonly spoolMaxBytes: number
   /** Running jobs, the limit or the draining changed. */
   readonly changed: () => void
@@ -30,8 +37,15 @@ export interface DeskOptions extends Omit<JobRunServices, 'giveUp'> {
 
 /** All jobs of this host, and what the app says about them. */
 export interface Desk {
-  /** Takes up the jobs that are in the spool. */
+  /**
+   * Finds the jobs that are in the spool. What becomes of them is judged (started, found again, or lost) when a control
+   * plane has accepted this runner, or when none has answered for a while: what looks lost from here may be the work of
+   * another agent on the same folder, or on the original of this copy, and the control plane knows which of them counts.
+   * @throws the system's error when the spool cannot be read, which says nothing about its jobs
+   */
   load(): Promise<void>
+  /** A control plane answers and has not accepted this runner: its word is waited for, however long. */
+  wait(): void
   /** The agent is approved over this connection: the app hears of every job in the spool. */
   connected(port: SessionPort): void
   disconnected(): void
@@ -71,13 +85,17 @@ export function createDesk(options: DeskOptions): Desk {
   let adminMaxJobs: number | null = null
   let draining = false
   let aborting = false
+  /** Jobs of the spool that nobody has judged yet. */
+  const unjudged = new Set<JobRun>()
+  let alone: NodeJS.Timeout | undefined
 
   const find = (ref: { run_id: string }): JobRun | undefined => runs.get(ref.run_id)
-  const running = (): number => [...runs.values()].filter((run) => run.state !== 'ended').length
+  const running = (): number => [...runs.values()].filter((run) => run.state !== 'ended' && !unjudged.has(run)).length
   const maxJobs = (): number => {
     const limit = adminMaxJobs ?? options.ownMaxJobs
-    if (options.mostJobs === 0) return limit
-    return limit === 0 ? options.mostJobs : Math.min(limit, options.mostJobs)
+    const most = options.mostJobs()
+    if (most === 0) return limit
+    return limit === 0 ? most : Math.min(limit, most)
   }
   const spoolBytes = (): number =>
     [...runs.values()].reduce((sum, run) => sum + run.replica.lengths().output + run.replica.lengths().events, 0)
@@ -88,7 +106,9 @@ export function createDesk(options: DeskOptions): Desk {
     withFiles: options.playbook.localFolder === null,
     refusal: () => {
       const limit = maxJobs()
-      if (options.problem !== null) return { code: 'draining', message: options.problem }
+      const [problem, diskProblem] = [options.problem(), options.diskProblem()]
+      if (problem !== null) return { code: 'draining', message: problem }
+      if (diskProblem !== null) return { code: 'spool_full', message: diskProblem }
       if (draining) return { code: 'draining', message: 'the runner is stopping' }
       if (limit > 0 && running() + intake.count >= limit) return { code: 'busy', message: `${limit} jobs run already` }
       if (spoolBytes() > options.spoolMaxBytes || runs.size >= MAX_SPOOLED_JOBS) {
@@ -127,8 +147,19 @@ export function createDesk(options: DeskOptions): Desk {
     return run
   }
 
+  function judge(): void {
+    clearTimeout(alone)
+    if (unjudged.size === 0) return
+    const found = [...unjudged]
+    unjudged.clear()
+    for (const run of found) run.begin()
+    log.info({ jobs: found.length, running: running() }, 'jobs taken up from the spool')
+    options.changed()
+  }
+
   function remove(run: JobRun): void {
     const { key } = run.folder
+    unjudged.delete(run)
     runs.delete(key.runId)
     settled.delete(key.runId)
     ownership.forget(run.folder)
@@ -279,11 +310,23 @@ export function createDesk(options: DeskOptions): Desk {
 
   return {
     async load() {
-      for (const folder of await spool.list()) addRun(folder).begin()
-      if (runs.size > 0) log.info({ jobs: runs.size, running: running() }, 'jobs taken up from the spool')
+      const folders = await spool.list()
+      for (const folder of folders) unjudged.add(addRun(folder))
+      if (folders.length === 0) return
+      log.info(
+        { jobs: folders.length },
+        'jobs found in the spool; a control plane is waited for before they are judged',
+      )
+      alone = setTimeout(judge, ALONE_MS)
+      alone.unref()
+    },
+
+    wait() {
+      clearTimeout(alone)
     },
 
     connected(port) {
+      judge()
       session = createSession(port, options)
       void announce(session)
     },
@@ -316,6 +359,8 @@ export function createDesk(options: DeskOptions): Desk {
 
     abortAll() {
       aborting = true
+      // It was asked for by whoever set it so, for all jobs of this host.
+      judge()
       for (const run of runs.values()) run.abort()
     },
 
@@ -324,13 +369,14 @@ export function createDesk(options: DeskOptions): Desk {
       claimingJobs: intake.claiming,
       maxJobs: maxJobs(),
       // So the app offers nothing.
-      draining: draining || options.problem !== null,
+      draining: draining || options.problem() !== null,
       spooledJobs: runs.size,
       spoolBytes: spoolBytes(),
       unacknowledgedBytes: session?.sender.unacknowledged() ?? 0,
     }),
 
     async dispose() {
+      clearTimeout(alone)
       this.disconnected()
       await intake.settled()
       await Promise.all([...runs.values()].map((run) => run.dispose()))

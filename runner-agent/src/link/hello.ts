@@ -13,7 +13,7 @@ export interface HelloOptions {
   /** What `ansible-playbook --version` said; null while it is not known. */
   readonly ansibleVersion: () => string | null
   /** How jobs are kept apart, in a word. */
-  readonly isolation: string
+  readonly isolation: () => string
   readonly now: () => Date
 }
 
@@ -33,7 +33,7 @@ export function createHello(options: HelloOptions): (identity: Identity) => stri
       ansible_version: options.ansibleVersion(),
       host: hostname(),
       max_jobs: options.maxJobs,
-      isolation: options.isolation,
+      isolation: options.isolation(),
       join_token: options.joinToken,
       succession: [...identity.succession],
       clock: now().getTime(),

@@ -1,4 +1,4 @@
-import { CLOSE_REASONS, type BlobFrame } from '@holdfast/protocol'
+import { CLOSE_REASONS, type BlobFrame, type CloseReasonName } from '@holdfast/protocol'
 import type { Logger } from '../log.js'
 import type { BackOff } from './back-off.js'
 import {
@@ -26,6 +26,8 @@ export interface LinkEvents {
   blob(frame: BlobFrame): void
   heartbeat(connection: Connection): void
   down(): void
+  /** The control plane did not welcome this runner. */
+  refused?(reason: CloseReasonName): void
 }
 
 /**
@@ -81,6 +83,7 @@ export function createLink(options: LinkOptions, backOff: BackOff, events: LinkE
       if (stopping.signal.aborted) return
       const end = await connectOnce()
       if (stopping.signal.aborted) return
+      if (!end.welcomed && end.reason !== null) events.refused?.(end.reason)
       const needsPerson = end.reason !== null && !CLOSE_REASONS[end.reason].retry
       const waitMs = needsPerson ? backOff.longest() : backOff.next()
       const what = end.welcomed ? 'the connection to the app ended' : 'cannot join the app'

@@ -1,44 +1,92 @@
-import { existsSync } from 'node:fs'
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { statSync } from 'node:fs'
+import { mkdir, opendir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { describeError, type Logger } from '../log.js'
+import { isErrno } from './durable.js'
 import { folderNameOf, type JobKey, jobKeyOf } from './job-folder.js'
 
 /** How long a run is remembered: longer than a backup that is worth restoring is old. */
 const MEMORY_MS = 90 * 24 * 60 * 60 * 1000
-/** Runs that are noted between two looks for those that may be forgotten. */
-const NOTES_BETWEEN_LOOKS = 1000
+/** The first look for runs that may be forgotten comes some time after the start, which has better things to do. */
+const FIRST_SWEEP_MS = 10 * 60 * 1000
+const SWEEP_EVERY_MS = 24 * 60 * 60 * 1000
+/** Names that are looked at between two pauses: a folder of many thousands must not hold up the jobs. */
+const NAMES_AT_ONCE = 100
+const PAUSE_MS = 100
 
 /**
  * The names of the runs that have left the spool, an empty file each. A control plane whose database was restored from a
  * backup may offer a job again that ran after the backup was made; only the runner can know, and must not run it twice.
+ * There may be very many: they are asked for by name and never listed, except by a sweep in the background.
  */
 export interface PastRuns {
+  /** @throws the system's error when it cannot be looked up, which does not say that the run is new */
   has(key: JobKey): boolean
   /** @throws the system's error when it cannot be noted */
   note(key: JobKey): Promise<void>
+  /** Forgets the runs that are old, a few names at a time. Ends early when the signal comes. */
+  sweep(signal?: AbortSignal): Promise<void>
+  /** Sweeps now and then until `close`. */
+  sweepLater(): void
+  close(): Promise<void>
 }
 
-export async function openPastRuns(folder: string, now: () => number): Promise<PastRuns> {
+/** Looks at nothing: the folder is made with the first note. */
+export function openPastRuns(folder: string, now: () => number, log: Logger): PastRuns {
   const fileOf = (key: JobKey): string => join(folder, folderNameOf(key))
-  let notes = 0
+  const closing = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  let sweeping: Promise<void> = Promise.resolve()
 
-  const forgetOld = async (): Promise<void> => {
+  const sweep = async (signal: AbortSignal = closing.signal): Promise<void> => {
     const before = now() - MEMORY_MS
-    for (const name of await readdir(folder)) {
+    let looked = 0
+    for await (const { name } of await opendir(folder)) {
       const path = join(folder, name)
       if (jobKeyOf(name) && (await stat(path)).mtimeMs < before) await rm(path, { force: true })
+      looked += 1
+      if (looked % NAMES_AT_ONCE === 0) await delay(PAUSE_MS, undefined, { signal, ref: false })
     }
   }
 
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  await forgetOld()
+  const sweepIn = (milliseconds: number): void => {
+    if (closing.signal.aborted) return
+    timer = setTimeout(() => {
+      sweeping = sweep()
+        .catch((error: unknown) => {
+          if (closing.signal.aborted || isErrno(error, 'ENOENT')) return
+          log.warn(
+            { error: describeError(error) },
+            'old names of past runs cannot be removed now; tried again tomorrow',
+          )
+        })
+        .then(() => {
+          sweepIn(SWEEP_EVERY_MS)
+        })
+    }, milliseconds)
+    timer.unref()
+  }
 
   return {
-    has: (key) => existsSync(fileOf(key)),
+    has: (key) => statSync(fileOf(key), { throwIfNoEntry: false }) !== undefined,
     async note(key) {
-      await writeFile(fileOf(key), '', { mode: 0o600 })
-      notes += 1
-      if (notes % NOTES_BETWEEN_LOOKS === 0) await forgetOld()
+      try {
+        await writeFile(fileOf(key), '', { mode: 0o600 })
+      } catch (error) {
+        if (!isErrno(error, 'ENOENT')) throw error
+        await mkdir(folder, { recursive: true, mode: 0o700 })
+        await writeFile(fileOf(key), '', { mode: 0o600 })
+      }
+    },
+    sweep,
+    sweepLater() {
+      sweepIn(FIRST_SWEEP_MS)
+    },
+    async close() {
+      clearTimeout(timer)
+      closing.abort()
+      await sweeping
     },
   }
 }

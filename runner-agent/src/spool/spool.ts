@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Dirent } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from '../log.js'
@@ -12,6 +13,11 @@ import { openPastRuns } from './past-runs.js'
  * moment its folder is renamed into `trash/`.
  */
 export interface Spool {
+  /**
+   * Clears what an earlier agent left half done, and makes the folders that are lacking. May be called again.
+   * @throws the system's error: a full or read-only disk. What is in the spool can be listed and sent all the same
+   */
+  prepare(): Promise<void>
   /** The jobs in the spool, by what is on disk. What is over and still lies there is taken out. */
   list(): Promise<JobFolder[]>
   /** A fresh folder to prepare a job in, and the folder that it will be after `admit`. */
@@ -22,9 +28,15 @@ export interface Spool {
    */
   admit(staged: StagedJob): Promise<JobFolder>
   discard(staged: StagedJob): Promise<void>
-  /** Takes a job out of the spool, if it is there; its bytes are removed after that, in the background. */
+  /**
+   * Takes a job out of the spool, if it is there; its bytes are removed after that, in the background.
+   * @throws the system's error when it cannot be moved now: `prepare` tries again
+   */
   trash(folder: JobFolder): Promise<void>
-  /** True for a run that was in the spool and has left it: it must not be started again. */
+  /**
+   * True for a run that was in the spool and has left it: it must not be started again.
+   * @throws the system's error when it cannot be looked up, which does not say that the run is new
+   */
   isPast(key: JobKey): boolean
   /**
    * Notes that a run is over whose folder cannot be written, so that nobody starts it, now or later.
@@ -40,15 +52,17 @@ export interface StagedJob {
   readonly destination: JobFolder
 }
 
-/** Opens the spool below a state folder and clears what an earlier agent left half done. */
-export async function openSpool(statePath: string, log: Logger): Promise<Spool> {
+/** The spool below a state folder. Nothing is read or written yet. */
+export function openSpool(statePath: string, log: Logger): Spool {
   const jobs = join(statePath, 'spool', 'jobs')
   const staging = join(statePath, 'spool', 'staging')
   const trash = join(statePath, 'spool', 'trash')
   const removals = new Set<Promise<void>>()
 
-  await rm(staging, { recursive: true, force: true })
-  for (const folder of [jobs, staging, trash]) await mkdir(folder, { recursive: true, mode: 0o700 })
+  const past = openPastRuns(join(statePath, 'spool', 'past'), () => Date.now(), log)
+  /** Jobs that are over and whose folders could not be moved away, by their names. */
+  const staying = new Map<string, JobFolder>()
+  let isCleared = false
 
   const removeLater = (path: string): void => {
     const removal = rm(path, { recursive: true, force: true, maxRetries: 2 })
@@ -58,9 +72,6 @@ export async function openSpool(statePath: string, log: Logger): Promise<Spool> 
       .finally(() => removals.delete(removal))
     removals.add(removal)
   }
-  for (const name of await readdir(trash)) removeLater(join(trash, name))
-  const past = await openPastRuns(join(statePath, 'spool', 'past'), () => Date.now())
-
   const trashFolder = async (folder: JobFolder): Promise<void> => {
     await past.note(folder.key).catch((error: unknown) => {
       log.warn({ job: folder.key.jobId, error }, 'cannot note that a run is over; nothing else depends on it')
@@ -68,8 +79,10 @@ export async function openSpool(statePath: string, log: Logger): Promise<Spool> 
     const path = join(trash, `${folderNameOf(folder.key)}-${randomBytes(4).toString('hex')}`)
     try {
       await rename(folder.path, path)
+      staying.delete(folderNameOf(folder.key))
     } catch (error) {
       if (isErrno(error, 'ENOENT') && !folder.exists()) return
+      staying.set(folderNameOf(folder.key), folder)
       throw error
     }
     removeLater(path)
@@ -85,9 +98,19 @@ export async function openSpool(statePath: string, log: Logger): Promise<Spool> 
     }
 
   return {
+    async prepare() {
+      // Once: later there may be offers in it that are being prepared.
+      if (!isCleared) await rm(staging, { recursive: true, force: true })
+      for (const folder of [jobs, staging, trash]) await mkdir(folder, { recursive: true, mode: 0o700 })
+      if (!isCleared) for (const name of await readdir(trash)) removeLater(join(trash, name))
+      if (!isCleared) past.sweepLater()
+      isCleared = true
+      for (const folder of [...staying.values()]) await trashFolder(folder)
+    },
+
     async list() {
       const folders: JobFolder[] = []
-      for (const entry of await readdir(jobs, { withFileTypes: true })) {
+      for (const entry of await entriesOf(jobs)) {
         const { name } = entry
         const key = entry.isDirectory() ? jobKeyOf(name) : null
         if (key && past.has(key)) await trashFolder(createJobFolder(join(jobs, name), key)).catch(stays(key))
@@ -131,7 +154,18 @@ export async function openSpool(statePath: string, log: Logger): Promise<Spool> 
     giveUp: (key) => past.note(key),
 
     async close() {
+      await past.close()
       await Promise.all(removals)
     },
+  }
+}
+
+/** None in a folder that no agent could make yet. */
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true })
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return []
+    throw error
   }
 }

@@ -1,5 +1,5 @@
 import { parseJson } from '@holdfast/protocol'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import * as v from 'valibot'
 import { identifyProcess, lookAtProcess, processIdentitySchema } from '../processes.js'
-import { createDurably, isErrno } from './durable.js'
+import { createDurably, isErrno, writeDurably } from './durable.js'
 import { type KernelLock, type LockProgram, takeKernelLock } from './kernel-lock.js'
 
 /**
@@ -25,6 +25,11 @@ export interface StateLock {
   readonly instance: string
   /** What the lock does not cover, as a sentence; null when all is well. */
   readonly doubt: string | null
+  /**
+   * Writes down what a full or read-only disk did not take at the start. May be called again.
+   * @throws the system's error
+   */
+  keep(): Promise<void>
   /** Gives the folder up. */
   close(): void
 }
@@ -36,6 +41,9 @@ const holderSchema = v.object({
   instance: v.optional(v.string()),
 })
 type Holder = v.InferOutput<typeof holderSchema>
+
+/** The disk takes nothing, now or at all. */
+const UNWRITABLE = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM'] as const
 
 /** Another agent works on this state folder. */
 export class StateInUseError extends Error {
@@ -59,7 +67,8 @@ export async function acquireStateLock(statePath: string, program: LockProgram):
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const lock = await takeSoon(statePath, folder, program)
   try {
-    return { ...(await nextGeneration(statePath, folder)), doubt: lock.doubt, close: () => lock.close() }
+    const taken = await nextGeneration(statePath, folder)
+    return { ...taken, doubt: lock.doubt, close: () => lock.close() }
   } catch (error) {
     lock.close()
     throw error
@@ -78,7 +87,9 @@ async function takeSoon(statePath: string, folder: string, program: LockProgram)
   }
 }
 
-async function nextGeneration(statePath: string, folder: string): Promise<Pick<StateLock, 'generation' | 'instance'>> {
+type Taken = Pick<StateLock, 'generation' | 'instance' | 'keep'>
+
+async function nextGeneration(statePath: string, folder: string): Promise<Taken> {
   const instance = randomBytes(16).toString('hex')
   for (;;) {
     const generations = await listGenerations(folder)
@@ -86,11 +97,35 @@ async function nextGeneration(statePath: string, folder: string): Promise<Pick<S
     const holder = newest === 0 ? null : readHolder(join(folder, String(newest)))
     if (holder !== null && lookAtProcess(holder) === 'runs') throw new StateInUseError(describe(holder), statePath)
     const self: Holder = { ...ownIdentity(), host: hostname(), instance }
-    if (await createDurably(join(folder, String(newest + 1)), JSON.stringify(self))) {
-      for (const old of generations) await rm(join(folder, String(old)), { force: true })
-      return { generation: newest + 1, instance }
+    try {
+      if (await createDurably(join(folder, String(newest + 1)), JSON.stringify(self))) {
+        for (const old of generations) await rm(join(folder, String(old)), { force: true })
+        return { generation: newest + 1, instance, keep: () => Promise.resolve() }
+      }
+    } catch (error) {
+      if (holder === null || !isErrno(error, ...UNWRITABLE)) throw error
+      return continued(folder, newest, holder)
     }
     // Somebody else took this number at the same moment: look again who has it.
+  }
+}
+
+/**
+ * The process before this one is gone, and nothing can be written: this one goes on in its place, with its number and its
+ * instance, as after a lost connection. A number of its own could not be kept, so the next start would use it again and
+ * be taken for a copy of this folder.
+ */
+function continued(folder: string, newest: number, before: Holder): Taken {
+  // An older release did not write its instance, so its number cannot be continued. The same is made of it at each start.
+  const generation = before.instance === undefined ? newest + 1 : newest
+  const instance = before.instance ?? createHash('sha256').update(JSON.stringify(before)).digest('hex').slice(0, 32)
+  return {
+    generation,
+    instance,
+    async keep() {
+      const self: Holder = { ...ownIdentity(), host: hostname(), instance }
+      await writeDurably(join(folder, String(generation)), JSON.stringify(self))
+    },
   }
 }
 

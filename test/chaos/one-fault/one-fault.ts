@@ -1,6 +1,6 @@
 import { type ChaosProduct, startChaos } from '../kit/chaos-product.js'
 import { type ArmedFault, OPERATIONS, PROGRAMS } from '../kit/preload/faults.js'
-import { createChance } from '../kit/seed.js'
+import { type Chance, createChance } from '../kit/seed.js'
 import { type Outcome, playScene } from './attempt.js'
 import { type Keepers, keepBoth } from './keepers.js'
 import type { OneFaultOptions } from './options.js'
@@ -47,7 +47,7 @@ export async function failOneByOne(
   let keeps = options.keep
   try {
     const all = await findPoints(chaos, keepers, options, say)
-    const chosen = options.count === null ? all : chance.fork('share').shuffle(all).slice(0, options.count)
+    const chosen = options.count === null ? all : shareOf(all, options.count, chance.fork('share'))
     say(`${chosen.length} of ${all.length} faults`)
     for (const [at, point] of chosen.entries()) {
       if (interrupted.aborted) throw new Error('interrupted')
@@ -75,6 +75,24 @@ export async function failOneByOne(
   }
 }
 
+/** So many faults, as many of each kind of call of each program as there are: most calls are reads of the database. */
+function shareOf(all: readonly FaultPoint[], count: number, chance: Chance): FaultPoint[] {
+  const kinds = new Map<string, FaultPoint[]>()
+  for (const point of chance.shuffle(all)) {
+    const kind = `${point.scene} ${point.victim} ${point.operation}`
+    kinds.set(kind, [...(kinds.get(kind) ?? []), point])
+  }
+  const left = chance.shuffle([...kinds.values()])
+  const share: FaultPoint[] = []
+  while (share.length < Math.min(count, all.length)) {
+    for (const points of left) {
+      const point = points.pop()
+      if (point && share.length < count) share.push(point)
+    }
+  }
+  return share
+}
+
 /** Counts what each field calls, on jobs to which nothing happens. */
 async function findPoints(
   chaos: ChaosProduct,
@@ -99,13 +117,15 @@ async function countCalls(chaos: ChaosProduct, keepers: Keepers, field: Field, n
   const armOne = (): ArmedFault => {
     for (const operation of OPERATIONS)
       counting.push(chaos.faults.arm({ operation, program: PROGRAMS[field.victim], path: field.path, action: 'none' }))
-    return { tally: () => ({ calls: 0, met: 0, last: '' }), wasMet: () => false, disarm: () => undefined }
+    const disarm = (): void => {
+      for (const fault of counting) fault.disarm()
+    }
+    return { tally: () => ({ calls: 0, met: 0, last: '' }), wasMet: () => false, disarm }
   }
   const { outcome } = await playScene(chaos, keepers, field.scene, number, { arm: armOne, lastsMs: 0, point: null })
   const problems = problemsOf(outcome)
   if (problems.length > 0) throw new Error(`without any fault: ${problems.join('; ')}`)
   const counts = OPERATIONS.map((operation, at) => [operation, counting[at]?.tally().calls ?? 0] as const)
-  for (const fault of counting) fault.disarm()
   return new Map(counts.filter(([, count]) => count > 0))
 }
 

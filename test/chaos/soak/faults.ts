@@ -7,6 +7,7 @@ import type { FaultRule } from '../kit/preload/faults.js'
 import { PROGRAMS } from '../kit/preload/faults.js'
 import type { Chance } from '../kit/seed.js'
 import type { Lives } from './lives.js'
+import { runnerFaults } from './runner-faults.js'
 
 /** What a fault works on. */
 export interface FaultContext {
@@ -24,27 +25,32 @@ export interface FaultKind {
   readonly inject: (context: FaultContext) => Promise<void>
 }
 
+/** Less than a job waits in the queue: a control plane that starts meanwhile goes by its clock. */
+const CONTROL_PLANE_JUMP = 900
+
 const DOWN = { between: [200, 5000] } as const
 const drawn = (chance: Chance, span: { readonly between: readonly [number, number] } = DOWN): number =>
   chance.between(...span.between)
 
-export const FAULT_KINDS: readonly FaultKind[] = [
-  ...networkFaults(),
-  ...processFaults(),
-  ...diskFaults(),
-  { name: 'database locked', weight: 2, inject: lockDatabase },
-  {
-    name: 'clock jump',
-    weight: 1,
-    async inject({ chaos, chance }) {
-      chaos.faults.moveClock(chance.between(-7200, 7200), 'runner')
-      // Less than a job waits in the queue: a control plane that starts meanwhile goes by its clock.
-      chaos.faults.moveClock(chance.between(-900, 900), 'control plane')
-      await pause(drawn(chance))
-      chaos.faults.moveClock(0)
-    },
-  },
-]
+/** What fails whatever the database is; `onFile` when it is a file. */
+export function faultKinds(onFile: boolean): FaultKind[] {
+  return [
+    ...networkFaults(),
+    ...processFaults(),
+    ...diskFaults(),
+    ...runnerFaults(),
+    ...(onFile ? databaseFaults() : []),
+    { name: 'clock jump', weight: 1, inject: moveClocks },
+  ]
+}
+
+/** Either clock, or both; more than any wait in the queue. */
+async function moveClocks({ chaos, chance }: FaultContext): Promise<void> {
+  chaos.faults.moveClock(chance.between(-7200, 7200), 'runner')
+  chaos.faults.moveClock(chance.between(-CONTROL_PLANE_JUMP, CONTROL_PLANE_JUMP), 'control plane')
+  await pause(drawn(chance))
+  chaos.faults.moveClock(0)
+}
 
 function networkFaults(): FaultKind[] {
   const flowFault = (name: string, weight: number, apply: (context: FaultContext) => void): FaultKind => ({
@@ -165,18 +171,6 @@ function processFaults(): FaultKind[] {
     },
     { name: 'kill supervisor', weight: 1, inject: killSupervisor },
     ruleFault(
-      'kill before commit',
-      1,
-      { program: PROGRAMS.controlPlane, operation: 'sync', path: '*-wal' },
-      'kill-before',
-    ),
-    ruleFault(
-      'kill after commit',
-      2,
-      { program: PROGRAMS.controlPlane, operation: 'sync', path: '*-wal' },
-      'kill-after',
-    ),
-    ruleFault(
       'kill before claim',
       1,
       { program: PROGRAMS.agent, operation: 'rename', path: '*/spool/jobs/*' },
@@ -204,22 +198,23 @@ function processFaults(): FaultKind[] {
 }
 
 function diskFaults(): FaultKind[] {
-  const [wal, staging] = ['*holdfast.db-wal', '*/spool/staging/*'] as const
+  const staging = '*/spool/staging/*'
   return [
-    whileFault('database disk full', 2, {
-      program: PROGRAMS.controlPlane,
-      operation: 'write',
-      path: wal,
-      action: 'ENOSPC',
-    }),
-    whileFault('database sync error', 1, {
-      program: PROGRAMS.controlPlane,
-      operation: 'sync',
-      path: wal,
-      action: 'EIO',
-    }),
     whileFault('claim disk full', 1, { program: PROGRAMS.agent, operation: 'write', path: staging, action: 'ENOSPC' }),
     whileFault('claim sync error', 1, { program: PROGRAMS.agent, operation: 'sync', path: '*/spool/*', action: 'EIO' }),
+  ]
+}
+
+function databaseFaults(): FaultKind[] {
+  const [program, wal, files] = [PROGRAMS.controlPlane, '*-wal', '*/holdfast.db*'] as const
+  return [
+    ruleFault('kill before commit', 1, { program, operation: 'sync', path: wal }, 'kill-before'),
+    ruleFault('kill after commit', 2, { program, operation: 'sync', path: wal }, 'kill-after'),
+    whileFault('database disk full', 2, { program, operation: 'write', path: wal, action: 'ENOSPC' }),
+    whileFault('database sync error', 1, { program, operation: 'sync', path: wal, action: 'EIO' }),
+    whileFault('database unreadable', 2, { program, operation: 'read', path: files, action: 'EIO' }),
+    whileFault('database not openable', 1, { program, operation: 'open', path: files, action: 'EMFILE' }),
+    { name: 'database locked', weight: 2, inject: lockDatabase },
   ]
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Chance } from '../kit/seed.js'
-import { FAULT_KINDS, type FaultContext, type FaultKind } from './faults.js'
+import type { FaultContext, FaultKind } from './faults.js'
 
 /** Most faults at the same time: they shall meet, and the product shall still get somewhere between them. */
 const MOST_AT_ONCE = 3
@@ -15,6 +15,7 @@ export interface Injected {
 
 /** Injects drawn faults at drawn moments until the signal, and then waits until each has mended itself. */
 export async function injectFaults(
+  kinds: readonly FaultKind[],
   context: Omit<FaultContext, 'chance'>,
   chance: Chance,
   until: AbortSignal,
@@ -25,7 +26,7 @@ export async function injectFaults(
   for (let number = 1; !until.aborted; number += 1) {
     await pause(chance.between(100, LONGEST_GAP_MS), undefined, { signal: until }).catch(() => undefined)
     if (until.aborted) break
-    const kind = draw(chance)
+    const kind = draw(kinds, chance)
     // Each fault draws from a stream of its own, so that what it draws does not depend on when others do.
     const own = chance.fork(`fault ${number}`)
     const injection = kind
@@ -40,10 +41,10 @@ export async function injectFaults(
   return { counts, missed }
 }
 
-function draw(chance: Chance): FaultKind {
-  const whole = FAULT_KINDS.reduce((sum, kind) => sum + kind.weight, 0)
+function draw(kinds: readonly FaultKind[], chance: Chance): FaultKind {
+  const whole = kinds.reduce((sum, kind) => sum + kind.weight, 0)
   let place = chance.next() * whole
-  const found = FAULT_KINDS.find((kind) => (place -= kind.weight) < 0)
+  const found = kinds.find((kind) => (place -= kind.weight) < 0)
   if (!found) throw new Error('no fault drawn')
   return found
 }

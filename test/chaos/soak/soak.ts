@@ -2,15 +2,21 @@ import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { waitFor } from '../../support/wait.js'
-import { startChaos } from '../kit/chaos-product.js'
+import { startPostgres } from '../../support/postgres.js'
+import type { ProductOptions } from '../../support/product.js'
+import { startSeveral } from '../../nodes/several.js'
+import { type ChaosProduct, startChaos } from '../kit/chaos-product.js'
 import { createChance } from '../kit/seed.js'
+import { type FaultKind, faultKinds } from './faults.js'
 import { injectFaults } from './injector.js'
 import { type SoakUsers, createUsers, isFinal } from './jobs.js'
 import { startKeeper } from './keeper.js'
 import { watchLives } from './lives.js'
+import { nodeFaults, serverFaults } from './node-faults.js'
 import type { SoakOptions } from './options.js'
 import { soakFiles } from './playbooks.js'
 import { lastLine } from './report.js'
+import { letIn } from './runner-faults.js'
 import { judgeAll } from './verdict.js'
 
 const PROGRESS_MS = 10_000
@@ -27,17 +33,15 @@ type Say = (line: string) => void
  * @throws Error when it was interrupted, or when jobs did not come to their ends
  */
 export async function soak(
-  { minutes, seed, keep }: SoakOptions,
+  options: SoakOptions,
   interrupted: AbortSignal,
   say: Say,
 ): Promise<{ readonly line: string; readonly isExact: boolean }> {
+  const { minutes, seed, keep, database, nodes } = options
   const chance = createChance(seed)
-  say(`seed ${seed}; the same again: ./scripts/chaos --minutes ${minutes} --seed ${seed}`)
-  const chaos = await startChaos({
-    ...soakFiles(),
-    controlPlane: { RTE_LOST_SECONDS: '3', ACCESS_TOKEN_EXPIRATION: '24h', JOBS_LIST_SIZE: '10000' },
-    agent: { RTE_DRAIN_SECONDS: '1' },
-  })
+  const where = `--database ${database} --nodes ${nodes}`
+  say(`seed ${seed}; the same again: ./scripts/chaos --minutes ${minutes} --seed ${seed} ${where}`)
+  const { chaos, kinds, ready, closeDatabase } = await setUp(options)
   const { product, proxy, faults } = chaos
   const keeper = startKeeper(product.folder)
   const lives = watchLives(product, chance.fork('lives'))
@@ -59,7 +63,13 @@ export async function soak(
     interrupted.addEventListener('abort', endFaults, { once: true })
     const over = faultsOver.signal
     const [injected] = await Promise.all([
-      injectFaults({ chaos, lives, harmed: (jobId) => void harmed.add(jobId) }, chance.fork('faults'), over, counts),
+      injectFaults(
+        kinds,
+        { chaos, lives, harmed: (jobId) => void harmed.add(jobId) },
+        chance.fork('faults'),
+        over,
+        counts,
+      ),
       users.launchUntil(over),
     ])
     clearTimeout(timer)
@@ -68,12 +78,18 @@ export async function soak(
     proxy.hold(false)
     lives.calm()
     say('everything is mended; waiting for the real end of every job')
-    await allSettled(users, join(product.folder, 'rte-state/spool/jobs'))
+    ready()
+    await letIn({ chaos, lives, chance, harmed: () => undefined })
+    // What is still open then is said job by job.
+    await allSettled(users, join(product.folder, 'rte-state/spool/jobs')).catch((error: unknown) => {
+      if (interrupted.aborted) throw error
+      say(`WRONG: ${String(error)}`)
+    })
     await lives.close()
     const verdict = await judgeAll(chaos, users, keeper, harmed, say)
     for (const problem of verdict.problems) say(`WRONG: ${problem}`)
     const isExact = verdict.lost === 0 && verdict.doubled === 0 && verdict.wrong === 0
-    return { isExact, line: lastLine(seed, minutes, verdict, injected.counts, lives.restarts) }
+    return { isExact, line: lastLine(options, verdict, injected.counts, lives.restarts) }
   }
 
   let keeps = true
@@ -91,6 +107,39 @@ export async function soak(
     await lives.close()
     if (keeps) say(`kept: ${product.folder}`)
     await chaos.close({ keep: keeps })
+    await closeDatabase()
+  }
+}
+
+/** The product on its database, and all that can befall it. `ready` leads the runner to a node that runs. */
+async function setUp({ database, nodes }: SoakOptions): Promise<{
+  readonly chaos: ChaosProduct
+  readonly kinds: readonly FaultKind[]
+  readonly ready: () => void
+  readonly closeDatabase: () => Promise<void>
+}> {
+  const product: ProductOptions = {
+    ...soakFiles(),
+    controlPlane: { RTE_LOST_SECONDS: '3', ACCESS_TOKEN_EXPIRATION: '24h', JOBS_LIST_SIZE: '10000' },
+    agent: { RTE_DRAIN_SECONDS: '1' },
+  }
+  if (database === 'sqlite') {
+    const chaos = await startChaos(product)
+    return { chaos, kinds: faultKinds(true), ready: () => undefined, closeDatabase: () => Promise.resolve() }
+  }
+  const server = await startPostgres()
+  try {
+    const several = await startSeveral(nodes, { ...product, database: server })
+    const more = nodes > 1 ? nodeFaults(several) : []
+    const kinds = [...faultKinds(false), ...serverFaults(server, several), ...more]
+    const ready = (): void => {
+      const [first] = several.nodes
+      if (first) several.steerTo(first)
+    }
+    return { chaos: several.chaos, kinds, ready, closeDatabase: () => server.close() }
+  } catch (error) {
+    await server.close()
+    throw error
   }
 }
 

@@ -4,7 +4,7 @@ import { countLines } from '../../support/gated-playbook.js'
 import type { ChaosProduct } from '../kit/chaos-product.js'
 import { type Truth, truthOf } from '../kit/load.js'
 import { compareStored } from '../kit/stored.js'
-import type { SoakUsers } from './jobs.js'
+import { type SoakUsers, isFinal } from './jobs.js'
 import type { Keeper } from './keeper.js'
 import type { PlannedJob } from './plan.js'
 import { startsPath } from './playbooks.js'
@@ -17,8 +17,15 @@ export interface Verdict {
   readonly lost: number
   readonly doubled: number
   readonly wrong: number
+  /** Jobs whose status is not what happened. */
+  readonly falseEnds: number
+  /** Jobs whose playbook did not come to its end, although nothing had killed it and nobody had asked. */
+  readonly killed: number
+  readonly neverEnded: number
   readonly problems: readonly string[]
 }
+
+const SHUT_OUT = /^The RTE '.*' is not approved|^There is no default RTE/
 
 interface JobRecord {
   readonly id: number
@@ -42,6 +49,7 @@ export async function judgeAll(
   const sum = { outputBytes: 0, events: 0, lost: 0, doubled: 0, wrong: 0 }
   const jobs = { emitted: 0, ansible: 0, aborted: 0, harmed: harmed.size, abandoned: 0 }
   const problems: string[] = [...users.complaints]
+  let [falseEnds, killed, neverEnded] = [0, 0, 0]
   for (const [index, { id }] of records.entries()) {
     if (index % 50 === 49) say(`compared ${index + 1} of ${records.length} jobs`)
     const job = await product.admin.get<JobRecord>(`/job/${id}?output=false`)
@@ -57,16 +65,29 @@ export async function judgeAll(
     const starts = countLines(startsPath(join(product.folder, 'truth'), plan.name))
     const comparison = await compareStored(product, id, written ? { ...written, starts: () => 0 } : nothing(chaos))
     for (const name of ['outputBytes', 'events', 'lost', 'doubled', 'wrong'] as const) sum[name] += comparison[name]
+    const mayEndEarly = users.wasAbortAsked(id) || harmed.has(id)
+    const isEnded = isFinal(job.status)
+    const ends = isEnded ? judgeEnd(job, plan, starts, users.wasAbortAsked(id), harmed.has(id)) : ['never ended']
+    if (!isEnded) neverEnded += 1
+    else if (ends.length > 0) falseEnds += 1
+    const wasKilled = isEnded && !mayEndEarly && starts > 0 && !hasFinished(chaos, plan)
+    if (wasKilled) killed += 1
     const wrongs = [
       ...comparison.problems,
-      ...judgeEnd(job, plan, starts, users.wasAbortAsked(id), harmed.has(id)),
+      ...ends,
+      ...(wasKilled ? ['its playbook did not come to its end'] : []),
       ...judgeStarts(job, starts),
       ...judgeEmitted(chaos, job, plan, written, harmed.has(id)),
     ]
     problems.push(...wrongs.map((problem) => `job ${id} (${plan.name}, ${job.status}): ${problem}`))
   }
   // Whatever is not right counts: a wrong end or a second start is as bad as a wrong byte.
-  return { ...sum, wrong: sum.wrong + problems.length, jobs, problems }
+  return { ...sum, wrong: sum.wrong + problems.length, falseEnds, killed, neverEnded, jobs, problems }
+}
+
+/** Only the emitter says when it has come to its end. */
+function hasFinished(chaos: ChaosProduct, plan: PlannedJob): boolean {
+  return plan.kind !== 'emitted' || truthOf(join(chaos.product.folder, 'truth'), plan.name).finished()
 }
 
 function judgeEnd(job: JobRecord, plan: PlannedJob, starts: number, abortAsked: boolean, isHarmed: boolean): string[] {
@@ -75,6 +96,8 @@ function judgeEnd(job: JobRecord, plan: PlannedJob, starts: number, abortAsked: 
   // Given up before the runner had it: it is not started any more when the runner comes back.
   if (job.abandoned_at !== null && job.status === 'failed' && /never started it$/.test(job.status_reason ?? ''))
     return []
+  // Launched, or waiting, while an admin had shut its runner out.
+  if (job.status === 'failed' && SHUT_OUT.test(job.status_reason ?? '') && starts === 0) return []
   // The disk failed when its claim was to be made safe: told as it is, and never started.
   if (job.status === 'failed' && /^EIO: /.test(job.status_reason ?? '') && starts === 0) return []
   const problems: string[] = []

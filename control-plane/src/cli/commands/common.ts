@@ -8,11 +8,17 @@ import type { Terminal } from '../terminal.js'
 /** One run of the program: the world around it, and how it will end. */
 export interface Run {
   readonly terminal: Terminal
+  /**
+   * Whether the help may be asked for. yargs makes its text at every run, whether somebody reads it or not; that of many
+   * options costs a tenth of a second.
+   */
+  readonly mayShowHelp: boolean
   exitCode: ExitCode
 }
 
-export function createRun(terminal: Terminal): Run {
-  return { terminal, exitCode: EXIT.ok }
+/** @param argv arguments of the program; `--help`, `-h` among other letters, and the word itself ask for the help */
+export function createRun(terminal: Terminal, argv: readonly string[]): Run {
+  return { terminal, mayShowHelp: argv.some((arg) => /^(-\w*h\w*|--help.*|help)$/.test(arg)), exitCode: EXIT.ok }
 }
 
 /** Lets the options of a command's builder be the types of its handler's arguments. */

@@ -13,7 +13,7 @@ export const serveCommand = (run: Run) =>
   command({
     builder: (yargs) =>
       yargs
-        .options(settingOptions())
+        .options(settingOptions(run.mayShowHelp))
         .group(Object.keys(CONTROL_PLANE_SETTINGS).map(flagOf), 'Settings (each also as an environment variable):')
         .epilogue(
           'PERSISTENT_PATH is the setting --persistent-path, and so on; the command line wins. A secret can be read from ' +
@@ -33,7 +33,7 @@ export const serveCommand = (run: Run) =>
   })
 
 /** One option for each setting: `--help` lists what the table says. */
-function settingOptions(): Record<string, Options> {
+function settingOptions(isShown: boolean): Record<string, Options> {
   return Object.fromEntries(
     Object.entries<SettingDefinition>(CONTROL_PLANE_SETTINGS).map(([name, definition]) => [
       flagOf(name),
@@ -41,6 +41,7 @@ function settingOptions(): Record<string, Options> {
         // Text in every case: the table, not yargs, says what a value may be.
         type: 'string',
         requiresArg: true,
+        hidden: !isShown,
         describe: definition.choices ? `${definition.meaning} (${definition.choices.join(', ')})` : definition.meaning,
         ...defaultShown(definition),
       } satisfies Options,

@@ -21,6 +21,7 @@ import * as runnerLimits from './018-runner-limits.js'
 import * as runnerIsolation from './019-runner-isolation.js'
 import * as accountNames from './020-account-names.js'
 import * as jobsByKey from './021-jobs-by-key.js'
+import * as olderCopies from './021-older-copies.js'
 import * as orphans from './022-orphans.js'
 import * as jobConnection from './024-job-connection.js'
 
@@ -47,6 +48,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '019-runner-isolation': runnerIsolation,
   '020-account-names': accountNames,
   '021-jobs-by-key': jobsByKey,
+  '021-older-copies': olderCopies,
   '022-orphans': orphans,
   '024-job-connection': jobConnection,
 }

@@ -10,6 +10,7 @@ const DECISIONS = {
   reject: 'Turn a request to join down; the runner may ask again',
   revoke: 'Take an approved runner out of service at once',
   reinstate: 'Let a revoked runner in again; its playbooks went on meanwhile',
+  accept: 'Let in what was refused as a clone: the state folder of the runner was restored from an older copy',
 } as const
 
 const ASK = {
@@ -17,9 +18,10 @@ const ASK = {
   reject: (client: Client, id: number) => client.rejectRunner({ id }),
   revoke: (client: Client, id: number) => client.revokeRunner({ id }),
   reinstate: (client: Client, id: number) => client.reinstateRunner({ id }),
+  accept: (client: Client, id: number) => client.acceptRunner({ id }),
 }
 
-/** `holdfast runner approve|reject|revoke|reinstate`. */
+/** `holdfast runner approve|reject|revoke|reinstate|accept`. */
 export const decideCommand = (run: Run, decision: keyof typeof DECISIONS) =>
   command({
     command: `${decision} <runner>`,

@@ -1,0 +1,12 @@
+import type { Kysely } from 'kysely'
+import { columnTypesOf } from '../column-types.js'
+
+/** Older copies of a runner's state folder, which an admin may accept. What each column means stands in schema.ts. */
+export async function up(database: Kysely<unknown>): Promise<void> {
+  const types = columnTypesOf(database)
+  await database.schema.alterTable('runner').addColumn('clone_generation', types.big).execute()
+  for (const column of ['clone_instance', 'replaced_instance', 'copy_accepted_by']) {
+    await database.schema.alterTable('runner').addColumn(column, 'text').execute()
+  }
+  await database.schema.alterTable('job').addColumn('older_copy', 'text').execute()
+}

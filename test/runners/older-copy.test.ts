@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type EndRecord, NEWEST_CONTRACT } from '@holdfast/protocol'
+import { contradictionsOf } from '../../control-plane/src/runners/older-copy.js'
+import { answerInventory } from '../../control-plane/src/runners/inventory.js'
+import { findJob, insertJob } from '../../control-plane/src/store/jobs.js'
+import { RawAgent, newIdentity, restarted } from '../support/raw-agent.js'
+import { type HubFixture, startHub } from './hub-fixture.js'
+import { queuedJob } from './queued-job.js'
+
+let fixture: HubFixture
+
+beforeEach(async () => {
+  fixture = await startHub()
+})
+afterEach(() => fixture.close())
+
+/** An approved runner whose process has started for the fifth time, and the same from a copy of its second start. */
+async function runnerAndCopy(name: string) {
+  const identity = { ...newIdentity(name), generation: 5 }
+  const agent = await RawAgent.join(fixture.url, identity)
+  const { runner } = await fixture.byName(name)
+  await fixture.hub.approve(runner.id, 'root')
+  await agent.next('settings')
+  return { id: runner.id, runner, agent, identity, copy: { ...restarted(identity), generation: 2 } }
+}
+
+const isRefused = async (identity: ReturnType<typeof newIdentity>) =>
+  (await (await RawAgent.greet(fixture.url, identity)).waitForClose()).reason === 'clone'
+
+test('an older copy is let in once an admin accepts it, also after a restart; what it replaces is not', async () => {
+  const { id, agent, identity, copy } = await runnerAndCopy('edge')
+  await expect(fixture.hub.acceptCopy(id, 'root')).rejects.toMatchObject({ code: 'runner_online' })
+  await agent.leave()
+  await expect(fixture.hub.acceptCopy(id, 'root')).rejects.toMatchObject({ code: 'no_clone' })
+  expect(await isRefused(copy)).toBe(true)
+  expect(await isRefused(copy)).toBe(true)
+  await fixture.hub.acceptCopy(id, 'root')
+  const later = restarted(copy)
+  const restored = await RawAgent.join(fixture.url, later)
+  expect((await restored.next('welcome')).state).toBe('approved')
+  await restored.leave()
+  expect(await isRefused(identity)).toBe(true)
+  expect((await (await RawAgent.join(fixture.url, later)).next('welcome')).state).toBe('approved')
+})
+
+test('what an older copy does not name may have run: it is neither offered again nor said not to have started', async () => {
+  const { id, runner, agent, copy } = await runnerAndCopy('edge')
+  await agent.leave()
+  expect(await isRefused(copy)).toBe(true)
+  await fixture.hub.acceptCopy(id, 'root')
+  const { store, clock } = fixture
+  const add = (digit: string, dispatch: string) =>
+    store.write('test', (queries) =>
+      insertJob(queries, { ...queuedJob(id, digit.repeat(32)), dispatch, runner_key: runner.fingerprint }),
+    )
+  const offered = await add('a', 'offered')
+  const claimed = await add('b', 'claimed')
+  const holder = { runnerId: id, keys: [runner.fingerprint], epoch: 2, contract: NEWEST_CONTRACT } as const
+  await answerInventory({ store, clock }, holder, [])
+  for (const jobId of [offered, claimed]) {
+    const job = await findJob(store.read, jobId)
+    expect(job).toMatchObject({ status: 'failed', dispatch: 'done' })
+    expect(job?.status_reason).toContain('knows no longer what became of the job')
+  }
+  // Only the first list is that of the copy: from then on it knows what it is offered.
+  const next = await add('c', 'offered')
+  await answerInventory({ store, clock }, holder, [])
+  expect(await findJob(store.read, next)).toMatchObject({ status: 'running', dispatch: 'queued' })
+})
+
+test('the end of a copy is held beside the stored one, in status, lengths and bytes', () => {
+  const stored = {
+    job: { status: 'success', abort_requested_by: null },
+    lengths: { output: 200, events: 100, eventsCount: 3 },
+    full: { output: false, events: false },
+    digests: { output: 'o', events: 'e' },
+  }
+  const record = (output: number, sha256: string, exitCode: number) =>
+    ({
+      cause: 'exited',
+      exit_code: exitCode,
+      message: null,
+      output: { length: output, sha256, dropped_bytes: 0 },
+      events: { length: 100, sha256: 'e', plugin_seen: true, errors: 0, dropped: 0 },
+    }) as unknown as EndRecord
+  const said = (...claim: Parameters<typeof record>) => contradictionsOf(record(...claim), stored, 'ada')
+  expect(said(200, 'o', 0)).toBeNull()
+  expect(said(120, 'o', 0)).toBeNull()
+  expect(said(200, 'x', 0)).toContain('other bytes of output than those that are stored')
+  expect(said(300, 'x', 0)).toContain('300 bytes of output where 200 are stored')
+  expect(said(200, 'o', 2)).toContain('that it ended as failed (ansible-playbook ended with 2: a host failed)')
+})
