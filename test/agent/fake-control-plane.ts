@@ -272,6 +272,8 @@ export class FakeControlPlane {
         if (job) job.unknown += 1
         return
       }
+      case 'orphan':
+        throw new Error('a control plane of contract 3 does not ask for descriptions')
       case 'want':
         this.wanted.push(...message.hashes)
         if (this.withhold) return

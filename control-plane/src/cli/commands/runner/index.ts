@@ -19,6 +19,9 @@ export const runnerCommands = (run: Run) =>
         .command(decideCommand(run, 'accept'))
         .command(keepCommand(run))
         .command(orphansCommand(run))
-        .demandCommand(1, 'What about runners? list, show, approve, reject, revoke, reinstate, accept, keep or orphans.'),
+        .demandCommand(
+          1,
+          'What about runners? list, show, approve, reject, revoke, reinstate, accept, keep or orphans.',
+        ),
     handler: () => undefined,
   })
