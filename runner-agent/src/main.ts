@@ -3,7 +3,7 @@ import { openBlobCache } from './files/blob-cache.js'
 import { openUploadShelf } from './files/upload-shelf.js'
 import { createHealthServer } from './health.js'
 import { loadIdentity } from './identity.js'
-import { type IsolationHost, isolationWord, openIsolation, releaseUser } from './isolation/isolation.js'
+import { type Isolation, type IsolationHost, isolationWord, openIsolation, releaseUser } from './isolation/isolation.js'
 import { createDesk } from './jobs/desk.js'
 import { createOwnership } from './jobs/ownership.js'
 import { createKeyring } from './keyring.js'
@@ -20,6 +20,7 @@ import { findProgram } from './playbook/plan.js'
 import { createSecretsOpener } from './playbook/secrets.js'
 import { readBootId } from './processes.js'
 import type { AgentSettings } from './settings.js'
+import { openDescriptorReserve } from './spool/descriptor-reserve.js'
 import { watchDisk } from './spool/disk-watch.js'
 import { openSpool } from './spool/spool.js'
 import { acquireStateLock } from './spool/state-lock.js'
@@ -71,21 +72,23 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   if (stateLock.doubt !== null) log.warn(stateLock.doubt)
   const supervisors = createSupervisorWatch({ program: lockProgram, log })
 
+  const descriptors = openDescriptorReserve(log)
   const spool = openSpool(settings.statePath, log)
   const cache = await openBlobCache(settings.statePath, settings.cacheBytes)
   const shelf = openUploadShelf(settings.statePath)
   const isolationHost = isolationHostOf(settings, dependencies)
-  let isolation = await openIsolation(settings.isolation, isolationHost, log)
+  let isolation: Isolation = { kind: 'unavailable', problem: 'it was not tried yet' }
   const disk = await watchDisk({
     statePath: settings.statePath,
     async prepare() {
       await stateLock.keep()
       for (const part of [spool, cache, shelf]) await part.prepare()
-      // It may be the disk that was in its way.
+      // It looks at folders that are made only now; and later it may have been the disk that was in its way.
       if (isolation.kind === 'unavailable') isolation = await openIsolation(settings.isolation, isolationHost, log)
     },
     log,
   })
+  if (disk.problem !== null) isolation = await openIsolation(settings.isolation, isolationHost, log)
   const isolationProblem = (): string | null => (isolation.kind === 'unavailable' ? isolation.problem : null)
   let loadProblem: string | null = null
   const trust = openTrust({ statePath: settings.statePath, given: settings.serviceFingerprint, now, log })
@@ -112,7 +115,10 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     ownMaxJobs: settings.maxJobs,
     mostJobs: () => (isolation.kind === 'user' ? isolation.orders.users.length : 0),
     problem: isolationProblem,
-    diskProblem: () => disk.problem,
+    hostProblem() {
+      if (disk.problem !== null) return { code: 'spool_full', message: disk.problem }
+      return descriptors.problem === null ? null : { code: 'busy', message: descriptors.problem }
+    },
     spoolMaxBytes: settings.spoolMaxBytes,
     changed: () => {
       membership.sendStatus()
@@ -124,7 +130,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   })
   const membership: Membership = createMembership({
     ...{ desk, trust, name: settings.name, fingerprint, now, log },
-    problem: () => isolationProblem() ?? disk.problem ?? loadProblem,
+    problem: () => isolationProblem() ?? disk.problem ?? descriptors.problem ?? loadProblem,
     hasJoinToken: settings.joinToken !== null,
   })
   let ansibleVersion: string | null = null
@@ -181,6 +187,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
       await disk.close()
       await health.close()
       supervisors.close()
+      descriptors.close()
       stateLock.close()
     })())
 

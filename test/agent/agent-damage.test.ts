@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { processesOf, spooledJob } from './agent-process.js'
 import { sha256Of, type StoredJob } from './fake-control-plane.js'
 import { orderOf, play, publish, say, waitFor } from './playbooks.js'
@@ -123,9 +124,44 @@ test('when no file can be opened any more, a running job is not lost and an offe
   await agent.logged('cannot look at a job')
   const offered = controlPlane.offer(orderOf(manifest))
   expect(await waitUntil('it is refused', () => offered.refusals[0])).toMatchObject({ code: 'busy' })
+  await agent.logged('no more files can be opened')
   limitFiles('1000:')
   writeFileSync(join(folder, 'go'), '')
   expect(await exactEnd(controlPlane, running)).toMatchObject({ cause: 'exited', exit_code: 0 })
+  await agent.logged('files can be opened again')
   controlPlane.offer(offered.order)
   expect((await exactEnd(controlPlane, offered)).text).toContain('later')
+})
+
+test('while no more files can be opened, the jobs that are there go on from a reserve', async () => {
+  const setting = await createSetting()
+  const { controlPlane, folder } = setting
+  const agent = await setting.join()
+  const running = offerWaiting(setting)
+  await printed(setting, running, 'before')
+  const { port } = new URL(String((await agent.logged('probes are answered here'))['address']))
+  const limitFiles = (limit: number): void => {
+    execFileSync('prlimit', ['--pid', String(agent.pid), `--nofile=${limit}:`])
+  }
+  // Room for ten files more, wherever there are gaps; the connections take it and hold it.
+  const open = new Set(readdirSync(`/proc/${agent.pid}/fd`).map(Number))
+  let limit = 0
+  for (let free = 0; free < 10; limit += 1) if (!open.has(limit)) free += 1
+  limitFiles(limit)
+  const holders = Array.from({ length: 40 }, () => connect(Number(port), '127.0.0.1').on('error', () => undefined))
+  onTestFinished(() => {
+    for (const holder of holders) holder.destroy()
+  })
+  await agent.logged('no more files can be opened')
+  const refused = controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(say('later')) })))
+  expect(await waitUntil('it is refused', () => refused.refusals[0])).toMatchObject({
+    code: 'busy',
+    message: expect.stringContaining('no more files') as string,
+  })
+  writeFileSync(join(folder, 'go'), '')
+  expect(await exactEnd(controlPlane, running)).toMatchObject({ cause: 'exited', exit_code: 0 })
+  limitFiles(1000)
+  await agent.logged('files can be opened again')
+  controlPlane.offer(refused.order)
+  expect((await exactEnd(controlPlane, refused)).text).toContain('later')
 })

@@ -109,9 +109,9 @@ export class JobFolder {
     return join(this.path, name)
   }
 
-  private static spawn(program: string, args: string[], input?: string) {
+  private static spawn(program: string, args: string[], input?: string, env: Readonly<Record<string, string>> = {}) {
     const stdin = input === undefined ? { stdin: 'ignore' as const } : { input }
-    return execa(program, args, { ...stdin, detached: true, cleanup: false, reject: false })
+    return execa(program, args, { ...stdin, env, detached: true, cleanup: false, reject: false })
   }
 
   /** Starts the supervisor; `through` is a shell command that is to exec it ("$@"). */
@@ -119,9 +119,9 @@ export class JobFolder {
     this.process = JobFolder.spawn('sh', ['-c', through, 'sh', supervisorPython, '-I', '-S', supervisor, this.path])
   }
 
-  /** Starts the supervisor of a job that has secrets, with what it is told of them. */
-  startWithSecrets(input: string): void {
-    this.process = JobFolder.spawn(supervisorPython, ['-I', '-S', supervisor, this.path, 'secrets'], input)
+  /** Starts the supervisor of a job that has secrets, with what it is told of them. @param env of the supervisor, beside ours */
+  startWithSecrets(input: string, env: Readonly<Record<string, string>> = {}): void {
+    this.process = JobFolder.spawn(supervisorPython, ['-I', '-S', supervisor, this.path, 'secrets'], input, env)
   }
 
   /** Starts a supervisor in which something is broken by a line of Python. */

@@ -1,8 +1,11 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createFaults } from '../chaos/kit/preload/faults.js'
 import { waitFor } from '../support/wait.js'
 import { JobFolder } from './job-folder.js'
 
@@ -46,6 +49,24 @@ describe('a supervisor with secrets', () => {
     writeFileSync(job.file('go'), '')
     await job.end()
     expect(await job.output()).toBe(SECRET)
+  })
+
+  test('takes nobody for a stranger because /proc could not be read: it looks again', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'holdfast-faults-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const faults = await createFaults(folder)
+    const job = await jobOf('touch "$1/ready"; until [ -e "$1/go" ]; do sleep 0.02; done; cat "$1/a"')
+    job.startWithSecrets(told({ a: SECRET }), { ...faults.environments.agent })
+    await waitFor('the job to run', () => existsSync(job.file('ready')))
+    const fault = faults.arm({
+      operation: 'open',
+      path: '/proc/[0-9]*/stat',
+      action: 'EMFILE',
+      calls: { first: 1, count: 5 },
+    })
+    writeFileSync(job.file('go'), '')
+    await job.end()
+    expect([fault.tally().met, await job.output()]).toEqual([5, SECRET])
   })
 
   test('puts files into memory, for their owner only, and their paths in place of their marks', async () => {

@@ -92,6 +92,10 @@ describe('on what there is one of, or none yet', () => {
     ['POST', '/lock'],
     ['DELETE', '/lock'],
     ['GET', '/audit?before=x'],
+    ['GET', '/service/key'],
+    ['POST', '/service/key/rotate'],
+    ['POST', '/secret/encryption/rotate'],
+    ['POST', '/secret/access-token/rotate'],
   ]
   test.each(routes)('%s %s: 401, then 403, whatever the body is', async (method, path) => {
     covers('answer.order', 'answer.403')
@@ -122,6 +126,19 @@ test('an admin hears what is wrong with the body, and nothing is changed', async
   }
   expect((await server.call('GET', `/user/${ids.user ?? 0}`, { token: server.admin })).body).toEqual(before)
   await server.signIn('target', ADMIN_PASSWORD)
+})
+
+test('an admin replaces the key of the service and encrypts anew; a secret that is a setting is not replaced', async () => {
+  const call = (method: string, path: string, json?: unknown) =>
+    server.call(method, path, { token: server.admin, json })
+  const before = (await call('GET', '/service/key')).body.fingerprint
+  const rotated = await call('POST', '/service/key/rotate', { fingerprint: before })
+  expect(rotated).toMatchObject({ status: 200, body: { previous: [before] } })
+  expect((await call('POST', '/service/key/rotate', { fingerprint: before })).status).toBe(409)
+  expect((await call('GET', '/service/key')).body).toEqual(rotated.body)
+  const encrypted = await call('POST', '/secret/encryption/rotate')
+  expect(encrypted).toMatchObject({ status: 200, body: { unreadable: 0 } })
+  expect((await call('POST', '/secret/access-token/rotate')).status).toBe(409)
 })
 
 test('the schemas of every route can be compiled, though a start leaves that to the first request', () => {

@@ -24,6 +24,7 @@ import { type Credentials, createCredentials } from '../../control-plane/src/cre
 import { createJobSealing } from '../../control-plane/src/credentials/job-secrets.js'
 import { type JobVault, createJobVault } from '../../control-plane/src/credentials/job-vault.js'
 import { createSecretBox } from '../../control-plane/src/credentials/secret-box.js'
+import { createSecretRotation } from '../../control-plane/src/credentials/secret-rotation.js'
 import { createDesignerLock } from '../../control-plane/src/forms/designer-lock.js'
 import type { LaunchValidation } from '../../control-plane/src/forms/form.js'
 import { createForms } from '../../control-plane/src/forms/loader.js'
@@ -44,6 +45,8 @@ import { metricsRoutes } from '../../control-plane/src/http/metrics.js'
 import { monitoringRoutes } from '../../control-plane/src/http/monitoring.js'
 import { profileTokenRoutes } from '../../control-plane/src/http/profile-tokens.js'
 import { profileRoutes } from '../../control-plane/src/http/profile.js'
+import { secretRoutes } from '../../control-plane/src/http/secret.js'
+import { serviceKeyRoutes } from '../../control-plane/src/http/service-key.js'
 import { sessionRoutes } from '../../control-plane/src/http/session.js'
 import { singleSignOnRoutes } from '../../control-plane/src/http/single-sign-on.js'
 import { uploadRoutes } from '../../control-plane/src/http/upload.js'
@@ -54,12 +57,16 @@ import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
 import { createApprovalSubjects } from '../../control-plane/src/jobs/approval-subject.js'
 import { approvedNeedsOf } from '../../control-plane/src/runners/job-order.js'
 import { createPlaybookFolder } from '../../control-plane/src/runners/playbook-folder.js'
+import { openServiceKeys } from '../../control-plane/src/runners/service-keys.js'
+import { openSecretRing } from '../../control-plane/src/secret-ring.js'
+import { SILENT_BUS } from '../../control-plane/src/nodes/bus.js'
 import type { SequenceKind } from '../../control-plane/src/sequences/kind.js'
 import { createMultistep } from '../../control-plane/src/sequences/multistep/multistep.js'
 import { type Sequences, createSequences } from '../../control-plane/src/sequences/sequences.js'
 import { createWorkflows } from '../../control-plane/src/sequences/workflows/loader.js'
 import { createWorkflowKind } from '../../control-plane/src/sequences/workflows/workflow-kind.js'
 import { CONTROL_PLANE_SETTINGS } from '../../control-plane/src/settings-table.js'
+import { credentialSecrets } from '../../control-plane/src/store/sealed-columns.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { type Timers, systemTimers } from '../../control-plane/src/timers.js'
 import { type UploadSweeper, createUploadSweeper } from '../../control-plane/src/uploads/sweeper.js'
@@ -188,7 +195,11 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const metrics = createMetrics({ store, clock, log: logger, onlineRunners: () => 0 })
   const passwords = createPasswords(FAST_HASHES)
   const roles = await openRoleSource(join(folder, 'config.yaml'), { log: logger })
-  const tokens = createTokens(ACCESS_TOKEN_SECRET, clock)
+  const ringOf = (setting: string, name: string, given: string) =>
+    openSecretRing({ setting, given, previous: null, folder, name, clock })
+  const accessTokens = await ringOf('ACCESS_TOKEN_SECRET', 'access-token-secret', ACCESS_TOKEN_SECRET)
+  const encryption = await ringOf('ENCRYPTION_SECRET', 'encryption-secret', ENCRYPTION_SECRET)
+  const tokens = createTokens(accessTokens, clock)
   const sessions = createSessions({
     store,
     tokens,
@@ -217,7 +228,16 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     log: logger,
   })
   const workflows = createWorkflows({ folder: join(folder, 'workflows'), clock, log: logger })
-  const box = createSecretBox(ENCRYPTION_SECRET)
+  const box = createSecretBox(encryption)
+  const serviceKeys = await openServiceKeys({
+    ...{ store, clock, log: logger, box, bus: SILENT_BUS },
+    timers: systemTimers,
+  })
+  const rotation = createSecretRotation({
+    ...{ store, clock, log: logger, box, encryption, accessTokens, refreshTokenMs: 24 * 3_600_000 },
+    timers: systemTimers,
+    places: [{ column: credentialSecrets, ownerOf: ({ owner }) => owner }],
+  })
   const vault = createJobVault(box)
   const credentials = createCredentials({
     store,
@@ -319,6 +339,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       profileRoutes({ accounts }),
       profileTokenRoutes({ apiTokens }),
       userRoutes({ accounts }),
+      secretRoutes({ rotation }),
+      serviceKeyRoutes({ serviceKeys }),
       sessionRoutes({ sessions: createSessionRecords({ store, clock }) }),
       formRoutes({ forms, workflows, roles }),
       credentialRoutes({ credentials }),
@@ -444,6 +466,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       await app.close()
       await checks.close()
       await sequences.close()
+      await rotation.close()
+      await serviceKeys.close()
       await dispatcher.close()
       await uploadSweeper.close()
       await auditChain.close()

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Product, startProduct } from '../support/product.js'
 import { waitFor } from '../support/wait.js'
 import { workflowForm, workflowText } from '../support/workflow-text.js'
+import { covers } from '../interface/covers.js'
 
 /** An approval counts for what the approver saw: somebody who may write playbooks or forms cannot have another one run. */
 interface WaitingJob {
@@ -91,6 +92,7 @@ const detailsOfApprovals = async () =>
   )
 
 test('a playbook that was changed while its job waits does not run unless the approver insists', async () => {
+  covers('approval.changed')
   const id = await product.launch('deploy')
   const asked = (await becomes(id, 'approve')).approval.subject
   writePlaybook(play('changed meanwhile'))
@@ -115,6 +117,7 @@ test('a playbook that was changed while its job waits does not run unless the ap
 })
 
 test('a form that was changed while its job waits is told, too', async () => {
+  covers('approval.changed')
   const id = await product.launch('edited')
   await becomes(id, 'approve')
   const path = join(product.folder, 'persistent/forms/edited.yml')

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
+import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, type Socket, createServer } from 'node:net'
 import { join } from 'node:path'
+import { createServer as createTlsServer } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createAuditChain } from '../../control-plane/src/audit/chain.js'
 import { createAuditFile } from '../../control-plane/src/audit/audit-file.js'
@@ -10,6 +12,9 @@ import { type AuditTarget, createAuditExport } from '../../control-plane/src/aud
 import { createSyslog } from '../../control-plane/src/audit/syslog.js'
 import { createAuditRetention } from '../../control-plane/src/audit/retention.js'
 import { completeAudit, insertAudit } from '../../control-plane/src/store/audit.js'
+import { exportPosition } from '../../control-plane/src/store/audit-export.js'
+import { TEST_CERTIFICATE } from '../support/test-certificate.js'
+import { waitFor } from '../support/wait.js'
 import { heldTimers } from '../api/held-timers.js'
 import { type TestServer, startServer } from '../api/server.js'
 
@@ -157,6 +162,8 @@ describe('who writes the database is found out', () => {
   })
 })
 
+const SENDER = { hostname: 'host\n<14>', processId: 7, now: () => '2026-01-01T00:00:00.000Z' }
+
 describe('what is sent elsewhere', () => {
   /** Verifies lines without the database; control characters stand in none. */
   function verifyLines(lines: readonly string[]): number[] {
@@ -211,6 +218,40 @@ describe('what is sent elsewhere', () => {
     expect(existsSync(path)).toBe(true)
   })
 
+  test('over UDP comes in one datagram for each record', async () => {
+    const received: string[] = []
+    const receiver = createSocket('udp4').on('message', (bytes) => received.push(bytes.toString()))
+    receiver.bind(0, '127.0.0.1')
+    await once(receiver, 'listening')
+    const head = await chainAll(20)
+    const sending = exportTo(
+      createSyslog({ protocol: 'udp', host: '127.0.0.1', port: receiver.address().port }, SENDER),
+    )
+    await sending.sweep()
+    await waitFor('the datagrams', () => received.length >= head)
+    await sending.close()
+    receiver.close()
+    expect(received.every((message) => message.startsWith('<110>1 2026-01-01T00:00:00.000Z host'))).toBe(true)
+    expect(verifyLines(received.map((message) => message.slice(message.indexOf('{'))))).toEqual(upTo(head))
+  })
+
+  test('over TLS goes to nobody whose certificate is not trusted, and waits', async () => {
+    const received: Buffer[] = []
+    const stranger = createTlsServer(TEST_CERTIFICATE, (socket) => {
+      socket.on('error', () => undefined).on('data', (bytes: Buffer) => received.push(bytes))
+    })
+    stranger.on('tlsClientError', () => undefined).listen(0, '127.0.0.1')
+    await once(stranger, 'listening')
+    const { port } = stranger.address() as AddressInfo
+    await chainAll(20)
+    const sending = exportTo(createSyslog({ protocol: 'tls', host: 'localhost', port }, SENDER))
+    await sending.sweep()
+    expect(await exportPosition(server.store.read, 'syslog')).toBe(0)
+    await sending.close()
+    stranger.close()
+    expect(received).toEqual([])
+  })
+
   test('over TCP loses nothing while the receiver is away or breaks off', async () => {
     const received: Buffer[] = []
     let isBreaking = true
@@ -223,8 +264,7 @@ describe('what is sent elsewhere', () => {
     receiver.listen(0, '127.0.0.1')
     await once(receiver, 'listening')
     const { port } = receiver.address() as AddressInfo
-    const sender = { hostname: 'host\n<14>', processId: 7, now: () => '2026-01-01T00:00:00.000Z' }
-    const syslog = createSyslog({ protocol: 'tcp', host: '127.0.0.1', port }, sender)
+    const syslog = createSyslog({ protocol: 'tcp', host: '127.0.0.1', port }, SENDER)
     const head = await chainAll(250)
     const sending = exportTo(syslog)
     await sending.sweep()

@@ -11,7 +11,8 @@ let product: Product
 const PASSWORD = 'a password that is stored'
 
 beforeAll(async () => {
-  product = await startProduct({ withAgent: false })
+  // The service keeps its secrets in files only there; elsewhere they are settings (test/unit/secret-ring).
+  product = await startProduct({ withAgent: false, database: 'sqlite' })
   for (let number = 1; number <= 60; number += 1) {
     await product.admin.post('/credential', {
       name: `login ${number}`,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type TestServer, startServer } from '../api/server.js'
 import { type Browser, createBrowser } from '../support/browser.js'
 import { CLIENT, type OpenIdProvider, startOpenIdProvider } from '../support/openid-provider.js'
+import { covers } from '../interface/covers.js'
 
 const PUBLIC_URL = 'https://jobs.example.com'
 const REDIRECT = 'http://127.0.0.1:4711/back'
@@ -58,6 +59,7 @@ test('a browser that begins again and again keeps no more than a few', async () 
 })
 
 test('a link that somebody sent signs no program in: the page asks first', async () => {
+  covers('sign-in.asks')
   const page = await browser.open(begin('<img src=x onerror=alert(1)>\u202e'), isAtProgram)
   expect([page.address.pathname, page.status]).toEqual(['/api/v2/auth/confirm', 200])
   expect(page.text).toContain('<strong>j&lt;b&gt;doe&lt;/b&gt; (oidc)</strong>')
@@ -96,6 +98,7 @@ test('another page cannot give the answer', async () => {
 })
 
 test('the question is gone when it was answered, and after ten minutes', async () => {
+  covers('sign-in.asks')
   const page = await browser.open(begin())
   await browser.press(page, 'yes', isAtProgram)
   expect((await browser.press(page, 'yes', isAtProgram)).body.code).toBe('sign_in_not_begun')

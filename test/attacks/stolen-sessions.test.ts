@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type TestServer, startServer } from '../api/server.js'
+import { covers } from '../interface/covers.js'
 
 /** What somebody gets who has got hold of a session, a token or a first password. */
 let server: TestServer
@@ -20,6 +21,7 @@ const status = async (method: string, path: string, token: string, json?: unknow
 const newToken = (token: string, json: unknown) => server.call('POST', '/profile/tokens', { token, json })
 
 test('a session that is refreshed again and again ends all the same', async () => {
+  covers('sign-in.age')
   let { token, refreshtoken } = await server.signIn('admin')
   for (let hours = 0; hours < 30 * 24; hours += 20) {
     const answer = await server.call('POST', '/token', { json: { refreshtoken } })
@@ -32,6 +34,7 @@ test('a session that is refreshed again and again ends all the same', async () =
 })
 
 test('an admin sees who is signed in, and ends a session and an API token of somebody else', async () => {
+  covers('session.all')
   const sam = await server.addUser('sam', ['robots'])
   const api = (await newToken(sam.token, { name: 'nightly' })).body as { sid: string; token: string }
   const { body } = await server.call('GET', `/session?user_id=${sam.id}`, { token: server.admin })
@@ -47,6 +50,7 @@ test('an admin sees who is signed in, and ends a session and an API token of som
 })
 
 test('a user ends an own session, and none of somebody else', async () => {
+  covers('session.own')
   const sam = await server.addUser('sam')
   const second = await server.signIn('sam')
   const own = async (token: string) =>
@@ -63,6 +67,7 @@ test('a user ends an own session, and none of somebody else', async () => {
 
 describe('an API token that was made for less', () => {
   test('to read: it reads and changes nothing, an admin’s too', async () => {
+    covers('token.scopes')
     const { body } = await newToken(server.admin, { scopes: ['read'] })
     const token = String(body.token)
     expect(await status('GET', '/job', token)).toBe(200)
@@ -82,6 +87,7 @@ describe('an API token that was made for less', () => {
   })
 
   test('to launch: it works with jobs and does nothing that is for admins', async () => {
+    covers('token.scopes')
     const { body } = await newToken(server.admin, { scopes: ['launch'] })
     const token = String(body.token)
     expect(await status('GET', '/job', token)).toBe(200)
@@ -98,6 +104,7 @@ describe('an API token that was made for less', () => {
   })
 
   test('a role bounds what tokens may be made for, and what those may do that were made before', async () => {
+    covers('token.role-scopes')
     const sam = await server.addUser('sam', ['robots'])
     const refused = await newToken(sam.token, { scopes: ['launch'] })
     expect([refused.status, refused.body.code]).toEqual([403, 'scope_not_allowed'])

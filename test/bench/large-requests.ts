@@ -26,11 +26,17 @@ playbook: x.yml
 roles: [public]
 fields:
   - {name: text, type: textarea, label: Text}
-  - {name: rows, type: table, label: Rows, tableFields: [{name: a, type: text, label: A}]}
+  - {name: rows, type: list, label: Rows, subform: row}
 `
 
 /** A value of a kind, as large as a launch may be. */
 const valueOf = (what: string) => LARGEST_VALUES[what]?.(LARGEST.launch) ?? ''
+
+const ROW = `
+name: row
+type: subform
+fields: [{name: a, type: text, label: A}]
+`
 
 interface Attack {
   readonly what: string
@@ -145,7 +151,7 @@ async function fill(path: string): Promise<number> {
 export async function measureLargeRequests(say: Say): Promise<Figure[]> {
   const product = await startProduct({
     withAgent: false,
-    forms: { 'large.yaml': FORM },
+    forms: { 'large.yaml': FORM, 'row.yaml': ROW },
     controlPlane: { LAUNCH_VALIDATION: 'log', PROCESS_MAX_BUFFER_MB: '60' },
   })
   try {

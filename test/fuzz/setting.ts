@@ -89,7 +89,7 @@ export const FORMS: readonly FormFile[] = [
     name: LARGE_FORM,
     fields: [
       { name: 'text', type: 'textarea' },
-      { name: 'rows', type: 'table', tableFields: [{ name: 'a', type: 'text' }] } as never,
+      { name: 'rows', type: 'list', subform: 'disk' },
     ],
   },
   { ...base, name: 'of operators', roles: ['operator'] },

@@ -28,7 +28,8 @@ function ask(): void {
       count += 1
     })
   }).on('error', (error) => {
-    console.error(error)
+    // The service was ended or killed: whoever asks for the figures next is told.
+    console.error(`live-prober: ${error.message}`)
     process.exit(1)
   })
 }

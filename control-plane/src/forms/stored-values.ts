@@ -33,7 +33,8 @@ function keptOf(
     if (field.type === 'password' && !isEmpty(value)) return []
     if (field.subform === null) return [[field.name, value]]
     const below = subforms[field.subform] ?? []
-    const row = (one: unknown) => (isPlainObject(one) ? keptRow(below, one, subforms) : null)
+    const declared = new Set(below.map(({ name }) => name))
+    const row = (one: unknown) => (isPlainObject(one) ? keptRow(below, declared, one, subforms) : null)
     if (Array.isArray(value)) return [[field.name, value.map(row)]]
     if (isPlainObject(value)) return [[field.name, row(value)]]
     return passwordKeys({ fields: below }, subforms).length === 0 ? [[field.name, value]] : []
@@ -44,10 +45,10 @@ function keptOf(
 /** Columns without a field are kept too: a row of the list's own is known again by them. */
 function keptRow(
   fields: readonly Field[],
+  declared: ReadonlySet<string>,
   row: PlainObject,
   subforms: StoredForm['subforms'],
 ): Record<string, unknown> {
-  const declared = new Set(fields.map((field) => field.name))
   const others = Object.entries(row).filter(([key]) => !declared.has(key))
   return { ...Object.fromEntries(others), ...keptOf(fields, row, subforms) }
 }

@@ -106,6 +106,7 @@ export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
         (connection) => connection.close('rejected', 'an admin rejected the request; it may be made again'),
       ),
     async revoke(id, by) {
+      // Nothing is ended because of it: the runner is shut out, and keeps its playbooks and its spool until it is let in again.
       await act(
         id,
         { write: 'runners.revoke', done: 'revoked', by },

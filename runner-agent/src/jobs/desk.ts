@@ -28,8 +28,8 @@ export interface DeskOptions extends Omit<JobRunServices, 'giveUp'> {
   readonly mostJobs: () => number
   /** Why no job is taken until a person has done something; null: jobs are taken. */
   readonly problem: () => string | null
-  /** Why no job can be taken just now: the disk; null: it is well. */
-  readonly diskProblem: () => string | null
+  /** Why no job can be taken just now: the disk, or no more files can be opened; null: all is well. */
+  readonly hostProblem: () => { code: 'spool_full' | 'busy'; message: string } | null
   readonly spoolMaxBytes: number
   /** Running jobs, the limit or the draining changed. */
   readonly changed: () => void
@@ -106,9 +106,9 @@ export function createDesk(options: DeskOptions): Desk {
     withFiles: options.playbook.localFolder === null,
     refusal: () => {
       const limit = maxJobs()
-      const [problem, diskProblem] = [options.problem(), options.diskProblem()]
+      const [problem, hostProblem] = [options.problem(), options.hostProblem()]
       if (problem !== null) return { code: 'draining', message: problem }
-      if (diskProblem !== null) return { code: 'spool_full', message: diskProblem }
+      if (hostProblem !== null) return hostProblem
       if (draining) return { code: 'draining', message: 'the runner is stopping' }
       if (limit > 0 && running() + intake.count >= limit) return { code: 'busy', message: `${limit} jobs run already` }
       if (spoolBytes() > options.spoolMaxBytes || runs.size >= MAX_SPOOLED_JOBS) {

@@ -48,6 +48,13 @@ export const COMPLETING = {
     'sign-in.lock-address':
       'Thirty failed sign-ins of one address hold the address back, but for users who have signed in from there.',
     'sign-in.rate': 'AUTH_RATE_LIMIT bounds the requests of one address a minute.',
+    'sign-in.asks':
+      'A program that opened a browser is signed in when the person said yes on the page of /auth/confirm, once and within ten minutes.',
+    'sign-in.age': 'A session ends SESSION_MAX_AGE after its sign-in, however often it is carried on.',
+    'session.own': 'Users list their sessions and end them, and none of others.',
+    'session.all': 'Admins list the sessions and API tokens of everybody, and end them.',
+    'token.scopes': 'An API token may be for reading or launching only: what it was not made for is 403 scope_needed.',
+    'token.role-scopes': 'The scopes of a role bound what API tokens are made for, and those that were made before.',
     'token.api': 'API tokens are made, listed and revoked by their owner, with the role option allowApiTokens.',
     'user.routes': 'Admins add, read, list, change and delete users.',
     'user.password-length': 'A password has at least 12 characters and is never returned.',

@@ -58,6 +58,8 @@ export const FORMS = {
   Approval: {
     'approval.before': 'Nothing reaches a runner before the approval.',
     'approval.then': 'Approved: it runs. Rejected: it never does.',
+    'approval.changed':
+      'A form or playbook folder that changed since the approval was asked for: 409 changed_since_asked, unless force is said.',
     'approval.written': 'Who decided and when stands in the output and in the audit trail.',
   },
 } as const

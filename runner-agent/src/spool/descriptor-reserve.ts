@@ -1,0 +1,82 @@
+import { closeSync, openSync } from 'node:fs'
+import type { Logger } from '../log.js'
+import { isErrno } from './durable.js'
+
+/** Enough to look at jobs, read their streams, write ends and start a few supervisors at the same time. */
+const SPARE = 32
+const LOOK_EVERY_MS = 1_000
+
+/**
+ * Open files that the agent keeps for the work on its spool. They are of no use themselves. When no more files can be
+ * opened, because this process or the host has reached its limit, they are closed and their places are free: what failed
+ * for want of one is tried again by whoever needed it, as after every passing error. While the reserve is not whole no new
+ * job is taken, so that its places go to the jobs that are there.
+ */
+export interface DescriptorReserve {
+  /** Why no job is taken, as a sentence; null while the reserve is whole. */
+  readonly problem: string | null
+  close(): void
+}
+
+/** Puts the reserve aside, as much of it as can be had, and looks after it until it is closed. */
+export function openDescriptorReserve(log: Logger): DescriptorReserve {
+  const spare: number[] = []
+  let isGivenUp = false
+
+  /** @returns false when no file can be opened */
+  const put = (): boolean => {
+    try {
+      spare.push(openSync('/dev/null', 'r'))
+      return true
+    } catch (error) {
+      if (isErrno(error, 'EMFILE', 'ENFILE')) return false
+      throw error
+    }
+  }
+
+  const giveUp = (): void => {
+    for (const descriptor of spare.splice(0)) closeSync(descriptor)
+  }
+
+  const fill = (): boolean => {
+    while (spare.length < SPARE) {
+      if (put()) continue
+      // What could be had of it would be missing elsewhere.
+      giveUp()
+      return false
+    }
+    return true
+  }
+
+  /** One file more than the reserve is what the others need at least. */
+  const look = (): void => {
+    if (isGivenUp) {
+      if (!fill() || !put()) {
+        giveUp()
+        return
+      }
+      isGivenUp = false
+      log.info('files can be opened again')
+    } else if (!put()) {
+      giveUp()
+      isGivenUp = true
+      log.error({ reserve: SPARE }, 'no more files can be opened: the reserve is used for the jobs that are there')
+      return
+    }
+    const last = spare.pop()
+    if (last !== undefined) closeSync(last)
+  }
+
+  isGivenUp = !fill()
+  const timer = setInterval(look, LOOK_EVERY_MS)
+  timer.unref()
+  return {
+    get problem() {
+      return isGivenUp ? 'no more files can be opened by this process, or on this host (ulimit -n, fs.file-max)' : null
+    },
+    close() {
+      clearInterval(timer)
+      giveUp()
+    },
+  }
+}

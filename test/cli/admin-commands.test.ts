@@ -1,0 +1,135 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Server, type TLSSocket, createServer } from 'node:tls'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { signIn } from '../support/rest.js'
+import { TEST_CERTIFICATE } from '../support/test-certificate.js'
+import { waitFor } from '../support/wait.js'
+import { newPerson } from './run-cli.js'
+
+/** What admins do at the command line, against a real control plane whose audit trail goes to a receiver of syslog over TLS. */
+let product: Product
+let folder: string
+let receiver: Server
+const received: Buffer[] = []
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-syslog-'))
+  const authority = join(folder, 'authority.pem')
+  writeFileSync(authority, TEST_CERTIFICATE.cert)
+  receiver = createServer(TEST_CERTIFICATE, (socket: TLSSocket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', (bytes: Buffer) => received.push(bytes))
+    socket.on('end', () => socket.end())
+  })
+  receiver.listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  product = await startProduct({
+    withAgent: false,
+    database: 'sqlite',
+    controlPlane: {
+      AUDIT_READS: '1',
+      AUDIT_SYSLOG: `tls://localhost:${(receiver.address() as AddressInfo).port}`,
+      NODE_EXTRA_CA_CERTS: authority,
+    },
+  })
+})
+afterAll(async () => {
+  await product?.close()
+  receiver?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const run = (...args: string[]) =>
+  newPerson({ HOLDFAST_SERVER: product.address, HOLDFAST_TOKEN: product.admin.token }).run(args)
+const asJson = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout) as Record<string, unknown>
+
+describe('holdfast audit', () => {
+  it('list: who did what, also reading where AUDIT_READS says so', async () => {
+    expect((await product.admin.request('GET', '/job/4711/output')).status).toBe(404)
+    const { code, stdout } = await run('audit', 'list', '--action', 'job.output.read')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/admin +127\.0\.0\.1 +job\.output\.read +job 4711 +404/)
+    const { records } = (await asJson('audit', 'list', '--records', '1')) as { records: unknown[] }
+    expect(records).toHaveLength(1)
+  })
+
+  it('verify: whole, with a head to keep; 1 when the head that was kept is not there', async () => {
+    const { code, stdout } = await run('audit', 'verify')
+    expect(code).toBe(0)
+    const [, position, hash] =
+      /^The audit trail is whole .*\n(?:Not chained .*\n)?Head: (\d+):([0-9a-f]{64})\n$/.exec(stdout) ?? []
+    expect((await run('audit', 'verify', '--head', `${position}:${hash}`)).code).toBe(0)
+    const other = await run('audit', 'verify', '--head', `${position}:${'0'.repeat(64)}`)
+    expect([other.code, other.stdout]).toEqual([1, expect.stringContaining('NOT WHOLE')])
+    expect((await run('audit', 'verify', '--head', 'x')).code).toBe(2)
+  })
+
+  it('goes to the receiver over TLS, every record in order', async () => {
+    const positions = () =>
+      [
+        ...Buffer.concat(received)
+          .toString()
+          .matchAll(/<110>1 [^{]* audit - \{"position":(\d+),/g),
+      ].map(([, at]) => Number(at))
+    const { head } = (await asJson('audit', 'verify')) as { head: { position: number } }
+    await waitFor('the record to be there', () => positions().length >= head.position)
+    expect(positions().slice(0, head.position)).toEqual(Array.from({ length: head.position }, (_, at) => at + 1))
+  })
+})
+
+describe('holdfast user', () => {
+  it('list and accept-name: an account whose name somebody had before', async () => {
+    const add = () => product.admin.post<{ id: number }>('/user', { username: 'ann', password: ADMIN_PASSWORD })
+    await product.admin.request('DELETE', `/user/${(await add()).id}`)
+    const { id } = await add()
+    expect((await run('user', 'list')).stdout).toMatch(new RegExp(`${id} +ann +- +enabled`))
+    expect((await run('user', 'accept-name', String(id))).stdout).toBe(`Roles that name ann mean account ${id}.\n`)
+    expect(await product.admin.get(`/user/${id}`)).toMatchObject({ name_had_by: null })
+    expect((await run('user', 'accept-name', '987654')).code).toBe(5)
+  })
+})
+
+describe('holdfast session', () => {
+  it('list and end: the own ones, and with --all those of everybody', async () => {
+    await product.admin.post('/user', { username: 'bob', password: ADMIN_PASSWORD })
+    const bob = await signIn(product.address, 'bob', ADMIN_PASSWORD)
+    expect((await run('session', 'list')).stdout).toContain('this one')
+    const all = await run('session', 'list', '--all')
+    const id = /^bob +(\S+)/m.exec(all.stdout)?.[1] ?? ''
+    expect((await run('session', 'end', id)).code).toBe(0)
+    expect((await bob.request('GET', '/profile')).status).toBe(401)
+    expect((await run('session', 'end', id)).code).toBe(5)
+  })
+})
+
+describe('holdfast service', () => {
+  it('fingerprint and rotate-key: once, however often the command is repeated with the old fingerprint', async () => {
+    const before = (await run('service', 'fingerprint')).stdout
+    expect(before).toMatch(/^SHA256:\S+\n$/)
+    const { code, stdout: after } = await run('service', 'rotate-key', '--fingerprint', before.trim())
+    expect(code).toBe(0)
+    expect(after).not.toBe(before)
+    expect((await run('service', 'rotate-key', '--fingerprint', before.trim())).code).toBe(5)
+    expect((await run('service', 'fingerprint')).stdout).toBe(after)
+  })
+})
+
+describe('holdfast secret', () => {
+  it('rotate: what was stored is encrypted anew, and tokens that are out stay good', async () => {
+    await product.admin.post('/credential', {
+      name: 'login',
+      type: 'userpass',
+      user: 'x',
+      password: 'a stored password',
+    })
+    expect(await asJson('secret', 'rotate', 'encryption')).toMatchObject({ reencrypted: 1, unreadable: 0 })
+    expect((await run('secret', 'rotate', 'access-token')).code).toBe(0)
+    expect((await product.admin.request('GET', '/profile')).status).toBe(200)
+    expect((await run('secret', 'rotate', 'another')).code).toBe(2)
+  })
+})
