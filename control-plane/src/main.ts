@@ -22,7 +22,7 @@ import { createSessions } from './auth/sessions.js'
 import { createSignIn } from './auth/sign-in.js'
 import { createSweeper } from './auth/sweeper.js'
 import { createTokens } from './auth/tokens.js'
-import { systemClock } from './clock.js'
+import { createSteadyClock, systemClock } from './clock.js'
 import { createCredentialFile } from './credentials/credential-file.js'
 import { createCredentials } from './credentials/credentials.js'
 import { createJobSealing } from './credentials/job-secrets.js'
@@ -65,6 +65,7 @@ import { createLiveEvents } from './live/live-events.js'
 import { createLog } from './log.js'
 import { createMetrics } from './metrics/metrics.js'
 import { SOLE_NODE, createSharedNode } from './nodes/nodes.js'
+import { createServiceClock } from './nodes/service-clock.js'
 import { createDispatcher } from './runners/dispatcher.js'
 import { streamLimits } from './runners/stream-limits.js'
 import { createRunnerHub } from './runners/hub.js'
@@ -257,9 +258,13 @@ async function build(
     files: { manifest: (job) => files.manifest(approvedNeedsOf(job)) },
     log,
   })
+  const steady = createSteadyClock(clock)
+  const serviceClock = createServiceClock({ store: database, steady })
   const dispatcher = createDispatcher({
     store,
     clock,
+    steady,
+    serviceClock,
     live,
     log,
     files,
@@ -285,6 +290,7 @@ async function build(
     ...{
       store,
       clock,
+      serviceClock,
       timers,
       live,
       log,

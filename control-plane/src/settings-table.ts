@@ -200,7 +200,7 @@ export const CONTROL_PLANE_SETTINGS = {
     kind: 'integer',
     default: '60',
     minimum: 1,
-    meaning: 'how long a job waits for a full or draining runner',
+    meaning: 'how long a job waits for a runner that is full, draining or not connected',
   },
   RTE_FILES_MAX_MB: {
     kind: 'integer',

@@ -3,6 +3,7 @@ import { openBlobCache } from './files/blob-cache.js'
 import { openUploadShelf } from './files/upload-shelf.js'
 import { createHealthServer } from './health.js'
 import { loadIdentity } from './identity.js'
+import { ABORT_PATIENCE } from './jobs/decide.js'
 import { type Isolation, type IsolationHost, isolationWord, openIsolation, releaseUser } from './isolation/isolation.js'
 import { createDesk } from './jobs/desk.js'
 import { createOwnership } from './jobs/ownership.js'
@@ -110,6 +111,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     },
     releaseUser: (jobFolder) => releaseUser(jobFolder, isolationHost),
     supervisors,
+    patience: ABORT_PATIENCE,
     supervisor: { python: dependencies.python, script: ANSIBLE_PARTS.supervisor },
     openSecrets: createSecretsOpener(() => keyring.openers()),
     ownMaxJobs: settings.maxJobs,
@@ -167,7 +169,10 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     log,
   )
   const health = createHealthServer({
-    notReady: () => membership.notReady(),
+    notReady: () => {
+      const { trouble } = desk.figures()
+      return membership.notReady() ?? (trouble === null ? null : { problem: trouble })
+    },
     isolation: () => isolationWord(isolation),
     figures: () => ({
       ...desk.figures(),

@@ -1,7 +1,7 @@
 import type { DeskFigures } from './jobs/desk.js'
 
 /** What `/metrics` shows. */
-export interface AgentFigures extends DeskFigures {
+export interface AgentFigures extends Omit<DeskFigures, 'trouble'> {
   readonly approved: boolean
   readonly connects: number
   /** The control plane showed a key that this runner does not trust. */

@@ -77,19 +77,38 @@ describe('a damaged spool', () => {
     expect(agent.errors).toBe('')
   })
 
-  test('the folder of a running job is removed: what runs is ended, its slot is free, and the app hears of it', async () => {
+  test('the folder of a running job is removed: the playbook goes on, and when it has ended the app hears of it', async () => {
     const setting = await createSetting()
-    const { controlPlane, statePath } = setting
+    const { controlPlane, folder, statePath } = setting
     const agent = await setting.join({ RTE_MAX_JOBS: '1' })
     const job = offerWaiting(setting)
     await printed(setting, job, 'before')
     rmSync(spooledJob(statePath) ?? '', { recursive: true })
+    await agent.logged('cannot look at a job')
+    expect(processesOf(job.order.run_id)).not.toEqual([])
+    const reason = expect.stringContaining('its folder is not there; the playbook goes on') as string
+    expect(JSON.parse((await agent.probe('/ready')).body)).toMatchObject({ reason })
+    writeFileSync(join(folder, 'go'), '')
     const inventory = await waitUntil('the spool is told again', () => controlPlane.inventories[1])
     expect(inventory.jobs).toEqual([])
     expect(processesOf(job.order.run_id)).toEqual([])
     const manifest = publish(controlPlane, { 'site.yml': play(say('next')) })
     expect((await exactEnd(controlPlane, controlPlane.offer(orderOf(manifest)))).text).toContain('next')
     await agent.logged('the folder of a running job was removed')
+  })
+
+  test('the folder of a running job is removed and its abort is asked for: what runs is ended', async () => {
+    const setting = await createSetting()
+    const { controlPlane, statePath } = setting
+    const agent = await setting.join()
+    const job = offerWaiting(setting)
+    await printed(setting, job, 'before')
+    rmSync(spooledJob(statePath) ?? '', { recursive: true })
+    await agent.logged('cannot look at a job')
+    const { job_id, run_id } = job.order
+    controlPlane.send({ type: 'abort', job_id, run_id })
+    await waitUntil('the spool is told again', () => controlPlane.inventories[1])
+    expect(processesOf(run_id)).toEqual([])
   })
 })
 

@@ -332,6 +332,7 @@ function another(store: Store = server.store) {
     ...{ log: silent as never, grants: { of: () => Promise.resolve(grant as never) } },
     newRunId: () => randomBytes(16).toString('hex'),
     timers: { after: () => () => undefined, every: () => () => undefined },
+    serviceClock: { look: () => Promise.resolve(0) },
     kinds: server.kinds,
     subjects: { now: () => Promise.resolve({ manifest_sha256: 'a', form_sha256: 'b' }) },
   })

@@ -53,6 +53,8 @@ import { uploadRoutes } from '../../control-plane/src/http/upload.js'
 import { userRoutes } from '../../control-plane/src/http/user.js'
 import { type LiveEvents, createLiveEvents } from '../../control-plane/src/live/live-events.js'
 import { createMetrics } from '../../control-plane/src/metrics/metrics.js'
+import { createSteadyClock, systemClock } from '../../control-plane/src/clock.js'
+import { createServiceClock } from '../../control-plane/src/nodes/service-clock.js'
 import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
 import { createApprovalSubjects } from '../../control-plane/src/jobs/approval-subject.js'
 import { approvedNeedsOf } from '../../control-plane/src/runners/job-order.js'
@@ -297,6 +299,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     ...{
       store,
       clock,
+      // As real time passes, however the clock of the server is moved.
+      serviceClock: createServiceClock({ store: database, steady: createSteadyClock(systemClock) }),
       live,
       log: logger,
       grants,

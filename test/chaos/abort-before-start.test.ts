@@ -135,16 +135,20 @@ describe('an abort between claim and spawn', () => {
     expect(job.truth.starts()).toBe(0)
   })
 
-  test('a half written start that an agent finds again is ended before the job is called lost', async () => {
+  test('a half written start that an agent finds again is waited for: its supervisor lives', async () => {
     const { product, faults } = chaos
     const rule = { operation: 'open-write', program: SUPERVISOR, path: '*/started.json', action: 'stop-after' } as const
     faults.arm({ ...rule, once: true })
     const job = await chaos.launchSynthetic(AT_ITS_END)
-    await waitForStopped(product)
+    const goOn = await waitForStopped(product)
     await product.agent.stop('SIGKILL')
     product.startAgent()
-    expect(await chaos.endOf(job)).toMatchObject({ status: 'failed' })
-    expect(findStopped(product)).toBeNull()
-    expect(job.truth.starts()).toBe(0)
+    await product.waitForRunner()
+    expect(findStopped(product)).not.toBeNull()
+    expect(await product.admin.get(`/job/${job.jobId}`)).toMatchObject({ status: 'running' })
+    await chaos.askAbort(job.jobId)
+    goOn()
+    await chaos.expectAborted(job)
+    expect(job.truth.starts()).toBeLessThanOrEqual(1)
   })
 })

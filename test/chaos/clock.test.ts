@@ -188,6 +188,32 @@ describe('a control plane whose clock is set', () => {
     await expectExactSuccess(waiting.jobId, waiting.truth)
   })
 
+  test('when it was down, as if it had been down for hours, fails no job that waits: for a full runner, or one that is away', async () => {
+    const { faults, product, proxy } = chaos
+    await limitJobs(1)
+    const held = await chaos.launchSynthetic({ gates: [100] })
+    await waitFor('the job to have begun', () => held.truth.written() > 0)
+    const waiting = await chaos.launchSynthetic()
+    await waitFor('the other one to wait', async () => {
+      const { output } = await product.admin.get(`/job/${waiting.jobId}?text=true`)
+      return String(output).includes('Waiting for a free slot')
+    })
+    proxy.hold(true)
+    await product.controlPlane.stop('SIGKILL')
+    faults.moveClock(2 * HOUR, 'control plane')
+    await product.startControlPlane()
+    await signInAgain()
+    await pause(SEVERAL_LOOKS_MS)
+    await stillRuns(waiting.jobId)
+    proxy.hold(false)
+    await waitFor('the runner to be back', async () => (await runnerNamed(chaos, 'test-runner'))?.online)
+    await pause(SEVERAL_LOOKS_MS)
+    await stillRuns(waiting.jobId)
+    held.truth.openGate(100)
+    await expectExactSuccess(held.jobId, held.truth)
+    await expectExactSuccess(waiting.jobId, waiting.truth)
+  })
+
   test('back while a job runs does not let it end before it began', async () => {
     chaos.faults.moveClock(5 * HOUR, 'control plane')
     await signInAgain()

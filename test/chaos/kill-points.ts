@@ -58,8 +58,10 @@ export const KILL_POINTS: readonly KillPoint[] = [
     ...at('in the middle of the output', 'supervisor', 'kill-before', 'write', '*/output.log', 'gate', 'ansible'),
     fails: { reason: LOST, starts: 1 },
   },
+  // How ansible ended was written down before anything else.
+  at('before end.json is in place', 'supervisor', 'kill-before', 'rename', '*/end.json', 'gate', 'ansible'),
   {
-    ...at('before end.json is in place', 'supervisor', 'kill-before', 'rename', '*/end.json', 'gate', 'ansible'),
+    ...at('before exit.json is in place', 'supervisor', 'kill-before', 'rename', '*/exit.json', 'gate', 'emitter'),
     fails: { reason: LOST, starts: 1 },
   },
   at('after end.json', 'supervisor', 'kill-after', 'rename', '*/end.json', 'gate', 'emitter'),

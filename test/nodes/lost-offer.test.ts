@@ -12,6 +12,13 @@ import { waitFor } from '../support/wait.js'
 /** Longer than the control plane asks what became of a commit. */
 const AWAY_MS = 12_000
 
+/** Silence after which a runner is given up, and an outage that is longer than one and a half of it. */
+const LOST_SECONDS = 4
+const LONG_AWAY_MS = 8000
+
+/** How long a control plane may take for a few looks. */
+const SEVERAL_LOOKS_MS = 3000
+
 const FORM = 'name: one\ntype: ansible\nplaybook: one.yml\nroles: [public]\nfields: []\n'
 
 let database: TestDatabase
@@ -19,13 +26,14 @@ let network: DatabaseNetwork
 let product: Product
 let agent: RawAgent
 let identity: AgentIdentity
+const settings: Record<string, string> = {}
 
 beforeAll(async () => {
   database = await createTestDatabase('', 'postgres')
   network = await startNetwork(database.url)
   const server: Pick<PostgresServer, 'urlOf'> = { urlOf: () => network.url }
   product = await startProduct({
-    ...{ database: server as PostgresServer, withAgent: false },
+    ...{ database: server as PostgresServer, withAgent: false, controlPlane: settings },
     ...{ forms: { 'one.yml': FORM }, playbooks: { 'one.yml': '[]\n' } },
   })
   identity = newIdentity('edge')
@@ -102,6 +110,29 @@ test('a job that is offered and that nobody offers is found, and its abort works
   agent.status()
   await offerOf(jobs[1])
   expect(await jobOf(jobs[1])).toMatchObject({ status: 'running' })
+})
+
+test('an outage of the database is no silence of a runner: its running job is not given up', async () => {
+  await product.controlPlane.stop('SIGTERM')
+  settings.RTE_LOST_SECONDS = String(LOST_SECONDS)
+  await product.startControlPlane()
+  await reconnected()
+  agent.status()
+  const jobId = await product.launch('one')
+  await offerOf(jobId)
+  const run_id = await runIdOf(jobId)
+  agent.say({ type: 'claimed', job_id: jobId, run_id })
+  await waitFor('the claim', async () => (await dispatchOf(jobId)) === 'claimed')
+  network.away(true)
+  await pause(LONG_AWAY_MS)
+  network.away(false)
+  await waitFor('the database', async () => (await product.admin.raw('/ready')).status === 200)
+  await pause(SEVERAL_LOOKS_MS)
+  expect(await jobOf(jobId)).toMatchObject({ status: 'running', status_reason: null })
+  agent = await RawAgent.join(socketUrl(), identity)
+  agent.say({ type: 'inventory', jobs: [{ job_id: jobId, run_id, output: 0, events: 0, ended: false }] })
+  expect(await agent.next('resume')).toMatchObject({ jobs: [{ job_id: jobId, verdict: 'continue' }] })
+  expect(await jobOf(jobId)).toMatchObject({ status: 'running' })
 })
 
 async function runIdOf(jobId: number): Promise<string> {

@@ -25,6 +25,9 @@ const MANIFEST = { sha256: 'a'.repeat(64), json: Buffer.from('{}') }
 /** RTE_LOST_SECONDS of the nodes. */
 export const LOST_MS = 60_000
 
+/** Silence after which the nodes give jobs up; shorter, since it passes look by look. */
+const SILENCE_MS = 20_000
+
 export type TestNode = Awaited<ReturnType<typeof startNode>>
 
 /**
@@ -47,7 +50,7 @@ async function startNode(place: DatabasePlace, office: PostOffice) {
   const raised: LiveName[] = []
   live.subscribe((name) => raised.push(name))
   const dispatcher = createDispatcher({
-    ...{ store, clock, live, log, nodes, steady, lostMs: LOST_MS },
+    ...{ store, clock, live, log, nodes, steady, lostMs: SILENCE_MS },
     files: { manifest: () => Promise.resolve(MANIFEST), open: () => Promise.resolve(null) },
     sealSecrets: () => Promise.resolve(null),
     uploads: { path: '/uploads', read: () => Promise.resolve(null) },

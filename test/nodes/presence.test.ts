@@ -4,7 +4,8 @@ import { findJob, insertJob } from '../../control-plane/src/store/jobs.js'
 import type { RawAgent } from '../support/raw-agent.js'
 import { waitFor } from '../support/wait.js'
 import { queuedJob } from '../runners/queued-job.js'
-import { LOST_MS, type TestNode, type TwoNodes, startTwoNodes } from './node-fixture.js'
+import { passLooks } from '../runners/pass-looks.js'
+import { type TestNode, type TwoNodes, startTwoNodes } from './node-fixture.js'
 
 let two: TwoNodes
 let here: TestNode
@@ -109,16 +110,17 @@ describe('the jobs of a runner', () => {
     await away.leave()
     await waitFor('the runner to be away', async () => !(await here.runnerOf('away')).online)
     await oneWholeSweep(here, 'away')
-    here.steady.later += LOST_MS + 1000
-    await waitFor('the job of the runner that is away to be given up', () => isAbandoned(lost))
+    await passUntil(() => isAbandoned(lost))
     await oneWholeSweep(here, 'away')
     expect(await isAbandoned(jobId)).toBe(false)
     await there.close()
     await oneWholeSweep(here, 'away')
     expect(await isAbandoned(jobId)).toBe(false)
-    here.steady.later += LOST_MS + 1000
-    await waitFor('it to be given up', () => isAbandoned(jobId))
+    await passUntil(() => isAbandoned(jobId))
   })
 })
+
+const passUntil = (isOver: () => Promise<boolean>) =>
+  passLooks(here.store, (ms) => void (here.steady.later += ms), isOver)
 
 const isAbandoned = async (jobId: number) => (await findJob(here.store.read, jobId))?.status === 'abandoned'

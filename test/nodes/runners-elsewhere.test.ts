@@ -198,6 +198,24 @@ describe('a copy of a state folder at another node', () => {
   })
 })
 
+describe('a node whose clock is hours ahead', () => {
+  test('fails no job that waits for a runner of another node, or for one that is away', async () => {
+    const agent = await two.approvedAt(here, 'full')
+    agent.status({ max_jobs: 10, draining: true })
+    await (await two.approvedAt(here, 'away')).leave()
+    const jobs = [await launchAt(here, 'full', '1'.repeat(32)), await launchAt(here, 'away', '2'.repeat(32))]
+    for (const id of jobs) await waitFor('it to wait', async () => (await jobOf(here, id)).wait_until !== null)
+    there.steady.later += 2 * 3_600_000
+    // What is told by the other node from now on was told by a look after the jump.
+    const { runner } = await there.runnerOf('away')
+    for (const run of ['3', '4', '5']) {
+      const id = await there.store.write('test', (queries) => insertJob(queries, queuedJob(runner.id, run.repeat(32))))
+      await waitFor('a look', async () => (await jobOf(there, id)).wait_until !== null)
+    }
+    for (const id of jobs) expect(await jobOf(there, id)).toMatchObject({ status: 'running', status_reason: null })
+  })
+})
+
 describe('a node that cannot reach the database', () => {
   test('lets its runners go in time for another node, and not before', async () => {
     const agent = await two.approvedAt(here, 'edge')

@@ -1,12 +1,15 @@
-import { execFileSync } from 'node:child_process'
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { ABORT_PATIENCE } from '../../runner-agent/src/jobs/decide.js'
 import { JobRun } from '../../runner-agent/src/jobs/job-run.js'
 import { askAbort, type StepServices } from '../../runner-agent/src/jobs/steps.js'
 import { createLog } from '../../runner-agent/src/log.js'
-import { createJobFolder, type JobFolder } from '../../runner-agent/src/spool/job-folder.js'
+import { markedProcesses } from '../../runner-agent/src/playbook/process-tree.js'
+import { lookAtProcess, readBootId } from '../../runner-agent/src/processes.js'
+import { createJobFolder, type JobFolder, type Started } from '../../runner-agent/src/spool/job-folder.js'
 import { waitUntil } from '../agent/waiting.js'
 
 let parent: string
@@ -48,14 +51,56 @@ test('a start that failed without a trace is tried again', async () => {
   }
   const nothing = (): void => undefined
   const events = { ready: nothing, ended: nothing, removed: nothing }
-  const run = new JobRun(folder, { ...services, now, log, supervisors: { look: () => 'gone' } }, events)
+  const run = new JobRun(folder, { ...services, now, log, supervisors: SEEN, patience: ABORT_PATIENCE }, events)
   run.begin()
   await waitUntil('the job has ended', () => run.state === 'ended')
-  expect(folder.end()).toMatchObject({ cause: 'not_started', message: 'the claim of the job is absent' })
+  const end = { cause: 'not_started', message: 'the claim of the job is absent' }
+  expect(folder.end()).toMatchObject({ kind: 'present', content: end })
   await run.dispose()
 })
 
+/** Supervisors of this very host. */
+const SEEN = { look: (_: unknown, started: Started) => lookAtProcess(started) }
+
+/** Says that it is there, as a supervisor does, and then hangs: it ends neither the job nor itself when it is told to. */
+const STUCK = `import json, os, signal, subprocess, sys
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+folder = sys.argv[1]
+ticks = int(open("/proc/self/stat").read().rpartition(")")[2].split()[19])
+boot = open("/proc/sys/kernel/random/boot_id").read().strip()
+subprocess.Popen(["sleep", "600"], env={"HOLDFAST_JOB_MARKER": "${'a'.repeat(32)}", "PATH": os.environ["PATH"]})
+with open(folder + "/started.new", "w") as file:
+    json.dump({"pid": os.getpid(), "start_ticks": ticks, "boot_id": boot, "time": ""}, file)
+os.rename(folder + "/started.new", folder + "/started.json")
+while True:
+    signal.pause()
+`
+
 describe('an abort', () => {
+  test('is not held up by a supervisor that hangs: all of it is ended, and the job is aborted', async () => {
+    const script = join(parent, 'supervisor.py')
+    writeFileSync(script, STUCK)
+    const supervisor = spawn('python3', [script, folder.path], { stdio: 'ignore' })
+    onTestFinished(() => void supervisor.kill('SIGKILL'))
+    await waitUntil('it has begun', () => folder.started().kind === 'present')
+    const log = createLog({ level: 'silent', format: 'json', output: process.stdout })
+    const nothing = (): void => undefined
+    const patience = { processesMs: 200, supervisorMs: 600 }
+    const run = new JobRun(
+      folder,
+      { ...services, bootId: readBootId(), log, supervisors: SEEN, patience },
+      { ready: nothing, ended: nothing, removed: nothing },
+    )
+    run.begin()
+    expect(run.state).toBe('running')
+    run.abort()
+    await waitUntil('the job has ended', () => run.state === 'ended')
+    expect(folder.end()).toMatchObject({ content: { cause: 'aborted', aborted: true } })
+    expect(supervisor.signalCode).toBe('SIGKILL')
+    expect(markedProcesses('a'.repeat(32))).toEqual([])
+    await run.dispose()
+  })
+
   test('is noted on a full disk, too', async (context) => {
     const disk = join(parent, 'disk')
     mkdirSync(disk)
@@ -70,7 +115,7 @@ describe('an abort', () => {
         for (;;) appendFileSync(job.file('output.log'), Buffer.alloc(4096))
       }).toThrow('ENOSPC')
       await askAbort(job, new Date())
-      expect(job.abortAsked()).toBe(true)
+      expect(job.look('abort.json').kind).toBe('present')
       expect(statSync(job.file('abort.json')).size).toBe(0)
     } finally {
       execFileSync('umount', ['-l', disk])

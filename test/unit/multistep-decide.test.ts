@@ -76,16 +76,16 @@ function drive(steps: readonly Course[]) {
     })
   }
   for (let turns = 0; turns < 5 * steps.length + 5; turns += 1) {
-    const decision = decideSteps(plan, nodes, { extravars: EXTRAVARS, now: 0 })
+    const decision = decideSteps(plan, nodes, { extravars: EXTRAVARS, now: 0, serviceTime: 0 })
     // Asked again before anything else happened it says the same: a step that was not taken is not lost.
-    expect(decideSteps(plan, nodes, { extravars: EXTRAVARS, now: 9 })).toEqual(decision)
+    expect(decideSteps(plan, nodes, { extravars: EXTRAVARS, now: 9, serviceTime: 9 })).toEqual(decision)
     for (const { identifier, status, reason } of decision.mark) change(identifier, { status, reason })
     expect(decision.start.length + (decision.ask === null ? 0 : 1) + (decision.end ? 1 : 0)).toBe(1)
     if (decision.end) return { happened, nodes, end: decision.end }
     for (const name of decision.start) {
       happened.push(`run ${name}`)
       change(name, { status: 'running' })
-      expect(decideSteps(plan, nodes, { extravars: EXTRAVARS, now: 0 })).toEqual({
+      expect(decideSteps(plan, nodes, { extravars: EXTRAVARS, now: 0, serviceTime: 0 })).toEqual({
         mark: [],
         start: [],
         ask: null,
@@ -97,7 +97,7 @@ function drive(steps: readonly Course[]) {
       happened.push(`ask ${decision.ask}`)
       const waiting = { ...APPROVAL, state: 'waiting' } as unknown as JobApproval
       change(decision.ask, { status: 'approve', approval: waiting })
-      expect(decideSteps(plan, nodes, { extravars: EXTRAVARS, now: 0 }).start).toEqual([])
+      expect(decideSteps(plan, nodes, { extravars: EXTRAVARS, now: 0, serviceTime: 0 }).start).toEqual([])
       change(decision.ask, { approval: { ...waiting, state: 'approved' } })
     }
   }
@@ -128,7 +128,11 @@ describe('what is next in a row of steps', () => {
     if (!step) throw new Error('no step')
     const node = { identifier: 's0', status: 'waiting', approval: null } as unknown as NodeState
     const inherited = Object.create({ on: true }) as Record<string, unknown>
-    const decision = decideSteps({ steps: [{ ...step, ifExtraVar: 'on' }] }, [node], { extravars: inherited, now: 0 })
+    const decision = decideSteps({ steps: [{ ...step, ifExtraVar: 'on' }] }, [node], {
+      extravars: inherited,
+      now: 0,
+      serviceTime: 0,
+    })
     expect(decision.mark).toEqual([{ identifier: 's0', status: 'skipped', reason: expect.any(String) }])
   })
 })

@@ -4,25 +4,31 @@ import { messageOf } from '../errors.js'
 import type { RunnerPresence } from '../jobs/connected.js'
 import type { RunnerPort } from '../jobs/runner-port.js'
 import { type Nodes, SOLE_NODE, isElsewhere } from '../nodes/nodes.js'
-import { findAskedAborts, findOffered, findRunnersWaitedFor } from '../store/dispatch.js'
+import { type ServiceClock, createServiceClock } from '../nodes/service-clock.js'
+import { findAskedAborts, findOffered, findRunnersWaitedFor, findRunnersWithRunningJobs } from '../store/dispatch.js'
 import { findRunnersWithDecisions } from '../store/orphans.js'
-import { findConnectedNodes, findRunner } from '../store/runners.js'
+import { type Runner, findConnectedNodes, findRunner } from '../store/runners.js'
 import type { OpenSession } from './connection.js'
 import { fencedStore } from './fenced-store.js'
 import { JobSession, type JobSessionDependencies } from './job-session.js'
 import { createLastSeen } from './last-seen.js'
 import { abandonHeld, abandonSilent } from './silence.js'
-import { failOverdueWaiting, tellWaiting } from './waiting.js'
+import { failOverdue, failUnservable, tellWaiting, whyNever } from './waiting.js'
 
 /** How often overdue waits and silent runners are looked for, in milliseconds. */
 const SWEEP_MS = 1000
+
+/** How long a runner must have been away before a job may fail because of that: its agent dials again within 30 s. */
+const AWAY_MS = 60_000
 
 export interface DispatcherDependencies extends Omit<JobSessionDependencies, 'closed' | 'steady'> {
   readonly log: Logger
   /** RTE_LOST_SECONDS, in milliseconds. */
   readonly lostMs: number
-  /** By which silence and waiting are measured; without it one made of `clock`. */
+  /** By which silence is measured; without it one made of `clock`. */
   readonly steady?: Clock
+  /** By which waiting is measured; without it one of its own. */
+  readonly serviceClock?: ServiceClock
   /** This control plane among others; left out: it is the only one. */
   readonly nodes?: Nodes
 }
@@ -43,7 +49,9 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
   const dependencies = { ...given, steady }
   const { store } = dependencies
   const sessions = new Map<number, JobSession>()
-  const lastSeen = createLastSeen(steady)
+  const serviceClock = given.serviceClock ?? createServiceClock({ store, steady })
+  const lastSeen = createLastSeen(steady, given.lostMs)
+  const isOnline = (runner: Runner) => sessions.has(runner.id) || isElsewhere(nodes, runner)
   let sweeping: Promise<void> | null = null
 
   const sweep = async () => {
@@ -52,24 +60,43 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
       const offered = await findOffered(store.read)
       for (const [runnerId, session] of sessions) session.checkOffered(offered.get(runnerId) ?? [])
     }
-    await failOverdueWaiting(dependencies)
-    // A connection may have ended before its jobs were offered or told anything, or another node has queued them.
-    for (const runnerId of await findRunnersWaitedFor(store.read)) {
-      const session = sessions.get(runnerId)
-      if (session) session.offer()
-      else await tellOffline(runnerId)
-    }
     if (nodes.isShared && sessions.size > 0) {
       await passAbortsOn()
       // What another node was told about unknown jobs of a runner that is here.
       for (const runnerId of await findRunnersWithDecisions(store.read)) sessions.get(runnerId)?.orphansDecided()
     }
-    await abandonSilent({
-      ...dependencies,
-      lastSeen,
-      isOnline: (runner) => sessions.has(runner.id) || isElsewhere(nodes, runner),
-    })
+    const waitedFor = await findRunnersWaitedFor(store.read)
+    const holding = await findRunnersWithRunningJobs(store.read)
+    const runners = new Map<number, Runner | null>()
+    for (const id of new Set([...waitedFor, ...holding])) runners.set(id, await findRunner(store.read, id))
+    const isAnybodyAway = [...runners.values()].some((runner) => runner !== null && !isOnline(runner))
+    lastSeen.keepOnly([...runners.keys()])
+    // No wait is kept as another process's clock, and time passes only while the thing could have happened: whoever cannot
+    // store now throws here, and concludes nothing.
+    const time = waitedFor.length > 0 || isAnybodyAway ? await serviceClock.look() : null
+    lastSeen.looked()
+    for (const [id, runner] of runners) if (runner !== null && isOnline(runner)) lastSeen.note(id)
+    if (time !== null) for (const id of waitedFor) await lookAfterWaiting(id, runners.get(id) ?? null, time)
+    for (const id of holding) {
+      const runner = runners.get(id) ?? null
+      if (runner === null || !isOnline(runner)) await abandonSilent({ ...dependencies, lastSeen, isOnline }, id, runner)
+    }
   }
+
+  /** Tells the jobs that wait for a runner what they wait for, offers them, or fails them when their time is over. */
+  async function lookAfterWaiting(id: number, runner: Runner | null, time: number): Promise<void> {
+    if (runner === null || whyNever(runner) !== null) return failUnservable(dependencies, id)
+    const session = sessions.get(id)
+    // Whoever has its socket offers the jobs, or tells them what they wait for.
+    if (!session && isElsewhere(nodes, runner)) return
+    // A connection may have ended before its jobs were offered or told anything, or another node has queued them.
+    if (session) session.offer()
+    else await tellOffline(id)
+    const isAway = lastSeen.silentFor(id) >= Math.min(AWAY_MS, dependencies.queueMs)
+    const why = session ? session.whyNotTaken : isAway ? 'is not connected' : null
+    if (why !== null) await failOverdue(dependencies, runner, why, time)
+  }
+
   const report = (what: string) => (error: unknown) =>
     dependencies.log.error({ reason: messageOf(error) }, `${what} failed`)
   const sweepSoon = () => {

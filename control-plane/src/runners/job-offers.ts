@@ -4,21 +4,21 @@ import type { Clock } from '../clock.js'
 import type { SealJobSecrets } from '../credentials/job-secrets.js'
 import { UnavailableError, messageOf } from '../errors.js'
 import { failJob } from '../jobs/ending.js'
-import { mayRun, takeBackOutdated } from '../jobs/outdated-approval.js'
 import type { JobEnds } from '../jobs/sequence-port.js'
 import type { LiveEvents } from '../live/live-events.js'
-import { type OfferableJob, takeQueued } from '../store/dispatch.js'
+import { takeQueued } from '../store/dispatch.js'
 import type { Store } from '../store/store.js'
 import { type JobFile, findJobFiles } from '../store/uploads.js'
 import type { UploadFolder } from '../uploads/upload-folder.js'
 import type { RunnerCapacity, RunnerConnection } from './connection.js'
 import type { HeldJobs } from './held-jobs.js'
 import { takeBack } from './inventory.js'
-import { approvedNeedsOf, fileNeedsOf, prepareOrder } from './job-order.js'
+import { prepareOrder } from './job-order.js'
+import { type JobWithFiles, withFiles } from './offer-files.js'
 import type { OfferWatch } from './offer-watch.js'
 import { withSecrets } from './order-secrets.js'
 import type { PlaybookFiles } from './playbook-files.js'
-import { failWaiting, tellWaiting } from './waiting.js'
+import { failUnservable, tellWaiting } from './waiting.js'
 
 /** Jobs offered in one go to a runner without a limit. */
 const MOST_OFFERS = 32
@@ -28,12 +28,6 @@ const BUSY_PAUSE_MS = 10_000
 
 /** How often an offer is made again because the playbook folder changed under it. */
 const MOST_FILE_CHANGES = 5
-
-/** A job with the hash of the manifest of its files. */
-interface JobWithFiles {
-  readonly job: OfferableJob
-  readonly manifest: string
-}
 
 export interface JobOffersDependencies {
   readonly store: Store
@@ -69,6 +63,8 @@ export class JobOffers {
   #isOffering = false
   #offerAgain = false
   #rest: NodeJS.Timeout | null = null
+  /** Why nothing is offered for a while. */
+  #restsBecause = ''
 
   constructor(
     private readonly connection: RunnerConnection,
@@ -131,7 +127,7 @@ export class JobOffers {
       await store.write('runners.requeue', (queries) =>
         takeBack(queries, this.connection.fingerprint, job_id, clock.now()),
       )
-      if (code !== 'files_changed') this.#restAWhile()
+      if (code !== 'files_changed') this.#restAWhile(`takes no job now (${message})`)
     }
     live.changed('jobs')
     ends?.jobEnded()
@@ -141,6 +137,15 @@ export class JobOffers {
   /** True while jobs are taken out of the queue: what is `offered` in the database need not be offered yet. */
   get isOffering(): boolean {
     return this.#isOffering
+  }
+
+  /** What keeps the runner from taking jobs now, such as `has no free slot`; null: nothing that is known. */
+  get whyNotTaken(): string | null {
+    const { draining, maxJobs } = this.capacity
+    if (!this.#isStarted || this.#isOffering) return null
+    if (draining) return 'is draining and takes no new jobs'
+    if (this.#rest) return this.#restsBecause
+    return maxJobs > 0 && this.held.count >= maxJobs ? 'has no free slot' : null
   }
 
   close(): void {
@@ -163,7 +168,7 @@ export class JobOffers {
         live.changed('jobs')
         ends?.jobEnded()
       }
-      this.#restAWhile()
+      this.#restAWhile('could not be offered any: that failed here')
     } catch (error) {
       log.warn({ runner: this.connection.runnerName, reason: messageOf(error) }, 'the connection ends: jobs were taken')
       this.connection.close('internal_error', 'jobs were taken for this runner and could not be offered')
@@ -181,54 +186,10 @@ export class JobOffers {
       })
       if (jobs.length === 0) return
       for (const { id } of jobs) this.#taken.add(id)
-      await this.#send(await this.#withFiles(jobs), uploads)
+      await this.#send(await withFiles(this.dependencies, jobs), uploads)
       this.#taken.clear()
     }
     if (this.#isOpen && this.#isStarted) await this.#tellOrFailWaiting()
-  }
-
-  /** The jobs with the manifests of their files as they are now. Those whose files cannot be had have failed with that reason. */
-  async #withFiles(jobs: readonly OfferableJob[]): Promise<JobWithFiles[]> {
-    const { store, clock, live, files, ends } = this.dependencies
-    const ready: JobWithFiles[] = []
-    const failed: { readonly id: number; readonly reason: string }[] = []
-    const outdated: { readonly id: number; readonly manifest: string }[] = []
-    // Asked for at once: they share one look at the folder.
-    await Promise.all(
-      jobs.map(async (job) => {
-        try {
-          // Both of the same look, so that what is compared is what is sent.
-          const [sent, approved] = await Promise.all([
-            files.manifest(fileNeedsOf(job)),
-            job.approved_manifest === null ? null : files.manifest(approvedNeedsOf(job)),
-          ])
-          if (approved === null || mayRun(job, approved.sha256)) ready.push({ job, manifest: sent.sha256 })
-          else outdated.push({ id: job.id, manifest: approved.sha256 })
-        } catch (error) {
-          failed.push({ id: job.id, reason: messageOf(error) })
-        }
-      }),
-    )
-    if (failed.length > 0) {
-      await store.write('runners.no_files', async (queries) => {
-        for (const { id, reason } of failed) await failJob(queries, id, reason, clock.now())
-      })
-      live.changed('jobs')
-      ends?.jobEnded()
-    }
-    await this.#takeBackOutdated(outdated)
-    return ready.sort((one, other) => one.job.id - other.job.id)
-  }
-
-  /** Jobs that were approved with another playbook folder: they are not offered. */
-  async #takeBackOutdated(outdated: readonly { readonly id: number; readonly manifest: string }[]): Promise<void> {
-    if (outdated.length === 0) return
-    const { store, clock, live, ends } = this.dependencies
-    await store.write('runners.outdated', async (queries) => {
-      for (const { id, manifest } of outdated) await takeBackOutdated(queries, id, manifest, clock.now())
-    })
-    live.changed('jobs')
-    ends?.jobEnded()
   }
 
   async #send(ready: readonly JobWithFiles[], uploads: readonly JobFile[]): Promise<void> {
@@ -256,7 +217,7 @@ export class JobOffers {
     if (this.capacity.enabled) {
       await tellWaiting(this.dependencies, runnerId, `Waiting for a free slot on RTE ${runnerName}`)
     } else {
-      await failWaiting(this.dependencies, runnerId)
+      await failUnservable(this.dependencies, runnerId)
     }
   }
 
@@ -266,8 +227,9 @@ export class JobOffers {
     return maxJobs === 0 ? MOST_OFFERS : Math.min(MOST_OFFERS, maxJobs - this.held.count)
   }
 
-  #restAWhile(): void {
+  #restAWhile(why: string): void {
     this.#endRest()
+    this.#restsBecause = why
     if (!this.#isOpen) return
     this.#rest = setTimeout(() => {
       this.#rest = null

@@ -165,6 +165,11 @@ export class JobSession implements RunnerSession {
     this.connection.close('internal_error', `nobody knows of the offer of job ${again}`)
   }
 
+  /** What keeps the runner from taking jobs, such as `has no free slot`; null: nothing that is known. */
+  get whyNotTaken(): string | null {
+    return this.#offers.whyNotTaken
+  }
+
   /** Jobs may wait for this runner. */
   offer(): void {
     this.#offers.offer()

@@ -2,7 +2,7 @@ import { type Clock, isoTime } from '../clock.js'
 import { abandonJob } from '../jobs/ending.js'
 import type { JobEnds } from '../jobs/sequence-port.js'
 import type { LiveEvents } from '../live/live-events.js'
-import { findHeldJobs, findRunnersWithRunningJobs } from '../store/dispatch.js'
+import { findHeldJobs } from '../store/dispatch.js'
 import { type Runner, findRunner } from '../store/runners.js'
 import type { Store } from '../store/store.js'
 import type { LastSeen } from './last-seen.js'
@@ -19,33 +19,38 @@ export interface SilenceDependencies {
   readonly lastSeen: LastSeen
 }
 
-/** Gives up the jobs of runners that have been silent too long, or that were revoked or deleted. */
-export async function abandonSilent(dependencies: SilenceDependencies): Promise<void> {
-  const { store, clock, lostMs, isOnline, lastSeen } = dependencies
-  const runnerIds = await findRunnersWithRunningJobs(store.read)
-  lastSeen.keepOnly(runnerIds)
-  for (const runnerId of runnerIds) {
-    const runner = await findRunner(store.read, runnerId)
-    if (runner === null) {
-      await abandonHeld(dependencies, runnerId, 'The RTE of this job was deleted while it ran')
-      continue
-    }
-    if (isOnline(runner)) lastSeen.note(runnerId)
-    const silentMs = lastSeen.silentFor(runnerId)
-    if (silentMs > lostMs) {
-      const since = isoTime(clock.now() - silentMs)
-      await abandonHeld(dependencies, runnerId, `the RTE '${runner.name}' has been silent since ${since}`)
-    }
+/** Gives up the running jobs of a runner that has been silent too long, or that was deleted. @param runner null: deleted */
+export async function abandonSilent(
+  dependencies: SilenceDependencies,
+  runnerId: number,
+  runner: Runner | null,
+): Promise<void> {
+  const { clock, lostMs, lastSeen } = dependencies
+  if (runner === null) {
+    await abandonHeld(dependencies, runnerId, 'The RTE of this job was deleted while it ran')
+    return
   }
+  const silentMs = lastSeen.silentFor(runnerId)
+  if (silentMs <= lostMs) return
+  const since = isoTime(clock.now() - silentMs)
+  await abandonHeld(dependencies, runnerId, `the RTE '${runner.name}' has been silent since ${since}`, (now) =>
+    dependencies.isOnline(now),
+  )
 }
 
-/** Gives up every running job that a runner holds, with a reason. */
+/**
+ * Gives up every running job that a runner holds, with a reason.
+ * @param isSpared looks again inside the write: the runner may have come back since it was decided upon
+ */
 export async function abandonHeld(
   { store, clock, live, ends }: Pick<SilenceDependencies, 'store' | 'clock' | 'live' | 'ends'>,
   runnerId: number,
   reason: string,
+  isSpared: (runner: Runner) => boolean = () => false,
 ): Promise<void> {
   await store.write('jobs.abandon', async (queries) => {
+    const runner = await findRunner(queries, runnerId)
+    if (runner !== null && isSpared(runner)) return
     for (const job of await findHeldJobs(queries, runnerId)) await abandonJob(queries, job.id, reason, clock.now())
   })
   live.changed('jobs')

@@ -10,6 +10,7 @@ import { isSequence } from '../jobs/sequence-port.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { type JobSummaryRow, findJobSummary } from '../store/jobs.js'
 import { takeTurn } from '../store/sequences.js'
+import { readServiceTime } from '../store/service-clock.js'
 import type { Queries } from '../store/store.js'
 import { type Decision, NOTHING, type OpenSequence, type SequenceKind, type Values } from './kind.js'
 import { type PartDependencies, type PreparedPart, preparePart } from './parts.js'
@@ -64,7 +65,8 @@ export async function takeStep(deps: AdvanceDependencies, jobId: number): Promis
   if (!kind) throw new Error(`no such kind of job: ${job.job_type}`)
   const sequence = kind.open(whole.launch.plan)
   const now = deps.clock.now()
-  const facts = { extravars: whole.extravars, now }
+  const { time: serviceTime } = await readServiceTime(deps.store.read)
+  const facts = { extravars: whole.extravars, now, serviceTime }
   const settled = settle(whole.nodes, now)
   const settlement = { ...settled, nodes: await withArtifacts(deps.store.read, sequence, settled) }
   const { nodes } = settlement

@@ -17,6 +17,7 @@ export interface NodeState {
   readonly reason: string | null
   /** What it asks for or was given; its `state` says which. */
   readonly approval: JobApproval | null
+  /** Until when its approval may be given, by the service clock. */
   readonly dueTime: number | null
   readonly artifacts: Values
 }
@@ -26,6 +27,8 @@ export interface Facts {
   /** Those of the form. */
   readonly extravars: Values
   readonly now: number
+  /** By the service clock: what approvals with an end of their time are compared with. */
+  readonly serviceTime: number
 }
 
 /** A node that is settled without a job, or begins to wait for its approval (`approve`). */
@@ -33,7 +36,7 @@ export interface Mark {
   readonly identifier: string
   readonly status: Exclude<NodeStatus, 'waiting' | 'running'>
   readonly reason: string | null
-  /** Until when an approval may be given. */
+  /** Until when an approval may be given, by the service clock. */
   readonly dueTime?: number
   /** What is kept with the node from now on. */
   readonly artifacts?: Values

@@ -1,5 +1,7 @@
 import type { JobEnds, SequencePort } from '../jobs/sequence-port.js'
-import { findDueSequences } from '../store/sequences.js'
+import type { ServiceClock } from '../nodes/service-clock.js'
+import { findDueSequences, findFirstDueTime, renewDueTimes } from '../store/sequences.js'
+import { SERVICE_CLOCK_ORIGIN } from '../store/service-clock.js'
 import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'
 import { type AdvanceDependencies, takeStep } from './advance.js'
@@ -23,8 +25,10 @@ export interface Sequences extends SequencePort, JobEnds {
   close(): Promise<void>
 }
 
-export function createSequences(deps: AdvanceDependencies & { readonly timers: Timers }): Sequences {
-  const { kinds, store, clock, log } = deps
+export function createSequences(
+  deps: AdvanceDependencies & { readonly timers: Timers; readonly serviceClock: ServiceClock },
+): Sequences {
+  const { kinds, store, serviceClock, log } = deps
   const looking = new Map<number, { isAgain: boolean; readonly done: Promise<void> }>()
   let isAsked = false
   let isClosed = false
@@ -58,9 +62,21 @@ export function createSequences(deps: AdvanceDependencies & { readonly timers: T
     if (!isClosed) void look(jobId)
   }
 
+  /** Moves the service clock on while an approval waits whose time is limited; else nothing depends on it. */
+  async function serviceTime(): Promise<number> {
+    const first = await findFirstDueTime(store.read)
+    if (first === null) return 0
+    const time = await serviceClock.look()
+    if (first < SERVICE_CLOCK_ORIGIN) {
+      await store.write('sequences.renew_due_times', (queries) => renewDueTimes(queries, time))
+      return 0
+    }
+    return time
+  }
+
   async function sweep(): Promise<void> {
     isAsked = false
-    const due = await findDueSequences(store.read, clock.now())
+    const due = await findDueSequences(store.read, await serviceTime())
     for (let first = 0; first < due.length && !isClosed; first += MOST_AT_ONCE) {
       await Promise.all(due.slice(first, first + MOST_AT_ONCE).map(look))
     }

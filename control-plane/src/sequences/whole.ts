@@ -9,6 +9,7 @@ import type { LaunchSecrets } from '../jobs/secret-values.js'
 import { findJobSecrets } from '../store/job-secrets.js'
 import { type JobRow, findJob } from '../store/jobs.js'
 import { type NodeRow, findNodes, findSequence } from '../store/sequences.js'
+import { SERVICE_CLOCK_ORIGIN } from '../store/service-clock.js'
 import type { Queries } from '../store/store.js'
 import type { NodeState, Values } from './kind.js'
 import { nodeStatusOf } from './node-status.js'
@@ -89,7 +90,8 @@ function nodeOf(row: NodeRow): StoredNode {
     endTime: row.end_time,
     reason: row.reason,
     approval: approvalOf(row),
-    dueTime: row.due_time,
+    // One of an older release is by a wall clock; the sweep puts another in its place.
+    dueTime: row.due_time !== null && row.due_time >= SERVICE_CLOCK_ORIGIN ? row.due_time : null,
     artifacts: row.artifacts === null ? {} : v.parse(objectSchema, JSON.parse(row.artifacts)),
     subjob:
       row.subjob_status === null

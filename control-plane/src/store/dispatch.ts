@@ -200,11 +200,17 @@ export function findUntoldWaiting(queries: Queries, runnerId: number): Promise<P
     .execute()
 }
 
-/** Notes until when a job may wait for its runner; from then on it counts as told. @returns false when it was told before */
+/** Notes until when, by the service clock, a job may wait for its runner; from then on it counts as told. @returns false when it was told before */
 export async function setWaitUntil(queries: Queries, jobId: number, time: number): Promise<boolean> {
   const query = queries.updateTable('job').set({ wait_until: time }).where('id', '=', jobId)
   const result = await query.where('wait_until', 'is', null).where('dispatch', '=', 'queued').executeTakeFirst()
   return result.numUpdatedRows > 0n
+}
+
+/** Notes anew until when a job may wait that was told long ago. */
+export async function resetWaitUntil(queries: Queries, jobId: number, time: number): Promise<void> {
+  const query = queries.updateTable('job').set({ wait_until: time }).where('id', '=', jobId)
+  await query.where('dispatch', '=', 'queued').execute()
 }
 
 /** Ids of the runners for which jobs wait. */
@@ -213,9 +219,17 @@ export async function findRunnersWaitedFor(queries: Queries): Promise<number[]> 
   return rows.flatMap((row) => (row.runner_id === null ? [] : [row.runner_id]))
 }
 
-/** Waiting jobs of a runner, all of them or those whose patience is over. */
-export function findWaiting(queries: Queries, runnerId: number, overAt: number | null): Promise<Pick<JobRow, 'id'>[]> {
-  let query = queries.selectFrom('job').select('id').where('dispatch', '=', 'queued').where('runner_id', '=', runnerId)
+/** Waiting jobs of a runner, all of them or those whose patience is over by the service clock. */
+export function findWaiting(
+  queries: Queries,
+  runnerId: number,
+  overAt: number | null,
+): Promise<Pick<JobRow, 'id' | 'wait_until'>[]> {
+  let query = queries
+    .selectFrom('job')
+    .select(['id', 'wait_until'])
+    .where('dispatch', '=', 'queued')
+    .where('runner_id', '=', runnerId)
   if (overAt !== null) query = query.where('wait_until', '<=', overAt)
   return query.orderBy('id').execute()
 }

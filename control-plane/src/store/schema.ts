@@ -35,6 +35,7 @@ export interface Database {
   service_key: ServiceKeyTable
   orphan: OrphanTable
   past_run: PastRunTable
+  service_clock: ServiceClockTable
 }
 
 /** A column that is written once, at insert. */
@@ -147,7 +148,7 @@ export interface JobTable {
   runner_key: ColumnType<string | null, string | null | undefined, string | null>
   /** Where the job is on its way to a runner: `parked` (not yet on it), `queued`, `offered`, `claimed`, `done`; `driven`: it consists of others. */
   dispatch: string
-  /** Until when it may wait for the runner; null when it never had to wait, or has ended. */
+  /** Until when it may wait for the runner, by the service clock; null when it never had to wait, or has ended. */
   wait_until: number | null
   parent_id: Fixed<number | null>
   step: string | null
@@ -493,10 +494,19 @@ export interface SequenceNodeTable {
   reason: string | null
   /** JSON: the approval it asks for or was given. */
   approval: string | null
-  /** Until when its approval may be given; null: for ever. */
+  /** Until when its approval may be given, by the service clock; null: for ever. */
   due_time: number | null
   /** JSON object: what it hands on. */
   artifacts: string | null
+}
+
+/** One row: time that passes only while a control plane is at work and reaches the database (`nodes/service-clock.ts`). */
+export interface ServiceClockTable {
+  id: Fixed<number>
+  /** Milliseconds since an origin that is later than any wall clock. */
+  time: number
+  /** Goes up with every move, so that no time counts twice. */
+  turn: number
 }
 
 /** A key by which the control plane proves itself to runners; the newest one counts. */

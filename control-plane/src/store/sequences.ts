@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { SequenceNodeTable } from './schema.js'
+import { SERVICE_CLOCK_ORIGIN } from './service-clock.js'
 import type { Queries } from './store.js'
 
 /** A step or node with what matters of its job; null: it has none (yet, or any more). */
@@ -116,12 +117,32 @@ export async function setStep(queries: Queries, jobId: number, step: string): Pr
   await queries.updateTable('job').set({ step }).where('id', '=', jobId).execute()
 }
 
+/** When the first approval is over that waits for a while only; null: none does. */
+export async function findFirstDueTime(queries: Queries): Promise<number | null> {
+  const query = queries.selectFrom('sequence_node').select('due_time').where('due_time', 'is not', null)
+  const row = await query.where('status', '=', 'approve').orderBy('due_time').limit(1).executeTakeFirst()
+  return row?.due_time ?? null
+}
+
+/** Gives approvals of an older release, whose end is by a wall clock, their whole time anew. @param time of the service clock */
+export async function renewDueTimes(queries: Queries, time: number): Promise<void> {
+  await queries
+    .updateTable('sequence_node')
+    .set(({ ref, eb }) => ({
+      due_time: eb(eb(ref('due_time'), '-', eb.fn.coalesce('start_time', 'due_time')), '+', time),
+    }))
+    .where('due_time', '<', SERVICE_CLOCK_ORIGIN)
+    .where('status', '=', 'approve')
+    .execute()
+}
+
 /**
  * Ids of the sequences for which there is something to do: nothing of them runs, something has ended that is shown as
  * running, an abort was asked for, or an approval is overdue. Answered from the sequences that are under way, however
  * many other jobs there are.
+ * @param serviceTime by which approvals are overdue
  */
-export async function findDueSequences(queries: Queries, now: number): Promise<number[]> {
+export async function findDueSequences(queries: Queries, serviceTime: number): Promise<number[]> {
   const driven = await queries
     .selectFrom('job')
     .select('job.id')
@@ -168,7 +189,7 @@ export async function findDueSequences(queries: Queries, now: number): Promise<n
   const overdue = await queries
     .selectFrom('sequence_node')
     .select('job_id')
-    .where('due_time', '<=', now)
+    .where('due_time', '<=', serviceTime)
     .where('status', '=', 'approve')
     .execute()
   return [...new Set([...driven.map(({ id }) => id), ...overdue.map((row) => row.job_id)])]

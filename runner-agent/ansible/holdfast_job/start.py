@@ -229,12 +229,13 @@ def _claim_start(job):
     path = job.path("started.json")
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        text = '{"pid":%d,"start_ticks":%d,"boot_id":"%s"%s,"locked":%s,"time":"%s"}\n' % (
+        text = '{"pid":%d,"start_ticks":%d,"boot_id":"%s"%s,"locked":%s,"inode":"%d","time":"%s"}\n' % (
             os.getpid(),
             start_ticks,
             boot_id,
             _pid_namespace(),
             _lock(descriptor),
+            os.fstat(job.folder_fd).st_ino,
             iso_now(),
         )
         if os.write(descriptor, text.encode()) != len(text):

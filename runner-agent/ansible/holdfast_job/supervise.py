@@ -120,7 +120,7 @@ class Run:
         self._reap()
         self._read_rest()
         exit_code, signal_name = self.exit()
-        if self._is_stopped() and not self._survivors:
+        if self._wait_status is not None and self._is_stopped() and not self._survivors:
             cause = "aborted"
         elif signal_name is not None:
             cause = "signaled"
@@ -221,7 +221,11 @@ class Run:
             self._exit_is_written = write_exit(self._job, *self.exit(), self._is_stopped())
 
     def _is_stopped(self):
-        return self._abort is not None and self._job.ansible_pid in self._abort.first_signalled
+        """Whether an abort has ended ansible: this process, or the agent that did not wait for it."""
+        if self._abort is not None and self._job.ansible_pid in self._abort.first_signalled:
+            return True
+        is_killed = os.WIFSIGNALED(self._wait_status) and os.WTERMSIG(self._wait_status) == signal.SIGKILL
+        return is_killed and os.path.exists(self._job.path("abort-forced.json"))
 
     def _look_for_abort(self):
         """SIGTERM only means: look for abort.json. An ansible that has ended by itself meanwhile has `exited`."""

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import * as v from 'valibot'
 import { parseJson } from '@holdfast/protocol'
 import { describeError, type Logger } from '../log.js'
+import { lookAt } from '../spool/fact.js'
 
 /** How playbooks are to be kept apart, as the settings say it. */
 export interface IsolationSettings {
@@ -104,13 +105,15 @@ async function check(settings: IsolationSettings, host: IsolationHost, log: Logg
 /**
  * Ends what runs of a job whose supervisor is gone, by the user that it was given, and removes that user's files.
  * @returns sentences about what could not be ended or removed; none also for a job that had no user of its own
- * @throws Error when the helper cannot be run
+ * @throws Error when the helper cannot be run, or when nobody can tell whether the job had a user
  */
 export async function releaseUser(
   jobFolder: string,
   host: Pick<IsolationHost, 'python' | 'script' | 'statePath'>,
 ): Promise<string[]> {
-  if (!existsSync(join(jobFolder, 'isolation.json'))) return []
+  const given = lookAt(join(jobFolder, 'isolation.json'))
+  if (given.kind === 'unknown') throw new Error(`isolation.json cannot be looked at: ${given.code}`)
+  if (given.kind === 'absent') return []
   const asked = { job: jobFolder, folder: usersFolderOf(host.statePath) }
   return (await ask(host, 'release', asked, releaseSchema)).left
 }

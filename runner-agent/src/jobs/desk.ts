@@ -72,6 +72,8 @@ export interface DeskFigures {
   /** Bytes of output and events in the spool. */
   readonly spoolBytes: number
   readonly unacknowledgedBytes: number
+  /** What keeps a job from going on, or from being seen, in a sentence; null: nothing does. */
+  readonly trouble: string | null
 }
 
 export function createDesk(options: DeskOptions): Desk {
@@ -99,6 +101,11 @@ export function createDesk(options: DeskOptions): Desk {
   }
   const spoolBytes = (): number =>
     [...runs.values()].reduce((sum, run) => sum + run.replica.lengths().output + run.replica.lengths().events, 0)
+
+  const trouble = (): string | null => {
+    const run = [...runs.values()].find((one) => one.trouble !== null)
+    return run ? `job ${run.folder.key.jobId}: ${run.trouble ?? ''}` : null
+  }
 
   const intake = createIntake({
     ...options,
@@ -373,6 +380,7 @@ export function createDesk(options: DeskOptions): Desk {
       spooledJobs: runs.size,
       spoolBytes: spoolBytes(),
       unacknowledgedBytes: session?.sender.unacknowledged() ?? 0,
+      trouble: trouble(),
     }),
 
     async dispose() {

@@ -135,8 +135,14 @@ export function createIntake(options: IntakeOptions): Intake {
       claims.add(claiming)
       await claiming.finally(() => claims.delete(claiming))
     } catch (error) {
-      if (staged) await spool.discard(staged)
-      if (!cancel.signal.aborted) refuse(key, port, refusalCodeOf(error), describeError(error))
+      if (staged)
+        await spool.discard(staged).catch((problem: unknown) => {
+          log.warn({ job: key.jobId, error: problem }, 'cannot clear up after an offer; the next start does')
+        })
+      // Nothing of the job is wrong when the disk of the spool is away: it is none the worse for being asked again.
+      const away = spool.problem()
+      if (!cancel.signal.aborted)
+        refuse(key, port, away === null ? refusalCodeOf(error) : 'busy', away ?? describeError(error))
     }
   }
 

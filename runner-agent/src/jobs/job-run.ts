@@ -2,35 +2,28 @@ import type { EndRecord } from '@holdfast/protocol'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSerialQueue } from '../async.js'
 import { describeError, type Logger } from '../log.js'
-import { endMarkedProcesses } from '../playbook/process-tree.js'
-import { amendEnd } from '../spool/agent-end.js'
-import type { JobFolder, Started } from '../spool/job-folder.js'
+import { lastWordOf, type SupervisorEnd, type SupervisorProcess } from '../playbook/supervisor.js'
+import { amendEnd, type KnownEnd } from '../spool/agent-end.js'
+import { isErrno } from '../spool/durable.js'
+import type { Claim, JobFolder, Started } from '../spool/job-folder.js'
 import { Replica } from '../spool/replica.js'
 import { createStreamFile } from '../spool/stream-file.js'
 import type { SupervisorWatch } from '../spool/supervisor-watch.js'
-import {
-  askAbort,
-  END_TREE_MS,
-  endLostJob,
-  endUnwritable,
-  startJob,
-  type StepOutcome,
-  type StepServices,
-} from './steps.js'
+import { type AbortMemory, type AbortPatience, decide, type JobMemory, type Step } from './decide.js'
+import { type JobFacts, readFacts, type SupervisorChild } from './facts.js'
+import { askAbort, endLost, endUnstarted, forceAbort, giveUp, startJob, type StepServices } from './steps.js'
 
 /**
- * The life of one job on this host, from its claim to its end. The folder is the truth (docs/job-folder.md); these
- * states only say what this process waits for:
+ * The life of one job on this host, from its claim to its end. The folder is the truth (docs/job-folder.md): each look
+ * reads its facts (facts.ts), `decide` says what follows from them (decide.ts), and here that step is carried out, one at
+ * a time. The states only say how far the job was seen to be:
  *
  *   claimed    nothing was started yet            → starting, running (an earlier agent had started it), ended
  *   starting   a supervisor was started           → running when started.json is there; ended
  *   running    started.json names the supervisor  → ended when end.json is there; lost when the supervisor is gone
- *   lost       what is left of it is being ended  → ended, removed
+ *   lost       what is left of it is being ended  → ended
  *   ended      end.json is there; its streams go to the app until the app has stored them
- *   removed    somebody has removed its folder: nothing can be told of it any more
- *
- * Whatever takes time (start, abort, ending) goes through one queue, so that each step sees the folder as the step
- * before left it.
+ *   removed    somebody has removed its folder and nothing of it runs: nothing can be told of it any more
  */
 export type JobState = 'claimed' | 'starting' | 'running' | 'lost' | 'ended' | 'removed'
 
@@ -42,16 +35,15 @@ const QUICK_LOOK_MS = 25
 const SLOW_LOOK_MS = 200
 const SLOWING = 1.5
 
-/** How long started.json may be there without being readable: its writer syncs it at once. */
-const UNREADABLE_START_MS = 5_000
-/** Until a step that failed (a full disk) is tried again. */
+/** Until a step that failed (a full disk), or a look that found nothing out, is tried again. */
 const RETRY_MS = 1_000
-/** Steps that fail one after the other before a job that was never started is given up: its slot is for others then. */
-const MOST_FAILURES = 10
+/** Writes that fail one after the other before a job that was never started is given up: its slot is for others then. */
+const MOST_FAILED_WRITES = 10
 
 export interface JobRunServices extends StepServices {
   readonly log: Logger
   readonly supervisors: Pick<SupervisorWatch, 'look'>
+  readonly patience: AbortPatience
 }
 
 export interface JobRunEvents {
@@ -59,8 +51,15 @@ export interface JobRunEvents {
   ready(run: JobRun): void
   /** Its end is known. */
   ended(run: JobRun): void
-  /** Its folder was removed while it ran, and what ran of it was ended. */
+  /** Its folder was removed, and nothing of it runs any more. */
   removed(run: JobRun): void
+}
+
+/** An abort as this process keeps it, in milliseconds of the clock that does not jump. */
+interface AskedAbort {
+  readonly since: number
+  told: number | null
+  forced: { readonly supervisor: boolean; readonly at: number } | null
 }
 
 export class JobRun {
@@ -73,14 +72,16 @@ export class JobRun {
   #state: JobState = 'claimed'
   #end: EndRecord | null = null
   #started: Started | null = null
-  #unreadableSince: number | null = null
-  /** How the supervisor that this process started has ended; null: it runs, or another process started it. */
-  #supervisorEnd: string | null = null
-  #abortWanted = false
-  #abortSignalled = false
+  #before: JobFacts | null = null
+  #supervisor: SupervisorProcess | null = null
+  #child: SupervisorChild = 'none'
+  #abort: AskedAbort | null = null
+  #unstarted: KnownEnd | null = null
   #forgotten = false
-  #stepsUnderWay = 0
-  #failures = 0
+  #isBusy = false
+  #failedWrites = 0
+  #unwritable: string | null = null
+  #trouble: string | null = null
   #timer: NodeJS.Timeout | null = null
   #lookMs = QUICK_LOOK_MS
   #disposed = false
@@ -112,6 +113,11 @@ export class JobRun {
     return this.#state
   }
 
+  /** What keeps the job from going on, or from being seen; null: nothing does. */
+  get trouble(): string | null {
+    return this.#trouble
+  }
+
   /** True when the app does not know this job: it is removed as soon as nothing of it runs. */
   get forgotten(): boolean {
     return this.#forgotten
@@ -119,23 +125,15 @@ export class JobRun {
 
   /** Starts the job, or finds out how far an earlier agent came with it. */
   begin(): void {
-    // It may have been aborted in the very moment of its claim.
-    this.#abortWanted ||= this.#folder.abortAsked()
-    const end = this.#folder.end()
-    if (typeof end === 'object') {
-      this.#ended(end)
-      return
-    }
-    this.#step('start', () => this.#start())
-    this.#lookLater()
+    this.#look()
   }
 
   /** Ends the job and all of its processes; the end record tells when that is done. May be called again. */
   abort(): void {
     if (this.#isOver) return
-    this.#abortWanted = true
-    this.#abortSignalled = false
-    this.#step('abort', () => this.#askAbort())
+    this.#abort ??= { since: performance.now(), told: null, forced: null }
+    this.#abort.told = null
+    this.#look()
   }
 
   /** Ends the job like `abort`; `ended` is called when it is over, at once when it is already. */
@@ -159,143 +157,187 @@ export class JobRun {
     return this.#disposed || this.#state === 'ended' || this.#state === 'removed'
   }
 
-  #lookLater(): void {
-    if (this.#isOver) return
-    if (this.#timer) clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => {
-      this.#tryToLook()
-    }, this.#lookMs)
-  }
-
-  /** A look that fails (no more open files) says nothing about the job: the next one may tell. */
-  #tryToLook(): void {
-    try {
-      this.#look()
-    } catch (error) {
-      this.#log.error({ error }, 'cannot look at a job; trying again')
-      this.#lookMs = RETRY_MS
-      this.#lookLater()
-    }
-  }
-
   #look(): void {
     if (this.#isOver) return
     const grew = this.replica.look()
     this.#lookMs = grew ? SLOW_LOOK_MS : Math.min(SLOW_LOOK_MS, this.#lookMs * SLOWING)
     if (grew) this.#events.ready(this)
-    if (this.#stepsUnderWay === 0) this.#lookForEnd()
+    if (!this.#isBusy) this.#decide()
     this.#lookLater()
   }
 
-  #lookForEnd(): void {
-    // Who is seen gone first has written its end before: so the end is looked for after.
-    const gone = this.#isSupervisorGone()
-    const end = this.#folder.end()
-    if (typeof end === 'object') this.#ended(end)
-    else if (end === 'absent' && !this.#folder.exists()) this.#step('end', () => this.#endRemoved())
-    else if (gone) this.#step('end', () => this.#endLost())
-    // Its start has failed without a trace, or it would be starting.
-    else if (this.#state === 'claimed' && this.#folder.started() === 'absent') this.#step('start', () => this.#start())
-    else if (this.#abortWanted && !this.#abortSignalled) this.#step('abort', () => this.#askAbort())
+  #lookLater(): void {
+    if (this.#isOver) return
+    if (this.#timer) clearTimeout(this.#timer)
+    const pace = this.#trouble === null ? this.#lookMs : RETRY_MS
+    this.#timer = setTimeout(() => {
+      this.#look()
+    }, pace)
   }
 
-  #isSupervisorGone(): boolean {
-    const started = this.#started ?? this.#folder.started()
-    if (started === 'absent') return this.#supervisorEnd !== null
-    if (started === 'unreadable') {
-      // A supervisor of this process that is kept from writing (a stopped machine) would start the playbook after its end.
-      if (this.#state === 'starting' && this.#supervisorEnd === null) return false
-      this.#unreadableSince ??= performance.now()
-      return performance.now() - this.#unreadableSince > UNREADABLE_START_MS
+  #decide(): void {
+    const facts = readFacts(this.#folder, this.#started, this.#child, this.#services.supervisors)
+    if (facts.started.kind === 'present') {
+      if (this.#started === null && this.#state === 'claimed') this.#log.info('job found again')
+      this.#started = facts.started.content
+      if (this.#started.by !== 'agent' && facts.supervisor === 'alive') this.#state = 'running'
     }
-    this.#started = started
-    if (this.#state === 'starting' || this.#state === 'claimed') this.#state = 'running'
-    // One that cannot be seen (another PID namespace) is not gone.
-    return started.by === 'agent' || this.#services.supervisors.look(this.#folder, started) === 'gone'
+    // Asked for before this agent was there.
+    if (facts.abort.kind === 'present') this.#abort ??= { since: performance.now(), told: null, forced: null }
+    const step = decide(facts, this.#memory())
+    this.#before = facts
+    this.#tellTrouble(step.do === 'wait' ? step.because : null)
+    this.#take(step)
   }
+
+  #memory(): JobMemory {
+    const { bootId, patience } = this.#services
+    const memory = { bootId, patience, before: this.#before, child: this.#child, abort: this.#abortNow() }
+    return { ...memory, unstarted: this.#unstarted, unwritable: this.#unwritable }
+  }
+
+  #abortNow(): AbortMemory | null {
+    if (this.#abort === null) return null
+    const { since, told, forced } = this.#abort
+    const now = performance.now()
+    return {
+      askedMs: now - since,
+      toldMs: told === null ? null : now - told,
+      forced: forced === null ? null : { supervisor: forced.supervisor, ms: now - forced.at },
+    }
+  }
+
+  /** Said once, and again when it is another one or over. */
+  #tellTrouble(trouble: string | null): void {
+    if (trouble === this.#trouble) return
+    if (trouble !== null)
+      this.#log.warn({ problem: trouble }, 'cannot look at a job as it must be; waiting until it can be')
+    else this.#log.info('the job can be looked at again')
+    this.#trouble = trouble
+  }
+
+  // ---- steps ----
+
+  #take(step: Step): void {
+    switch (step.do) {
+      case 'wait':
+        return
+      case 'follow':
+        this.#ended(step.end)
+        return
+      case 'report removed':
+        this.#log.error('the folder of a running job was removed; the job is lost')
+        this.#state = 'removed'
+        this.#events.removed(this)
+        return
+      case 'start':
+        this.#carryOut(step.do, () => this.#start(step.claim))
+        return
+      case 'end unstarted':
+        this.#carryOut(step.do, () => this.#endUnstarted(step.end))
+        return
+      case 'end lost':
+        if (step.wasStarted) this.#state = 'lost'
+        this.#carryOut(step.do, async () => {
+          this.#ended(await endLost(this.#folder, this.#services, step.end, step.wasStarted))
+        })
+        return
+      case 'give up':
+        this.#carryOut(step.do, async () => {
+          this.#ended(await giveUp(this.#folder, this.#services, this.#abort !== null, step.problem))
+        })
+        return
+      case 'ask abort':
+        this.#carryOut(step.do, () => this.#askAbort())
+        return
+      case 'force abort':
+        this.#carryOut(step.do, () => this.#forceAbort(step.supervisor))
+    }
+  }
+
+  /** One step at a time: nothing is decided meanwhile. One that fails is decided anew after a while. */
+  #carryOut(name: string, task: () => Promise<void>): void {
+    this.#isBusy = true
+    void this.#steps
+      .add(async () => {
+        if (!this.#isOver) await task()
+        this.#failedWrites = 0
+        this.#unwritable = null
+      })
+      .catch(async (error: unknown) => {
+        this.#log.error({ step: name, error }, 'a step of a job failed; it is tried again')
+        this.#trouble = `${name}: ${describeError(error)}`
+        this.#countFailedWrite(error)
+        await delay(RETRY_MS, undefined, { ref: false })
+      })
+      .finally(() => {
+        this.#isBusy = false
+      })
+  }
+
+  /** Only a disk that does not take what is written says something about the folder. */
+  #countFailedWrite(error: unknown): void {
+    if (!isErrno(error, 'ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM')) return
+    this.#failedWrites += 1
+    if (this.#failedWrites >= MOST_FAILED_WRITES) this.#unwritable = describeError(error)
+  }
+
+  async #start(claim: Claim): Promise<void> {
+    const outcome = await startJob(this.#folder, this.#services, claim)
+    if (outcome.kind === 'refused') {
+      await this.#endUnstarted(outcome.end)
+      return
+    }
+    this.#state = 'starting'
+    this.#child = 'running'
+    this.#supervisor = outcome.supervisor
+    void outcome.supervisor.ended.then((end) => {
+      this.#supervisorEnded(end)
+    })
+  }
+
+  #supervisorEnded({ how, isToTryAgain }: SupervisorEnd): void {
+    this.#supervisor = null
+    this.#child = isToTryAgain ? 'none' : { how: [how, lastWordOf(this.#folder)].filter(Boolean).join(': ') }
+    if (isToTryAgain) this.#trouble = how
+    // A job that could not be started yet is looked at in its turn: the host shall have what it lacks again.
+    if (isToTryAgain) this.#lookLater()
+    else this.#look()
+  }
+
+  async #endUnstarted(end: KnownEnd): Promise<void> {
+    this.#unstarted = end
+    const record = await endUnstarted(this.#folder, this.#services, end)
+    // Else somebody has the start by now: the next look tells who.
+    if (record !== null) this.#ended(record)
+  }
+
+  async #askAbort(): Promise<void> {
+    // Without started.json the supervisor is on its way, and a later look says it again.
+    const isTold = await askAbort(this.#folder, this.#services.now())
+    if (this.#abort !== null && isTold) this.#abort.told = performance.now()
+  }
+
+  async #forceAbort(supervisor: boolean): Promise<void> {
+    this.#log.warn({ supervisor }, 'the supervisor does not end the job, so the agent ends its processes')
+    const kill = this.#supervisor?.kill ?? null
+    const left = await forceAbort(this.#folder, this.#services.now(), supervisor, kill)
+    if (left.length > 0) this.#log.error({ left }, 'processes of a job cannot be ended')
+    if (this.#abort !== null) this.#abort.forced = { supervisor, at: performance.now() }
+  }
+
+  // ---- the end ----
 
   #ended(end: EndRecord): void {
     if (this.#state !== 'claimed')
       this.#log.info({ cause: end.cause, exit_code: end.exit_code ?? undefined }, 'job ended')
     this.#state = 'ended'
     this.#end = end
+    this.#trouble = null
     if (this.#timer) clearTimeout(this.#timer)
     this.replica.look()
     this.replica.setEnd(end)
     this.#events.ended(this)
-  }
-
-  // ---- steps ----
-
-  /** A step that fails is not forgotten: the looks stop meanwhile, and the next one decides anew what is to be done. */
-  #step(name: string, task: () => Promise<void>): void {
-    this.#stepsUnderWay += 1
-    void this.#steps
-      .add(async () => {
-        if (!this.#isOver) await task()
-        this.#failures = 0
-      })
-      .catch(async (error: unknown) => {
-        this.#failures += 1
-        this.#log.error({ step: name, error }, 'a step of a job failed; it is tried again')
-        await delay(RETRY_MS, undefined, { ref: false })
-        if (this.#failures >= MOST_FAILURES && !this.#isOver && this.#neverStarted) await this.#giveUp(error)
-      })
-      .finally(() => {
-        this.#stepsUnderWay -= 1
-      })
-  }
-
-  /** Certain only while no supervisor of this process is on its way and no other can have begun. */
-  get #neverStarted(): boolean {
-    if (this.#started !== null || this.#folder.started() !== 'absent') return false
-    return this.#state === 'claimed' || this.#supervisorEnd !== null
-  }
-
-  async #giveUp(problem: unknown): Promise<void> {
-    try {
-      this.#follow(await endUnwritable(this.#folder, this.#services, this.#abortWanted, describeError(problem)))
-    } catch (error) {
-      this.#log.error({ error }, 'a job that cannot be started cannot be given up either; trying again')
-    }
-  }
-
-  #follow(outcome: StepOutcome): void {
-    if (outcome.kind === 'ended') this.#ended(outcome.end)
-    if (outcome.kind !== 'started') return
-    this.#state = 'starting'
-    void outcome.supervisor.ended.then((how) => {
-      this.#supervisorEnd = how
-      this.#tryToLook()
-    })
-  }
-
-  async #start(): Promise<void> {
-    const outcome = await startJob(this.#folder, this.#services, this.#abortWanted)
-    if (outcome.kind === 'elsewhere') this.#log.info('job found again')
-    this.#follow(outcome)
-  }
-
-  async #askAbort(): Promise<void> {
-    // Without started.json the supervisor is on its way, and a later look says it again.
-    this.#abortSignalled = await askAbort(this.#folder, this.#services.now())
-  }
-
-  async #endLost(): Promise<void> {
-    this.#state = 'lost'
-    this.#follow(await endLostJob(this.#folder, this.#services, this.#supervisorEnd))
-  }
-
-  /** Without its folder a job can neither be aborted nor tell its end, so it must not go on. */
-  async #endRemoved(): Promise<void> {
-    this.#state = 'lost'
-    const left = await endMarkedProcesses(this.#folder.key.runId, END_TREE_MS)
-    this.#log.error(
-      { left: left.length > 0 ? left : undefined },
-      'the folder of a running job was removed; the job is lost',
-    )
-    this.#state = 'removed'
-    this.#events.removed(this)
   }
 
   /** The app and the end record do not agree, or a file is shorter than its end: the files decide. */
@@ -306,11 +348,13 @@ export class JobRun {
         const end = await amendEnd(this.#folder, this.#end)
         if (end !== this.#end) this.#log.error({ message: end.message }, 'the spool of a job was damaged after its end')
         this.#end = end
+        this.#trouble = null
         this.replica.setEnd(end)
         this.#events.ready(this)
       })
       .catch((error: unknown) => {
         this.#log.error({ error }, 'cannot check the end of a job; trying again')
+        this.#trouble = `the end cannot be checked: ${describeError(error)}`
         setTimeout(() => {
           this.#checkEnd()
         }, RETRY_MS).unref()

@@ -68,8 +68,8 @@ export function createOrphanReports({ send, foreignService }: OrphanReportsOptio
  */
 export function descriptionOf(folder: JobFolder, withVariables: boolean): OrphanDescription | null {
   const claim = folder.claim()
-  if (typeof claim === 'string') return null
-  const { order, claimed_at } = claim
+  if (claim.kind !== 'present') return null
+  const { order, claimed_at } = claim.content
   const inline = 'inline' in order.extravars ? order.extravars.inline : null
   // An order holds no more than that; one that somebody changed by hand must not cost the connection.
   const fits = inline !== null && JSON.stringify(inline).length <= MAX_INLINE_BYTES

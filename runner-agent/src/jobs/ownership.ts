@@ -29,11 +29,11 @@ export function createOwnership(trust: Pick<Trust, 'atHand' | 'atStart' | 'owns'
     const before = known.get(folder.key.runId)
     if (before !== undefined) return before
     const owner = folder.owner()
-    if (owner === 'unreadable') return null
-    if (owner !== 'absent') return note(folder, owner.service)
+    if (owner.kind === 'present') return note(folder, owner.content.service)
+    if (owner.kind !== 'absent') return null
     const claim = folder.claim()
-    if (typeof claim === 'string') return null
-    const service = claim.service ?? trust.atStart
+    if (claim.kind !== 'present') return null
+    const service = claim.content.service ?? trust.atStart
     return service === null ? null : note(folder, service)
   }
 

@@ -4,13 +4,13 @@ import type { Extravars } from '../files/gather.js'
 import { withUploadPaths } from '../files/gather-uploads.js'
 import { OrderRefusedError } from '../playbook/command-line.js'
 import { type PlaybookSettings, writePlan } from '../playbook/plan.js'
-import { endMarkedProcesses } from '../playbook/process-tree.js'
+import { endMarkedProcesses, findSupervisor } from '../playbook/process-tree.js'
 import { type OpenSecrets, secretsText } from '../playbook/secrets.js'
-import { lastWordOf, startSupervisor, type SupervisorProcess } from '../playbook/supervisor.js'
-import { signalProcess } from '../processes.js'
-import { type AgentEndCause, agentEndOf, takeStart, writeAgentEnd } from '../spool/agent-end.js'
-import { isErrno, syncFolder, writeDurably } from '../spool/durable.js'
-import type { JobFolder, JobKey, Started } from '../spool/job-folder.js'
+import { startSupervisor, type SupervisorProcess } from '../playbook/supervisor.js'
+import { type ProcessIdentity, signalProcess } from '../processes.js'
+import { agentEndOf, type KnownEnd, takeStart, UnsureError, writeAgentEnd } from '../spool/agent-end.js'
+import { isErrno, isPassing, syncFolder, writeDurably } from '../spool/durable.js'
+import { type Claim, folderNameOf, type JobFileName, type JobFolder, type JobKey } from '../spool/job-folder.js'
 
 /** How long what a lost supervisor leaves is looked for and ended. */
 export const END_TREE_MS = 10_000
@@ -28,28 +28,19 @@ export interface StepServices {
   readonly giveUp: (key: JobKey) => Promise<void>
 }
 
-/** What came of a step that may start or end a job. `elsewhere`: another process has the start, its marks tell more. */
-export type StepOutcome =
+/** What came of a start: a supervisor, or the reason for which there shall be none. */
+export type StartOutcome =
   | { readonly kind: 'started'; readonly supervisor: SupervisorProcess }
-  | { readonly kind: 'ended'; readonly end: EndRecord }
-  | { readonly kind: 'elsewhere' }
+  | { readonly kind: 'refused'; readonly end: KnownEnd }
 
-/** Starts a claimed job, or ends it when it cannot or shall not be started. */
-export async function startJob(folder: JobFolder, services: StepServices, abortWanted: boolean): Promise<StepOutcome> {
-  if (folder.started() !== 'absent') return { kind: 'elsewhere' }
-  if (abortWanted) return endBeforeStart(folder, services, 'aborted', 'aborted before the playbook was started')
-  const claim = folder.claim()
-  if (typeof claim === 'string') {
-    return endBeforeStart(folder, services, 'not_started', `the claim of the job is ${claim}`)
-  }
-  if (claim.boot_id !== services.bootId) {
-    const message = 'the host was restarted before the playbook was started'
-    return endBeforeStart(folder, services, 'host_rebooted', message)
-  }
+/**
+ * Starts a claimed job.
+ * @throws the system's error when it says nothing about the job, or when the disk is full: it is tried again
+ */
+export async function startJob(folder: JobFolder, services: StepServices, { order }: Claim): Promise<StartOutcome> {
   try {
-    const secrets = services.openSecrets(claim.order)
-    await writePlan(claim.order, folder, services.playbook, secrets)
-    const { order } = claim
+    const secrets = services.openSecrets(order)
+    await writePlan(order, folder, services.playbook, secrets)
     const rules = {
       allowJinja: order.allow_jinja,
       withPaths: (variables: Extravars) => withUploadPaths(variables, order, folder.file('uploads')),
@@ -58,27 +49,57 @@ export async function startJob(folder: JobFolder, services: StepServices, abortW
     const supervisor = startSupervisor(folder, services.supervisor, services.playbook.environment, text)
     return { kind: 'started', supervisor }
   } catch (error) {
+    if (isPassing(error) || isErrno(error, 'ENOSPC', 'EDQUOT', 'EROFS', 'ENOENT')) throw error
     const reason = error instanceof Error ? error.message : String(error)
     const message = error instanceof OrderRefusedError ? reason : `the start failed: ${reason}`
-    return endBeforeStart(folder, services, 'not_started', message)
+    return { kind: 'refused', end: { cause: 'not_started', message } }
   }
 }
 
 /**
  * Notes durably that the job shall end, and tells its supervisor to look.
  * @returns false when there is no supervisor yet that could be told
+ * @throws UnsureError, and the system's error, when it cannot be noted now
  */
 export async function askAbort(folder: JobFolder, now: Date): Promise<boolean> {
-  if (!folder.abortAsked()) await noteAbort(folder, now)
+  const noted = folder.look('abort.json')
+  if (noted.kind === 'unknown') throw new UnsureError(`abort.json cannot be looked at: ${noted.code}`)
+  if (noted.kind === 'absent') await note(folder, 'abort.json', now)
+  const supervisor = supervisorOf(folder)
+  return supervisor !== null && signalProcess(supervisor, 'SIGTERM')
+}
+
+/**
+ * Ends the processes of a job without waiting for its supervisor, and that one, too, when it is said.
+ * @param kill ends the supervisor that this process has started
+ * @returns pids that are still there
+ */
+export async function forceAbort(
+  folder: JobFolder,
+  now: Date,
+  supervisor: boolean,
+  kill: (() => void) | null,
+): Promise<number[]> {
+  // Before anybody is ended, so that a later agent knows who did it. Where that cannot be noted, it is done all the same.
+  await note(folder, 'abort-forced.json', now).catch(() => undefined)
+  if (supervisor) {
+    const found = supervisorOf(folder)
+    if (found !== null) signalProcess(found, 'SIGKILL')
+    kill?.()
+  }
+  return endMarkedProcesses(folder.key.runId, END_TREE_MS)
+}
+
+/** The supervisor by its own word, or by what it does when that cannot be read. An agent is none. */
+function supervisorOf(folder: JobFolder): ProcessIdentity | null {
   const started = folder.started()
-  if (typeof started !== 'object') return false
-  if (started.by !== 'agent') signalProcess(started, 'SIGTERM')
-  return true
+  if (started.kind === 'present') return started.content.by === 'agent' ? null : started.content
+  return findSupervisor(folderNameOf(folder.key))
 }
 
 /** A job that has filled the disk must be abortable: that the file is there is enough, and takes no block. */
-async function noteAbort(folder: JobFolder, now: Date): Promise<void> {
-  const path = folder.file('abort.json')
+async function note(folder: JobFolder, name: JobFileName, now: Date): Promise<void> {
+  const path = folder.file(name)
   try {
     await writeDurably(path, JSON.stringify({ time: now.toISOString() }))
   } catch (error) {
@@ -89,65 +110,56 @@ async function noteAbort(folder: JobFolder, now: Date): Promise<void> {
 }
 
 /**
- * Ends a job whose supervisor is gone without an end: what runs still is ended, and the end is what is in the folder.
- * @param supervisorEnd how a supervisor of this process ended, if it was one
+ * Ends a job that nobody has started: takes its start first.
+ * @returns null when somebody else has the start
  */
-export async function endLostJob(
+export async function endUnstarted(
   folder: JobFolder,
   services: StepServices,
-  supervisorEnd: string | null,
-): Promise<StepOutcome> {
-  const started = folder.started()
-  if (started === 'absent') {
-    const why = [supervisorEnd, lastWordOf(folder)].filter(Boolean).join(': ')
-    return endBeforeStart(folder, services, 'not_started', why)
-  }
-  const { cause, message } = await lostCause(folder, services, started)
-  return { kind: 'ended', end: await writeAgentEnd(folder, cause, message, services.now()) }
+  end: KnownEnd,
+): Promise<EndRecord | null> {
+  if (!(await takeStart(folder, services.now()))) return null
+  return writeAgentEnd(folder, end, services.now())
 }
 
-async function lostCause(
+/** Ends a job whose supervisor is gone: what runs still is ended, and the end is what is in the folder. */
+export async function endLost(
   folder: JobFolder,
   services: StepServices,
-  started: Started | 'unreadable',
-): Promise<{ cause: AgentEndCause; message: string }> {
-  if (started !== 'unreadable' && started.by === 'agent') {
-    const message = 'the agent was ended while it ended this job before its start'
-    return { cause: folder.abortAsked() ? 'aborted' : 'not_started', message }
-  }
-  if (started !== 'unreadable' && started.boot_id !== services.bootId) {
-    return { cause: 'host_rebooted', message: 'the host was restarted while the playbook ran' }
-  }
-  const supervised = started === 'unreadable' ? folder.path : null
-  const left = await endMarkedProcesses(folder.key.runId, END_TREE_MS, supervised)
+  end: KnownEnd,
+  wasStarted: boolean,
+): Promise<EndRecord> {
+  const known = wasStarted ? await endWhatIsLeft(folder, services, end) : end
+  return writeAgentEnd(folder, known, services.now())
+}
+
+async function endWhatIsLeft(folder: JobFolder, services: StepServices, end: KnownEnd): Promise<KnownEnd> {
+  const left = await endMarkedProcesses(folder.key.runId, END_TREE_MS)
   const still = await services.releaseUser(folder.path)
+  if (left.length + still.length === 0) return end
   const processes = left.length > 0 ? `; these processes could not be ended: ${left.join(', ')}` : ''
-  const rest = still.length > 0 ? `${processes}; of the job's user is left: ${still.join(', ')}` : processes
-  return { cause: 'supervisor_lost', message: `the supervisor of the playbook was ended${rest}` }
+  const rest = still.length > 0 ? `; of the job's user is left: ${still.join(', ')}` : ''
+  return { ...end, cause: causeWithRest(end), message: `${end.message ?? ''}${processes}${rest}` }
+}
+
+/** What is not ended is not `aborted`. */
+function causeWithRest({ cause, exit_code, signal }: KnownEnd): KnownEnd['cause'] {
+  if (cause !== 'aborted') return cause
+  if (typeof exit_code === 'number') return 'exited'
+  return typeof signal === 'string' ? 'signaled' : 'supervisor_lost'
 }
 
 /**
  * Ends a job that was never started and whose folder nobody can write: neither a start nor an end can be noted in it. That
  * it is over is noted beside it, so that no later agent starts it, and the app hears of the end.
  */
-export async function endUnwritable(
+export async function giveUp(
   folder: JobFolder,
   services: StepServices,
-  abortWanted: boolean,
+  isAborted: boolean,
   problem: string,
-): Promise<StepOutcome> {
+): Promise<EndRecord> {
   await services.giveUp(folder.key)
   const message = `the folder of the job cannot be written, so it was not started: ${problem}`
-  const cause = abortWanted ? 'aborted' : 'not_started'
-  return { kind: 'ended', end: await agentEndOf(folder, cause, message, services.now()) }
-}
-
-async function endBeforeStart(
-  folder: JobFolder,
-  services: StepServices,
-  cause: AgentEndCause,
-  message: string,
-): Promise<StepOutcome> {
-  if (!(await takeStart(folder, services.now()))) return { kind: 'elsewhere' }
-  return { kind: 'ended', end: await writeAgentEnd(folder, cause, message, services.now()) }
+  return agentEndOf(folder, { cause: isAborted ? 'aborted' : 'not_started', message }, services.now())
 }

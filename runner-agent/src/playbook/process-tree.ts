@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { identifyProcess } from '../processes.js'
+import { identifyProcess, type ProcessIdentity } from '../processes.js'
+import { isErrno } from '../spool/durable.js'
 
 const LOOK_EVERY_MS = 50
 
@@ -20,18 +21,13 @@ export function limitMarkOf(marker: string): number {
 /**
  * Ends with SIGKILL whatever still carries a job's marks, until nothing is left: what a job leaves when its supervisor is
  * gone. New children of what is being ended are found by the next look.
- * @param supervised a job folder whose supervisor is ended too, since nobody can say whether it still is to start anything
  * @returns the pids that were still there after `boundMs`
+ * @throws the system's error when processes cannot be looked at: then nobody knows whether something is left
  */
-export async function endMarkedProcesses(
-  marker: string,
-  boundMs: number,
-  supervised: string | null = null,
-): Promise<number[]> {
+export async function endMarkedProcesses(marker: string, boundMs: number): Promise<number[]> {
   const lastLook = performance.now() + boundMs
   for (;;) {
-    const supervisors = supervised === null ? [] : supervisorsOf(supervised)
-    const found = [...supervisors, ...markedProcesses(marker)]
+    const found = markedProcesses(marker)
     if (found.length === 0 || performance.now() >= lastLook) return found
     for (const pid of found) {
       try {
@@ -56,10 +52,19 @@ export function markedProcesses(marker: string): number[] {
   })
 }
 
-/** Living supervisors of a job folder, by their only argument. */
-function supervisorsOf(folder: string): number[] {
-  const lastArgument = `\0${folder}\0`
-  return otherProcesses().filter((pid) => read(pid, 'cmdline')?.toString('utf8').endsWith(lastArgument))
+/**
+ * The living supervisor of a job, by its arguments; null when there is none.
+ * @param folderName name of the job's folder, wherever that lies
+ * @throws the system's error when processes cannot be looked at
+ */
+export function findSupervisor(folderName: string): ProcessIdentity | null {
+  for (const pid of otherProcesses()) {
+    const words = read(pid, 'cmdline')?.toString('utf8').split('\0') ?? []
+    const at = words.findIndex((word) => word.endsWith('/supervisor.py'))
+    const identity = at >= 0 && words[at + 1]?.endsWith(`/${folderName}`) ? identifyProcess(pid) : null
+    if (identity !== null) return identity
+  }
+  return null
 }
 
 function otherProcesses(): number[] {
@@ -68,11 +73,15 @@ function otherProcesses(): number[] {
     .map(Number)
 }
 
-/** A file of a process; null when the process is gone, or another user's environment. */
+/**
+ * A file of a process; null when the process is gone, or another user's environment.
+ * @throws the system's error when it cannot be read now: what is not seen must not be taken for gone
+ */
 function read(pid: number, file: 'environ' | 'limits' | 'cmdline'): Buffer | null {
   try {
     return readFileSync(`/proc/${pid}/${file}`)
-  } catch {
+  } catch (error) {
+    if (isErrno(error, 'EMFILE', 'ENFILE', 'ENOMEM', 'EIO', 'ETIMEDOUT')) throw error
     return null
   }
 }

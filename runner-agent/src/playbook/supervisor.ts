@@ -1,11 +1,23 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
+import { isErrno } from '../spool/durable.js'
 import type { JobFolder } from '../spool/job-folder.js'
 
 /** A supervisor that this agent process has started. */
 export interface SupervisorProcess {
-  /** Resolves when it has ended, with a sentence how; never rejects. */
-  readonly ended: Promise<string>
+  /** Resolves when it has ended; never rejects. */
+  readonly ended: Promise<SupervisorEnd>
+  /** Ends it at once. */
+  kill(): void
+}
+
+/**
+ * How a supervisor of this process ended, in a sentence. `isToTryAgain`: it could not even be started, for want of something
+ * that the host will have again.
+ */
+export interface SupervisorEnd {
+  readonly how: string
+  readonly isToTryAgain: boolean
 }
 
 /**
@@ -38,12 +50,17 @@ export function startSupervisor(
   return {
     ended: new Promise((resolve) => {
       child.once('error', (error) => {
-        resolve(`${program.python} cannot be started: ${error.message}`)
+        const isToTryAgain = isErrno(error, 'EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM')
+        resolve({ how: `${program.python} cannot be started: ${error.message}`, isToTryAgain })
       })
       child.once('exit', (code, signal) => {
-        resolve(signal === null ? `the supervisor ended with ${code ?? 0}` : `the supervisor was ended by ${signal}`)
+        const how = signal === null ? `the supervisor ended with ${code ?? 0}` : `the supervisor was ended by ${signal}`
+        resolve({ how, isToTryAgain: false })
       })
     }),
+    kill() {
+      child.kill('SIGKILL')
+    },
   }
 }
 

@@ -1,14 +1,23 @@
-import type { EndRecord } from '@holdfast/protocol'
+import type { EndRecord, StreamName } from '@holdfast/protocol'
 import { rm } from 'node:fs/promises'
-import { identifyProcess } from '../processes.js'
-import { createDurably, isErrno, isUnreadable, writeDurably } from './durable.js'
-import type { JobFolder } from './job-folder.js'
+import { setTimeout as delay } from 'node:timers/promises'
+import { identifyProcess, lookAtProcess } from '../processes.js'
+import { createDurably, isErrno } from './durable.js'
+import type { JobFolder, JobFileName } from './job-folder.js'
 import { type FileHash, hashFile } from './stream-file.js'
 
-/** Ends that the agent writes because there is no supervisor to do it. */
-export type AgentEndCause = 'not_started' | 'aborted' | 'supervisor_lost' | 'host_rebooted'
+/** What the agent knows about the end of a job that has no supervisor to write it. */
+export type KnownEnd = Pick<EndRecord, 'cause' | 'message'> &
+  Partial<Pick<EndRecord, 'exit_code' | 'signal' | 'started_at' | 'ended_at'>>
 
 const MESSAGE_LIMIT = 4000
+/** Between the two looks after which something that is not found is known not to be there. */
+const LOOK_AGAIN_MS = 100
+
+/** Something could not be looked at: nothing may follow from that, and it is tried again. */
+export class UnsureError extends Error {
+  override readonly name = 'UnsureError'
+}
 
 /**
  * Takes the start of a job, so that no supervisor can start it any more.
@@ -21,61 +30,58 @@ export async function takeStart(folder: JobFolder, now: Date): Promise<boolean> 
 
 /**
  * Writes the end of a job whose streams nobody writes any more: their lengths and hashes are taken as they are.
- * @throws the system's error when it may be another one soon: a full disk, a folder that was removed
+ * @returns the end that counts: one that was there before is never replaced
+ * @throws UnsureError, and the system's error: it is tried again, however long that takes
  */
-export async function writeAgentEnd(
-  folder: JobFolder,
-  cause: AgentEndCause,
-  message: string,
-  now: Date,
-): Promise<EndRecord> {
-  const record = await agentEndOf(folder, cause, message, now)
-  try {
-    await writeEnd(folder, record)
-  } catch (error) {
-    // Nothing can be written here, now or later: the app hears of the end all the same. The next agent finds it again.
-    if (!isUnreadable(error) || isErrno(error, 'ENOENT')) throw error
-  }
-  return record
+export async function writeAgentEnd(folder: JobFolder, known: KnownEnd, now: Date): Promise<EndRecord> {
+  const record = await agentEndOf(folder, known, now)
+  if (await withRoom(folder, () => createDurably(folder.file('end.json'), JSON.stringify(record)))) return record
+  const end = folder.end()
+  if (end.kind === 'present') return end.content
+  // What stands there says nothing, and stays. The next agent finds out the same.
+  if (end.kind === 'torn') return record
+  throw new UnsureError('end.json is there and cannot be read')
 }
 
-/** The end of a job as its folder tells it, without writing it. */
-export async function agentEndOf(
-  folder: JobFolder,
-  cause: AgentEndCause,
-  message: string,
-  now: Date,
-): Promise<EndRecord> {
-  const [output, events] = await Promise.all([
-    hashFile(folder.file('output.log')),
-    hashFile(folder.file('events.jsonl')),
-  ])
+/**
+ * The end of a job as its folder tells it, without writing it.
+ * @throws UnsureError, and the system's error, when the folder cannot be read
+ */
+export async function agentEndOf(folder: JobFolder, known: KnownEnd, now: Date): Promise<EndRecord> {
+  const [output, events] = await Promise.all([hashStream(folder, 'output'), hashStream(folder, 'events')])
   const callback = folder.callback()
-  const { errors, dropped } = typeof callback === 'string' ? { errors: 0, dropped: 0 } : callback
-  const said = [message, unreadable('output', output), unreadable('events', events)].filter((part) => part !== null)
+  if (callback.kind === 'unknown') throw new UnsureError(`callback.json cannot be read: ${callback.code}`)
+  const abort = folder.look('abort.json')
+  if (abort.kind === 'unknown') throw new UnsureError(`abort.json cannot be looked at: ${abort.code}`)
+  const { errors, dropped } = callback.kind === 'present' ? callback.content : { errors: 0, dropped: 0 }
+  const said = [known.message, unreadable('output', output), unreadable('events', events)].filter((part) => part)
   return {
-    run_id: folder.key.runId,
-    cause,
     exit_code: null,
     signal: null,
-    message: said.join('; ').slice(0, MESSAGE_LIMIT),
-    aborted: cause === 'aborted' || folder.abortAsked(),
     started_at: null,
     ended_at: now.toISOString(),
+    ...known,
+    run_id: folder.key.runId,
+    message: said.length === 0 ? null : said.join('; ').slice(0, MESSAGE_LIMIT),
+    aborted: known.cause === 'aborted' || abort.kind === 'present',
     output: { length: output.length, sha256: output.sha256, dropped_bytes: 0 },
-    events: { length: events.length, sha256: events.sha256, dropped, errors, plugin_seen: callback !== 'absent' },
+    events: {
+      ...{ length: events.length, sha256: events.sha256, dropped, errors },
+      plugin_seen: callback.kind !== 'absent',
+    },
   }
 }
 
 /**
  * Makes an end record agree with the files again, when a file lost its tail or was changed after the end was written
- * (a power loss, a broken disk). What was lost is counted and said.
- * @returns the record as it was when it agrees, else the new one. It is written, too; where that cannot be done (the
- *   folder was removed, the disk is full) the next agent finds out the same.
+ * (a power loss, a broken disk). What was lost is counted and said. It is not written: end.json stays what the supervisor
+ * knew, and the damage is found again by whoever looks.
+ * @returns the record as it was when it agrees, else the new one
+ * @throws UnsureError, and the system's error, when the files cannot be read
  */
 export async function amendEnd(folder: JobFolder, record: EndRecord): Promise<EndRecord> {
-  const output = await hashFile(folder.file('output.log'), record.output.length)
-  const events = await hashFile(folder.file('events.jsonl'), record.events.length)
+  const output = await hashStream(folder, 'output', record.output.length)
+  const events = await hashStream(folder, 'events', record.events.length)
   if (output.sha256 === record.output.sha256 && events.sha256 === record.events.sha256) return record
   const lostOutput = record.output.length - output.length
   const lostEvents = record.events.length - events.length
@@ -83,7 +89,7 @@ export async function amendEnd(folder: JobFolder, record: EndRecord): Promise<En
     lostOutput + lostEvents > 0
       ? `the spool was damaged after the end: ${lostOutput} bytes of output and ${lostEvents} of events are gone`
       : 'the spool was changed after the end'
-  const amended: EndRecord = {
+  return {
     ...record,
     message: (record.message === null ? damage : `${record.message}; ${damage}`).slice(0, MESSAGE_LIMIT),
     output: { length: output.length, sha256: output.sha256, dropped_bytes: record.output.dropped_bytes + lostOutput },
@@ -94,24 +100,43 @@ export async function amendEnd(folder: JobFolder, record: EndRecord): Promise<En
       dropped: record.events.dropped + (lostEvents > 0 ? 1 : 0),
     },
   }
-  await writeEnd(folder, amended).catch(() => undefined)
-  return amended
+}
+
+const FILES: Readonly<Record<StreamName, JobFileName>> = { output: 'output.log', events: 'events.jsonl' }
+
+/** A stream that is not there is empty, when it is certain that it is not there. */
+async function hashStream(folder: JobFolder, stream: StreamName, limit = Infinity): Promise<FileHash> {
+  const name = FILES[stream]
+  const found = await hashFile(folder.file(name), limit)
+  if (found.isThere) return found
+  // "It is not there" is knowledge when it was seen twice with the folder readable.
+  for (let look = 0; look < 2; look += 1) {
+    if (look > 0) await delay(LOOK_AGAIN_MS)
+    const around = folder.lookAround()
+    if (around.kind === 'unknown') throw new UnsureError(`the folder of the job cannot be looked at: ${around.code}`)
+    if (around.kind === 'present' && folder.look(name).kind !== 'absent')
+      throw new UnsureError(`${name} is there again`)
+  }
+  return found
 }
 
 function unreadable(stream: string, { problem }: FileHash): string | null {
   return problem === null ? null : `the ${stream} in the spool cannot be read (${problem})`
 }
 
-async function writeEnd(folder: JobFolder, record: EndRecord): Promise<void> {
-  await withRoom(folder, () => writeDurably(folder.file('end.json'), JSON.stringify(record)))
-}
-
 /** An end must get through on a full disk too: the job's work folder is of no use any more and makes room. */
 async function withRoom<Result>(folder: JobFolder, write: () => Promise<Result>): Promise<Result> {
   try {
     return await write()
-  } catch {
+  } catch (error) {
+    if (!isErrno(error, 'ENOSPC', 'EDQUOT') || !isRoomFree(folder)) throw error
     await rm(folder.file('work'), { recursive: true, force: true })
     return write()
   }
+}
+
+/** Nobody works in the work folder: nothing was started, or how it ended is known here. */
+function isRoomFree(folder: JobFolder): boolean {
+  const started = folder.started()
+  return started.kind === 'absent' || (started.kind === 'present' && lookAtProcess(started.content) === 'gone')
 }

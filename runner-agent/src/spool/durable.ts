@@ -83,9 +83,14 @@ export function isErrno(error: unknown, ...codes: string[]): boolean {
   return codes.some((code) => error.code === code || (number !== null && NUMBERS[code] === number))
 }
 
-/** True when a file cannot be read because of what it is or where it lies, which trying again soon will not change. */
-export function isUnreadable(error: unknown): boolean {
-  return isErrno(error, 'EACCES', 'EIO', 'EISDIR', 'ELOOP', 'ENOENT', 'ENOTDIR', 'EPERM')
+/** True when something else than a file stands under the name: a folder, a link to itself. */
+export function isNoFile(error: unknown): boolean {
+  return isErrno(error, 'EISDIR', 'ELOOP')
+}
+
+/** True for an error that says something about the host just now, and nothing about what was to be read or written. */
+export function isPassing(error: unknown): boolean {
+  return isErrno(error, 'EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM', 'EIO', 'EACCES', 'ESTALE', 'ETIMEDOUT')
 }
 
 async function viaTemporary(path: string, text: string, publish: (temporary: string) => Promise<void>): Promise<void> {

@@ -1,17 +1,16 @@
 import {
   countSchema,
   type EndRecord,
+  endRecordSchema,
   fingerprintSchema,
   type JobOrder,
-  endRecordSchema,
   jobOrderSchema,
-  parseJson,
 } from '@holdfast/protocol'
-import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { processIdentitySchema } from '../processes.js'
-import { isErrno } from './durable.js'
+import { type Fact, lookAt, readFact, unknown } from './fact.js'
+import { ALWAYS_THERE, type SpoolMark } from './spool-mark.js'
 
 /** Which run of which job: the name of its folder. The run id keeps jobs of different control planes apart. */
 export interface JobKey {
@@ -46,6 +45,8 @@ const startedSchema = v.object({
   locked: v.optional(v.boolean()),
   /** Set by the agent when it took the start in order to end a job that shall not start any more. */
   by: v.optional(v.literal('agent')),
+  /** The inode of the folder that the supervisor writes into: a copy of the folder has another one. */
+  inode: v.optional(v.string()),
 })
 export type Started = v.InferOutput<typeof startedSchema>
 
@@ -53,26 +54,36 @@ const ownerSchema = v.object({ service: fingerprintSchema })
 /** Another control plane that took the job over, because an admin said so. */
 export type Owner = v.InferOutput<typeof ownerSchema>
 
+const exitSchema = v.object({
+  exit_code: endRecordSchema.entries.exit_code,
+  signal: endRecordSchema.entries.signal,
+  /** An abort had signalled it before. */
+  stopped: v.boolean(),
+  started_at: endRecordSchema.entries.started_at,
+  time: endRecordSchema.entries.ended_at,
+})
+/** How ansible-playbook itself ended. */
+export type Exit = v.InferOutput<typeof exitSchema>
+
 const callbackSchema = v.object({ errors: countSchema, dropped: countSchema })
 /** What the event callback says about itself. */
 export type CallbackReport = v.InferOutput<typeof callbackSchema>
-
-/** What a mark says: absent, there but not readable (being written, or torn), or its content. */
-export type Mark<Content> = 'absent' | 'unreadable' | Content
 
 /** One job's folder (docs/job-folder.md). The marks in it are the job's state; nothing is remembered beside them. */
 export interface JobFolder {
   readonly key: JobKey
   readonly path: string
   file(name: JobFileName): string
-  claim(): Mark<Claim>
-  owner(): Mark<Owner>
-  started(): Mark<Started>
-  callback(): Mark<CallbackReport>
-  end(): Mark<EndRecord>
-  abortAsked(): boolean
-  /** False when somebody has removed the folder. */
-  exists(): boolean
+  claim(): Fact<Claim>
+  owner(): Fact<Owner>
+  started(): Fact<Started>
+  exit(): Fact<Exit>
+  callback(): Fact<CallbackReport>
+  end(): Fact<EndRecord>
+  /** Whether a name is in the folder. The content is its inode. */
+  look(name: JobFileName): Fact<string>
+  /** The folder itself. It is `absent` only where the spool around it can be seen. The content is its inode. */
+  lookAround(): Fact<string>
 }
 
 export type JobFileName =
@@ -91,25 +102,34 @@ export type JobFileName =
   | 'events.jsonl'
   | 'callback.json'
   | 'abort.json'
+  | 'abort-forced.json'
+  | 'exit.json'
   | 'end.json'
   | 'launch-vars'
   | 'secret-vars'
   | 'vault-password'
   | 'secret-values'
 
-export function createJobFolder(path: string, key: JobKey): JobFolder {
+export function createJobFolder(path: string, key: JobKey, spool: SpoolMark = ALWAYS_THERE): JobFolder {
   const file = (name: JobFileName): string => join(path, name)
   return {
     key,
     path,
     file,
-    claim: () => readMark(file('claim.json'), claimSchema),
-    owner: () => readMark(file('owner.json'), ownerSchema),
-    started: () => readMark(file('started.json'), startedSchema),
-    callback: () => readMark(file('callback.json'), callbackSchema),
-    end: () => readMark(file('end.json'), endRecordSchema),
-    abortAsked: () => existsSync(file('abort.json')),
-    exists: () => isThere(path),
+    claim: () => readFact(file('claim.json'), claimSchema),
+    owner: () => readFact(file('owner.json'), ownerSchema),
+    started: () => readFact(file('started.json'), startedSchema),
+    exit: () => readFact(file('exit.json'), exitSchema),
+    callback: () => readFact(file('callback.json'), callbackSchema),
+    end: () => readFact(file('end.json'), endRecordSchema),
+    look: (name) => lookAt(file(name)),
+    lookAround() {
+      const found = lookAt(path)
+      if (found.kind !== 'absent') return found
+      // An empty mount point holds no folder either: that says nothing about the job.
+      const problem = spool.problem()
+      return problem === null ? found : unknown(problem)
+    },
   }
 }
 
@@ -117,29 +137,4 @@ export function createJobFolder(path: string, key: JobKey): JobFolder {
 export function claimText(order: JobOrder, claimedAt: Date, bootId: string, service: string | null): string {
   const claim: Claim = { order, claimed_at: claimedAt.toISOString(), boot_id: bootId }
   return JSON.stringify(service === null ? claim : { ...claim, service })
-}
-
-/** Whether the folder's name is there. What only cannot be looked at is there. */
-function isThere(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined
-  } catch {
-    return true
-  }
-}
-
-/** Marks are small and looked at several times a second, so they are read at once and not in the thread pool. */
-function readMark<Schema extends v.GenericSchema>(path: string, schema: Schema): Mark<v.InferOutput<Schema>> {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return 'absent'
-    return 'unreadable'
-  }
-  try {
-    return parseJson(schema, text)
-  } catch {
-    return 'unreadable'
-  }
 }

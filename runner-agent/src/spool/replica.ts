@@ -1,5 +1,5 @@
 import type { EndRecord, StreamName } from '@holdfast/protocol'
-import { isUnreadable } from './durable.js'
+import { isErrno, isNoFile } from './durable.js'
 import type { JobKey } from './job-folder.js'
 import { StreamCursor } from './stream-cursor.js'
 import type { StreamFile } from './stream-file.js'
@@ -164,13 +164,13 @@ export class Replica {
     return { kind: 'piece', stream, offset: stretch.offset, payload: bytes.subarray(0, length), final }
   }
 
-  /** A file that cannot be read any more is as good as a short one once the end is known. */
+  /** Once the end is known, a file that is not there is as good as a short one: the owner finds out what is true. */
   async #read(stream: StreamName, offset: number, into: Buffer): Promise<Buffer> {
     try {
       return await this.#files[stream].read(offset, into)
     } catch (error) {
       await this.#files[stream].close()
-      if (this.#end && isUnreadable(error)) return into.subarray(0, 0)
+      if (this.#end && (isNoFile(error) || isErrno(error, 'ENOENT'))) return into.subarray(0, 0)
       throw error
     }
   }

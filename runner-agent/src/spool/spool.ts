@@ -6,6 +6,7 @@ import type { Logger } from '../log.js'
 import { isErrno, syncFolder } from './durable.js'
 import { createJobFolder, folderNameOf, type JobFolder, type JobKey, jobKeyOf } from './job-folder.js'
 import { openPastRuns } from './past-runs.js'
+import { createSpoolMark } from './spool-mark.js'
 
 /**
  * All jobs of this host that the control plane has not stored to the end, one folder each. A job is in the spool from
@@ -38,6 +39,8 @@ export interface Spool {
    * @throws the system's error when it cannot be looked up, which does not say that the run is new
    */
   isPast(key: JobKey): boolean
+  /** Why nothing can be told of the spool now: its disk is not there; null: it is. */
+  problem(): string | null
   /**
    * Notes that a run is over whose folder cannot be written, so that nobody starts it, now or later.
    * @throws the system's error when that cannot be noted either
@@ -54,10 +57,12 @@ export interface StagedJob {
 
 /** The spool below a state folder. Nothing is read or written yet. */
 export function openSpool(statePath: string, log: Logger): Spool {
+  const mark = createSpoolMark(statePath)
   const jobs = join(statePath, 'spool', 'jobs')
   const staging = join(statePath, 'spool', 'staging')
   const trash = join(statePath, 'spool', 'trash')
   const removals = new Set<Promise<void>>()
+  const folderOf = (name: string, key: JobKey): JobFolder => createJobFolder(join(jobs, name), key, mark)
 
   const past = openPastRuns(join(statePath, 'spool', 'past'), () => Date.now(), log)
   /** Jobs that are over and whose folders could not be moved away, by their names. */
@@ -81,7 +86,7 @@ export function openSpool(statePath: string, log: Logger): Spool {
       await rename(folder.path, path)
       staying.delete(folderNameOf(folder.key))
     } catch (error) {
-      if (isErrno(error, 'ENOENT') && !folder.exists()) return
+      if (isErrno(error, 'ENOENT') && folder.lookAround().kind === 'absent') return
       staying.set(folderNameOf(folder.key), folder)
       throw error
     }
@@ -99,6 +104,7 @@ export function openSpool(statePath: string, log: Logger): Spool {
 
   return {
     async prepare() {
+      await mark.prepare()
       // Once: later there may be offers in it that are being prepared.
       if (!isCleared) await rm(staging, { recursive: true, force: true })
       for (const folder of [jobs, staging, trash]) await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -109,12 +115,14 @@ export function openSpool(statePath: string, log: Logger): Spool {
     },
 
     async list() {
+      const missing = mark.problem()
+      if (missing !== null) throw new Error(missing)
       const folders: JobFolder[] = []
       for (const entry of await entriesOf(jobs)) {
         const { name } = entry
         const key = entry.isDirectory() ? jobKeyOf(name) : null
-        if (key && past.has(key)) await trashFolder(createJobFolder(join(jobs, name), key)).catch(stays(key))
-        else if (key) folders.push(createJobFolder(join(jobs, name), key))
+        if (key && past.has(key)) await trashFolder(folderOf(name, key)).catch(stays(key))
+        else if (key) folders.push(folderOf(name, key))
         else
           log.warn(
             { path: join(jobs, name) },
@@ -128,7 +136,7 @@ export function openSpool(statePath: string, log: Logger): Spool {
       const name = folderNameOf(key)
       const path = join(staging, `${name}-${randomBytes(4).toString('hex')}`)
       await mkdir(path, { mode: 0o700 })
-      return { path, destination: createJobFolder(join(jobs, name), key) }
+      return { path, destination: folderOf(name, key) }
     },
 
     async admit({ path, destination }) {
@@ -151,6 +159,7 @@ export function openSpool(statePath: string, log: Logger): Spool {
     trash: trashFolder,
 
     isPast: (key) => past.has(key),
+    problem: () => mark.problem(),
     giveUp: (key) => past.note(key),
 
     async close() {

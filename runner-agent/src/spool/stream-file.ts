@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { createReadStream, fstatSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { describeError } from '../log.js'
-import { isErrno, isUnreadable } from './durable.js'
+import { isErrno, isNoFile } from './durable.js'
 
 /** A growing file that another process appends to, read at any offset. It is opened by the first read. */
 export interface StreamFile {
-  /** Its length now, in bytes; 0 while it does not exist, or cannot be looked at. */
+  /** Its length in bytes when it could be looked at last; 0 before that. */
   size(): number
   /** Fills `into` with the bytes from `offset` on. @returns the filled part: less only at the end of the file */
   read(offset: number, into: Buffer): Promise<Buffer>
@@ -16,6 +16,7 @@ export interface StreamFile {
 export function createStreamFile(path: string): StreamFile {
   let opened: Promise<FileHandle> | null = null
   let handle: FileHandle | null = null
+  let known = 0
 
   const openOnce = async (): Promise<FileHandle> => {
     const opening = (opened ??= open(path, 'r'))
@@ -33,11 +34,11 @@ export function createStreamFile(path: string): StreamFile {
   return {
     size() {
       try {
-        return handle ? fstatSync(handle.fd).size : statSync(path).size
+        known = handle ? fstatSync(handle.fd).size : statSync(path).size
       } catch {
-        // One damaged folder must not stop the agent. Whether bytes are lost is found out at the job's end.
-        return 0
+        // A failed look says nothing. Whether bytes are lost is found out at the job's end.
       }
+      return known
     },
     async read(offset, into) {
       const file = await openOnce()
@@ -62,19 +63,21 @@ export function createStreamFile(path: string): StreamFile {
 export interface FileHash {
   readonly length: number
   readonly sha256: string
-  /** Why the file could not be read further than `length`; null when all of it was read, or it does not exist. */
+  /** Why nothing could be read because of what stands there instead of a file; null when all of it was read. */
   readonly problem: string | null
+  /** False when there is no such name. Whether that is true is for the caller to find out. */
+  readonly isThere: boolean
 }
 
 /**
- * Length and SHA-256 of a file's first `limit` bytes (of all when there is no limit). A missing file is empty, one that
- * cannot be read ends where reading fails.
- * @throws the system's error when it may be another one soon (no more open files, no memory)
+ * Length and SHA-256 of a file's first `limit` bytes (of all when there is no limit).
+ * @throws the system's error when reading fails: no end may follow from a half read file
  */
 export async function hashFile(path: string, limit = Infinity): Promise<FileHash> {
   const hash = createHash('sha256')
   let length = 0
   let problem: string | null = null
+  let isThere = true
   try {
     if (limit > 0) {
       for await (const piece of createReadStream(path, { end: limit - 1, highWaterMark: 256 * 1024 })) {
@@ -84,8 +87,9 @@ export async function hashFile(path: string, limit = Infinity): Promise<FileHash
       }
     }
   } catch (error) {
-    if (!isUnreadable(error)) throw error
-    if (!isErrno(error, 'ENOENT')) problem = describeError(error)
+    if (isErrno(error, 'ENOENT')) isThere = false
+    else if (isNoFile(error)) problem = describeError(error)
+    else throw error
   }
-  return { length, sha256: hash.digest('hex'), problem }
+  return { length, sha256: hash.digest('hex'), problem, isThere }
 }

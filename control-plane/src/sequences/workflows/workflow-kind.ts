@@ -57,9 +57,14 @@ function openWorkflow({ workflows, outputLimitBytes }: WorkflowKindDependencies,
     received: receivedNow(identifier, nodes),
   })
 
+  const secondsFor = (identifier: string) => {
+    const node = nodeOf(identifier)
+    return node.type === 'workflow_approval_template' ? node.timeoutSeconds : 0
+  }
+
   return {
     decide(nodes, facts): Decision {
-      const decided = decidedApprovals(nodes, facts.now)
+      const decided = decidedApprovals(nodes, facts.serviceTime, secondsFor)
       if (decided.length > 0) return { ...NOTHING, mark: decided }
       const { start, mark, ask, end } = decideWorkflow(workflow.nodes, {
         nodes: new Map(
@@ -71,11 +76,10 @@ function openWorkflow({ workflows, outputLimitBytes }: WorkflowKindDependencies,
         one.status === 'skipped' ? { ...one, artifacts: dataNow(one.identifier, nodes) } : one,
       )
       if (ask === null) return { start, mark: marks, ask, end }
-      const asked = nodeOf(ask)
-      const seconds = asked.type === 'workflow_approval_template' ? asked.timeoutSeconds : 0
+      const seconds = secondsFor(ask)
       const waits = {
         ...({ identifier: ask, status: 'approve', reason: null, artifacts: dataNow(ask, nodes) } as const),
-        ...(seconds > 0 ? { dueTime: facts.now + seconds * 1000 } : {}),
+        ...(seconds > 0 ? { dueTime: facts.serviceTime + seconds * 1000 } : {}),
       }
       return { start, mark: [...marks, waits], ask, end }
     },

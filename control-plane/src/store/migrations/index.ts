@@ -23,6 +23,7 @@ import * as accountNames from './020-account-names.js'
 import * as jobsByKey from './021-jobs-by-key.js'
 import * as olderCopies from './021-older-copies.js'
 import * as orphans from './022-orphans.js'
+import * as serviceClock from './023-service-clock.js'
 import * as jobConnection from './024-job-connection.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
@@ -50,6 +51,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '021-jobs-by-key': jobsByKey,
   '021-older-copies': olderCopies,
   '022-orphans': orphans,
+  '023-service-clock': serviceClock,
   '024-job-connection': jobConnection,
 }
 

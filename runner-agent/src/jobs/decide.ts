@@ -1,0 +1,218 @@
+import type { EndRecord } from '@holdfast/protocol'
+import type { KnownEnd } from '../spool/agent-end.js'
+import type { Fact } from '../spool/fact.js'
+import type { Claim, Exit } from '../spool/job-folder.js'
+import type { JobFacts, SupervisorChild } from './facts.js'
+
+/** What an agent remembers of a job beside its folder. Nothing of it is needed: a new agent begins without. */
+export interface JobMemory {
+  readonly bootId: string
+  /** What the look before this one found; null: there was none. */
+  readonly before: JobFacts | null
+  readonly child: SupervisorChild
+  readonly abort: AbortMemory | null
+  readonly patience: AbortPatience
+  /** The end for which this process took the start and that is not written yet. */
+  readonly unstarted: KnownEnd | null
+  /** Why the folder cannot be written, when it could not often enough for a job that was never started; else null. */
+  readonly unwritable: string | null
+}
+
+/** An abort that somebody asked for. */
+export interface AbortMemory {
+  /** Since when, in milliseconds. */
+  readonly askedMs: number
+  /** Since when the supervisor knows, in milliseconds; null: it could not be told. */
+  readonly toldMs: number | null
+  /** What was ended last without waiting for the supervisor, and how many milliseconds ago; null: nothing was. */
+  readonly forced: { readonly supervisor: boolean; readonly ms: number } | null
+}
+
+/** After how many milliseconds an abort no longer waits for the supervisor. */
+export interface AbortPatience {
+  /** The processes of the job are ended in its place. */
+  readonly processesMs: number
+  /** It is ended as well. */
+  readonly supervisorMs: number
+}
+
+/**
+ * A supervisor that works has sent SIGKILL after 15 s. After 45 s it has given up what cannot be ended and writes the end: one
+ * that does not is stuck.
+ */
+export const ABORT_PATIENCE: AbortPatience = { processesMs: 25_000, supervisorMs: 60_000 }
+
+/** What happens next with a job; nothing of it has happened yet. */
+export type Step =
+  /** Nothing until the next look. `because`: what keeps the job from going on; null: nothing does. */
+  | { readonly do: 'wait'; readonly because: string | null }
+  /** The end is there: its streams and it go to the control plane. */
+  | { readonly do: 'follow'; readonly end: EndRecord }
+  | { readonly do: 'start'; readonly claim: Claim }
+  /** Takes the start, so that nobody starts it any more, and writes the end. */
+  | { readonly do: 'end unstarted'; readonly end: KnownEnd }
+  /** Ends what runs of it still and writes the end. */
+  | { readonly do: 'end lost'; readonly end: KnownEnd; readonly wasStarted: boolean }
+  /** Notes that it is over elsewhere than in its folder. */
+  | { readonly do: 'give up'; readonly problem: string }
+  | { readonly do: 'ask abort' }
+  /** Ends the processes of the job without waiting for its supervisor; the supervisor, too, or not. */
+  | { readonly do: 'force abort'; readonly supervisor: boolean }
+  /** The folder was removed for good and nothing of the job runs: nothing can be told of it any more. */
+  | { readonly do: 'report removed' }
+
+/** Until a supervisor is told again: it may have failed to look. */
+export const TELL_AGAIN_MS = 5_000
+/** Until what could not be ended is tried again. */
+const FORCE_AGAIN_MS = 10_000
+
+const OF_NOBODY = 'the agent was ended while it ended this job before its start'
+
+/**
+ * Decides how a job goes on. Pure: the same facts and the same memory lead to the same step.
+ *
+ * An end comes from knowledge. Nothing follows from what could not be looked at (`unknown`), and "it is not there" counts
+ * only when two looks in a row said so with the folder readable. The agent ends a playbook only when somebody asked for it;
+ * what a lost supervisor leaves is ended because nobody could say how it ends.
+ */
+export function decide(facts: JobFacts, memory: JobMemory): Step {
+  if (facts.end.kind === 'present') return { do: 'follow', end: facts.end.content }
+  if (facts.supervisor === 'alive' || facts.supervisor === 'unknown') return decideRunning(facts, memory)
+  if (facts.folder.kind === 'unknown' || facts.folder.kind === 'torn') return decideOutOfSight(facts, memory)
+  if (facts.folder.kind === 'absent') return decideRemoved(facts, memory)
+  if (facts.end.kind === 'unknown') return wait(`end.json cannot be read: ${facts.end.code}`)
+  return facts.started.kind === 'absent' ? decideUnstarted(facts, memory) : decideLost(facts, memory)
+}
+
+/** Whatever the folder says, or does not say: the supervisor lives, or may live, so the playbook goes on until somebody asks. */
+function decideRunning(facts: JobFacts, { abort, before, patience }: JobMemory): Step {
+  if (abort !== null) {
+    // Without its folder the supervisor cannot hear of it.
+    const isDeaf = isSure(facts, before) && facts.folder.kind === 'absent'
+    const step = isDeaf ? force(abort, true) : decideForce(facts, abort, patience)
+    if (step !== null) return step
+    if (abort.toldMs === null || abort.toldMs >= TELL_AGAIN_MS) return { do: 'ask abort' }
+  }
+  if (facts.folder.kind === 'absent') return wait('its folder is not there; the playbook goes on')
+  if (facts.supervisor === 'unknown') {
+    return wait(`started.json or the supervisor cannot be looked at${codeOf(facts.started)}`)
+  }
+  if (facts.folder.kind === 'unknown') return wait(`its folder cannot be looked at: ${facts.folder.code}`)
+  if (facts.end.kind === 'unknown') return wait(`end.json cannot be read: ${facts.end.code}`)
+  return wait(isCopy(facts) ? 'its folder is a copy: the playbook goes on and writes into another one' : null)
+}
+
+/** A stuck supervisor, or one that cannot be told, holds up no abort for ever. */
+function decideForce(facts: JobFacts, abort: AbortMemory, patience: AbortPatience): Step | null {
+  if (abort.askedMs >= patience.supervisorMs) return force(abort, true)
+  if (abort.askedMs < patience.processesMs) return null
+  // A supervisor that does not know of the abort would tell another end.
+  return force(abort, facts.abort.kind !== 'present')
+}
+
+function force(abort: AbortMemory, supervisor: boolean): Step | null {
+  const { forced } = abort
+  const isTried = forced !== null && (forced.supervisor || !supervisor) && forced.ms < FORCE_AGAIN_MS
+  return isTried ? null : { do: 'force abort', supervisor }
+}
+
+/** The spool is away (its disk is not mounted), or the folder cannot be looked at: that says nothing about the job. */
+function decideOutOfSight(facts: JobFacts, { abort, patience }: JobMemory): Step {
+  const step = abort !== null && abort.askedMs >= patience.processesMs ? force(abort, true) : null
+  return step ?? wait(`its folder cannot be looked at${codeOf(facts.folder)}`)
+}
+
+/** Somebody has removed the folder. What runs of the job goes on, unless somebody has asked for its end. */
+function decideRemoved(facts: JobFacts, { abort, before }: JobMemory): Step {
+  if (!isSure(facts, before)) return wait(null)
+  if (facts.rest.kind === 'absent') return before?.rest.kind === 'absent' ? { do: 'report removed' } : wait(null)
+  const step = abort === null ? null : force(abort, true)
+  return step ?? wait('its folder was removed; what runs of it goes on, and how it ends cannot be told')
+}
+
+function decideUnstarted(facts: JobFacts, memory: JobMemory): Step {
+  const isAborted = memory.abort !== null || facts.abort.kind === 'present'
+  // Known never to have been started, and noted so: no later agent starts it.
+  if (memory.unwritable !== null && isSure(facts, memory.before) && memory.before.started.kind === 'absent') {
+    return { do: 'give up', problem: memory.unwritable }
+  }
+  if (facts.abort.kind === 'unknown') return wait(`abort.json cannot be looked at: ${facts.abort.code}`)
+  if (typeof memory.child === 'object') {
+    return unstarted(isAborted ? 'aborted' : 'not_started', memory.child.how)
+  }
+  if (isAborted) return unstarted('aborted', 'aborted before the playbook was started')
+  const { claim } = facts
+  // A job does not fail because its claim could not be opened.
+  if (claim.kind === 'unknown') return wait(`claim.json cannot be read: ${claim.code}`)
+  if (claim.kind !== 'present') {
+    if (!isSure(facts, memory.before) || memory.before?.claim.kind !== claim.kind) return wait(null)
+    return unstarted('not_started', `the claim of the job is ${claim.kind === 'torn' ? 'unreadable' : 'absent'}`)
+  }
+  if (claim.content.boot_id !== memory.bootId) {
+    return unstarted('host_rebooted', 'the host was restarted before the playbook was started')
+  }
+  return { do: 'start', claim: claim.content }
+}
+
+/** There is no supervisor any more, or there never was one, and no end: it is made of what the folder says. */
+function decideLost(facts: JobFacts, memory: JobMemory): Step {
+  const { started, exit, forced, abort } = facts
+  const { before } = memory
+  if (!isSure(facts, before) || before?.end.kind !== facts.end.kind || before.started.kind !== started.kind) {
+    return wait(null)
+  }
+  const unseen = [started, exit, forced, abort].find((fact) => fact.kind === 'unknown')
+  if (unseen) return wait(`started.json, exit.json or abort.json cannot be read${codeOf(unseen)}`)
+  if (started.kind === 'present' && started.content.by === 'agent') {
+    const cause = abort.kind === 'present' ? 'aborted' : 'not_started'
+    return { do: 'end lost', end: memory.unstarted ?? { cause, message: OF_NOBODY }, wasStarted: false }
+  }
+  if (exit.kind === 'present') return { do: 'end lost', end: endOfExit(exit.content, forced), wasStarted: true }
+  if (before.exit.kind !== exit.kind) return wait(null)
+  if (started.kind === 'present' && started.content.boot_id !== memory.bootId) {
+    const message = 'the host was restarted while the playbook ran'
+    return { do: 'end lost', end: { cause: 'host_rebooted', message }, wasStarted: true }
+  }
+  if (forced.kind === 'present' || (memory.abort !== null && memory.abort.forced !== null)) {
+    const message = 'the supervisor did not end the playbook, so the agent did'
+    return { do: 'end lost', end: { cause: 'aborted', message }, wasStarted: true }
+  }
+  const where = isCopy(facts) ? '; it wrote into another folder, of which this one is a copy' : ''
+  const message = `the supervisor of the playbook was ended${where}`
+  return { do: 'end lost', end: { cause: 'supervisor_lost', message }, wasStarted: true }
+}
+
+/** The supervisor was lost after ansible-playbook had ended: how that was is known. */
+function endOfExit(exit: Exit, forced: Fact<string>): KnownEnd {
+  const { exit_code, signal, started_at, time, stopped } = exit
+  const isOurs = stopped || (forced.kind === 'present' && signal === 'SIGKILL')
+  const cause = isOurs ? 'aborted' : signal === null ? 'exited' : 'signaled'
+  const message = 'the supervisor was ended after the playbook: what was printed last may be missing'
+  return { cause, exit_code, signal, started_at, ended_at: time, message }
+}
+
+/** Whether this look and the one before found the same folder, and the same of its supervisor. */
+function isSure(facts: JobFacts, before: JobFacts | null): before is JobFacts {
+  return before?.supervisor === facts.supervisor && sameOf(facts.folder) === sameOf(before.folder)
+}
+
+function sameOf(folder: Fact<string>): string {
+  return folder.kind === 'present' ? folder.content : folder.kind
+}
+
+function isCopy({ started, folder }: JobFacts): boolean {
+  const inode = started.kind === 'present' ? started.content.inode : undefined
+  return inode !== undefined && folder.kind === 'present' && folder.content !== inode
+}
+
+function wait(because: string | null): Step {
+  return { do: 'wait', because }
+}
+
+function unstarted(cause: KnownEnd['cause'], message: string): Step {
+  return { do: 'end unstarted', end: { cause, message } }
+}
+
+function codeOf(fact: Fact<unknown>): string {
+  return fact.kind === 'unknown' ? `: ${fact.code}` : ''
+}

@@ -1,0 +1,105 @@
+import type { EndRecord } from '@holdfast/protocol'
+import { findSupervisor, markedProcesses } from '../playbook/process-tree.js'
+import { ABSENT, codeOf, type Fact, present, unknown } from '../spool/fact.js'
+import { type Claim, type Exit, folderNameOf, type JobFolder, type Started } from '../spool/job-folder.js'
+import type { SupervisorWatch } from '../spool/supervisor-watch.js'
+
+/** What one look at a job has found: at its folder, and at the processes that belong to it. */
+export interface JobFacts {
+  /** `present` only when it was the same folder before and after everything else was looked at; its inode. */
+  readonly folder: Fact<string>
+  readonly started: Fact<Started>
+  /** `none`: no process was started for this job, as far as this look can tell. */
+  readonly supervisor: 'none' | 'alive' | 'gone' | 'unknown'
+  readonly end: Fact<EndRecord>
+  readonly abort: Fact<string>
+  // What follows is looked at only when no supervisor is at work, and `unknown` before.
+  readonly forced: Fact<string>
+  readonly exit: Fact<Exit>
+  readonly claim: Fact<Claim>
+  /** Pids of what runs of the job; looked for only when its folder is not there. */
+  readonly rest: Fact<readonly number[]>
+}
+
+/** What this process knows about the supervisor that it has started itself; a sentence when that has ended. */
+export type SupervisorChild = 'none' | 'running' | { readonly how: string }
+
+const NOT_LOOKED = unknown('it was not looked at')
+
+/**
+ * Looks at a job. Never throws: what cannot be looked at is `unknown`. The supervisor is looked at before the end: who is
+ * seen gone has written its end before.
+ * @param known what started.json said in an earlier look: it never changes
+ */
+export function readFacts(
+  folder: JobFolder,
+  known: Started | null,
+  child: SupervisorChild,
+  watch: Pick<SupervisorWatch, 'look'>,
+): JobFacts {
+  const before = folder.lookAround()
+  const started = known === null ? folder.started() : present(known)
+  const supervisor = supervisorOf(folder, started, child, watch)
+  const end = folder.end()
+  const abort = folder.look('abort.json')
+  const isAtWork = end.kind === 'present' || supervisor === 'alive' || supervisor === 'unknown'
+  const rest = {
+    forced: isAtWork ? NOT_LOOKED : folder.look('abort-forced.json'),
+    exit: isAtWork ? NOT_LOOKED : folder.exit(),
+    claim: isAtWork || started.kind !== 'absent' ? NOT_LOOKED : folder.claim(),
+    rest: isAtWork || before.kind !== 'absent' ? NOT_LOOKED : restOf(folder),
+  }
+  return { folder: sameFolder(before, folder.lookAround()), started, supervisor, end, abort, ...rest }
+}
+
+/** A folder that came or went meanwhile makes "it is not there" worth nothing. */
+function sameFolder(before: Fact<string>, after: Fact<string>): Fact<string> {
+  if (before.kind === 'unknown') return before
+  if (before.kind !== after.kind) return after.kind === 'unknown' ? after : unknown('it came or went just now')
+  if (before.kind === 'present' && after.kind === 'present' && before.content !== after.content) {
+    return unknown('another folder took its place just now')
+  }
+  return after
+}
+
+function supervisorOf(
+  folder: JobFolder,
+  started: Fact<Started>,
+  child: SupervisorChild,
+  watch: Pick<SupervisorWatch, 'look'>,
+): JobFacts['supervisor'] {
+  if (started.kind === 'present')
+    return started.content.by === 'agent' ? 'none' : stateOf(folder, started.content, watch)
+  // One that has not said who it is yet: kept from writing (a stopped machine), it would start the playbook later.
+  if (child === 'running') return 'alive'
+  if (started.kind === 'unknown') return 'unknown'
+  if (started.kind === 'absent') return child === 'none' ? 'none' : 'gone'
+  try {
+    return findSupervisor(folderNameOf(folder.key)) === null ? 'gone' : 'alive'
+  } catch {
+    return 'unknown'
+  }
+}
+
+function stateOf(
+  folder: JobFolder,
+  started: Started,
+  watch: Pick<SupervisorWatch, 'look'>,
+): 'alive' | 'gone' | 'unknown' {
+  try {
+    const state = watch.look(folder, started)
+    return state === 'runs' ? 'alive' : state
+  } catch {
+    return 'unknown'
+  }
+}
+
+function restOf(folder: JobFolder): Fact<readonly number[]> {
+  try {
+    const supervisor = findSupervisor(folderNameOf(folder.key))
+    const pids = [...(supervisor === null ? [] : [supervisor.pid]), ...markedProcesses(folder.key.runId)]
+    return pids.length === 0 ? ABSENT : present(pids)
+  } catch (error) {
+    return unknown(codeOf(error))
+  }
+}
