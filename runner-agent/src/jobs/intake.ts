@@ -90,6 +90,18 @@ export function createIntake(options: IntakeOptions): Intake {
     }
   }
 
+  /** What cannot be looked up now may have run before: it is asked for again. */
+  const pastRefusal = (key: JobKey): { code: RefusalCode; message: string } | null => {
+    try {
+      return spool.isPast(key) ? RAN_BEFORE : null
+    } catch (error) {
+      return {
+        code: 'busy',
+        message: `it cannot be looked up whether this run was over before: ${describeError(error)}`,
+      }
+    }
+  }
+
   /** Everything before the claim: the work folder and the variables, in a folder that nobody else looks at. */
   const prepare = async (
     reservation: Reservation,
@@ -160,7 +172,7 @@ export function createIntake(options: IntakeOptions): Intake {
       const name = folderNameOf(key)
       // Said twice: the answer to the first is on its way.
       if (reservations.has(name)) return
-      const refusal = spool.isPast(key) ? RAN_BEFORE : (options.refusal() ?? secretsRefusal(order))
+      const refusal = pastRefusal(key) ?? options.refusal() ?? secretsRefusal(order)
       if (refusal) {
         refuse(key, port, refusal.code, refusal.message)
         return

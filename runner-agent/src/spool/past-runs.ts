@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { mkdir, opendir, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, opendir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, type Logger } from '../log.js'
@@ -44,7 +44,7 @@ export function openPastRuns(folder: string, now: () => number, log: Logger): Pa
     let looked = 0
     for await (const { name } of await opendir(folder)) {
       const path = join(folder, name)
-      if (jobKeyOf(name) && (await stat(path)).mtimeMs < before) await rm(path, { force: true })
+      if (jobKeyOf(name) && (await lstat(path)).mtimeMs < before) await rm(path, { force: true })
       looked += 1
       if (looked % NAMES_AT_ONCE === 0) await delay(PAUSE_MS, undefined, { signal, ref: false })
     }

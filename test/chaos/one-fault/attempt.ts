@@ -1,8 +1,9 @@
+import { constants } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { waitFor } from '../../support/wait.js'
 import type { ChaosProduct } from '../kit/chaos-product.js'
 import { type Load, SMALL_LOAD, type SyntheticTruth, extravarsOf, truthOf } from '../kit/load.js'
-import type { ArmedFault } from '../kit/preload/faults.js'
+import type { ArmedFault, FaultCode } from '../kit/preload/faults.js'
 import { compareStored } from '../kit/stored.js'
 import { join } from 'node:path'
 import { patiently } from '../soak/patient.js'
@@ -118,6 +119,22 @@ async function waitForFinal(chaos: ChaosProduct, jobId: number): Promise<JobShow
   return null
 }
 
+/** The words by which Node.js and Python tell of an error. */
+function wordsOf(code: FaultCode): string[] {
+  const number = constants.errno[code as keyof typeof constants.errno]
+  return [code, `Unknown system error -${number}`, ...(PYTHON_WORDS[code] ?? [])]
+}
+
+const PYTHON_WORDS: Readonly<Partial<Record<FaultCode, readonly string[]>>> = {
+  EACCES: ['Permission denied'],
+  EIO: ['Input/output error'],
+  EMFILE: ['Too many open files'],
+  ENFILE: ['Too many open files in system'],
+  ENOMEM: ['Cannot allocate memory'],
+  ESTALE: ['Stale file handle'],
+  ETIMEDOUT: ['Connection timed out'],
+}
+
 async function judge(
   chaos: ChaosProduct,
   jobId: number,
@@ -137,8 +154,11 @@ async function judge(
   if (job === null) return { ...fine, neverEnded: true }
   const said = `${job.status} (${job.status_reason ?? 'no reason'})`
   if (truth.starts() === 0) {
-    // A failure to write before the start may be an end of its own, which says so; one to look at something may not.
-    const mayRefuse = job.status === 'failed' && point !== null && !LOOKS.has(point.operation)
+    // A failure to write before the start may be an end of its own. One to look at something may be, when the reason is
+    // just that failure: nothing else is concluded from it.
+    const isChange = point !== null && !LOOKS.has(point.operation)
+    const isSaid = point !== null && wordsOf(point.code).some((words) => job.status_reason?.includes(words))
+    const mayRefuse = job.status === 'failed' && (isChange || isSaid)
     return mayRefuse ? { ...fine, notStarted: true } : { ...fine, falseEnds: [`${said}, never started`] }
   }
   if (!truth.finished()) await pause(FINISH_MS)
