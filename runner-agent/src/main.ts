@@ -19,6 +19,7 @@ import { ANSIBLE_PARTS, readVersion } from './package-info.js'
 import { readAnsibleVersion } from './playbook/ansible-version.js'
 import { findProgram } from './playbook/plan.js'
 import { createSecretsOpener } from './playbook/secrets.js'
+import { openSocketFolders } from './playbook/socket-folders.js'
 import { readBootId } from './processes.js'
 import type { AgentSettings } from './settings.js'
 import { openDescriptorReserve } from './spool/descriptor-reserve.js'
@@ -108,6 +109,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
       get isolation() {
         return isolation
       },
+      sockets: openSocketFolders(settings.statePath, log),
     },
     releaseUser: (jobFolder) => releaseUser(jobFolder, isolationHost),
     supervisors,

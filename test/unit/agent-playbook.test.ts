@@ -122,6 +122,7 @@ describe('the environment', () => {
       eventsFile: '/job/events.jsonl',
       callbackFile: '/job/callback.json',
       callbackFolder: '/agent/callback',
+      socketFolder: '/agent/sockets/1',
     })
 
   test('is the own one without what configures Holdfast', () => {
@@ -154,7 +155,19 @@ describe('the environment', () => {
       HOLDFAST_CALLBACK_FILE: '/job/callback.json',
       ANSIBLE_CALLBACKS_ENABLED: 'holdfast_events',
       ANSIBLE_CALLBACK_PLUGINS: `/agent/callback:${folder}/.ansible/plugins/callback:/usr/share/ansible/plugins/callback`,
+      ANSIBLE_SSH_CONTROL_PATH_DIR: '/agent/sockets/1',
+      ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: '/agent/sockets/1',
     })
+  })
+
+  test('leaves the folder for sockets of connections as the operator or the author says it', () => {
+    const cwd = mkdtempSync(join(folder, 'config-'))
+    writeFileSync(join(cwd, 'ansible.cfg'), '[ssh_connection]\ncontrol_path_dir = ~/mine\n')
+    const { ANSIBLE_SSH_CONTROL_PATH_DIR: ssh, ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: device } = environmentOf(
+      { ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: '/own' },
+      cwd,
+    )
+    expect({ ssh, device }).toEqual({ ssh: undefined, device: '/own' })
   })
 
   test('names the callbacks of the environment beside ours', () => {
@@ -170,6 +183,8 @@ describe('the environment', () => {
     ['[defaults]\ncallbacks_enabled = timer, mine\n', 'timer,mine,holdfast_events'],
     ['[defaults]\n# callbacks_enabled = no\ncallback_whitelist: timer ; old name\n', 'timer,holdfast_events'],
     ['[defaults]\ncallbacks_enabled = timer,\n    mine\n', 'timer,mine,holdfast_events'],
+    ['[defaults]\n  forks = 5\n  callbacks_enabled = timer,\n      mine\n  nocows = 1\n', 'timer,mine,holdfast_events'],
+    ['  [defaults]\n\tcallbacks_enabled=timer\n# a comment\n\n\t\t,mine\n', 'timer,mine,holdfast_events'],
     ['[other]\ncallbacks_enabled = timer\n', 'holdfast_events'],
     ['not a config at all', 'holdfast_events'],
   ])('reads ansible.cfg of the working folder: %j', (config, enabled) => {

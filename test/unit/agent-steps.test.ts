@@ -31,10 +31,18 @@ function jobFolderBelow(path: string): JobFolder {
   return job
 }
 
+const NO_SOCKETS = { folderOf: () => '/none', remove: () => Promise.resolve() }
+
 const services: StepServices = {
   now: () => new Date(),
   bootId: 'this boot',
-  playbook: { localFolder: null, environment: {}, callbackFolder: '/none', isolation: { kind: 'none' } },
+  playbook: {
+    localFolder: null,
+    environment: {},
+    callbackFolder: '/none',
+    isolation: { kind: 'none' },
+    sockets: NO_SOCKETS,
+  },
   supervisor: { python: '/none', script: '/none' },
   openSecrets: () => null,
   releaseUser: () => Promise.resolve([]),

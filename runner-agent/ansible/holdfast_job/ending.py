@@ -3,6 +3,7 @@
 Both must get through on a full disk too.
 """
 
+import errno
 import json
 import os
 import time
@@ -89,7 +90,7 @@ def _seal_output(job, output):
     except Exception:
         dropped = 0 if output is None else output.dropped
     try:
-        length, digest = hash_of_file(job.path("output.log"))
+        length, digest = _patiently(lambda: hash_of_file(job.path("output.log")))
         return {"length": length, "sha256": digest, "dropped_bytes": dropped}, None
     except OSError as error:
         problem = "output.log could not be read: %s" % error.strerror
@@ -100,8 +101,7 @@ def _seal_events(job):
     """What events.jsonl holds, and how the callback that wrote it fared."""
     end = {"length": 0, "sha256": _EMPTY_SHA256, "dropped": 0, "errors": 0, "plugin_seen": False}
     try:
-        with open(job.path("callback.json"), encoding="utf-8") as file:
-            report = json.load(file)
+        report = json.loads(_patiently(lambda: _text_of(job.path("callback.json"))))
         end["dropped"], end["errors"] = max(0, int(report["dropped"])), max(0, int(report["errors"]))
         end["plugin_seen"] = True
     except Exception:
@@ -112,10 +112,30 @@ def _seal_events(job):
     except OSError as error:
         problem = "events.jsonl could not be synced to the disk: %s" % error.strerror
     try:
-        end["length"], end["sha256"] = hash_of_file(job.path("events.jsonl"))
+        end["length"], end["sha256"] = _patiently(lambda: hash_of_file(job.path("events.jsonl")))
     except OSError as error:
         problem = "events.jsonl could not be read: %s" % error.strerror
     return end, problem
+
+
+# Of these the host or its disk recovers. All others say what the file is.
+_TRANSIENT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EACCES, errno.ESTALE, errno.ETIMEDOUT)
+
+
+def _patiently(read):
+    """What a file holds: nothing follows from a failure to read it, so that is waited out, however long it takes."""
+    while True:
+        try:
+            return read()
+        except OSError as error:
+            if error.errno not in _TRANSIENT:
+                raise
+            time.sleep(0.5)
+
+
+def _text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def _sync_file(path):

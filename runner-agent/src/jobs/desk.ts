@@ -173,6 +173,8 @@ export function createDesk(options: DeskOptions): Desk {
     session?.detach(run)
     void run
       .dispose()
+      // First, so that an agent that is killed in between meets the job again, and this with it.
+      .then(() => options.playbook.sockets.remove(key.runId))
       .then(() => spool.trash(run.folder))
       .catch((error: unknown) => {
         log.error({ job: key.jobId, error }, 'cannot remove a job from the spool; the next start meets it again')

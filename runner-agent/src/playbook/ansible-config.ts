@@ -2,13 +2,17 @@ import { readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
-/** The settings of `[defaults]` in the ansible.cfg that ansible itself would take, and that file's folder. */
+/** The settings of the ansible.cfg that ansible itself would take, and that file's folder. */
 export interface AnsibleConfig {
   readonly folder: string
-  readonly defaults: Readonly<Record<string, string>>
+  readonly defaults: Section
+  readonly sections: Readonly<Record<string, Section>>
 }
 
-const NO_CONFIG: AnsibleConfig = { folder: '/', defaults: {} }
+/** Values by name; names are in small letters. */
+export type Section = Readonly<Record<string, string>>
+
+const NO_CONFIG: AnsibleConfig = { folder: '/', defaults: {}, sections: {} }
 
 /**
  * Finds and reads ansible.cfg as ansible does: `ANSIBLE_CONFIG`, the working folder (not when anybody may write to
@@ -18,7 +22,8 @@ const NO_CONFIG: AnsibleConfig = { folder: '/', defaults: {} }
 export function readAnsibleConfig(environment: Readonly<Record<string, string>>, cwd: string): AnsibleConfig {
   for (const path of candidates(environment, cwd)) {
     try {
-      return { folder: dirname(path), defaults: parseDefaults(readFileSync(path, 'utf8')) }
+      const sections = parseSections(readFileSync(path, 'utf8'))
+      return { folder: dirname(path), defaults: sections.defaults ?? {}, sections }
     } catch {
       // Not there, or not readable: the next one counts.
     }
@@ -43,27 +48,35 @@ function* candidates(environment: Readonly<Record<string, string>>, cwd: string)
   yield '/etc/ansible/ansible.cfg'
 }
 
-/** Enough of Python's configparser for single values: sections, `=` and `:`, whole-line and `;` comments, continuations. */
-function parseDefaults(text: string): Record<string, string> {
-  const defaults: Record<string, string> = {}
-  let section = ''
+/**
+ * Reads single values as Python's configparser does with ansible's options: `=` and `:`, comments of whole lines with `#`
+ * and `;`, others with ` ;`. A line continues the value before it when it is indented more than the name of that value.
+ */
+function parseSections(text: string): Record<string, Record<string, string>> {
+  const sections: Record<string, Record<string, string>> = {}
+  let section: Record<string, string> | null = null
   let name: string | null = null
+  let indent = 0
   for (const line of text.split(/\r?\n/)) {
-    const content = line.replace(/(^|\s);.*$/, '').trimEnd()
-    if (content.trim() === '' || content.trimStart().startsWith('#')) continue
-    const header = /^\[([^\]]+)\]/.exec(content)
-    if (header) {
-      section = header[1] ?? ''
-      name = null
-    } else if (/^\s/.test(content) && name !== null) {
-      defaults[name] = `${defaults[name] ?? ''}\n${content.trim()}`.trim()
-    } else {
-      const [, key, value] = /^\s*([^=:]+?)\s*[=:]\s*(.*)$/.exec(content) ?? []
-      name = section === 'defaults' && key !== undefined ? key.toLowerCase() : null
-      if (name !== null) defaults[name] = value ?? ''
+    const content = line.replace(/(^|\s);.*$/, '').trim()
+    if (content === '' || content.startsWith('#')) continue
+    const lineIndent = line.search(/\S/)
+    if (section !== null && name !== null && lineIndent > indent) {
+      section[name] = `${section[name] ?? ''}\n${content}`.trim()
+      continue
+    }
+    indent = lineIndent
+    name = null
+    const header = /^\[(.+)\]/.exec(content)
+    const [, key, value] = /^(.*?)\s*[=:]\s*(.*)$/.exec(content) ?? []
+    if (header?.[1] !== undefined) {
+      section = sections[header[1]] ??= {}
+    } else if (section !== null && key !== undefined) {
+      name = key.toLowerCase()
+      section[name] = value ?? ''
     }
   }
-  return defaults
+  return sections
 }
 
 function isFolder(path: string): boolean {

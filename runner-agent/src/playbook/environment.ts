@@ -41,6 +41,8 @@ export interface EnvironmentOptions {
   readonly secretsFile: string | null
   /** The folder that holds the event callback. */
   readonly callbackFolder: string
+  /** A folder of this job's own for the sockets of connections; null when the whole home of the job is its own. */
+  readonly socketFolder: string | null
 }
 
 /**
@@ -48,13 +50,14 @@ export interface EnvironmentOptions {
  * callback needs. A variable replaces what ansible.cfg says, so the user's callbacks are named again beside ours.
  */
 export function playbookEnvironment(options: EnvironmentOptions): Record<string, string> {
-  const { own, cwd, marker, eventsFile, callbackFile, secretsFile, callbackFolder } = options
+  const { own, cwd, marker, eventsFile, callbackFile, secretsFile, callbackFolder, socketFolder } = options
   const environment = withoutHoldfast(own)
   const config = readAnsibleConfig(environment, cwd)
   const enabled = enabledCallbacks(environment, config)
   const folders = callbackFolders(environment, config, cwd)
   delete environment.ANSIBLE_CALLBACK_WHITELIST
   return {
+    ...(socketFolder === null ? {} : connectionFolders(socketFolder, config)),
     ...environment,
     PWD: cwd,
     ANSIBLE_FORCE_COLOR: '1',
@@ -65,6 +68,15 @@ export function playbookEnvironment(options: EnvironmentOptions): Record<string,
     ...(secretsFile === null ? {} : { HOLDFAST_SECRETS_FILE: secretsFile }),
     ANSIBLE_CALLBACKS_ENABLED: [...enabled.filter((name) => name !== CALLBACK_NAME), CALLBACK_NAME].join(','),
     ANSIBLE_CALLBACK_PLUGINS: [callbackFolder, ...folders].join(':'),
+  }
+}
+
+/** Where ansible keeps sockets of open connections, unless the operator or the playbook's author says it themselves. */
+function connectionFolders(folder: string, { sections }: AnsibleConfig): Record<string, string> {
+  const isSaid = (section: string): boolean => sections[section]?.control_path_dir !== undefined
+  return {
+    ...(isSaid('ssh_connection') ? {} : { ANSIBLE_SSH_CONTROL_PATH_DIR: folder }),
+    ...(isSaid('persistent_connection') ? {} : { ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: folder }),
   }
 }
 

@@ -9,6 +9,7 @@ import { OrderRefusedError, playbookArguments, type PlaybookRoot, workingFolder 
 import { playbookEnvironment } from './environment.js'
 import { extravarsYaml } from './extravars-text.js'
 import { limitMarkOf } from './process-tree.js'
+import type { SocketFolders } from './socket-folders.js'
 
 /** How long an abort waits after SIGINT and after SIGTERM, and how long output may come after the end, in seconds. */
 const ABORT_LADDER_SECONDS = { interrupt: 10, terminate: 5 }
@@ -23,6 +24,7 @@ export interface PlaybookSettings {
   /** The folder that holds the event callback. */
   readonly callbackFolder: string
   readonly isolation: Isolation
+  readonly sockets: SocketFolders
 }
 
 /**
@@ -80,6 +82,7 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
     callbackFile: folder.file('callback.json'),
     secretsFile: secrets === null ? null : folder.file('secret-values'),
     callbackFolder: settings.callbackFolder,
+    socketFolder: isolation.kind === 'none' ? settings.sockets.folderOf(marker) : null,
   })
   const given = secretArguments(secrets, folder)
   const playbook = playbookArguments(order, root, cwd, extravarsFile(folder), given)

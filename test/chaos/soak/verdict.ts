@@ -98,8 +98,11 @@ function judgeEnd(job: JobRecord, plan: PlannedJob, starts: number, abortAsked: 
     return []
   // Launched, or waiting, while an admin had shut its runner out.
   if (job.status === 'failed' && SHUT_OUT.test(job.status_reason ?? '') && starts === 0) return []
+  // The folder could not be opened, or its start not be written: the supervisor says so and has started nothing.
+  if (job.status === 'failed' && job.status_reason?.includes('so nothing was started: ') && starts === 0) return []
   // The disk failed when its claim was to be made safe: told as it is, and never started.
-  if (job.status === 'failed' && /^EIO: /.test(job.status_reason ?? '') && starts === 0) return []
+  if (job.status === 'failed' && /^(E[A-Z]+|Unknown system error -\d+): /.test(job.status_reason ?? '') && starts === 0)
+    return []
   const problems: string[] = []
   if (!allowed.includes(job.status)) {
     problems.push(`should have ended ${allowed.join(' or ')} (${job.status_reason ?? 'no reason'})`)

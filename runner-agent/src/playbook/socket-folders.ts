@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto'
+import { lstatSync, mkdirSync, mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Logger } from '../log.js'
+
+/**
+ * Folders for the sockets of connections that ansible keeps open (ControlPersist of ssh, network devices). By ansible's
+ * own default all playbooks of a user share one. A job could then use the connection of another one, which was opened
+ * with another key, and would lose its connection when the other job ends.
+ */
+export interface SocketFolders {
+  /**
+   * The folder of one job, which is made when it is not there.
+   * @throws the system's error
+   */
+  folderOf(runId: string): string
+  /** Removes the folder of a job that is over. */
+  remove(runId: string): Promise<void>
+}
+
+/**
+ * Most bytes of a path that every job's folder begins with. A socket has at most 107 (Linux, unix(7)), and to this comes
+ * `/<12 of the run id>/<10 by ansible>.<16 by ssh>`.
+ */
+const MOST_ROOT_BYTES = 107 - 13 - 11 - 17
+const RUN_ID_PART = 12
+
+/** Opens the folders below the state folder, or below the one for temporary files when that path is too long for sockets. */
+export function openSocketFolders(statePath: string, log: Logger): SocketFolders {
+  const own = join(statePath, 'sockets')
+  const root = Buffer.byteLength(own) <= MOST_ROOT_BYTES ? own : shortRoot(statePath)
+  const path = (runId: string): string => join(root, runId.slice(0, RUN_ID_PART))
+  return {
+    folderOf(runId) {
+      mkdirSync(path(runId), { recursive: true, mode: 0o700 })
+      return path(runId)
+    },
+    async remove(runId) {
+      await rm(path(runId), { recursive: true, force: true }).catch((error: unknown) => {
+        log.warn({ folder: path(runId), error }, 'cannot remove the folder for sockets of a job')
+      })
+    },
+  }
+}
+
+/** A folder of this user alone, the same one at the next start unless somebody else has taken its name. */
+function shortRoot(statePath: string): string {
+  const name = createHash('sha256').update(statePath).digest('hex').slice(0, RUN_ID_PART)
+  const path = join(tmpdir(), `holdfast-${name}`)
+  try {
+    mkdirSync(path, { mode: 0o700 })
+    return path
+  } catch {
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    const isOwn = found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) === 0
+    return isOwn ? path : mkdtempSync(join(tmpdir(), 'holdfast-'))
+  }
+}
