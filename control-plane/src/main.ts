@@ -46,6 +46,7 @@ import { jobRoutes } from './http/job.js'
 import { lockRoutes } from './http/lock.js'
 import { metricsRoutes } from './http/metrics.js'
 import { monitoringRoutes } from './http/monitoring.js'
+import { orphanRoutes } from './http/orphan.js'
 import { profileTokenRoutes } from './http/profile-tokens.js'
 import { profileRoutes } from './http/profile.js'
 import { runnerSocketRoute } from './http/runner-socket.js'
@@ -70,6 +71,7 @@ import { streamLimits } from './runners/stream-limits.js'
 import { createRunnerHub } from './runners/hub.js'
 import { createJoinTokens } from './runners/join-tokens.js'
 import { approvedNeedsOf } from './runners/job-order.js'
+import { createOrphanActions } from './runners/orphan-actions.js'
 import { createPlaybookFolder } from './runners/playbook-folder.js'
 import { openServiceKeys, ownerOfServiceKey } from './runners/service-keys.js'
 import { openSecretRing } from './secret-ring.js'
@@ -422,6 +424,10 @@ async function build(
           ...{ store, clock, random: randomBytes, log },
           fingerprint: () => serviceKeys.view().fingerprint,
         }),
+      }),
+      orphanRoutes({
+        orphans: createOrphanActions({ store, live, log, decided: (runner) => dispatcher.orphansDecided(runner) }),
+        hub,
       }),
       serviceKeyRoutes({ serviceKeys }),
       runnerSocketRoute({ hub }),

@@ -11,6 +11,17 @@ export const extravarsSourceSchema = v.union([
   v.object({ sha256: sha256Schema, size: countSchema }),
 ])
 
+/** Who launched a job and when: by it a database that lost the job can make its row anew. */
+export const launchedSchema = v.object({
+  user: shortText,
+  user_type: v.pipe(v.string(), v.maxLength(20)),
+  /** Milliseconds since the epoch. */
+  time: countSchema,
+  /** Variables that hold a secret, with a mask in its place; the order's others leave them out. */
+  masked: v.optional(v.record(v.string(), v.unknown())),
+})
+export type Launched = v.InferOutput<typeof launchedSchema>
+
 /** Everything a runner needs to know to run one job. It is what the agent claims, durably. */
 export const jobOrderSchema = v.object({
   job_id: jobIdSchema,
@@ -43,6 +54,8 @@ export const jobOrderSchema = v.object({
   sealed: v.nullable(v.pipe(v.string(), v.maxLength(MAX_SEALED_CHARACTERS))),
   /** Output stored for this job, in bytes; past it one warning line, the playbook goes on. */
   output_limit_bytes: countSchema,
+  /** Absent: of an older control plane. */
+  launched: v.optional(v.nullable(launchedSchema)),
 })
 
 export type JobOrder = v.InferOutput<typeof jobOrderSchema>

@@ -3,8 +3,8 @@ import { MAX_CONTROL_BYTES } from './contract.js'
 import { endRecordSchema } from './end-record.js'
 import { ProtocolError } from './errors.js'
 import { STREAMS } from './frames.js'
-import { publicKeySchema } from './identity.js'
-import { jobOrderSchema } from './job-order.js'
+import { fingerprintSchema, publicKeySchema } from './identity.js'
+import { jobOrderSchema, launchedSchema } from './job-order.js'
 import { countSchema, jobIdSchema, parseJson, runIdSchema, runnerNameSchema, sha256Schema } from './parse.js'
 import { successionSchema } from './service-key.js'
 
@@ -21,6 +21,8 @@ export const helloPayloadSchema = v.object({
   /** Random id of this process: two processes with one generation are clones. */
   instance: runIdSchema,
   contract: countSchema,
+  /** The newest contract that it speaks; absent: that one. */
+  speaks: v.optional(countSchema),
   version: word,
   ansible_version: v.nullable(word),
   host: word,
@@ -51,8 +53,29 @@ export type ProofPayload = v.InferOutput<typeof proofPayloadSchema>
 const runRef = { job_id: jobIdSchema, run_id: runIdSchema }
 
 /** A job in the agent's spool, as listed after every (re)connect. */
-export const spooledJobSchema = v.object({ ...runRef, output: countSchema, events: countSchema, ended: v.boolean() })
+export const spooledJobSchema = v.object({
+  ...runRef,
+  output: countSchema,
+  events: countSchema,
+  ended: v.boolean(),
+  /** Fingerprint of the control plane that the job was claimed from; absent: it is the one that hears this. */
+  service: v.optional(fingerprintSchema),
+})
 export type SpooledJob = v.InferOutput<typeof spooledJobSchema>
+
+/** What the spool says of a job that the control plane did not know: enough to make its row anew. */
+export const orphanDescriptionSchema = v.object({
+  form: v.pipe(v.string(), v.maxLength(4096)),
+  playbook: v.pipe(v.string(), v.maxLength(4096)),
+  /** Without what is secret; null: too large for a message, or the job is another control plane's. */
+  extravars: v.nullable(v.record(v.string(), v.unknown())),
+  /** Who launched it; null: its order is older than that word. */
+  launched: v.nullable(launchedSchema),
+  manifest_sha256: sha256Schema,
+  /** Milliseconds since the epoch, by the runner's clock. */
+  claimed_at: countSchema,
+})
+export type OrphanDescription = v.InferOutput<typeof orphanDescriptionSchema>
 
 /** Why an agent does not take an offered job now. Busy, draining and spool_full are asked again later. */
 export const REFUSALS = ['busy', 'draining', 'spool_full', 'files_changed', 'files_failed'] as const
@@ -84,6 +107,14 @@ export const agentMessageSchema = v.variant('type', [
   /** An uploaded file of an offered job, from the first byte that the agent does not have. */
   v.object({ type: v.literal('want_upload'), ...runRef, sha256: sha256Schema, offset: countSchema }),
   v.object({ type: v.literal('end'), job_id: jobIdSchema, record: endRecordSchema }),
+  /** Answer to the verdict `unknown` and to `adopt`: what the spool says of the job; null: its claim cannot be read. */
+  v.object({
+    type: v.literal('orphan'),
+    ...runRef,
+    service: v.nullable(fingerprintSchema),
+    ended: v.boolean(),
+    description: v.nullable(orphanDescriptionSchema),
+  }),
   /** Answer to an abort of a job that is not in the spool. */
   v.object({ type: v.literal('unknown_job'), ...runRef }),
 ])
@@ -92,8 +123,12 @@ export type AgentMessage = v.InferOutput<typeof agentMessageSchema>
 /** What the control plane has of a job in the agent's spool, and what shall happen with it. */
 export const resumedJobSchema = v.object({
   ...runRef,
-  /** `continue`: send from these lengths on. `stored`: the end is stored. `forget`: not a job of this control plane. */
-  verdict: v.picklist(['continue', 'stored', 'forget']),
+  /** `continue`: send from these lengths on. `stored`: the end is stored. `unknown`: describe it and keep it. */
+  verdict: v.picklist(['continue', 'stored', 'forget', 'unknown']),
+  /** The number that the job has here, in frames and messages; absent: `job_id`. */
+  number: v.optional(jobIdSchema),
+  /** A person asked for `forget`; without that the job is kept. */
+  asked: v.optional(v.boolean()),
   output: countSchema,
   events: countSchema,
   abort: v.boolean(),
@@ -112,6 +147,8 @@ export const serverMessageSchema = v.variant('type', [
     epoch: countSchema,
     max_jobs: v.nullable(countSchema),
     heartbeat_ms: v.pipe(v.number(), v.integer(), v.minValue(50)),
+    /** The newest contract that the control plane speaks; absent: that of the challenge. */
+    speaks: v.optional(countSchema),
   }),
   /** An admin approved the runner or changed its limit while it is connected. */
   v.object({
@@ -132,6 +169,8 @@ export const serverMessageSchema = v.variant('type', [
   v.object({ type: v.literal('end_stored'), ...runRef }),
   v.object({ type: v.literal('abort'), ...runRef }),
   v.object({ type: v.literal('forget'), ...runRef }),
+  /** An admin has this control plane take over a job that was claimed from another one. */
+  v.object({ type: v.literal('adopt'), ...runRef }),
 ])
 export type ServerMessage = v.InferOutput<typeof serverMessageSchema>
 

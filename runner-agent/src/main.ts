@@ -6,6 +6,7 @@ import { loadIdentity } from './identity.js'
 import { ABORT_PATIENCE } from './jobs/decide.js'
 import { type Isolation, type IsolationHost, isolationWord, openIsolation, releaseUser } from './isolation/isolation.js'
 import { createDesk } from './jobs/desk.js'
+import { createOwnership } from './jobs/ownership.js'
 import { createKeyring } from './keyring.js'
 import { socketAddress, transportDoubt } from './link/address.js'
 import { createBackOff } from './link/back-off.js'
@@ -92,8 +93,10 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   if (disk.problem !== null) isolation = await openIsolation(settings.isolation, isolationHost, log)
   const isolationProblem = (): string | null => (isolation.kind === 'unavailable' ? isolation.problem : null)
   let loadProblem: string | null = null
+  const trust = openTrust({ statePath: settings.statePath, given: settings.serviceFingerprint, now, log })
   const desk = createDesk({
     log,
+    ownership: createOwnership(trust),
     now,
     bootId: readBootId(),
     spool,
@@ -129,7 +132,6 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     ...{ statePath: settings.statePath, log },
     isIdle: () => desk.figures().spooledJobs + desk.figures().runningJobs + desk.figures().claimingJobs === 0,
   })
-  const trust = openTrust({ statePath: settings.statePath, given: settings.serviceFingerprint, now, log })
   const membership: Membership = createMembership({
     ...{ desk, trust, name: settings.name, fingerprint, now, log },
     problem: () => isolationProblem() ?? disk.problem ?? descriptors.problem ?? loadProblem,

@@ -56,6 +56,15 @@ export interface Trust {
   check(claim: ServiceClaim): void
   /** The control plane of the last `check` has approved this runner: from now on no other one counts. */
   approved(): void
+  /** Fingerprint of the control plane of the last `check`; null before the first one. */
+  readonly atHand: string | null
+  /**
+   * Whether a job that was claimed from the control plane of that fingerprint is the business of the one at hand: it has
+   * that key, or one that follows from it.
+   */
+  owns(fingerprint: string): boolean
+  /** What the state folder named when the agent started: jobs whose claim names no control plane are its. */
+  readonly atStart: string | null
   /** The control plane that was refused at the last try; null when there is none. */
   readonly refused: UntrustedService | null
 }
@@ -74,6 +83,7 @@ export interface TrustOptions {
 export function openTrust({ statePath, given, now, log }: TrustOptions): Trust {
   let refused: UntrustedService | null = null
   let atHand: string | null = null
+  let claim: ServiceClaim | null = null
   /** Kept here while it cannot be written, so that a full disk changes nobody's mind. */
   let unwritten: TrustFile | null = null
 
@@ -103,7 +113,8 @@ export function openTrust({ statePath, given, now, log }: TrustOptions): Trust {
   if (given !== null && (atStart === null || atStart.given !== given)) keep(given, 'setting')
 
   return {
-    check({ serviceKey, succession }) {
+    check(said) {
+      const { serviceKey, succession } = said
       const fingerprint = fingerprintOf(serviceKey)
       let file: TrustFile | null
       try {
@@ -124,7 +135,13 @@ export function openTrust({ statePath, given, now, log }: TrustOptions): Trust {
         keep(fingerprint, 'succession')
       }
       atHand = fingerprint
+      claim = said
       refused = null
+    },
+    owns: (fingerprint) => claim !== null && follows('service', fingerprint, claim.succession, claim.serviceKey),
+    atStart: atStart?.fingerprint ?? null,
+    get atHand() {
+      return atHand
     },
     approved() {
       if (atHand !== null && kept() === null) keep(atHand, 'first use')

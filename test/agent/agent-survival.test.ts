@@ -280,15 +280,22 @@ describe('aborting', () => {
     await waitUntil('the agent does not know it still', () => job.unknown === 2)
   })
 
-  test('a job of another control plane is ended and forgotten', async () => {
+  test('a job that the control plane does not know is kept, and ended and forgotten only when a person asked', async () => {
     const setting = await createSetting()
     const { controlPlane, statePath } = setting
     await setting.join()
     const job = offerWaiting(setting)
     await printed(setting, job, 'before')
     controlPlane.jobs.clear()
+    for (const connection of [2, 3]) {
+      controlPlane.cut()
+      await waitUntil('it is listed again', () => controlPlane.inventories.length === connection)
+    }
+    expect(spooledJob(statePath)).not.toBeNull()
+    expect(processesOf(job.order.run_id)).not.toEqual([])
+    controlPlane.deleted.add(job.order.run_id)
     controlPlane.cut()
-    await waitUntil('the spool is empty', () => controlPlane.inventories.length > 1 && spooledJob(statePath) === null)
+    await waitUntil('the spool is empty', () => spooledJob(statePath) === null)
     expect(processesOf(job.order.run_id)).toEqual([])
   })
 })

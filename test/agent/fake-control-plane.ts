@@ -69,6 +69,8 @@ export class FakeControlPlane {
   withhold = false
   readonly hellos: HelloPayload[] = []
   readonly inventories: Extract<AgentMessage, { type: 'inventory' }>[] = []
+  /** Runs whose jobs a person deleted; the others are unknown, as they are to a control plane of contract 3. */
+  readonly deleted = new Set<string>()
   readonly statuses: Extract<AgentMessage, { type: 'status' }>[] = []
   readonly wanted: string[] = []
   readonly uploadsWanted: { sha256: string; offset: number }[] = []
@@ -249,7 +251,8 @@ export class FakeControlPlane {
               ? { output: this.length(job, 'output'), events: this.length(job, 'events') }
               : { output: 0, events: 0 }
             const verdict = !job ? 'forget' : job.end && job.acceptEnd ? 'stored' : 'continue'
-            return { job_id, run_id, verdict, ...lengths, abort: job?.abort ?? false }
+            const asked = this.deleted.has(run_id) ? { asked: true } : {}
+            return { job_id, run_id, verdict, ...lengths, abort: job?.abort ?? false, ...asked }
           }),
         })
         // What was offered and is not on the runner is offered again.
@@ -269,6 +272,8 @@ export class FakeControlPlane {
         if (job) job.unknown += 1
         return
       }
+      case 'orphan':
+        throw new Error('a control plane of contract 3 does not ask for descriptions')
       case 'want':
         this.wanted.push(...message.hashes)
         if (this.withhold) return

@@ -1,10 +1,14 @@
-import { copyFileSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { closeDatabase, databasePathOf, openDatabase, query } from '../support/database-file.js'
 import { afterEach, describe, expect, test } from 'vitest'
-import { processesOfFolder } from '../support/processes-of-folder.js'
+import { startProgram } from '../support/process.js'
+import { ADMIN_PASSWORD, type Product, ROOT } from '../support/product.js'
+import { signIn } from '../support/rest.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
+import { approveRunner } from './kit/other-agent.js'
+import { REAL_JOBS, launchReal } from './kit/real-job.js'
 import { expectExactly } from './kit/stored.js'
 
 /** A control plane whose database was put back to an earlier state while its runner went on. */
@@ -37,7 +41,50 @@ async function restore(): Promise<void> {
   await product.startControlPlane()
 }
 
-const spool = () => readdirSync(join(chaos.product.folder, 'rte-state/spool/jobs')).map((name) => name.split('-')[0])
+/** The runs in the spool, by the numbers that they were launched with. */
+function spooledRuns(): Map<number, string> {
+  const names = readdirSync(join(chaos.product.folder, 'rte-state/spool/jobs'))
+  return new Map(names.map((name) => [Number(name.split('-')[0]), name.split('-')[1] ?? '']))
+}
+
+interface JobRecord {
+  readonly id: number
+  readonly run_id: string
+  readonly adopted_at: string | null
+}
+
+async function jobsOf(product: Product): Promise<JobRecord[]> {
+  return (await product.admin.get<{ records: JobRecord[] }>('/job')).records
+}
+
+interface Orphan {
+  readonly runner_id: number
+  readonly run_id: string
+  readonly form: string | null
+}
+
+async function serviceFingerprint(): Promise<string> {
+  return (await chaos.product.admin.get<{ fingerprint: string }>('/service/key')).fingerprint
+}
+
+/** An admin of the runner's host names the control plane to obey. */
+async function trust(fingerprint: string): Promise<void> {
+  const state = { RTE_STATE_PATH: join(chaos.product.folder, 'rte-state') }
+  const told = startProgram(
+    join(ROOT, 'runner-agent/bin/holdfast-runner.js'),
+    ['trust', '--fingerprint', fingerprint],
+    state,
+  )
+  expect((await told.exited).code).toBe(0)
+}
+
+/** Moves the database of a control plane that is stopped. */
+function renameDatabase(from: string, to: string): void {
+  const database = databasePathOf(chaos.product)
+  for (const suffix of ['', '-wal', '-shm']) {
+    if (existsSync(database + from + suffix)) renameSync(database + from + suffix, database + to + suffix)
+  }
+}
 
 describe('a restored database', () => {
   test('a job that it knows goes on from the older length and is exact', async () => {
@@ -82,32 +129,140 @@ describe('a restored database', () => {
     expect(first.truth.starts()).toBe(1)
   })
 
-  test('a job that it does not know is ended and removed on the runner, which says so', async () => {
-    chaos = await startChaos()
+  test('jobs that it does not know are adopted: none is ended, each is exact and ends as it ended', async () => {
+    chaos = await startChaos(REAL_JOBS)
+    const { product } = chaos
+    const before = await chaos.launchSynthetic()
+    await product.waitForEnd(before.jobId)
     await backUp()
-    const running = await chaos.launchSynthetic(LOAD)
+    const running = await chaos.launchSynthetic({ ...LOAD, exitCode: 2 })
     const ended = await chaos.launchSynthetic(LOAD)
+    const real = await launchReal(product)
     for (const { jobId } of [running, ended]) await storedUpTo(jobId, 200)
+    await waitFor('ansible to be at its gate', () => real.truth.isAtGate(1))
+    const names = spooledRuns()
     chaos.proxy.hold(true)
     chaos.proxy.cut()
     for (const gate of LOAD.gates) ended.truth.openGate(gate)
     await waitFor('the end of one of them', () => ended.truth.finished())
     await restore()
+    // Its number is given again, while the run that had it is on the runner.
+    const taken = await chaos.launchSynthetic({ gates: [100] })
+    expect(taken.jobId).toBe(running.jobId)
     chaos.proxy.hold(false)
-    await waitFor('the spool to be empty', () => spool().length === 0)
-    expect(running.truth.finished()).toBe(false)
-    const log = readFileSync(join(chaos.product.folder, 'agent.log'), 'utf8')
-    for (const { jobId } of [running, ended]) {
-      expect(log).toMatch(new RegExp(`"job":${jobId},.*the app does not know this job; it is removed`))
-    }
-    await waitFor('nothing of the jobs to be left', () => {
-      const { agent, controlPlane } = chaos.product
-      return processesOfFolder(chaos.product.folder).every((pid) => pid === agent.pid || pid === controlPlane.pid)
+    const adopted = await waitFor('the unknown jobs to be adopted', async () => {
+      const list = (await jobsOf(product)).filter((job) => job.adopted_at)
+      return list.length === names.size ? list : null
     })
-    // Its number is free again, and its run's name is not: the next job of that number is another job.
-    const next = await chaos.launchSynthetic()
-    expect(next.jobId).toBe(running.jobId)
-    expect(await chaos.product.waitForEnd(next.jobId)).toMatchObject({ status: 'success' })
-    await expectExactly(chaos.product, next.jobId, next.truth)
+    const numberOf = (jobId: number) => {
+      const job = adopted.find(({ run_id }) => run_id === names.get(jobId))
+      if (!job) throw new Error(`the run of job ${jobId} was not adopted`)
+      return job.id
+    }
+    expect(await product.admin.get(`/job/${numberOf(running.jobId)}`)).toMatchObject({
+      ...{ status: 'running', form: 'synthetic', user: 'admin', user_type: 'local' },
+      extravars: { ansibleforms_user: { username: 'admin' } },
+    })
+    // On each connection they are known by their runs.
+    chaos.proxy.cut()
+    for (const gate of LOAD.gates) running.truth.openGate(gate)
+    await real.truth.keep()
+    real.truth.openGate(1)
+    taken.truth.openGate(100)
+    const outcomes = [
+      { ...running, jobId: numberOf(running.jobId), status: 'failed' },
+      { ...ended, jobId: numberOf(ended.jobId), status: 'success' },
+      { ...real, jobId: numberOf(real.jobId), status: 'success' },
+      { ...taken, status: 'success' },
+    ]
+    for (const { jobId, truth, status } of outcomes) {
+      expect(await product.waitForEnd(jobId)).toMatchObject({ status })
+      await expectExactly(product, jobId, truth)
+      expect(truth.starts()).toBe(1)
+    }
+    await waitFor('the spool to be empty', () => spooledRuns().size === 0)
+    expect(await product.admin.get('/runner/orphans')).toEqual({ count: 0, records: [] })
+  })
+
+  test('an abandoned job that a person deleted is ended; one that only went with age is adopted', async () => {
+    chaos = await startChaos({ controlPlane: { RTE_LOST_SECONDS: '1' } })
+    const { product } = chaos
+    const deleted = await chaos.launchSynthetic(LOAD)
+    const old = await chaos.launchSynthetic(LOAD)
+    for (const { jobId } of [deleted, old]) await storedUpTo(jobId, 200)
+    const names = spooledRuns()
+    chaos.proxy.hold(true)
+    chaos.proxy.cut()
+    for (const { jobId } of [deleted, old]) {
+      expect(await product.waitForEnd(jobId)).toMatchObject({ status: 'abandoned' })
+    }
+    await product.admin.request('DELETE', `/job/${deleted.jobId}`)
+    // As JOB_RETENTION_DAYS does.
+    const database = await openDatabase(databasePathOf(product), 'write')
+    await query(database, 'pragma foreign_keys = on')
+    await query(database, 'delete from job where id = ?', [old.jobId])
+    await closeDatabase(database)
+    chaos.proxy.hold(false)
+    const adopted = await waitFor('the job to be adopted', async () =>
+      (await jobsOf(product)).find(({ run_id }) => run_id === names.get(old.jobId)),
+    )
+    await waitFor('the deleted one to have left the spool', () => spooledRuns().size === 1)
+    expect(deleted.truth.finished()).toBe(false)
+    for (const gate of LOAD.gates) old.truth.openGate(gate)
+    await waitFor('its real end', async () => (await product.admin.get(`/job/${adopted.id}`)).status === 'success')
+    await expectExactly(product, adopted.id, old.truth)
+  })
+
+  test('lost whole: another control plane leaves the jobs alone until an admin decides, and the right one goes on', async () => {
+    chaos = await startChaos()
+    const { product } = chaos
+    const adopted = await chaos.launchSynthetic(LOAD)
+    const left = await chaos.launchSynthetic(LOAD)
+    for (const { jobId } of [adopted, left]) await storedUpTo(jobId, 200)
+    const names = spooledRuns()
+    const fingerprintBefore = await serviceFingerprint()
+    await product.controlPlane.stop('SIGTERM')
+    renameDatabase('', '-kept')
+    await product.startControlPlane()
+    // An empty database has made a key of its own.
+    Object.assign(product, { admin: await signIn(product.address, 'admin', ADMIN_PASSWORD) })
+    expect(await serviceFingerprint()).not.toBe(fingerprintBefore)
+    await trust(await serviceFingerprint())
+    await approveRunner(chaos, 'test-runner')
+    const orphans = await waitFor('the jobs to be shown to admins', async () => {
+      const { records } = await product.admin.get<{ records: Orphan[] }>('/runner/orphans')
+      return records.length === 2 && records.every(({ form }) => form !== null) ? records : null
+    })
+    for (const orphan of orphans) {
+      const facts = {
+        reason: 'other_service',
+        service: fingerprintBefore,
+        ended: false,
+        form: 'synthetic',
+        user: 'admin',
+      }
+      expect(orphan).toMatchObject(facts)
+    }
+    expect(await jobsOf(product)).toEqual([])
+    const [one] = orphans.filter(({ run_id }) => run_id === names.get(adopted.jobId))
+    await product.admin.post(`/runner/${one?.runner_id}/orphans/adopt`, { run_id: one?.run_id })
+    for (const gate of LOAD.gates) adopted.truth.openGate(gate)
+    const [job] = await waitFor('the job to be adopted', async () => {
+      const jobs = await jobsOf(product)
+      return jobs.length > 0 ? jobs : null
+    })
+    expect(await product.waitForEnd(job?.id ?? 0)).toMatchObject({ status: 'success', user: 'admin' })
+    await expectExactly(product, job?.id ?? 0, adopted.truth)
+    // The right one comes back: what nobody took over is its, as it was.
+    await product.controlPlane.stop('SIGTERM')
+    renameDatabase('', '-other')
+    renameDatabase('-kept', '')
+    await trust(fingerprintBefore)
+    await product.startControlPlane()
+    Object.assign(product, { admin: await signIn(product.address, 'admin', ADMIN_PASSWORD) })
+    for (const gate of LOAD.gates) left.truth.openGate(gate)
+    expect(await product.waitForEnd(left.jobId)).toMatchObject({ status: 'success', adopted_at: null })
+    await expectExactly(product, left.jobId, left.truth)
+    for (const { truth } of [adopted, left]) expect(truth.starts()).toBe(1)
   })
 })

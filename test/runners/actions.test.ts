@@ -27,8 +27,8 @@ describe('moves of a state', () => {
     else expect(() => stateAfter(state, move)).toThrow(ConflictError)
   })
 
-  test('nothing comes back from revoked, and every state can be removed', () => {
-    expect(RUNNER_MOVES.revoked).toEqual({ remove: 'gone' })
+  test('only being reinstated leads back from revoked, and every state can be removed', () => {
+    expect(RUNNER_MOVES.revoked).toEqual({ reinstate: 'approved', remove: 'gone' })
     for (const state of RUNNER_STATES) expect(stateAfter(state, 'remove')).toBe('gone')
   })
 

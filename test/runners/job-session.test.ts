@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import type { ServerMessage } from '@holdfast/protocol'
+import { NEWEST_CONTRACT, type ServerMessage } from '@holdfast/protocol'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type SealJobSecrets, SecretsProblem } from '../../control-plane/src/credentials/job-secrets.js'
@@ -69,6 +69,7 @@ function openSession(): JobSession {
     keys: ['SHA256:seven'],
     sealingKey: 'the sealing key',
     epoch: 1,
+    contract: NEWEST_CONTRACT,
     send: (message) => void sent.push(message),
     sendBlob: () => blobsSent,
     pause: () => undefined,

@@ -1,3 +1,4 @@
+import { NEWEST_CONTRACT } from '@holdfast/protocol'
 import type { Insertable } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { answerInventory } from '../../control-plane/src/runners/inventory.js'
@@ -34,7 +35,8 @@ function claimedJob(
 
 async function verdict(holder: JobHolder, jobId: number, runId = RUN): Promise<string | undefined> {
   const spooled = { job_id: jobId, run_id: runId, output: 0, events: 0, ended: false }
-  return (await answerInventory({ store, clock }, { ...holder, epoch: 1 }, [spooled]))[0]?.job.verdict
+  const runner = { ...holder, epoch: 1, contract: NEWEST_CONTRACT }
+  return (await answerInventory({ store, clock }, runner, [spooled]))[0]?.job.verdict
 }
 
 async function approved(name: string): Promise<{ id: number; fingerprint: string }> {
@@ -66,7 +68,7 @@ test('what it has lost of those jobs is ended, and what another key has is left 
   const runner = await approved('edge')
   const lost = await claimedJob(runner.id + 1000, runner.fingerprint)
   const others = await claimedJob(runner.id, 'SHA256:other', { run_id: 'b'.repeat(32) })
-  expect(await verdict({ runnerId: runner.id, keys: [runner.fingerprint] }, others, 'b'.repeat(32))).toBe('forget')
+  expect(await verdict({ runnerId: runner.id, keys: [runner.fingerprint] }, others, 'b'.repeat(32))).toBe('unknown')
   expect((await stand(lost)).status).toBe('failed')
   expect(await stand(others)).toEqual({ runner: runner.id, key: 'SHA256:other', status: 'running' })
 })
@@ -76,7 +78,7 @@ test('a key that is another runner by now gives nothing to who had it before', a
   const other = await approved('other')
   const jobId = await claimedJob(other.id, other.fingerprint)
   const holder: JobHolder = { runnerId: runner.id, keys: [runner.fingerprint, other.fingerprint] }
-  expect(await verdict(holder, jobId)).toBe('forget')
+  expect(await verdict(holder, jobId)).toBe('unknown')
   expect(await stand(jobId)).toEqual({ runner: other.id, key: other.fingerprint, status: 'running' })
 })
 
@@ -84,7 +86,7 @@ test('a job without a key, of an older database, is known by its run', async () 
   const runner = await approved('edge')
   const jobId = await claimedJob(runner.id + 1000, null)
   const holder: JobHolder = { runnerId: runner.id, keys: [runner.fingerprint] }
-  expect(await verdict(holder, jobId, 'c'.repeat(32))).toBe('forget')
+  expect(await verdict(holder, jobId, 'c'.repeat(32))).toBe('unknown')
   expect((await stand(jobId)).status).toBe('running')
   expect(await verdict(holder, jobId)).toBe('continue')
   expect(await stand(jobId)).toEqual({ runner: runner.id, key: runner.fingerprint, status: 'running' })

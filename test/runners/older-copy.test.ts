@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { EndRecord } from '@holdfast/protocol'
+import { type EndRecord, NEWEST_CONTRACT } from '@holdfast/protocol'
 import { contradictionsOf } from '../../control-plane/src/runners/older-copy.js'
 import { answerInventory } from '../../control-plane/src/runners/inventory.js'
 import { findJob, insertJob } from '../../control-plane/src/store/jobs.js'
@@ -55,7 +55,7 @@ test('what an older copy does not name may have run: it is neither offered again
     )
   const offered = await add('a', 'offered')
   const claimed = await add('b', 'claimed')
-  const holder = { runnerId: id, keys: [runner.fingerprint], epoch: 2 } as const
+  const holder = { runnerId: id, keys: [runner.fingerprint], epoch: 2, contract: NEWEST_CONTRACT } as const
   await answerInventory({ store, clock }, holder, [])
   for (const jobId of [offered, claimed]) {
     const job = await findJob(store.read, jobId)

@@ -1,3 +1,4 @@
+import { NEWEST_CONTRACT } from '@holdfast/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { askForApproval, awaitedApproval } from '../../control-plane/src/jobs/approval.js'
 import { createDispatcher } from '../../control-plane/src/runners/dispatcher.js'
@@ -83,7 +84,8 @@ describe('a job that waits for an approval', () => {
     const other = await waitingJob(runner.id, 'e'.repeat(32))
     const spooled = { job_id: parked, run_id: runId, output: 0, events: 0, ended: false }
     const holder: JobHolder = { runnerId: runner.id, keys: [runner.fingerprint] }
-    const [answer] = await answerInventory({ store, clock }, { ...holder, epoch: 1 }, [spooled])
+    const listed = { ...holder, epoch: 1, contract: NEWEST_CONTRACT }
+    const [answer] = await answerInventory({ store, clock }, listed, [spooled])
     expect(answer?.job).toMatchObject({ job_id: parked, verdict: 'continue' })
     expect(await findJob(store.read, parked)).toMatchObject({ status: 'running', dispatch: 'claimed' })
     expect(await outputOf(parked)).toContain('was restored from a backup of before its approval')

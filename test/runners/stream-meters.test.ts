@@ -51,6 +51,7 @@ test('what is stored is counted once, and an acknowledgement is timed from the a
       released: () => undefined,
       limits: AMPLE,
       changed: () => undefined,
+      missing: () => undefined,
       ended: () => undefined,
       meters: { stored: (piece) => void stored.push(piece), acknowledged: (one) => void seconds.push(one) },
     },

@@ -156,7 +156,7 @@ test('a job ends once, whoever races: its runner, an abort, a deletion', async (
           endJob(queries, id, { status: 'success', reason: null, detail: null }, clock.now()),
         )
       if (act === 2) await store.write('test.line', (queries) => appendServiceLine(queries, id, 'a line'))
-      if (act === 3) await store.write('test.delete', (queries) => deleteJob(queries, id))
+      if (act === 3) await store.write('test.delete', (queries) => deleteJob(queries, id, { time: 1 }))
     }, 4)
     const job = await findJobSummary(first().read, id)
     const moves = await first().read.selectFrom('job_transition').selectAll().where('job_id', '=', id).execute()

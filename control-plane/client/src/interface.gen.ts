@@ -167,6 +167,10 @@ export interface Job {
   abort_requested: boolean
   /** Stays when the real outcome arrives later */
   abandoned_at: string | null
+  /** Names the one run of the job, also where a restored database gave its number again */
+  run_id?: string
+  /** When the job was made anew of what its runner had, because the database did not know it */
+  adopted_at?: string | null
   /** The runner of the job is connected and has it: an abandoned job then still runs */
   connected?: boolean
   extravars: Record<string, unknown>
@@ -257,6 +261,10 @@ export interface JobRecord {
   abort_requested: boolean
   /** Stays when the real outcome arrives later */
   abandoned_at: string | null
+  /** Names the one run of the job, also where a restored database gave its number again */
+  run_id?: string
+  /** When the job was made anew of what its runner had, because the database did not know it */
+  adopted_at?: string | null
   /** The runner of the job is connected and has it: an abandoned job then still runs */
   connected?: boolean
 }
@@ -444,6 +452,42 @@ export interface RunnerChanges {
 export interface RunnerList {
   count: number
   records: Runner[]
+}
+
+export interface RunnerOrphan {
+  runner_id: number
+  runner: string
+  /** Names the job: its number may be that of another job here */
+  run_id: string
+  /** The number that the job has on its runner */
+  number: number
+  /** Why it is not adopted by itself: it was claimed from a control plane of another key, it is the run of another runner here, its agent is too old to describe it, or its claim cannot be read */
+  reason: 'other_service' | 'other_runner' | 'old_agent' | 'no_description' | AnotherWord
+  /** Fingerprint of the control plane that it belongs to */
+  service: string | null
+  /** Its playbook has ended */
+  ended: boolean
+  output_bytes: number
+  events_bytes: number
+  form: string | null
+  user: string | null
+  user_type: string | null
+  /** By the runner's clock */
+  claimed_at: string | null
+  /** When its runner named it last */
+  reported_at: string
+  /** What the runner is told as soon as it is there */
+  decision: 'adopt' | 'end' | 'forget' | AnotherWord | null
+  decided_by: string | null
+}
+
+export interface RunnerOrphanChoice {
+  run_id: string
+}
+
+export interface RunnerOrphanList {
+  count: number
+  records: RunnerOrphan[]
 }
 
 export interface SentOn {
@@ -799,6 +843,8 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
   ),
   abort_requested: v.boolean(),
   abandoned_at: v.nullable(v.string()),
+  run_id: v.optional(v.string()),
+  adopted_at: v.optional(v.nullable(v.string())),
   connected: v.optional(v.boolean()),
 })
 
@@ -841,6 +887,8 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
   ),
   abort_requested: v.boolean(),
   abandoned_at: v.nullable(v.string()),
+  run_id: v.optional(v.string()),
+  adopted_at: v.optional(v.nullable(v.string())),
   connected: v.optional(v.boolean()),
   extravars: v.record(v.string(), v.unknown()),
   payload: v.record(v.string(), v.unknown()),
@@ -940,6 +988,30 @@ export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
 export const runnerListSchema: v.GenericSchema<unknown, RunnerList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(runnerSchema),
+})
+
+export const runnerOrphanSchema: v.GenericSchema<unknown, RunnerOrphan> = v.looseObject({
+  runner_id: v.pipe(v.number(), v.safeInteger()),
+  runner: v.string(),
+  run_id: v.string(),
+  number: v.pipe(v.number(), v.safeInteger()),
+  reason: v.string(),
+  service: v.nullable(v.string()),
+  ended: v.boolean(),
+  output_bytes: v.pipe(v.number(), v.safeInteger()),
+  events_bytes: v.pipe(v.number(), v.safeInteger()),
+  form: v.nullable(v.string()),
+  user: v.nullable(v.string()),
+  user_type: v.nullable(v.string()),
+  claimed_at: v.nullable(v.string()),
+  reported_at: v.string(),
+  decision: v.nullable(v.string()),
+  decided_by: v.nullable(v.string()),
+})
+
+export const runnerOrphanListSchema: v.GenericSchema<unknown, RunnerOrphanList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(runnerOrphanSchema),
 })
 
 export const serviceKeySchema: v.GenericSchema<unknown, ServiceKey> = v.looseObject({
@@ -1571,6 +1643,35 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
+  /** List jobs of runners that wait for an admin */
+  listRunnerOrphans(request?: NoParameters, options?: RequestOptions): Promise<RunnerOrphanList>
+  /** Have an unknown job of a runner adopted: it becomes a job here and ends as it does */
+  adoptRunnerOrphan(
+    request: {
+      /** A whole number */
+      id: number
+      body: RunnerOrphanChoice
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** End the playbook of an unknown job; the runner keeps the job */
+  endRunnerOrphan(
+    request: {
+      /** A whole number */
+      id: number
+      body: RunnerOrphanChoice
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** End an unknown job and remove what its runner has of it */
+  forgetRunnerOrphan(
+    request: {
+      /** A whole number */
+      id: number
+      body: RunnerOrphanChoice
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
   /** The key by which the control plane proves itself to runners (admin) */
   getServiceKey(request?: NoParameters, options?: RequestOptions): Promise<ServiceKey>
   /** Replace the key; runners that trust the old one follow (admin) */
@@ -1964,6 +2065,34 @@ export const operations = {
   acceptRunner: {
     method: 'POST',
     path: '/runner/{id}/accept',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  listRunnerOrphans: {
+    method: 'GET',
+    path: '/runner/orphans',
+    query: [],
+    accept: 'application/json',
+    schema: runnerOrphanListSchema,
+  },
+  adoptRunnerOrphan: {
+    method: 'POST',
+    path: '/runner/{id}/orphans/adopt',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  endRunnerOrphan: {
+    method: 'POST',
+    path: '/runner/{id}/orphans/end',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  forgetRunnerOrphan: {
+    method: 'POST',
+    path: '/runner/{id}/orphans/forget',
     query: [],
     accept: 'application/json',
     schema: messageSchema,

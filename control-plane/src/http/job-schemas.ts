@@ -58,6 +58,17 @@ const recordFields = {
     Type.String({ format: 'date-time', description: 'Stays when the real outcome arrives later' }),
   ),
   // Optional in the document, so that a newer client understands an older service.
+  run_id: Type.Optional(
+    Type.String({ description: 'Names the one run of the job, also where a restored database gave its number again' }),
+  ),
+  adopted_at: Type.Optional(
+    nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'When the job was made anew of what its runner had, because the database did not know it',
+      }),
+    ),
+  ),
   connected: Type.Optional(
     Type.Boolean({ description: 'The runner of the job is connected and has it: an abandoned job then still runs' }),
   ),

@@ -78,7 +78,7 @@ function whyNotAborted({ id, status }: JobSummaryRow): string {
  * @throws NotFoundError, ForbiddenError, ConflictError
  */
 export async function remove(dependencies: ActionDependencies, caller: Caller, id: number): Promise<string> {
-  const { store, live, uploads } = dependencies
+  const { store, live, clock, uploads } = dependencies
   await requireManageable(store.read, caller, id)
   const { job, whole, deleted } = await store.write('jobs.delete', async (queries) => {
     const current = await findJobSummary(queries, id)
@@ -86,7 +86,7 @@ export async function remove(dependencies: ActionDependencies, caller: Caller, i
     return {
       job: current,
       whole: parent === null ? null : await findJobSummary(queries, parent),
-      deleted: await deleteJob(queries, id),
+      deleted: await deleteJob(queries, id, { time: clock.now() }),
     }
   })
   if (!job) throw gone(id)

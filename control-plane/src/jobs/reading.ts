@@ -55,6 +55,8 @@ export function recordOf(job: JobListRow, connections: Connections) {
     abort_requested: job.abort_requested === 1,
     abandoned_at: isoTime(job.abandoned_at),
     connected: isConnected(job, connections),
+    run_id: job.run_id,
+    adopted_at: isoTime(job.adopted_at),
   }
 }
 

@@ -64,7 +64,8 @@ export function createJobRetention(deps: {
   function removeJobs(batch: readonly EndedJob[], before: number): Promise<number> {
     return store.write('jobs.sweep', async (queries) => {
       let removed = 0
-      for (const { id } of batch) if (await deleteJob(queries, id, before)) removed += 1
+      for (const { id } of batch)
+        if (await deleteJob(queries, id, { time: clock.now(), endedBefore: before })) removed += 1
       return removed
     })
   }

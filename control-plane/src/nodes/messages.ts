@@ -8,6 +8,7 @@ const id = v.pipe(v.number(), v.integer())
  *   - `live`: something of this name changed, for the open event streams
  *   - `queued`: a job waits for this runner
  *   - `abort`: somebody asked for the end of a job that this runner holds or may hold
+ *   - `orphans`: an admin decided about jobs of this runner that wait for that
  *   - `runner`: this runner's row changed, or is gone
  *   - `service-key`: the key by which the control plane proves itself was replaced
  *   - `rival`: a newer process of this runner's identity asks to be let in; `answers` says whether the older one still runs
@@ -16,6 +17,7 @@ const messageSchema = v.variant('topic', [
   v.object({ topic: v.literal('live'), name: v.string() }),
   v.object({ topic: v.literal('queued'), runner: id }),
   v.object({ topic: v.literal('abort'), runner: id, job: id, run: v.string() }),
+  v.object({ topic: v.literal('orphans'), runner: id }),
   v.object({ topic: v.literal('runner'), runner: id }),
   v.object({ topic: v.literal('service-key') }),
   v.object({ topic: v.literal('rival'), runner: id, question: v.string() }),

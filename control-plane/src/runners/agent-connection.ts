@@ -1,4 +1,4 @@
-import { type CloseReasonName, ProtocolError, type ServerMessage } from '@holdfast/protocol'
+import { type CloseReasonName, NEWEST_CONTRACT, ProtocolError, type ServerMessage } from '@holdfast/protocol'
 import type { Logger } from 'pino'
 import type { WebSocket } from 'ws'
 import { messageOf } from '../errors.js'
@@ -120,6 +120,11 @@ export class AgentConnection implements RunnerConnection {
     return [this.fingerprint, ...this.hello.ancestors]
   }
 
+  get contract(): number {
+    const { contract, speaks = contract } = this.hello.payload
+    return speaks
+  }
+
   get sealingKey(): string {
     return this.runner.sealingKey
   }
@@ -161,7 +166,14 @@ export class AgentConnection implements RunnerConnection {
     this.#phase = 'waiting'
     const state = runner.state === 'approved' ? 'approved' : 'waiting'
     const { epoch, maxJobs } = runner
-    this.send({ type: 'welcome', state, epoch, max_jobs: maxJobs, heartbeat_ms: this.owner.heartbeatMs })
+    this.send({
+      type: 'welcome',
+      state,
+      epoch,
+      max_jobs: maxJobs,
+      heartbeat_ms: this.owner.heartbeatMs,
+      speaks: NEWEST_CONTRACT,
+    })
     if (state === 'approved') this.#openSession()
     const early = this.#early
     this.#early = []

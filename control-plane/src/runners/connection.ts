@@ -7,6 +7,8 @@ export interface RunnerConnection {
   readonly fingerprint: string
   /** That one, then those of the keys that it had before: its jobs are known by them. */
   readonly keys: readonly [string, ...string[]]
+  /** The newest contract that its agent speaks. */
+  readonly contract: number
   /** Raw public key (base64) that secrets are sealed to. */
   readonly sealingKey: string
   /** Frames of another epoch never reach the session. */

@@ -6,6 +6,7 @@ import type { RunnerPort } from '../jobs/runner-port.js'
 import { type Nodes, SOLE_NODE, isElsewhere } from '../nodes/nodes.js'
 import { type ServiceClock, createServiceClock } from '../nodes/service-clock.js'
 import { findAskedAborts, findOffered, findRunnersWaitedFor, findRunnersWithRunningJobs } from '../store/dispatch.js'
+import { findRunnersWithDecisions } from '../store/orphans.js'
 import { type Runner, findConnectedNodes, findRunner } from '../store/runners.js'
 import type { OpenSession } from './connection.js'
 import { fencedStore } from './fenced-store.js'
@@ -35,6 +36,8 @@ export interface DispatcherDependencies extends Omit<JobSessionDependencies, 'cl
 /** Brings jobs to runners: knows the sessions of this node, and looks after jobs that wait for a runner in vain. */
 export interface Dispatcher extends RunnerPort, RunnerPresence {
   readonly openSession: OpenSession
+  /** An admin decided about jobs of a runner that wait for that. */
+  orphansDecided(runnerId: number): void
   /** A runner was revoked: its reports are refused from now on, so its jobs are given up. */
   revoked(runnerId: number): Promise<void>
   close(): Promise<void>
@@ -57,7 +60,11 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
       const offered = await findOffered(store.read)
       for (const [runnerId, session] of sessions) session.checkOffered(offered.get(runnerId) ?? [])
     }
-    if (nodes.isShared && sessions.size > 0) await passAbortsOn()
+    if (nodes.isShared && sessions.size > 0) {
+      await passAbortsOn()
+      // What another node was told about unknown jobs of a runner that is here.
+      for (const runnerId of await findRunnersWithDecisions(store.read)) sessions.get(runnerId)?.orphansDecided()
+    }
     const waitedFor = await findRunnersWaitedFor(store.read)
     const holding = await findRunnersWithRunningJobs(store.read)
     const runners = new Map<number, Runner | null>()
@@ -118,6 +125,7 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
   const stopListening = nodes.bus.subscribe({
     received(message) {
       if (message.topic === 'queued') sessions.get(message.runner)?.offer()
+      if (message.topic === 'orphans') sessions.get(message.runner)?.orphansDecided()
       if (message.topic === 'abort') sessions.get(message.runner)?.abort(message.job, message.run)
     },
     missed: sweepSoon,
@@ -149,6 +157,11 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
       const session = sessions.get(runnerId)
       if (session) session.abort(jobId, runId)
       else nodes.bus.publish({ topic: 'abort', runner: runnerId, job: jobId, run: runId })
+    },
+    orphansDecided(runnerId) {
+      const session = sessions.get(runnerId)
+      if (session) session.orphansDecided()
+      else nodes.bus.publish({ topic: 'orphans', runner: runnerId })
     },
     async connectionsOf(runnerIds) {
       const here = runnerIds.flatMap((id): [number, number][] => {

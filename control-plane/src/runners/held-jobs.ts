@@ -28,6 +28,8 @@ export interface HeldJobsDependencies {
   readonly released: (bytes: number) => void
   /** The end of a job is stored, or the job was deleted. */
   readonly ended: (jobId: number) => void
+  /** The row of a job is gone, and nobody asked for that: the next list of the runner has it made anew. */
+  readonly missing: (jobId: number) => void
 }
 
 /** A job that this runner was offered or has claimed. */
@@ -84,6 +86,11 @@ export class HeldJobs {
   /** The agent has heard what is stored of a job: it hears now of which streams nothing more is taken. */
   sayFull({ job_id }: JobRef): void {
     this.#jobs.get(job_id)?.writer.sayFull()
+  }
+
+  /** Whether a run is with the runner under that number. */
+  hasRun({ job_id, run_id }: JobRef): boolean {
+    return this.#jobs.get(job_id)?.writer.runId === run_id
   }
 
   /** A job is about to be offered; its frames count once it is claimed. */
@@ -168,6 +175,7 @@ export class HeldJobs {
           ended(job_id)
           ends?.jobEnded()
         },
+        missing: () => this.dependencies.missing(job_id),
       },
       full,
       copy,

@@ -5,6 +5,7 @@ import { createSteadyClock } from '../clock.js'
 import { messageOf } from '../errors.js'
 import { SOLE_NODE, isElsewhere } from '../nodes/nodes.js'
 import { deleteJoinTokensBefore } from '../store/join-tokens.js'
+import { deletePastRunsBefore } from '../store/orphans.js'
 import { deleteLeftRequests, findRunner, listWaitingRunners } from '../store/runners.js'
 import { type AdmissionStage, createAdmission } from './admission.js'
 import { AgentConnection, type ConnectionOwner } from './agent-connection.js'
@@ -31,6 +32,9 @@ const TELL_MS = 10_000
 
 /** How long a join token stays listed after its time, in milliseconds: who joined by it can be seen that long. */
 const TOKEN_MEMORY_MS = 30 * 24 * 60 * 60 * 1000
+
+/** How long the run of a deleted job is remembered, in milliseconds: as long as a runner remembers what it ran. */
+const PAST_RUN_MEMORY_MS = 90 * 24 * 60 * 60 * 1000
 
 /** The runners' end of the control plane: it owns every socket, every timer of theirs, and the actions on runners. */
 export interface RunnerHub extends RunnerActions {
@@ -184,6 +188,7 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
     )
     const gone = await store.write('runners.sweep', async (queries) => {
       await deleteJoinTokensBefore(queries, now - TOKEN_MEMORY_MS)
+      await deletePastRunsBefore(queries, now - PAST_RUN_MEMORY_MS)
       if (left.length === 0) return []
       return deleteLeftRequests(
         queries,

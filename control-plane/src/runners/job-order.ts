@@ -9,6 +9,9 @@ import { descriptionOf } from '../uploads/description.js'
 import type { OrderSecrets } from './order-secrets.js'
 import type { JobFileNeeds } from './playbook-part.js'
 
+/** Most characters of JSON by which an order tells where its secrets were. */
+const MOST_MASKED_CHARACTERS = 65_536
+
 /** An order and, when the extra variables are too large for it, their JSON as a blob. */
 export interface PreparedOrder {
   readonly order: JobOrder
@@ -60,7 +63,9 @@ export function prepareOrder(
 ): PreparedOrder {
   const playbook = playbookOf(job)
   // Where a secret is, the stored variable has a mask, which must never be taken for a value.
-  const open = Object.entries(extravarsOf(job)).filter(([name]) => !secrets.names.includes(name))
+  const all = Object.entries(extravarsOf(job))
+  const open = all.filter(([name]) => !secrets.names.includes(name))
+  const masked = Object.fromEntries(all.filter(([name]) => secrets.names.includes(name)))
   const extravars = Object.fromEntries(open)
   const json = Buffer.from(JSON.stringify(extravars), 'utf8')
   const isLarge = json.length > MAX_INLINE_BYTES
@@ -95,6 +100,11 @@ export function prepareOrder(
       manifest_sha256: manifestSha256,
       sealed: secrets.sealed,
       output_limit_bytes: settings.outputLimitBytes,
+      launched: {
+        ...{ user: job.user_name, user_type: job.user_type, time: job.start_time },
+        // They only say where a secret was: whoever has none of them can still tell the job.
+        masked: JSON.stringify(masked).length > MOST_MASKED_CHARACTERS ? {} : masked,
+      },
     },
   }
 }

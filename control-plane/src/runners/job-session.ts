@@ -9,10 +9,13 @@ import type { PreparedOrder } from './job-order.js'
 import { OfferWatch } from './offer-watch.js'
 import { OrderBlobs } from './order-blobs.js'
 import { ReadingGate } from './reading-gate.js'
+import { refOf, SessionOrphans } from './session-orphans.js'
 import { UploadSender } from './upload-sender.js'
 
 export interface JobSessionDependencies
-  extends Omit<HeldJobsDependencies, 'send' | 'released' | 'ended'>, Omit<JobOffersDependencies, 'send' | 'uploads'> {
+  extends
+    Omit<HeldJobsDependencies, 'send' | 'released' | 'ended' | 'missing'>,
+    Omit<JobOffersDependencies, 'send' | 'uploads'> {
   readonly uploads: Pick<UploadFolder, 'path' | 'read'>
   readonly closed: () => void
 }
@@ -31,6 +34,7 @@ export class JobSession implements RunnerSession {
   readonly #blobs: OrderBlobs
   readonly #uploads: UploadSender
   readonly #gate: ReadingGate
+  readonly #orphans: SessionOrphans
   #messages: Promise<void> = Promise.resolve()
   /** Messages that are being handled or wait for their turn. */
   #handling = 0
@@ -56,7 +60,12 @@ export class JobSession implements RunnerSession {
       send,
       released: (bytes) => this.#gate.releasedBytes(bytes),
       ended: (jobId) => this.#offers.jobEnded(jobId),
+      missing: (jobId) => {
+        if (this.#isOpen)
+          connection.close('internal_error', `job ${jobId} is not in the database any more; list it anew`)
+      },
     })
+    this.#orphans = new SessionOrphans(connection, this.#held, { ...dependencies, send })
     this.#offers = new JobOffers(connection, capacity, this.#held, this.#watch, { ...dependencies, send })
   }
 
@@ -84,10 +93,15 @@ export class JobSession implements RunnerSession {
       this.#held.claim(message)
       this.#watch.answered(message.job_id)
     }
+    this.#take(() => this.#handle(message))
+  }
+
+  /** Does one thing after the other. What fails ends the connection: the next one begins anew with the list. */
+  #take(task: () => Promise<void>): void {
     this.#gate.tookMessage()
     this.#handling += 1
     this.#messages = this.#messages
-      .then(() => this.#handle(message))
+      .then(task)
       .catch((error: unknown) => {
         if (!this.#isOpen) return
         const reason = error instanceof ProtocolError ? error.reason : 'internal_error'
@@ -126,6 +140,11 @@ export class JobSession implements RunnerSession {
     const jobId = this.#watch.overdue(this.#blobs.isSending || this.#uploads.isSending)
     if (jobId === null || !this.#isOpen) return
     this.connection.close('internal_error', `the runner gives no answer to the offer of job ${jobId}`)
+  }
+
+  /** An admin decided about jobs of the runner that wait for that. */
+  orphansDecided(): void {
+    if (this.#isListed) this.#take(() => this.#orphans.carryOut())
   }
 
   /**
@@ -180,6 +199,10 @@ export class JobSession implements RunnerSession {
       case 'unknown_job':
         // Of a claimed one nothing is left on the runner: it ends like one that the inventory does not name.
         if (this.#drop(message, 'claimed too')) await this.#settleUnknown(message.job_id)
+        else await this.#orphans.gone(message.run_id)
+        return
+      case 'orphan':
+        await this.#orphans.take(message)
         return
     }
   }
@@ -187,15 +210,17 @@ export class JobSession implements RunnerSession {
   async #resume(spooled: readonly SpooledJob[]): Promise<void> {
     const resumptions = await answerInventory(this.dependencies, this.connection, spooled)
     for (const { job, stored, full, copy } of resumptions) {
-      if (job.verdict === 'continue') this.#held.resume(job, stored, full, job.abort, copy)
+      if (job.verdict === 'continue') this.#held.resume(refOf(job), stored, full, job.abort, copy)
     }
     this.dependencies.live.changed('jobs')
     this.dependencies.ends?.jobEnded()
     this.#send({ type: 'resume', jobs: resumptions.map(({ job }) => job) })
     for (const { job } of resumptions) {
-      this.#held.sayFull(job)
-      this.#held.sayLateAbort(job)
+      this.#held.sayFull(refOf(job))
+      this.#held.sayLateAbort(refOf(job))
     }
+    this.#orphans.listed(resumptions.map(({ job }) => job))
+    await this.#orphans.carryOut()
     this.#isResumed = true
     this.#offers.start()
   }

@@ -22,6 +22,7 @@ import {
 } from '../store/job-streams.js'
 import { noteOlderCopy } from '../store/dispatch.js'
 import { addDetail, findJobSummary } from '../store/jobs.js'
+import { findPastRuns } from '../store/orphans.js'
 import type { Store } from '../store/store.js'
 import { type Batch, StreamIntake } from './stream-intake.js'
 import { type OlderCopy, contradictionsOf, differenceWords } from './older-copy.js'
@@ -43,6 +44,8 @@ export interface JobWriterDependencies {
   readonly changed: () => void
   /** The end is stored, or the job was deleted; the runner may forget it. */
   readonly ended: () => void
+  /** The job's row is gone, and no person deleted it. */
+  readonly missing: () => void
   readonly meters?: StreamMeters | undefined
   /** What is kept of one job, at most. */
   readonly limits: StreamLimits
@@ -71,7 +74,7 @@ const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
  *     hash of that stream, and says what is missing;
  *   - of an older copy of the state folder, which an admin accepted, nothing takes the place of what is stored: a stored end
  *     and stored bytes stay, and what the copy says against them is noted in the job;
- *   - a job that was deleted meanwhile (it had been given up) is forgotten on the runner too.
+ *   - a job that a person deleted meanwhile (it had been given up) is forgotten on the runner too.
  */
 export class JobWriter {
   readonly #intake: StreamIntake
@@ -284,9 +287,18 @@ export class JobWriter {
     this.#letGo()
   }
 
-  /** Somebody deleted the job: nothing of it can be stored any more. */
-  #gone(): void {
-    this.dependencies.send({ type: 'forget', job_id: this.jobId, run_id: this.runId })
+  /**
+   * The job's row is gone: nothing of it can be stored under it any more. Only when a person deleted it is it forgotten on
+   * the runner, too. What went because it was old, while its runner was silent, is made anew.
+   */
+  async #gone(): Promise<void> {
+    const past = await findPastRuns(this.dependencies.store.read, [this.runId])
+    if (this.#closed) return
+    if (past.get(this.runId) === 'asked') {
+      this.dependencies.send({ type: 'forget', job_id: this.jobId, run_id: this.runId })
+    } else {
+      this.dependencies.missing()
+    }
     this.#letGo()
   }
 

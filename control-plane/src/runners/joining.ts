@@ -217,7 +217,7 @@ function helloColumns({ payload, address, time }: JoinRequest) {
     host: plainText(payload.host),
     ip: address,
     version: plainText(payload.version),
-    contract: payload.contract,
+    contract: payload.speaks ?? payload.contract,
     ansible_version: payload.ansible_version === null ? null : plainText(payload.ansible_version),
     isolation: payload.isolation,
     agent_max_jobs: reportedJobs(payload.max_jobs),

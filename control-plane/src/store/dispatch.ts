@@ -4,7 +4,18 @@ import type { Queries } from './store.js'
 /** What the dispatcher needs to know of a job to offer it. */
 export type OfferableJob = Pick<
   JobRow,
-  'id' | 'run_id' | 'form' | 'job_type' | 'parent_id' | 'extravars' | 'credentials' | 'playbook' | 'approved_manifest'
+  | 'id'
+  | 'run_id'
+  | 'form'
+  | 'job_type'
+  | 'parent_id'
+  | 'extravars'
+  | 'credentials'
+  | 'playbook'
+  | 'approved_manifest'
+  | 'user_name'
+  | 'user_type'
+  | 'start_time'
 >
 
 /** A job that a runner holds or may hold. */
@@ -80,6 +91,9 @@ export async function takeQueued(
       'credentials',
       'playbook',
       'approved_manifest',
+      'user_name',
+      'user_type',
+      'start_time',
     ])
     .execute()
   return taken.sort((one, other) => one.id - other.id)

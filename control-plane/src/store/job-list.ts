@@ -28,6 +28,8 @@ const listColumns = {
   approval: textOrNull,
   abort_requested: Type.Integer(),
   abandoned_at: numberOrNull,
+  run_id: Type.String(),
+  adopted_at: numberOrNull,
   held_epoch: numberOrNull,
 }
 const COLUMNS = Object.keys(listColumns) as (keyof typeof listColumns)[]

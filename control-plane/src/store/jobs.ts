@@ -1,4 +1,5 @@
 import type { Insertable, Selectable } from 'kysely'
+import { type PastRun, notePastRuns } from './orphans.js'
 import type { JobTable } from './schema.js'
 import type { Queries } from './store.js'
 
@@ -29,6 +30,7 @@ const SUMMARY_COLUMNS = [
   'abort_requested',
   'abort_requested_by',
   'abandoned_at',
+  'adopted_at',
   'held_epoch',
 ] as const
 
@@ -136,12 +138,23 @@ export async function requestAbort(
   return numUpdatedRows > 0n
 }
 
+/** What an admin or time deletes. */
+export interface Deletion {
+  /** Now, in milliseconds since the epoch. */
+  readonly time: number
+  /** Only a job that ended before this time, in milliseconds: nobody asked for it by name. */
+  readonly endedBefore?: number
+}
+
 /**
  * Deletes an ended job with its output, events and subjobs, and theirs. False when it has not ended, or a subjob has not, or
  * it is a subjob itself and the whole goes on.
- * @param endedBefore only a job that ended before this time
+ *
+ * What becomes of its runs is remembered (`notePastRuns`), for their runners may still name them: a stored one is not made
+ * anew, and what still runs of one that a person deleted is ended. One that only grew old is not deleted for its runner:
+ * when that comes back with it, it is adopted.
  */
-export async function deleteJob(queries: Queries, id: number, endedBefore?: number): Promise<boolean> {
+export async function deleteJob(queries: Queries, id: number, { time, endedBefore }: Deletion): Promise<boolean> {
   const family = [id]
   for (const parent of family) family.push(...(await findSubjobs(queries, parent)))
   const whole = (await findJobSummary(queries, id))?.parent_id ?? null
@@ -153,10 +166,22 @@ export async function deleteJob(queries: Queries, id: number, endedBefore?: numb
     .limit(1)
     .execute()
   if (unfinished.length > 0) return false
+  const runs = await queries
+    .selectFrom('job')
+    .select(['run_id', 'dispatch'])
+    .where('id', 'in', family)
+    .where('dispatch', 'in', ['offered', 'claimed', 'done'])
+    .execute()
   let job = queries.deleteFrom('job').where('id', '=', id).where('status', 'not in', ['running', 'approve'])
   if (endedBefore !== undefined) job = job.where('end_time', '<', endedBefore)
   const { numDeletedRows } = await job.executeTakeFirst()
   if (numDeletedRows === 0n) return false
   for (const part of family.slice(1)) await queries.deleteFrom('job').where('id', '=', part).execute()
+  const isAsked = endedBefore === undefined
+  const past = runs.flatMap(({ run_id: runId, dispatch }): { runId: string; how: PastRun }[] => {
+    if (dispatch === 'done') return [{ runId, how: 'stored' }]
+    return isAsked ? [{ runId, how: 'asked' }] : []
+  })
+  await notePastRuns(queries, past, time)
   return true
 }

@@ -33,6 +33,8 @@ export interface Database {
   job_sequence: JobSequenceTable
   sequence_node: SequenceNodeTable
   service_key: ServiceKeyTable
+  orphan: OrphanTable
+  past_run: PastRunTable
   service_clock: ServiceClockTable
 }
 
@@ -169,6 +171,8 @@ export interface JobTable {
   playbook: Fixed<string>
   /** Hash of the manifest that was approved: the job runs no other playbook folder. Null: no approval binds it. */
   approved_manifest: ColumnType<string | null, string | null | undefined, string | null>
+  /** When its row was made of what its runner said, because this database did not know the run; null: it was launched here. */
+  adopted_at: ColumnType<number | null, number | null | undefined, never>
 }
 
 /** The secret values of a job: there is a row as long as the job has any and has not ended. */
@@ -279,6 +283,39 @@ export interface RunnerTable {
   connected_node: string | null
   /** Who marked a request, so that it stays when its socket goes; null: nobody. */
   kept_by: string | null
+}
+
+/** A job that a runner has and that waits for an admin to decide about it (`orphans.ts`). */
+export interface OrphanTable {
+  runner_id: Fixed<number>
+  run_id: Fixed<string>
+  /** The number that it has on its runner. */
+  job_number: number
+  /** One of `ORPHAN_REASONS`. */
+  reason: string
+  /** Fingerprint of the control plane that it belongs to; null: not another one. */
+  service: string | null
+  ended: number
+  output_bytes: number
+  events_bytes: number
+  /** What its runner said of it; null: nothing. */
+  form: string | null
+  user_name: string | null
+  user_type: string | null
+  claimed_at: number | null
+  /** When its runner named it last. */
+  reported_at: number
+  /** One of `ORPHAN_DECISIONS`, until it is carried out, and who decided. */
+  decision: string | null
+  decided_by: string | null
+}
+
+/** A run whose job was deleted, for a while: its runner may still name it. */
+export interface PastRunTable {
+  run_id: Fixed<string>
+  /** `stored`: its end was stored. `asked`: a person deleted it before that. */
+  how: Fixed<string>
+  deleted_at: Fixed<number>
 }
 
 /** One row for each control plane that shares the database, as long as it runs and a while after it died. */

@@ -2,10 +2,11 @@ import type { BlobFrame, ResumedJob, SpooledJob } from '@holdfast/protocol'
 import type { BlobCache } from '../files/blob-cache.js'
 import type { UploadShelf } from '../files/upload-shelf.js'
 import type { WorkMessage } from '../link/connection.js'
-import { folderNameOf, type JobFolder, type JobKey } from '../spool/job-folder.js'
+import type { JobFolder, JobKey } from '../spool/job-folder.js'
 import type { Spool } from '../spool/spool.js'
 import { createIntake } from './intake.js'
 import { JobRun, type JobRunServices } from './job-run.js'
+import type { Ownership } from './ownership.js'
 import { createSession, type Session, type SessionPort } from './session.js'
 
 /**
@@ -20,6 +21,8 @@ export interface DeskOptions extends Omit<JobRunServices, 'giveUp'> {
   readonly spool: Spool
   readonly cache: BlobCache
   readonly shelf: UploadShelf
+  /** Which control plane the jobs belong to. */
+  readonly ownership: Ownership
   readonly ownMaxJobs: number
   /** Most playbooks at once whatever a limit says; 0: as many as the limit says. */
   readonly mostJobs: () => number
@@ -74,8 +77,11 @@ export interface DeskFigures {
 }
 
 export function createDesk(options: DeskOptions): Desk {
-  const { spool, log } = options
+  const { spool, log, ownership } = options
+  /** By run id: the numbers of jobs are given again by a database that was lost or restored. */
   const runs = new Map<string, JobRun>()
+  /** Runs whose end the app has, although they had not ended here when it said so. */
+  const settled = new Set<string>()
   const services = { ...options, giveUp: (key: JobKey) => spool.giveUp(key) }
   let session: Session | null = null
   let adminMaxJobs: number | null = null
@@ -85,7 +91,7 @@ export function createDesk(options: DeskOptions): Desk {
   const unjudged = new Set<JobRun>()
   let alone: NodeJS.Timeout | undefined
 
-  const find = (ref: { job_id: number; run_id: string }): JobRun | undefined => runs.get(folderNameOf(keyOf(ref)))
+  const find = (ref: { run_id: string }): JobRun | undefined => runs.get(ref.run_id)
   const running = (): number => [...runs.values()].filter((run) => run.state !== 'ended' && !unjudged.has(run)).length
   const maxJobs = (): number => {
     const limit = adminMaxJobs ?? options.ownMaxJobs
@@ -103,6 +109,7 @@ export function createDesk(options: DeskOptions): Desk {
 
   const intake = createIntake({
     ...options,
+    service: () => ownership.atHand,
     withFiles: options.playbook.localFolder === null,
     refusal: () => {
       const limit = maxJobs()
@@ -130,7 +137,9 @@ export function createDesk(options: DeskOptions): Desk {
     const run = new JobRun(folder, services, {
       ready: () => session?.sender.wake(),
       ended: (ended) => {
-        if (ended.forgotten) remove(ended)
+        if (ended.forgotten) sayGone(ended)
+        if (ended.forgotten || settled.has(ended.folder.key.runId)) remove(ended)
+        else session?.orphans.ended(ended)
         session?.sender.wake()
         options.changed()
       },
@@ -141,7 +150,7 @@ export function createDesk(options: DeskOptions): Desk {
         if (!removed.forgotten) session?.reconnect('a job was removed from the spool by hand')
       },
     })
-    runs.set(folderNameOf(folder.key), run)
+    runs.set(folder.key.runId, run)
     return run
   }
 
@@ -158,7 +167,9 @@ export function createDesk(options: DeskOptions): Desk {
   function remove(run: JobRun): void {
     const { key } = run.folder
     unjudged.delete(run)
-    runs.delete(folderNameOf(key))
+    runs.delete(key.runId)
+    settled.delete(key.runId)
+    ownership.forget(run.folder)
     session?.detach(run)
     void run
       .dispose()
@@ -170,28 +181,64 @@ export function createDesk(options: DeskOptions): Desk {
       })
   }
 
-  /** The end is stored, or nobody wants the job: one that runs is ended first. Nothing of it is sent any more. */
-  function release(run: JobRun, isKnown: boolean): void {
+  /** The end is stored. A job that has not ended here goes on all the same, and leaves the spool when it has. */
+  function release(run: JobRun): void {
     session?.detach(run)
-    if (!isKnown) {
-      // The only trace that is left of it: the app has none.
-      const { key } = run.folder
-      log.warn({ job: key.jobId, run: key.runId, state: run.state }, 'the app does not know this job; it is removed')
-    }
     if (run.state === 'ended') remove(run)
-    else run.forget()
+    else settled.add(run.folder.key.runId)
+  }
+
+  /** A person wants nothing to be left of the job: what runs of it is ended. Nothing of it is sent any more. */
+  function forget(run: JobRun): void {
+    const { key } = run.folder
+    session?.detach(run)
+    // The only trace that is left of it.
+    log.warn(
+      { job: key.jobId, run: key.runId, state: run.state },
+      'a person had the app forget this job; it is removed',
+    )
+    run.forget()
+  }
+
+  /** Nothing is left of a job that was to be forgotten. */
+  function sayGone({ folder }: JobRun): void {
+    session?.send({ type: 'unknown_job', ...refOf(folder.key) })
   }
 
   function resume(at: Session, job: ResumedJob): void {
+    at.orphans.answered(job.run_id)
     const run = find(job)
     if (!run) return
-    if (job.verdict !== 'continue') {
-      release(run, job.verdict === 'stored')
-      return
+    switch (job.verdict) {
+      case 'unknown':
+        at.orphans.add(run)
+        return
+      case 'stored':
+        release(run)
+        return
+      case 'forget':
+        // The product ends a playbook only when a person asked for it, never because a list does not name it.
+        if (job.asked === true) forget(run)
+        else log.warn({ job: job.job_id, run: job.run_id }, 'the app does not know this job; it is kept')
+        return
+      case 'continue':
+        run.replica.number = job.number ?? job.job_id
+        run.replica.resume(job)
+        at.attach(run)
+        if (job.abort) run.abort()
     }
-    run.replica.resume(job)
-    at.attach(run)
-    if (job.abort) run.abort()
+  }
+
+  /** An admin has the control plane at hand take over a job of another one. */
+  function adopt(at: Session, run: JobRun): void {
+    ownership
+      .takeOver(run.folder)
+      .then(() => {
+        if (session === at) at.orphans.add(run, 'anew')
+      })
+      .catch((error: unknown) => {
+        log.error({ job: run.folder.key.jobId, error }, 'cannot note that a job was taken over; an admin may ask again')
+      })
   }
 
   /** Lists the spool. A claim that is being written is waited for: it is in the list, or it was never written. */
@@ -199,7 +246,9 @@ export function createDesk(options: DeskOptions): Desk {
     await intake.settled()
     if (session !== to) return
     const jobs = [...runs.values()].map((run): SpooledJob => {
-      return { ...refOf(run.folder.key), ...run.replica.lengths(), ended: run.state === 'ended' }
+      const service = ownership.foreignService(run.folder)
+      const listed = { ...refOf(run.folder.key), ...run.replica.lengths(), ended: run.state === 'ended' }
+      return service === null ? listed : { ...listed, service }
     })
     to.send({ type: 'inventory', jobs })
   }
@@ -227,7 +276,7 @@ export function createDesk(options: DeskOptions): Desk {
       case 'offer': {
         const run = find(message.order)
         // Offering is idempotent: a job is claimed once, and that is said as often as it is asked.
-        if (run) at.send({ type: 'claimed', ...refOf(run.folder.key) })
+        if (run) at.send({ type: 'claimed', job_id: message.order.job_id, run_id: message.order.run_id })
         else intake.offer(message.order, at)
         return
       }
@@ -247,11 +296,20 @@ export function createDesk(options: DeskOptions): Desk {
         at.find(message.job_id)?.replica.rewind(message.stream, message.to)
         at.sender.wake()
         return
-      case 'end_stored':
+      case 'end_stored': {
+        const run = find(message)
+        if (run) release(run)
+        return
+      }
       case 'forget': {
         const run = find(message)
-        if (run) release(run, message.type === 'end_stored')
-        else if (message.type === 'forget') intake.drop(keyOf(message))
+        if (run) forget(run)
+        else intake.drop(keyOf(message))
+        return
+      }
+      case 'adopt': {
+        const run = find(message)
+        if (run) adopt(at, run)
         return
       }
       case 'abort':
@@ -278,7 +336,7 @@ export function createDesk(options: DeskOptions): Desk {
 
     connected(port) {
       judge()
-      session = createSession(port, options.cache, log)
+      session = createSession(port, options)
       void announce(session)
     },
 

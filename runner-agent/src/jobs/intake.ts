@@ -24,6 +24,8 @@ interface Reservation {
   readonly key: JobKey
   readonly port: IntakePort
   readonly cancel: AbortController
+  /** Fingerprint of the control plane that offered it. */
+  readonly service: string | null
   state: 'gathering' | 'claiming'
 }
 
@@ -41,6 +43,8 @@ export interface IntakeOptions {
   readonly log: Logger
   readonly now: () => Date
   readonly bootId: string
+  /** Fingerprint of the control plane at hand: jobs are claimed from it. */
+  readonly service: () => string | null
   /** True when the app sends playbook folders. */
   readonly withFiles: boolean
   readonly openSecrets: OpenSecrets
@@ -122,8 +126,8 @@ export function createIntake(options: IntakeOptions): Intake {
     cancel.signal.throwIfAborted()
   }
 
-  const claim = async (order: JobOrder, staged: StagedJob, port: IntakePort): Promise<void> => {
-    const text = claimText(order, options.now(), options.bootId)
+  const claim = async ({ service, port }: Reservation, order: JobOrder, staged: StagedJob): Promise<void> => {
+    const text = claimText(order, options.now(), options.bootId, service)
     await writeSynced(join(staged.path, 'claim.json'), text)
     const folder = await spool.admit(staged)
     options.claimed(folder, port)
@@ -136,7 +140,7 @@ export function createIntake(options: IntakeOptions): Intake {
       staged = await spool.stage(key)
       await prepare(reservation, order, staged, port)
       reservation.state = 'claiming'
-      const claiming = claim(order, staged, port).catch((error: unknown) => {
+      const claiming = claim(reservation, order, staged).catch((error: unknown) => {
         reservation.state = 'gathering'
         throw error
       })
@@ -173,7 +177,8 @@ export function createIntake(options: IntakeOptions): Intake {
         refuse(key, port, refusal.code, refusal.message)
         return
       }
-      const reservation: Reservation = { key, port, cancel: new AbortController(), state: 'gathering' }
+      const cancel = new AbortController()
+      const reservation: Reservation = { key, port, cancel, service: options.service(), state: 'gathering' }
       reservations.set(name, reservation)
       void take(reservation, order, port)
         .finally(() => {

@@ -5,6 +5,8 @@ import type { Logger } from '../log.js'
 import { createSender, type Sender, type SenderPort } from '../spool/sender.js'
 import type { IntakePort } from './intake.js'
 import type { JobRun } from './job-run.js'
+import { createOrphanReports, type OrphanReports } from './orphan-reports.js'
+import type { Ownership } from './ownership.js'
 
 /** A job whose files stop coming is given up after so long. */
 const FILES_PATIENCE_MS = 60_000
@@ -23,6 +25,8 @@ export interface Session extends IntakePort {
   readonly sender: Sender
   readonly transfer: BlobTransfer
   readonly uploads: UploadTransfer
+  /** Jobs that the control plane does not know. */
+  readonly orphans: OrphanReports
   /** From now on the job's streams go over this connection. */
   attach(run: JobRun): void
   detach(run: JobRun): void
@@ -33,7 +37,10 @@ export interface Session extends IntakePort {
   close(): void
 }
 
-export function createSession(port: SessionPort, cache: BlobCache, log: Logger): Session {
+export function createSession(
+  port: SessionPort,
+  { cache, log, ownership }: { readonly cache: BlobCache; readonly log: Logger; readonly ownership: Ownership },
+): Session {
   const jobs = new Map<number, JobRun>()
   const send: Session['send'] = (message) => {
     port.send(message)
@@ -41,7 +48,7 @@ export function createSession(port: SessionPort, cache: BlobCache, log: Logger):
   const sender = createSender(port, (replica, error) => {
     log.error({ job: replica.key.jobId, error }, 'cannot read the streams of a job; trying again')
     setTimeout(() => {
-      if (jobs.get(replica.key.jobId)?.replica === replica) sender.add(replica)
+      if (jobs.get(replica.number)?.replica === replica) sender.add(replica)
     }, READ_AGAIN_MS).unref()
   })
   const transfer = createBlobTransfer({
@@ -51,19 +58,17 @@ export function createSession(port: SessionPort, cache: BlobCache, log: Logger):
     maxBlobBytes: MAX_FILE_BYTES,
   })
   const uploads = createUploadTransfer({ send, patienceMs: FILES_PATIENCE_MS })
+  const orphans = createOrphanReports({ send, foreignService: (folder) => ownership.foreignService(folder) })
   return {
-    sender,
-    transfer,
-    uploads,
-    send,
+    ...{ sender, transfer, uploads, orphans, send },
     attach(run) {
-      jobs.set(run.folder.key.jobId, run)
+      jobs.set(run.replica.number, run)
       sender.add(run.replica)
     },
     detach(run) {
-      const { jobId } = run.folder.key
+      const { number } = run.replica
       sender.remove(run.replica)
-      if (jobs.get(jobId) === run) jobs.delete(jobId)
+      if (jobs.get(number) === run) jobs.delete(number)
     },
     find: (jobId) => jobs.get(jobId),
     reconnect(why) {

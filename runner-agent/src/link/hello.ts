@@ -1,4 +1,4 @@
-import { CONTRACT, type HelloPayload } from '@holdfast/protocol'
+import { CONTRACT, NEWEST_CONTRACT, type HelloPayload } from '@holdfast/protocol'
 import { hostname } from 'node:os'
 import type { Identity } from '../identity.js'
 
@@ -28,6 +28,7 @@ export function createHello(options: HelloOptions): (identity: Identity) => stri
       generation: options.generation,
       instance: options.instance,
       contract: CONTRACT,
+      speaks: NEWEST_CONTRACT,
       version: options.version,
       ansible_version: options.ansibleVersion(),
       host: hostname(),

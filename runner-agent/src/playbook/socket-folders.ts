@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { lstatSync, mkdirSync, mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { rm, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from '../log.js'
@@ -27,13 +27,16 @@ export interface SocketFolders {
 const MOST_ROOT_BYTES = 107 - 13 - 11 - 17
 const RUN_ID_PART = 12
 
-/** Opens the folders below the state folder, or below the one for temporary files when that path is too long for sockets. */
+/** The folders lie below the state folder, or below the one for temporary files when that path is too long for sockets. */
 export function openSocketFolders(statePath: string, log: Logger): SocketFolders {
   const own = join(statePath, 'sockets')
-  const root = Buffer.byteLength(own) <= MOST_ROOT_BYTES ? own : shortRoot(statePath)
+  const isOwnShort = Buffer.byteLength(own) <= MOST_ROOT_BYTES
+  const root = isOwnShort ? own : join(tmpdir(), `holdfast-${hashOf(statePath)}`)
   const path = (runId: string): string => join(root, runId.slice(0, RUN_ID_PART))
   return {
     folderOf(runId) {
+      mkdirSync(root, { recursive: true, mode: 0o700 })
+      if (!isPrivate(root)) return mkdtempSync(join(tmpdir(), 'holdfast-'))
       mkdirSync(path(runId), { recursive: true, mode: 0o700 })
       return path(runId)
     },
@@ -41,20 +44,18 @@ export function openSocketFolders(statePath: string, log: Logger): SocketFolders
       await rm(path(runId), { recursive: true, force: true }).catch((error: unknown) => {
         log.warn({ folder: path(runId), error }, 'cannot remove the folder for sockets of a job')
       })
+      // Nothing is left behind outside of the state folder; it stays while other jobs have theirs in it.
+      if (!isOwnShort) await rmdir(root).catch(() => undefined)
     },
   }
 }
 
-/** A folder of this user alone, the same one at the next start unless somebody else has taken its name. */
-function shortRoot(statePath: string): string {
-  const name = createHash('sha256').update(statePath).digest('hex').slice(0, RUN_ID_PART)
-  const path = join(tmpdir(), `holdfast-${name}`)
-  try {
-    mkdirSync(path, { mode: 0o700 })
-    return path
-  } catch {
-    const found = lstatSync(path, { throwIfNoEntry: false })
-    const isOwn = found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) === 0
-    return isOwn ? path : mkdtempSync(join(tmpdir(), 'holdfast-'))
-  }
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, RUN_ID_PART)
+}
+
+/** False for a folder of that name that somebody else has made. */
+function isPrivate(path: string): boolean {
+  const found = lstatSync(path)
+  return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) === 0
 }

@@ -1,4 +1,11 @@
-import { countSchema, type EndRecord, type JobOrder, endRecordSchema, jobOrderSchema } from '@holdfast/protocol'
+import {
+  countSchema,
+  type EndRecord,
+  endRecordSchema,
+  fingerprintSchema,
+  type JobOrder,
+  jobOrderSchema,
+} from '@holdfast/protocol'
 import { join } from 'node:path'
 import * as v from 'valibot'
 import { processIdentitySchema } from '../processes.js'
@@ -23,7 +30,13 @@ export function jobKeyOf(folderName: string): JobKey | null {
   return jobId === undefined || runId === undefined ? null : { jobId: Number(jobId), runId }
 }
 
-const claimSchema = v.object({ order: jobOrderSchema, claimed_at: v.string(), boot_id: v.string() })
+const claimSchema = v.object({
+  order: jobOrderSchema,
+  claimed_at: v.string(),
+  boot_id: v.string(),
+  /** Fingerprint of the control plane that it was claimed from; absent: claimed by an older agent. */
+  service: v.optional(fingerprintSchema),
+})
 export type Claim = v.InferOutput<typeof claimSchema>
 
 const startedSchema = v.object({
@@ -36,6 +49,10 @@ const startedSchema = v.object({
   inode: v.optional(v.string()),
 })
 export type Started = v.InferOutput<typeof startedSchema>
+
+const ownerSchema = v.object({ service: fingerprintSchema })
+/** Another control plane that took the job over, because an admin said so. */
+export type Owner = v.InferOutput<typeof ownerSchema>
 
 const exitSchema = v.object({
   exit_code: endRecordSchema.entries.exit_code,
@@ -58,6 +75,7 @@ export interface JobFolder {
   readonly path: string
   file(name: JobFileName): string
   claim(): Fact<Claim>
+  owner(): Fact<Owner>
   started(): Fact<Started>
   exit(): Fact<Exit>
   callback(): Fact<CallbackReport>
@@ -70,6 +88,7 @@ export interface JobFolder {
 
 export type JobFileName =
   | 'claim.json'
+  | 'owner.json'
   | 'work'
   | 'uploads'
   | 'extravars.yml'
@@ -98,6 +117,7 @@ export function createJobFolder(path: string, key: JobKey, spool: SpoolMark = AL
     path,
     file,
     claim: () => readFact(file('claim.json'), claimSchema),
+    owner: () => readFact(file('owner.json'), ownerSchema),
     started: () => readFact(file('started.json'), startedSchema),
     exit: () => readFact(file('exit.json'), exitSchema),
     callback: () => readFact(file('callback.json'), callbackSchema),
@@ -113,6 +133,8 @@ export function createJobFolder(path: string, key: JobKey, spool: SpoolMark = AL
   }
 }
 
-export function claimText(order: JobOrder, claimedAt: Date, bootId: string): string {
-  return JSON.stringify({ order, claimed_at: claimedAt.toISOString(), boot_id: bootId } satisfies Claim)
+/** @param service fingerprint of the control plane that offered the job */
+export function claimText(order: JobOrder, claimedAt: Date, bootId: string, service: string | null): string {
+  const claim: Claim = { order, claimed_at: claimedAt.toISOString(), boot_id: bootId }
+  return JSON.stringify(service === null ? claim : { ...claim, service })
 }

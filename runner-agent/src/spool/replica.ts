@@ -40,11 +40,15 @@ export class Replica {
   #inDoubt = false
   #reading = false
 
+  /** The number that the job has at the control plane: another one than in its key when it was adopted. */
+  number: number
+
   constructor(
     readonly key: JobKey,
     files: Record<StreamName, StreamFile>,
     hooks: ReplicaHooks,
   ) {
+    this.number = key.jobId
     this.#files = files
     this.#hooks = hooks
   }

@@ -68,11 +68,11 @@ export function createSender(port: SenderPort, onError: (replica: Replica, error
 
   const send = (replica: Replica, item: ReplicaItem): void => {
     if (item.kind === 'end') {
-      port.send({ type: 'end', job_id: replica.key.jobId, record: item.record })
+      port.send({ type: 'end', job_id: replica.number, record: item.record })
       return
     }
     const { stream, offset, payload, final } = item
-    port.sendFrame({ jobId: replica.key.jobId, stream, offset, payload, final }, wake)
+    port.sendFrame({ jobId: replica.number, stream, offset, payload, final }, wake)
   }
 
   const pump = async (): Promise<void> => {

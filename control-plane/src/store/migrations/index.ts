@@ -22,6 +22,7 @@ import * as runnerIsolation from './019-runner-isolation.js'
 import * as accountNames from './020-account-names.js'
 import * as jobsByKey from './021-jobs-by-key.js'
 import * as olderCopies from './021-older-copies.js'
+import * as orphans from './022-orphans.js'
 import * as serviceClock from './023-service-clock.js'
 import * as jobConnection from './024-job-connection.js'
 
@@ -49,6 +50,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '020-account-names': accountNames,
   '021-jobs-by-key': jobsByKey,
   '021-older-copies': olderCopies,
+  '022-orphans': orphans,
   '023-service-clock': serviceClock,
   '024-job-connection': jobConnection,
 }

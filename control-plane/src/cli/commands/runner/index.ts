@@ -2,6 +2,7 @@ import { command, type Run } from '../common.js'
 import { decideCommand } from './decide.js'
 import { keepCommand } from './keep.js'
 import { listCommand } from './list.js'
+import { orphansCommand } from './orphans.js'
 import { showCommand } from './show.js'
 
 /** `holdfast runner …` */
@@ -17,6 +18,10 @@ export const runnerCommands = (run: Run) =>
         .command(decideCommand(run, 'reinstate'))
         .command(decideCommand(run, 'accept'))
         .command(keepCommand(run))
-        .demandCommand(1, 'What about runners? list, show, approve, reject, revoke, reinstate, accept or keep.'),
+        .command(orphansCommand(run))
+        .demandCommand(
+          1,
+          'What about runners? list, show, approve, reject, revoke, reinstate, accept, keep or orphans.',
+        ),
     handler: () => undefined,
   })

@@ -1,0 +1,61 @@
+import { writeDurably } from '../spool/durable.js'
+import type { JobFolder } from '../spool/job-folder.js'
+import type { Trust } from '../trust.js'
+
+/**
+ * Which control plane a job belongs to: the one that it was claimed from, or that took it over later because an admin said
+ * so. An approval at another control plane changes nothing of that: its jobs wait for the right one.
+ */
+export interface Ownership {
+  /** Fingerprint of the control plane at hand, for the claim of a job; null before the first connection. */
+  readonly atHand: string | null
+  /** Fingerprint of the control plane that a job belongs to when that is not the one at hand; null: it is. */
+  foreignService(folder: JobFolder): string | null
+  /**
+   * From now on the job belongs to the control plane at hand.
+   * @throws the system's error when that cannot be written
+   */
+  takeOver(folder: JobFolder): Promise<void>
+  /** The job has left the spool. */
+  forget(folder: JobFolder): void
+}
+
+export function createOwnership(trust: Pick<Trust, 'atHand' | 'atStart' | 'owns'>): Ownership {
+  /** Services by run id, as far as the folders could be read: they are asked for at every connection. */
+  const known = new Map<string, string>()
+
+  /** Null: nobody can say it now. */
+  const serviceOf = (folder: JobFolder): string | null => {
+    const before = known.get(folder.key.runId)
+    if (before !== undefined) return before
+    const owner = folder.owner()
+    if (owner.kind === 'present') return note(folder, owner.content.service)
+    if (owner.kind !== 'absent') return null
+    const claim = folder.claim()
+    if (claim.kind !== 'present') return null
+    const service = claim.content.service ?? trust.atStart
+    return service === null ? null : note(folder, service)
+  }
+
+  const note = (folder: JobFolder, service: string): string => {
+    known.set(folder.key.runId, service)
+    return service
+  }
+
+  return {
+    get atHand() {
+      return trust.atHand
+    },
+    foreignService(folder) {
+      const service = serviceOf(folder)
+      return service === null || trust.owns(service) ? null : service
+    },
+    async takeOver(folder) {
+      const { atHand } = trust
+      if (atHand === null) return
+      await writeDurably(folder.file('owner.json'), JSON.stringify({ service: atHand }))
+      note(folder, atHand)
+    },
+    forget: (folder) => void known.delete(folder.key.runId),
+  }
+}

@@ -1,0 +1,169 @@
+import { CONTRACT, NEWEST_CONTRACT, type ResumedJob } from '@holdfast/protocol'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type OrphanMessage, takeOrphan } from '../../control-plane/src/runners/adoption.js'
+import { answerInventory } from '../../control-plane/src/runners/inventory.js'
+import { deleteJob, findJob, insertJob, moveJob } from '../../control-plane/src/store/jobs.js'
+import { decideOrphan, deletePastRunsBefore, listOrphans } from '../../control-plane/src/store/orphans.js'
+import type { Store } from '../../control-plane/src/store/store.js'
+import { insertUser } from '../../control-plane/src/store/users.js'
+import { type HubFixture, startHub } from './hub-fixture.js'
+import { queuedJob } from './queued-job.js'
+
+/** What becomes of jobs that a runner has and the database does not know, as far as the database decides it. */
+const RUN = 'a'.repeat(32)
+const OTHER_SERVICE = `SHA256:${'x'.repeat(43)}`
+const NOW = 1_900_000_000_000
+
+let fixture: HubFixture
+let store: Store
+let runner: {
+  readonly runnerId: number
+  readonly runnerName: string
+  readonly fingerprint: string
+  keys: [string]
+  readonly epoch: number
+}
+
+beforeEach(async () => {
+  fixture = await startHub()
+  store = fixture.store
+  await (await fixture.approved('edge')).leave()
+  const { id, fingerprint } = (await fixture.byName('edge')).runner
+  runner = { runnerId: id, runnerName: 'edge', fingerprint, keys: [fingerprint], epoch: 1 }
+})
+
+afterEach(() => fixture.close())
+
+const LISTED = { job_id: 7, run_id: RUN, output: 10, events: 20, ended: false }
+
+async function verdict(contract = NEWEST_CONTRACT, listed: object = {}): Promise<ResumedJob | undefined> {
+  const answers = await answerInventory({ store, clock: { now: () => NOW } }, { ...runner, contract }, [
+    { ...LISTED, ...listed },
+  ])
+  return answers[0]?.job
+}
+
+function described(changes: Partial<OrphanMessage> = {}): OrphanMessage {
+  const launched = { user: 'Ada', user_type: 'local', time: NOW - 5000, masked: { secret: '********' } }
+  return {
+    ...{ type: 'orphan', job_id: 7, run_id: RUN, service: null, ended: false },
+    description: {
+      ...{ form: 'deploy', playbook: 'x.yml', extravars: { a: 1 }, launched },
+      ...{ manifest_sha256: 'b'.repeat(64), claimed_at: NOW - 4000 },
+    },
+    ...changes,
+  }
+}
+
+const take = (message: OrphanMessage) => store.write('test', (queries) => takeOrphan(queries, runner, message, NOW))
+
+const remove = (id: number, endedBefore?: number) =>
+  store.write('test', (queries) =>
+    deleteJob(queries, id, { time: NOW, ...(endedBefore === undefined ? {} : { endedBefore }) }),
+  )
+
+/** A job of the runner that people saw end, as `done` or only as given up. */
+async function endedJob(dispatch: 'done' | 'claimed'): Promise<number> {
+  return store.write('test', async (queries) => {
+    const row = { ...queuedJob(runner.runnerId, RUN), dispatch, runner_key: runner.fingerprint }
+    const id = await insertJob(queries, row)
+    const to = dispatch === 'done' ? 'success' : 'abandoned'
+    await moveJob(queries, id, { from: ['running'], to, time: 1, reason: null, changes: { end_time: 1 } })
+    return id
+  })
+}
+
+describe('a job that the database does not know', () => {
+  test('is described, and made anew under a number of its own for the user that it names', async () => {
+    const ada = await store.write('test', (queries) =>
+      insertUser(queries, {
+        ...{ username: 'ada', type: 'local', passwordHash: null, email: null, groups: [], enabled: true, createdAt: 1 },
+      }),
+    )
+    const taken = await store.write('test', (queries) => insertJob(queries, queuedJob(runner.runnerId, 'c'.repeat(32))))
+    expect(await verdict(NEWEST_CONTRACT, { job_id: taken })).toMatchObject({ verdict: 'unknown' })
+    const { job } = await take(described({ job_id: taken }))
+    expect(job).toMatchObject({ job_id: taken, run_id: RUN, verdict: 'continue', output: 0, events: 0, abort: false })
+    expect(job.number).not.toBe(taken)
+    expect(await findJob(store.read, job.number ?? 0)).toMatchObject({
+      ...{ run_id: RUN, form: 'deploy', user_id: ada?.id, user_name: 'Ada', status: 'running', dispatch: 'claimed' },
+      ...{ start_time: NOW - 5000, adopted_at: NOW, runner_key: runner.fingerprint },
+      extravars: JSON.stringify({ a: 1, secret: '********' }),
+    })
+    // Said twice, over another connection: the run is known now.
+    expect((await take(described({ job_id: taken }))).job).toEqual(job)
+    expect(await verdict(NEWEST_CONTRACT, { job_id: taken })).toEqual(job)
+  })
+
+  test('is nobody’s where there is no such user, and is adopted by what its variables say of an older order', async () => {
+    const older = described()
+    const extravars = { ansibleforms_user: { username: 'bob', type: 'ldap' } }
+    await take({ ...older, description: older.description && { ...older.description, launched: null, extravars } })
+    const { job } = await take(older)
+    expect(await findJob(store.read, job.number ?? job.job_id)).toMatchObject({
+      ...{ user_id: null, user_name: 'bob', user_type: 'ldap', start_time: NOW - 4000 },
+    })
+  })
+
+  test('stays with an agent of contract 3, which hears nothing of it until an admin has it forgotten', async () => {
+    expect(await verdict(CONTRACT)).toBeUndefined()
+    expect(await listOrphans(store.read)).toMatchObject([
+      { runId: RUN, jobNumber: 7, reason: 'old_agent', outputBytes: 10, eventsBytes: 20 },
+    ])
+    await store.write('test', (queries) =>
+      decideOrphan(queries, { runnerId: runner.runnerId, runId: RUN }, 'forget', 'ann'),
+    )
+    expect(await verdict(CONTRACT)).toMatchObject({ verdict: 'forget', asked: true })
+    // The agent was updated: it can be adopted, unless an admin has decided.
+    await store.write('test', (queries) => decideOrphan(queries, { runnerId: runner.runnerId, runId: RUN }, null, null))
+    expect(await verdict()).toMatchObject({ verdict: 'unknown' })
+    expect((await take(described())).job).toMatchObject({ verdict: 'continue' })
+    expect(await listOrphans(store.read)).toEqual([])
+  })
+
+  test('waits for an admin when its claim cannot be read', async () => {
+    expect((await take(described({ description: null }))).job.verdict).toBe('unknown')
+    await store.write('test', (queries) =>
+      decideOrphan(queries, { runnerId: runner.runnerId, runId: RUN }, 'adopt', 'ann'),
+    )
+    const { job } = await take(described({ description: null }))
+    expect(await findJob(store.read, job.number ?? job.job_id)).toMatchObject({ form: 'unknown', user_id: null })
+    expect(await listOrphans(store.read)).toEqual([])
+  })
+})
+
+test('a job of another control plane waits, also where the database knows it, and is not ended as missing', async () => {
+  const id = await store.write('test', (queries) =>
+    insertJob(queries, { ...queuedJob(runner.runnerId, RUN), dispatch: 'claimed', runner_key: runner.fingerprint }),
+  )
+  expect(await verdict(NEWEST_CONTRACT, { job_id: id, service: OTHER_SERVICE })).toMatchObject({ verdict: 'unknown' })
+  expect((await take(described({ job_id: id, service: OTHER_SERVICE }))).job.verdict).toBe('unknown')
+  expect(await findJob(store.read, id)).toMatchObject({ status: 'running', dispatch: 'claimed' })
+  expect(await listOrphans(store.read)).toMatchObject([
+    { reason: 'other_service', service: OTHER_SERVICE, form: 'deploy' },
+  ])
+  // It was taken over: it goes on in the row that it has.
+  expect((await take(described({ job_id: id }))).job).toMatchObject({ job_id: id, verdict: 'continue' })
+  expect(await listOrphans(store.read)).toEqual([])
+})
+
+describe('a deleted job', () => {
+  test('whose end was stored is not made anew', async () => {
+    await remove(await endedJob('done'))
+    expect(await verdict()).toMatchObject({ verdict: 'stored' })
+    expect((await take(described())).job.verdict).toBe('stored')
+  })
+
+  test('that a person deleted before its runner was back is to be forgotten, also by an older agent', async () => {
+    await remove(await endedJob('claimed'))
+    expect(await verdict()).toMatchObject({ verdict: 'forget', asked: true })
+    expect(await verdict(CONTRACT)).toMatchObject({ verdict: 'forget' })
+    await store.write('test', (queries) => deletePastRunsBefore(queries, NOW + 1))
+    expect(await verdict()).toMatchObject({ verdict: 'unknown' })
+  })
+
+  test('that only went with age is adopted when its runner is back', async () => {
+    await remove(await endedJob('claimed'), NOW)
+    expect(await verdict()).toMatchObject({ verdict: 'unknown' })
+  })
+})
