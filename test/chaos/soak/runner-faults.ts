@@ -1,4 +1,4 @@
-import { existsSync, renameSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { PROGRAMS } from '../kit/preload/faults.js'
@@ -41,14 +41,26 @@ function unreadable(name: string, weight: number, program: string): FaultKind {
 }
 
 /** As when its disk is not mounted for a moment. What a program has made in its place meanwhile is put aside. */
-async function takeSpoolAway({ chaos, chance }: FaultContext): Promise<void> {
+async function takeSpoolAway({ chaos, chance, harmed }: FaultContext): Promise<void> {
   const spool = join(chaos.product.folder, 'rte-state/spool')
   const away = `${spool}.away`
   if (existsSync(away)) return
   renameSync(spool, away)
+  // Ansible reads its playbook from there, so it may fail for real; the emitter needs nothing of it.
+  for (const name of readdirSync(join(away, 'jobs')))
+    if (!isEmitted(join(away, 'jobs', name))) harmed(Number.parseInt(name))
   await pause(chance.between(50, 4000))
   if (existsSync(spool)) renameSync(spool, `${spool}.instead-${chance.between(1, 1_000_000)}`)
   renameSync(away, spool)
+}
+
+function isEmitted(folder: string): boolean {
+  try {
+    return readFileSync(join(folder, 'claim.json'), 'utf8').includes('synthetic.yml')
+  } catch {
+    // Not the folder of a job.
+    return true
+  }
 }
 
 const PATIENCE_MS = 120_000

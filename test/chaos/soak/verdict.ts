@@ -99,7 +99,12 @@ function judgeEnd(job: JobRecord, plan: PlannedJob, starts: number, abortAsked: 
   // Launched, or waiting, while an admin had shut its runner out.
   if (job.status === 'failed' && SHUT_OUT.test(job.status_reason ?? '') && starts === 0) return []
   // The folder could not be opened, or its start not be written: the supervisor says so and has started nothing.
-  if (job.status === 'failed' && job.status_reason?.includes('so nothing was started: ') && starts === 0) return []
+  if (
+    job.status === 'failed' &&
+    /so nothing was started: |^the supervisor ended with 18/.test(job.status_reason ?? '') &&
+    starts === 0
+  )
+    return []
   // The disk failed when its claim was to be made safe: told as it is, and never started.
   if (job.status === 'failed' && /^(E[A-Z]+|Unknown system error -\d+): /.test(job.status_reason ?? '') && starts === 0)
     return []
