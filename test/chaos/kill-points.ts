@@ -61,7 +61,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
   // How ansible ended was written down before anything else.
   at('before end.json is in place', 'supervisor', 'kill-before', 'rename', '*/end.json', 'gate', 'ansible'),
   {
-    ...at('before exit.json is in place', 'supervisor', 'kill-before', 'rename', '*/exit.json', 'gate', 'emitter'),
+    ...at('before exit.json is in place', 'supervisor', 'kill-before', 'rename', '*/exit.json', 'gate', 'ansible'),
     fails: { reason: LOST, starts: 1 },
   },
   at('after end.json', 'supervisor', 'kill-after', 'rename', '*/end.json', 'gate', 'emitter'),

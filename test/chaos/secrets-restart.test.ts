@@ -18,7 +18,7 @@ function holdingPython(folder: string): string {
   mkdirSync(programs)
   const real = execFileSync('python3', ['-c', 'import sys; print(sys.executable)']).toString().trim()
   const script = `#!/bin/sh
-case "$*" in *sys.executable*) echo "$0"; exit;; esac
+case "$*" in *sys.executable*) echo "$0"; exit;; *supervisor.py*) ;; *) exec ${real} "$@";; esac
 touch ${folder}/held; until [ -e ${folder}/go ]; do sleep 0.05; done
 exec ${real} "$@"
 `

@@ -97,7 +97,7 @@ describe('a job that is given up while it is followed', () => {
     expect(stderr).toBe(
       `Job 1 ended abandoned after 3.40 s: ${REASON}\n` +
         'Its playbook may still be running, and its real outcome replaces this as soon as the runner reports it. ' +
-        'Wait for it with: holdfast job follow 1 --wait\n',
+        'Wait for it with: holdfast job follow 1 --wait   End it with: holdfast job abort 1 --abandoned\n',
     )
   })
 

@@ -89,10 +89,11 @@ describe('a foreign or broken runner', () => {
     await honest.agent.leave()
   })
 
-  test('that answers with a job of another database is told to forget it', async () => {
+  test('that answers with a job of another database keeps it: an older agent hears nothing of it', async () => {
     const foreign = { job_id: 1, run_id: 'f'.repeat(32) }
     const { agent } = await join('other-database', [{ ...foreign, output: 5, events: 0, ended: false }])
-    expect((await agent.next('resume')).jobs).toMatchObject([{ ...foreign, verdict: 'forget' }])
+    expect((await agent.next('resume')).jobs).toEqual([])
+    expect(await product.admin.get('/runner/orphans')).toMatchObject({ records: [{ run_id: foreign.run_id }] })
     await agent.leave()
   })
 
