@@ -108,6 +108,8 @@ test('a record is the job without its extra variables and output', async () => {
         approval: { ...APPROVAL, subject: null, forced: false },
         abort_requested: true,
         abandoned_at: '2023-11-14T22:13:21.000Z',
+        adopted_at: null,
+        run_id: 'r',
         connected: false,
       },
     ],

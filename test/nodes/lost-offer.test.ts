@@ -13,8 +13,8 @@ import { waitFor } from '../support/wait.js'
 const AWAY_MS = 12_000
 
 /** Silence after which a runner is given up, and an outage that is longer than one and a half of it. */
-const LOST_SECONDS = 4
-const LONG_AWAY_MS = 8000
+const LOST_SECONDS = 8
+const LONG_AWAY_MS = 16_000
 
 /** How long a control plane may take for a few looks. */
 const SEVERAL_LOOKS_MS = 3000

@@ -119,11 +119,12 @@ export class ScriptedRunner {
   }
 
   async #dialAgain(): Promise<void> {
-    await waitFor('the control plane to be there again', async () => {
-      if (this.#isLeaving) return true
-      await this.#dial(null)
+    // As long as the longest test: a control plane that is killed again and again may not live for a handshake.
+    const isThere = async (): Promise<true> => {
+      if (!this.#isLeaving) await this.#dial(null)
       return true
-    })
+    }
+    await waitFor('the control plane to be there again', isThere, { timeoutMs: 280_000 })
   }
 
   #hear(message: ServerMessage): void {
