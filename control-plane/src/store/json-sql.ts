@@ -39,7 +39,10 @@ async function readText<Row extends object>(
   return JSON.parse(rows)
 }
 
-/** The right side of `in` for any number of texts, as one parameter: one statement serves them all. */
+/**
+ * The right side of `in` for any number of texts, as one parameter: one statement serves them all.
+ * @param values texts without NUL: SQLite ends a text in JSON there
+ */
 export function textsOf(queries: Queries, values: readonly string[]) {
   return dialectOf(queries) === 'postgres'
     ? sql<string>`(select unnest(${values}::text[]))`
