@@ -97,6 +97,25 @@ describe('the end of a job', () => {
     expect(await processesOf(job.marker)).toEqual([])
   })
 
+  it.each([
+    ['its folder cannot be opened', 'start.os', 'open', 'name == job'],
+    ['its own code cannot be read', '__import__("builtins")', '__import__', "name == 'holdfast_job.supervise'"],
+  ])('is the real one when %s for a while', async (_what, owner, name, condition) => {
+    const job = await JobFolder.create({ argv: shell('echo done; exit 3') })
+    // More often than anybody would try who gives up; the pauses between cost no time here.
+    job.startBroken(`
+import errno
+job, real, left, start.time.sleep = sys.argv[1], ${owner}.${name}, [100], lambda seconds: None
+def failing(name, *arguments, **more):
+    if ${condition} and left[0] > 0:
+        left[0] -= 1
+        raise OSError(errno.EMFILE, "too many open files")
+    return real(name, *arguments, **more)
+${owner}.${name} = failing`)
+    expect(await job.end()).toMatchObject({ cause: 'exited', exit_code: 3 })
+    expect(await job.output()).toBe('done\n')
+  })
+
   it('is written into the folder of the job wherever that was moved while the playbook ran', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-moved-'))
     onTestFinished(() => rm(folder, { recursive: true }))

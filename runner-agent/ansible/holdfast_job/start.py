@@ -28,7 +28,6 @@ _RESET_FOR_ANSIBLE = [number for number in range(1, 32) if number not in (signal
 # They say something about the host just now and nothing about the job: what fails so is tried again, however long.
 _PASSING = ("EMFILE", "ENFILE", "ENOMEM", "EIO", "EACCES", "ESTALE", "ETIMEDOUT")
 _TRY_AGAIN_AFTER = 0.5
-_TRIES_TO_IMPORT = 60
 
 
 class Refusal(Exception):
@@ -58,7 +57,9 @@ class Job:
         self.folder_fd = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def path(self, name):
-        """A file of the job for this process and its forks, by the open folder."""
+        """A file of the job for this process and its forks, by the open folder; by its name until that is open."""
+        if self.folder_fd < 0:
+            return self.place(name)
         return "/proc/self/fd/%d/%s" % (self.folder_fd, name)
 
     def place(self, name):
@@ -90,7 +91,7 @@ def main(arguments):
         return EXIT_NOTHING_STARTED
     job.signals_fd = _watch_signals()
     try:
-        job.open_folder()
+        _patiently(job, job.open_folder)
     except OSError as error:
         _complain("%s could not be opened, so nothing was started: %s" % (job.folder, error.strerror))
         return EXIT_NOTHING_STARTED
@@ -148,15 +149,15 @@ def _patiently(job, action, *arguments):
 
 
 def _import_supervise(job):
-    """The other half of the supervisor. The playbook runs by now, so that it is not given up at the first try."""
-    for left in reversed(range(_TRIES_TO_IMPORT)):
+    """The other half of the supervisor. The playbook runs by now: what passes is waited out, however long."""
+    while True:
         try:
             from holdfast_job.supervise import supervise
 
             return supervise
         except BaseException as error:
-            if left == 0 or not is_passing(error):
-                os.killpg(job.ansible_pid, signal.SIGKILL)  # nobody could say how it ends
+            if not is_passing(error):
+                os.killpg(job.ansible_pid, signal.SIGKILL)  # nobody could ever say how it ends
                 raise
         time.sleep(_TRY_AGAIN_AFTER)
 
