@@ -5,7 +5,7 @@ import { answerInventory } from '../../control-plane/src/runners/inventory.js'
 import { deleteJob, findJob, insertJob, moveJob } from '../../control-plane/src/store/jobs.js'
 import { decideOrphan, deletePastRunsBefore, listOrphans } from '../../control-plane/src/store/orphans.js'
 import type { Store } from '../../control-plane/src/store/store.js'
-import { insertUser } from '../../control-plane/src/store/users.js'
+import { deleteUser, insertUser } from '../../control-plane/src/store/users.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import { queuedJob } from './queued-job.js'
 
@@ -93,6 +93,17 @@ describe('a job that the database does not know', () => {
     // Said twice, over another connection: the run is known now.
     expect((await take(described({ job_id: taken }))).job).toEqual(job)
     expect(await verdict(NEWEST_CONTRACT, { job_id: taken })).toEqual(job)
+  })
+
+  test('is nobody’s where a deleted account had the name before', async () => {
+    const account = {
+      ...{ username: 'ada', type: 'local', passwordHash: null, email: null, groups: [], enabled: true, createdAt: 1 },
+    }
+    const first = await store.write('test', (queries) => insertUser(queries, account))
+    await store.write('test', (queries) => deleteUser(queries, first?.id ?? 0))
+    await store.write('test', (queries) => insertUser(queries, account))
+    const { job } = await take(described())
+    expect(await findJob(store.read, job.number ?? 0)).toMatchObject({ user_id: null, user_name: 'Ada' })
   })
 
   test('is nobody’s where there is no such user, and is adopted by what its variables say of an older order', async () => {

@@ -51,7 +51,10 @@ export async function takeOrphan(
   return resumed
 }
 
-/** Makes the row of a job anew, of what its runner says. Who may see it follows from the user named. */
+/**
+ * Makes the row of a job anew, of what its runner says. Who may see it follows from the user named. A name that a deleted
+ * account had before says too little: then only admins see the job.
+ */
 async function insertAdopted(
   queries: Queries,
   runner: AdoptingRunner,
@@ -67,7 +70,7 @@ async function insertAdopted(
     ...{ status: 'running', status_reason: null, detail: null },
     // By the runner's clock where nobody else can say it.
     ...{ start_time: Math.min(said, now), end_time: null, adopted_at: now },
-    user_id: account?.id ?? null,
+    user_id: account?.nameHadBy === null ? account.id : null,
     user_name: plainText(launched?.user ?? NOBODY.user),
     user_type: plainText(launched?.user_type ?? NOBODY.user_type),
     ...{ runner_id: runner.runnerId, runner_name: runner.runnerName, runner_key: runner.fingerprint },
