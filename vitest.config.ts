@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { InterfaceReporter } from './test/interface/reporter.js'
+import { FailureList } from './test/support/failure-list.js'
 import { LongestFirst } from './test/support/longest-first.js'
 
 export default defineConfig({
@@ -17,7 +18,7 @@ export default defineConfig({
     isolate: false,
     // Twice the processors of a small machine: many tests mostly wait. VITEST_MAX_WORKERS says otherwise.
     maxWorkers: 4,
-    reporters: ['default', new InterfaceReporter()],
+    reporters: ['default', new InterfaceReporter(), new FailureList()],
     sequence: { sequencer: LongestFirst },
   },
 })
