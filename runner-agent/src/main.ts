@@ -105,6 +105,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     playbook: {
       localFolder: settings.localFolder,
       environment,
+      passEnvironment: settings.passEnvironment,
       callbackFolder: ANSIBLE_PARTS.callbackFolder,
       get isolation() {
         return isolation
