@@ -65,6 +65,11 @@ export const SETTINGS = {
     default: null,
     meaning: "more environment variables that playbooks see, such as AWS_*,KUBECONFIG; *: all but Holdfast's own",
   },
+  RTE_PYTHON: {
+    kind: 'text',
+    default: null,
+    meaning: 'the Python (3.8 or later) that starts playbooks; without it the one of ansible-playbook, or python3',
+  },
   RTE_ISOLATION: {
     kind: 'choice',
     choices: ['none', 'user'],
@@ -138,6 +143,7 @@ const resolvedSchema = v.object({
   RTE_FILES: v.picklist(['transfer', 'local']),
   ANSIBLE_PATH: v.nullable(v.string()),
   RTE_PASS_ENVIRONMENT: v.nullable(v.string()),
+  RTE_PYTHON: v.nullable(v.string()),
   RTE_ISOLATION: v.picklist(['none', 'user']),
   RTE_ISOLATION_USERS: v.nullable(v.string()),
   RTE_ISOLATION_SUDO: v.boolean(),
@@ -168,6 +174,8 @@ export interface AgentSettings {
   readonly localFolder: string | null
   /** What of the agent's environment playbooks see beside what each gets: names, and beginnings of names with `*`. */
   readonly passEnvironment: readonly string[]
+  /** The Python that the operator names for supervisors; null: it is looked for. */
+  readonly python: string | null
   /** How jobs are kept apart; null when they are not. */
   readonly isolation: IsolationSettings | null
   readonly cacheBytes: number
@@ -208,6 +216,7 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
     onStop: given.RTE_ON_STOP,
     localFolder: given.RTE_FILES === 'local' && given.ANSIBLE_PATH ? resolve(folder, given.ANSIBLE_PATH) : null,
     passEnvironment: readPassedNames(given.RTE_PASS_ENVIRONMENT),
+    python: given.RTE_PYTHON,
     isolation: isolationOf(given, folder),
     cacheBytes: given.RTE_CACHE_MB * MEBIBYTE,
     spoolMaxBytes: given.RTE_SPOOL_MAX_MB * MEBIBYTE,
