@@ -101,6 +101,8 @@ describe('holdfast session', () => {
     expect((await run('session', 'list')).stdout).toContain('this one')
     const all = await run('session', 'list', '--all')
     const id = /^bob +(\S+)/m.exec(all.stdout)?.[1] ?? ''
+    // A command line would take an id that begins with a dash for a flag.
+    expect(id).toMatch(/^[0-9a-f]{24}$/)
     expect((await run('session', 'end', id)).code).toBe(0)
     expect((await bob.request('GET', '/profile')).status).toBe(401)
     expect((await run('session', 'end', id)).code).toBe(5)

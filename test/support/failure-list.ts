@@ -8,7 +8,9 @@ const MESSAGE_LIMIT = 600
 
 /**
  * Writes which tests failed, and what they said in short, to the file that HOLDFAST_FAILED_TESTS names: `scripts/test`
- * shows it as the last thing, below what ran beside the tests. Without that setting it does nothing.
+ * shows it as the last thing, below what ran beside the tests. The test files that failed stand one a line in a file of
+ * that name with `.files` at its end: it is empty where something failed outside of the tests. Without that setting the
+ * reporter does nothing.
  */
 export class FailureList implements Reporter {
   private root = ''
@@ -20,7 +22,8 @@ export class FailureList implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
     const file = process.env['HOLDFAST_FAILED_TESTS']
     if (file === undefined) return
-    const failures = modules.flatMap((module) => {
+    const failedModules = modules.filter((module) => !module.ok())
+    const failures = failedModules.flatMap((module) => {
       const name = relative(this.root, module.moduleId)
       const tests = [...module.children.allTests('failed')]
       return [
@@ -29,8 +32,14 @@ export class FailureList implements Reporter {
       ]
     })
     const others = errors.map((error) => failure('outside of the tests', error))
-    writeFileSync(file, [...failures, ...others].map((text) => `${text}\n`).join(''))
+    writeFileSync(file, lines([...failures, ...others]))
+    const names = failedModules.map((module) => relative(this.root, module.moduleId))
+    writeFileSync(`${file}.files`, lines(others.length > 0 ? [] : names))
   }
+}
+
+function lines(texts: readonly string[]): string {
+  return texts.map((text) => `${text}\n`).join('')
 }
 
 function failure(name: string, error: SerializedError | undefined): string {

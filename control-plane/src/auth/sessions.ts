@@ -14,7 +14,7 @@ import { type Caller, callerFor } from './caller.js'
 import { networkOf } from './network.js'
 import { isProviderThere } from './provider-presence.js'
 import type { RoleSource } from './role-source.js'
-import { type TokenPair, type Tokens, hashOf, invalidToken, randomId } from './tokens.js'
+import { type TokenPair, type Tokens, hashOf, invalidToken, randomId, randomName } from './tokens.js'
 
 /** The signed-in sessions: begun by a sign-in, carried on by refresh tokens, alive as long as the database says so. */
 export interface Sessions {
@@ -77,7 +77,7 @@ export function createSessions(deps: SessionDeps): Sessions {
     async begin(user, address) {
       const now = clock.now()
       const expiresAt = endOf(now, now)
-      const [sessionId, refreshId] = [randomId(), randomId()]
+      const [sessionId, refreshId] = [randomName(), randomId()]
       const hasBegun = await store.write('sessions.begin', async (queries) => {
         const current = await findUser(queries, user.id)
         if (!current?.enabled || current.passwordHash !== user.passwordHash) return false

@@ -100,7 +100,7 @@ export function randomId(): string {
   return randomBytes(24).toString('base64url')
 }
 
-/** An id that cannot be guessed either, of digits and letters that no command line takes for a flag. */
+/** An id that cannot be guessed either, in hexadecimal digits: no command line takes it for a flag. */
 export function randomName(): string {
   return randomBytes(12).toString('hex')
 }
