@@ -59,6 +59,11 @@ export const SETTINGS = {
     meaning: 'transfer: the app sends playbook folders; local: run from ANSIBLE_PATH on this host',
   },
   ANSIBLE_PATH: { kind: 'text', default: null, meaning: 'the playbook folder; required with RTE_FILES=local' },
+  RTE_PYTHON: {
+    kind: 'text',
+    default: null,
+    meaning: 'the Python (3.8 or later) that starts playbooks; without it the one of ansible-playbook, or python3',
+  },
   RTE_ISOLATION: {
     kind: 'choice',
     choices: ['none', 'user'],
@@ -131,6 +136,7 @@ const resolvedSchema = v.object({
   RTE_ON_STOP: v.picklist(['detach', 'terminate']),
   RTE_FILES: v.picklist(['transfer', 'local']),
   ANSIBLE_PATH: v.nullable(v.string()),
+  RTE_PYTHON: v.nullable(v.string()),
   RTE_ISOLATION: v.picklist(['none', 'user']),
   RTE_ISOLATION_USERS: v.nullable(v.string()),
   RTE_ISOLATION_SUDO: v.boolean(),
@@ -159,6 +165,8 @@ export interface AgentSettings {
   readonly onStop: 'detach' | 'terminate'
   /** The local playbook folder, or null when the app sends the files. */
   readonly localFolder: string | null
+  /** The Python that the operator names for supervisors; null: it is looked for. */
+  readonly python: string | null
   /** How jobs are kept apart; null when they are not. */
   readonly isolation: IsolationSettings | null
   readonly cacheBytes: number
@@ -198,6 +206,7 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
     drainSeconds: given.RTE_DRAIN_SECONDS,
     onStop: given.RTE_ON_STOP,
     localFolder: given.RTE_FILES === 'local' && given.ANSIBLE_PATH ? resolve(folder, given.ANSIBLE_PATH) : null,
+    python: given.RTE_PYTHON,
     isolation: isolationOf(given, folder),
     cacheBytes: given.RTE_CACHE_MB * MEBIBYTE,
     spoolMaxBytes: given.RTE_SPOOL_MAX_MB * MEBIBYTE,

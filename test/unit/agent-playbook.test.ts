@@ -157,17 +157,20 @@ describe('the environment', () => {
       ANSIBLE_CALLBACK_PLUGINS: `/agent/callback:${folder}/.ansible/plugins/callback:/usr/share/ansible/plugins/callback`,
       ANSIBLE_SSH_CONTROL_PATH_DIR: '/agent/sockets/1',
       ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: '/agent/sockets/1',
+      ANSIBLE_LOCAL_TEMP: '/agent/sockets/1/tmp',
     })
   })
 
-  test('leaves the folder for sockets of connections as the operator or the author says it', () => {
+  test('leaves the folders of a job as the operator or the author says it', () => {
     const cwd = mkdtempSync(join(folder, 'config-'))
-    writeFileSync(join(cwd, 'ansible.cfg'), '[ssh_connection]\ncontrol_path_dir = ~/mine\n')
-    const { ANSIBLE_SSH_CONTROL_PATH_DIR: ssh, ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: device } = environmentOf(
-      { ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: '/own' },
-      cwd,
+    writeFileSync(
+      join(cwd, 'ansible.cfg'),
+      '[defaults]\nlocal_tmp = ~/tmp\n[ssh_connection]\ncontrol_path_dir = ~/mine\n',
     )
-    expect({ ssh, device }).toEqual({ ssh: undefined, device: '/own' })
+    const environment = environmentOf({ ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: '/own' }, cwd)
+    expect(environment).toMatchObject({ ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: '/own' })
+    expect(environment).not.toHaveProperty('ANSIBLE_SSH_CONTROL_PATH_DIR')
+    expect(environment).not.toHaveProperty('ANSIBLE_LOCAL_TEMP')
   })
 
   test('names the callbacks of the environment beside ours', () => {

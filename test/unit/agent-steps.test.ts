@@ -39,6 +39,7 @@ const services: StepServices = {
   playbook: {
     localFolder: null,
     environment: {},
+    pythonProblem: null,
     callbackFolder: '/none',
     isolation: { kind: 'none' },
     sockets: NO_SOCKETS,

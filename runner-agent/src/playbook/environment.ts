@@ -41,7 +41,10 @@ export interface EnvironmentOptions {
   readonly secretsFile: string | null
   /** The folder that holds the event callback. */
   readonly callbackFolder: string
-  /** A folder of this job's own for the sockets of connections; null when the whole home of the job is its own. */
+  /**
+   * A folder of this job's own for what ansible would share between all playbooks of a user; its path is short enough for
+   * sockets. Null when the whole home of the job is its own.
+   */
   readonly socketFolder: string | null
 }
 
@@ -57,7 +60,7 @@ export function playbookEnvironment(options: EnvironmentOptions): Record<string,
   const folders = callbackFolders(environment, config, cwd)
   delete environment.ANSIBLE_CALLBACK_WHITELIST
   return {
-    ...(socketFolder === null ? {} : connectionFolders(socketFolder, config)),
+    ...(socketFolder === null ? {} : ownFolders(socketFolder, config)),
     ...environment,
     PWD: cwd,
     ANSIBLE_FORCE_COLOR: '1',
@@ -71,12 +74,16 @@ export function playbookEnvironment(options: EnvironmentOptions): Record<string,
   }
 }
 
-/** Where ansible keeps sockets of open connections, unless the operator or the playbook's author says it themselves. */
-function connectionFolders(folder: string, { sections }: AnsibleConfig): Record<string, string> {
+/**
+ * Where ansible keeps sockets of open connections, and what it prepares for hosts, unless the operator or the playbook's author
+ * says it themselves. An ansible that is killed leaves what it prepared, arguments of modules with it: it goes with the job.
+ */
+function ownFolders(folder: string, { defaults, sections }: AnsibleConfig): Record<string, string> {
   const isSaid = (section: string): boolean => sections[section]?.control_path_dir !== undefined
   return {
     ...(isSaid('ssh_connection') ? {} : { ANSIBLE_SSH_CONTROL_PATH_DIR: folder }),
     ...(isSaid('persistent_connection') ? {} : { ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: folder }),
+    ...(defaults.local_tmp === undefined ? { ANSIBLE_LOCAL_TEMP: `${folder}/tmp` } : {}),
   }
 }
 

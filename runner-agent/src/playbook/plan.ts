@@ -19,8 +19,10 @@ const DRAIN_SECONDS = { quiet: 1, total: 5 }
 export interface PlaybookSettings {
   /** The playbook folder on this host, or null when each job has a work folder made from the app's files. */
   readonly localFolder: string | null
-  /** The agent's own environment. */
+  /** The agent's own environment, with a locale that ansible takes. */
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Why this host has no Python that can start a playbook; null: it has one. */
+  readonly pythonProblem: string | null
   /** The folder that holds the event callback. */
   readonly callbackFolder: string
   readonly isolation: Isolation
@@ -67,7 +69,8 @@ function templateName(value: unknown): string | null {
 }
 
 function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, secrets: JobSecrets | null): object {
-  const { localFolder, isolation } = settings
+  const { localFolder, isolation, pythonProblem } = settings
+  if (pythonProblem !== null) throw new OrderRefusedError(pythonProblem)
   // Never with less than was asked for.
   if (isolation.kind === 'unavailable') throw new OrderRefusedError(isolation.problem)
   const root: PlaybookRoot =
@@ -82,7 +85,7 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
     callbackFile: folder.file('callback.json'),
     secretsFile: secrets === null ? null : folder.file('secret-values'),
     callbackFolder: settings.callbackFolder,
-    socketFolder: isolation.kind === 'none' ? settings.sockets.folderOf(marker) : null,
+    socketFolder: socketFolderOf(marker, settings),
   })
   const given = secretArguments(secrets, folder)
   const playbook = playbookArguments(order, root, cwd, extravarsFile(folder), given)
@@ -98,6 +101,12 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
     drain_seconds: DRAIN_SECONDS,
     isolation: isolation.kind === 'none' ? null : isolation.orders,
   }
+}
+
+/** The path of a home may be too long for sockets. Each isolated job has its own /tmp where the host allows that. */
+function socketFolderOf(runId: string, { isolation, sockets }: PlaybookSettings): string | null {
+  if (isolation.kind === 'none') return sockets.folderOf(runId)
+  return isolation.kind === 'user' && isolation.orders.private.includes('/tmp') ? '/tmp/ansible' : null
 }
 
 /** What names places of the agent's own user is nothing for a job that runs as another one. */
