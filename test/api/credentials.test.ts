@@ -40,7 +40,7 @@ async function create(more: Record<string, unknown> = {}): Promise<number> {
 }
 
 async function secretOf(credential: string): Promise<string | undefined> {
-  return (await server.credentials.open(credential))?.password
+  return (await server.parts.credentials.credentials.open(credential))?.password
 }
 
 const records = async () => (await call('GET', '/credential')).body.records as Record<string, unknown>[]
