@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { describeError } from '../log.js'
 import type { Isolation } from '../isolation/isolation.js'
-import { writeReplacing } from '../spool/durable.js'
+import { isErrno, isPassing, writeReplacing } from '../spool/durable.js'
 import type { JobFolder } from '../spool/job-folder.js'
 import { OrderRefusedError, playbookArguments, type PlaybookRoot, workingFolder } from './command-line.js'
 import { playbookEnvironment } from './environment.js'
@@ -21,6 +21,8 @@ export interface PlaybookSettings {
   readonly localFolder: string | null
   /** The agent's own environment, with a locale that ansible takes. */
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Names of it that the operator passes on to playbooks beside what each gets. */
+  readonly passEnvironment: readonly string[]
   /** Why this host has no Python that can start a playbook; null: it has one. */
   readonly pythonProblem: string | null
   /** The folder that holds the event callback. */
@@ -79,6 +81,7 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
   const marker = folder.key.runId
   const env = playbookEnvironment({
     own: isolation.kind === 'none' ? settings.environment : withoutOwner(settings.environment),
+    more: settings.passEnvironment,
     cwd,
     marker,
     eventsFile: folder.file('events.jsonl'),
@@ -139,7 +142,7 @@ function secretArguments(secrets: JobSecrets | null, folder: JobFolder): string[
 
 /**
  * The program's full path, so that its absence is noticed here, where it can be said in words.
- * @throws OrderRefusedError when it is not there
+ * @throws OrderRefusedError when it is not there; the system's error when that cannot be looked at now
  */
 export function findProgram(name: string, path = ''): string {
   for (const folder of path.split(':')) {
@@ -148,8 +151,9 @@ export function findProgram(name: string, path = ''): string {
     try {
       accessSync(candidate, constants.X_OK)
       if (statSync(candidate).isFile()) return candidate
-    } catch {
-      // Not in this folder of PATH.
+    } catch (error) {
+      // Not in this folder of PATH, or no program. An error of the disk says neither.
+      if (isPassing(error) && !isErrno(error, 'EACCES')) throw error
     }
   }
   throw new OrderRefusedError(`${name} was not found on this runner; install ansible or mend the agent's PATH`)
