@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { JOB_STATUSES } from '../../control-plane/src/jobs/status.js'
+import { JOB_STATUSES } from '../../control-plane/src/job-status.js'
 import { appendServiceLine } from '../../control-plane/src/store/job-streams.js'
 import { moveJob } from '../../control-plane/src/store/jobs.js'
 import { covers } from '../interface/covers.js'

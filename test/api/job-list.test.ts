@@ -1,3 +1,5 @@
+import type { Insertable } from 'kysely'
+import type { JobTable } from '../../control-plane/src/store/schema.js'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listAwaitingJobs } from '../../control-plane/src/store/approvals.js'
@@ -55,10 +57,10 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 async function addJob(queries: TestServer['store']['read'], user: string, type: string, runner: string | null) {
-  const job = {
-    ...{ run_id: 'r', form: 'Deploy “ü”\n', target: 'Deploy', job_type: 'ansible', status: 'failed' },
+  const job: Insertable<JobTable> = {
+    ...{ run_id: 'r', form: 'Deploy “ü”\n', target: 'Deploy', job_type: 'ansible', status: 'failed' as const },
     ...{ status_reason: 'a host\tfailed', detail: null, start_time: 1_700_000_000_000, end_time: null },
-    ...{ user_name: user, user_type: type, runner_id: null, runner_name: runner, dispatch: 'done' },
+    ...{ user_name: user, user_type: type, runner_id: null, runner_name: runner, dispatch: 'done' as const },
     ...{ wait_until: null, parent_id: null, step: null, approval: JSON.stringify(APPROVAL), abort_requested: 1 },
     ...{ abort_requested_by: null, abandoned_at: 1_700_000_001_000, extravars: '{}', credentials: '{}' },
     ...{ raw_form_data: null, playbook: '{}' },

@@ -20,7 +20,7 @@ export async function ownedJob<Job extends Pick<Insertable<JobTable>, 'user_name
 export function putJob(server: TestServer, job: Partial<Insertable<JobTable>> = {}): Promise<number> {
   runs += 1
   const run = runs.toString(16).padStart(32, '0')
-  const ended = { runner_id: null, runner_name: null, status: 'success', dispatch: 'done', end_time: 2 }
+  const ended = { runner_id: null, runner_name: null, status: 'success', dispatch: 'done', end_time: 2 } as const
   return server.store.write('test.job', async (queries) =>
     insertJob(queries, await ownedJob(queries, { ...queuedJob(1, run), ...ended, ...job })),
   )

@@ -254,7 +254,7 @@ describe('a node', () => {
 })
 
 describe('a final status', () => {
-  test.each(['success', 'failed', 'warning', 'aborted', 'rejected', 'abandoned'])(
+  test.each(['success', 'failed', 'warning', 'aborted', 'rejected', 'abandoned'] as const)(
     '%s is not aborted: 409, and it stays',
     async (status) => {
       covers('move.conflict', 'move.final', 'rule-12.abort', 'error.conflict-abort', 'action.delete')
@@ -267,7 +267,7 @@ describe('a final status', () => {
     },
   )
 
-  test.each(['running', 'approve'])('%s is none: such a job is not deleted, 409', async (status) => {
+  test.each(['running', 'approve'] as const)('%s is none: such a job is not deleted, 409', async (status) => {
     covers('move.conflict', 'rule-12.delete', 'error.conflict-delete')
     const [id] = (await addJobs(1, { status, end_time: null })) as [number]
     expect((await server.call('DELETE', `/job/${id}`, { token: server.admin })).status).toBe(409)

@@ -117,7 +117,7 @@ describe('figures of the database', () => {
   test('jobs by status, jobs that ended within 24 hours, runners by state, what runners said', async () => {
     const now = server.clock.now()
     await server.store.write('test', async (queries) => {
-      const end = async (to: string, time: number) => {
+      const end = async (to: 'success' | 'failed' | 'aborted' | 'warning', time: number) => {
         const id = await insertJob(queries, queuedJob(1))
         await moveJob(queries, id, { from: ['running'], to, time, reason: null, changes: { end_time: time } })
       }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { JOB_STATUSES } from '../../control-plane/src/jobs/status.js'
+import { JOB_STATUSES, type JobStatus } from '../../control-plane/src/job-status.js'
 import { createJobRetention } from '../../control-plane/src/jobs/retention.js'
 import { endedJobs } from '../../control-plane/src/store/ended-jobs.js'
 import { appendServiceLine } from '../../control-plane/src/store/job-streams.js'
@@ -49,7 +49,7 @@ const left = async () => {
 }
 
 test('jobs that ended longer ago go at the start and every day; those that run or wait stay, however old', async () => {
-  const busy = new Set(['running', 'approve'])
+  const busy = new Set<JobStatus>(['running', 'approve'])
   const ended = JOB_STATUSES.filter((status) => !busy.has(status))
   for (const status of ended) await endedDaysAgo(8, { status })
   const young = await endedDaysAgo(6)

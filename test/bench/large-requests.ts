@@ -130,7 +130,7 @@ function attacks(jobId: number, others: readonly string[]): Attack[] {
 async function fill(path: string): Promise<number> {
   const store = await openStore({ kind: 'sqlite', path })
   try {
-    const ended = { status: 'success', dispatch: 'done', runner_id: null, end_time: 2 }
+    const ended = { status: 'success', dispatch: 'done', runner_id: null, end_time: 2 } as const
     const job = (at: number) => ({ ...queuedJob(1, at.toString(16).padStart(32, '0')), ...ended })
     for (let from = 0; from < 5000; from += 500) {
       await store.write('bench.jobs', async (queries) => {

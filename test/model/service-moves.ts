@@ -1,5 +1,6 @@
 import { outcomeOf } from '../../control-plane/src/jobs/outcome.js'
-import { type JobStatus, TRANSITIONS, isEnded } from '../../control-plane/src/jobs/status.js'
+import { isEnded } from '../../control-plane/src/jobs/status.js'
+import { type JobStatus, STATUS_MOVES } from '../../control-plane/src/job-status.js'
 import { type Move, NEW_JOB, type OldFault, type Row, type World, change } from './world.js'
 
 const GIVEN_UP = { status: 'abandoned', wasAbandoned: true } as const
@@ -79,7 +80,7 @@ function missing(world: World, row: Row): World {
 
 function end(world: World, status: JobStatus): World {
   const { row } = world
-  const isAllowed = row !== null && (TRANSITIONS[row.status] as readonly JobStatus[]).includes(status)
+  const isAllowed = row !== null && (STATUS_MOVES[row.status] as readonly JobStatus[]).includes(status)
   return isAllowed ? change.row(world, { status, dispatch: 'done' }) : world
 }
 
@@ -157,5 +158,5 @@ function wishes(world: World): Move[] {
 
 /** Nothing may leave it any more. */
 export function isFinal(status: JobStatus): boolean {
-  return TRANSITIONS[status].length === 0
+  return STATUS_MOVES[status].length === 0
 }

@@ -1,7 +1,8 @@
 import type { EndRecord } from '@holdfast/protocol'
 import type { AbortMemory, JobMemory, Step } from '../../runner-agent/src/jobs/decide.js'
 import type { JobFacts } from '../../runner-agent/src/jobs/facts.js'
-import type { DispatchState, JobStatus } from '../../control-plane/src/jobs/status.js'
+import type { Dispatch } from '../../control-plane/src/job-dispatch.js'
+import type { JobStatus } from '../../control-plane/src/job-status.js'
 
 /**
  * One job between all who have to do with it. What is left out: bytes of output and events, files, secrets, isolation,
@@ -24,7 +25,7 @@ export interface World {
 
 export interface Row {
   readonly status: JobStatus
-  readonly dispatch: DispatchState
+  readonly dispatch: Dispatch
   readonly abortAsked: boolean
   readonly wasAbandoned: boolean
   /** By a runner of the same key that was removed since: where jobs were known by its row, it is nobody's. */

@@ -1,8 +1,10 @@
+import type { Dispatch } from '../../control-plane/src/job-dispatch.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ConflictError, NotFoundError } from '../../control-plane/src/errors.js'
 import { RUNNER_MOVES, type RunnerMove, stateAfter } from '../../control-plane/src/runners/runner-states.js'
 import { insertJob } from '../../control-plane/src/store/jobs.js'
-import { RUNNER_STATES, findDefaultRunner } from '../../control-plane/src/store/runners.js'
+import { findDefaultRunner } from '../../control-plane/src/store/runners.js'
+import { RUNNER_STATES } from '../../control-plane/src/runner-state.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
@@ -150,6 +152,6 @@ describe('changes made by another node', () => {
   })
 })
 
-function jobOf(runnerId: number, dispatch: string): Parameters<typeof insertJob>[1] {
+function jobOf(runnerId: number, dispatch: Dispatch): Parameters<typeof insertJob>[1] {
   return { ...queuedJob(runnerId), dispatch }
 }

@@ -29,7 +29,7 @@ function claimedJob(
   key: string | null,
   columns: Partial<Insertable<JobTable>> = {},
 ): Promise<number> {
-  const row = { ...queuedJob(runnerId, RUN), dispatch: 'claimed', runner_key: key, ...columns }
+  const row = { ...queuedJob(runnerId, RUN), dispatch: 'claimed' as const, runner_key: key, ...columns }
   return store.write('test', (queries) => insertJob(queries, row))
 }
 

@@ -1,3 +1,4 @@
+import type { Dispatch } from '../../control-plane/src/job-dispatch.js'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type EndRecord, NEWEST_CONTRACT } from '@holdfast/protocol'
 import { contradictionsOf } from '../../control-plane/src/runners/older-copy.js'
@@ -49,7 +50,7 @@ test('what an older copy does not name may have run: it is neither offered again
   expect(await isRefused(copy)).toBe(true)
   await fixture.hub.acceptCopy(id, 'root')
   const { store, clock } = fixture
-  const add = (digit: string, dispatch: string) =>
+  const add = (digit: string, dispatch: Dispatch) =>
     store.write('test', (queries) =>
       insertJob(queries, { ...queuedJob(id, digit.repeat(32)), dispatch, runner_key: runner.fingerprint }),
     )
@@ -70,7 +71,7 @@ test('what an older copy does not name may have run: it is neither offered again
 
 test('the end of a copy is held beside the stored one, in status, lengths and bytes', () => {
   const stored = {
-    job: { status: 'success', abort_requested_by: null },
+    job: { status: 'success' as const, abort_requested_by: null },
     lengths: { output: 200, events: 100, eventsCount: 3 },
     full: { output: false, events: false },
     digests: { output: 'o', events: 'e' },

@@ -23,7 +23,7 @@ async function waitingJob(runnerId: number, runId: string): Promise<number> {
   const asked = { title: null, message: 'Look', roles: ['ops'], notifications: [], allowSelf: false }
   const approval = awaitedApproval(asked, {}, { manifest_sha256: null, form_sha256: null })
   return fixture.store.write('test', async (queries) => {
-    const row = { ...queuedJob(runnerId, runId), status: 'approve', dispatch: 'parked' }
+    const row = { ...queuedJob(runnerId, runId), status: 'approve' as const, dispatch: 'parked' as const }
     const id = await insertJob(queries, { ...row, approval: JSON.stringify(approval) })
     await askForApproval(queries, { id, target: 'f' }, approval)
     return id
@@ -89,7 +89,7 @@ describe('a job that waits for an approval', () => {
     expect(answer?.job).toMatchObject({ job_id: parked, verdict: 'continue' })
     expect(await findJob(store.read, parked)).toMatchObject({ status: 'running', dispatch: 'claimed' })
     expect(await outputOf(parked)).toContain('was restored from a backup of before its approval')
-    expect(await findJob(store.read, other)).toMatchObject({ status: 'approve', dispatch: 'parked' })
+    expect(await findJob(store.read, other)).toMatchObject({ status: 'approve' as const, dispatch: 'parked' as const })
     const awaited = await store.read.selectFrom('awaited_approval').select('job_id').execute()
     expect(awaited).toEqual([{ job_id: other }])
   })

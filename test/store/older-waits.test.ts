@@ -21,7 +21,7 @@ test.each(KINDS)('on %s, waits that an older release kept by a wall clock begin 
     const jobId = await store.write('test', async (queries) => {
       const id = await insertJob(queries, { ...queuedJob(7), wait_until: 1_700_000_000_000 })
       await insertSequence(queries, id, { plan: '{}', nodes: ['asks'] })
-      const asks = { status: 'approve', start_time: 1_700_000_000_000, due_time: 1_700_000_060_000 }
+      const asks = { status: 'approve' as const, start_time: 1_700_000_000_000, due_time: 1_700_000_060_000 }
       await changeNode(queries, id, 'asks', asks)
       return id
     })

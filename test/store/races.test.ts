@@ -127,7 +127,7 @@ test('a job is approved or rejected, never both, and only once', async () => {
   const subjects = { now: () => Promise.resolve({ manifest_sha256: 'a', form_sha256: 'b' }) }
   for (let round = 0; round < 8; round += 1) {
     const id = await first().write('test.waiting', async (queries) => {
-      const waiting = { status: 'approve', dispatch: 'parked', approval: JSON.stringify(APPROVAL) }
+      const waiting = { status: 'approve', dispatch: 'parked', approval: JSON.stringify(APPROVAL) } as const
       const job = await insertJob(queries, { ...queuedJob(runner), ...waiting })
       await insertAwaitedApproval(queries, job, { roles: ['ops'], allowSelf: true })
       return job

@@ -1,7 +1,8 @@
 import type { EndRecord } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
 import { outcomeOf } from '../../control-plane/src/jobs/outcome.js'
-import { JOB_STATUSES, TRANSITIONS, isEnded, statusesBefore } from '../../control-plane/src/jobs/status.js'
+import { isEnded, statusesBefore } from '../../control-plane/src/jobs/status.js'
+import { JOB_STATUSES, STATUS_MOVES } from '../../control-plane/src/job-status.js'
 import { covers } from '../interface/covers.js'
 
 const NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
@@ -93,15 +94,16 @@ describe('the table of statuses', () => {
   test('final statuses are left by nothing, abandoned only by a real outcome', () => {
     covers('move.final')
     for (const status of ['success', 'failed', 'warning', 'aborted', 'rejected'] as const)
-      expect(TRANSITIONS[status]).toEqual([])
-    expect(TRANSITIONS.abandoned).toEqual(['success', 'failed', 'warning', 'aborted'])
+      expect(STATUS_MOVES[status]).toEqual([])
+    expect(STATUS_MOVES.abandoned).toEqual(['success', 'failed', 'warning', 'aborted'])
   })
 
   test('statusesBefore is the table read backwards', () => {
     for (const to of JOB_STATUSES) {
       for (const from of JOB_STATUSES) {
-        const forwards: readonly string[] = TRANSITIONS[from]
-        expect(statusesBefore(to).includes(from)).toBe(forwards.includes(to))
+        const forwards: readonly string[] = STATUS_MOVES[from]
+        const backwards: readonly string[] = statusesBefore(to)
+        expect(backwards.includes(from)).toBe(forwards.includes(to))
       }
     }
   })

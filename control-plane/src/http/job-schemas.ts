@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { USER_TYPES } from '../auth/caller.js'
-import { JOB_STATUSES } from '../jobs/status.js'
-import { NODE_STATUSES } from '../sequences/node-status.js'
+import { JOB_STATUSES } from '../job-status.js'
+import { NODE_STATUSES } from '../node-status.js'
 import { NODE_TYPES } from '../sequences/workflows/workflow.js'
 import { booleanText, integerText, nullable } from './schemas.js'
 

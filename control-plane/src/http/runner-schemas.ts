@@ -3,7 +3,7 @@ import { isoTime } from '../clock.js'
 import { JOIN_TOKEN_MINUTES } from '../runners/join-tokens.js'
 import type { RunnerView } from '../runners/runner-actions.js'
 import type { JoinToken } from '../store/join-tokens.js'
-import { RUNNER_STATES } from '../store/runners.js'
+import { RUNNER_STATES } from '../runner-state.js'
 import { nullable } from './schemas.js'
 
 /** Most playbooks at once that an admin may set. */

@@ -10,7 +10,8 @@ import type { UploadSweeper } from '../uploads/sweeper.js'
 import { abortUnstarted } from './ending.js'
 import type { RunnerPort } from './runner-port.js'
 import { type JobEnds, type SequencePort, isSequence } from './sequence-port.js'
-import { type JobStatus, isEnded, jobStatusOf } from './status.js'
+import { isEnded, jobStatusOf } from './status.js'
+import { type JobStatus } from '../job-status.js'
 import { requireManageable } from './visibility.js'
 
 export interface ActionDependencies {

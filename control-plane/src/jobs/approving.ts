@@ -1,3 +1,4 @@
+import type { JobStatus } from '../job-status.js'
 import type { Caller } from '../auth/caller.js'
 import type { AccountGrant, Grants } from '../auth/grants.js'
 import { launcherName, shownName } from '../auth/shown-name.js'
@@ -5,7 +6,7 @@ import { type Clock, isoTime } from '../clock.js'
 import { ConflictError, ForbiddenError, NotFoundError, UnavailableError } from '../errors.js'
 import type { LiveEvents } from '../live/live-events.js'
 import { updateApproval } from '../store/approvals.js'
-import { type JobRow, type JobSummaryRow, findJob, findJobSummary, moveJob } from '../store/jobs.js'
+import { type JobRow, type JobSummaryRow, findJob, findJobSummary, moveJob, type JobMove } from '../store/jobs.js'
 import { appendServiceLine } from '../store/job-streams.js'
 import { type Runner, findRunner, findRunnerByName } from '../store/runners.js'
 import { changeNode, closeNodes } from '../store/sequences.js'
@@ -17,7 +18,6 @@ import { failJob } from './ending.js'
 import { problemOf } from './runner-choice.js'
 import type { RunnerPort } from './runner-port.js'
 import { type SequencePort, isSequence } from './sequence-port.js'
-import { statusesBefore } from './status.js'
 import { isOwner } from './visibility.js'
 
 export interface ApprovingDependencies {
@@ -109,8 +109,8 @@ async function approveJob(
     const runner = await runnerNow(queries, asked)
     const problem = problemNow(asked, runner, launcher)
     const bound = { approved_manifest: given.subject?.manifest_sha256 ?? null }
-    const changes = { dispatch: 'queued', runner_id: runner?.id ?? null, wait_until: null, ...bound }
-    const move = { from: statusesBefore('running'), to: 'running', time: now, reason: null, changes }
+    const changes = { dispatch: 'queued' as const, runner_id: runner?.id ?? null, wait_until: null, ...bound }
+    const move: JobMove<'running'> = { from: ['approve'], to: 'running', time: now, reason: null, changes }
     const taken = await take(queries, caller, asked, 'approved', now, move, given)
     if (taken.isTaken && problem !== null) await failJob(queries, id, problem, now)
     return { ...taken, runner, problem }
@@ -141,9 +141,9 @@ async function approveSequence(
 }
 
 /** A job that consists of others goes on. Its parts run what it is bound to. */
-function goesOn(now: number, bound: { readonly approved_manifest?: string | null } = {}) {
-  const changes = { dispatch: 'driven', ...bound }
-  return { from: statusesBefore('running'), to: 'running', time: now, reason: null, changes }
+function goesOn(now: number, bound: { readonly approved_manifest?: string | null } = {}): JobMove<'running'> {
+  const changes = { dispatch: 'driven' as const, ...bound }
+  return { from: ['approve'], to: 'running', time: now, reason: null, changes }
 }
 
 /**
@@ -163,10 +163,12 @@ export async function reject(
   const reason = `rejected by ${shownName(caller)}`
   const endsHere = asked.step === null || sequences.endsWithRejection(asked.job_type)
   const result = await store.write('jobs.reject', async (queries) => {
-    const changes = { end_time: now, dispatch: 'done' }
+    const changes = { end_time: now, dispatch: 'done' as const }
     // Only what waits can be refused; a workflow ends as rejected from where it goes on, by itself.
-    const ends = { from: ['approve'], to: 'rejected', time: now, reason, changes }
-    const taken = await take(queries, caller, asked, 'rejected', now, endsHere ? ends : goesOn(now))
+    const ends: JobMove<'rejected'> = { from: ['approve'], to: 'rejected', time: now, reason, changes }
+    const taken = endsHere
+      ? await take(queries, caller, asked, 'rejected', now, ends)
+      : await take(queries, caller, asked, 'rejected', now, goesOn(now))
     if (taken.isTaken && endsHere) await closeNodes(queries, id, { status: 'do not run', reason, time: now })
     return taken
   })
@@ -186,8 +188,8 @@ export async function approvedBefore(
   job: Pick<JobSummaryRow, 'id' | 'runner_name'>,
   now: number,
 ): Promise<void> {
-  const changes = { dispatch: 'queued' }
-  await moveJob(queries, job.id, { from: statusesBefore('running'), to: 'running', time: now, reason: null, changes })
+  const changes = { dispatch: 'queued' as const }
+  await moveJob(queries, job.id, { from: ['approve'], to: 'running', time: now, reason: null, changes })
   const approval = approvalOf((await findJobSummary(queries, job.id)) ?? { approval: null })
   if (approval) await updateApproval(queries, job.id, JSON.stringify({ ...approval, state: 'approved' }))
   const why = 'this database was restored from a backup of before its approval'
@@ -198,13 +200,13 @@ export async function approvedBefore(
  * Moves the job if it still waits for the approval that the caller was allowed to decide about, and notes who decided, in
  * the job and in its output.
  */
-async function take(
+async function take<To extends JobStatus>(
   queries: Queries,
   caller: Caller,
   asked: Pick<JobSummaryRow, 'id' | 'approval'>,
   state: 'approved' | 'rejected',
   now: number,
-  move: Parameters<typeof moveJob>[2],
+  move: JobMove<To>,
   { subject, changes }: Given = NOTHING_GIVEN,
 ): Promise<Taken> {
   const { id } = asked

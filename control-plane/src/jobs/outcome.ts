@@ -1,5 +1,5 @@
 import type { EndRecord } from '@holdfast/protocol'
-import type { JobStatus } from './status.js'
+import type { JobStatus } from '../job-status.js'
 
 /** How a job ended, as it is shown. */
 export interface Outcome {

@@ -4,7 +4,6 @@ import { appendServiceLine } from '../store/job-streams.js'
 import type { Queries } from '../store/store.js'
 import { approvalOf, askForApproval, askedAgain } from './approval.js'
 import { abortUnstarted, failJob } from './ending.js'
-import { statusesBefore } from './status.js'
 
 /** Whether a job may run this playbook folder: one that was approved only runs what was approved. */
 export function mayRun(job: { readonly approved_manifest: string | null }, manifestSha256: string): boolean {
@@ -32,9 +31,8 @@ export async function takeBackOutdated(queries: Queries, jobId: number, manifest
   }
   const subject = { form_sha256: given.subject?.form_sha256 ?? null, manifest_sha256: manifestSha256 }
   const approval = askedAgain(given, subject)
-  const changes = { dispatch: 'parked', wait_until: null, approved_manifest: null }
-  const move = { from: statusesBefore('approve'), to: 'approve', time: now, reason: null, changes }
-  if (!(await moveJob(queries, jobId, move))) return
+  const changes = { dispatch: 'parked' as const, wait_until: null, approved_manifest: null }
+  if (!(await moveJob(queries, jobId, { from: ['running'], to: 'approve', time: now, reason: null, changes }))) return
   await updateApproval(queries, jobId, JSON.stringify(approval))
   await appendServiceLine(queries, jobId, `[WARNING]: ${CHANGED} and before the job began: it waits for another one`)
   await askForApproval(queries, { id: jobId, target: job.target }, approval)

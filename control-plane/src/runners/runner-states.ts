@@ -1,5 +1,5 @@
 import { ConflictError } from '../errors.js'
-import type { RunnerState } from '../store/runners.js'
+import type { RunnerState } from '../runner-state.js'
 
 /** What can happen to a runner's state. `expire`: the runner that asked is gone, or had to go for another one. */
 export type RunnerMove = 'approve' | 'reject' | 'expire' | 'revoke' | 'reinstate' | 'remove'

@@ -1,9 +1,9 @@
 import type { Approval, Form, JobSettings } from '../forms/form.js'
 import type { JobApproval } from '../jobs/approval.js'
-import type { JobStatus } from '../jobs/status.js'
+import type { JobStatus } from '../job-status.js'
 import type { PlannedSequence } from '../jobs/sequence-port.js'
 import type { Queries } from '../store/store.js'
-import type { NodeStatus } from './node-status.js'
+import type { NodeStatus } from '../node-status.js'
 
 export type Values = Readonly<Record<string, unknown>>
 

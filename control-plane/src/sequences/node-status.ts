@@ -1,15 +1,4 @@
-/** Where a step or a node stands. */
-export const NODE_STATUSES = [
-  'waiting',
-  'running',
-  'approve',
-  'success',
-  'failed',
-  'aborted',
-  'skipped',
-  'do not run',
-] as const
-export type NodeStatus = (typeof NODE_STATUSES)[number]
+import { NODE_STATUSES, type NodeStatus } from '../node-status.js'
 
 /** Every legal move. `skipped`: its condition is not met; `do not run`: what it waited for cannot come any more. */
 export const NODE_TRANSITIONS = {

@@ -1,9 +1,8 @@
 import { type JobApproval, askForApproval } from '../jobs/approval.js'
 import { abortUnstarted, endJob } from '../jobs/ending.js'
-import { statusesBefore } from '../jobs/status.js'
 import { updateApproval } from '../store/approvals.js'
 import { appendServiceLine } from '../store/job-streams.js'
-import { type JobSummaryRow, findJobSummary, moveJob, requestAbort } from '../store/jobs.js'
+import { type JobSummaryRow, findJobSummary, moveJob, requestAbort, type JobMove } from '../store/jobs.js'
 import { type NodeChange, changeNode, closeNodes, setStep } from '../store/sequences.js'
 import type { Queries } from '../store/store.js'
 import type { End, Mark, NodeState, OpenSequence, SequenceEvent } from './kind.js'
@@ -46,8 +45,9 @@ export class TurnWriter {
 
   /** The whole waits no more for an approval, although nobody gave or refused it. */
   async goOn(): Promise<void> {
-    const move = { from: statusesBefore('running'), to: 'running', time: this.now, reason: null }
-    await moveJob(this.queries, this.whole.job.id, { ...move, changes: { dispatch: 'driven' } })
+    const changes = { dispatch: 'driven' as const }
+    const move: JobMove<'running'> = { from: ['approve'], to: 'running', time: this.now, reason: null, changes }
+    await moveJob(this.queries, this.whole.job.id, move)
   }
 
   async mark(marks: readonly Mark[]): Promise<void> {
@@ -88,7 +88,7 @@ export class TurnWriter {
       const { identifier } = part
       requireLegalMove(this.#statusOf(identifier), 'running')
       const subjobId = await insertPart(this.queries, deps, this.whole, part, this.now)
-      const change = { status: 'running', subjob_id: subjobId, start_time: this.now, due_time: null }
+      const change = { status: 'running' as const, subjob_id: subjobId, start_time: this.now, due_time: null }
       await this.#change(identifier, { ...change, reason: null, ...kept(part) })
       await setStep(this.queries, this.whole.job.id, identifier)
       await this.#tell({ what: 'started', identifier, jobId: subjobId })
@@ -104,8 +104,8 @@ export class TurnWriter {
     await this.#change(identifier, { status: 'approve', approval: json, start_time: this.now })
     await setStep(this.queries, id, identifier)
     await updateApproval(this.queries, id, json)
-    const move = { from: statusesBefore('approve'), to: 'approve', time: this.now, reason: null }
-    await moveJob(this.queries, id, { ...move, changes: { dispatch: 'parked' } })
+    const changes = { dispatch: 'parked' as const }
+    await moveJob(this.queries, id, { from: ['running'], to: 'approve', time: this.now, reason: null, changes })
     await askForApproval(this.queries, { id, target: identifier }, approval)
   }
 
@@ -113,7 +113,7 @@ export class TurnWriter {
     await this.#tell({ what: 'over', nodes: this.#nodes, status })
     const { id } = this.whole.job
     if (status === 'rejected') {
-      const changes = { end_time: this.now, dispatch: 'done' }
+      const changes = { end_time: this.now, dispatch: 'done' as const }
       await moveJob(this.queries, id, { from: ['running'], to: status, time: this.now, reason, changes })
     } else {
       await endJob(this.queries, id, { status, reason, detail: null }, this.now)

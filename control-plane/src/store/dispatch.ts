@@ -1,3 +1,4 @@
+import type { Dispatch, DispatchBefore } from '../job-dispatch.js'
 import type { JobRow } from './jobs.js'
 import type { Queries } from './store.js'
 
@@ -55,6 +56,13 @@ const HELD_COLUMNS = [
   'older_copy',
 ] as const
 
+/** Moves the jobs that the caller names on their way to a runner. Only legal moves compile. */
+function moveDispatch<To extends Dispatch>(queries: Queries, from: readonly DispatchBefore<To>[], to: To) {
+  const before: readonly Dispatch[] = from
+  const after: Dispatch = to
+  return queries.updateTable('job').set({ dispatch: after }).where('dispatch', 'in', before)
+}
+
 /** Takes the longest waiting jobs of a runner out of the queue: they are about to be offered to the owner of that key. */
 export async function takeQueued(
   queries: Queries,
@@ -72,10 +80,8 @@ export async function takeQueued(
     .limit(most)
     .execute()
   if (next.length === 0) return []
-  const taken = await queries
-    .updateTable('job')
-    .set({ dispatch: 'offered', runner_key: runnerKey })
-    .where('dispatch', '=', 'queued')
+  const taken = await moveDispatch(queries, ['queued'], 'offered')
+    .set({ runner_key: runnerKey })
     .where(
       'id',
       'in',
@@ -101,22 +107,14 @@ export async function takeQueued(
 
 /** Puts an offered job back into the queue, at its old place, unless it was given up meanwhile. */
 export async function requeue(queries: Queries, jobId: number): Promise<void> {
-  await queries
-    .updateTable('job')
-    .set({ dispatch: 'queued' })
-    .where('id', '=', jobId)
-    .where('dispatch', '=', 'offered')
-    .where('status', '=', 'running')
-    .execute()
+  await moveDispatch(queries, ['offered'], 'queued').where('id', '=', jobId).where('status', '=', 'running').execute()
 }
 
 /** The runner has the job now. @param epoch of the connection on which it says so */
 export async function markClaimed(queries: Queries, jobId: number, epoch: number): Promise<void> {
-  await queries
-    .updateTable('job')
-    .set({ dispatch: 'claimed', held_epoch: epoch })
+  await moveDispatch(queries, ['queued', 'offered', 'claimed'], 'claimed')
+    .set({ held_epoch: epoch })
     .where('id', '=', jobId)
-    .where('dispatch', 'in', ['queued', 'offered', 'claimed'])
     .execute()
 }
 

@@ -1,5 +1,7 @@
-import type { Insertable, Selectable } from 'kysely'
+import type { Insertable, Selectable, Updateable } from 'kysely'
 import { type PastRun, notePastRuns } from './orphans.js'
+import type { DISPATCH_OF_STATUS } from '../job-dispatch.js'
+import type { JobStatus, StatusBefore } from '../job-status.js'
 import type { JobTable } from './schema.js'
 import type { Queries } from './store.js'
 
@@ -62,38 +64,40 @@ export async function findSubjobs(queries: Queries, id: number): Promise<number[
   return rows.map((row) => row.id)
 }
 
+/** A move of a job's status. Only legal ones compile: `from` and `dispatch` are those that go with `to`. */
+export interface JobMove<To extends JobStatus> {
+  readonly from: readonly StatusBefore<To>[]
+  readonly to: To
+  readonly time: number
+  readonly reason: string | null
+  readonly detail?: string | null
+  readonly changes?: Partial<
+    Pick<JobTable, 'end_time' | 'abandoned_at' | 'abort_requested' | 'wait_until' | 'runner_id'> &
+      Pick<JobRow, 'approved_manifest'> & { readonly dispatch: (typeof DISPATCH_OF_STATUS)[To][number] }
+  >
+}
+
 /**
  * Moves a job to a status if it stands in one of `from`; writes the move down. A job ends once, whoever races:
  * false means that somebody was quicker or the move is not legal.
  */
-export async function moveJob(
-  queries: Queries,
-  id: number,
-  move: {
-    readonly from: readonly string[]
-    readonly to: string
-    readonly time: number
-    readonly reason: string | null
-    readonly detail?: string | null
-    readonly changes?: Partial<
-      Pick<JobTable, 'end_time' | 'dispatch' | 'abandoned_at' | 'abort_requested' | 'wait_until' | 'runner_id'> &
-        Pick<JobRow, 'approved_manifest'>
-    >
-  },
-): Promise<boolean> {
+export async function moveJob<To extends JobStatus>(queries: Queries, id: number, move: JobMove<To>): Promise<boolean> {
   const before = await queries
     .selectFrom('job')
     .select(['status', 'start_time'])
     .where('id', '=', id)
     .executeTakeFirst()
-  if (!before || !move.from.includes(before.status)) return false
+  const to: JobStatus = move.to
+  const from: readonly JobStatus[] = move.from
+  const changes: Updateable<JobTable> = move.changes ?? {}
+  if (!before || !from.includes(before.status)) return false
   const detail = move.detail === undefined ? {} : { detail: move.detail }
   // A clock that was set back while the job ran must not show that it ended before it began.
-  const { end_time: ended } = move.changes ?? {}
+  const { end_time: ended } = changes
   const endTime = typeof ended === 'number' ? { end_time: Math.max(ended, before.start_time) } : {}
   const { numUpdatedRows } = await queries
     .updateTable('job')
-    .set({ status: move.to, status_reason: move.reason, ...detail, ...move.changes, ...endTime })
+    .set({ ...changes, status: to, status_reason: move.reason, ...detail, ...endTime })
     .where('id', '=', id)
     .where('status', '=', before.status)
     .executeTakeFirst()
@@ -105,7 +109,7 @@ export async function moveJob(
   }
   await queries
     .insertInto('job_transition')
-    .values({ job_id: id, time: move.time, from_status: before.status, to_status: move.to, reason: move.reason })
+    .values({ job_id: id, time: move.time, from_status: before.status, to_status: to, reason: move.reason })
     .execute()
   return true
 }
@@ -126,7 +130,7 @@ export async function requestAbort(
   queries: Queries,
   id: number,
   by: string,
-  statuses: readonly string[] = ['running'],
+  statuses: readonly JobStatus[] = ['running'],
 ): Promise<boolean> {
   const { numUpdatedRows } = await queries
     .updateTable('job')

@@ -1,9 +1,7 @@
 import type { Insertable, Selectable, Updateable } from 'kysely'
+import { RUNNER_STATES, type RunnerState } from '../runner-state.js'
 import type { RunnerTable } from './schema.js'
 import type { Queries } from './store.js'
-
-export const RUNNER_STATES = ['waiting', 'approved', 'denied', 'revoked'] as const
-export type RunnerState = (typeof RUNNER_STATES)[number]
 
 /** A runner as the database knows it. Times are milliseconds since the epoch; `online` is the socket's business. */
 export interface Runner {

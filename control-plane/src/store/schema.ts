@@ -1,4 +1,8 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { Dispatch } from '../job-dispatch.js'
+import type { JobStatus } from '../job-status.js'
+import type { NodeStatus } from '../node-status.js'
+import type { RunnerState } from '../runner-state.js'
 
 /**
  * The tables. Times are milliseconds since the epoch, booleans 0 or 1, JSON is text, bytes are blobs: the same on
@@ -129,7 +133,7 @@ export interface JobTable {
   form: Fixed<string>
   target: Fixed<string>
   job_type: Fixed<string>
-  status: string
+  status: JobStatus
   status_reason: string | null
   /** What the status does not say, such as "no structured events". */
   detail: string | null
@@ -147,7 +151,7 @@ export interface JobTable {
   /** Fingerprint of the runner that was offered the job or has it; null: it was never offered. */
   runner_key: ColumnType<string | null, string | null | undefined, string | null>
   /** Where the job is on its way to a runner: `parked` (not yet on it), `queued`, `offered`, `claimed`, `done`; `driven`: it consists of others. */
-  dispatch: string
+  dispatch: Dispatch
   /** Until when it may wait for the runner, by the service clock; null when it never had to wait, or has ended. */
   wait_until: number | null
   parent_id: Fixed<number | null>
@@ -188,8 +192,8 @@ export interface JobSecretTable {
 export interface JobTransitionTable {
   job_id: Fixed<number>
   time: Fixed<number>
-  from_status: Fixed<string>
-  to_status: Fixed<string>
+  from_status: Fixed<JobStatus>
+  to_status: Fixed<JobStatus>
   reason: Fixed<string | null>
 }
 
@@ -486,7 +490,7 @@ export interface SequenceNodeTable {
   position: Fixed<number>
   /** Name of the step, identifier of the node. */
   identifier: Fixed<string>
-  status: string
+  status: NodeStatus
   subjob_id: number | null
   start_time: number | null
   end_time: number | null

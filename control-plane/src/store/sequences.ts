@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { SequenceNodeTable } from './schema.js'
 import { SERVICE_CLOCK_ORIGIN } from './service-clock.js'
+import type { NodeStatus } from '../node-status.js'
 import type { Queries } from './store.js'
 
 /** A step or node with what matters of its job; null: it has none (yet, or any more). */
@@ -30,7 +31,14 @@ export async function insertSequence(
   await queries.insertInto('job_sequence').values({ job_id: jobId, version: 0, plan }).execute()
   const nothing = { start_time: null, end_time: null, reason: null, approval: null, due_time: null, artifacts: null }
   for (const [index, identifier] of nodes.entries()) {
-    const row = { job_id: jobId, position: index + 1, identifier, status: 'waiting', subjob_id: null, ...nothing }
+    const row = {
+      job_id: jobId,
+      position: index + 1,
+      identifier,
+      status: 'waiting' as const,
+      subjob_id: null,
+      ...nothing,
+    }
     await queries.insertInto('sequence_node').values(row).execute()
   }
 }
@@ -102,7 +110,7 @@ export async function changeNode(
 export async function closeNodes(
   queries: Queries,
   jobId: number,
-  { status, reason, time }: { readonly status: string; readonly reason: string; readonly time: number },
+  { status, reason, time }: { readonly status: NodeStatus; readonly reason: string; readonly time: number },
 ): Promise<void> {
   await queries
     .updateTable('sequence_node')

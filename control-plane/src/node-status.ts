@@ -1,0 +1,12 @@
+/** Where a step of a multistep job or a node of a workflow stands. */
+export const NODE_STATUSES = [
+  'waiting',
+  'running',
+  'approve',
+  'success',
+  'failed',
+  'aborted',
+  'skipped',
+  'do not run',
+] as const
+export type NodeStatus = (typeof NODE_STATUSES)[number]
