@@ -8,7 +8,7 @@ import { JobRun } from '../../runner-agent/src/jobs/job-run.js'
 import { askAbort, type StepServices } from '../../runner-agent/src/jobs/steps.js'
 import { createLog } from '../../runner-agent/src/log.js'
 import { markedProcesses } from '../../runner-agent/src/playbook/process-tree.js'
-import { lookAtProcess, readBootId } from '../../runner-agent/src/processes.js'
+import { lookAtProcess, readBootId } from '../../runner-agent/src/host/processes.js'
 import { createJobFolder, type JobFolder, type Started } from '../../runner-agent/src/spool/job-folder.js'
 import { waitUntil } from '../agent/waiting.js'
 
