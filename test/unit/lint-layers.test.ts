@@ -59,6 +59,7 @@ const REFUSED: readonly (readonly [what: string, file: string, line: string, why
   ],
   ['audit → metrics', 'audit/trail.ts', "import '../metrics/metrics.js'", 'stand on one floor'],
   ['a room → main.ts', 'jobs/end/ending.ts', "import '../../main.js'", 'jobs stands below main.ts'],
+  ['a room → what composes rooms', 'jobs/end/ending.ts', "import '../compose.js'", 'jobs stands below compose.ts'],
   [
     'between inner rooms, up',
     'runners/streams/pieces.ts',
