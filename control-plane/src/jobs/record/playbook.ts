@@ -1,5 +1,10 @@
 import * as v from 'valibot'
+<<<<<<< HEAD:control-plane/src/jobs/record/playbook.ts
 import type { JobRow } from '../../store/jobs/jobs.js'
+=======
+import { vaultNeedsSchema } from '../credentials/vault-needs.js'
+import type { JobRow } from '../store/jobs.js'
+>>>>>>> f9f610e989a83d9e5108895f6fd4e7c57133f80e:control-plane/src/jobs/record/playbook.ts
 
 /** What a job's order to the runner needs beside the extra variables; kept as JSON with the job. */
 export const playbookSchema = v.object({
@@ -21,7 +26,7 @@ export const playbookSchema = v.object({
   playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
   /** Names of credentials; jobs of older releases have none. */
   ansibleCredentials: v.optional(v.nullable(v.string()), null),
-  vaultCredentials: v.optional(v.nullable(v.string()), null),
+  vaultCredentials: v.optional(vaultNeedsSchema, null),
 })
 
 export type Playbook = v.InferOutput<typeof playbookSchema>
