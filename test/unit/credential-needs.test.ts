@@ -16,10 +16,6 @@ import {
   credentialVariables,
   requireAllowedCredentials,
   withLaunchNames,
-<<<<<<< HEAD
-} from '../../control-plane/src/jobs/needs/credential-needs.js'
-import { MAX_SECRETS_BYTES, createIdentityKeys, openSecrets, publicKeyOf } from '@holdfast/protocol'
-=======
 } from '../../control-plane/src/jobs/needs/credential-needs.js'
 import {
   MAX_SECRETS_BYTES,
@@ -29,7 +25,6 @@ import {
   openSecrets,
   publicKeyOf,
 } from '@holdfast/protocol'
->>>>>>> f9f610e989a83d9e5108895f6fd4e7c57133f80e
 
 const needs = (credentials: Record<string, string>, ansible: string | null = null, vault: string | null = null) => ({
   credentials,

@@ -1,25 +1,15 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import * as v from 'valibot'
-<<<<<<< HEAD:control-plane/src/jobs/needs/credential-needs.ts
 import type { Caller } from '../../auth/caller.js'
 import { type ChosenCredentials, type CredentialNeeds, allNames, chooseCredentials } from '../../credentials/needs.js'
+import { type VaultNeeds, vaultNeedsOf } from '../../credentials/vault-needs.js'
 import { ForbiddenError, RefusedValuesError } from '../../errors.js'
 import type { Field } from '../../forms/fields/field.js'
 import type { Form } from '../../forms/form.js'
+import { VaultCredentials } from '../../forms/form-schema.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
 import { type Playbook, credentialNamesOf, playbookOf } from '../record/playbook.js'
-=======
-import type { Caller } from '../auth/caller.js'
-import { type ChosenCredentials, type CredentialNeeds, allNames, chooseCredentials } from '../credentials/needs.js'
-import { type VaultNeeds, vaultNeedsOf } from '../credentials/vault-needs.js'
-import { ForbiddenError, RefusedValuesError } from '../errors.js'
-import type { Field } from '../forms/fields/field.js'
-import type { Form } from '../forms/form.js'
-import { VaultCredentials } from '../forms/form-schema.js'
-import type { JobRow } from '../store/jobs.js'
-import { type Playbook, credentialNamesOf, playbookOf } from './playbook.js'
->>>>>>> f9f610e989a83d9e5108895f6fd4e7c57133f80e:control-plane/src/jobs/needs/credential-needs.ts
 
 const orNull = <T extends ReturnType<typeof Type.String>>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 

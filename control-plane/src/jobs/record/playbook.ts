@@ -1,10 +1,6 @@
 import * as v from 'valibot'
-<<<<<<< HEAD:control-plane/src/jobs/record/playbook.ts
+import { vaultNeedsSchema } from '../../credentials/vault-needs.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
-=======
-import { vaultNeedsSchema } from '../credentials/vault-needs.js'
-import type { JobRow } from '../store/jobs.js'
->>>>>>> f9f610e989a83d9e5108895f6fd4e7c57133f80e:control-plane/src/jobs/record/playbook.ts
 
 /** What a job's order to the runner needs beside the extra variables; kept as JSON with the job. */
 export const playbookSchema = v.object({
