@@ -116,6 +116,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
       get pythonProblem() {
         return python.now.problem
       },
+      passEnvironment: settings.passEnvironment,
       callbackFolder: ANSIBLE_PARTS.callbackFolder,
       get isolation() {
         return isolation

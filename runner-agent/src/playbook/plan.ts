@@ -21,6 +21,8 @@ export interface PlaybookSettings {
   readonly localFolder: string | null
   /** The agent's own environment, with a locale that ansible takes. */
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Names of it that the operator passes on to playbooks beside what each gets. */
+  readonly passEnvironment: readonly string[]
   /** Why this host has no Python that can start a playbook; null: it has one. */
   readonly pythonProblem: string | null
   /** The folder that holds the event callback. */
@@ -79,6 +81,7 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
   const marker = folder.key.runId
   const env = playbookEnvironment({
     own: isolation.kind === 'none' ? settings.environment : withoutOwner(settings.environment),
+    more: settings.passEnvironment,
     cwd,
     marker,
     eventsFile: folder.file('events.jsonl'),
