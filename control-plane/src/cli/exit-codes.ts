@@ -20,7 +20,7 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** Every code with its meaning, as `--help` and the README list them. */
+/** Every code with its meaning, as `--help` and docs/client.md list them. */
 export const EXIT_CODE_MEANINGS: readonly (readonly [ExitCode, string])[] = [
   [EXIT.ok, 'done; when a job was followed: it ended success'],
   [EXIT.unexpected, 'something unexpected failed (a file, an answer that is not understood, a bug)'],
