@@ -9,8 +9,8 @@ import type { Chance } from '../kit/seed.js'
 import type { FaultContext, FaultKind } from './fault-kind.js'
 import { runnerFaults } from './runner-faults.js'
 
-/** Less than a job waits in the queue: a control plane that starts meanwhile goes by its clock. */
-const CONTROL_PLANE_JUMP = 900
+/** In seconds: far more than a job waits in the queue, or than a runner may be silent. */
+const LONGEST_JUMP = 6 * 3600
 
 const DOWN = { between: [200, 5000] } as const
 const drawn = (chance: Chance, span: { readonly between: readonly [number, number] } = DOWN): number =>
@@ -28,10 +28,10 @@ export function faultKinds(onFile: boolean): FaultKind[] {
   ]
 }
 
-/** Either clock, or both; more than any wait in the queue. */
+/** Each clock by hours, forwards or back. */
 async function moveClocks({ chaos, chance }: FaultContext): Promise<void> {
-  chaos.faults.moveClock(chance.between(-7200, 7200), 'runner')
-  chaos.faults.moveClock(chance.between(-CONTROL_PLANE_JUMP, CONTROL_PLANE_JUMP), 'control plane')
+  chaos.faults.moveClock(chance.between(-LONGEST_JUMP, LONGEST_JUMP), 'runner')
+  chaos.faults.moveClock(chance.between(-LONGEST_JUMP, LONGEST_JUMP), 'control plane')
   await pause(drawn(chance))
   chaos.faults.moveClock(0)
 }
@@ -241,7 +241,7 @@ async function killSupervisor({ chaos, chance, harmed }: FaultContext): Promise<
       const started = JSON.parse(readFileSync(join(jobs, name, 'started.json'), 'utf8')) as { pid: number }
       const isThere = readFileSync(`/proc/${started.pid}/cmdline`, 'latin1').includes(name)
       if (!isThere) continue
-      harmed(Number(name.split('-')[0]))
+      harmed(Number(name.split('-')[0]), 'supervisor killed')
       process.kill(started.pid, 'SIGKILL')
       return
     } catch {
