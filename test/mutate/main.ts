@@ -82,14 +82,16 @@ function judged(verdict: Verdict, where: 'near' | 'wide'): { outcome: Outcome; n
 }
 
 async function sample(options: Options): Promise<readonly Result[]> {
-  const all = mutationsOf(ROOT).filter(({ path }) => options.room === null || roomOf(path).startsWith(options.room))
   const scratch = createScratch(ROOT)
   const results: Result[] = []
   try {
-    const judge = new Judge(scratch, createCompiler(ROOT), options)
+    // The clone may be worked on meanwhile: all is read from the copy.
+    const { root } = scratch
+    const all = mutationsOf(root).filter(({ path }) => options.room === null || roomOf(path).startsWith(options.room))
+    const judge = new Judge(scratch, createCompiler(root), options)
     for (const mutation of createChance(options.seed).shuffle(all)) {
       if (results.filter(({ outcome }) => outcome !== 'refused by the compiler').length >= options.count) break
-      const text = readFileSync(join(ROOT, mutation.path), 'utf8')
+      const text = readFileSync(join(root, mutation.path), 'utf8')
       const key = keyOf(text, mutation)
       const { outcome, note } = await judge.outcomeOf(mutation, key)
       results.push({ room: roomOf(mutation.path), outcome })
