@@ -1,5 +1,6 @@
+import type { RunnerState } from '../../control-plane/src/runner-state.js'
 import { createIdentityKeys, publicKeyOf } from '@holdfast/protocol'
-import { type Runner, insertRunner } from '../../control-plane/src/store/runners.js'
+import { type Runner, insertRunner } from '../../control-plane/src/store/runners/runners.js'
 import type { TestServer } from './server.js'
 
 /** The id of a runner that asks to join or has joined, by its name. */
@@ -14,7 +15,7 @@ export async function runnerIdOf(server: TestServer, name: string): Promise<numb
 export function addRunner(
   server: TestServer,
   name: string,
-  changes: { readonly isDefault?: boolean; readonly enabled?: boolean; readonly state?: string } = {},
+  changes: { readonly isDefault?: boolean; readonly enabled?: boolean; readonly state?: RunnerState } = {},
 ): Promise<Runner> {
   const keys = createIdentityKeys()
   const now = server.clock.now()

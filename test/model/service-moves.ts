@@ -1,6 +1,6 @@
-import { outcomeOf } from '../../control-plane/src/jobs/outcome.js'
-import { isEnded } from '../../control-plane/src/jobs/status.js'
 import { type JobStatus, STATUS_MOVES } from '../../control-plane/src/job-status.js'
+import { isEnded } from '../../control-plane/src/jobs/record/status.js'
+import { outcomeOf } from '../../control-plane/src/jobs/end/outcome.js'
 import { type Move, NEW_JOB, type OldFault, type Row, type World, change } from './world.js'
 
 const GIVEN_UP = { status: 'abandoned', wasAbandoned: true } as const

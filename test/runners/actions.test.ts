@@ -1,9 +1,9 @@
 import type { Dispatch } from '../../control-plane/src/job-dispatch.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ConflictError, NotFoundError } from '../../control-plane/src/errors.js'
-import { RUNNER_MOVES, type RunnerMove, stateAfter } from '../../control-plane/src/runners/runner-states.js'
-import { insertJob } from '../../control-plane/src/store/jobs.js'
-import { findDefaultRunner } from '../../control-plane/src/store/runners.js'
+import { RUNNER_MOVES, type RunnerMove, stateAfter } from '../../control-plane/src/runners/registration/runner-states.js'
+import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { findDefaultRunner } from '../../control-plane/src/store/runners/runners.js'
 import { RUNNER_STATES } from '../../control-plane/src/runner-state.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
@@ -130,7 +130,7 @@ describe('changes made by another node', () => {
   test('reach the connection on refresh', async () => {
     const agent = await RawAgent.join(fixture.url, newIdentity('edge-1'))
     const id = await idOf('edge-1')
-    const set = (changes: { state: string; enabled: number; epoch?: number }) =>
+    const set = (changes: { state: 'approved' | 'revoked' | 'denied'; enabled: number; epoch?: number }) =>
       fixture.store.write('test', (queries) =>
         queries.updateTable('runner').set(changes).where('id', '=', id).execute(),
       )

@@ -8,7 +8,7 @@ import {
 import { JOB_STATUSES, type JobStatus, STATUS_MOVES, type StatusBefore } from '../../control-plane/src/job-status.js'
 import type { NodeStatus } from '../../control-plane/src/node-status.js'
 import type { RunnerState } from '../../control-plane/src/runner-state.js'
-import { type JobMove, insertJob, moveJob } from '../../control-plane/src/store/jobs.js'
+import { type JobMove, insertJob, moveJob } from '../../control-plane/src/store/jobs/jobs.js'
 import type { JobTable, RunnerTable, SequenceNodeTable } from '../../control-plane/src/store/schema.js'
 import type { Queries } from '../../control-plane/src/store/store.js'
 import { queuedJob } from '../runners/queued-job.js'

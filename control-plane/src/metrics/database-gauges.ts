@@ -3,8 +3,8 @@ import type { Clock } from '../clock.js'
 import { UnavailableError } from '../errors.js'
 import { JOB_STATUSES, type JobStatus } from '../job-status.js'
 import { within } from '../patience.js'
-import { readFigures } from '../store/figures.js'
 import { RUNNER_STATES } from '../runner-state.js'
+import { readFigures } from '../store/service/figures.js'
 import type { Store } from '../store/store.js'
 
 /** Statuses that are always shown, so that a graph begins with a zero and not with a gap. */

@@ -239,7 +239,7 @@ export interface JobEventTable {
 export interface RunnerTable {
   id: Generated<number>
   name: Fixed<string>
-  state: string
+  state: RunnerState
   enabled: number
   is_default: number
   mode: Fixed<string>
