@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { PROGRAMS } from '../kit/preload/faults.js'
-import type { FaultContext, FaultKind } from './faults.js'
+import type { FaultContext, FaultKind } from './fault-kind.js'
 import { patiently } from './patient.js'
 
 /** What befalls the runner's spool beside full disks, and what admins do with the runner. */
