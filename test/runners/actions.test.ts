@@ -1,7 +1,11 @@
 import type { Dispatch } from '../../control-plane/src/job-dispatch.js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ConflictError, NotFoundError } from '../../control-plane/src/errors.js'
-import { RUNNER_MOVES, type RunnerMove, stateAfter } from '../../control-plane/src/runners/registration/runner-states.js'
+import {
+  RUNNER_MOVES,
+  type RunnerMove,
+  stateAfter,
+} from '../../control-plane/src/runners/registration/runner-states.js'
 import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
 import { findDefaultRunner } from '../../control-plane/src/store/runners/runners.js'
 import { RUNNER_STATES } from '../../control-plane/src/runner-state.js'

@@ -4,7 +4,14 @@ import { type JobApproval, approvalOf, decided, deciderName, hasApprovingRole } 
 import type { Queries, Store } from '../../store/store.js'
 import { type SequencePort, isSequence } from '../record/sequence-port.js'
 import { updateApproval } from '../../store/jobs/approvals.js'
-import { type JobMove, type JobRow, type JobSummaryRow, findJob, findJobSummary, moveJob } from '../../store/jobs/jobs.js'
+import {
+  type JobMove,
+  type JobRow,
+  type JobSummaryRow,
+  findJob,
+  findJobSummary,
+  moveJob,
+} from '../../store/jobs/jobs.js'
 import { failJob } from '../end/ending.js'
 import { type Runner, findRunner, findRunnerByName } from '../../store/runners/runners.js'
 import type { RunnerPort } from '../record/runner-port.js'
