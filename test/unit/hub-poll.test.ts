@@ -5,11 +5,11 @@ import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Bus } from '../../control-plane/src/nodes/bus.js'
 import { SOLE_NODE } from '../../control-plane/src/nodes/nodes.js'
-import type { AgentConnection } from '../../control-plane/src/runners/agent-connection.js'
-import { createHubPoll } from '../../control-plane/src/runners/hub-poll.js'
-import { createKeyedQueue } from '../../control-plane/src/runners/keyed-queue.js'
-import { createRegistry } from '../../control-plane/src/runners/registry.js'
-import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
+import type { AgentConnection } from '../../control-plane/src/runners/socket/agent-connection.js'
+import { createHubPoll } from '../../control-plane/src/runners/registration/hub-poll.js'
+import { createKeyedQueue } from '../../control-plane/src/runners/registration/keyed-queue.js'
+import { createRegistry } from '../../control-plane/src/runners/registration/registry.js'
+import { openSqliteStore } from '../../control-plane/src/store/sqlite/sqlite-store.js'
 
 const LET_GO_MS = 1500
 /** Between two looks; longer than runners are kept without the database. */
