@@ -126,6 +126,12 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     releaseUser: (jobFolder) => releaseUser(jobFolder, isolationHost),
     supervisors,
     patience: ABORT_PATIENCE,
+    after(milliseconds, task) {
+      const timer = setTimeout(task, milliseconds).unref()
+      return () => {
+        clearTimeout(timer)
+      }
+    },
     supervisor: {
       get python() {
         return python.now.path

@@ -33,6 +33,8 @@ export interface HostJobsOptions extends Omit<JobRunServices, 'giveUp'> {
   readonly spoolMaxBytes: number
   /** Running jobs, the limit or the draining changed. */
   readonly changed: () => void
+  /** Does something once so many milliseconds have passed; the agent may end before. @returns what takes it back */
+  readonly after: (milliseconds: number, task: () => void) => () => void
 }
 
 /** All jobs of this host, and what the app says about them. */
@@ -89,7 +91,7 @@ export function createHostJobs(options: HostJobsOptions): HostJobs {
   let aborting = false
   /** Jobs of the spool that nobody has judged yet. */
   const unjudged = new Set<JobRun>()
-  let alone: NodeJS.Timeout | undefined
+  let waitNoMore = (): void => undefined
 
   const find = (ref: { run_id: string }): JobRun | undefined => runs.get(ref.run_id)
   const running = (): number => [...runs.values()].filter((run) => run.state !== 'ended' && !unjudged.has(run)).length
@@ -155,7 +157,7 @@ export function createHostJobs(options: HostJobsOptions): HostJobs {
   }
 
   function judge(): void {
-    clearTimeout(alone)
+    waitNoMore()
     if (unjudged.size === 0) return
     const found = [...unjudged]
     unjudged.clear()
@@ -326,12 +328,11 @@ export function createHostJobs(options: HostJobsOptions): HostJobs {
         { jobs: folders.length },
         'jobs found in the spool; a control plane is waited for before they are judged',
       )
-      alone = setTimeout(judge, ALONE_MS)
-      alone.unref()
+      waitNoMore = options.after(ALONE_MS, judge)
     },
 
     wait() {
-      clearTimeout(alone)
+      waitNoMore()
     },
 
     connected(port) {
@@ -386,7 +387,7 @@ export function createHostJobs(options: HostJobsOptions): HostJobs {
     }),
 
     async dispose() {
-      clearTimeout(alone)
+      waitNoMore()
       this.disconnected()
       await intake.settled()
       await Promise.all([...runs.values()].map((run) => run.dispose()))
