@@ -199,7 +199,7 @@ describe('an abort', () => {
 describe('a step whose job was given up', () => {
   test('holds up what follows until its real outcome comes, and the output says so once', async () => {
     const id = await launch('two')
-    const one = await end(id, 'one', 'abandoned', 'the RTE was silent')
+    const one = await end(id, 'one', 'abandoned', 'the runner was silent')
     await said(id, `Aborting job ${id} ends the wait.`)
     await server.parts.sequences.sequences.sweep()
     expect(await nodesOf(server, id)).toEqual({ one: 'running', two: 'waiting' })
@@ -207,7 +207,7 @@ describe('a step whose job was given up', () => {
     await endPart(server, one.id)
     await end(id, 'two')
     const { output } = await becomes(id, 'success')
-    expect(String(output).split('was given up (the RTE was silent)')).toHaveLength(2)
+    expect(String(output).split('was given up (the runner was silent)')).toHaveLength(2)
   })
 
   test('is not waited for when the whole is aborted; its end changes nothing any more', async () => {

@@ -8,7 +8,7 @@ import { endPart, nodesOf, partOf, partsOf } from './sequence-parts.js'
 import { type TestServer, startServer } from './server.js'
 import { upload } from './upload-client.js'
 
-/** Multistep jobs (forms.md section 7): which step runs when and with what, and how the whole ends. */
+/** Multistep jobs: which step runs when and with what, and how the whole ends. */
 const CONFIG = `roles:
   - {name: admin, groups: [local/admins]}
   - {name: ops, groups: [local/ops], options: {allowJobRelaunch: true}}
@@ -335,8 +335,8 @@ describe('what is not allowed or there', () => {
     const reasons = (await partsOf(server, id)).map((part) => [part.target, part.status, part.status_reason])
     expect(reasons).toEqual([
       ['one', 'success', null],
-      ['two', 'failed', "The RTE 'resting' is turned off"],
-      ['three', 'failed', "The RTE 'unknown' that the form names is not known"],
+      ['two', 'failed', "The runner 'resting' is turned off"],
+      ['three', 'failed', "The runner 'unknown' that the form names is not known"],
       ['four', 'failed', "There is no credential 'nowhere'"],
     ])
   })

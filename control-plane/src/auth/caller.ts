@@ -8,7 +8,7 @@ import { type TokenScope, narrowest } from './token-scopes.js'
 export const USER_TYPES = ['local', 'ldap', 'azuread', 'oidc'] as const
 export type UserType = (typeof USER_TYPES)[number]
 
-/** Options of roles that gate actions, all resolved: an admin holds every one (decisions section 5). */
+/** Options of roles that gate actions, all resolved: an admin holds every one. */
 export interface RoleOptions {
   readonly allowVerboseMode: boolean
   readonly allowJobRelaunch: boolean

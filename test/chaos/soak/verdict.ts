@@ -25,7 +25,7 @@ export interface Verdict {
   readonly problems: readonly string[]
 }
 
-const SHUT_OUT = /^The RTE '.*' is not approved|^There is no default RTE/
+const SHUT_OUT = /^The runner '.*' is not approved|^There is no default runner/
 
 interface JobRecord {
   readonly id: number

@@ -12,8 +12,8 @@ import { type DependencyLookup, isVisible } from './visible.js'
 import { readField } from './read-field.js'
 
 /**
- * The fields of a form, row or step with their values. A field is worked out when something asks for it, once; a field
- * that asks for itself on the way is waiting for ever and says so. Which is all the order there is.
+ * The fields of a form, row or step with their values. A field is worked out once, when something asks
+ * for it; so no other order is needed. A field that needs its own value can never be worked out: it is reported as waiting.
  */
 export interface Scope extends Parent {
   readonly fields: readonly Field[]
