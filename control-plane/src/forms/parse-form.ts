@@ -1,3 +1,4 @@
+import { vaultNeedsOf } from '../credentials/vault-needs.js'
 import { YamlProblem, type YamlText, problemWith, readYaml } from '../yaml-text.js'
 import { FieldProblem, parseField, parseWizardStep } from './fields/parse-field.js'
 import type { Form, FormBase, FormError } from './form.js'
@@ -69,7 +70,7 @@ function parseForm(entry: unknown, path: Path, yaml: YamlText): Form {
     approval: approvalOf(source.approval),
     credentials: source.credentials ?? {},
     ansibleCredentials: source.ansibleCredentials || null,
-    vaultCredentials: source.vaultCredentials || null,
+    vaultCredentials: vaultNeedsOf(source.vaultCredentials),
     passwordFields: passwordKeys({ fields }, {}),
     source,
   }

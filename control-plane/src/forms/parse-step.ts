@@ -1,3 +1,4 @@
+import { vaultNeedsOf } from '../credentials/vault-needs.js'
 import type { Step } from './form.js'
 import type { FormFile, StepFile } from './form-schema.js'
 import { type PlaybookFile, approvalOf, playbookSettingsOf } from './parse-playbook.js'
@@ -31,6 +32,6 @@ function settingsOf(source: PlaybookFile, form: FormFile, listed: readonly strin
     runner: source.runner || null,
     credentials: { ...form.credentials, ...source.credentials },
     ansibleCredentials: source.ansibleCredentials || null,
-    vaultCredentials: source.vaultCredentials || null,
+    vaultCredentials: vaultNeedsOf(source.vaultCredentials),
   }
 }

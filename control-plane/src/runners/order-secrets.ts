@@ -36,12 +36,12 @@ export async function* withSecrets(
   jobs: readonly OfferableJob[],
 ): AsyncGenerator<readonly [OfferableJob, OrderSecrets]> {
   const { store, clock, live, sealSecrets, ends } = dependencies
-  const { fingerprint, sealingKey } = connection
+  const { fingerprint, sealingKey, contract } = connection
   for (const job of jobs) {
     let secrets: OrderSecrets
     try {
       const kept = (await findJobSecrets(store.read, [job.id])).get(job.id)
-      const target = { jobId: job.id, runId: job.run_id, fingerprint, sealingKey }
+      const target = { jobId: job.id, runId: job.run_id, fingerprint, sealingKey, contract }
       const sealed = await sealSecrets(needsOfJob(job), target, kept?.sealed ?? null)
       secrets = { sealed, names: kept?.names ?? [] }
     } catch (error) {
