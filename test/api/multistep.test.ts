@@ -8,7 +8,7 @@ import { endPart, nodesOf, partOf, partsOf } from './sequence-parts.js'
 import { type TestServer, startServer } from './server.js'
 import { upload } from './upload-client.js'
 
-/** Multistep jobs: which step runs when and with what, and how the whole ends. */
+/** Multistep jobs: which step runs when and with what, and how the parent job ends. */
 const CONFIG = `roles:
   - {name: admin, groups: [local/admins]}
   - {name: ops, groups: [local/ops], options: {allowJobRelaunch: true}}
@@ -69,7 +69,7 @@ async function end(
 }
 
 describe('steps in order', () => {
-  test('each is a job of its own, the next starts when the one before has ended; the whole ends with success', async () => {
+  test('each is a job of its own, the next starts when the one before has ended; all end with success', async () => {
     covers('service.multistep-job', 'multistep.parts', 'multistep.output')
     const id = await launchSteps([step('one'), step('two')])
     const one = await partOf(server, id, 'one')
