@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { endGuarded, endMarkedProcesses, markedProcesses } from '../../runner-agent/src/playbook/process-tree.js'
-import { identifyProcess, lookAtProcess } from '../../runner-agent/src/processes.js'
+import { identifyProcess, lookAtProcess } from '../../runner-agent/src/host/processes.js'
 
 /** From now on reading a file fails with this code, until the test is finished. */
 function failToRead(code: string): void {

@@ -16,7 +16,7 @@ import {
   credentialVariables,
   requireAllowedCredentials,
   withLaunchNames,
-} from '../../control-plane/src/jobs/credential-needs.js'
+} from '../../control-plane/src/jobs/needs/credential-needs.js'
 import {
   MAX_SECRETS_BYTES,
   NEWEST_CONTRACT,

@@ -54,7 +54,7 @@ const OUTCOMES: ReadonlyMap<string, ExitCode> = new Map([
 ])
 
 /** The exit code for a job's final status; null while the job is not at its end. */
-export function outcomeOf(status: string): ExitCode | null {
+export function exitCodeOf(status: string): ExitCode | null {
   return OUTCOMES.get(status) ?? null
 }
 
