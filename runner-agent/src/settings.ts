@@ -18,16 +18,20 @@ import { readPassedNames } from './playbook/passed-environment.js'
 
 const MEBIBYTE = 1024 * 1024
 
-/** Every setting of the agent: environment variable, and `--kebab-case` flag of `run` (docs: decisions, section 2). */
+/** Every setting of the agent: environment variable, and `--kebab-case` flag of `run`. */
 export const SETTINGS = {
   RTE_MODE: {
     kind: 'choice',
     choices: ['outbound', 'inbound'],
     default: 'outbound',
-    meaning: 'outbound: the agent dials the app. inbound: the app dials the agent (not available yet)',
+    meaning: 'outbound: the agent dials the control plane; inbound would be the other way, and is not available yet',
   },
   APP_URL: { kind: 'text', default: null, meaning: "the control plane's address, http:// or https://; required" },
-  APP_TLS_VERIFY: { kind: 'boolean', default: '1', meaning: "1: the app's certificate must be valid; 0: any is taken" },
+  APP_TLS_VERIFY: {
+    kind: 'boolean',
+    default: '1',
+    meaning: "1: the control plane's certificate must be valid; 0: any is taken",
+  },
   HTTPS_PROXY: { kind: 'text', default: null, meaning: 'proxy to an https:// app; playbooks see it, too' },
   NO_PROXY: { kind: 'text', default: null, meaning: 'hosts and .domains that are reached without the proxy; *: all' },
   RTE_NAME: {
@@ -57,7 +61,7 @@ export const SETTINGS = {
     kind: 'choice',
     choices: ['transfer', 'local'],
     default: 'transfer',
-    meaning: 'transfer: the app sends playbook folders; local: run from ANSIBLE_PATH on this host',
+    meaning: 'transfer: the control plane sends playbook folders; local: run from ANSIBLE_PATH on this host',
   },
   ANSIBLE_PATH: { kind: 'text', default: null, meaning: 'the playbook folder; required with RTE_FILES=local' },
   RTE_PASS_ENVIRONMENT: {
@@ -70,6 +74,13 @@ export const SETTINGS = {
     default: null,
     meaning: 'the Python (3.8 or later) that starts playbooks; without it the one of ansible-playbook, or python3',
   },
+  RTE_GALAXY: {
+    kind: 'choice',
+    choices: ['off', 'on'],
+    default: 'off',
+    meaning: 'on: roles and collections of a requirements.yml in the playbook folder are installed before the play',
+  },
+  RTE_GALAXY_MINUTES: { kind: 'integer', default: '10', meaning: 'how long such an installation may take' },
   RTE_ISOLATION: {
     kind: 'choice',
     choices: ['none', 'user'],
@@ -144,6 +155,8 @@ const resolvedSchema = v.object({
   ANSIBLE_PATH: v.nullable(v.string()),
   RTE_PASS_ENVIRONMENT: v.nullable(v.string()),
   RTE_PYTHON: v.nullable(v.string()),
+  RTE_GALAXY: v.picklist(['off', 'on']),
+  RTE_GALAXY_MINUTES: v.pipe(v.number(), v.minValue(1, 'must be 1 or more')),
   RTE_ISOLATION: v.picklist(['none', 'user']),
   RTE_ISOLATION_USERS: v.nullable(v.string()),
   RTE_ISOLATION_SUDO: v.boolean(),
@@ -170,12 +183,14 @@ export interface AgentSettings {
   readonly maxJobs: number
   readonly drainSeconds: number
   readonly onStop: 'detach' | 'terminate'
-  /** The local playbook folder, or null when the app sends the files. */
+  /** The local playbook folder, or null when the control plane sends the files. */
   readonly localFolder: string | null
   /** What of the agent's environment playbooks see beside what each gets: names, and beginnings of names with `*`. */
   readonly passEnvironment: readonly string[]
   /** The Python that the operator names for supervisors; null: it is looked for. */
   readonly python: string | null
+  /** How long an installation of requirements may take, in seconds; null: nothing is installed. */
+  readonly galaxySeconds: number | null
   /** How jobs are kept apart; null when they are not. */
   readonly isolation: IsolationSettings | null
   readonly cacheBytes: number
@@ -217,6 +232,7 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
     localFolder: given.RTE_FILES === 'local' && given.ANSIBLE_PATH ? resolve(folder, given.ANSIBLE_PATH) : null,
     passEnvironment: readPassedNames(given.RTE_PASS_ENVIRONMENT),
     python: given.RTE_PYTHON,
+    galaxySeconds: given.RTE_GALAXY === 'on' ? given.RTE_GALAXY_MINUTES * 60 : null,
     isolation: isolationOf(given, folder),
     cacheBytes: given.RTE_CACHE_MB * MEBIBYTE,
     spoolMaxBytes: given.RTE_SPOOL_MAX_MB * MEBIBYTE,

@@ -57,13 +57,13 @@ test('Python is changed in the same way, with any characters before it', () => {
 
 test('a change is known again after it has moved, and shown as a diff', () => {
   const text = 'first()\n  if (a < b) go()\n'
-  const [, , mutation] = typescriptMutations('control-plane/src/jobs/launch.ts', text)
+  const [, , mutation] = typescriptMutations('control-plane/src/jobs/launch/launch.ts', text)
   if (!mutation) throw new Error('there is no such mutation')
   const moved = typescriptMutations('control-plane/src/jobs/inner/launch.ts', `\n\n  ${text}`)[2]
   if (!moved) throw new Error('there is no such mutation')
   expect(keyOf(`\n\n  ${text}`, moved)).toBe(keyOf(text, mutation))
   expect(diffOf(text, mutation)).toBe(
-    `control-plane/src/jobs/launch.ts:2  ${mutation.kind}\n-  if (a < b) go()\n+${mutated(text, mutation).split('\n')[1] ?? ''}`,
+    `control-plane/src/jobs/launch/launch.ts:2  ${mutation.kind}\n-  if (a < b) go()\n+${mutated(text, mutation).split('\n')[1] ?? ''}`,
   )
   expect(roomOf(mutation.path)).toBe('control-plane/jobs')
   expect([roomOf('runner-agent/src/main.ts'), roomOf('runner-agent/ansible/supervisor.py')]).toEqual([
