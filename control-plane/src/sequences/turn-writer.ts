@@ -43,7 +43,7 @@ export class TurnWriter {
     }
   }
 
-  /** The whole waits no more for an approval, although nobody gave or refused it. */
+  /** The parent job waits no more for an approval, although nobody gave or refused it. */
   async goOn(): Promise<void> {
     const changes = { dispatch: 'driven' as const }
     const move: JobMove<'running'> = { from: ['approve'], to: 'running', time: this.now, reason: null, changes }

@@ -9,7 +9,7 @@ import { JOIN_TOKEN_MINUTES } from '../../runners/registration/join-tokens.js'
 /** Most playbooks at once that an admin may set. */
 const MOST_JOBS = 10_000
 
-/** A runner as an admin sees it (spec runner.md section 1). */
+/** A runner as an admin sees it. */
 export const RunnerRecord = Type.Object(
   {
     id: Type.Integer(),
