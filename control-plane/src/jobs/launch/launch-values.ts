@@ -64,9 +64,9 @@ export interface LaunchValues {
 }
 
 /**
- * Settles which values a launch runs with (spec forms.md section 4): under `enforce` those that were built from checked
+ * Settles which values a launch runs with : under `enforce` those that were built from checked
  * field values, else what the client sent. The same holds for the names of credentials: under `enforce` only fields of the
- * form choose one (spec forms.md section 5: the form says which).
+ * form choose one (the form says which).
  * @throws RefusedValuesError with the details of the check, TooManyError, UnavailableError
  */
 export async function valuesOfLaunch(
@@ -165,7 +165,7 @@ function refuseUnlessGood(details: CheckDetails, problems: readonly UploadProble
   if (isGood(details)) return
   const { missing, invalid, waiting, uploads } = details
   const ofUploads = problems.filter(({ field }) => uploads.includes(field))
-  // A client names the fields of uploads, and may take names that every object has.
+  // A map, because a client names these fields: a name such as `toString` is there in every plain object.
   const errors = new Map(Object.entries(details.validationErrors))
   for (const { field, reason, message } of ofUploads) {
     errors.set(field, [...(errors.get(field) ?? []), { type: reason, description: message }])
