@@ -7,14 +7,14 @@ import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type SealJobSecrets, SecretsProblem } from '../../control-plane/src/credentials/job-secrets.js'
 import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
-import type { RunnerConnection } from '../../control-plane/src/runners/connection.js'
-import { JobSession } from '../../control-plane/src/runners/job-session.js'
-import { OFFER_PATIENCE_MS } from '../../control-plane/src/runners/offer-watch.js'
-import type { PlaybookFiles } from '../../control-plane/src/runners/playbook-files.js'
-import { readOutput } from '../../control-plane/src/store/job-output.js'
-import { findJob, insertJob, moveJob, requestAbort } from '../../control-plane/src/store/jobs.js'
+import type { RunnerConnection } from '../../control-plane/src/runners/socket/connection.js'
+import { JobSession } from '../../control-plane/src/runners/dispatch/job-session.js'
+import { OFFER_PATIENCE_MS } from '../../control-plane/src/runners/offers/offer-watch.js'
+import type { PlaybookFiles } from '../../control-plane/src/runners/files/playbook-files.js'
+import { readOutput } from '../../control-plane/src/store/jobs/job-output.js'
+import { findJob, insertJob, moveJob, requestAbort } from '../../control-plane/src/store/jobs/jobs.js'
 import type { Store } from '../../control-plane/src/store/store.js'
-import { insertUpload, linkJobFiles } from '../../control-plane/src/store/uploads.js'
+import { insertUpload, linkJobFiles } from '../../control-plane/src/store/uploads/uploads.js'
 import type { UploadFolder } from '../../control-plane/src/uploads/upload-folder.js'
 import { openTestStore } from '../support/test-database.js'
 import { waitFor } from '../support/wait.js'
@@ -217,7 +217,9 @@ describe('the job traffic of a connection', () => {
       return Promise.resolve(null)
     }
     const session = await openOffered(jobId)
-    expect(asked).toEqual([{ jobId, runId: RUN_ID, fingerprint: 'SHA256:seven', sealingKey: 'the sealing key' }])
+    expect(asked).toEqual([
+      { jobId, runId: RUN_ID, fingerprint: 'SHA256:seven', sealingKey: 'the sealing key', contract: NEWEST_CONTRACT },
+    ])
     session.closed()
   })
 

@@ -7,21 +7,25 @@ import { createSessions } from '../../control-plane/src/auth/sessions.js'
 import { ACCOUNT_LIMIT } from '../../control-plane/src/auth/sign-in.js'
 import { createTokens } from '../../control-plane/src/auth/tokens.js'
 import { createDesignerLock } from '../../control-plane/src/forms/designer-lock.js'
-import { abort } from '../../control-plane/src/jobs/actions.js'
-import { approve, reject } from '../../control-plane/src/jobs/approving.js'
-import { endJob } from '../../control-plane/src/jobs/ending.js'
+import { abort } from '../../control-plane/src/jobs/end/actions.js'
+import { approve, reject } from '../../control-plane/src/jobs/approve/approving.js'
+import { endJob } from '../../control-plane/src/jobs/end/ending.js'
 import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
-import { type JoinRequest, approvalOf, decideHello } from '../../control-plane/src/runners/joining.js'
-import { insertAwaitedApproval } from '../../control-plane/src/store/approvals.js'
-import { markClaimed, requeue, takeQueued } from '../../control-plane/src/store/dispatch.js'
-import { appendServiceLine, appendToStreams } from '../../control-plane/src/store/job-streams.js'
-import { deleteJob, findJob, findJobSummary, insertJob } from '../../control-plane/src/store/jobs.js'
-import { insertJoinToken } from '../../control-plane/src/store/join-tokens.js'
-import { deleteUnusedUploads, insertUpload, linkJobFiles } from '../../control-plane/src/store/uploads.js'
-import { insertRunner, listRunners, updateRunner } from '../../control-plane/src/store/runners.js'
-import { countFailure } from '../../control-plane/src/store/sign-in-failures.js'
+import {
+  type JoinRequest,
+  approvedNow,
+  decideHello,
+} from '../../control-plane/src/runners/registration/join-decision.js'
+import { insertAwaitedApproval } from '../../control-plane/src/store/jobs/approvals.js'
+import { markClaimed, requeue, takeQueued } from '../../control-plane/src/store/jobs/dispatch.js'
+import { appendServiceLine, appendToStreams } from '../../control-plane/src/store/jobs/job-streams.js'
+import { deleteJob, findJob, findJobSummary, insertJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { insertJoinToken } from '../../control-plane/src/store/runners/join-tokens.js'
+import { deleteUnusedUploads, insertUpload, linkJobFiles } from '../../control-plane/src/store/uploads/uploads.js'
+import { insertRunner, listRunners, updateRunner } from '../../control-plane/src/store/runners/runners.js'
+import { countFailure } from '../../control-plane/src/store/accounts/sign-in-failures.js'
 import type { Store } from '../../control-plane/src/store/store.js'
-import { findUserByName, insertUser } from '../../control-plane/src/store/users.js'
+import { findUserByName, insertUser } from '../../control-plane/src/store/accounts/users.js'
 import { queuedJob } from '../runners/queued-job.js'
 import { type Nodes, openNodes, temporaryFolder } from './nodes.js'
 
@@ -120,7 +124,7 @@ test('a waiting job is taken once, and a claim that was made counts', async () =
 test('a job is approved or rejected, never both, and only once', async () => {
   const runner = await addRunner('approved-of')
   await first().write('test.switch', async (queries) => {
-    const approval = await approvalOf(queries, 'root', clock.now())
+    const approval = await approvedNow(queries, 'root', clock.now())
     await updateRunner(queries, runner, 'waiting', { ...approval, is_default: 0 })
   })
   const grants = { of: () => Promise.resolve({ account: 'good', isAdmin: true, roles: [] } as never) }
@@ -232,7 +236,7 @@ test('there is one default runner, one lock, one first admin', async () => {
   await nodes.atOnce(
     (store, turn) =>
       store.write('test.approve', async (queries) =>
-        updateRunner(queries, ids[turn] ?? 0, 'waiting', await approvalOf(queries, 'root', clock.now())),
+        updateRunner(queries, ids[turn] ?? 0, 'waiting', await approvedNow(queries, 'root', clock.now())),
       ),
     4,
   )

@@ -1,7 +1,7 @@
 import type { Approval, Form, JobSettings } from '../forms/form.js'
-import type { JobApproval } from '../jobs/approval.js'
-import type { JobStatus } from '../jobs/status.js'
-import type { PlannedSequence } from '../jobs/sequence-port.js'
+import type { JobApproval } from '../jobs/record/approval.js'
+import type { JobStatus } from '../jobs/record/status.js'
+import type { PlannedSequence } from '../jobs/record/sequence-port.js'
 import type { Queries } from '../store/store.js'
 import type { NodeStatus } from './node-status.js'
 
@@ -32,7 +32,7 @@ export interface Facts {
 }
 
 /** A node that is settled without a job, or begins to wait for its approval (`approve`). */
-export interface Mark {
+export interface NodeResult {
   readonly identifier: string
   readonly status: Exclude<NodeStatus, 'waiting' | 'running'>
   readonly reason: string | null
@@ -50,7 +50,7 @@ export interface End {
 
 /** What is next. Nothing at all: something has to happen first. */
 export interface Decision {
-  readonly mark: readonly Mark[]
+  readonly mark: readonly NodeResult[]
   /** Nodes whose jobs start now. */
   readonly start: readonly string[]
   /** The node for whose approval the whole now waits. */
@@ -72,7 +72,7 @@ export interface Part {
 export type SequenceEvent =
   | { readonly what: 'started'; readonly identifier: string; readonly jobId: number }
   | { readonly what: 'ended'; readonly node: NodeState }
-  | { readonly what: 'marked'; readonly mark: Mark }
+  | { readonly what: 'marked'; readonly mark: NodeResult }
   | { readonly what: 'over'; readonly nodes: readonly NodeState[]; readonly status: JobStatus }
 
 /**

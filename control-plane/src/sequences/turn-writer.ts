@@ -1,12 +1,12 @@
-import { type JobApproval, askForApproval } from '../jobs/approval.js'
-import { abortUnstarted, endJob } from '../jobs/ending.js'
-import { statusesBefore } from '../jobs/status.js'
-import { updateApproval } from '../store/approvals.js'
-import { appendServiceLine } from '../store/job-streams.js'
-import { type JobSummaryRow, findJobSummary, moveJob, requestAbort } from '../store/jobs.js'
-import { type NodeChange, changeNode, closeNodes, setStep } from '../store/sequences.js'
+import { type JobApproval, askForApproval } from '../jobs/record/approval.js'
+import { abortUnstarted, endJob } from '../jobs/end/ending.js'
+import { statusesBefore } from '../jobs/record/status.js'
+import { updateApproval } from '../store/jobs/approvals.js'
+import { appendServiceLine } from '../store/jobs/job-streams.js'
+import { type JobSummaryRow, findJobSummary, moveJob, requestAbort } from '../store/jobs/jobs.js'
+import { type NodeChange, changeNode, closeNodes, setStep } from '../store/jobs/sequences.js'
 import type { Queries } from '../store/store.js'
-import type { End, Mark, NodeState, OpenSequence, SequenceEvent } from './kind.js'
+import type { End, NodeResult, NodeState, OpenSequence, SequenceEvent } from './kind.js'
 import { requireLegalMove } from './node-status.js'
 import { type PartDependencies, type PreparedPart, insertPart } from './parts.js'
 import type { Settlement } from './settle.js'
@@ -50,7 +50,7 @@ export class TurnWriter {
     await moveJob(this.queries, this.whole.job.id, { ...move, changes: { dispatch: 'driven' } })
   }
 
-  async mark(marks: readonly Mark[]): Promise<void> {
+  async mark(marks: readonly NodeResult[]): Promise<void> {
     for (const mark of marks) {
       const { identifier, status, reason, dueTime } = mark
       requireLegalMove(this.#statusOf(identifier), status)
@@ -158,6 +158,6 @@ export class TurnWriter {
   }
 }
 
-function kept({ artifacts }: Pick<Mark, 'artifacts'>): NodeChange {
+function kept({ artifacts }: Pick<NodeResult, 'artifacts'>): NodeChange {
   return artifacts ? { artifacts: JSON.stringify(artifacts) } : {}
 }

@@ -1,15 +1,15 @@
 import * as v from 'valibot'
 import { SecretsProblem, openValues } from '../credentials/job-secrets.js'
 import type { JobVault } from '../credentials/job-vault.js'
-import { approvalOf } from '../jobs/approval.js'
-import { passwordFieldsOf } from '../jobs/password-fields.js'
-import { objectSchema } from '../jobs/playbook.js'
-import type { SequencePlan } from '../jobs/prepare-sequence.js'
-import type { LaunchSecrets } from '../jobs/secret-values.js'
-import { findJobSecrets } from '../store/job-secrets.js'
-import { type JobRow, findJob } from '../store/jobs.js'
-import { type NodeRow, findNodes, findSequence } from '../store/sequences.js'
-import { SERVICE_CLOCK_ORIGIN } from '../store/service-clock.js'
+import { approvalOf } from '../jobs/record/approval.js'
+import { passwordFieldsOf } from '../jobs/record/password-fields.js'
+import { objectSchema } from '../jobs/record/playbook.js'
+import type { SequencePlan } from '../jobs/launch/prepare-sequence.js'
+import type { LaunchSecrets } from '../jobs/secrets/secret-values.js'
+import { findJobSecrets } from '../store/jobs/job-secrets.js'
+import { type JobRow, findJob } from '../store/jobs/jobs.js'
+import { type SequenceNodeRow, findNodes, findSequence } from '../store/jobs/sequences.js'
+import { SERVICE_CLOCK_ORIGIN } from '../store/service/service-clock.js'
 import type { Queries } from '../store/store.js'
 import type { NodeState, Values } from './kind.js'
 import { nodeStatusOf } from './node-status.js'
@@ -81,7 +81,7 @@ async function openVariables(
   }
 }
 
-function nodeOf(row: NodeRow): StoredNode {
+function nodeOf(row: SequenceNodeRow): StoredNode {
   return {
     identifier: row.identifier,
     status: nodeStatusOf(row.status),

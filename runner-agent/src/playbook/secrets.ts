@@ -1,7 +1,7 @@
 import { type JobOrder, type JobSecrets, SealError, jobSecretsSchema, openSecrets } from '@holdfast/protocol'
 import { randomBytes } from 'node:crypto'
 import * as v from 'valibot'
-import type { Identity } from '../identity.js'
+import type { Identity } from '../identity/identity.js'
 import { OrderRefusedError } from './command-line.js'
 import { extravarsText, hasVariables } from './plan.js'
 
@@ -50,10 +50,12 @@ export function secretsText(secrets: JobSecrets, { allowJinja, withPaths }: Vari
     files[mark] = content
     place(extravars, at, mark)
   }
+  const several = (secrets.vaults ?? []).map(({ password }, number) => [`vault-password-${number}`, password])
   const pipes = {
     ...(hasVariables(secrets) ? { 'launch-vars': extravarsText(withPaths(secrets.variables), allowJinja) } : {}),
     'secret-vars': extravarsText(extravars, false),
     ...(secrets.vault_password === null ? {} : { 'vault-password': secrets.vault_password }),
+    ...Object.fromEntries(several),
     'secret-values': JSON.stringify(secrets.hidden),
   }
   return `${JSON.stringify({ pipes, files, hidden: secrets.hidden })}\n`

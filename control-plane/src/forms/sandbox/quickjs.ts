@@ -5,7 +5,7 @@ import {
   newQuickJSWASMModuleFromVariant,
 } from 'quickjs-emscripten-core'
 import { messageOf } from '../../errors.js'
-import type { Evaluated, Evaluator } from './evaluator.js'
+import type { Evaluated, Evaluator } from '../check/evaluator.js'
 
 /**
  * JavaScript and patterns run in QuickJS, an engine of its own inside WebAssembly: it has no files, no network and no

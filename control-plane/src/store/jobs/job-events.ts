@@ -1,0 +1,108 @@
+import { type Selectable, sql } from 'kysely'
+import type { JobEventTable } from '../schema.js'
+import type { Queries } from '../store.js'
+
+export type EventRow = Selectable<JobEventTable>
+export type EventSummaryRow = Omit<EventRow, 'line' | 'job_id'>
+
+const SUMMARY_COLUMNS = ['position', 'type', 'play', 'task', 'host', 'duration', 'time'] as const
+
+/** Events or lines read at once, as long as they are not longer together than so many bytes. */
+const LINES_PER_READ = 500
+const BYTES_PER_READ = 1024 * 1024
+
+/**
+ * Events after an order, at most `limit`, in order and page by page: a page is bounded by its bytes, whatever runners
+ * put into the names of plays, tasks and hosts.
+ */
+export async function* readEventPages(
+  queries: Queries,
+  jobId: number,
+  after: number,
+  limit: number,
+): AsyncGenerator<EventSummaryRow[]> {
+  let from = after
+  for (let left = limit; left > 0;) {
+    const last = await endOfRead(queries, jobId, from, { most: Math.min(left, LINES_PER_READ), measure: 'summary' })
+    if (last === null) return
+    const rows = await queries
+      .selectFrom('job_event')
+      .select(SUMMARY_COLUMNS)
+      .where('job_id', '=', jobId)
+      .where('position', '>', from)
+      .where('position', '<=', last)
+      .orderBy('position')
+      .execute()
+    yield rows
+    left -= rows.length
+    from = last
+  }
+}
+
+/** One event with its whole line, or null. */
+export async function findEvent(queries: Queries, jobId: number, order: number): Promise<EventRow | null> {
+  const row = await queries
+    .selectFrom('job_event')
+    .selectAll()
+    .where('job_id', '=', jobId)
+    .where('position', '=', order)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/**
+ * The runner's event stream from its start, line by line.
+ * @param types only events of these types; all when left out
+ */
+export async function* readEventLines(
+  queries: Queries,
+  jobId: number,
+  types?: readonly string[],
+): AsyncGenerator<Buffer> {
+  let after = 0
+  for (;;) {
+    const last = await endOfRead(queries, jobId, after, { most: LINES_PER_READ, measure: 'line' })
+    if (last === null) return
+    const lines = queries
+      .selectFrom('job_event')
+      .select(['position', 'line'])
+      .where('job_id', '=', jobId)
+      .where('position', '>', after)
+      .where('position', '<=', last)
+      .orderBy('position')
+    const rows = await (types ? lines.where('type', 'in', types) : lines).execute()
+    for (const { line } of rows) yield line
+    after = last
+  }
+}
+
+/** What the length of an event is: its whole line, or what a list shows of it. */
+const LENGTHS = {
+  line: sql<number>`length(line)`,
+  summary: sql<number>`length(type) + coalesce(length(play), 0) + coalesce(length(task), 0) + coalesce(length(host), 0)`,
+}
+
+/** Up to which event to read on, by the lengths: always one, and no more than fit; null at the end. */
+async function endOfRead(
+  queries: Queries,
+  jobId: number,
+  after: number,
+  { most, measure }: { readonly most: number; readonly measure: keyof typeof LENGTHS },
+): Promise<number | null> {
+  const rows = await queries
+    .selectFrom('job_event')
+    .select(['position', LENGTHS[measure].as('length')])
+    .where('job_id', '=', jobId)
+    .where('position', '>', after)
+    .orderBy('position')
+    .limit(most)
+    .execute()
+  let bytes = 0
+  let last: number | null = null
+  for (const { position, length } of rows) {
+    bytes += length
+    if (last !== null && bytes > BYTES_PER_READ) break
+    last = position
+  }
+  return last
+}
