@@ -7,7 +7,7 @@ import type { Timers } from '../../timers.js'
 import { type BodyShare, createBodyShares } from './body-shares.js'
 import { createBodyTurns } from './body-turns.js'
 import { answerStalledRequest } from './errors.js'
-import { keepHeapSmall } from './heap-growth.js'
+import { keepHeapSmall } from '../../heap-growth.js'
 import { createJsonBounds } from './json-bounds.js'
 
 /** How long a JSON body may take to be there, in milliseconds: what a request may take by default in Node.js. */
