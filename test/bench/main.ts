@@ -6,6 +6,7 @@ import { startProduct } from '../support/product.js'
 import { measureCallback } from './callback.js'
 import { FORMS, PLAYBOOKS, bareFolder } from './fixtures.js'
 import { measureIngest, measureMemory } from './ingest.js'
+import { measureHostileRunner } from './hostile-runner.js'
 import { measureList } from './list.js'
 import { measureLargeRequests } from './large-requests.js'
 import { measureLiveEvents } from './live-events.js'
@@ -18,14 +19,16 @@ const HELP = `scripts/bench: measures the product next to bare ansible-playbook,
 
   --runs N      runs of each comparison, at least 1 (default 5)
   --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest, survival, list, live-events,
-                large-requests (default all)
+                large-requests, hostile-runner (default all)
   --cut N       survival: seconds without a network, 1 to 600 (default 30); 600 is what a long outage is like
-  --database D  sqlite (default) or postgres, a server of its own; not with survival, live-events, large-requests
+  --database D  sqlite (default) or postgres, a server of its own; not with survival, live-events, large-requests,
+                hostile-runner
   --json        the figures as JSON instead of a table
   --help
 
 list: how long the list of jobs takes with a million of them, and the CPU time that it costs.
 large-requests: how long nobody else is answered while the largest requests are worked on, and the memory they take.
+hostile-runner: an approved runner sends 738 MB of events for one job, and they are read back.
 live-events: a change reaches 2,000 event streams: how long it takes, and what streams cost.
 survival: one job catches up on 500 MB while another one writes on; the network is away under 2,000 events a second; both
 programs are killed and started again.
@@ -44,9 +47,10 @@ const PARTS = [
   'list',
   'live-events',
   'large-requests',
+  'hostile-runner',
 ] as const
 /** Parts that start products of their own. */
-const APART: ReadonlySet<string> = new Set(['survival', 'list', 'live-events', 'large-requests'])
+const APART: ReadonlySet<string> = new Set(['survival', 'list', 'live-events', 'large-requests', 'hostile-runner'])
 
 interface Options {
   readonly runs: number
@@ -85,8 +89,9 @@ function readOptions(): Options | string | null {
   if (unknown !== undefined) return `there is no part ${JSON.stringify(unknown)}: use some of ${PARTS.join(', ')}`
   const { database } = values
   if (database !== 'sqlite' && database !== 'postgres') return '--database must be sqlite or postgres'
-  if (database === 'postgres' && ['survival', 'live-events', 'large-requests'].some((part) => parts.has(part))) {
-    return '--database postgres: say with --only what to measure, without survival, live-events and large-requests'
+  const onlySqlite = ['survival', 'live-events', 'large-requests', 'hostile-runner']
+  if (database === 'postgres' && onlySqlite.some((part) => parts.has(part))) {
+    return `--database postgres: say with --only what to measure, without ${onlySqlite.join(', ')}`
   }
   return { runs, parts, cutSeconds, json: values.json, database }
 }
@@ -120,6 +125,10 @@ async function measureAll(options: Options): Promise<Figure[]> {
   if (parts.has('large-requests')) {
     say('large-requests …')
     figures.push(...(await measureLargeRequests(say)))
+  }
+  if (parts.has('hostile-runner')) {
+    say('hostile-runner …')
+    figures.push(...(await measureHostileRunner(say)))
   }
   return figures
 }

@@ -1,11 +1,15 @@
 import { Readable } from 'node:stream'
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { Type, type TSchema } from 'typebox'
+import { keepHeapSmall } from '../../heap-growth.js'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Characters after which what was written is sent and others have their turn. */
 const LONG_TEXT = 64 * 1024
+
+/** Characters of an answer from which on the garbage that it makes counts. */
+const HEAVY_ANSWER = 1024 * 1024
 
 /**
  * An answer that is made while it is read. Its first part is made before anything is sent, so that a database that is
@@ -70,10 +74,17 @@ export async function* listText(
 }
 
 async function* following(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  let length = first.length
+  let letHeapGrow: (() => void) | null = null
   try {
     yield first
-    yield* rest
+    for await (const part of rest) {
+      length += part.length
+      if (length > HEAVY_ANSWER) letHeapGrow ??= keepHeapSmall()
+      yield part
+    }
   } finally {
+    letHeapGrow?.()
     // A client that leaves after the first part leaves the rest unread too.
     await rest.return(undefined)
   }

@@ -7,6 +7,7 @@ import type { Timers } from '../../timers.js'
 import { type BodyShare, createBodyShares } from './body-shares.js'
 import { createBodyTurns } from './body-turns.js'
 import { answerStalledRequest } from './errors.js'
+import { keepHeapSmall } from '../../heap-growth.js'
 import { createJsonBounds } from './json-bounds.js'
 
 /** How long a JSON body may take to be there, in milliseconds: what a request may take by default in Node.js. */
@@ -100,7 +101,14 @@ export function registerBodyParsing(
     const chunks = await readJsonBytes(payload, most, share)
     const size = chunks.reduce((sum, { length }) => sum + length, 0)
     if (size === 0) return undefined
-    if (size > TURN_BYTES) request.endBodyTurn = await turns.take(senderOf(request))
+    if (size > TURN_BYTES) {
+      const endTurn = await turns.take(senderOf(request))
+      const letHeapGrow = keepHeapSmall()
+      request.endBodyTurn = () => {
+        letHeapGrow()
+        endTurn()
+      }
+    }
     const text = Buffer.concat(chunks.splice(0), size).toString('utf8')
     // What was read and what is made of it are two pieces of work: others have their turn in between.
     if (text.length > LONG_TEXT) await letOthersRun()
