@@ -29,7 +29,7 @@ import { createJobSealing } from './credentials/job-secrets.js'
 import { createJobVault, ownerOfRun } from './credentials/job-vault.js'
 import { createSecretRotation } from './credentials/secret-rotation.js'
 import { createSecretBox } from './credentials/secret-box.js'
-import { createDesignerLock } from './forms/designer-lock.js'
+import { createDesignerLock, createLockExpiry } from './forms/designer-lock.js'
 import { createForms } from './forms/loader.js'
 import { createLaunchChecks } from './forms/sandbox/launch-checks.js'
 import { buildApp } from './http/app.js'
@@ -231,8 +231,10 @@ async function build(
     clock,
     log,
   })
+  const lockExpiry = createLockExpiry({ store, live, clock, timers, log })
+  onClose(() => lockExpiry.close())
   const workflows = createWorkflows({ folder: settings.workflowsPath, clock, log })
-  const checks = createLaunchChecks({ log })
+  const checks = createLaunchChecks({ log, locale: settings.formsLocale })
   onClose(() => checks.close())
   const encryptionSecret = await openSecretRing({
     ...{ setting: 'ENCRYPTION_SECRET', given: settings.encryptionSecret, previous: settings.encryptionSecretPrevious },
@@ -368,7 +370,7 @@ async function build(
       monitoringRoutes({ store, version }),
       metricsRoutes({ metrics, metricsToken: settings.metricsToken, authenticate }),
       auditRoutes({ trail, chain: auditChain }),
-      authRoutes({ signIn, sessions, openId }),
+      authRoutes({ signIn, sessions, apiTokens, openId }),
       singleSignOnRoutes({ signIn: external, sessions, publicUrl, meters: metrics.signIn }),
       profileRoutes({ accounts }),
       profileTokenRoutes({ apiTokens }),
@@ -399,6 +401,7 @@ async function build(
           maskPattern: settings.maskExtravars,
           newRunId,
           validation: settings.launchValidation,
+          unknownFields: settings.unknownFields,
           checks,
           uploads: uploadFolder,
         },

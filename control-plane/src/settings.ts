@@ -3,7 +3,7 @@ import { type SettingSources, type SettingValue, SettingsError, resolveSettings 
 import { SYSLOG_PROTOCOLS, type SyslogPlace } from './audit/syslog.js'
 import { SHORTEST_PASSWORD } from './auth/account-rules.js'
 import { durationOf } from './durations.js'
-import type { LaunchValidation } from './forms/form.js'
+import type { LaunchValidation, UnknownFields } from './forms/form.js'
 import { CONTROL_PLANE_SETTINGS } from './settings-table.js'
 import type { DatabasePlace } from './store/open-store.js'
 import { postgresConfigOf } from './store/postgres-url.js'
@@ -46,6 +46,8 @@ export interface ControlPlaneSettings {
   readonly apiTokenMaxDays: number
   readonly admin: { readonly username: string; readonly password: string | null }
   readonly launchValidation: LaunchValidation
+  readonly unknownFields: UnknownFields
+  readonly formsLocale: string | null
   readonly jobsListSize: number
   readonly maskExtravars: RegExp
   /** 0: no limit. */
@@ -125,6 +127,8 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
       password: longEnough('ADMIN_PASSWORD', textOrNull('ADMIN_PASSWORD'), SHORTEST_PASSWORD),
     },
     launchValidation: launchValidationOf(text('LAUNCH_VALIDATION')),
+    unknownFields: text('LAUNCH_UNKNOWN_FIELDS') as UnknownFields,
+    formsLocale: localeOf(textOrNull('FORMS_LOCALE')),
     jobsListSize: number('JOBS_LIST_SIZE'),
     maskExtravars: patternOf('MASK_EXTRAVARS_REGEX', text('MASK_EXTRAVARS_REGEX')),
     eventStreamsPerSession: number('EVENT_STREAMS_PER_SESSION'),
@@ -216,6 +220,18 @@ function secretOf(name: string, value: string | null, database: DatabasePlace): 
 function longEnough(name: string, value: string | null, minimum: number): string | null {
   if (value === null || value.length >= minimum) return value
   throw new SettingsError(`${name}: must have at least ${minimum} characters`)
+}
+
+/** @throws SettingsError for a locale that Node.js does not have */
+function localeOf(text: string | null): string | null {
+  if (text === null) return null
+  try {
+    const [known] = Intl.DateTimeFormat.supportedLocalesOf(text)
+    if (known !== undefined) return known
+  } catch {
+    // Not even a name of a locale.
+  }
+  throw new SettingsError(`FORMS_LOCALE: ${JSON.stringify(text)} is no locale that this Node.js has`)
 }
 
 function launchValidationOf(text: string): LaunchValidation {

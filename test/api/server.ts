@@ -26,7 +26,7 @@ import { type JobVault, createJobVault } from '../../control-plane/src/credentia
 import { createSecretBox } from '../../control-plane/src/credentials/secret-box.js'
 import { createSecretRotation } from '../../control-plane/src/credentials/secret-rotation.js'
 import { createDesignerLock } from '../../control-plane/src/forms/designer-lock.js'
-import type { LaunchValidation } from '../../control-plane/src/forms/form.js'
+import type { LaunchValidation, UnknownFields } from '../../control-plane/src/forms/form.js'
 import { createForms } from '../../control-plane/src/forms/loader.js'
 import { createLaunchChecks } from '../../control-plane/src/forms/sandbox/launch-checks.js'
 import { buildApp } from '../../control-plane/src/http/app.js'
@@ -101,6 +101,8 @@ export interface ServerOptions {
   readonly bodyLimitBytes?: number
   /** LAUNCH_VALIDATION; off when left out. */
   readonly validation?: LaunchValidation
+  /** LAUNCH_UNKNOWN_FIELDS; refuse when left out. */
+  readonly unknownFields?: UnknownFields
   readonly uploadMaxBytes?: number
   /** No limit when left out. */
   readonly uploadQuotas?: { readonly ofUser: number; readonly ofAll: number }
@@ -338,7 +340,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       monitoringRoutes({ store, version: '1.2.3' }),
       metricsRoutes({ metrics, metricsToken: options.metricsToken ?? null, authenticate }),
       auditRoutes({ trail, chain: auditChain }),
-      authRoutes({ signIn: signIns, sessions, openId }),
+      authRoutes({ signIn: signIns, sessions, apiTokens, openId }),
       singleSignOnRoutes({ signIn: external, sessions, publicUrl, meters: metrics.signIn }),
       profileRoutes({ accounts }),
       profileTokenRoutes({ apiTokens }),
@@ -381,6 +383,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
           },
           maskPattern: MASK_PATTERN,
           validation: options.validation ?? 'off',
+          unknownFields: options.unknownFields ?? 'refuse',
           newRunId,
         },
         actions: { store, live, clock, runners: dispatcher, sequences, uploads: uploadSweeper },

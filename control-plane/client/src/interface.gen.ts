@@ -290,20 +290,22 @@ export interface JoinTokenList {
 
 export interface Launch {
   formName: string
-  extravars?: Record<string, unknown>
+  extravars?: Record<string, unknown> | null
   /** Another name for extravars */
-  payload?: Record<string, unknown>
+  payload?: Record<string, unknown> | null
   /** Values of the fields by name; in a wizard, an object of values by step */
-  rawFormData?: Record<string, unknown>
-  /** Names of credentials by the variables and credential fields of the form; others are dropped. Under LAUNCH_VALIDATION=enforce none counts: they come from the form and the values of its fields */
-  credentials?: Record<string, unknown>
+  rawFormData?: Record<string, unknown> | null
+  /** Names of credentials by the variables and credential fields of the form, in place of those that the form names. Under LAUNCH_VALIDATION=enforce another variable, or a credential that there is not, is 422, and the value of a field counts before what is said here; else other variables are dropped */
+  credentials?: Record<string, unknown> | null
   /** By file field: what its upload was answered with */
-  files?: Record<string, unknown>
+  files?: Record<string, unknown> | null
 }
 
 export interface Launched {
   /** Of the new job */
   id: number
+  /** There only when values were sent that belong to no field (LAUNCH_UNKNOWN_FIELDS=warn or ignore) */
+  unknown_fields?: string[]
 }
 
 /** Also the properties that only matter to a page */
@@ -805,6 +807,7 @@ export const relaunchedSchema: v.GenericSchema<unknown, Relaunched> = v.looseObj
 
 export const launchedSchema: v.GenericSchema<unknown, Launched> = v.looseObject({
   id: v.pipe(v.number(), v.safeInteger()),
+  unknown_fields: v.optional(v.array(v.string())),
 })
 
 export const jobStatusSchema: v.GenericSchema<unknown, JobStatus> = v.string()
@@ -1082,9 +1085,17 @@ export interface Operations {
   /** Sign in with HTTP Basic or with a JSON body: a local user, or else one of the directory */
   login(
     request: {
+      /** token is then an API token that is good so many days, for who may have one; at most API_TOKEN_MAX_DAYS */
+      expiryDays?: number | string
+      /** What that API token is for */
+      name?: string
       body: {
         username: string
         password: string
+        /** token is then an API token that is good so many days, for who may have one; at most API_TOKEN_MAX_DAYS */
+        expiryDays?: number | string
+        /** What that API token is for */
+        name?: string
       }
     },
     options?: RequestOptions,
@@ -1453,6 +1464,14 @@ export interface Operations {
       after?: number
       /** Most events to answer; all when left out */
       limit?: number
+      /** Only events of this host */
+      host?: string
+      /** Only events of tasks of this name */
+      task?: string
+      /** Only events of this type */
+      type?: string
+      /** Only what came of tasks at hosts, with this outcome */
+      status?: 'ok' | 'changed' | 'failed' | 'ignored' | 'rescued' | 'skipped' | 'unreachable' | AnotherWord
       /** A whole number */
       id: number
     },
@@ -1727,7 +1746,7 @@ export const operations = {
   login: {
     method: 'POST',
     path: '/auth/login',
-    query: [],
+    query: ['expiryDays', 'name'],
     accept: 'application/json',
     schema: tokensSchema,
     open: true,
@@ -1945,7 +1964,7 @@ export const operations = {
   getJobEvents: {
     method: 'GET',
     path: '/job/{id}/events',
-    query: ['after', 'limit'],
+    query: ['after', 'limit', 'host', 'task', 'type', 'status'],
     accept: 'application/json',
     schema: jobEventListSchema,
   },

@@ -18,7 +18,7 @@ import { problemOf } from './runner-choice.js'
 import type { RunnerPort } from './runner-port.js'
 import { type SequencePort, isSequence } from './sequence-port.js'
 import { statusesBefore } from './status.js'
-import { isOwner } from './visibility.js'
+import { isOwner, seesAllJobs } from './visibility.js'
 
 export interface ApprovingDependencies {
   readonly store: Store
@@ -67,6 +67,7 @@ export async function approve(
   const { store } = dependencies
   const asked = await findJob(store.read, id)
   if (!asked) throw gone(id)
+  requireWaiting(caller, asked)
   requireApprover(caller, asked)
   const given = await givenNow(dependencies, asked, force)
   const message = isSequence(asked)
@@ -158,6 +159,7 @@ export async function reject(
   const { store, live, clock, sequences } = dependencies
   const asked = await findJobSummary(store.read, id)
   if (!asked) throw gone(id)
+  requireWaiting(caller, asked)
   if (!isOwner(caller, asked)) requireApprovingRole(caller, asked)
   const now = clock.now()
   const reason = `rejected by ${shownName(caller)}`
@@ -247,6 +249,16 @@ function problemNow(job: JobRow, runner: Runner | null, launcher: AccountGrant):
   return credential === null
     ? null
     : `The roles of ${launcherName(job)} do not allow the credential '${credential}' any more`
+}
+
+/**
+ * The state comes before whose job it is and before the roles: an own job that does not wait is 409, and so is one that
+ * nobody was ever to decide about. @throws ConflictError
+ */
+function requireWaiting(caller: Caller, job: JobSummaryRow): void {
+  if (job.status === 'approve') return
+  const wasNeverAsked = approvalOf(job) === null && seesAllJobs(caller)
+  if (isOwner(caller, job) || wasNeverAsked) requireTaken({ job, isTaken: false }, job.id)
 }
 
 function requireApprover(caller: Caller, job: JobSummaryRow): void {

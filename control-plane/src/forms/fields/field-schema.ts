@@ -46,6 +46,7 @@ export const FieldFile = Type.Object({
   expression: Type.Optional(Text),
   runLocal: Flag,
   query: Type.Optional(Text),
+  jq: Type.Optional(Type.Unknown()),
   editable: Flag,
   multiple: Flag,
   horizontal: Type.Optional(Type.Unknown()),

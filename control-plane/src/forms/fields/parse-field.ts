@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { Dependency, Field, FieldSource, FieldType, RowMarkers, WizardStep } from './field.js'
+import { SERVER_FUNCTIONS } from '../sandbox/host/prelude-helpers.js'
 import type { FieldFile, WizardStepFile } from './field-schema.js'
 import { UNSAFE_KEYS, parsePath } from './model-path.js'
 
@@ -81,8 +82,17 @@ function sourceOf(file: FieldInFile, type: FieldType, isLocal: boolean): FieldSo
     }
   }
   if (type !== 'expression' && type !== 'enum' && type !== 'list') return { kind: 'client' }
-  if (expression !== undefined) return isLocal ? { kind: 'local', expression } : { kind: 'remote' }
+  if (expression !== undefined) {
+    if (isLocal) return { kind: 'local', expression }
+    return asksDataSource(expression) || file.jq !== undefined ? { kind: 'remote' } : { kind: 'server', expression }
+  }
   return query === undefined ? { kind: 'client' } : { kind: 'remote' }
+}
+
+/** Whether an expression calls a function of the family's server that is not here: it reads files, databases or addresses. */
+function asksDataSource(expression: string): boolean {
+  const called = [...expression.matchAll(/(?<![\w$.])fnc?\s*\.\s*(\w+)/g)]
+  return called.some(([all, name]) => all.startsWith('fnc') || !SERVER_FUNCTIONS.some((known) => known === name))
 }
 
 function dependencyOf(file: NonNullable<FieldInFile['dependencies']>[number]): Dependency {
