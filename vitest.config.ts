@@ -1,15 +1,17 @@
 import { defineConfig } from 'vitest/config'
 import { InterfaceReporter } from './test/interface/reporter.js'
+import { threadsRunTheBuild } from './test/support/build-setup.js'
 import { FailureList } from './test/support/failure-list.js'
 import { LongestFirst } from './test/support/longest-first.js'
 
 export default defineConfig({
+  plugins: [threadsRunTheBuild],
   test: {
     include: ['test/**/*.test.ts'],
     // Every answer of the interface, in every test, is held against its OpenAPI document.
     setupFiles: ['test/support/contract-setup.ts'],
-    // A database server for the tests that ask for one.
-    globalSetup: ['test/support/postgres-setup.ts'],
+    // Today's sources are built; a database server waits for the tests that ask for one.
+    globalSetup: ['test/support/build-setup.ts', 'test/support/postgres-setup.ts'],
     // Real playbooks start in about half a second each; a test that waits for a condition gets room on a loaded machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,

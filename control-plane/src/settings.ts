@@ -1,78 +1,43 @@
 import { dirname, join, resolve } from 'node:path'
 import { type SettingSources, type SettingValue, SettingsError, resolveSettings } from '@holdfast/protocol'
+import type { AuditSettings } from './audit/compose.js'
 import { SYSLOG_PROTOCOLS, type SyslogPlace } from './audit/syslog.js'
 import { SHORTEST_PASSWORD } from './auth/account-rules.js'
+import type { AuthSettings } from './auth/compose.js'
+import type { CredentialSettings } from './credentials/compose.js'
 import { durationOf } from './durations.js'
+import type { FormSettings } from './forms/compose.js'
 import type { LaunchValidation, UnknownFields } from './forms/form.js'
+import type { HttpSettings } from './http/compose.js'
+import type { JobSettings } from './jobs/compose.js'
+import type { RunnerSettings } from './runners/compose.js'
+import type { SequenceSettings } from './sequences/compose.js'
 import { CONTROL_PLANE_SETTINGS } from './settings-table.js'
+import type { StoreSettings } from './store/compose.js'
 import type { DatabasePlace } from './store/open-store.js'
 import { postgresConfigOf } from './store/postgres-url.js'
+import type { UploadSettings } from './uploads/compose.js'
 
 export type LogLevel = (typeof CONTROL_PLANE_SETTINGS.LOG_LEVEL.choices)[number]
 
-/** The control plane's settings, checked. Paths are absolute, times in milliseconds, sizes in bytes. */
-export interface ControlPlaneSettings {
+/**
+ * The control plane's settings, checked: what each room needs of them stands beside the room, in its `compose.ts`. Paths are
+ * absolute, times in milliseconds, sizes in bytes.
+ */
+export interface ControlPlaneSettings
+  extends
+    StoreSettings,
+    AuditSettings,
+    AuthSettings,
+    UploadSettings,
+    FormSettings,
+    CredentialSettings,
+    RunnerSettings,
+    SequenceSettings,
+    JobSettings,
+    HttpSettings {
   readonly port: number
   readonly listenHost: string
-  readonly baseUrl: string
-  /** Without a slash at its end; null: not known. */
-  readonly publicUrl: string | null
-  /** Files in PEM; null: no TLS of our own. */
-  readonly tls: { readonly certPath: string; readonly keyPath: string } | null
-  readonly trustProxy: boolean
-  readonly persistentPath: string
-  readonly formsPath: string
-  readonly configPath: string
-  readonly varsFilesPath: string
-  readonly workflowsPath: string
-  /** Beside the configuration. */
-  readonly credentialsPath: string
-  readonly playbooksPath: string
-  readonly uploadPath: string
-  readonly database: DatabasePlace
-  /** Null: made once and kept in the persistent folder. */
-  readonly accessTokenSecret: string | null
-  /** Null: made once and kept in the persistent folder. */
-  readonly encryptionSecret: string | null
-  /** Those before them, which still count. */
-  readonly accessTokenSecretPrevious: string | null
-  readonly encryptionSecretPrevious: string | null
-  readonly accessTokenMs: number
-  readonly refreshTokenMs: number
-  /** Longest life of a session, in milliseconds. */
-  readonly sessionMaxMs: number
-  /** Requests a minute of one address; 0: no limit. */
-  readonly authRateLimit: number
-  readonly apiTokenMaxDays: number
-  readonly admin: { readonly username: string; readonly password: string | null }
-  readonly launchValidation: LaunchValidation
-  readonly unknownFields: UnknownFields
-  readonly formsLocale: string | null
-  readonly jobsListSize: number
-  readonly maskExtravars: RegExp
-  /** 0: no limit. */
-  readonly eventStreamsPerSession: number
-  readonly bodyLimitBytes: number
-  /** 0: no limit. */
-  readonly uploadMaxBytes: number
-  /** 0: no limit. */
-  readonly uploadQuotas: { readonly ofUser: number; readonly ofAll: number }
-  readonly maxOutputBytes: number
-  readonly maxEventsBytes: number
-  readonly maxEvents: number
-  /** Null: kept for ever. */
-  readonly jobRetentionMs: number | null
-  /** Null: kept for ever. */
-  readonly auditRetentionMs: number | null
-  /** Requests that read jobs have records, too. */
-  readonly auditReads: boolean
-  readonly auditFile: string | null
-  readonly auditSyslog: SyslogPlace | null
-  readonly metricsToken: string | null
-  readonly runnerQueueMs: number
-  readonly runnerFilesMaxBytes: number
-  readonly runnerLostMs: number
-  readonly runnerHeartbeatMs: number
   readonly logLevel: LogLevel
   readonly logFormat: 'text' | 'json'
 }

@@ -29,6 +29,8 @@ export const endRecordSchema = v.object({
     dropped: countSchema,
     errors: countSchema,
     plugin_seen: v.boolean(),
+    /** The plugin was not there because ansible came to no play: it refused what it was given. Absent: not known. */
+    before_play: v.optional(v.boolean()),
   }),
 })
 

@@ -9,7 +9,20 @@ import sys
 
 sys.path.insert(0, __file__.rpartition("/")[0] or ".")
 
-from holdfast_job.start import main
+try:
+    from holdfast_job.start import main
+except BaseException as error:
+    # No more open files, a folder that cannot be read: nothing was started, and the agent tries again.
+    os.write(2, ("holdfast supervisor: its code could not be read: %s, so nothing was started\n" % error).encode())
+    os._exit(18)
+
+try:
+    code = main(sys.argv)
+except BaseException:
+    import traceback
+
+    traceback.print_exc()
+    code = 70  # not the 1 of an interpreter that could not even begin
 
 # end.json is there and nothing is buffered: the interpreter need not be taken down in order.
-os._exit(main(sys.argv))
+os._exit(code)

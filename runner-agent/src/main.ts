@@ -17,7 +17,9 @@ import { describeError, type Logger } from './log.js'
 import { createMembership, type Membership } from './membership.js'
 import { ANSIBLE_PARTS, readVersion } from './package-info.js'
 import { readAnsibleVersion } from './playbook/ansible-version.js'
+import type { HostPython } from './playbook/host-python.js'
 import { findProgram } from './playbook/plan.js'
+import { watchPython } from './playbook/python-watch.js'
 import { createSecretsOpener } from './playbook/secrets.js'
 import { openSocketFolders } from './playbook/socket-folders.js'
 import { readBootId } from './processes.js'
@@ -36,7 +38,8 @@ export interface AgentDependencies {
   readonly random: () => number
   /** What playbooks inherit, without what configures Holdfast. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  readonly python: string
+  /** @throws Error when no Python runs on this host at all */
+  readonly findPython: () => Promise<HostPython>
 }
 
 /** A running agent. */
@@ -66,7 +69,8 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   const { log, now, environment } = dependencies
   const identity = await loadIdentity(settings.statePath)
   const { fingerprint } = identity
-  const lockProgram = { python: dependencies.python, script: ANSIBLE_PARTS.locks }
+  const python = await watchPython(dependencies.findPython, log)
+  const lockProgram = { python: python.now.path, script: ANSIBLE_PARTS.locks }
   const stateLock = await acquireStateLock(settings.statePath, lockProgram)
   log.info({ name: settings.name, fingerprint, state: settings.statePath }, 'agent starts')
   const doubt = transportDoubt(settings.appUrl, settings.tlsVerify)
@@ -78,7 +82,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   const spool = openSpool(settings.statePath, log)
   const cache = await openBlobCache(settings.statePath, settings.cacheBytes)
   const shelf = openUploadShelf(settings.statePath)
-  const isolationHost = isolationHostOf(settings, dependencies)
+  const isolationHost = isolationHostOf(settings, environment, python.now.path)
   let isolation: Isolation = { kind: 'unavailable', problem: 'it was not tried yet' }
   const disk = await watchDisk({
     statePath: settings.statePath,
@@ -91,7 +95,9 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     log,
   })
   if (disk.problem !== null) isolation = await openIsolation(settings.isolation, isolationHost, log)
-  const isolationProblem = (): string | null => (isolation.kind === 'unavailable' ? isolation.problem : null)
+  /** What a person has to mend on this host before any job is taken. */
+  const hostProblem = (): string | null =>
+    python.now.problem ?? (isolation.kind === 'unavailable' ? isolation.problem : null)
   let loadProblem: string | null = null
   const trust = openTrust({ statePath: settings.statePath, given: settings.serviceFingerprint, now, log })
   const desk = createDesk({
@@ -104,7 +110,13 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     shelf,
     playbook: {
       localFolder: settings.localFolder,
-      environment,
+      get environment() {
+        return withLocale(environment, python.now.locale)
+      },
+      get pythonProblem() {
+        return python.now.problem
+      },
+      passEnvironment: settings.passEnvironment,
       callbackFolder: ANSIBLE_PARTS.callbackFolder,
       get isolation() {
         return isolation
@@ -114,11 +126,16 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     releaseUser: (jobFolder) => releaseUser(jobFolder, isolationHost),
     supervisors,
     patience: ABORT_PATIENCE,
-    supervisor: { python: dependencies.python, script: ANSIBLE_PARTS.supervisor },
+    supervisor: {
+      get python() {
+        return python.now.path
+      },
+      script: ANSIBLE_PARTS.supervisor,
+    },
     openSecrets: createSecretsOpener(() => keyring.openers()),
     ownMaxJobs: settings.maxJobs,
     mostJobs: () => (isolation.kind === 'user' ? isolation.orders.users.length : 0),
-    problem: isolationProblem,
+    problem: hostProblem,
     hostProblem() {
       if (disk.problem !== null) return { code: 'spool_full', message: disk.problem }
       return descriptors.problem === null ? null : { code: 'busy', message: descriptors.problem }
@@ -134,7 +151,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   })
   const membership: Membership = createMembership({
     ...{ desk, trust, name: settings.name, fingerprint, now, log },
-    problem: () => isolationProblem() ?? disk.problem ?? descriptors.problem ?? loadProblem,
+    problem: () => hostProblem() ?? disk.problem ?? descriptors.problem ?? loadProblem,
     hasJoinToken: settings.joinToken !== null,
   })
   let ansibleVersion: string | null = null
@@ -194,6 +211,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
       await disk.close()
       await health.close()
       supervisors.close()
+      python.close()
       descriptors.close()
       stateLock.close()
     })())
@@ -256,7 +274,16 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   }
 }
 
-function isolationHostOf(settings: AgentSettings, { python, environment }: AgentDependencies): IsolationHost {
+/** An agent without a locale that ansible takes gives its playbooks one. */
+function withLocale(environment: AgentDependencies['environment'], locale: string | null): typeof environment {
+  return locale === null ? environment : { ...environment, LC_ALL: locale }
+}
+
+function isolationHostOf(
+  settings: AgentSettings,
+  environment: AgentDependencies['environment'],
+  python: string,
+): IsolationHost {
   return {
     python,
     script: ANSIBLE_PARTS.isolation,

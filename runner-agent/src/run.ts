@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { createLog, describeError } from './log.js'
 import { type Agent, startAgent } from './main.js'
-import { findPython } from './playbook/python.js'
+import { findHostPython } from './playbook/host-python.js'
 import type { AgentSettings } from './settings.js'
 import { StateInUseError } from './spool/state-lock.js'
 
@@ -28,15 +28,13 @@ export async function runAgent(settings: AgentSettings, complain: (line: string)
   process.stdout.on('error', () => undefined)
   const log = createLog({ level: settings.logLevel, format: settings.logFormat, output: process.stdout })
   const signals = countSignals()
-  const starting = findPython(process.env).then((python) =>
-    startAgent(settings, {
-      log,
-      now: () => new Date(),
-      random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
-      environment: { ...process.env },
-      python,
-    }),
-  )
+  const starting = startAgent(settings, {
+    log,
+    now: () => new Date(),
+    random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
+    environment: { ...process.env },
+    findPython: () => findHostPython(process.env, settings.python),
+  })
   try {
     const agent = await Promise.race([starting, signals.next()])
     if (agent) return await untilStopped(agent, signals)

@@ -14,6 +14,7 @@ import * as v from 'valibot'
 import type { IsolationSettings } from './isolation/isolation.js'
 import { readUserList } from './isolation/user-list.js'
 import { proxyFor } from './link/proxy.js'
+import { readPassedNames } from './playbook/passed-environment.js'
 
 const MEBIBYTE = 1024 * 1024
 
@@ -59,6 +60,16 @@ export const SETTINGS = {
     meaning: 'transfer: the app sends playbook folders; local: run from ANSIBLE_PATH on this host',
   },
   ANSIBLE_PATH: { kind: 'text', default: null, meaning: 'the playbook folder; required with RTE_FILES=local' },
+  RTE_PASS_ENVIRONMENT: {
+    kind: 'text',
+    default: null,
+    meaning: "more environment variables that playbooks see, such as AWS_*,KUBECONFIG; *: all but Holdfast's own",
+  },
+  RTE_PYTHON: {
+    kind: 'text',
+    default: null,
+    meaning: 'the Python (3.8 or later) that starts playbooks; without it the one of ansible-playbook, or python3',
+  },
   RTE_ISOLATION: {
     kind: 'choice',
     choices: ['none', 'user'],
@@ -131,6 +142,8 @@ const resolvedSchema = v.object({
   RTE_ON_STOP: v.picklist(['detach', 'terminate']),
   RTE_FILES: v.picklist(['transfer', 'local']),
   ANSIBLE_PATH: v.nullable(v.string()),
+  RTE_PASS_ENVIRONMENT: v.nullable(v.string()),
+  RTE_PYTHON: v.nullable(v.string()),
   RTE_ISOLATION: v.picklist(['none', 'user']),
   RTE_ISOLATION_USERS: v.nullable(v.string()),
   RTE_ISOLATION_SUDO: v.boolean(),
@@ -159,6 +172,10 @@ export interface AgentSettings {
   readonly onStop: 'detach' | 'terminate'
   /** The local playbook folder, or null when the app sends the files. */
   readonly localFolder: string | null
+  /** What of the agent's environment playbooks see beside what each gets: names, and beginnings of names with `*`. */
+  readonly passEnvironment: readonly string[]
+  /** The Python that the operator names for supervisors; null: it is looked for. */
+  readonly python: string | null
   /** How jobs are kept apart; null when they are not. */
   readonly isolation: IsolationSettings | null
   readonly cacheBytes: number
@@ -198,6 +215,8 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
     drainSeconds: given.RTE_DRAIN_SECONDS,
     onStop: given.RTE_ON_STOP,
     localFolder: given.RTE_FILES === 'local' && given.ANSIBLE_PATH ? resolve(folder, given.ANSIBLE_PATH) : null,
+    passEnvironment: readPassedNames(given.RTE_PASS_ENVIRONMENT),
+    python: given.RTE_PYTHON,
     isolation: isolationOf(given, folder),
     cacheBytes: given.RTE_CACHE_MB * MEBIBYTE,
     spoolMaxBytes: given.RTE_SPOOL_MAX_MB * MEBIBYTE,

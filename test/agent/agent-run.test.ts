@@ -43,14 +43,17 @@ describe('running a playbook', () => {
     await waitUntil('the spool is empty', () => readdirSync(join(statePath, 'spool', 'jobs')).length === 0)
   })
 
-  test('options, variables and the environment reach ansible as they are, without what configures the agent', async () => {
+  test('options, variables and what is passed on of the environment reach ansible as they are', async () => {
     const { controlPlane, join: joinApp } = await createSetting()
-    await joinApp({ RTE_JOIN_TOKEN: 'secret-token', MY_OWN: 'kept', NODE_OPTIONS: '--no-warnings' })
+    await joinApp({
+      ...{ RTE_JOIN_TOKEN: 'secret-token', DATABASE_URL: 'secret', NODE_OPTIONS: '--no-warnings' },
+      ...{ MY_OWN: 'kept', OTHERS: 'not kept', RTE_PASS_ENVIRONMENT: 'MY_*' },
+    })
     const report = play(
       { debug: { msg: 'var={{ text }} check={{ ansible_check_mode }} tags={{ ansible_run_tags | sort }}' } },
       {
         debug: {
-          msg: "env={{ lookup('env', 'RTE_JOIN_TOKEN') }}|{{ lookup('env', 'NODE_OPTIONS') }}|{{ lookup('env', 'MY_OWN') }}",
+          msg: "env={% for name in ['RTE_JOIN_TOKEN', 'DATABASE_URL', 'NODE_OPTIONS', 'OTHERS', 'MY_OWN'] %}|{{ lookup('env', name) }}{% endfor %}",
         },
         tags: 'always',
       },
@@ -75,7 +78,7 @@ describe('running a playbook', () => {
     expect(exit_code).toBe(0)
     expect(text).toContain("check=True tags=['all', 'x::y']")
     expect(text).toContain('var={{ lookup(\\"pipe\\", \\"echo owned\\") }} $(id)')
-    expect(text).toContain('env=||kept')
+    expect(text).toContain('env=|||||kept')
     expect(text).toContain('ansible-playbook [core')
   })
 

@@ -36,8 +36,37 @@ describe('runs of ansible-playbook', () => {
     const job = await JobFolder.ofPlaybook(folder, [...local, ...args])
     const end = await job.run()
     expect(end).toMatchObject({ cause: 'exited', exit_code: exitCode, message: null })
-    expect(end.events).toMatchObject({ length: 0, errors: 0 })
+    expect(end.events).toMatchObject({ length: 0, errors: 0, before_play: true })
     expect((await job.output()).length).toBeGreaterThan(0)
+  })
+
+  it('that ask for what nobody answers end and say what they asked for, and which inventory was no help', async () => {
+    const job = await JobFolder.ofPlaybook(folder, ['-i', join(folder, 'idle-script.sh'), 'asks.yml'])
+    const end = await job.run()
+    expect(end).toMatchObject({ cause: 'exited', exit_code: 1, events: { plugin_seen: true } })
+    expect(end.events).not.toHaveProperty('before_play')
+    expect(end.message).toBe(
+      'ansible could not read the inventory idle-script.sh: it begins with #! and is not executable; ' +
+        'the playbook asks for the variable given (vars_prompt) and nobody can answer: give it as an extra variable',
+    )
+    expect((await job.events()).map((event) => event.type)).toEqual(['playbook_on_start'])
+  })
+
+  it('that ask go on with answers, and no event shows the arguments of a module that printed something odd', async () => {
+    const asked = { ANSIBLE_BECOME_ASK_PASS: '1', ANSIBLE_ASK_PASS: '1' }
+    const job = await JobFolder.ofPlaybook(folder, [...local, '-e', 'given=told', 'asks.yml'], { env: asked })
+    expect(await job.run()).toMatchObject({
+      ...{ cause: 'exited', exit_code: 0 },
+      message: 'a pause did not wait for an answer, because there is no terminal',
+    })
+    const events = await job.events()
+    const resultOf = (task: string) =>
+      events.find((event) => event.task === task && /_(ok|failed)$/.test(event.type))?.result
+    expect(resultOf('answers')).toMatchObject({ msg: 'told as usual' })
+    expect(JSON.stringify(resultOf('babbles'))).toContain(
+      'the arguments of the module, and what follows them, are left out',
+    )
+    expect(JSON.stringify(events)).not.toContain('an-argument-of-the-module')
   })
 
   it('that are aborted leave whole events and nothing else', async () => {

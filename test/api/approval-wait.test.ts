@@ -37,7 +37,7 @@ async function waitingJob(more = '', files: unknown = {}, token = ann) {
   const name = `edge-${(runners += 1)}`
   const runner = await addRunner(server, name)
   await server.writeForm(`${name}.yml`, form(name, more))
-  const json = { formName: `on ${name}`, extravars: {}, files }
+  const json = { formName: `on ${name}`, rawFormData: {}, files }
   const launched = await server.call('POST', '/job', { token, json })
   expect([launched.status, launched.text]).toEqual([200, expect.stringContaining('id')])
   return { id: Number(launched.body.id), name, runner }
@@ -138,12 +138,12 @@ describe('while a job waits', () => {
     const file = await upload(server, 'a.txt', 'hello', ann)
     const { id } = await waitingJob('fields: [{name: doc, type: file}]', { doc: file })
     server.clock.move(30 * DAY_MS)
-    await server.uploadSweeper.sweep()
+    await server.parts.uploads.sweeper.sweep()
     expect(stored(server)).toEqual([file.filename])
     const admin = (await server.signIn('admin')).token
     expect((await server.call('POST', `/job/${id}/reject`, { token: admin })).status).toBe(200)
     expect((await server.call('DELETE', `/job/${id}`, { token: admin })).status).toBe(200)
-    await server.uploadSweeper.sweep()
+    await server.parts.uploads.sweeper.sweep()
     expect(stored(server)).toEqual([])
   })
 })

@@ -17,7 +17,7 @@ const form = (name: string, approval: string | null) => `name: ${name}
 type: ansible
 roles: [default]
 playbook: x.yml
-fields: [{name: host, type: text}, {name: key, type: password}]
+fields: [{name: host, type: text}, {name: key, type: password}, {name: login, type: text, model: db.token}]
 ${approval === null ? '' : `approval: ${approval}`}
 `
 const FORMS = {
@@ -50,7 +50,7 @@ const call = (who: string, method: string, path: string, json?: unknown) =>
   server.call(method, path, { token: tokens[who], json })
 const status = async (who: string, method: string, path: string) => (await call(who, method, path)).status
 async function launch(who: string, formName: string, extravars: Record<string, unknown> = {}): Promise<number> {
-  const answer = await call(who, 'POST', '/job', { formName, extravars })
+  const answer = await call(who, 'POST', '/job', { formName, rawFormData: extravars })
   expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('id')])
   return Number(answer.body.id)
 }
@@ -68,7 +68,7 @@ async function clear(): Promise<void> {
 describe('a form with an approval', () => {
   test('launches into approve, is in no queue, and shows what it waits for', async () => {
     covers('service.approval-first', 'status.approve', 'approval.before', 'detail.end-null')
-    const id = await launch('eve', 'ops', { host: 'web-1', key: 'hush', db: { token: 'hush' } })
+    const id = await launch('eve', 'ops', { host: 'web-1', key: 'hush', login: 'hush' })
     expect(await rowOf(id)).toMatchObject({ status: 'approve', dispatch: 'parked', end_time: null, wait_until: null })
     const job = await jobOf(id, 'eve')
     expect(job).toMatchObject({ status: 'approve', end: null, runner: 'edge' })
@@ -436,7 +436,7 @@ describe('decisions at the same moment', () => {
 
 test('the launch, the approval and the rejection of a job raise jobs', async () => {
   const raised: string[] = []
-  const stop = server.live.subscribe((name) => void raised.push(name))
+  const stop = server.parts.live.subscribe((name) => void raised.push(name))
   const one = await launch('eve', 'ops')
   expect(raised.splice(0)).toContain('jobs')
   await call('ann', 'POST', `/job/${one}/reject`)

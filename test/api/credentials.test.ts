@@ -40,7 +40,7 @@ async function create(more: Record<string, unknown> = {}): Promise<number> {
 }
 
 async function secretOf(credential: string): Promise<string | undefined> {
-  return (await server.credentials.open(credential))?.password
+  return (await server.parts.credentials.credentials.open(credential))?.password
 }
 
 const records = async () => (await call('GET', '/credential')).body.records as Record<string, unknown>[]
@@ -107,6 +107,14 @@ describe('credentials over REST', () => {
     expect(answer.status, answer.text).toBe(400)
     expect(answer.text).not.toMatch(/canary/)
     expect((await records()).some((one) => one.name === name)).toBe(false)
+  })
+
+  test('have secrets of 32 KiB at most, and types that the list shows', async () => {
+    expect((await call('POST', '/credential', { name, password: 'x'.repeat(32_769) })).status).toBe(400)
+    const password = 'x'.repeat(32_768)
+    await create({ password, type: 'vault' })
+    expect(await secretOf(name)).toBe(password)
+    expect((await records()).find((one) => one.name === name)).toMatchObject({ type: 'vault' })
   })
 
   test('have names of their own: 409 for one that is taken', async () => {
@@ -208,6 +216,10 @@ describe('credentials.yaml', () => {
     expect((await call('GET', `/credential/${id}`)).body).toMatchObject({ source: 'database', overridden: true })
     await server.writeCredentials(entry(''))
     expect(await secretOf(name)).toBe(SECRET)
+    // Both sources together are one list by name: 'credential …' of the database before 'from file'.
+    const names = (await records()).map((one) => one.name)
+    expect(names).toContain('from file')
+    expect(names).toEqual([...names].sort())
     expect((await call('POST', '/credential', { name: 'from file', password: 'x' })).body.code).toBe(
       'credential_in_file',
     )

@@ -103,7 +103,10 @@ describe('delete', () => {
   test('takes subjobs and theirs, output, events, moves and uploads along, and leaves other jobs alone', async () => {
     covers('detail.delete-takes-all')
     const cert = await upload(server, 'a.pem', 'content', tokens.ann)
-    const launched = await server.call('POST', '/job', { token: tokens.ann, json: { formName: 'f', files: { cert } } })
+    const launched = await server.call('POST', '/job', {
+      token: tokens.ann,
+      json: { formName: 'f', rawFormData: {}, files: { cert } },
+    })
     const id = Number(launched.body.id)
     const below = await putJob(server, { parent_id: id })
     const jobs = [id, below, await putJob(server, { parent_id: id }), await putJob(server, { parent_id: below })]

@@ -2,6 +2,7 @@ import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { type Socket, connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LIVE_NAMES } from '../../control-plane/src/live/live-events.js'
+import { version } from '../../control-plane/src/version.js'
 import { waitFor } from '../support/wait.js'
 import { heldTimers } from './held-timers.js'
 import { type TestServer, startServer } from './server.js'
@@ -65,14 +66,14 @@ test('says hello at once, with headers that no proxy misunderstands', async () =
     'x-request-id': expect.stringMatching(/.+/),
     'x-content-type-options': 'nosniff',
   })
-  expect(stream.text()).toBe('retry: 3000\nevent: hello\ndata: {"version":"1.2.3"}\n\n')
+  expect(stream.text()).toBe(`retry: 3000\nevent: hello\ndata: {"version":"${version}"}\n\n`)
 })
 
 test('carries names to every stream, once a second each, the last never lost', async () => {
   covers('auth.stream', 'live.open', 'live.changed', 'live-2.rate', 'limit.event-rate', 'live-detail.first-and-last')
   const user = await server.addUser('watcher')
   const [one, two] = [await open(server.admin), await open(user.token)]
-  for (const name of ['jobs', 'jobs', 'runners', 'jobs'] as const) server.live.changed(name)
+  for (const name of ['jobs', 'jobs', 'runners', 'jobs'] as const) server.parts.live.changed(name)
   await waitFor('the first', () => namesIn(one).length >= 2 && namesIn(two).length >= 2)
   held.move(2000)
   await waitFor('the last', () => namesIn(one).length >= 3 && namesIn(two).length >= 3)
@@ -86,7 +87,7 @@ test('carries every change to fifty streams', async () => {
   const many = await Promise.all(tokens.flatMap((token) => Array.from({ length: 10 }, () => open(token))))
   await waitFor('hello', () => many.every((stream) => stream.text().includes('hello')))
   for (let change = 1; change <= 3; change += 1) {
-    server.live.changed('jobs')
+    server.parts.live.changed('jobs')
     await waitFor('the change', () => many.every((stream) => namesIn(stream).length === change))
     held.move(1100)
   }
@@ -94,14 +95,14 @@ test('carries every change to fifty streams', async () => {
 
 test('an event of before is not sent again to who connects later', async () => {
   const early = await open(server.admin)
-  server.live.changed('jobs')
+  server.parts.live.changed('jobs')
   await waitFor('the change', () => namesIn(early).length === 1)
   early.close()
   const late = await open(server.admin)
-  server.live.changed('runners')
+  server.parts.live.changed('runners')
   await waitFor('the next change', () => namesIn(late).length === 1)
   held.move(2000)
-  server.live.changed('jobs')
+  server.parts.live.changed('jobs')
   await waitFor('the one after', () => namesIn(late).length === 2)
   expect(namesIn(late)).toEqual([{ name: 'runners' }, { name: 'jobs' }])
 })
@@ -121,7 +122,7 @@ describe('ends', () => {
     await server.call('POST', '/auth/logout', { token })
     held.move(500)
     await ending.ended
-    server.live.changed('jobs')
+    server.parts.live.changed('jobs')
     await waitFor('the other goes on', () => namesIn(staying).length === 1)
   })
 
@@ -141,7 +142,7 @@ describe('ends', () => {
   test('when the service stops', async () => {
     covers('live-detail.session')
     const [one, two] = [await open(server.admin), await open(server.admin)]
-    await server.app.close()
+    await server.parts.app.close()
     await Promise.all([one.ended, two.ended])
   })
 })
@@ -149,7 +150,7 @@ describe('ends', () => {
 test('a client that goes away leaves nothing behind', async () => {
   const before = held.count()
   const stream = await open(server.admin)
-  server.live.changed('jobs')
+  server.parts.live.changed('jobs')
   await waitFor('timers of the stream', () => held.count() > before)
   stream.close()
   await waitFor('no timers', () => held.count() === before)
@@ -158,15 +159,16 @@ test('a client that goes away leaves nothing behind', async () => {
 test('a client that never reads holds nobody up, takes no memory, and does not hold up the stop', async () => {
   covers('live-detail.slow-reader')
   const sockets: Socket[] = []
-  server.app.server.on('connection', (socket: Socket) => sockets.push(socket))
+  server.parts.app.server.on('connection', (socket: Socket) => sockets.push(socket))
+  const timers = held.count()
   const stuck = connect(server.port, '127.0.0.1')
   stuck.on('error', () => undefined).pause()
   stuck.write(`GET /api/v2/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${server.admin}\r\n\r\n`)
-  await waitFor('the stream', () => held.count() === 1)
+  await waitFor('the stream', () => held.count() === timers + 1)
   const [served] = sockets
   const change = (times: number) => {
     for (let count = 0; count < times; count += 1) {
-      for (const name of LIVE_NAMES) server.live.changed(name)
+      for (const name of LIVE_NAMES) server.parts.live.changed(name)
       held.move(1100)
     }
   }
@@ -179,9 +181,9 @@ test('a client that never reads holds nobody up, takes no memory, and does not h
   expect(served?.writableLength).toBe(before)
 
   const reader = await open(server.admin)
-  server.live.changed('jobs')
+  server.parts.live.changed('jobs')
   await waitFor('the reader hears it', () => namesIn(reader).length === 1)
-  await server.app.close()
+  await server.parts.app.close()
   await reader.ended
   expect(served?.destroyed).toBe(true)
   stuck.destroy()

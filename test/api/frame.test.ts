@@ -52,7 +52,7 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
 let server: TestServer
 const log: string[] = []
 beforeAll(async () => {
-  server = await startServer({ plugins: [routes], bodyLimitBytes: 4096, log })
+  server = await startServer({ moreRoutes: [routes], sizes: { bodyLimitBytes: 4096 }, log })
 })
 afterAll(() => server.close())
 

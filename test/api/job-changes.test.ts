@@ -1,17 +1,16 @@
+import { SOCKET_PATH } from '@holdfast/protocol'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { runnerRoutes } from '../../control-plane/src/http/runner.js'
 import { covers } from '../interface/covers.js'
-import { type HubFixture, startHub } from '../runners/hub-fixture.js'
 import { type EventStream, openEventStream } from '../support/event-stream.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
 import { waitFor } from '../support/wait.js'
 import { heldTimers } from './held-timers.js'
+import { runnerIdOf } from './runner-row.js'
 import { type TestServer, startServer } from './server.js'
 
 /** What is said on the event stream when jobs and runners change, and to whom. */
 const FORM = 'name: open\ntype: ansible\nroles: [default]\nplaybook: x.yml\nfields: []\n'
 
-let fixture: HubFixture
 let server: TestServer
 let ann: string
 let bob: string
@@ -19,24 +18,17 @@ const held = heldTimers()
 const streams: EventStream[] = []
 
 beforeAll(async () => {
-  fixture = await startHub()
   server = await startServer({
     forms: { 'open.yml': FORM },
     timers: held.timers,
-    plugins: [runnerRoutes({ hub: fixture.hub, joinTokens: fixture.tokens })],
   })
-  // The hub of the fixture has live events of its own.
-  fixture.live.subscribe((name) => server.live.changed(name))
   ann = (await server.addUser('ann')).token
   bob = (await server.addUser('bob')).token
 })
 afterEach(() => {
   for (const stream of streams.splice(0)) stream.close()
 })
-afterAll(async () => {
-  await server.close()
-  await fixture.close()
-})
+afterAll(() => server.close())
 
 async function open(token: string, headers: Record<string, string> = {}): Promise<EventStream> {
   const stream = await openEventStream(server.url, token, headers)
@@ -57,7 +49,7 @@ async function expectSaid(stream: EventStream, name: string, act: () => Promise<
 }
 
 const launch = async (token: string) =>
-  Number((await server.call('POST', '/job', { token, json: { formName: 'open' } })).body.id)
+  Number((await server.call('POST', '/job', { token, json: { formName: 'open', rawFormData: {} } })).body.id)
 
 test('jobs is said when a job is launched and when one is deleted', async () => {
   covers('live.changed', 'live.jobs-launched', 'live.jobs-deleted', 'live-1.name-only')
@@ -106,16 +98,16 @@ test('runners is said when a runner asks to join, is approved, changes its setti
   const stream = await open(bob)
   const asAdmin = (method: string, path: string, json?: unknown) =>
     server.call(method, path, { token: server.admin, json })
-  const { url } = fixture
+  const url = `ws://127.0.0.1:${server.port}${SOCKET_PATH}`
   const identity = newIdentity('said')
   let agent: RawAgent | null = null
   await expectSaid(stream, 'runners', async () => (agent = await RawAgent.join(url, identity)))
-  const path = `/runner/${(await fixture.byName('said')).runner.id}`
+  const path = `/runner/${await runnerIdOf(server, 'said')}`
   await expectSaid(stream, 'runners', () => asAdmin('POST', `${path}/approve`))
   await expectSaid(stream, 'runners', () => asAdmin('PUT', path, { max_jobs: 3 }))
   await expectSaid(stream, 'runners', async () => agent?.leave())
   await expectSaid(stream, 'runners', () => RawAgent.join(url, identity))
   await RawAgent.join(url, newIdentity('refused'))
-  const refused = `/runner/${(await fixture.byName('refused')).runner.id}`
+  const refused = `/runner/${await runnerIdOf(server, 'refused')}`
   await expectSaid(stream, 'runners', () => asAdmin('POST', `${refused}/reject`))
 })

@@ -23,7 +23,11 @@ let watcher: string
 let manager: string
 
 beforeAll(async () => {
-  server = await startServer({ forms: { 'open.yml': FORM }, config: CONFIG, listSize: 10 })
+  server = await startServer({
+    forms: { 'open.yml': FORM },
+    config: CONFIG,
+    settings: { JOBS_LIST_SIZE: '10', LAUNCH_VALIDATION: 'off' },
+  })
   ann = (await server.addUser('ann')).token
   bob = (await server.addUser('bob')).token
   watcher = (await server.addUser('wat', ['watchers'])).token
@@ -64,7 +68,10 @@ const idsOf = async (query: string, token = server.admin) => {
 describe('a launch', () => {
   test('answers the id of the new job, an integer, and nothing else', async () => {
     covers('launch.id', 'endpoint.launch', 'answer.ok')
-    const { status, body } = await server.call('POST', '/job', { token: ann, json: { formName: 'open' } })
+    const { status, body } = await server.call('POST', '/job', {
+      token: ann,
+      json: { formName: 'open', rawFormData: {} },
+    })
     expect([status, Object.keys(body)]).toEqual([200, ['id']])
     expect(Number.isInteger(body.id)).toBe(true)
   })
@@ -96,7 +103,7 @@ describe('a record of the list', () => {
       'detail.fields',
       'answer.times',
     )
-    await server.call('POST', '/job', { token: ann, json: { formName: 'open' } })
+    await server.call('POST', '/job', { token: ann, json: { formName: 'open', rawFormData: {} } })
     const [record] = (await read('/job?records=1')).body.records as [Record<string, unknown>]
     const job = (await read(`/job/${String(record.id)}`)).body
     const { extravars, payload, output, credentials, subjobs, ...summary } = job
@@ -154,7 +161,7 @@ describe('a list', () => {
 
   test('is JOBS_LIST_SIZE long at most where that is higher than 5000', async () => {
     covers('rule-5.records', 'limit.list-most')
-    const large = await startServer({ listSize: 5002 })
+    const large = await startServer({ settings: { JOBS_LIST_SIZE: '5002' } })
     try {
       await addManyJobs(large, 5003)
       for (const query of ['', '?records=6000']) {

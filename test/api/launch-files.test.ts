@@ -22,7 +22,7 @@ const DAY_MS = 24 * 60 * 60_000
 let server: TestServer
 let ann: { token: string }
 beforeEach(async () => {
-  server = await startServer({ forms: { 'install.yml': FORM } })
+  server = await startServer({ forms: { 'install.yml': FORM }, settings: { LAUNCH_VALIDATION: 'off' } })
   ann = await server.addUser('ann')
 })
 afterEach(() => server.close())
@@ -188,10 +188,10 @@ describe('clean-up', () => {
     await upload(server, 'unused', 'y', ann.token)
     await launch({ cert: used })
     server.clock.move(DAY_MS - 1000)
-    await server.uploadSweeper.sweep()
+    await server.parts.uploads.sweeper.sweep()
     expect(files()).toHaveLength(2)
     server.clock.move(2000)
-    await server.uploadSweeper.sweep()
+    await server.parts.uploads.sweeper.sweep()
     expect(files()).toEqual([used.filename])
     const { token } = await server.signIn('ann')
     expect((await launch({ cert: used }, {}, token)).status).toBe(200)
@@ -200,10 +200,10 @@ describe('clean-up', () => {
   test('files without a row go after a day: parts of a service that was ended, and what is whole; others are left alone', async () => {
     const folder = join(server.folder, 'uploads')
     for (const name of ['ab'.repeat(16), `${'cd'.repeat(16)}.part`, 'notes.txt']) writeFileSync(join(folder, name), 'x')
-    await server.uploadSweeper.sweep()
+    await server.parts.uploads.sweeper.sweep()
     expect(files()).toHaveLength(3)
     server.clock.move(DAY_MS + 60_000)
-    await server.uploadSweeper.sweep()
+    await server.parts.uploads.sweeper.sweep()
     expect(files()).toEqual(['notes.txt'])
   })
 
@@ -211,7 +211,7 @@ describe('clean-up', () => {
     const cert = await upload(server, 'a', 'x', ann.token)
     const ids = [(await launch({ cert })).body.id, (await launch({ key: cert })).body.id]
     expect((await server.call('DELETE', `/job/${String(ids[0])}`, { token: ann.token })).status).toBe(200)
-    await server.uploadSweeper.sweep()
+    await server.parts.uploads.sweeper.sweep()
     expect(files()).toEqual([cert.filename])
     expect((await server.call('DELETE', `/job/${String(ids[1])}`, { token: ann.token })).status).toBe(200)
     await waitFor('the file to go', () => files().length === 0)
@@ -224,7 +224,7 @@ describe('clean-up', () => {
     const second = Number((await launch({})).body.id)
     await server.store.write('test', (queries) => copyJobFiles(queries, first, second))
     await server.call('DELETE', `/job/${first}`, { token: ann.token })
-    await server.uploadSweeper.sweep()
+    await server.parts.uploads.sweeper.sweep()
     expect(await findJobFiles(server.store.read, [second])).toMatchObject([{ field: 'cert' }])
     expect(files()).toHaveLength(1)
   })
@@ -258,7 +258,7 @@ fields:
 
   beforeEach(async () => {
     await server.close()
-    server = await startServer({ forms: { 'checked.yml': CHECKED }, validation: 'enforce' })
+    server = await startServer({ forms: { 'checked.yml': CHECKED }, settings: { LAUNCH_VALIDATION: 'enforce' } })
     ann = await server.addUser('ann')
   })
 

@@ -17,7 +17,7 @@ const HOUR = 3_600_000
 
 let server: TestServer
 beforeEach(async () => {
-  server = await startServer({ metricsToken: METRICS_TOKEN })
+  server = await startServer({ settings: { METRICS_TOKEN } })
   return () => server.close()
 })
 
@@ -82,7 +82,7 @@ describe('requests', () => {
   })
 
   test('the base URL is no part of the route, so that a dashboard fits every installation', async () => {
-    const own = await startServer({ baseUrl: '/tools/holdfast' })
+    const own = await startServer({ settings: { BASE_URL: '/tools/holdfast' } })
     try {
       await own.call('GET', '/live')
       const { text } = await own.call('GET', '/metrics', { token: own.admin })
@@ -206,7 +206,7 @@ describe('ready names what is wrong with the tables', () => {
       expect([status, body]).toEqual(notReady('database unreachable'))
       expect((await own.call('GET', '/live')).status).toBe(200)
     } finally {
-      await own.app.close()
+      await own.parts.app.close()
       await rm(own.folder, { recursive: true })
     }
   })

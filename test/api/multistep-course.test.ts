@@ -42,7 +42,7 @@ let server: TestServer
 const tokens: Record<string, string> = {}
 
 beforeAll(async () => {
-  server = await startServer({ config: CONFIG, forms: FORMS })
+  server = await startServer({ settings: { LAUNCH_VALIDATION: 'off' }, config: CONFIG, forms: FORMS })
   await addRunner(server, 'edge', { isDefault: true })
   for (const [name, groups] of Object.entries({ ann: ['ops'], bob: ['ops'], eve: [] })) {
     tokens[name] = (await server.addUser(name, groups)).token
@@ -115,7 +115,7 @@ describe('the approval of a step', () => {
     await becomes(id, 'approve')
     expect((await call('ann', 'POST', `/job/${id}/reject`)).status).toBe(200)
     expect(await jobOf(id)).toMatchObject({ status: 'rejected', status_reason: 'rejected by ann' })
-    await server.sequences.sweep()
+    await server.parts.sequences.sequences.sweep()
     expect(await nodesOf(server, id)).toEqual({ one: 'success', two: 'do not run', three: 'do not run' })
     expect(await partsOf(server, id)).toHaveLength(1)
     expect((await call('bob', 'POST', `/job/${id}/approve`)).status).toBe(409)
@@ -124,7 +124,7 @@ describe('the approval of a step', () => {
   test('that of the form comes first, before anything has begun', async () => {
     const id = await launch('both')
     expect(await jobOf(id)).toMatchObject({ status: 'approve', step: null, subjobs: [] })
-    await server.sequences.sweep()
+    await server.parts.sequences.sequences.sweep()
     expect(await partsOf(server, id)).toEqual([])
     await call('ann', 'POST', `/job/${id}/approve`)
     expect(
@@ -201,7 +201,7 @@ describe('a step whose job was given up', () => {
     const id = await launch('two')
     const one = await end(id, 'one', 'abandoned', 'the RTE was silent')
     await said(id, `Aborting job ${id} ends the wait.`)
-    await server.sequences.sweep()
+    await server.parts.sequences.sequences.sweep()
     expect(await nodesOf(server, id)).toEqual({ one: 'running', two: 'waiting' })
     expect(await jobOf(id)).toMatchObject({ status: 'running' })
     await endPart(server, one.id)
@@ -221,7 +221,7 @@ describe('a step whose job was given up', () => {
     // Its runner hears of the abort when it comes back.
     expect(await rowOf(one.id)).toMatchObject({ status: 'abandoned', abort_requested: 1, abort_requested_by: 'eve' })
     await endPart(server, one.id)
-    await server.sequences.sweep()
+    await server.parts.sequences.sequences.sweep()
     expect(await nodesOf(server, id)).toEqual({ one: 'aborted', two: 'do not run' })
     expect(await jobOf(id)).toMatchObject({ status: 'aborted' })
   })
@@ -233,7 +233,7 @@ describe('a step whose job was given up', () => {
     await said(id, 'may still be at work')
     expect((await call('eve', 'POST', `/job/${one.id}/abort`)).status).toBe(409)
     expect((await call('eve', 'POST', `/job/${one.id}/abort?abandoned=true`)).status).toBe(200)
-    await server.sequences.sweep()
+    await server.parts.sequences.sequences.sweep()
     expect(await rowOf(one.id)).toMatchObject({ status: 'abandoned', abort_requested: 1, abort_requested_by: 'eve' })
     expect(await nodesOf(server, id)).toEqual({ one: 'running', two: 'waiting' })
     await endPart(server, one.id, 'aborted')
@@ -251,7 +251,7 @@ describe('a step whose job was given up', () => {
       if (what === 'deleted') await queries.deleteFrom('runner').where('id', '=', runner.id).execute()
       else await queries.updateTable('runner').set({ state: 'revoked' }).where('id', '=', runner.id).execute()
     })
-    server.sequences.jobEnded()
+    server.parts.sequences.sequences.jobEnded()
     expect(await becomes(id, 'failed')).toMatchObject({
       status_reason: "step 'one' failed: it was silent; its end is not waited for",
     })
@@ -324,7 +324,9 @@ afterAll(async () => {
 
 /** Another one, which hears of nothing: it only looks. */
 function another(store: Store = server.store) {
-  const { clock, live, credentials, vault } = server
+  const { clock } = server
+  const { live } = server.parts
+  const { credentials, vault } = server.parts.credentials
   const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const nobody = { jobQueued: () => undefined, abortRequested: () => undefined }
   const grant = { account: 'enabled', isAdmin: true, roles: [], options: { allowVerboseMode: true } }
@@ -334,7 +336,7 @@ function another(store: Store = server.store) {
     newRunId: () => randomBytes(16).toString('hex'),
     timers: { after: () => () => undefined, every: () => () => undefined },
     serviceClock: { look: () => Promise.resolve(0) },
-    kinds: server.kinds,
+    kinds: server.parts.sequences.kinds,
     subjects: { now: () => Promise.resolve({ manifest_sha256: 'a', form_sha256: 'b' }) },
   })
   others.push(other)
@@ -353,7 +355,7 @@ describe('several control planes on one database', () => {
         )
       }
       // Nobody is told: each finds it by itself.
-      await Promise.all([server.sequences, ...lookers].map((looker) => looker.sweep()))
+      await Promise.all([server.parts.sequences.sequences, ...lookers].map((looker) => looker.sweep()))
     }
     for (const id of ids) {
       const job = await becomes(id, 'success')
@@ -383,7 +385,7 @@ describe('a control plane that dies in the middle of a step', () => {
         queries.updateTable('job').set({ status: 'success', dispatch: 'done' }).where('id', '=', part.id).execute(),
       )
       await first.sweep()
-      await server.sequences.sweep()
+      await server.parts.sequences.sequences.sweep()
     }
     expect(await becomes(id, 'success')).toMatchObject({ subjobs: { length: 2 } })
     expect((await partsOf(server, id)).map(({ target }) => target)).toEqual(['one', 'two'])
@@ -410,7 +412,7 @@ test('a sweep finds nothing while steps run, wait for an approval or have ended'
   const asking = await launch('ask')
   await end(asking, 'one')
   await becomes(asking, 'approve')
-  await server.sequences.sweep()
+  await server.parts.sequences.sequences.sweep()
   expect(await findDueSequences(server.store.read, server.clock.now())).toEqual([])
   const one = await partOf(server, running, 'one')
   await server.store.write('test.end', (queries) =>

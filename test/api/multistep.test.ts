@@ -20,7 +20,7 @@ let server: TestServer
 const tokens: Record<string, string> = {}
 
 beforeAll(async () => {
-  server = await startServer({ config: CONFIG })
+  server = await startServer({ settings: { LAUNCH_VALIDATION: 'off' }, config: CONFIG })
   await addRunner(server, 'edge', { isDefault: true })
   await addRunner(server, 'far')
   await addRunner(server, 'resting', { enabled: false })
@@ -262,7 +262,9 @@ describe('what a step gets', () => {
     const id = await launchSteps([step('one')], { extravars: { pin: 'hush' }, form })
     const begun = await partOf(server, id, 'one')
     const kept = (await findJobSecrets(server.store.read, [begun.id])).get(begun.id)
-    expect(kept && server.vault.open(begun.run_id, kept.sealed)).toMatchObject({ variables: { pin: 'hush' } })
+    expect(kept && server.parts.credentials.vault.open(begun.run_id, kept.sealed)).toMatchObject({
+      variables: { pin: 'hush' },
+    })
     const one = await end(id, 'one')
     expect(varsOf(one)).toMatchObject({ pin: '********' })
     await ended(id)

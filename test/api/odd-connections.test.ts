@@ -1,7 +1,6 @@
 import { connect } from 'node:net'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { runnerSocketRoute } from '../../control-plane/src/http/runner-socket.js'
 import { waitFor } from '../support/wait.js'
 import { heldTimers } from './held-timers.js'
 import { type TestServer, startServer } from './server.js'
@@ -12,7 +11,6 @@ const held = heldTimers()
 let server: TestServer
 beforeAll(async () => {
   server = await startServer({
-    plugins: [runnerSocketRoute({ hub: { accept: () => undefined } })],
     log,
     timers: held.timers,
   })
@@ -52,13 +50,14 @@ test('bytes that are no HTTP are answered with X-Request-Id, too', async () => {
 
 test('half a body and then nothing is answered after five minutes, and the connection ends', async () => {
   const head = ['POST /api/v2/auth/login HTTP/1.1', 'host: x', 'content-type: application/json', 'content-length: 40']
+  const before = held.count()
   const answer = answerTo(head, '{"username":')
-  await waitFor('the body to be awaited', () => held.count() === 1)
+  await waitFor('the body to be awaited', () => held.count() === before + 1)
   held.move(299_999)
-  expect(held.count()).toBe(1)
+  expect(held.count()).toBe(before + 1)
   held.move(1)
   expectError(await answer, 408, 'body_stalled')
-  expect(held.count()).toBe(0)
+  expect(held.count()).toBe(before)
 })
 
 test('no body is awaited where none comes, whatever its type is said to be', async () => {

@@ -1,37 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { COMPILE_SCHEMAS } from '../../control-plane/src/http/late-schemas.js'
-import { runnerRoutes } from '../../control-plane/src/http/runner.js'
-import { type HubFixture, startHub } from '../runners/hub-fixture.js'
 import { newIdentity, RawAgent } from '../support/raw-agent.js'
-import { runnerSocketRoute } from '../../control-plane/src/http/runner-socket.js'
 import { SOCKET_PATH } from '@holdfast/protocol'
+import { runnerIdOf } from './runner-row.js'
 import { ADMIN_PASSWORD, type CallOptions, type TestServer, startServer } from './server.js'
 import { covers } from '../interface/covers.js'
 
 /** 401, then 404 (no such thing), then 403, and only then is what was sent looked at (decisions section 3). */
-let fixture: HubFixture
 let server: TestServer
 let plain: string
 const ids: Record<string, number> = {}
 
 beforeAll(async () => {
-  fixture = await startHub()
-  const { hub, tokens } = fixture
-  server = await startServer({ plugins: [runnerRoutes({ hub, joinTokens: tokens }), runnerSocketRoute({ hub })] })
+  server = await startServer()
   plain = (await server.addUser('plain')).token
   ids.user = (await server.addUser('target')).id
   await RawAgent.join(`ws://127.0.0.1:${server.port}${SOCKET_PATH}`, newIdentity('order'))
-  ids.runner = (await fixture.byName('order')).runner.id
+  ids.runner = await runnerIdOf(server, 'order')
   const made = await server.call('POST', '/runner/join-tokens', { token: server.admin })
   ids['join-token'] = Number(made.body.id)
   const credential = { name: 'target', password: 'a secret' }
   ids.credential = Number((await server.call('POST', '/credential', { token: server.admin, json: credential })).body.id)
 })
-afterAll(async () => {
-  await fixture.hub.close()
-  await server.close()
-  await fixture.close()
-})
+afterAll(() => server.close())
 
 const JSON_HEADER = { 'content-type': 'application/json' }
 /** What no route takes, each refused by another part of the service. */
@@ -142,5 +133,5 @@ test('an admin replaces the key of the service and encrypts anew; a secret that 
 })
 
 test('the schemas of every route can be compiled, though a start leaves that to the first request', () => {
-  server.app.getDecorator<() => void>(COMPILE_SCHEMAS)()
+  server.parts.app.getDecorator<() => void>(COMPILE_SCHEMAS)()
 })

@@ -5,6 +5,7 @@ import { describe, expect, test, beforeAll, afterAll } from 'vitest'
 import type { FastifyPluginAsync } from 'fastify'
 import { UnavailableError } from '../../control-plane/src/errors.js'
 import { monitoringRoutes } from '../../control-plane/src/http/monitoring.js'
+import { version } from '../../control-plane/src/version.js'
 import { waitFor } from '../support/wait.js'
 import { type TestServer, startServer } from './server.js'
 import { covers } from '../interface/covers.js'
@@ -20,7 +21,7 @@ describe('monitoring', () => {
   test.each([
     ['/live', { status: 'live' }],
     ['/ready', { status: 'ready' }],
-    ['/version', { version: '1.2.3', api: '7.3.0' }],
+    ['/version', { version, api: '7.3.0' }],
   ])('%s needs no token and bears any', async (path, body) => {
     covers('service.monitoring', 'endpoint.live', 'endpoint.ready', 'monitoring.probes', 'monitoring.version')
     for (const options of [{}, { token: server.admin }, { token: 'nonsense' }]) {
@@ -32,7 +33,7 @@ describe('monitoring', () => {
   test('ready says why it is not', async () => {
     const store = { check: () => Promise.reject(new UnavailableError('database_unreachable', 'gone')) }
     const app = await startServer({
-      plugins: [async (scope) => scope.register(monitoringRoutes({ store, version: '1' }), { prefix: '/other' })],
+      moreRoutes: [async (scope) => scope.register(monitoringRoutes({ store, version: '1' }), { prefix: '/other' })],
     })
     try {
       const answer = await app.call('GET', '/other/ready')
@@ -53,17 +54,17 @@ describe('monitoring', () => {
       scope.addHook('preClose', async () => stopping())
       scope.get('/hold', { config: { public: true } }, () => new Promise((resolve) => held.push(() => resolve({}))))
     }
-    const own = await startServer({ plugins: [routes] })
+    const own = await startServer({ moreRoutes: [routes] })
     // Connections with a request under way stay open; what comes over them after the stop is asked.
     const paths = ['/live', '/ready', '/version', '/profile', '/nothing']
     const connections = paths.map(() => openConnection(own.port))
     for (const connection of connections) connection.ask('/hold')
     await waitFor('the requests that hold', () => held.length === paths.length)
     let arrived = 0
-    own.app.server.on('request', () => {
+    own.parts.app.server.on('request', () => {
       arrived += 1
     })
-    const closed = own.app.close()
+    const closed = own.parts.app.close()
     await stopped
     connections.forEach((connection, index) => connection.ask(paths[index] ?? ''))
     await waitFor('the requests after the stop', () => arrived === paths.length)
@@ -150,7 +151,7 @@ describe('documentation', () => {
 
 test('a base URL is in front of every path', async () => {
   covers('answer.base-url')
-  const own = await startServer({ baseUrl: '/holdfast/' })
+  const own = await startServer({ settings: { BASE_URL: '/holdfast/' } })
   try {
     expect(own.url).toMatch(/\/holdfast$/)
     expect((await own.call('GET', '/live')).status).toBe(200)

@@ -9,7 +9,7 @@ let server: TestServer
 let token: string
 beforeEach(async () => {
   // Each address that the proxy saw is one client.
-  server = await startServer({ authRateLimit: LIMIT, trustProxy: true })
+  server = await startServer({ settings: { AUTH_RATE_LIMIT: String(LIMIT), TRUST_PROXY: '1' } })
   token = (await from('192.0.2.200', 'POST', '/auth/login', { json: right })).body.token as string
   return () => server.close()
 })
@@ -77,7 +77,7 @@ describe('too many requests of one address', () => {
 })
 
 test('0 is no limit', async () => {
-  const open = await startServer({ authRateLimit: 0 })
+  const open = await startServer({ settings: { AUTH_RATE_LIMIT: '0' } })
   try {
     for (let count = 0; count < 30; count += 1) {
       expect((await open.call('POST', '/token', { json: { refreshtoken: 'x' } })).status).toBe(401)

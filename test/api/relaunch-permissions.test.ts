@@ -37,7 +37,11 @@ const PEOPLE: Record<string, { groups: string[]; mayRelaunch: boolean; mayAll: b
 const tokens: Record<string, string> = {}
 
 beforeAll(async () => {
-  server = await startServer({ config: CONFIG, forms: { 'all.yml': FORMS }, validation: 'enforce' })
+  server = await startServer({
+    config: CONFIG,
+    forms: { 'all.yml': FORMS },
+    settings: { LAUNCH_VALIDATION: 'enforce' },
+  })
   tokens.admin = server.admin
   for (const [name, { groups }] of Object.entries(PEOPLE)) {
     if (name !== 'admin') tokens[name] = (await server.addUser(name, groups)).token

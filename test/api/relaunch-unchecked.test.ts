@@ -22,7 +22,7 @@ const FORMS = [
 ]
 
 beforeAll(async () => {
-  server = await startServer({ forms: { 'all.yml': JSON.stringify(FORMS) }, validation: 'off' })
+  server = await startServer({ forms: { 'all.yml': JSON.stringify(FORMS) }, settings: { LAUNCH_VALIDATION: 'off' } })
 })
 afterAll(() => server.close())
 

@@ -49,7 +49,11 @@ const FORMS = [
 ]
 
 beforeAll(async () => {
-  server = await startServer({ config: CONFIG, forms: { 'all.yml': JSON.stringify(FORMS) }, validation: 'enforce' })
+  server = await startServer({
+    config: CONFIG,
+    forms: { 'all.yml': JSON.stringify(FORMS) },
+    settings: { LAUNCH_VALIDATION: 'enforce' },
+  })
   ann = (await server.addUser('ann')).token
   max = (await server.addUser('max', ['managers'])).token
 })
@@ -302,7 +306,7 @@ describe('uploads', () => {
     const id = await launched('file', {}, { files: { key } })
     const second = await again(id)
     await server.call('DELETE', `/job/${id}`, { token: ann })
-    await server.uploadSweeper.sweep()
+    await server.parts.uploads.sweeper.sweep()
     expect(await variablesOf(await again(second))).toMatchObject({ key })
   })
 

@@ -29,7 +29,14 @@ const held = heldTimers()
 
 function start(keepDays: number | null, store: Store = server.store) {
   return createJobRetention({
-    ...{ store, live: server.live, clock: server.clock, timers: held.timers, log, uploads: server.uploadSweeper },
+    ...{
+      store,
+      live: server.parts.live,
+      clock: server.clock,
+      timers: held.timers,
+      log,
+      uploads: server.parts.uploads.sweeper,
+    },
     keepMs: keepDays === null ? null : keepDays * DAY_MS,
   })
 }
@@ -50,7 +57,7 @@ test('jobs that ended longer ago go at the start and every day; those that run o
     [...busy].map((status) => putJob(server, { status, end_time: null, start_time: 1 })),
   )
   const raised: string[] = []
-  const stop = server.live.subscribe((name) => void raised.push(name))
+  const stop = server.parts.live.subscribe((name) => void raised.push(name))
   const retention = start(7)
   await waitFor('the first sweep', async () => (await left()).length === 3)
   expect(new Set(await left())).toEqual(new Set([young, ...unfinished]))
@@ -67,7 +74,10 @@ test('jobs that ended longer ago go at the start and every day; those that run o
 test('a job takes its parts and its uploads along, and goes with them when they are older', async () => {
   const { token } = await server.signIn('admin')
   const cert = await upload(server, 'a.pem', 'content', token)
-  const launched = await server.call('POST', '/job', { token, json: { formName: 'f', files: { cert } } })
+  const launched = await server.call('POST', '/job', {
+    token,
+    json: { formName: 'f', rawFormData: {}, files: { cert } },
+  })
   const id = Number(launched.body.id)
   const parts = [await endedDaysAgo(0, { parent_id: id }), await endedDaysAgo(3, { parent_id: id })]
   const retention = start(1)

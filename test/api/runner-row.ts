@@ -2,6 +2,14 @@ import { createIdentityKeys, publicKeyOf } from '@holdfast/protocol'
 import { type Runner, insertRunner } from '../../control-plane/src/store/runners.js'
 import type { TestServer } from './server.js'
 
+/** The id of a runner that asks to join or has joined, by its name. */
+export async function runnerIdOf(server: TestServer, name: string): Promise<number> {
+  const views = await server.parts.runners.hub.list()
+  const view = views.find(({ runner }) => runner.name === name && runner.state !== 'denied')
+  if (!view) throw new Error(`there is no runner ${name}`)
+  return view.runner.id
+}
+
 /** A runner that was approved and is away: jobs for it are taken and wait. */
 export function addRunner(
   server: TestServer,

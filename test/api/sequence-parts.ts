@@ -30,7 +30,7 @@ export async function endPart(
       ? abandonJob(queries, id, reason ?? '', now)
       : endJob(queries, id, { status, reason, detail: null }, now),
   )
-  server.sequences.jobEnded()
+  server.parts.sequences.sequences.jobEnded()
 }
 
 /** Where each step or node stands, by its identifier. */

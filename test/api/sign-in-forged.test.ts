@@ -21,7 +21,7 @@ ${more}`
 
 beforeAll(async () => {
   provider = await startForgingProvider()
-  server = await startServer({ config: configFor(provider.issuer), publicUrl: PUBLIC_URL, log })
+  server = await startServer({ config: configFor(provider.issuer), settings: { PUBLIC_URL }, log })
 })
 afterAll(async () => {
   await server?.close()
@@ -120,7 +120,7 @@ describe('a provider', () => {
 
   test('that says who somebody is only when it is asked again must speak of the same person', async () => {
     const asked = await startForgingProvider()
-    const own = await startServer({ config: configFor(asked.issuer), publicUrl: PUBLIC_URL })
+    const own = await startServer({ config: configFor(asked.issuer), settings: { PUBLIC_URL } })
     try {
       const another = createBrowser({ [PUBLIC_URL]: own.url })
       const signIn = async (sub: string) => {

@@ -61,7 +61,7 @@ beforeAll(async () => {
   await slapd.addGroup('ops', ['jdoe'])
   await slapd.addGroup('night\\, shift', ['Grö ße'])
   await slapd.addGroup('admins', ['boss'])
-  server = await startServer({ config: directory([]), log, metricsToken: METRICS_TOKEN, forms: { 'forms.yml': FORMS } })
+  server = await startServer({ config: directory([]), log, settings: { METRICS_TOKEN }, forms: { 'forms.yml': FORMS } })
   await server.writeCredentials(`- name: directory\n  user: ${READER.dn}\n  password: ${READER.password}\n`)
 })
 afterAll(async () => {
@@ -136,14 +136,14 @@ describe('a user of the directory', () => {
   test("launches jobs that are theirs and no namesake's, and approves others", async () => {
     covers('rule-5.user-type')
     const token = String((await signIn('jdoe')).body.token)
-    const { body } = await server.call('POST', '/job', { token, json: { formName: 'open' } })
+    const { body } = await server.call('POST', '/job', { token, json: { formName: 'open', rawFormData: {} } })
     const list = await asAdmin('GET', '/job?user=jdoe&user_type=ldap')
     expect(list.body.records).toEqual([expect.objectContaining({ id: body.id, user: 'jdoe', user_type: 'ldap' })])
     expect((await asAdmin('GET', '/job?user=jdoe')).body.count).toBe(0)
     const again = await server.call('POST', `/job/${Number(body.id)}/relaunch`, { token })
     expect([again.status, again.text]).toEqual([200, expect.stringContaining('"id"')])
     await addRunner(server, 'edge', { isDefault: true })
-    const waiting = await asAdmin('POST', '/job', { formName: 'asks' })
+    const waiting = await asAdmin('POST', '/job', { formName: 'asks', rawFormData: {} })
     expect(waiting.body).toEqual({ id: expect.any(Number) })
     expect((await server.call('GET', '/job/approvals', { token })).body).toBe(1)
     const approved = await server.call('POST', `/job/${Number(waiting.body.id)}/approve`, { token })
@@ -313,7 +313,7 @@ describe('config.yaml', () => {
 })
 
 test('a job cannot have the credential of the directory', async () => {
-  const { body } = await asAdmin('POST', '/job', { formName: 'curious' })
+  const { body } = await asAdmin('POST', '/job', { formName: 'curious', rawFormData: {} })
   const job = await asAdmin('GET', `/job/${Number(body.id)}`)
   expect(job.body).toMatchObject({
     status: 'failed',

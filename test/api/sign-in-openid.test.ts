@@ -72,7 +72,7 @@ beforeAll(async () => {
   oidc.know('sub-1', { preferred_username: 'jdoe', email: 'jdoe@example.com', groups: ['ops', 'everybody'] })
   oidc.know('sub-2', { preferred_username: 'boss', groups: 'admins' })
   entra.know('sub-3', { preferred_username: 'Eve@example.com', oid: 'oid-3', email: 'eve@example.com' })
-  server = await startServer({ config: config(), publicUrl: PUBLIC_URL, log, forms: { 'open.yml': FORM } })
+  server = await startServer({ config: config(), settings: { PUBLIC_URL }, log, forms: { 'open.yml': FORM } })
   await server.writeCredentials(`- name: provider\n  password: ${CLIENT.secret}\n`)
 })
 afterAll(async () => {
@@ -406,7 +406,7 @@ describe('users of each kind', () => {
       ['azuread', 'sub-7'],
     ] as const) {
       const token = String((await signIn(kind, sub)).body.token)
-      const { body } = await server.call('POST', '/job', { token, json: { formName: 'open' } })
+      const { body } = await server.call('POST', '/job', { token, json: { formName: 'open', rawFormData: {} } })
       expect(body).toEqual({ id: expect.any(Number) })
       expect(idsOf(await server.call('GET', '/job', { token }))).toEqual([body.id])
       expect(idsOf(await asAdmin('GET', `/job?user=jdoe&user_type=${kind}`))).toEqual([body.id])

@@ -311,7 +311,7 @@ describe('guessing', () => {
     for (let count = 0; count < 30; count += 1) await from(own, `10.0.0.${count}`, 'x')
     expect((await from(own, '10.0.1.1', 'x')).status).toBe(429)
 
-    const proxied = await startServer({ trustProxy: true })
+    const proxied = await startServer({ settings: { TRUST_PROXY: '1' } })
     try {
       for (let count = 0; count < 30; count += 1) await from(proxied, `10.0.0.${count}`, 'x')
       expect((await from(proxied, '10.0.1.1', 'x')).status).toBe(401)

@@ -112,7 +112,7 @@ describe('POST /job/upload', () => {
   })
 
   test('the limit of JSON bodies is none of uploads', async () => {
-    await restartWith({ bodyLimitBytes: 10_000 })
+    await restartWith({ sizes: { bodyLimitBytes: 10_000 } })
     expect(await upload(server, 'large', randomBytes(100_000))).toMatchObject({ size: 100_000 })
   })
 
@@ -194,14 +194,14 @@ describe('400 for what is no form with exactly one file, and nothing stays', () 
 describe('413 over UPLOAD_MAX_GB', () => {
   test('a body that says that it is too large is refused before it is read', async () => {
     covers('answer.413')
-    await restartWith({ uploadMaxBytes: MIB })
+    await restartWith({ sizes: { uploadMaxBytes: MIB } })
     const answer = await send(server, formOf(filePart('a', randomBytes(3 * MIB))))
     expect(answer).toMatchObject({ status: 413, body: { code: 'upload_too_large' } })
     await nothingIsLeft()
   })
 
   test('one that does not say its size is refused when it is over, and the partial file is removed', async () => {
-    await restartWith({ uploadMaxBytes: MIB })
+    await restartWith({ sizes: { uploadMaxBytes: MIB } })
     const { request, answer } = open(server)
     request.write(beginning(randomBytes(MIB - 1)))
     await waitFor('the partial file', () => stored(server).length === 1)
@@ -213,7 +213,7 @@ describe('413 over UPLOAD_MAX_GB', () => {
   })
 
   test('the limit itself is allowed', async () => {
-    await restartWith({ uploadMaxBytes: MIB })
+    await restartWith({ sizes: { uploadMaxBytes: MIB } })
     expect(await upload(server, 'just', randomBytes(MIB))).toMatchObject({ size: MIB })
   })
 })
@@ -238,7 +238,7 @@ describe('what goes wrong on the way leaves nothing behind', () => {
     }
     await restartWith({ freeBytes })
     const connectionEnded = new Promise((resolve) => {
-      server.app.server.once('request', ({ socket }) => socket.once('close', resolve))
+      server.parts.app.server.once('request', ({ socket }) => socket.once('close', resolve))
     })
     const { request } = open(server)
     request.write(beginning('x'))
@@ -272,7 +272,7 @@ describe('what goes wrong on the way leaves nothing behind', () => {
     const { request, answer } = open(server)
     request.write(beginning('x'))
     await waitFor('the partial file', () => stored(server).length === 1)
-    const closing = server.app.close()
+    const closing = server.parts.app.close()
     expect((await answer).statusCode).toBe(503)
     await nothingIsLeft()
     held.move(10_000)

@@ -37,7 +37,10 @@ let server: TestServer
 let user: string
 
 beforeAll(async () => {
-  server = await startServer({ forms: { 'forms.yml': JSON.stringify(FORMS) }, validation: 'enforce' })
+  server = await startServer({
+    forms: { 'forms.yml': JSON.stringify(FORMS) },
+    settings: { LAUNCH_VALIDATION: 'enforce' },
+  })
   user = (await server.addUser('mallory')).token
 })
 

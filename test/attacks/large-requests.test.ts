@@ -21,7 +21,11 @@ const LIMIT = 2 * 1024 * 1024
 let server: TestServer
 let user: string
 beforeAll(async () => {
-  server = await startServer({ bodyLimitBytes: LIMIT, forms: { 'a.yaml': FORM }, validation: 'enforce' })
+  server = await startServer({
+    sizes: { bodyLimitBytes: LIMIT },
+    forms: { 'a.yaml': FORM },
+    settings: { LAUNCH_VALIDATION: 'enforce' },
+  })
   user = (await server.addUser('jane')).token
 })
 afterAll(() => server.close())

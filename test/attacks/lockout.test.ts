@@ -4,7 +4,7 @@ import { ADMIN_PASSWORD, type TestServer, startServer } from '../api/server.js'
 /** A lock against guessing must not become a way to keep somebody out. */
 let server: TestServer
 beforeEach(async () => {
-  server = await startServer({ trustProxy: true })
+  server = await startServer({ settings: { TRUST_PROXY: '1' } })
 })
 afterEach(() => server.close())
 

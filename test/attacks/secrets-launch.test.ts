@@ -50,7 +50,7 @@ let server: TestServer
 
 beforeAll(async () => {
   const forms = { 'all.yml': JSON.stringify([FORM, FRIEND, WAITING, OPEN]) }
-  server = await startServer({ forms, validation: 'log' })
+  server = await startServer({ forms, settings: { LAUNCH_VALIDATION: 'log' } })
   await addRunner(server, 'here')
 })
 afterAll(() => server.close())
@@ -108,10 +108,10 @@ describe('the values of password fields', () => {
     const id = await launched('waiting')
     const [row] = await server.store.read.selectFrom('job').select('run_id').where('id', '=', id).execute()
     const kept = (await findJobSecrets(server.store.read, [id])).get(id)
-    const values = kept && server.vault.open(row?.run_id ?? '', kept.sealed)
+    const values = kept && server.parts.credentials.vault.open(row?.run_id ?? '', kept.sealed)
     expect(values?.variables).toMatchObject({ vm: { pw: SECRETS.pin }, address: `db://u:${SECRETS.pin}@web` })
     expect(values?.hidden).toEqual(expect.arrayContaining(Object.values(SECRETS)))
-    expect(() => server.vault.open('0'.repeat(32), kept?.sealed ?? Buffer.alloc(0))).toThrow()
+    expect(() => server.parts.credentials.vault.open('0'.repeat(32), kept?.sealed ?? Buffer.alloc(0))).toThrow()
     await post(`/job/${id}/reject`, {})
     expect(await findJobSecrets(server.store.read, [id])).toEqual(new Map())
   })

@@ -17,7 +17,7 @@ beforeAll(async () => {
   oidc = await startOpenIdProvider({ redirectUri: `${PUBLIC_URL}/api/v2/auth/oidc/callback` })
   oidc.know('sub-1', { preferred_username: 'j<b>doe</b>' })
   server = await startServer({
-    publicUrl: PUBLIC_URL,
+    settings: { PUBLIC_URL },
     config: `roles: [{ name: admin, groups: [local/admins] }]
 oidc: { issuer: "${oidc.issuer}", clientId: ${CLIENT.id}, clientCredential: provider }
 `,

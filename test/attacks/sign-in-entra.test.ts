@@ -38,7 +38,7 @@ azuread:
   authority: ${entra.origin}
   graphUrl: ${entra.origin}/graph
 `
-  server = await startServer({ config, publicUrl: PUBLIC_URL, log })
+  server = await startServer({ config, settings: { PUBLIC_URL }, log })
   await server.writeCredentials(`- name: provider\n  password: ${CLIENT.secret}\n`)
 })
 afterAll(async () => {

@@ -24,7 +24,7 @@ ${issuer === null ? '' : `oidc:\n  issuer: ${issuer}\n  clientId: holdfast\n${mo
 
 beforeAll(async () => {
   provider = await startForgingProvider()
-  server = await startServer({ config: configFor(provider.issuer), publicUrl: PUBLIC_URL, log })
+  server = await startServer({ config: configFor(provider.issuer), settings: { PUBLIC_URL }, log })
 })
 afterAll(async () => {
   await server?.close()

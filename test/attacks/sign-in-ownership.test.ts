@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const launch = async (token: string, formName = 'open') =>
-  Number((await server.call('POST', '/job', { token, json: { formName } })).body.id)
+  Number((await server.call('POST', '/job', { token, json: { formName, rawFormData: {} } })).body.id)
 const listed = async (token: string) =>
   ((await server.call('GET', '/job', { token })).body.records as { id: number }[]).map(({ id }) => id)
 
@@ -113,7 +113,7 @@ test('nor do they use what the one before uploaded', async () => {
   const before = await server.addUser('fay')
   const image = await upload(server, 'secret.txt', 'the content', before.token)
   const { token } = await replace('fay', before.id)
-  const json = { formName: 'takes a file', extravars: { __files__: { image } }, files: { image } }
+  const json = { formName: 'takes a file', rawFormData: {}, files: { image } }
   const answer = await server.call('POST', '/job', { token, json })
   expect([answer.status, answer.text]).toEqual([422, expect.stringContaining('another user uploaded this file')])
 })

@@ -123,7 +123,7 @@ describe('the room on the disk', () => {
 
 describe('quotas', () => {
   test('of a user: what is stored and what is under way counts together; others have their own', async () => {
-    const token = await start({ uploadQuotas: { ofUser: 5 * MIB, ofAll: 0 } })
+    const token = await start({ sizes: { uploadQuotas: { ofUser: 5 * MIB, ofAll: 0 } } })
     expect((await send(server, body(2 * MIB), token)).status).toBe(200)
     const underWay = begin(token, body(2 * MIB), { saysSize: true })
     await waitFor('it to be claimed', async () => (await claims()).length === 1)
@@ -136,7 +136,7 @@ describe('quotas', () => {
   })
 
   test('of a user hold for who does not say the size, too', async () => {
-    const token = await start({ uploadQuotas: { ofUser: 3 * MIB, ofAll: 0 } })
+    const token = await start({ sizes: { uploadQuotas: { ofUser: 3 * MIB, ofAll: 0 } } })
     const content = body(8 * MIB)
     const sending = begin(token, content, { saysSize: false })
     sending.request.end(content.subarray(600))
@@ -146,7 +146,7 @@ describe('quotas', () => {
   })
 
   test('of all users: 503, since it is not the fault of who hears it', async () => {
-    const token = await start({ uploadQuotas: { ofUser: 0, ofAll: 3 * MIB } })
+    const token = await start({ sizes: { uploadQuotas: { ofUser: 0, ofAll: 3 * MIB } } })
     expect((await send(server, body(2 * MIB), server.admin)).status).toBe(200)
     const refused = await send(server, body(2 * MIB), token)
     expect([refused.status, refused.body.code]).toEqual([503, 'upload_quota_of_all'])

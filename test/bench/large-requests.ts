@@ -6,7 +6,8 @@ import { queuedJob } from '../runners/queued-job.js'
 import { databasePathOf } from '../support/database-file.js'
 import { LARGEST, LARGEST_VALUES } from '../support/largest-bodies.js'
 import { startLiveProber } from '../support/live-prober.js'
-import { type Product, startProduct } from '../support/product.js'
+import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { signIn } from '../support/rest.js'
 import { peakResidentBytes } from './cpu.js'
 import type { Figure } from './report.js'
 
@@ -70,7 +71,18 @@ async function drain(product: Product, path: string): Promise<void> {
   for await (const _ of response.body);
 }
 
-function attacks(jobId: number): Attack[] {
+/** Accounts beside the admin's that may launch. @returns tokens */
+async function users(product: Product, count: number): Promise<string[]> {
+  const tokens: string[] = []
+  for (let at = 0; at < count; at += 1) {
+    const username = `user${at}`
+    await product.admin.post('/user', { username, password: ADMIN_PASSWORD, groups: [], enabled: true })
+    tokens.push((await signIn(product.address, username, ADMIN_PASSWORD)).token)
+  }
+  return tokens
+}
+
+function attacks(jobId: number, others: readonly string[]): Attack[] {
   const launch = (what: string, field: 'text' | 'rows', status = 200): Attack => {
     const body = launchOf(`{"${field}":${valueOf(what)}}`)
     const request = { path: '/job', body, status }
@@ -98,6 +110,13 @@ function attacks(jobId: number): Attack[] {
       run: (product) => {
         const request = { path: '/job', body: largest, token: product.admin.token, status: 200 }
         return Promise.all(Array.from({ length: 4 }, () => post(product, request)))
+      },
+    },
+    {
+      ...{ what: 'sixteen at once, of four users', times: 5 },
+      run: (product) => {
+        const tokens = [product.admin.token, ...others].flatMap((token) => [token, token, token, token])
+        return Promise.all(tokens.map((token) => post(product, { path: '/job', body: largest, token, status: 200 })))
       },
     },
     { what: 'the events of a job, 120 MB', times: 1, run: (product) => drain(product, `/job/${jobId}/events`) },
@@ -177,7 +196,7 @@ export async function measureLargeRequests(say: Say): Promise<Figure[]> {
       })
     }
     await measure('nothing else', `${QUIET_MS} ms`, () => pause(QUIET_MS))
-    for (const { what, times, run } of attacks(jobId)) {
+    for (const { what, times, run } of attacks(jobId, await users(product, 3))) {
       // What is compiled at its first use is measured with it once, and not again.
       await measure(what, `${times} times`, async () => {
         for (let time = 0; time < times; time += 1) await run(product)

@@ -84,7 +84,7 @@ describe('an abort between claim and spawn', () => {
       starts: 1,
     },
     'while the supervisor stands still before it takes the start': {
-      rule: { operation: 'open-write', program: SUPERVISOR, path: '*/started.json', action: 'stop-before' },
+      rule: { operation: 'link', program: SUPERVISOR, path: '*/started.json', action: 'stop-before' },
       noted: true,
       starts: 0,
     },
@@ -117,7 +117,8 @@ describe('an abort between claim and spawn', () => {
 
   test('a start that is half written for long is still the start of this job, and nothing runs behind its end', async () => {
     const { product, faults } = chaos
-    const rule = { operation: 'open-write', program: SUPERVISOR, path: '*/started.json', action: 'stop-after' } as const
+    const path = '*/started-*.tmp'
+    const rule = { operation: 'open-write', program: SUPERVISOR, path, action: 'stop-after' } as const
     faults.arm({ ...rule, once: true })
     const job = await chaos.launchSynthetic(AT_ITS_END)
     const goOn = await waitForStopped(product)
@@ -135,9 +136,9 @@ describe('an abort between claim and spawn', () => {
     expect(job.truth.starts()).toBe(0)
   })
 
-  test('a half written start that an agent finds again is waited for: its supervisor lives', async () => {
+  test('a start that is not synced yet is waited for by an agent that finds it again: its supervisor lives', async () => {
     const { product, faults } = chaos
-    const rule = { operation: 'open-write', program: SUPERVISOR, path: '*/started.json', action: 'stop-after' } as const
+    const rule = { operation: 'link', program: SUPERVISOR, path: '*/started.json', action: 'stop-after' } as const
     faults.arm({ ...rule, once: true })
     const job = await chaos.launchSynthetic(AT_ITS_END)
     const goOn = await waitForStopped(product)

@@ -28,6 +28,13 @@ afterAll(() => chaos.close())
 const fail = (operation: FaultRule['operation'], path: string, action: FaultRule['action'], once = false) =>
   chaos.faults.arm({ operation, path, action, once })
 
+/** Why the agent is not ready; null: it is. */
+async function readyReason(): Promise<string | null> {
+  const address = /"address":"([^"]+)"/.exec(chaos.product.agent.said())?.[1] ?? ''
+  const { reason } = (await (await fetch(`${address}/ready`)).json()) as { reason?: string }
+  return reason ?? null
+}
+
 test('spool files that were torn after the end of their jobs are told as they are, and what is gone is counted', async () => {
   const jobs = []
   for (let count = 0; count < 3; count += 1) jobs.push(await chaos.launchSynthetic({ steps: 100, gates: [50] }))
@@ -66,27 +73,36 @@ test('spool files that were torn after the end of their jobs are told as they ar
 })
 
 describe('a sync that fails', () => {
-  test('before a job has started ends it as failed with that reason, and it never starts', async () => {
-    const supervisor = { operation: 'sync', program: PROGRAMS.supervisor, action: 'EIO', once: true } as const
+  test('before a job has started is waited out: the job waits for its claim and its start, and runs once', async () => {
+    // The end of another job has the control plane offer again at once.
+    const others = await Promise.all([1, 2, 3].map(() => chaos.launchSynthetic({ gates: [1] })))
+    for (const { truth } of others) await waitFor('another job to run', () => truth.waitsAt(1))
+    const refusals = () => chaos.product.agent.said().split('job refused').length - 1
+    const before = refusals()
+    const staging = { operation: 'sync', program: PROGRAMS.agent, action: 'EIO', once: true } as const
+    const start = { operation: 'sync', program: PROGRAMS.supervisor, action: 'EIO', once: true } as const
     const faults = [
-      () => fail('sync', '*/claim.json', 'EIO', true),
-      () => fail('sync', '*/spool/staging/*', 'EIO', true),
-      () => fail('sync', '*/spool/jobs', 'EIO', true),
-      () => chaos.faults.arm({ ...supervisor, path: '*/started.json' }),
-      () => chaos.faults.arm({ ...supervisor, path: '*/spool/jobs/*' }),
+      chaos.faults.arm({ ...staging, path: '*/claim.json' }),
+      chaos.faults.arm({ ...staging, path: '*/spool/staging/*' }),
+      chaos.faults.arm({ ...staging, path: '*/spool/jobs' }),
+      chaos.faults.arm({ ...start, path: '*/started*' }),
+      chaos.faults.arm({ ...start, path: '*/spool/jobs/*' }),
     ]
-    for (const arm of faults) {
-      const fault = arm()
-      const { jobId, truth } = await chaos.launchSynthetic()
-      const job = await chaos.product.waitForEnd(jobId)
-      expect(fault.wasMet()).toBe(true)
-      expect(job.status).toBe('failed')
-      expect(job.status_reason).toMatch(/i\/o error|Input\/output error/)
-      expect(truth.starts()).toBe(0)
-    }
     const { jobId, truth } = await chaos.launchSynthetic()
-    expect(await chaos.product.waitForEnd(jobId)).toMatchObject({ status: 'success' })
+    for (const [index, other] of others.entries()) {
+      await waitFor('the offer to be given back', () => refusals() > before + index)
+      expect(await readyReason()).toMatch(/^job \d+ cannot be taken yet: EIO/)
+      other.truth.openGate(1)
+      await chaos.product.waitForEnd(other.jobId)
+    }
+    expect(await chaos.product.waitForEnd(jobId)).toMatchObject({
+      status: 'success',
+      status_reason: null,
+      detail: null,
+    })
+    expect(faults.map((fault) => fault.wasMet())).toEqual(faults.map(() => true))
     await expectExactly(chaos.product, jobId, truth)
+    expect(truth.starts()).toBe(1)
   })
 
   test('at its end is said for the streams, and holds the end back for as long as it cannot be durable', async () => {
@@ -121,17 +137,51 @@ describe('a sync that fails', () => {
   })
 })
 
-test('a claimed job whose folder nobody can write ends as failed, leaves its slot to others and never starts', async () => {
-  const broken = fail('open-write', '*/rte-state/spool/jobs/*', 'EIO')
-  const { jobId, truth } = await chaos.launchSynthetic()
-  const job = await chaos.product.waitForEnd(jobId)
-  expect(job.status).toBe('failed')
-  expect(job.status_reason).toMatch(/^the folder of the job cannot be written, so it was not started: .*EIO/)
-  await chaos.product.agent.stop('SIGKILL')
-  broken.disarm()
-  chaos.product.startAgent()
-  const next = await chaos.launchSynthetic()
-  expect(await chaos.product.waitForEnd(next.jobId)).toMatchObject({ status: 'success' })
-  expect(truth.starts()).toBe(0)
-  expect(spoolFolderOf(chaos.product, jobId)).toBeNull()
+describe('a claimed job whose folder nobody can write', () => {
+  test('for want of room ends as failed, leaves its slot to others and never starts', async () => {
+    const broken = fail('open-write', '*/rte-state/spool/jobs/*', 'ENOSPC')
+    const { jobId, truth } = await chaos.launchSynthetic()
+    const job = await chaos.product.waitForEnd(jobId)
+    expect(job.status).toBe('failed')
+    expect(job.status_reason).toMatch(/^the folder of the job cannot be written, so it was not started: .*ENOSPC/)
+    await expectNothingLeft(broken, { jobId, truth })
+  })
+
+  test('because the disk fails waits, however long, and ends without a start when somebody aborts it', async () => {
+    const broken = fail('open-write', '*/rte-state/spool/jobs/*', 'EIO')
+    const { jobId, truth } = await chaos.launchSynthetic()
+    const tries = () => chaos.product.agent.said().split('a step of a job failed; it is tried again').length - 1
+    const before = tries()
+    // More often than it is tried on a disk that is full.
+    await waitFor('the agent to try', () => tries() > before + 11)
+    expect(await chaos.product.admin.get(`/job/${jobId}`)).toMatchObject({ status: 'running' })
+    expect(await readyReason()).toMatch(/^job \d+: start: EIO/)
+    expect((await chaos.product.admin.request('POST', `/job/${jobId}/abort`)).status).toBe(200)
+    expect(await chaos.product.waitForEnd(jobId)).toMatchObject({ status: 'aborted' })
+    await expectNothingLeft(broken, { jobId, truth })
+  })
+
+  test('by its supervisor waits and says so; it starts when the folder can be written', async () => {
+    const start = { operation: 'sync', program: PROGRAMS.supervisor, path: '*/started*' } as const
+    const broken = chaos.faults.arm({ ...start, action: 'EIO' })
+    const { jobId, truth } = await chaos.launchSynthetic()
+    await waitFor('the agent to say why it waits', async () =>
+      /^job \d+: its supervisor waits: Input\/output error$/.test((await readyReason()) ?? ''),
+    )
+    expect(await chaos.product.admin.get(`/job/${jobId}`)).toMatchObject({ status: 'running' })
+    expect(truth.starts()).toBe(0)
+    broken.disarm()
+    expect(await chaos.product.waitForEnd(jobId)).toMatchObject({ status: 'success', status_reason: null })
+    await expectExactly(chaos.product, jobId, truth)
+  })
+
+  async function expectNothingLeft(broken: { disarm(): void }, job: { jobId: number; truth: { starts(): number } }) {
+    await chaos.product.agent.stop('SIGKILL')
+    broken.disarm()
+    chaos.product.startAgent()
+    const next = await chaos.launchSynthetic()
+    expect(await chaos.product.waitForEnd(next.jobId)).toMatchObject({ status: 'success' })
+    expect(job.truth.starts()).toBe(0)
+    expect(spoolFolderOf(chaos.product, job.jobId)).toBeNull()
+  }
 })

@@ -35,19 +35,27 @@ export const KILL_POINTS: readonly KillPoint[] = [
   at('in the removal', 'agent', 'kill-before', 'unlink', '*/spool/trash/*', 'gate', 'emitter'),
   at('after a first removal', 'agent', 'kill-after', 'unlink', '*/spool/trash/*', 'gate', 'emitter'),
   {
-    ...at('before started.json', 'supervisor', 'kill-before', 'open-write', '*/started.json', 'launch', 'ansible'),
+    ...at(
+      'before started.json is in place',
+      'supervisor',
+      'kill-before',
+      'link',
+      '*/started.json',
+      'launch',
+      'ansible',
+    ),
     fails: NEVER_STARTED,
   },
   {
-    ...at('before started.json says who', 'supervisor', 'kill-before', 'write', '*/started.json', 'launch', 'emitter'),
-    fails: { reason: LOST, starts: 0 },
+    ...at('before started.json says who', 'supervisor', 'kill-before', 'write', '*/started-*.tmp', 'launch', 'emitter'),
+    fails: NEVER_STARTED,
   },
   {
     ...at(
       'after started.json, before ansible',
       'supervisor',
       'kill-after',
-      'sync',
+      'link',
       '*/started.json',
       'launch',
       'ansible',

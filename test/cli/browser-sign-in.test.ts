@@ -17,7 +17,7 @@ beforeAll(async () => {
   provider = await startOpenIdProvider({ redirectUri: `${PUBLIC_URL}/api/v2/auth/oidc/callback` })
   provider.know('sub-1', { preferred_username: 'jdoe' })
   server = await startServer({
-    publicUrl: PUBLIC_URL,
+    settings: { PUBLIC_URL },
     config: `roles: [{ name: admin, groups: [local/admins] }]
 oidc: { issuer: "${provider.issuer}", clientId: ${CLIENT.id}, clientCredential: provider }
 `,

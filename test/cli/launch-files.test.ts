@@ -17,7 +17,7 @@ fields:
 `
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer({ forms: { 'deploy.yaml': FORM }, validation: 'enforce' })
+  server = await startServer({ forms: { 'deploy.yaml': FORM }, settings: { LAUNCH_VALIDATION: 'enforce' } })
 })
 afterAll(() => server.close())
 

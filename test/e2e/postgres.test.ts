@@ -24,7 +24,7 @@ beforeAll(async () => {
         ACCESS_TOKEN_SECRET: 'signs what only tests use',
         ENCRYPTION_SECRET: 'encrypts what only tests use',
       }
-      return Promise.resolve({ controlPlane: environment, agent: { GATES: folder } })
+      return Promise.resolve({ controlPlane: environment, agent: { GATES: folder, RTE_PASS_ENVIRONMENT: 'GATES' } })
     },
     playbooks: { 'gated.yml': gatedPlaybook("{{ lookup('env', 'GATES') }}", 3) },
   })

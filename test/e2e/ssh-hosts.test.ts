@@ -91,7 +91,8 @@ describe.skipIf(reason !== null)('jobs on a host over ssh', () => {
       expect(output).not.toContain('UNREACHABLE')
       expect(status).toBe(isAborted ? 'aborted' : 'success')
     }
-  })
+    // Eight real playbooks at once, each of seven steps over ssh: most of it is computing, for which a busy machine has no time.
+  }, 400_000)
 
   test('a key that the host refuses stays refused while another job is connected', async () => {
     const connected = await launch('connected')

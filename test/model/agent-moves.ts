@@ -98,6 +98,7 @@ function factsOf(world: World, job: AgentJob, blind: Blind, old: ReadonlySet<Old
       ? NOT_LOOKED
       : fact('exit', marks.exit !== 'none' && !old.has('forgets how it ended'), exitOf(marks.exit === 'stopped')),
     claim: isAtWork || started.kind !== 'absent' ? NOT_LOOKED : fact('claim', true, CLAIM),
+    waitsFor: null,
     rest: isAtWork || folderFact.kind !== 'absent' ? NOT_LOOKED : restOf(world),
   }
 }

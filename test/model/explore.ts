@@ -136,7 +136,9 @@ function keyOf({ budget, service, row, runner, isLinked, agent, host, truth }: W
 function keyOfJob({ before, abort, unstarted, pending, end, ...rest }: AgentJob): string {
   const facts =
     before &&
-    Object.values(before).map((fact: string | { kind: string }) => (typeof fact === 'string' ? fact : fact.kind))
+    Object.values(before).map((fact: string | { kind: string } | null) =>
+      fact === null || typeof fact === 'string' ? fact : fact.kind,
+    )
   const asked = abort && [abort.askedMs, abort.toldMs, abort.forced?.supervisor, abort.forced?.ms]
   const step =
     pending &&

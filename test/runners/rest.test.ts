@@ -1,10 +1,8 @@
 import { SOCKET_PATH } from '@holdfast/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runnerSocketRoute } from '../../control-plane/src/http/runner-socket.js'
-import { runnerRoutes } from '../../control-plane/src/http/runner.js'
+import { runnerIdOf } from '../api/runner-row.js'
 import { type TestServer, startServer } from '../api/server.js'
 import { waitFor } from '../support/wait.js'
-import { type HubFixture, startHub } from './hub-fixture.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
 
 /** The fields that the specification lists, in its order, and those that we add. */
@@ -15,30 +13,23 @@ const SPECIFIED = [
 ]
 const ADDED = ['kept_by', 'agent_max_jobs', 'clone', 'isolation']
 
-let fixture: HubFixture
 let server: TestServer
 let user: string
 let url: string
 
 beforeAll(async () => {
-  fixture = await startHub()
-  const { hub, tokens } = fixture
-  server = await startServer({ plugins: [runnerRoutes({ hub, joinTokens: tokens }), runnerSocketRoute({ hub })] })
+  server = await startServer()
   user = (await server.addUser('ulla')).token
   url = `ws://127.0.0.1:${server.port}${SOCKET_PATH}`
 })
-afterAll(async () => {
-  await fixture.hub.close()
-  await server.close()
-  await fixture.close()
-})
+afterAll(() => server.close())
 
 const asAdmin = (method: string, path: string, json?: unknown) =>
   server.call(method, path, { token: server.admin, json })
 
 async function ask(name: string): Promise<{ agent: RawAgent; path: string }> {
   const agent = await RawAgent.join(url, newIdentity(name))
-  return { agent, path: `/runner/${(await fixture.byName(name)).runner.id}` }
+  return { agent, path: `/runner/${await runnerIdOf(server, name)}` }
 }
 
 describe('runners over REST', () => {
@@ -169,7 +160,7 @@ describe('join tokens over REST', () => {
 
   test('are good for 30 minutes when nothing is said, with or without a body', async () => {
     for (const json of [undefined, {}]) {
-      const before = fixture.clock.now()
+      const before = server.clock.now()
       const { body } = await asAdmin('POST', '/runner/join-tokens', json)
       expect(Math.abs(Date.parse(String(body.expires_at)) - before - 30 * 60_000)).toBeLessThan(60_000)
     }

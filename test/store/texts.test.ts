@@ -12,7 +12,7 @@ const FORM = 'name: f\nplaybook: p.yml\nroles: [default]\nfields: [{name: text, 
 
 let server: TestServer
 beforeAll(async () => {
-  server = await startServer({ forms: { 'f.yml': FORM }, database: 'postgres' })
+  server = await startServer({ settings: { LAUNCH_VALIDATION: 'off' }, forms: { 'f.yml': FORM }, database: 'postgres' })
 })
 afterAll(() => server.close())
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { createIdentityKeys, type HelloPayload, publicKeyOf } from '@holdfast/protocol'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -12,24 +14,27 @@ import { waitUntil } from '../agent/waiting.js'
 let app: FakeControlPlane
 let link: Link
 const waits: number[] = []
+const HOUR_MS = 3_600_000
+/** True: each wait lasts an hour. */
+let isPatient = false
+const refusals: string[] = []
 let beats = 0
 let epoch = 0
 
-/** The real back-off in a thousandth of its time, without chance, that notes what it says. */
+/** The real back-off in a thousandth of its time, without chance. Each wait is noted, and may be made a long one. */
 function notedBackOff(): BackOff {
   const backOff = createBackOff({ shortestMs: 1, longestMs: 32, random: () => 1 })
-  return {
-    ...backOff,
-    next() {
-      const wait = backOff.next()
-      waits.push(wait)
-      return wait
-    },
+  const noted = (wait: number): number => {
+    waits.push(wait)
+    return isPatient ? HOUR_MS : wait
   }
+  return { ...backOff, next: () => noted(backOff.next()), longest: () => noted(backOff.longest()) }
 }
 
 beforeEach(async () => {
   waits.length = 0
+  refusals.length = 0
+  isPatient = false
   epoch = 0
   app = new FakeControlPlane()
   await app.listen()
@@ -66,6 +71,7 @@ beforeEach(async () => {
         connection.ping()
       },
       ...{ message: nothing, blob: nothing, down: nothing },
+      refused: (reason) => void refusals.push(reason),
     },
     pino({ level: 'silent' }),
   )
@@ -119,4 +125,41 @@ test('a connection that has lasted a heartbeat is proven', async () => {
   await waitUntil('a heartbeat is over', () => beats >= 2)
   await loseConnections(2)
   expect(waits).toEqual([1, 2, 4, 8, 1, 2])
+})
+
+/** Gives an agent that does not wait the time of several handshakes. */
+async function beforeOthersComeAndGo(): Promise<void> {
+  for (let count = 0; count < 20; count += 1) {
+    const other = connect(Number(new URL(app.url).port), '127.0.0.1')
+    await once(other, 'connect')
+    other.destroy()
+    await once(other, 'close')
+  }
+}
+
+test('it waits before it dials again, and no longer when it is to end', async () => {
+  isPatient = true
+  app.heartbeatMs = 60_000
+  link.start()
+  await isWelcome()
+  app.cut()
+  await waitUntil('it has begun to wait', () => waits.length > 0)
+  await beforeOthersComeAndGo()
+  expect(app.hellos).toHaveLength(1)
+  expect(link.connects).toBe(1)
+  // An hour would be longer than any test.
+  await link.close()
+})
+
+test.each([
+  ['revoked', 32],
+  ['clone', 32],
+  ['rejected', 1],
+] as const)('refused as %s it waits the longest time, because only a person can change that', async (reason, wait) => {
+  isPatient = true
+  app.refuse = reason
+  link.start()
+  await waitUntil('it has begun to wait', () => waits.length > 0)
+  await beforeOthersComeAndGo()
+  expect({ waits, refusals, hellos: app.hellos.length }).toEqual({ waits: [wait], refusals: [reason], hellos: 1 })
 })

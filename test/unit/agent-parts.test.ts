@@ -151,6 +151,22 @@ describe('the file cache', () => {
     expect(reopened.bytes()).toBe(0)
   })
 
+  test('a file that two jobs hold stays until both have let go of it', async () => {
+    const cache = await openCache(join(folder, 'cache-4'), 0)
+    const [shared, own] = [put(cache, 'shared'), put(cache, 'own')]
+    const [releaseOne, releaseOther] = [cache.hold([shared, own]), cache.hold([shared])]
+    releaseOne()
+    // Said twice it counts once.
+    releaseOne()
+    cache.drop(shared)
+    await cache.trim()
+    expect([await cache.has(shared), await cache.has(own)]).toEqual([true, false])
+    releaseOther()
+    cache.drop(shared)
+    expect(await cache.has(shared)).toBe(false)
+    expect(cache.bytes()).toBe(0)
+  })
+
   test('what is held and was found here stays, at whatever moment of a trim that happens', async () => {
     const cache = await openCache(join(folder, 'cache-3'), 0)
     const sha256 = put(cache, 'wanted')

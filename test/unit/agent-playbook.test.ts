@@ -10,7 +10,10 @@ import {
 } from '../../runner-agent/src/playbook/command-line.js'
 import { playbookEnvironment } from '../../runner-agent/src/playbook/environment.js'
 import { extravarsYaml } from '../../runner-agent/src/playbook/extravars-text.js'
+import { readPassedNames } from '../../runner-agent/src/playbook/passed-environment.js'
 import { extravarsText } from '../../runner-agent/src/playbook/plan.js'
+import { CONTROL_PLANE_SETTINGS } from '../../control-plane/src/settings-table.js'
+import { SETTINGS as AGENT_SETTINGS } from '../../runner-agent/src/settings.js'
 import { orderOf } from '../agent/playbooks.js'
 
 /** The author of the form says it, no user. */
@@ -113,9 +116,10 @@ describe('the command line', () => {
 })
 
 describe('the environment', () => {
-  const environmentOf = (own: Record<string, string>, cwd = root.path): Record<string, string> =>
+  const environmentOf = (own: Record<string, string>, cwd = root.path, more = ''): Record<string, string> =>
     playbookEnvironment({
       own: { HOME: folder, ...own },
+      more: readPassedNames(more),
       cwd,
       marker: 'the-marker',
       secretsFile: null,
@@ -125,27 +129,11 @@ describe('the environment', () => {
       socketFolder: '/agent/sockets/1',
     })
 
-  test('is the own one without what configures Holdfast', () => {
-    const own = {
-      PATH: '/bin',
-      MY_OWN: 'kept',
-      HTTPS_PROXY: 'http://proxy',
-      RTE_JOIN_TOKEN: 'x',
-      RTE_JOIN_TOKEN_FILE: 'x',
-      APP_URL: 'x',
-      PORT: 'x',
-      ANSIBLE_PATH: 'x',
-      HOLDFAST_JOB_MARKER: 'of another job',
-      NODE_OPTIONS: 'x',
-      NOTIFY_SOCKET: 'x',
-      ENCRYPTION_SECRET: 'x',
-      DATABASE_URL_FILE: 'x',
-      npm_config_cache: 'x',
-    }
+  test('has what is passed on of the own one, and what our callback needs', () => {
+    const own = { PATH: '/bin', MY_OWN: 'not passed on', HTTPS_PROXY: 'http://proxy', RTE_JOIN_TOKEN: 'x' }
     expect(environmentOf(own)).toEqual({
       HOME: folder,
       PATH: '/bin',
-      MY_OWN: 'kept',
       HTTPS_PROXY: 'http://proxy',
       PWD: root.path,
       ANSIBLE_FORCE_COLOR: '1',
@@ -157,17 +145,71 @@ describe('the environment', () => {
       ANSIBLE_CALLBACK_PLUGINS: `/agent/callback:${folder}/.ansible/plugins/callback:/usr/share/ansible/plugins/callback`,
       ANSIBLE_SSH_CONTROL_PATH_DIR: '/agent/sockets/1',
       ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: '/agent/sockets/1',
+      ANSIBLE_LOCAL_TEMP: '/agent/sockets/1/tmp',
     })
   })
 
-  test('leaves the folder for sockets of connections as the operator or the author says it', () => {
+  test('has what people who write playbooks rely on', () => {
+    const names = ['PATH', 'USER', 'LOGNAME', 'SHELL', 'TERM', 'TZ', 'LANG', 'LANGUAGE', 'LC_ALL', 'LC_CTYPE', 'TMPDIR']
+    names.push('TEMP', 'TMP', 'HTTP_PROXY', 'HTTPS_PROXY', 'FTP_PROXY', 'ALL_PROXY', 'NO_PROXY')
+    names.push('http_proxy', 'https_proxy', 'ftp_proxy', 'all_proxy', 'no_proxy')
+    names.push('SSH_AUTH_SOCK', 'SSH_AGENT_PID', 'KRB5CCNAME', 'KRB5_CONFIG', 'KRB5_KTNAME', 'KRB5_CLIENT_KTNAME')
+    names.push('SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE', 'VIRTUAL_ENV')
+    names.push('LD_LIBRARY_PATH', 'PYTHONPATH', 'XDG_RUNTIME_DIR', 'ANSIBLE_ROLES_PATH', 'ANSIBLE_VAULT_PASSWORD_FILE')
+    const own = Object.fromEntries(names.map((name) => [name, `its ${name}`]))
+    expect(environmentOf(own)).toMatchObject(own)
+  })
+
+  /** Every setting of both programs, and what else tells a service about itself. */
+  const SECRET_NAMES = [
+    ...Object.keys({ ...AGENT_SETTINGS, ...CONTROL_PLANE_SETTINGS }).filter((name) => !/^(HTTPS|NO)_PROXY$/.test(name)),
+    ...['ENCRYPTION_SECRET_PREVIOUS', 'ACCESS_TOKEN_SECRET_FILE', 'DATABASE_URL_FILE', 'HOLDFAST_JOB_MARKER'],
+    ...['NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS', 'NODE_CHANNEL_FD', 'NODE_UNIQUE_ID', 'INIT_CWD', 'NOTIFY_SOCKET'],
+    ...['CREDENTIALS_DIRECTORY', 'OLDPWD', '_', 'npm_config_cache', 'WATCHDOG_USEC', 'LISTEN_FDS', 'HOLDFAST_TOKEN'],
+  ]
+
+  test.each(SECRET_NAMES)('does not have %s', (name) => {
+    const { [name]: passed } = environmentOf({ [name]: 'a secret' })
+    expect(passed ?? '').not.toBe('a secret')
+  })
+
+  const SECRETS = Object.entries({ ...AGENT_SETTINGS, ...CONTROL_PLANE_SETTINGS })
+    .filter(([, setting]) => 'secret' in setting)
+    .flatMap(([name]) => [name, `${name}_FILE`])
+
+  test.each([...SECRETS, 'CREDENTIALS_DIRECTORY', 'NODE_OPTIONS', 'RTE_STATE_PATH', 'APP_URL'])(
+    'never has %s, whatever the operator passes on',
+    (name) => {
+      expect(environmentOf({ [name]: 'a secret', MY_OWN: 'kept' }, root.path, '*')).toMatchObject({ MY_OWN: 'kept' })
+      expect(JSON.stringify(environmentOf({ [name]: 'a secret' }, root.path, '*'))).not.toContain('a secret')
+      expect(() => readPassedNames(`MY_OWN, ${name}`)).toThrow(`${name} is never passed on`)
+    },
+  )
+
+  test('has what the operator passes on beside that: names, and beginnings of names', () => {
+    const own = { AWS_REGION: 'eu', AWSOME: 'no', KUBECONFIG: '/k', KUBECONFIG_OLD: '/o', OTHER: 'no' }
+    const { AWS_REGION, AWSOME, KUBECONFIG, KUBECONFIG_OLD, OTHER } = environmentOf(own, root.path, 'AWS_*, KUBECONFIG')
+    expect([AWS_REGION, AWSOME, KUBECONFIG, KUBECONFIG_OLD, OTHER]).toEqual([
+      'eu',
+      undefined,
+      '/k',
+      undefined,
+      undefined,
+    ])
+    expect(readPassedNames(null)).toEqual([])
+    for (const wrong of ['A-B', '*_KEY', 'A=B', '1ST']) expect(() => readPassedNames(wrong)).toThrow('is no name')
+  })
+
+  test('leaves the folders of a job as the operator or the author says it', () => {
     const cwd = mkdtempSync(join(folder, 'config-'))
-    writeFileSync(join(cwd, 'ansible.cfg'), '[ssh_connection]\ncontrol_path_dir = ~/mine\n')
-    const { ANSIBLE_SSH_CONTROL_PATH_DIR: ssh, ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: device } = environmentOf(
-      { ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: '/own' },
-      cwd,
+    writeFileSync(
+      join(cwd, 'ansible.cfg'),
+      '[defaults]\nlocal_tmp = ~/tmp\n[ssh_connection]\ncontrol_path_dir = ~/mine\n',
     )
-    expect({ ssh, device }).toEqual({ ssh: undefined, device: '/own' })
+    const environment = environmentOf({ ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: '/own' }, cwd)
+    expect(environment).toMatchObject({ ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: '/own' })
+    expect(environment).not.toHaveProperty('ANSIBLE_SSH_CONTROL_PATH_DIR')
+    expect(environment).not.toHaveProperty('ANSIBLE_LOCAL_TEMP')
   })
 
   test('names the callbacks of the environment beside ours', () => {

@@ -8,7 +8,8 @@ import { JobRun } from '../../runner-agent/src/jobs/job-run.js'
 import { askAbort, type StepServices } from '../../runner-agent/src/jobs/steps.js'
 import { createLog } from '../../runner-agent/src/log.js'
 import { markedProcesses } from '../../runner-agent/src/playbook/process-tree.js'
-import { lookAtProcess, readBootId } from '../../runner-agent/src/processes.js'
+import { identifyProcess, lookAtProcess, readBootId } from '../../runner-agent/src/processes.js'
+import { writeAgentEnd } from '../../runner-agent/src/spool/agent-end.js'
 import { createJobFolder, type JobFolder, type Started } from '../../runner-agent/src/spool/job-folder.js'
 import { waitUntil } from '../agent/waiting.js'
 
@@ -39,6 +40,8 @@ const services: StepServices = {
   playbook: {
     localFolder: null,
     environment: {},
+    passEnvironment: [],
+    pythonProblem: null,
     callbackFolder: '/none',
     isolation: { kind: 'none' },
     sockets: NO_SOCKETS,
@@ -69,6 +72,50 @@ test('a start that failed without a trace is tried again', async () => {
 
 /** Supervisors of this very host. */
 const SEEN = { look: (_: unknown, started: Started) => lookAtProcess(started) }
+
+/** Timers of this process that have not run yet. */
+const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+
+describe('looking at a job', () => {
+  const END = { cause: 'exited', message: null, exit_code: 0 } as const
+  let ended: number
+  let run: JobRun
+
+  beforeEach(() => {
+    ended = 0
+    const log = createLog({ level: 'silent', format: 'json', output: process.stdout })
+    const nothing = (): void => undefined
+    const events = { ready: nothing, ended: () => void (ended += 1), removed: nothing }
+    run = new JobRun(folder, { ...services, log, supervisors: SEEN, patience: ABORT_PATIENCE }, events)
+  })
+
+  test('stops with its end, which is said once', async () => {
+    await writeAgentEnd(folder, END, new Date())
+    const before = timers()
+    run.begin()
+    expect({ state: run.state, ended, timers: timers() }).toEqual({ state: 'ended', ended: 1, timers: before })
+    run.begin()
+    run.abort()
+    expect({ ended, timers: timers() }).toEqual({ ended: 1, timers: before })
+    expect(folder.look('abort.json').kind).toBe('absent')
+    await run.dispose()
+  })
+
+  test('stops when the agent lets go of the job, which runs on', async () => {
+    const self = identifyProcess(process.pid)
+    writeFileSync(folder.file('started.json'), JSON.stringify({ ...self, time: '' }))
+    const before = timers()
+    run.begin()
+    expect({ state: run.state, timers: timers() }).toEqual({ state: 'running', timers: before + 1 })
+    const disposed = run.dispose()
+    expect(timers()).toBe(before)
+    run.begin()
+    run.abort()
+    expect({ state: run.state, ended, timers: timers() }).toEqual({ state: 'running', ended: 0, timers: before })
+    await disposed
+    expect(folder.look('abort.json').kind).toBe('absent')
+  })
+})
 
 /** Says that it is there, as a supervisor does, and then hangs: it ends neither the job nor itself when it is told to. */
 const STUCK = `import json, os, signal, subprocess, sys

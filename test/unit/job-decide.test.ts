@@ -27,6 +27,7 @@ const LOST: JobFacts = {
   exit: ABSENT,
   claim: unknown('it was not looked at'),
   rest: unknown('it was not looked at'),
+  waitsFor: null,
 }
 const RUNNING: JobFacts = { ...LOST, supervisor: 'alive' }
 const CLAIMED: JobFacts = { ...LOST, started: ABSENT, supervisor: 'none', claim: present(CLAIM) }
@@ -146,6 +147,7 @@ describe('whatever is found', () => {
     exit: fact(EXIT),
     claim: fact(CLAIM),
     rest: fact<readonly number[]>([7]),
+    waitsFor: fc.constantFrom(null, 'output.log: Input/output error'),
   })
   const asked = fc.record({
     askedMs: fc.constantFrom(0, ABORT_PATIENCE.processesMs, ABORT_PATIENCE.supervisorMs),

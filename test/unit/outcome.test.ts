@@ -77,6 +77,18 @@ describe('outcome of a run', () => {
   })
 })
 
+describe('a run that came to no play', () => {
+  test('is said to have been refused, and that there are no events is no news', () => {
+    const events = { length: 0, sha256: NOTHING, dropped: 0, errors: 0, plugin_seen: false, before_play: true }
+    expect(outcomeOf(record({ exit_code: 4, events }), null)).toEqual({
+      status: 'failed',
+      reason:
+        'ansible-playbook ended with 4: it refused the playbook, the inventory or an argument before the first play',
+      detail: null,
+    })
+  })
+})
+
 describe('the table of statuses', () => {
   test('final statuses are left by nothing, abandoned only by a real outcome', () => {
     covers('move.final')

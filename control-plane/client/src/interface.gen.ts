@@ -626,6 +626,13 @@ export const auditVerificationSchema: v.GenericSchema<unknown, AuditVerification
   unchained: v.pipe(v.number(), v.safeInteger()),
 })
 
+export const appearanceSchema: v.GenericSchema<unknown, Appearance> = v.looseObject({
+  theme: v.string(),
+  name: v.string(),
+  announcement: v.string(),
+  environment: v.string(),
+})
+
 export const tokensSchema: v.GenericSchema<unknown, Tokens> = v.looseObject({
   token: v.string(),
   refreshtoken: v.string(),
@@ -741,29 +748,6 @@ export const userSessionListSchema: v.GenericSchema<unknown, UserSessionList> = 
   records: v.array(userSessionSchema),
 })
 
-export const listedFormSchema: v.GenericSchema<unknown, ListedForm> = v.looseObject({
-  name: v.string(),
-  type: v.string(),
-  description: v.nullable(v.string()),
-  categories: v.array(v.string()),
-  fields: v.array(v.unknown()),
-})
-
-export const formListSchema: v.GenericSchema<unknown, FormList> = v.looseObject({
-  count: v.pipe(v.number(), v.safeInteger()),
-  records: v.array(listedFormSchema),
-  errors: v.optional(
-    v.array(
-      v.looseObject({
-        file: v.string(),
-        line: v.nullable(v.pipe(v.number(), v.safeInteger())),
-        form: v.nullable(v.string()),
-        reason: v.string(),
-      }),
-    ),
-  ),
-})
-
 export const credentialSchema: v.GenericSchema<unknown, Credential> = v.looseObject({
   id: v.nullable(v.pipe(v.number(), v.safeInteger())),
   name: v.string(),
@@ -785,11 +769,33 @@ export const credentialListSchema: v.GenericSchema<unknown, CredentialList> = v.
   ),
 })
 
-export const appearanceSchema: v.GenericSchema<unknown, Appearance> = v.looseObject({
-  theme: v.string(),
+export const serviceKeySchema: v.GenericSchema<unknown, ServiceKey> = v.looseObject({
+  fingerprint: v.string(),
+  created_at: v.string(),
+  previous: v.array(v.string()),
+})
+
+export const listedFormSchema: v.GenericSchema<unknown, ListedForm> = v.looseObject({
   name: v.string(),
-  announcement: v.string(),
-  environment: v.string(),
+  type: v.string(),
+  description: v.nullable(v.string()),
+  categories: v.array(v.string()),
+  fields: v.array(v.unknown()),
+})
+
+export const formListSchema: v.GenericSchema<unknown, FormList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(listedFormSchema),
+  errors: v.optional(
+    v.array(
+      v.looseObject({
+        file: v.string(),
+        line: v.nullable(v.pipe(v.number(), v.safeInteger())),
+        form: v.nullable(v.string()),
+        reason: v.string(),
+      }),
+    ),
+  ),
 })
 
 export const lockStateSchema: v.GenericSchema<unknown, LockState> = v.looseObject({
@@ -1017,12 +1023,6 @@ export const runnerOrphanListSchema: v.GenericSchema<unknown, RunnerOrphanList> 
   records: v.array(runnerOrphanSchema),
 })
 
-export const serviceKeySchema: v.GenericSchema<unknown, ServiceKey> = v.looseObject({
-  fingerprint: v.string(),
-  created_at: v.string(),
-  previous: v.array(v.string()),
-})
-
 export const errorSchema: v.GenericSchema<unknown, ErrorAnswer> = v.looseObject({
   error: v.string(),
   code: v.optional(v.string()),
@@ -1082,6 +1082,27 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<AuditVerification>
+  /** What the header shows */
+  getAppearance(request?: NoParameters, options?: RequestOptions): Promise<Appearance>
+  /** Change what is given of what the header shows (admin) */
+  changeAppearance(
+    request: {
+      body: {
+        theme?: string
+        name?: string
+        announcement?: string
+        environment?: string
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<Appearance>
+  /** Server-sent events: hello, then changed with the name of what changed
+   *
+   * `hello` comes at once, with `retry: 3000`. `changed` has the data {"name": …}, where the name is jobs,
+   * appearance, designer or runners; it comes at most once a second for each name. Every 15 seconds there is a comment line. What
+   * changed while the stream was down is not sent again: read again what is shown, after each `changed` and each reconnect.
+   * A session has at most EVENT_STREAMS_PER_SESSION streams (429); a stream ends within a second of its session. */
+  watchEvents(request?: NoParameters, options?: RequestOptions): Promise<Response>
   /** Sign in with HTTP Basic or with a JSON body: a local user, or else one of the directory */
   login(
     request: {
@@ -1259,8 +1280,6 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
-  /** The forms that the caller may launch */
-  listForms(request?: NoParameters, options?: RequestOptions): Promise<FormList>
   /** All credentials (admin) */
   listCredentials(request?: NoParameters, options?: RequestOptions): Promise<CredentialList>
   /** Add a credential (admin) */
@@ -1317,33 +1336,23 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
-  /** What the header shows */
-  getAppearance(request?: NoParameters, options?: RequestOptions): Promise<Appearance>
-  /** Change what is given of what the header shows (admin) */
-  changeAppearance(
+  /** The key by which the control plane proves itself to runners (admin) */
+  getServiceKey(request?: NoParameters, options?: RequestOptions): Promise<ServiceKey>
+  /** Replace the key; runners that trust the old one follow (admin) */
+  rotateServiceKey(
     request: {
-      body: {
-        theme?: string
-        name?: string
-        announcement?: string
-        environment?: string
-      }
+      body: ServiceKeyRotation
     },
     options?: RequestOptions,
-  ): Promise<Appearance>
+  ): Promise<ServiceKey>
+  /** The forms that the caller may launch */
+  listForms(request?: NoParameters, options?: RequestOptions): Promise<FormList>
   /** Who holds the designer lock */
   getLock(request?: NoParameters, options?: RequestOptions): Promise<LockState>
   /** Take or keep the designer lock (admin); it is free again after 10 minutes of silence */
   takeLock(request?: NoParameters, options?: RequestOptions): Promise<LockState>
   /** Release the designer lock (admin) */
   releaseLock(request?: NoParameters, options?: RequestOptions): Promise<Message>
-  /** Server-sent events: hello, then changed with the name of what changed
-   *
-   * `hello` comes at once, with `retry: 3000`. `changed` has the data {"name": …}, where the name is jobs,
-   * appearance, designer or runners; it comes at most once a second for each name. Every 15 seconds there is a comment line. What
-   * changed while the stream was down is not sent again: read again what is shown, after each `changed` and each reconnect.
-   * A session has at most EVENT_STREAMS_PER_SESSION streams (429); a stream ends within a second of its session. */
-  watchEvents(request?: NoParameters, options?: RequestOptions): Promise<Response>
   /** The field values that a job was launched with
    *
    * For your own job, or any with the role option manageAllJobs or as an admin; it takes the role option allowJobRelaunch and a form that is there and does not say allowRelaunch: false. Without passwords and uploads; ******** stands where a password was a part of a value. Nothing else is hidden. 404 when none were kept. */
@@ -1691,15 +1700,6 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
-  /** The key by which the control plane proves itself to runners (admin) */
-  getServiceKey(request?: NoParameters, options?: RequestOptions): Promise<ServiceKey>
-  /** Replace the key; runners that trust the old one follow (admin) */
-  rotateServiceKey(
-    request: {
-      body: ServiceKeyRotation
-    },
-    options?: RequestOptions,
-  ): Promise<ServiceKey>
 }
 
 /** How each operation is asked for and what it answers. */
@@ -1743,6 +1743,21 @@ export const operations = {
     accept: 'application/json',
     schema: auditVerificationSchema,
   },
+  getAppearance: {
+    method: 'GET',
+    path: '/settings/appearance',
+    query: [],
+    accept: 'application/json',
+    schema: appearanceSchema,
+  },
+  changeAppearance: {
+    method: 'PUT',
+    path: '/settings/appearance',
+    query: [],
+    accept: 'application/json',
+    schema: appearanceSchema,
+  },
+  watchEvents: { method: 'GET', path: '/events', query: [], accept: 'text/event-stream', schema: null },
   login: {
     method: 'POST',
     path: '/auth/login',
@@ -1855,7 +1870,6 @@ export const operations = {
     schema: userSessionListSchema,
   },
   endSession: { method: 'DELETE', path: '/session/{id}', query: [], accept: 'application/json', schema: messageSchema },
-  listForms: { method: 'GET', path: '/forms', query: [], accept: 'application/json', schema: formListSchema },
   listCredentials: {
     method: 'GET',
     path: '/credential',
@@ -1891,24 +1905,24 @@ export const operations = {
     accept: 'application/json',
     schema: messageSchema,
   },
-  getAppearance: {
+  getServiceKey: {
     method: 'GET',
-    path: '/settings/appearance',
+    path: '/service/key',
     query: [],
     accept: 'application/json',
-    schema: appearanceSchema,
+    schema: serviceKeySchema,
   },
-  changeAppearance: {
-    method: 'PUT',
-    path: '/settings/appearance',
+  rotateServiceKey: {
+    method: 'POST',
+    path: '/service/key/rotate',
     query: [],
     accept: 'application/json',
-    schema: appearanceSchema,
+    schema: serviceKeySchema,
   },
+  listForms: { method: 'GET', path: '/forms', query: [], accept: 'application/json', schema: formListSchema },
   getLock: { method: 'GET', path: '/lock', query: [], accept: 'application/json', schema: lockStateSchema },
   takeLock: { method: 'POST', path: '/lock', query: [], accept: 'application/json', schema: lockStateSchema },
   releaseLock: { method: 'DELETE', path: '/lock', query: [], accept: 'application/json', schema: messageSchema },
-  watchEvents: { method: 'GET', path: '/events', query: [], accept: 'text/event-stream', schema: null },
   getJobRawformdata: {
     method: 'GET',
     path: '/job/{id}/rawformdata',
@@ -2115,19 +2129,5 @@ export const operations = {
     query: [],
     accept: 'application/json',
     schema: messageSchema,
-  },
-  getServiceKey: {
-    method: 'GET',
-    path: '/service/key',
-    query: [],
-    accept: 'application/json',
-    schema: serviceKeySchema,
-  },
-  rotateServiceKey: {
-    method: 'POST',
-    path: '/service/key/rotate',
-    query: [],
-    accept: 'application/json',
-    schema: serviceKeySchema,
   },
 } as const satisfies Readonly<Record<keyof Operations, Operation>>

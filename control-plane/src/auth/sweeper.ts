@@ -4,6 +4,7 @@ import { deleteExpiredSignInCodes } from '../store/sign-in-codes.js'
 import { deleteOldNetworks } from '../store/known-networks.js'
 import { deleteOldFailures } from '../store/sign-in-failures.js'
 import type { Store } from '../store/store.js'
+import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'
 import { ACCOUNT_LIMIT, NETWORK_KNOWN_MS } from './sign-in.js'
 
@@ -22,8 +23,6 @@ export function createSweeper(deps: {
   readonly timers: Timers
   readonly log: { warn(fields: object, text: string): void }
 }): Sweeper {
-  let running: Promise<void> = Promise.resolve()
-
   async function sweep(): Promise<void> {
     const now = deps.clock.now()
     await deps.store.write('sessions.sweep', async (queries) => {
@@ -34,16 +33,10 @@ export function createSweeper(deps: {
     })
   }
 
-  const stop = deps.timers.every(SWEEP_EVERY_MS, () => {
-    running = sweep().catch((error: unknown) => {
-      deps.log.warn({ err: error }, 'expired sessions could not be removed; tried again later')
-    })
-  })
-  return {
+  const sweeps = startSweeps(deps, {
+    everyMs: SWEEP_EVERY_MS,
+    failure: 'expired sessions could not be removed',
     sweep,
-    async close() {
-      stop()
-      await running
-    },
-  }
+  })
+  return { sweep, close: () => sweeps.close() }
 }

@@ -5,6 +5,7 @@ import { type FastifyInstance, type FastifyRequest, errorCodes } from 'fastify'
 import { networkOf } from '../auth/network.js'
 import type { Timers } from '../timers.js'
 import { type BodyShare, createBodyShares } from './body-shares.js'
+import { createBodyTurns } from './body-turns.js'
 import { answerStalledRequest } from './errors.js'
 import { FORM_TYPE, formFields, isJsonText } from './form-bodies.js'
 import { createJsonBounds } from './json-bounds.js'
@@ -23,6 +24,10 @@ const SHORT_BYTES = 512 * KIB
 /** Characters of a body from which on it is worth letting others have their turn. */
 const LONG_TEXT = 32 * KIB
 
+/** Bytes of a body from which on it waits for its turn, and how many such bodies are worked on at the same time. */
+const TURN_BYTES = 128 * KIB
+const TURNS = 2
+
 /** Bytes of all bodies of one stranger's network, and of all strangers. */
 const STRANGERS_SHARES = { ofOne: MIB, ofAll: 8 * MIB }
 /** How many of the largest bodies one user, and all users, may have in work. */
@@ -33,6 +38,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** What the body of this request takes of the memory; null before it is read and when it is answered. */
     bodyShare: BodyShare | null
+    /** Ends the turn of a long body; null when it has none. */
+    endBodyTurn: (() => void) | null
   }
   interface FastifyContextConfig {
     /** True for launches: their bodies may be as long as API_BODY_LIMIT_MB says. */
@@ -55,8 +62,10 @@ export function registerBodyParsing(
   const strangers = createBodyShares(STRANGERS_SHARES)
   const users = createBodyShares({ ofOne: LARGEST_OF_ONE * limitBytes, ofAll: LARGEST_OF_ALL * limitBytes })
 
-  const shareOf = ({ caller, ip }: FastifyRequest): BodyShare =>
-    caller ? users.open(`${caller.type}/${caller.username}`) : strangers.open(networkOf(ip))
+  const turns = createBodyTurns(TURNS)
+  const senderOf = ({ caller, ip }: FastifyRequest): string =>
+    caller ? `${caller.type}/${caller.username}` : networkOf(ip)
+  const shareOf = (request: FastifyRequest): BodyShare => (request.caller ? users : strangers).open(senderOf(request))
   const mostOf = ({ caller, routeOptions }: FastifyRequest): number => {
     if (!caller) return Math.min(STRANGERS_BYTES, limitBytes)
     return routeOptions.config.longBody ? limitBytes : Math.min(SHORT_BYTES, limitBytes)
@@ -71,10 +80,13 @@ export function registerBodyParsing(
     return payload
   })
   app.decorateRequest('bodyShare', null)
+  app.decorateRequest('endBodyTurn', null)
   // An answer is made whether or not anybody still listens; by then the work is done.
   app.addHook('onSend', async (request) => {
     request.bodyShare?.close()
     request.bodyShare = null
+    request.endBodyTurn?.()
+    request.endBodyTurn = null
   })
   // The framework would close the connection of a body that it refuses, and with it lose the answer on its way to whoever
   // still sends. What is unread is taken care of (`unread-bodies.ts`).
@@ -90,8 +102,11 @@ export function registerBodyParsing(
     const most = mostOf(request)
     const share = (request.bodyShare = shareOf(request))
     if (Number(request.headers['content-length'] ?? 0) > most) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
-    const text = await readText(payload, most, share, createJsonBounds())
-    if (text.length === 0) return undefined
+    const chunks = await readBytes(payload, most, share, createJsonBounds())
+    const size = chunks.reduce((sum, { length }) => sum + length, 0)
+    if (size === 0) return undefined
+    if (size > TURN_BYTES) request.endBodyTurn = await turns.take(senderOf(request))
+    const text = Buffer.concat(chunks.splice(0), size).toString('utf8')
     // What was read and what is made of it are two pieces of work: others have their turn in between.
     if (text.length > LONG_TEXT) await letOthersRun()
     const body = await parsedJson(request, text)
@@ -103,7 +118,7 @@ export function registerBodyParsing(
     const most = Math.min(mostOf(request), SHORT_BYTES)
     const share = (request.bodyShare = shareOf(request))
     if (Number(request.headers['content-length'] ?? 0) > most) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
-    const text = await readText(payload, most, share, null)
+    const text = Buffer.concat(await readBytes(payload, most, share, null)).toString('utf8')
     if (text.trim() === '') return undefined
     if (!isJsonText(text)) return formFields(text)
     createJsonBounds().take(Buffer.from(text))
@@ -119,12 +134,12 @@ export function registerBodyParsing(
  * @param bounds of what is to be JSON; null: it is something else
  * @throws FST_ERR_CTP_BODY_TOO_LARGE, TooLargeError, InvalidInputError, TooManyError; the rest is left unread
  */
-function readText(
+function readBytes(
   payload: Readable,
   most: number,
   share: BodyShare,
   bounds: { take(chunk: Buffer): void } | null,
-): Promise<string> {
+): Promise<Buffer[]> {
   const chunks: Buffer[] = []
   let size = 0
   return new Promise((resolve, reject) => {
@@ -148,7 +163,7 @@ function readText(
     }
     const end = () => {
       stop()
-      resolve(Buffer.concat(chunks).toString('utf8'))
+      resolve(chunks)
     }
     payload.on('data', take).on('end', end).on('error', fail).on('close', broken)
   })

@@ -34,7 +34,7 @@ function verdictOf(record: EndRecord, abortedBy: string | null): Pick<Outcome, '
   switch (record.cause) {
     case 'exited': {
       if (record.exit_code === 0) return { status: 'success', reason: null }
-      const meaning = record.exit_code === null ? undefined : EXIT_MEANINGS[record.exit_code]
+      const meaning = meaningOf(record)
       return failed(`ansible-playbook ended with ${record.exit_code ?? 'no status'}${meaning ? `: ${meaning}` : ''}`)
     }
     case 'signaled':
@@ -52,13 +52,20 @@ function verdictOf(record: EndRecord, abortedBy: string | null): Pick<Outcome, '
   }
 }
 
+function meaningOf({ exit_code: code, events }: EndRecord): string | undefined {
+  if (events.before_play === true) return 'it refused the playbook, the inventory or an argument before the first play'
+  return code === null ? undefined : EXIT_MEANINGS[code]
+}
+
 function detailOf(record: EndRecord, abortedBy: string | null): string | null {
   const details: string[] = []
   const ran = record.cause === 'exited' || record.cause === 'signaled'
   if (ran && abortedBy !== null) details.push(vainAbort(record, abortedBy))
   // The other causes show it as the reason.
   if (ran && record.message !== null) details.push(record.message)
-  if (ran && !record.events.plugin_seen) details.push('no structured events: the event plugin did not start')
+  if (ran && !record.events.plugin_seen && record.events.before_play !== true) {
+    details.push('no structured events: the event plugin did not start')
+  }
   if (record.events.errors > 0) details.push(`${record.events.errors} structured events could not be made`)
   if (record.events.dropped > 0) details.push(`${record.events.dropped} structured events were lost on the runner`)
   if (record.output.dropped_bytes > 0) details.push(`${record.output.dropped_bytes} bytes of output were not kept`)

@@ -3,8 +3,8 @@ import { constants } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../errors.js'
-import { type FileStamp, isMissing, stampOf } from './file-stamp.js'
-import { type FoundFile, refusal } from './folder-walk.js'
+import { type FileStamp, isMissing, isPassing, stampOf } from './file-stamp.js'
+import { type FoundFile, refusal, unreadable } from './folder-walk.js'
 
 /** Bytes read at a time. */
 export const READ_BYTES = 256 * 1024
@@ -30,7 +30,7 @@ export interface FileHashes {
   /**
    * Hashes the files of a folder, reading only what is new. Files that are not among them are forgotten; those that went
    * away meanwhile are left out.
-   * @throws InvalidInputError for a file that cannot be read or never stays the same
+   * @throws InvalidInputError for a file that may not be read or never stays the same; UnavailableError when it cannot be now
    */
   hash(root: string, files: readonly FoundFile[]): Promise<HashedFile[]>
 }
@@ -107,6 +107,7 @@ async function hashWhileStable(root: string, file: FoundFile): Promise<HashedFil
     if (error instanceof Error && 'code' in error && error.code === 'EACCES') {
       throw refusal(`${file.path} may not be read (${messageOf(error)})`)
     }
+    if (isPassing(error)) throw unreadable(error)
     throw error
   }
   throw refusal(`${file.path} changes all the time while it is read`)

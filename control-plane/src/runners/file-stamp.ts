@@ -23,3 +23,16 @@ export function stampOf(stat: BigIntStats): FileStamp {
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 }
+
+const PASSING_CODES: ReadonlySet<unknown> = new Set([
+  ...['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'],
+  ...['EIO', 'ESTALE', 'ETIMEDOUT'],
+])
+
+/**
+ * True for an error that says something about the host or its disk just now, and nothing about the file. A file that may
+ * not be read (EACCES) stays so until a person changes it.
+ */
+export function isPassing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && PASSING_CODES.has(error.code)
+}

@@ -2,8 +2,8 @@ import type { BigIntStats, Dirent } from 'node:fs'
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isSafeLink, isSafeRelativePath } from '@holdfast/protocol'
-import { InvalidInputError, messageOf } from '../errors.js'
-import { type FileStamp, isMissing, stampOf } from './file-stamp.js'
+import { InvalidInputError, UnavailableError, messageOf } from '../errors.js'
+import { type FileStamp, isMissing, isPassing, stampOf } from './file-stamp.js'
 
 /** Most entries of a folder that travels: as many as a manifest may hold. */
 const MOST_ENTRIES = 200_000
@@ -82,19 +82,27 @@ async function rootOf(folder: string): Promise<string> {
     const root = await realpath(folder)
     if ((await lstat(root)).isDirectory()) return root
   } catch (error) {
+    if (isPassing(error)) throw unreadable(error)
     throw new InvalidInputError('playbook_folder', `The playbook folder ${folder} cannot be read: ${messageOf(error)}`)
   }
   throw new InvalidInputError('playbook_folder', `The playbook folder ${folder} is not a folder`)
 }
 
-/** Null for what has gone meanwhile. @throws InvalidInputError for what may not be read */
+/** Null for what has gone meanwhile. @throws InvalidInputError for what may not be read; UnavailableError when it passes */
 async function orNull<T>(result: Promise<T>): Promise<T | null> {
   try {
     return await result
   } catch (error) {
     if (isMissing(error)) return null
+    if (isPassing(error)) throw unreadable(error)
     throw refusal(messageOf(error))
   }
+}
+
+/** The folder cannot be read just now. That says nothing about what is in it. */
+export function unreadable(error: unknown): UnavailableError {
+  const message = `The playbook folder cannot be read now: ${messageOf(error)}`
+  return new UnavailableError('playbook_folder', message, undefined, { cause: error })
 }
 
 export function refusal(why: string): InvalidInputError {

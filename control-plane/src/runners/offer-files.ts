@@ -1,11 +1,12 @@
 import type { Clock } from '../clock.js'
-import { messageOf } from '../errors.js'
+import { UnavailableError, messageOf } from '../errors.js'
 import { failJob } from '../jobs/ending.js'
 import { mayRun, takeBackOutdated } from '../jobs/outdated-approval.js'
 import type { JobEnds } from '../jobs/sequence-port.js'
 import type { LiveEvents } from '../live/live-events.js'
 import type { OfferableJob } from '../store/dispatch.js'
 import type { Store } from '../store/store.js'
+import { isPassing } from './file-stamp.js'
 import { approvedNeedsOf, fileNeedsOf } from './job-order.js'
 import type { PlaybookFiles } from './playbook-files.js'
 
@@ -23,7 +24,10 @@ export interface JobWithFiles {
   readonly manifest: string
 }
 
-/** The jobs with the manifests of their files as they are now. Those whose files cannot be had have failed with that reason. */
+/**
+ * The jobs with the manifests of their files as they are now. Those whose files cannot be had have failed with that reason.
+ * @throws UnavailableError when the folder cannot be read just now: that says nothing about the jobs, which wait on
+ */
 export async function withFiles(
   dependencies: OfferFilesDependencies,
   jobs: readonly OfferableJob[],
@@ -44,6 +48,7 @@ export async function withFiles(
         if (approved === null || mayRun(job, approved.sha256)) ready.push({ job, manifest: sent.sha256 })
         else outdated.push({ id: job.id, manifest: approved.sha256 })
       } catch (error) {
+        if (error instanceof UnavailableError || isPassing(error)) throw error
         failed.push({ id: job.id, reason: messageOf(error) })
       }
     }),

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { messageOf } from '../errors.js'
 import type { RunnerConnection } from './connection.js'
+import { isPassing } from './file-stamp.js'
 import type { PreparedOrder } from './job-order.js'
 import type { PlaybookFiles } from './playbook-files.js'
 
@@ -74,6 +75,8 @@ export class OrderBlobs {
     } catch (error) {
       // It cannot be read, changed while it was sent, or the connection is gone, and then nobody hears this.
       this.log.info({ job: order.job_id, reason: messageOf(error) }, 'a file of a job could not be sent whole')
+      // Nothing is wrong with the file. The agent waits for it in vain, gives the offer back, and the job is offered again.
+      if (isPassing(error)) return
     }
     const { job_id, run_id } = order
     this.connection.send({ type: 'blob_gone', job_id, run_id, sha256 })

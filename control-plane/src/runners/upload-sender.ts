@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { messageOf } from '../errors.js'
 import type { UploadFolder } from '../uploads/upload-folder.js'
 import type { RunnerConnection } from './connection.js'
+import { isPassing } from './file-stamp.js'
 import type { PreparedOrder } from './job-order.js'
 
 type WantUpload = Extract<AgentMessage, { type: 'want_upload' }>
@@ -65,6 +66,8 @@ export class UploadSender {
       // Nobody waits for it now, the connection is gone and nobody hears this, or the file cannot be read.
       if (signal.aborted) return
       this.log.warn({ job: job_id, reason: messageOf(error) }, 'an uploaded file of a job could not be sent')
+      // Nothing is wrong with the file. The agent waits for it in vain, gives the offer back, and the job is offered again.
+      if (isPassing(error)) return
     }
     this.connection.send({ type: 'blob_gone', job_id, run_id, sha256 })
   }

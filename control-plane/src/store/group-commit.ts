@@ -22,6 +22,8 @@ export interface WriteTransactions<Q> {
    * come out right.
    */
   isConflict?(error: unknown, tries: number): boolean
+  /** What whoever gave a write is told of the error that it failed with; without it the error itself. */
+  asRefusal?(error: unknown): unknown
 }
 
 /** The answer to a commit was lost, and nobody could be asked what became of it. */
@@ -102,7 +104,7 @@ export function createGroupCommit<Q>(
     } else if (group.length > 1) {
       for (const each of group) await commitGroup([each])
     } else {
-      one?.reject(error)
+      one?.reject(transactions.asRefusal?.(error) ?? error)
     }
   }
 

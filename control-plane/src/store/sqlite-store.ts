@@ -7,7 +7,7 @@ import { migrate } from './migrations/index.js'
 import { keepFilePrivate } from './private-file.js'
 import type { Database } from './schema.js'
 import { createSqliteDialect } from './sqlite-dialect.js'
-import { asReader, isPassing } from './sqlite-errors.js'
+import { asReader, asRefusal, isPassing } from './sqlite-errors.js'
 import { openHandle } from './sqlite-handle.js'
 import type { Statements } from './statements.js'
 import { createStoreCheck } from './store-check.js'
@@ -69,6 +69,7 @@ function createStore(writer: Statements, writing: Kysely<Database>, readers: rea
           () => undefined,
         ),
       isPassing,
+      asRefusal,
     },
     { patienceMs: PATIENCE_MS, pause: (ms) => pause(ms), now: () => performance.now() },
   )

@@ -120,6 +120,17 @@ class CallbackModule(CallbackBase):
         path = content.short_path(getattr(playbook, "_file_name", None), self._folder)
         self._emit("playbook_on_start", path=path)
 
+    def v2_playbook_on_vars_prompt(
+        self, varname, private=True, prompt=None, encrypt=None, confirm=False, salt_size=None, salt=None, default=None, unsafe=None
+    ):
+        """There is no terminal. Without an answer ansible would go on with the text "None" as the value."""
+        if default is not None:
+            return
+        text = "[holdfast] the playbook asks for the variable %s (vars_prompt) and there is no terminal to answer at" % varname
+        self._display.error(text + ": give it as an extra variable, or give the prompt a default", wrap_text=False)
+        # Not an error of a callback, which ansible would pass over.
+        raise SystemExit(1)
+
     @_harmless
     def v2_playbook_on_play_start(self, play):
         self._play_name = content.name_of(play)

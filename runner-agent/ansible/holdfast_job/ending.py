@@ -9,6 +9,7 @@ import os
 import time
 
 from holdfast_job.output_log import hash_of_file
+from holdfast_job.output_signs import has_refused, remarks_of, text_of_output
 from holdfast_job.start import iso_now
 
 _RESERVE_BYTES = 64 * 1024
@@ -65,7 +66,8 @@ def write_end(job, output, cause, exit_code=None, signal_name=None, message=None
     _shrink_reserve(job)
     output_end, output_problem = _seal_output(job, output)
     events_end, events_problem = _seal_events(job)
-    text = "; ".join(problem for problem in (message, output_problem, events_problem) if problem)
+    remarks = _look_at_output(job, events_end, exit_code)
+    text = "; ".join(problem for problem in (message, output_problem, events_problem, *remarks) if problem)
     record = {
         "run_id": job.run_id,
         "cause": cause,
@@ -116,6 +118,17 @@ def _seal_events(job):
     except OSError as error:
         problem = "events.jsonl could not be read: %s" % error.strerror
     return end, problem
+
+
+def _look_at_output(job, events_end, exit_code):
+    """Remarks about the run; and notes in `events_end` that there could be no events, because ansible came to no play."""
+    try:
+        text = text_of_output(job.path("output.log"))
+        if not events_end["plugin_seen"] and exit_code not in (None, 0) and has_refused(text):
+            events_end["before_play"] = True
+        return remarks_of(text)
+    except Exception:
+        return []  # an end without remarks is worth more than none
 
 
 # Of these the host or its disk recovers. All others say what the file is.

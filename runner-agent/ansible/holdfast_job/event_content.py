@@ -3,6 +3,8 @@
 Both shapes of a result are read: ansible-core 2.19 gave its parts public names.
 """
 
+import re
+
 from holdfast_job.event_secrets import hide
 
 MAX_NAME = 1000
@@ -12,6 +14,10 @@ _MAX_FACT_KEYS = 1000
 _HIDDEN_KEYS = frozenset(
     ("invocation", "include_args", "ansible_loop", "ansible_loop_var", "ansible_index_var", "failed", "skipped")
 )
+# A module whose output ansible cannot read stands in there as it is, with its arguments.
+_RAW_KEYS = ("module_stdout", "module_stderr", "msg", "exception")
+_ARGUMENTS = re.compile(r'\\*"(?:invocation|module_args)\\*"\s*:')
+_CUT_ARGUMENTS = "[the arguments of the module, and what follows them, are left out]"
 _KEPT_OF_CENSORED = ("attempts", "retries", "changed")
 _KEPT_OF_ASYNC = ("ansible_job_id", "started", "finished", "attempts", "retries", "changed")
 _STATS = (
@@ -82,6 +88,11 @@ def _are_item_results(value):
 
 def _take_out_private_parts(shown):
     """Facts are large and often private, the variables of a new host are arguments: which ones there are is enough."""
+    for key in _RAW_KEYS:
+        text = shown.get(key)
+        found = _ARGUMENTS.search(text) if isinstance(text, str) else None
+        if found is not None:
+            shown[key] = text[: found.start()] + _CUT_ARGUMENTS
     facts = shown.get("ansible_facts")
     if isinstance(facts, dict):
         shown["ansible_facts"] = {"_count": len(facts), "_keys": sorted(str(key) for key in facts)[:_MAX_FACT_KEYS]}

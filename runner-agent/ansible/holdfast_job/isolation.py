@@ -8,6 +8,7 @@ import os
 
 from holdfast_job import leftovers
 from holdfast_job.rights import forbid_more_rights, leave_common_folders
+from holdfast_job.start import PASSING_AT_SPAWN, patiently
 from holdfast_job.users import take_user
 
 try:
@@ -26,20 +27,31 @@ class Isolation:
         """Takes a user and gives it its files. Raises OSError when that cannot be had: the job is not started then."""
         self._job = job
         self._orders = orders
-        self.user = user = take_user(orders, orders["folder"])
+        self.user = patiently(job, take_user, orders, orders["folder"], codes=PASSING_AT_SPAWN)
+        self._is_begun = False
+        self.events_pipe = patiently(job, self._prepare, codes=PASSING_AT_SPAWN)
+
+    def _prepare(self):
+        """May be done again after an error. Returns the pipe for events."""
+        job, user = self._job, self.user
+        if self._is_begun:
+            user.clean()
+        self._is_begun = True
         _note(job, user)
-        user.prepare(orders["home"])
+        user.prepare(self._orders["home"])
         # Its user may pass through, by names that it was told. Everything in there that is not given below is 0600.
         os.fchmod(job.folder_fd, 0o711)
         for name in _GIVEN:
             if os.path.lexists(job.path(name)):
                 os.chmod(job.path(name), 0o700 if os.path.isdir(job.path(name)) else 0o600)
                 leftovers.hand_over(job.path(name), user.uid, user.gid)
-        self.events_pipe = self._make_events_pipe()
+        return self._make_events_pipe()
 
     def _make_events_pipe(self):
         """Open for reading and writing, so that it never ends; ansible's user may only write."""
         path = self._job.path(EVENTS_PIPE)
+        if os.path.lexists(path):
+            os.unlink(path)
         os.mkfifo(path, 0o600)
         pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         os.chmod(path, 0o200)

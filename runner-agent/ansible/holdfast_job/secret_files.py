@@ -26,9 +26,12 @@ _LOOK_SECONDS = 0.002
 
 
 def make_secrets(job):
-    """Makes the files and pipes that the secrets name. The pipes stay empty until they are served."""
+    """Makes the files and pipes that the secrets name. The pipes stay empty until they are served. May be called again."""
     secrets = job.secrets
-    secrets["descriptors"] = {mark: _file_in_memory(job, content) for mark, content in secrets["files"].items()}
+    descriptors = secrets.setdefault("descriptors", {})
+    for mark, content in secrets["files"].items():
+        if mark not in descriptors:
+            descriptors[mark] = _file_in_memory(job, content)
     for name in secrets["pipes"]:
         _make_pipe(job, job.path(name))
 
@@ -39,7 +42,17 @@ def serve_secrets(job, holder):
     for name, content in secrets["pipes"].items():
         for mark, descriptor in secrets["descriptors"].items():
             content = content.replace(mark, "/proc/%d/fd/%d" % (holder, descriptor))
-        _thread.start_new_thread(_serve, (job, job.path(name), content.encode("utf-8", "surrogatepass")))
+        _start_thread(_serve, (job, job.path(name), content.encode("utf-8", "surrogatepass")))
+
+
+def _start_thread(function, arguments):
+    """A host that is short of threads has some again; ansible waits for its pipes meanwhile."""
+    while True:
+        try:
+            _thread.start_new_thread(function, arguments)
+            return
+        except RuntimeError:
+            time.sleep(0.5)
 
 
 def remove_pipes(job):
@@ -55,13 +68,17 @@ def remove_pipes(job):
 def _file_in_memory(job, content):
     """Its descriptor. Readable by its owner only: ssh refuses a key that others could read."""
     descriptor = os.memfd_create("holdfast", os.MFD_CLOEXEC)
-    os.fchmod(descriptor, 0o600)
-    if job.isolation is not None:
-        os.fchown(descriptor, job.isolation.user.uid, -1)
-    data = content.encode("utf-8", "surrogatepass")
-    while data:
-        data = data[os.write(descriptor, data) :]
-    return descriptor
+    try:
+        os.fchmod(descriptor, 0o600)
+        if job.isolation is not None:
+            os.fchown(descriptor, job.isolation.user.uid, -1)
+        data = content.encode("utf-8", "surrogatepass")
+        while data:
+            data = data[os.write(descriptor, data) :]
+        return descriptor
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 def _make_pipe(job, path):

@@ -27,6 +27,8 @@ _RESET_FOR_ANSIBLE = [number for number in range(1, 32) if number not in (signal
 
 # They say something about the host just now and nothing about the job: what fails so is tried again, however long.
 _PASSING = ("EMFILE", "ENFILE", "ENOMEM", "EIO", "EACCES", "ESTALE", "ETIMEDOUT")
+# The same when a program is started. That one may not be run (EACCES) stays so until a person changes it.
+PASSING_AT_SPAWN = ("EAGAIN", "EMFILE", "ENFILE", "ENOMEM", "EIO", "ESTALE", "ETIMEDOUT")
 _TRY_AGAIN_AFTER = 0.5
 
 
@@ -81,46 +83,36 @@ def iso_now():
 
 
 def main(arguments):
-    """Returns the exit code: 0 when an end.json was written, 17 when the job had been started before, 18 when nothing was."""
-    if len(arguments) not in (2, 3) or arguments[2:] not in ([], ["secrets"]):
-        _complain("usage: supervisor.py <job folder> [secrets]")
-        return EXIT_NOTHING_STARTED
-    job = Job(os.path.abspath(arguments[1]))
-    _fill_standard_descriptors()
-    if len(arguments) == 3 and not _read_secrets(job):
-        return EXIT_NOTHING_STARTED
-    job.signals_fd = _watch_signals()
+    """Returns the exit code: 0 when an end.json was written, 17 when the job had been started before, 18 when nothing was.
+
+    18 leaves no mark. Whoever has started this program may start it again.
+    """
     try:
-        _patiently(job, job.open_folder)
-    except OSError as error:
-        _complain("%s could not be opened, so nothing was started: %s" % (job.folder, error.strerror))
-        return EXIT_NOTHING_STARTED
-    try:
-        os.setsid()
-    except OSError:
-        pass  # the agent has made this process the leader of a session already
-    try:
-        _claim_start(job)
-    except FileExistsError:
-        _complain("%s exists: this job has been started before" % job.place("started.json"))
+        job = _prepare(arguments)
+    except FileExistsError as error:
+        _complain(str(error))
         return EXIT_ALREADY_STARTED
-    except OSError as error:
-        _complain("%s could not be written, so nothing was started: %s" % (job.place("started.json"), error.strerror))
+    except Exception as error:
+        what = str(error) if isinstance(error, Refusal) else "%s: %s" % (type(error).__name__, error)
+        _complain(what + ", so nothing was started")
         return EXIT_NOTHING_STARTED
 
     cause, message = None, None
     try:
-        job.output_file = _patiently(job, _append_only, job.path("output.log"))
-        os.close(_patiently(job, _append_only, job.path("events.jsonl")))
+        # The start is this process's now. It counts only when it is durable.
+        patiently(job, os.fsync, job.folder_fd)
+        job.output_file = patiently(job, _append_only, job.path("output.log"))
+        os.close(patiently(job, _append_only, job.path("events.jsonl")))
         _read_orders(job)
-        if os.path.exists(job.path("abort.json")):
-            cause, message = "aborted", "aborted before ansible-playbook was started"
-        else:
+        if not _is_abort_asked(job):
             _spawn(job)
     except Refusal as refusal:
         cause, message = "spawn_failed", str(refusal)
     except Exception as error:
         cause, message = "spawn_failed", "the supervisor failed before the start: %s: %s" % (type(error).__name__, error)
+    if job.ansible_pid is None and _is_abort_asked(job):
+        # It ends every waiting, so what is said of a failure may be no more than that.
+        cause, message = "aborted", "aborted before ansible-playbook was started"
 
     if cause is None:
         _import_supervise(job)(job)
@@ -131,34 +123,91 @@ def main(arguments):
     return 0
 
 
-def is_passing(error):
+def _prepare(arguments):
+    """Everything up to started.json. An error leaves no mark. Raises FileExistsError when the job was started before."""
+    if len(arguments) not in (2, 3) or arguments[2:] not in ([], ["secrets"]):
+        raise Refusal("usage: supervisor.py <job folder> [secrets]")
+    job = Job(os.path.abspath(arguments[1]))
+    _fill_standard_descriptors()
+    if len(arguments) == 3:
+        _read_secrets(job)
+    job.signals_fd = _watch_signals()
+    try:
+        patiently(job, job.open_folder)
+    except OSError as error:
+        raise Refusal("%s could not be opened: %s" % (job.folder, error.strerror))
+    try:
+        os.setsid()
+    except OSError:
+        pass  # the agent has made this process the leader of a session already
+    try:
+        _claim_start(job)
+    except FileExistsError:
+        raise FileExistsError("%s exists: this job has been started before" % job.place("started.json"))
+    except OSError as error:
+        raise Refusal("%s could not be written: %s" % (job.place("started.json"), error.strerror))
+    return job
+
+
+def _is_abort_asked(job):
+    return os.path.exists(job.path("abort.json"))
+
+
+def is_passing(error, codes=_PASSING):
     """True for an error that says nothing about the job."""
-    numbers = [getattr(errno, name) for name in _PASSING]
+    numbers = [getattr(errno, name) for name in codes]
     return isinstance(error, MemoryError) or isinstance(error, OSError) and error.errno in numbers
 
 
-def _patiently(job, action, *arguments):
-    """Does it as often as it takes; not when an abort is asked for, which ends the waiting."""
+def patiently(job, action, *arguments, codes=_PASSING):
+    """Does it as often as it takes; not when an abort is asked for, which ends the waiting.
+
+    What is waited for is said, and that it is over: the agent shows the last word as long as it is the waiting.
+    """
+    waits = False
     while True:
         try:
-            return action(*arguments)
+            result = action(*arguments)
         except (OSError, MemoryError) as error:
-            if not is_passing(error) or os.path.exists(job.path("abort.json")):
+            if not is_passing(error, codes) or _is_abort_asked(job):
                 raise
-        time.sleep(_TRY_AGAIN_AFTER)
+            if not waits:
+                say_waiting(error)
+            waits = True
+            time.sleep(_TRY_AGAIN_AFTER)
+        else:
+            if waits:
+                say_going_on()
+            return result
+
+
+def say_waiting(error):
+    """For supervisor.log."""
+    name = os.path.basename(getattr(error, "filename", None) or "")
+    _complain("waiting: %s%s" % (name + ": " if name else "", getattr(error, "strerror", None) or type(error).__name__))
+
+
+def say_going_on():
+    _complain("going on")
 
 
 def _import_supervise(job):
     """The other half of the supervisor. The playbook runs by now: what passes is waited out, however long."""
+    waits = False
     while True:
         try:
             from holdfast_job.supervise import supervise
 
+            if waits:
+                say_going_on()
             return supervise
         except BaseException as error:
             if not is_passing(error):
                 os.killpg(job.ansible_pid, signal.SIGKILL)  # nobody could ever say how it ends
                 raise
+            if not waits:
+                say_waiting(error)
+            waits = True
         time.sleep(_TRY_AGAIN_AFTER)
 
 
@@ -175,12 +224,10 @@ def _read_secrets(job):
         job.secrets = {"pipes": dict(secrets["pipes"]), "files": dict(secrets["files"]), "hidden": list(secrets["hidden"])}
     except Exception as error:
         # Not the error's own words, which may quote them.
-        _complain("the secrets of the job did not arrive whole (%s), so nothing was started" % type(error).__name__)
-        return False
+        raise Refusal("the secrets of the job did not arrive whole (%s)" % type(error).__name__) from None
     nothing = os.open("/dev/null", os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    return True
 
 
 def _complain(text):
@@ -220,15 +267,30 @@ def _only_wake(_number, _frame):
 def _claim_start(job):
     """Whoever creates started.json is the only one that may start this job, now and after any crash.
 
+    It is written under another name first, and gets this one by a link: so it is there with its whole content, synced, or
+    not at all, whatever fails in between. `main` makes the new name durable.
+
     The file stays open and locked for the life of this process: by that an agent in another PID namespace, which cannot see
     this process, knows whether it lives. Nothing else of this program may open the file, because closing it ends the lock.
     """
+    draft = job.path("started-%d-%s.tmp" % (os.getpid(), os.urandom(4).hex()))
+    descriptor = patiently(job, _write_start, job, draft)
+    try:
+        patiently(job, _link_start, draft, job.path("started.json"), descriptor)
+    except OSError:
+        os.close(descriptor)
+        raise
+    finally:
+        _remove(draft)
+
+
+def _write_start(job, path):
+    """Returns the open file, which is locked. What was written before an error is removed."""
     with open("/proc/self/stat", "rb") as stat:
         start_ticks = int(stat.read().rpartition(b")")[2].split()[19])
     with open("/proc/sys/kernel/random/boot_id") as boot:
         boot_id = boot.read().strip()
-    path = job.path("started.json")
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         text = '{"pid":%d,"start_ticks":%d,"boot_id":"%s"%s,"locked":%s,"inode":"%d","time":"%s"}\n' % (
             os.getpid(),
@@ -242,11 +304,27 @@ def _claim_start(job):
         if os.write(descriptor, text.encode()) != len(text):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         os.fsync(descriptor)
-        os.fsync(job.folder_fd)
-    except OSError:
-        os.unlink(path)
+        return descriptor
+    except BaseException:
         os.close(descriptor)
+        _remove(path)
         raise
+
+
+def _link_start(draft, path, descriptor):
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        # A network file system may have made the link and have failed to say so.
+        if not os.path.samestat(os.stat(path), os.fstat(descriptor)):
+            raise
+
+
+def _remove(path):
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
 
 
 def _pid_namespace():
@@ -276,7 +354,7 @@ def _append_only(path):
 
 def _read_orders(job):
     try:
-        job.orders = orders = _parse_json(_patiently(job, _text_of, job.path("supervisor.json")))
+        job.orders = orders = _parse_json(patiently(job, _text_of, job.path("supervisor.json")))
         job.run_id = orders["run_id"]
         job.marker = orders["marker"]
         ladder, drain = orders["abort_ladder_seconds"], orders["drain_seconds"]
@@ -330,8 +408,8 @@ def _spawn(job):
     if job.secrets is not None:
         from holdfast_job.secret_files import make_secrets, serve_secrets
 
-        make_secrets(job)
-    job.output_pipe, pipe_writer = os.pipe()
+        patiently(job, make_secrets, job)
+    job.output_pipe, pipe_writer = patiently(job, os.pipe)
     if job.isolation is not None:
         _spawn_isolated(job, program, arguments, environment, pipe_writer)
         if job.secrets is not None:
@@ -339,23 +417,10 @@ def _spawn(job):
         return
     if job.secrets is not None:
         serve_secrets(job, os.getpid())
-    _enter(orders["cwd"])
+    _enter(job, orders["cwd"])
     own_limit = _set_lock_limit(orders.get("limit_mark"))
     try:
-        job.started_at = iso_now()
-        job.ansible_pid = os.posix_spawn(
-            program,
-            arguments,
-            environment,
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_DUP2, pipe_writer, 1),
-                (os.POSIX_SPAWN_DUP2, pipe_writer, 2),
-            ],
-            setsid=True,
-            setsigmask=(),
-            setsigdef=_RESET_FOR_ANSIBLE,
-        )
+        job.ansible_pid = patiently(job, _run, job, program, arguments, environment, pipe_writer, codes=PASSING_AT_SPAWN)
     except OSError as error:
         job.started_at = None
         is_there = error.errno == errno.ENOENT and os.path.exists(program)
@@ -365,6 +430,24 @@ def _spawn(job):
         _set_lock_limit(own_limit)
         os.close(pipe_writer)
         os.chdir("/")
+
+
+def _run(job, program, arguments, environment, output):
+    """Returns the pid of ansible-playbook."""
+    job.started_at = iso_now()
+    return os.posix_spawn(
+        program,
+        arguments,
+        environment,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, output, 1),
+            (os.POSIX_SPAWN_DUP2, output, 2),
+        ],
+        setsid=True,
+        setsigmask=(),
+        setsigdef=_RESET_FOR_ANSIBLE,
+    )
 
 
 def _isolate(job):
@@ -440,9 +523,9 @@ def _find_program(name, environment):
     raise Refusal("%s could not be started: it was not found in PATH" % os.fsdecode(name))
 
 
-def _enter(folder):
+def _enter(job, folder):
     try:
-        os.chdir(_bytes(folder))
+        patiently(job, os.chdir, _bytes(folder), codes=PASSING_AT_SPAWN)
     except OSError as error:
         raise Refusal("the working folder %s could not be entered: %s" % (folder, error.strerror))
 

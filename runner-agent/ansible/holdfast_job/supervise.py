@@ -8,7 +8,7 @@ import time
 from holdfast_job.ending import keep_reserve, write_end, write_exit
 from holdfast_job.output_log import OutputLog, PassThrough
 from holdfast_job.process_tree import Ladder, ProcessTree, has_children
-from holdfast_job.start import is_passing
+from holdfast_job.start import is_passing, say_going_on, say_waiting
 
 _READ_BYTES = 64 * 1024
 _PIPE_BYTES = 256 * 1024
@@ -23,10 +23,13 @@ def supervise(job):
 
     A playbook is not ended because no file can be opened for a while: that is waited out.
     """
-    run = None
+    run, waits = None, False
     while True:
         try:
             run = run or Run(job)
+            if waits:
+                say_going_on()
+            waits = False
             run.follow()
             run.sweep()
             run.write_end()
@@ -35,6 +38,8 @@ def supervise(job):
             if not is_passing(error):
                 _end_after_fault(job, run, error)
                 return
+            say_waiting(error)
+            waits = True
         time.sleep(_TRY_AGAIN_AFTER)
 
 

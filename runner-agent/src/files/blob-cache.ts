@@ -92,6 +92,16 @@ export async function openBlobCache(statePath: string, limitBytes: number): Prom
     await utimes(pathOf(sha256), now / 1000, now / 1000).catch(() => undefined)
   }
 
+  /** A blob that the disk cannot give back is as good as none: it is asked for again. */
+  const isAsNamed = async (sha256: string): Promise<boolean> => {
+    try {
+      return (await hashFile(pathOf(sha256))).sha256 === sha256
+    } catch (error) {
+      if (isOfTheDisk(error)) return false
+      throw error
+    }
+  }
+
   /** @throws UnusableBlobError when the blob has gone */
   const openBlob = async (sha256: string) => {
     try {
@@ -120,7 +130,7 @@ export async function openBlobCache(statePath: string, limitBytes: number): Prom
       if (!whole.has(sha256)) {
         const found = await stat(pathOf(sha256)).catch(() => null)
         if (!found) return false
-        if ((await hashFile(pathOf(sha256))).sha256 !== sha256) {
+        if (!(await isAsNamed(sha256))) {
           remove(sha256)
           return false
         }
@@ -151,6 +161,10 @@ export async function openBlobCache(statePath: string, limitBytes: number): Prom
         if (copied === sha256) return
         await rm(destination, { force: true })
         refuse(sha256)
+      } catch (error) {
+        // The next offer looks whether it was the blob that could not be read.
+        if (isOfTheDisk(error)) whole.delete(sha256)
+        throw error
       } finally {
         await file.close()
       }
@@ -193,6 +207,11 @@ export async function openBlobCache(statePath: string, limitBytes: number): Prom
 
     bytes: () => total,
   }
+}
+
+/** True for an error of a file or its disk, and not of a host that has no more open files or memory. */
+function isOfTheDisk(error: unknown): boolean {
+  return isErrno(error, 'EIO', 'EACCES', 'ESTALE', 'ETIMEDOUT')
 }
 
 /** Bytes are written as they come: each frame is small, and the socket waits meanwhile, which bounds the memory. */

@@ -12,7 +12,12 @@ export class BlobGoneError extends Error {
 
 /** What came for a blob is not what was asked for, or nothing came. */
 export class TransferError extends Error {
-  override readonly name = 'TransferError'
+  override readonly name: string = 'TransferError'
+}
+
+/** Nothing came for long. That says nothing about the job: it may be asked for again. */
+export class TransferStalledError extends TransferError {
+  override readonly name = 'TransferStalledError'
 }
 
 /** One job that waits for blobs. */
@@ -113,7 +118,8 @@ export function createBlobTransfer(options: BlobTransferOptions): BlobTransfer {
   const watch = setInterval(() => {
     const tooLongAgo = performance.now() - patienceMs
     for (const waiter of waiters) {
-      if (waiter.lastProgress < tooLongAgo) fail(waiter, new TransferError("the app sent no more of the job's files"))
+      if (waiter.lastProgress < tooLongAgo)
+        fail(waiter, new TransferStalledError("the app sent no more of the job's files"))
     }
   }, patienceMs / 4)
   watch.unref()

@@ -1,6 +1,6 @@
 import type { AgentMessage, BlobFrame } from '@holdfast/protocol'
 import type { JobKey } from '../spool/job-folder.js'
-import { TransferError } from './blob-transfer.js'
+import { TransferError, TransferStalledError } from './blob-transfer.js'
 import type { IncomingUpload } from './upload-shelf.js'
 
 /** An upload under way: who asked for it and where it goes. */
@@ -44,7 +44,8 @@ export function createUploadTransfer(options: {
   const watch = setInterval(() => {
     const tooLongAgo = performance.now() - options.patienceMs
     for (const one of awaited) {
-      if (one.lastProgress < tooLongAgo) one.failed(new TransferError('the app sent no more of an uploaded file'))
+      if (one.lastProgress < tooLongAgo)
+        one.failed(new TransferStalledError('the app sent no more of an uploaded file'))
     }
   }, options.patienceMs / 4)
   watch.unref()

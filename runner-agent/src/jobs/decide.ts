@@ -99,7 +99,8 @@ function decideRunning(facts: JobFacts, { abort, before, patience }: JobMemory):
   }
   if (facts.folder.kind === 'unknown') return wait(`its folder cannot be looked at: ${facts.folder.code}`)
   if (facts.end.kind === 'unknown') return wait(`end.json cannot be read: ${facts.end.code}`)
-  return wait(isCopy(facts) ? 'its folder is a copy: the playbook goes on and writes into another one' : null)
+  if (isCopy(facts)) return wait('its folder is a copy: the playbook goes on and writes into another one')
+  return wait(facts.waitsFor === null ? null : `its supervisor waits: ${facts.waitsFor}`)
 }
 
 /** A stuck supervisor, or one that cannot be told, holds up no abort for ever. */

@@ -104,7 +104,7 @@ export function createDesk(options: DeskOptions): Desk {
 
   const trouble = (): string | null => {
     const run = [...runs.values()].find((one) => one.trouble !== null)
-    return run ? `job ${run.folder.key.jobId}: ${run.trouble ?? ''}` : null
+    return run ? `job ${run.folder.key.jobId}: ${run.trouble ?? ''}` : intake.trouble
   }
 
   const intake = createIntake({

@@ -1,5 +1,6 @@
 import type { EndRecord } from '@holdfast/protocol'
 import { findSupervisor, markedProcesses } from '../playbook/process-tree.js'
+import { waitingOf } from '../playbook/supervisor.js'
 import { ABSENT, codeOf, type Fact, present, unknown } from '../spool/fact.js'
 import { type Claim, type Exit, folderNameOf, type JobFolder, type Started } from '../spool/job-folder.js'
 import type { SupervisorWatch } from '../spool/supervisor-watch.js'
@@ -13,6 +14,8 @@ export interface JobFacts {
   readonly supervisor: 'none' | 'alive' | 'gone' | 'unknown'
   readonly end: Fact<EndRecord>
   readonly abort: Fact<string>
+  /** What a supervisor at work says that it waits for; null: nothing. */
+  readonly waitsFor: string | null
   // What follows is looked at only when no supervisor is at work, and `unknown` before.
   readonly forced: Fact<string>
   readonly exit: Fact<Exit>
@@ -49,7 +52,8 @@ export function readFacts(
     claim: isAtWork || started.kind !== 'absent' ? NOT_LOOKED : folder.claim(),
     rest: isAtWork || before.kind !== 'absent' ? NOT_LOOKED : restOf(folder),
   }
-  return { folder: sameFolder(before, folder.lookAround()), started, supervisor, end, abort, ...rest }
+  const waitsFor = supervisor === 'alive' && end.kind !== 'present' ? waitingOf(folder) : null
+  return { folder: sameFolder(before, folder.lookAround()), started, supervisor, end, abort, waitsFor, ...rest }
 }
 
 /** A folder that came or went meanwhile makes "it is not there" worth nothing. */

@@ -2,7 +2,7 @@ import type { AgentMessage, JobOrder, REFUSALS } from '@holdfast/protocol'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlobCache } from '../files/blob-cache.js'
-import { BlobGoneError, type BlobTransfer } from '../files/blob-transfer.js'
+import { BlobGoneError, type BlobTransfer, TransferStalledError } from '../files/blob-transfer.js'
 import { gatherInputs } from '../files/gather.js'
 import { gatherUploads, withUploadPaths } from '../files/gather-uploads.js'
 import type { UploadShelf } from '../files/upload-shelf.js'
@@ -10,11 +10,14 @@ import type { UploadTransfer } from '../files/upload-transfer.js'
 import { describeError, type Logger } from '../log.js'
 import { extravarsText } from '../playbook/plan.js'
 import type { OpenSecrets } from '../playbook/secrets.js'
-import { isErrno, writeSynced } from '../spool/durable.js'
+import { isErrno, isPassing, writeSynced } from '../spool/durable.js'
 import { claimText, folderNameOf, type JobFolder, type JobKey } from '../spool/job-folder.js'
 import type { Spool, StagedJob } from '../spool/spool.js'
 
 type RefusalCode = (typeof REFUSALS)[number]
+
+/** How long is said what kept an offer from being taken. While the job waits it is offered anew every ten seconds. */
+const TROUBLE_MS = 30_000
 
 /**
  * An offered job before its claim. It holds a slot. `gathering` can be dropped at any moment; `claiming` cannot: the
@@ -59,6 +62,8 @@ export interface Intake {
   readonly count: number
   /** Claims that are being written: nothing can stop them from being jobs of the spool soon. */
   readonly claiming: number
+  /** What kept the last offer from being taken, when that passes; null: nothing did, or it is long ago. */
+  readonly trouble: string | null
   offer(order: JobOrder, port: IntakePort): void
   /** Gives a reservation up. `claiming` means: too late, ask again after `settled`. */
   drop(key: JobKey): 'dropped' | 'claiming' | 'unknown'
@@ -74,6 +79,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const { spool, cache, shelf, log } = options
   const reservations = new Map<string, Reservation>()
   const claims = new Set<Promise<void>>()
+  let trouble: { readonly text: string; readonly at: number } | null = null
 
   const refuse = (key: JobKey, port: IntakePort, code: RefusalCode, message: string): void => {
     log.info({ job: key.jobId, code }, `job refused: ${message}`)
@@ -130,6 +136,7 @@ export function createIntake(options: IntakeOptions): Intake {
     const text = claimText(order, options.now(), options.bootId, service)
     await writeSynced(join(staged.path, 'claim.json'), text)
     const folder = await spool.admit(staged)
+    trouble = null
     options.claimed(folder, port)
   }
 
@@ -151,10 +158,13 @@ export function createIntake(options: IntakeOptions): Intake {
         await spool.discard(staged).catch((problem: unknown) => {
           log.warn({ job: key.jobId, error: problem }, 'cannot clear up after an offer; the next start does')
         })
+      if (cancel.signal.aborted) return
       // Nothing of the job is wrong when the disk of the spool is away: it is none the worse for being asked again.
       const away = spool.problem()
-      if (!cancel.signal.aborted)
-        refuse(key, port, away === null ? refusalCodeOf(error) : 'busy', away ?? describeError(error))
+      const code = away === null ? refusalCodeOf(error) : 'busy'
+      const text = away ?? describeError(error)
+      if (code === 'busy') trouble = { text: `job ${key.jobId} cannot be taken yet: ${text}`, at: performance.now() }
+      refuse(key, port, code, text)
     }
   }
 
@@ -165,6 +175,10 @@ export function createIntake(options: IntakeOptions): Intake {
 
     get claiming() {
       return claims.size
+    },
+
+    get trouble() {
+      return trouble !== null && performance.now() - trouble.at < TROUBLE_MS ? trouble.text : null
     },
 
     offer(order, port) {
@@ -224,7 +238,9 @@ const RAN_BEFORE = {
 
 function refusalCodeOf(error: unknown): RefusalCode {
   if (error instanceof BlobGoneError) return 'files_changed'
-  if (isErrno(error, 'ENOSPC', 'EDQUOT')) return 'spool_full'
-  // Of the whole host, and over soon: the job is none the worse for being asked again.
-  return isErrno(error, 'EMFILE', 'ENFILE', 'ENOMEM') ? 'busy' : 'files_failed'
+  if (isErrno(error, 'ENOSPC', 'EDQUOT', 'EROFS')) return 'spool_full'
+  // Of the host and its disk, and over at some time: the job is none the worse for being asked again, however often. What is
+  // not there (ENOENT) went with the spool or the cache, which may be back by now.
+  const isOverSoon = isPassing(error) || isErrno(error, 'ENOENT') || error instanceof TransferStalledError
+  return isOverSoon ? 'busy' : 'files_failed'
 }

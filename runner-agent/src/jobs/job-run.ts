@@ -4,7 +4,7 @@ import { createSerialQueue } from '../async.js'
 import { describeError, type Logger } from '../log.js'
 import { lastWordOf, type SupervisorEnd, type SupervisorProcess } from '../playbook/supervisor.js'
 import { amendEnd, type KnownEnd } from '../spool/agent-end.js'
-import { isErrno } from '../spool/durable.js'
+import { isErrno, isPassing } from '../spool/durable.js'
 import type { Claim, JobFolder, Started } from '../spool/job-folder.js'
 import { Replica } from '../spool/replica.js'
 import { createStreamFile } from '../spool/stream-file.js'
@@ -82,6 +82,8 @@ export class JobRun {
   #failedWrites = 0
   #unwritable: string | null = null
   #trouble: string | null = null
+  /** Why the last supervisor started nothing; null: there was none, or one has started the job since. */
+  #startProblem: string | null = null
   #timer: NodeJS.Timeout | null = null
   #lookMs = QUICK_LOOK_MS
   #disposed = false
@@ -115,7 +117,7 @@ export class JobRun {
 
   /** What keeps the job from going on, or from being seen; null: nothing does. */
   get trouble(): string | null {
-    return this.#trouble
+    return this.#trouble ?? this.#startProblem
   }
 
   /** True when the app does not know this job: it is removed as soon as nothing of it runs. */
@@ -169,7 +171,7 @@ export class JobRun {
   #lookLater(): void {
     if (this.#isOver) return
     if (this.#timer) clearTimeout(this.#timer)
-    const pace = this.#trouble === null ? this.#lookMs : RETRY_MS
+    const pace = this.trouble === null ? this.#lookMs : RETRY_MS
     this.#timer = setTimeout(() => {
       this.#look()
     }, pace)
@@ -180,6 +182,7 @@ export class JobRun {
     if (facts.started.kind === 'present') {
       if (this.#started === null && this.#state === 'claimed') this.#log.info('job found again')
       this.#started = facts.started.content
+      this.#startProblem = null
       if (this.#started.by !== 'agent' && facts.supervisor === 'alive') this.#state = 'running'
     }
     // Asked for before this agent was there.
@@ -275,9 +278,13 @@ export class JobRun {
       })
   }
 
-  /** Only a disk that does not take what is written says something about the folder. */
+  /**
+   * Only a disk that does not take what is written says something about the folder. A passing error does not, and a job that
+   * meets one waits, however long. When a person wants its end meanwhile, that is noted beside the folder.
+   */
   #countFailedWrite(error: unknown): void {
-    if (!isErrno(error, 'ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM')) return
+    const isRefused = isErrno(error, 'ENOSPC', 'EDQUOT', 'EROFS', 'EPERM')
+    if (!isRefused && !(this.#abort !== null && isPassing(error))) return
     this.#failedWrites += 1
     if (this.#failedWrites >= MOST_FAILED_WRITES) this.#unwritable = describeError(error)
   }
@@ -299,10 +306,15 @@ export class JobRun {
   #supervisorEnded({ how, isToTryAgain }: SupervisorEnd): void {
     this.#supervisor = null
     this.#child = isToTryAgain ? 'none' : { how: [how, lastWordOf(this.#folder)].filter(Boolean).join(': ') }
-    if (isToTryAgain) this.#trouble = how
     // A job that could not be started yet is looked at in its turn: the host shall have what it lacks again.
-    if (isToTryAgain) this.#lookLater()
+    if (isToTryAgain) this.#waitToStart([how, lastWordOf(this.#folder)].filter(Boolean).join(': '))
     else this.#look()
+  }
+
+  #waitToStart(problem: string): void {
+    if (problem !== this.#startProblem) this.#log.warn({ problem }, 'a job cannot be started yet; it is tried again')
+    this.#startProblem = problem
+    this.#lookLater()
   }
 
   async #endUnstarted(end: KnownEnd): Promise<void> {
@@ -334,6 +346,7 @@ export class JobRun {
     this.#state = 'ended'
     this.#end = end
     this.#trouble = null
+    this.#startProblem = null
     if (this.#timer) clearTimeout(this.#timer)
     this.replica.look()
     this.replica.setEnd(end)

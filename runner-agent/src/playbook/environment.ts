@@ -1,38 +1,15 @@
-import { SETTINGS } from '../settings.js'
 import { type AnsibleConfig, expandPath, readAnsibleConfig } from './ansible-config.js'
+import { passedEnvironment } from './passed-environment.js'
 
 type Environment = Readonly<Record<string, string>>
-
-/** Everything with such a beginning configures Holdfast or the tools that started it, never a playbook. */
-const REMOVED_PREFIXES = ['RTE_', 'APP_', 'HOLDFAST_', 'npm_', 'ACCESS_TOKEN_', 'WATCHDOG_', 'LISTEN_']
-
-/**
- * Single names: Node's own switches, what a service manager says to its service, the shell's notes about the agent's
- * own start, and secrets of a control plane on the same host. The proxy is the host's as much as the agent's.
- */
-const REMOVED_NAMES = new Set([
-  ...Object.keys(SETTINGS).filter((name) => name !== 'HTTPS_PROXY' && name !== 'NO_PROXY'),
-  'NODE_OPTIONS',
-  'NODE_EXTRA_CA_CERTS',
-  'NODE_CHANNEL_FD',
-  'NODE_UNIQUE_ID',
-  'INIT_CWD',
-  'NOTIFY_SOCKET',
-  'CREDENTIALS_DIRECTORY',
-  'OLDPWD',
-  '_',
-  'ENCRYPTION_SECRET',
-  'ADMIN_USERNAME',
-  'ADMIN_PASSWORD',
-  'DATABASE_URL',
-  'METRICS_TOKEN',
-])
 
 const CALLBACK_NAME = 'holdfast_events'
 
 export interface EnvironmentOptions {
   /** The agent's own environment. */
   readonly own: Readonly<Record<string, string | undefined>>
+  /** Names of it that the operator passes on beside what every playbook gets. */
+  readonly more: readonly string[]
   readonly cwd: string
   readonly marker: string
   readonly eventsFile: string
@@ -41,23 +18,26 @@ export interface EnvironmentOptions {
   readonly secretsFile: string | null
   /** The folder that holds the event callback. */
   readonly callbackFolder: string
-  /** A folder of this job's own for the sockets of connections; null when the whole home of the job is its own. */
+  /**
+   * A folder of this job's own for what ansible would share between all playbooks of a user; its path is short enough for
+   * sockets. Null when the whole home of the job is its own.
+   */
   readonly socketFolder: string | null
 }
 
 /**
- * The whole environment of ansible-playbook: the agent's own without what configures Holdfast, and what the event
- * callback needs. A variable replaces what ansible.cfg says, so the user's callbacks are named again beside ours.
+ * The whole environment of ansible-playbook: what of the agent's own is passed on, and what the event callback needs.
+ * A variable replaces what ansible.cfg says, so the user's callbacks are named again beside ours.
  */
 export function playbookEnvironment(options: EnvironmentOptions): Record<string, string> {
-  const { own, cwd, marker, eventsFile, callbackFile, secretsFile, callbackFolder, socketFolder } = options
-  const environment = withoutHoldfast(own)
+  const { own, more, cwd, marker, eventsFile, callbackFile, secretsFile, callbackFolder, socketFolder } = options
+  const environment = passedEnvironment(own, more)
   const config = readAnsibleConfig(environment, cwd)
   const enabled = enabledCallbacks(environment, config)
   const folders = callbackFolders(environment, config, cwd)
   delete environment.ANSIBLE_CALLBACK_WHITELIST
   return {
-    ...(socketFolder === null ? {} : connectionFolders(socketFolder, config)),
+    ...(socketFolder === null ? {} : ownFolders(socketFolder, config)),
     ...environment,
     PWD: cwd,
     ANSIBLE_FORCE_COLOR: '1',
@@ -71,24 +51,17 @@ export function playbookEnvironment(options: EnvironmentOptions): Record<string,
   }
 }
 
-/** Where ansible keeps sockets of open connections, unless the operator or the playbook's author says it themselves. */
-function connectionFolders(folder: string, { sections }: AnsibleConfig): Record<string, string> {
+/**
+ * Where ansible keeps sockets of open connections, and what it prepares for hosts, unless the operator or the playbook's author
+ * says it themselves. An ansible that is killed leaves what it prepared, arguments of modules with it: it goes with the job.
+ */
+function ownFolders(folder: string, { defaults, sections }: AnsibleConfig): Record<string, string> {
   const isSaid = (section: string): boolean => sections[section]?.control_path_dir !== undefined
   return {
     ...(isSaid('ssh_connection') ? {} : { ANSIBLE_SSH_CONTROL_PATH_DIR: folder }),
     ...(isSaid('persistent_connection') ? {} : { ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: folder }),
+    ...(defaults.local_tmp === undefined ? { ANSIBLE_LOCAL_TEMP: `${folder}/tmp` } : {}),
   }
-}
-
-function withoutHoldfast(own: EnvironmentOptions['own']): Record<string, string> {
-  const kept: Record<string, string> = {}
-  for (const [name, value] of Object.entries(own)) {
-    const plain = name.replace(/_FILE$/, '')
-    if (value === undefined || REMOVED_NAMES.has(name) || REMOVED_NAMES.has(plain)) continue
-    if (REMOVED_PREFIXES.some((prefix) => name.startsWith(prefix))) continue
-    kept[name] = value
-  }
-  return kept
 }
 
 /** The callbacks that the user enabled, by ansible's own order: the newer variable, the older one, the file. */

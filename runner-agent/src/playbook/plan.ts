@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { describeError } from '../log.js'
 import type { Isolation } from '../isolation/isolation.js'
-import { writeReplacing } from '../spool/durable.js'
+import { isErrno, isPassing, writeReplacing } from '../spool/durable.js'
 import type { JobFolder } from '../spool/job-folder.js'
 import { OrderRefusedError, playbookArguments, type PlaybookRoot, workingFolder } from './command-line.js'
 import { playbookEnvironment } from './environment.js'
@@ -19,8 +19,12 @@ const DRAIN_SECONDS = { quiet: 1, total: 5 }
 export interface PlaybookSettings {
   /** The playbook folder on this host, or null when each job has a work folder made from the app's files. */
   readonly localFolder: string | null
-  /** The agent's own environment. */
+  /** The agent's own environment, with a locale that ansible takes. */
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Names of it that the operator passes on to playbooks beside what each gets. */
+  readonly passEnvironment: readonly string[]
+  /** Why this host has no Python that can start a playbook; null: it has one. */
+  readonly pythonProblem: string | null
   /** The folder that holds the event callback. */
   readonly callbackFolder: string
   readonly isolation: Isolation
@@ -67,7 +71,8 @@ function templateName(value: unknown): string | null {
 }
 
 function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, secrets: JobSecrets | null): object {
-  const { localFolder, isolation } = settings
+  const { localFolder, isolation, pythonProblem } = settings
+  if (pythonProblem !== null) throw new OrderRefusedError(pythonProblem)
   // Never with less than was asked for.
   if (isolation.kind === 'unavailable') throw new OrderRefusedError(isolation.problem)
   const root: PlaybookRoot =
@@ -76,13 +81,14 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
   const marker = folder.key.runId
   const env = playbookEnvironment({
     own: isolation.kind === 'none' ? settings.environment : withoutOwner(settings.environment),
+    more: settings.passEnvironment,
     cwd,
     marker,
     eventsFile: folder.file('events.jsonl'),
     callbackFile: folder.file('callback.json'),
     secretsFile: secrets === null ? null : folder.file('secret-values'),
     callbackFolder: settings.callbackFolder,
-    socketFolder: isolation.kind === 'none' ? settings.sockets.folderOf(marker) : null,
+    socketFolder: socketFolderOf(marker, settings),
   })
   const given = secretArguments(secrets, folder)
   const playbook = playbookArguments(order, root, cwd, extravarsFile(folder), given)
@@ -98,6 +104,12 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
     drain_seconds: DRAIN_SECONDS,
     isolation: isolation.kind === 'none' ? null : isolation.orders,
   }
+}
+
+/** The path of a home may be too long for sockets. Each isolated job has its own /tmp where the host allows that. */
+function socketFolderOf(runId: string, { isolation, sockets }: PlaybookSettings): string | null {
+  if (isolation.kind === 'none') return sockets.folderOf(runId)
+  return isolation.kind === 'user' && isolation.orders.private.includes('/tmp') ? '/tmp/ansible' : null
 }
 
 /** What names places of the agent's own user is nothing for a job that runs as another one. */
@@ -130,7 +142,7 @@ function secretArguments(secrets: JobSecrets | null, folder: JobFolder): string[
 
 /**
  * The program's full path, so that its absence is noticed here, where it can be said in words.
- * @throws OrderRefusedError when it is not there
+ * @throws OrderRefusedError when it is not there; the system's error when that cannot be looked at now
  */
 export function findProgram(name: string, path = ''): string {
   for (const folder of path.split(':')) {
@@ -139,8 +151,9 @@ export function findProgram(name: string, path = ''): string {
     try {
       accessSync(candidate, constants.X_OK)
       if (statSync(candidate).isFile()) return candidate
-    } catch {
-      // Not in this folder of PATH.
+    } catch (error) {
+      // Not in this folder of PATH, or no program. An error of the disk says neither.
+      if (isPassing(error) && !isErrno(error, 'EACCES')) throw error
     }
   }
   throw new OrderRefusedError(`${name} was not found on this runner; install ansible or mend the agent's PATH`)

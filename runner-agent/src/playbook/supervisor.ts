@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync } from 'node:fs'
-import { isErrno } from '../spool/durable.js'
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
+import { isErrno, isPassing } from '../spool/durable.js'
 import type { JobFolder } from '../spool/job-folder.js'
 
 /** A supervisor that this agent process has started. */
@@ -12,13 +12,19 @@ export interface SupervisorProcess {
 }
 
 /**
- * How a supervisor of this process ended, in a sentence. `isToTryAgain`: it could not even be started, for want of something
- * that the host will have again.
+ * How a supervisor of this process ended, in a sentence. `isToTryAgain`: it could not even be started, or it started
+ * nothing and left no mark, for want of something that the host will have again.
  */
 export interface SupervisorEnd {
   readonly how: string
   readonly isToTryAgain: boolean
 }
+
+/**
+ * Exit codes that say that nothing was started: 18 by the supervisor's own word, 1 by a Python that could not begin. Neither
+ * is an end from knowledge about the job, so it is started again, as long as there is no started.json.
+ */
+const NOTHING_STARTED: readonly (number | null)[] = [1, 18]
 
 /**
  * Starts the supervisor of a job in a session of its own, with nothing that ties it to the agent: no pipe, no open
@@ -50,12 +56,12 @@ export function startSupervisor(
   return {
     ended: new Promise((resolve) => {
       child.once('error', (error) => {
-        const isToTryAgain = isErrno(error, 'EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM')
+        const isToTryAgain = isPassing(error) || isErrno(error, 'EAGAIN')
         resolve({ how: `${program.python} cannot be started: ${error.message}`, isToTryAgain })
       })
       child.once('exit', (code, signal) => {
         const how = signal === null ? `the supervisor ended with ${code ?? 0}` : `the supervisor was ended by ${signal}`
-        resolve({ how, isToTryAgain: false })
+        resolve({ how, isToTryAgain: NOTHING_STARTED.includes(code) })
       })
     }),
     kill() {
@@ -71,4 +77,17 @@ export function lastWordOf(folder: JobFolder): string {
   } catch {
     return ''
   }
+}
+
+const WAITING = /^holdfast supervisor: waiting: (.*)$/
+
+/** What a supervisor that lives says that it waits for; null: nothing, or nothing that can be read. */
+export function waitingOf(folder: JobFolder): string | null {
+  try {
+    // Most have said nothing in all their life.
+    if (statSync(folder.file('supervisor.log')).size === 0) return null
+  } catch {
+    return null
+  }
+  return WAITING.exec(lastWordOf(folder))?.[1] ?? null
 }

@@ -2,11 +2,15 @@ import { randomBytes } from 'node:crypto'
 import type { Dirent } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../log.js'
 import { isErrno, syncFolder } from './durable.js'
 import { createJobFolder, folderNameOf, type JobFolder, type JobKey, jobKeyOf } from './job-folder.js'
 import { openPastRuns } from './past-runs.js'
 import { createSpoolMark } from './spool-mark.js'
+
+/** Until a claim that is half made is looked at again. */
+const ADMIT_AGAIN_MS = 500
 
 /**
  * All jobs of this host that the control plane has not stored to the end, one folder each. A job is in the spool from
@@ -142,14 +146,21 @@ export function openSpool(statePath: string, log: Logger): Spool {
     async admit({ path, destination }) {
       await syncFolder(path)
       await rename(path, destination.path)
-      try {
-        await syncFolder(jobs)
-      } catch (error) {
-        // Not known to be on disk, so not claimed: it must not be found and started by the next agent either.
-        await rename(destination.path, path)
-        throw error
+      for (;;) {
+        try {
+          await syncFolder(jobs)
+          return destination
+        } catch (error) {
+          // Not known to be on disk, so not claimed: it must not be found and started by the next agent either.
+          if (await isTakenBack(destination.path, path)) throw error
+          // Neither in the spool for good nor out of it: nothing may be said of it before it is one of them.
+          log.error(
+            { job: destination.key.jobId, error },
+            'the claim of a job can be neither kept nor taken back; tried again',
+          )
+        }
+        await delay(ADMIT_AGAIN_MS)
       }
-      return destination
     },
 
     async discard({ path }) {
@@ -166,6 +177,16 @@ export function openSpool(statePath: string, log: Logger): Spool {
       await past.close()
       await Promise.all(removals)
     },
+  }
+}
+
+/** Moves a folder back. @returns false when that fails, too */
+async function isTakenBack(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to)
+    return true
+  } catch {
+    return false
   }
 }
 

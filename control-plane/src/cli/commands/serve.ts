@@ -4,6 +4,7 @@ import type { Options } from 'yargs'
 import { UsageError } from '../errors.js'
 import { readSettings, type ControlPlaneSettings } from '../../settings.js'
 import { CONTROL_PLANE_SETTINGS } from '../../settings-table.js'
+import { collectGarbageSooner } from '../heap-growth.js'
 import { serveUntilStopped } from '../serve-until-stopped.js'
 import { writeLine } from '../terminal.js'
 import { command, type Run } from './common.js'
@@ -23,6 +24,7 @@ export const serveCommand = (run: Run) =>
     handler: async (args) => {
       const { terminal } = run
       const settings = settingsFrom(args, terminal.environment, terminal.stdout.isTerminal)
+      collectGarbageSooner()
       // Loaded only here: the client commands need neither the database nor the web server.
       const { startControlPlane } = await import('../../main.js')
       run.exitCode = await serveUntilStopped(

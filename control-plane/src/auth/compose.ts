@@ -1,0 +1,92 @@
+import { dirname } from 'node:path'
+import type { Ground } from '../ground.js'
+import { openSecretRing } from '../secret-ring.js'
+import type { Store } from '../store/store.js'
+import { createAccounts } from './accounts.js'
+import { createApiTokens } from './api-tokens.js'
+import { bearerCheck } from './bearer.js'
+import { createExternalSignIn } from './external-sign-in.js'
+import { createFirstAdmin } from './first-admin.js'
+import { createGrants } from './grants.js'
+import { type HashCost, createPasswords } from './passwords.js'
+import type { CredentialStore } from './provider-secrets.js'
+import { openRoleSource } from './role-source.js'
+import { createSessionRecords } from './session-records.js'
+import { createSessions } from './sessions.js'
+import { type SignInDeps, createSignIn } from './sign-in.js'
+import { createSweeper } from './sweeper.js'
+import { createTokens } from './tokens.js'
+
+/** What signing in needs of the settings. Times are in milliseconds. */
+export interface AuthSettings {
+  readonly persistentPath: string
+  readonly configPath: string
+  /** Null: made once and kept in the persistent folder. */
+  readonly accessTokenSecret: string | null
+  /** The one before it, which still counts. */
+  readonly accessTokenSecretPrevious: string | null
+  readonly accessTokenMs: number
+  readonly refreshTokenMs: number
+  /** Longest life of a session. */
+  readonly sessionMaxMs: number
+  readonly apiTokenMaxDays: number
+  /** Without a slash at its end; null: not known. */
+  readonly publicUrl: string | null
+  readonly admin: { readonly username: string; readonly password: string | null }
+}
+
+/** What signing in needs of other rooms. */
+export interface AuthNeeds {
+  readonly store: Store
+  readonly meters: SignInDeps['meters']
+  /** Secrets of directories and providers. */
+  readonly credentials: CredentialStore
+  /** How much work a hash of a password is; the product's own when left out. */
+  readonly hashCost?: HashCost
+}
+
+export type AuthParts = Awaited<ReturnType<typeof composeAuth>>
+
+/**
+ * Users, roles, sessions and tokens.
+ * @throws SettingsError when config.yaml is wrong
+ */
+export async function composeAuth(ground: Ground, settings: AuthSettings, needs: AuthNeeds) {
+  const { clock, timers, log, onClose } = ground
+  const { store, meters, credentials } = needs
+  const { publicUrl, configPath, persistentPath, accessTokenMs, refreshTokenMs, sessionMaxMs } = settings
+  const secret = await openSecretRing({
+    setting: 'ACCESS_TOKEN_SECRET',
+    given: settings.accessTokenSecret,
+    previous: settings.accessTokenSecretPrevious,
+    folder: persistentPath,
+    name: 'access-token-secret',
+    clock,
+  })
+  const passwords = createPasswords(needs.hashCost)
+  const roles = await openRoleSource(configPath, { log })
+  const tokens = createTokens(secret, clock)
+  const sessions = createSessions({ store, tokens, roles, clock, accessTokenMs, refreshTokenMs, sessionMaxMs })
+  const apiTokens = createApiTokens({ store, roles, clock, log, mostDays: settings.apiTokenMaxDays })
+  const folder = dirname(configPath)
+  const external = createExternalSignIn({ store, roles, sessions, clock, log, secret, publicUrl, folder, credentials })
+  await external.check()
+  const signIn = createSignIn({ store, passwords, sessions, clock, directory: external.directory, meters })
+  const sweeper = createSweeper({ store, clock, timers, log })
+  onClose(() => sweeper.close())
+  return {
+    roles,
+    sessions,
+    apiTokens,
+    authenticate: bearerCheck({ sessions, apiTokens }),
+    external,
+    signIn,
+    accounts: createAccounts({ store, passwords, roles, signIn, clock, log }),
+    grants: createGrants({ store, roles }),
+    sessionRecords: createSessionRecords({ store, clock }),
+    /** Signs the access tokens. */
+    accessTokens: secret,
+    /** The account that was made at the first start; null when there were accounts already. */
+    firstAdmin: await createFirstAdmin({ store, passwords, clock, persistentPath, ...settings.admin }),
+  }
+}

@@ -1,0 +1,62 @@
+import type { Ground } from '../ground.js'
+import { type SecretRing, openSecretRing } from '../secret-ring.js'
+import { credentialSecrets, jobSecrets } from '../store/sealed-columns.js'
+import type { Store } from '../store/store.js'
+import { createCredentialFile } from './credential-file.js'
+import { createCredentials } from './credentials.js'
+import { createJobVault, ownerOfRun } from './job-vault.js'
+import { createSecretBox } from './secret-box.js'
+import { type SealedPlace, type SecretRotation, createSecretRotation } from './secret-rotation.js'
+
+/** What credentials need of the settings. */
+export interface CredentialSettings {
+  readonly persistentPath: string
+  readonly credentialsPath: string
+  /** Null: made once and kept in the persistent folder. */
+  readonly encryptionSecret: string | null
+  /** The one before it, which still counts. */
+  readonly encryptionSecretPrevious: string | null
+}
+
+export type CredentialParts = Awaited<ReturnType<typeof composeCredentials>>
+
+/** Stored credentials, those of credentials.yaml, and the secret that encrypts what is stored. */
+export async function composeCredentials(ground: Ground, settings: CredentialSettings, store: Store) {
+  const { clock, log } = ground
+  const encryption = await openSecretRing({
+    setting: 'ENCRYPTION_SECRET',
+    given: settings.encryptionSecret,
+    previous: settings.encryptionSecretPrevious,
+    folder: settings.persistentPath,
+    name: 'encryption-secret',
+    clock,
+  })
+  const box = createSecretBox(encryption)
+  const file = createCredentialFile({ path: settings.credentialsPath, clock, log })
+  const credentials = createCredentials({ store, clock, log, box, file })
+  await credentials.check()
+  return { credentials, vault: createJobVault(box), box, encryption }
+}
+
+/** What the exchange of secrets needs of other rooms. */
+export interface RotationNeeds extends Pick<CredentialParts, 'box' | 'encryption'> {
+  readonly store: Store
+  readonly accessTokens: SecretRing
+  /** In milliseconds. */
+  readonly refreshTokenMs: number
+  /** What other rooms have encrypted in the box. */
+  readonly otherPlaces: readonly SealedPlace[]
+}
+
+/** Exchanges the secrets of the service while it runs. */
+export function composeSecretRotation(ground: Ground, { otherPlaces, ...needs }: RotationNeeds): SecretRotation {
+  const { clock, timers, log, onClose } = ground
+  const places: SealedPlace[] = [
+    { column: credentialSecrets, ownerOf: ({ owner }) => owner },
+    { column: jobSecrets, ownerOf: ({ owner }) => ownerOfRun(owner) },
+    ...otherPlaces,
+  ]
+  const rotation = createSecretRotation({ ...needs, clock, timers, log, places })
+  onClose(() => rotation.close())
+  return rotation
+}

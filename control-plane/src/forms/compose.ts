@@ -1,0 +1,39 @@
+import type { Ground } from '../ground.js'
+import type { LiveEvents } from '../live/live-events.js'
+import type { Store } from '../store/store.js'
+import { createDesignerLock, createLockExpiry } from './designer-lock.js'
+import { type FormsDeps, createForms } from './loader.js'
+import { createLaunchChecks } from './sandbox/launch-checks.js'
+
+/** What forms need of the settings. */
+export interface FormSettings {
+  readonly formsPath: string
+  readonly varsFilesPath: string
+  /** For scripts that name none; null: that of the machine. */
+  readonly formsLocale: string | null
+}
+
+/** What forms need of other rooms. */
+export interface FormNeeds {
+  readonly store: Store
+  readonly live: LiveEvents
+  /** The constants of config.yaml. */
+  readonly constants: FormsDeps['constants']
+}
+
+export type FormParts = ReturnType<typeof composeForms>
+
+/** The forms, the threads in which launches are checked, and the lock of the designer. */
+export function composeForms(ground: Ground, settings: FormSettings, { store, live, constants }: FormNeeds) {
+  const { clock, timers, log, onClose } = ground
+  const { formsPath: folder, varsFilesPath: varsFolder } = settings
+  const checks = createLaunchChecks({ log, locale: settings.formsLocale })
+  onClose(() => checks.close())
+  const lockExpiry = createLockExpiry({ store, live, clock, timers, log })
+  onClose(() => lockExpiry.close())
+  return {
+    forms: createForms({ folder, varsFolder, constants, clock, log }),
+    checks,
+    designerLock: createDesignerLock({ store, live, clock }),
+  }
+}

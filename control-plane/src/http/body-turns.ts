@@ -1,0 +1,60 @@
+/** The work on long bodies, few of them at a time. */
+export interface BodyTurns {
+  /**
+   * Resolves when the sender may go on.
+   * @returns ends the turn; a second call does nothing
+   */
+  take(sender: string): Promise<() => void>
+}
+
+/**
+ * Lets a few long bodies be worked on at the same time, while the others wait as the bytes that came. What is made of a body
+ * (its text, its values, the copy for the check, what is stored) takes many times its bytes. So the number of bodies in work
+ * bounds the memory, and the bytes of those that wait hardly count.
+ *
+ * A sender has one turn at a time, in the order of the senders: whoever sends many bodies, or slow ones, waits for itself, and leaves
+ * the other turns to others.
+ */
+export function createBodyTurns(most: number): BodyTurns {
+  /** Senders in the order of their turns; each with its bodies that wait. */
+  const waiting = new Map<string, (() => void)[]>()
+  const inWork = new Set<string>()
+
+  function goOn(): void {
+    for (const [sender, queue] of waiting) {
+      if (inWork.size >= most) return
+      if (inWork.has(sender)) continue
+      const next = queue.shift()
+      if (queue.length === 0) waiting.delete(sender)
+      inWork.add(sender)
+      next?.()
+    }
+  }
+
+  function begin(sender: string): () => void {
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      inWork.delete(sender)
+      const queue = waiting.get(sender)
+      // Whoever had a turn waits behind the others.
+      if (queue) {
+        waiting.delete(sender)
+        waiting.set(sender, queue)
+      }
+      goOn()
+    }
+  }
+
+  return {
+    take(sender) {
+      return new Promise((resolve) => {
+        const queue = waiting.get(sender) ?? []
+        queue.push(() => resolve(begin(sender)))
+        waiting.set(sender, queue)
+        goOn()
+      })
+    },
+  }
+}

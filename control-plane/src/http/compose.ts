@@ -1,0 +1,158 @@
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import type { AuditParts } from '../audit/compose.js'
+import type { AuthParts } from '../auth/compose.js'
+import type { CredentialParts } from '../credentials/compose.js'
+import type { SecretRotation } from '../credentials/secret-rotation.js'
+import type { FormParts } from '../forms/compose.js'
+import type { Ground } from '../ground.js'
+import type { JobParts } from '../jobs/compose.js'
+import type { LiveEvents } from '../live/live-events.js'
+import type { Metrics } from '../metrics/metrics.js'
+import type { RunnerParts } from '../runners/compose.js'
+import type { SequenceParts } from '../sequences/compose.js'
+import type { Store } from '../store/store.js'
+import type { UploadParts } from '../uploads/compose.js'
+import { version } from '../version.js'
+import { type AppDeps, buildApp } from './app.js'
+import { appearanceRoutes } from './appearance.js'
+import { auditRoutes } from './audit.js'
+import { authRoutes } from './auth.js'
+import { credentialRoutes } from './credential.js'
+import { eventRoutes } from './events.js'
+import { formRoutes } from './forms.js'
+import { jobApprovalRoutes } from './job-approvals.js'
+import { jobNodeRoutes } from './job-node.js'
+import { jobStreamRoutes } from './job-streams.js'
+import { jobRoutes } from './job.js'
+import { lockRoutes } from './lock.js'
+import { metricsRoutes } from './metrics.js'
+import { monitoringRoutes } from './monitoring.js'
+import { orphanRoutes } from './orphan.js'
+import { profileTokenRoutes } from './profile-tokens.js'
+import { profileRoutes } from './profile.js'
+import { runnerSocketRoute } from './runner-socket.js'
+import { runnerRoutes } from './runner.js'
+import { secretRoutes } from './secret.js'
+import { serviceKeyRoutes } from './service-key.js'
+import { sessionRoutes } from './session.js'
+import { singleSignOnRoutes } from './single-sign-on.js'
+import { uploadRoutes } from './upload.js'
+import { userRoutes } from './user.js'
+
+/** What the web server needs of the settings. */
+export interface HttpSettings {
+  readonly baseUrl: string
+  /** Without a slash at its end; null: not known. */
+  readonly publicUrl: string | null
+  /** Files in PEM; null: no TLS of our own. */
+  readonly tls: { readonly certPath: string; readonly keyPath: string } | null
+  readonly trustProxy: boolean
+  readonly bodyLimitBytes: number
+  /** Requests a minute of one address; 0: no limit. */
+  readonly authRateLimit: number
+  /** 0: no limit. */
+  readonly eventStreamsPerSession: number
+  readonly metricsToken: string | null
+}
+
+/** The rooms below the web server. */
+export interface Rooms {
+  readonly store: Store
+  readonly live: LiveEvents
+  readonly metrics: Metrics
+  readonly audit: AuditParts
+  readonly auth: AuthParts
+  readonly uploads: UploadParts
+  readonly forms: FormParts
+  readonly credentials: CredentialParts
+  readonly rotation: SecretRotation
+  readonly runners: RunnerParts
+  readonly sequences: SequenceParts
+  readonly jobs: JobParts
+}
+
+/** What the web server gets beside the rooms. */
+export interface HttpNeeds extends Pick<AppDeps, 'tls'> {
+  /** Routes beside those of the product. */
+  readonly moreRoutes?: readonly FastifyPluginAsync[] | undefined
+}
+
+/** The web server with the routes of every room, ready to listen. */
+export async function composeApp(
+  ground: Ground,
+  settings: HttpSettings,
+  rooms: Rooms,
+  { tls, moreRoutes = [] }: HttpNeeds,
+): Promise<FastifyInstance> {
+  const app = await buildApp({
+    logger: ground.log,
+    timers: ground.timers,
+    baseUrl: settings.baseUrl,
+    trustProxy: settings.trustProxy,
+    bodyLimitBytes: settings.bodyLimitBytes,
+    authRateLimit: settings.authRateLimit,
+    tls,
+    version,
+    authenticate: rooms.auth.authenticate,
+    trail: rooms.audit.trail,
+    meters: rooms.metrics.http,
+    plugins: [
+      ...serviceRoutes(ground, settings, rooms),
+      ...accountRoutes(settings, rooms),
+      ...workRoutes(ground, rooms),
+      ...moreRoutes,
+    ],
+  })
+  ground.onClose(() => app.close())
+  return app
+}
+
+/** The service itself: probes, metrics, audit trail, events, appearance. */
+function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
+  const { store, live, metrics, audit, auth } = rooms
+  const { metricsToken, eventStreamsPerSession: streamsPerSession } = settings
+  const { sessions, authenticate } = auth
+  return [
+    monitoringRoutes({ store, version }),
+    metricsRoutes({ metrics, metricsToken, authenticate }),
+    auditRoutes(audit),
+    appearanceRoutes({ store, live }),
+    eventRoutes({ live, sessions, timers, version, meters: metrics.live, streamsPerSession }),
+  ]
+}
+
+/** Who may do something, and with which secrets. */
+function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
+  const { auth, credentials, rotation, runners, metrics } = rooms
+  const { signIn, sessions, external, accounts, apiTokens, sessionRecords } = auth
+  return [
+    authRoutes({ signIn, sessions, apiTokens, openId: external.openId }),
+    singleSignOnRoutes({ signIn: external, sessions, publicUrl, meters: metrics.signIn }),
+    profileRoutes({ accounts }),
+    profileTokenRoutes({ apiTokens }),
+    userRoutes({ accounts }),
+    secretRoutes({ rotation }),
+    sessionRoutes({ sessions: sessionRecords }),
+    credentialRoutes({ credentials: credentials.credentials }),
+    serviceKeyRoutes({ serviceKeys: runners.serviceKeys }),
+  ]
+}
+
+/** Forms, jobs, and the runners that do them. */
+function workRoutes({ timers }: Ground, rooms: Rooms): FastifyPluginAsync[] {
+  const { auth, uploads, forms, sequences, jobs, runners } = rooms
+  const { reading, launching, actions, approving } = jobs
+  const { hub, joinTokens, orphans } = runners
+  return [
+    formRoutes({ forms: forms.forms, workflows: sequences.workflows, roles: auth.roles }),
+    lockRoutes({ lock: forms.designerLock }),
+    jobRoutes({ reading, launching, actions }),
+    jobApprovalRoutes({ reading, approving }),
+    jobStreamRoutes(reading),
+    jobNodeRoutes(reading),
+    uploadRoutes({ uploads: uploads.uploads, forms: forms.forms, timers }),
+    runnerRoutes({ hub, joinTokens }),
+    orphanRoutes({ orphans, hub }),
+    runnerSocketRoute({ hub }),
+  ]
+}

@@ -1,0 +1,72 @@
+import type { LaunchValidation, UnknownFields } from '../forms/form.js'
+import type { Ground } from '../ground.js'
+import type { ActionDependencies } from './actions.js'
+import type { ApprovalSubjects } from './approval-subject.js'
+import type { ApprovingDependencies } from './approving.js'
+import { sealOpenJobs } from './carried-over.js'
+import type { RunnerPresence } from './connected.js'
+import type { LaunchDependencies } from './launch.js'
+import type { JobReading } from './reading.js'
+import { createJobRetention } from './retention.js'
+import type { RunnerPort } from './runner-port.js'
+import type { JobEnds, SequencePort } from './sequence-port.js'
+
+/** What jobs need of the settings. */
+export interface JobSettings {
+  readonly launchValidation: LaunchValidation
+  readonly unknownFields: UnknownFields
+  /** Jobs that a list holds when the client does not say. */
+  readonly jobsListSize: number
+  readonly maskExtravars: RegExp
+  /** In milliseconds; null: kept for ever. */
+  readonly jobRetentionMs: number | null
+}
+
+/** What jobs need of other rooms. */
+export interface JobNeeds
+  extends
+    Omit<
+      LaunchDependencies,
+      'clock' | 'log' | 'maskPattern' | 'validation' | 'unknownFields' | 'runners' | 'sequences' | 'subjects'
+    >,
+    Pick<ApprovingDependencies, 'grants'> {
+  readonly runners: RunnerPort & RunnerPresence
+  readonly sequences: SequencePort & JobEnds
+  readonly subjects: ApprovalSubjects
+  readonly uploadSweeper: ActionDependencies['uploads']
+}
+
+export type JobParts = ReturnType<typeof composeJobs>
+
+/** Encrypts what an older release stored in clear. To be done before any job is offered. */
+export async function carryJobsOver(
+  { log }: Ground,
+  { store, vault }: Pick<JobNeeds, 'store' | 'vault'>,
+): Promise<void> {
+  const carriedOver = await sealOpenJobs(store, vault)
+  if (carriedOver > 0) log.info({ jobs: carriedOver }, 'passwords of jobs of an older release were encrypted')
+}
+
+/** Launching, reading, approving and ending jobs, and how long they are kept. */
+export function composeJobs(ground: Ground, settings: JobSettings, needs: JobNeeds) {
+  const { clock, timers, log, onClose } = ground
+  const { store, forms, live, runners, sequences, subjects, grants, uploadSweeper } = needs
+  const { maskExtravars: maskPattern, jobRetentionMs: keepMs } = settings
+  const retention = createJobRetention({ store, live, clock, timers, log, uploads: uploadSweeper, keepMs })
+  onClose(() => retention.close())
+  const reading: JobReading = {
+    queries: store.read,
+    maskPattern,
+    listSize: settings.jobsListSize,
+    passwordFieldsOf: async (name) => {
+      const form = (await forms.all()).find((known) => known.name === name)
+      return new Set(form?.passwordFields ?? [])
+    },
+    runners,
+  }
+  const { launchValidation: validation, unknownFields } = settings
+  const launching: LaunchDependencies = { ...needs, clock, log, maskPattern, validation, unknownFields }
+  const actions: ActionDependencies = { store, live, clock, runners, sequences, uploads: uploadSweeper }
+  const approving: ApprovingDependencies = { store, live, clock, runners, sequences, grants, subjects }
+  return { reading, launching, actions, approving, retention }
+}

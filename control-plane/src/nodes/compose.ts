@@ -1,0 +1,15 @@
+import type { Ground } from '../ground.js'
+import { notificationsOf } from '../store/open-notifications.js'
+import type { StoreSettings } from '../store/compose.js'
+import type { Store } from '../store/store.js'
+import { version } from '../version.js'
+import { type Nodes, SOLE_NODE, createSharedNode } from './nodes.js'
+
+/** This control plane among those that share its database; on a file it is the only one. */
+export async function composeNodes(ground: Ground, { database }: StoreSettings, store: Store): Promise<Nodes> {
+  const { clock, timers, random, log, onClose } = ground
+  const openPost = await notificationsOf(database, { timers, log })
+  const nodes = openPost ? createSharedNode({ store, clock, timers, log, random, version, openPost }) : SOLE_NODE
+  onClose(() => nodes.close())
+  return nodes
+}

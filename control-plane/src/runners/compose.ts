@@ -1,0 +1,92 @@
+import type { SealedPlace } from '../credentials/secret-rotation.js'
+import { createSecretBox, type SecretBox } from '../credentials/secret-box.js'
+import type { JobEnds } from '../jobs/sequence-port.js'
+import type { Ground } from '../ground.js'
+import type { LiveEvents } from '../live/live-events.js'
+import type { Nodes } from '../nodes/nodes.js'
+import type { ServiceClock } from '../nodes/service-clock.js'
+import { keptSecret } from '../secrets.js'
+import type { StoreSettings } from '../store/compose.js'
+import { serviceKeys as serviceKeyColumn } from '../store/sealed-columns.js'
+import type { Store } from '../store/store.js'
+import { version } from '../version.js'
+import { type DispatcherDependencies, createDispatcher } from './dispatcher.js'
+import { createRunnerHub } from './hub.js'
+import { approvedNeedsOf } from './job-order.js'
+import { createJoinTokens } from './join-tokens.js'
+import { createOrphanActions } from './orphan-actions.js'
+import { createPlaybookFolder } from './playbook-folder.js'
+import { openServiceKeys, ownerOfServiceKey } from './service-keys.js'
+import { streamLimits } from './stream-limits.js'
+
+/** What runners need of the settings. Times are in milliseconds, sizes in bytes. */
+export interface RunnerSettings extends StoreSettings {
+  readonly persistentPath: string
+  readonly playbooksPath: string
+  readonly maxOutputBytes: number
+  readonly maxEventsBytes: number
+  readonly maxEvents: number
+  readonly runnerQueueMs: number
+  readonly runnerFilesMaxBytes: number
+  readonly runnerLostMs: number
+  readonly runnerHeartbeatMs: number
+}
+
+/** What runners need of other rooms. */
+export interface RunnerNeeds extends Pick<DispatcherDependencies, 'sealSecrets' | 'uploads' | 'meters'> {
+  readonly store: Store
+  readonly live: LiveEvents
+  readonly nodes: Nodes
+  readonly serviceClock: ServiceClock
+  /** Told when jobs end. */
+  readonly ends: JobEnds
+  /** What is encrypted with ENCRYPTION_SECRET. */
+  readonly box: SecretBox
+}
+
+export type RunnerParts = Awaited<ReturnType<typeof composeRunners>>
+
+/** The runners: their membership and their sockets, the jobs that go to them, and the files that they are sent. */
+export async function composeRunners(ground: Ground, settings: RunnerSettings, needs: RunnerNeeds) {
+  const { clock, timers, log, onClose } = ground
+  const { store, live, nodes } = needs
+  const { maxOutputBytes: outputBytes, runnerLostMs: lostMs } = settings
+  const files = createPlaybookFolder({ path: settings.playbooksPath, maxBytes: settings.runnerFilesMaxBytes, clock })
+  const { box, ...others } = needs
+  const dispatcher = createDispatcher({
+    ...others,
+    ...ground,
+    files,
+    outputLimitBytes: outputBytes,
+    limits: streamLimits({ outputBytes, eventsBytes: settings.maxEventsBytes, events: settings.maxEvents }),
+    queueMs: settings.runnerQueueMs,
+    lostMs,
+  })
+  onClose(() => dispatcher.close())
+  const isOnFile = settings.database.kind === 'sqlite'
+  // Every node on PostgreSQL has ENCRYPTION_SECRET; a file of its own outlives a change of that one.
+  const keyBox = isOnFile ? createSecretBox(await keptSecret(settings.persistentPath, 'service-secret')) : box
+  const serviceKeys = await openServiceKeys({ store, clock, timers, log, bus: nodes.bus, box: keyBox })
+  onClose(() => serviceKeys.close())
+  const { openSession, revoked: onRevoked } = dispatcher
+  const heartbeatMs = settings.runnerHeartbeatMs
+  const hub = createRunnerHub({
+    ...{ ...ground, store, live, nodes, version, service: serviceKeys },
+    ...{ openSession, onRevoked, heartbeatMs, lostMs },
+  })
+  onClose(() => hub.close())
+  const fingerprint = () => serviceKeys.view().fingerprint
+  const decided = (runner: number) => dispatcher.orphansDecided(runner)
+  const sealedKeys: SealedPlace = { column: serviceKeyColumn, ownerOf: ({ owner }) => ownerOfServiceKey(owner) }
+  return {
+    dispatcher,
+    hub,
+    serviceKeys,
+    joinTokens: createJoinTokens({ ...ground, store, fingerprint }),
+    orphans: createOrphanActions({ store, live, log, decided }),
+    /** The files to which an approval of a job is bound. */
+    approvedFiles: { manifest: (job: Parameters<typeof approvedNeedsOf>[0]) => files.manifest(approvedNeedsOf(job)) },
+    /** What is encrypted with ENCRYPTION_SECRET here; on a file the keys have a secret of their own. */
+    sealedPlaces: isOnFile ? [] : [sealedKeys],
+  }
+}

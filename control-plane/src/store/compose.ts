@@ -1,0 +1,21 @@
+import type { Ground } from '../ground.js'
+import { type DatabasePlace, holdDatabase, openStore } from './open-store.js'
+import type { Store } from './store.js'
+
+/** What the store needs of the settings. */
+export interface StoreSettings {
+  readonly database: DatabasePlace
+}
+
+/**
+ * Opens the database. A file is taken for this process alone, before its tables are brought up to date.
+ * @throws DatabaseHeldError, UnavailableError
+ */
+export async function composeStore({ clock, log, onClose }: Ground, { database }: StoreSettings): Promise<Store> {
+  const warn = (text: string) => log.warn(text)
+  const letGo = await holdDatabase(database, clock.now(), warn)
+  onClose(letGo)
+  const store = await openStore(database, warn)
+  onClose(() => store.close())
+  return store
+}

@@ -1,0 +1,34 @@
+import type { Ground } from '../ground.js'
+import type { Store } from '../store/store.js'
+import type { UploadQuotas } from './room.js'
+import { createUploadSweeper } from './sweeper.js'
+import { type UploadFolderOptions, openUploadFolder } from './upload-folder.js'
+import { createUploads } from './uploads.js'
+
+/** What uploads need of the settings. Sizes are in bytes. */
+export interface UploadSettings {
+  readonly uploadPath: string
+  /** 0: no limit. */
+  readonly uploadMaxBytes: number
+  /** 0: no limit. */
+  readonly uploadQuotas: UploadQuotas
+}
+
+/** What uploads need of other rooms and of the machine. */
+export interface UploadNeeds {
+  readonly store: Store
+  /** The system's own answer when left out. */
+  readonly freeBytes?: UploadFolderOptions['freeBytes']
+}
+
+export type UploadParts = Awaited<ReturnType<typeof composeUploads>>
+
+/** The folder of uploaded files, what takes them in, and what removes those that nobody needs. */
+export async function composeUploads(ground: Ground, settings: UploadSettings, { store, freeBytes }: UploadNeeds) {
+  const { clock, timers, random, log, onClose } = ground
+  const folder = await openUploadFolder({ path: settings.uploadPath, random, freeBytes })
+  const sweeper = createUploadSweeper({ store, folder, clock, timers, log })
+  onClose(() => sweeper.close())
+  const { uploadMaxBytes: maxBytes, uploadQuotas: quotas } = settings
+  return { folder, sweeper, uploads: createUploads({ store, clock, folder, maxBytes, quotas }) }
+}
