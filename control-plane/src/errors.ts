@@ -1,6 +1,6 @@
 /**
  * The few ways in which a request can fail. `code` is a stable word for programs, the message one sentence for people.
- * Rooms throw these; only `http/errors.ts` knows which status each class means.
+ * Rooms throw these; only `http/server/errors.ts` knows which status each class means.
  */
 export abstract class HoldfastError extends Error {
   constructor(

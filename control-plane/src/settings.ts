@@ -15,7 +15,7 @@ import type { SequenceSettings } from './sequences/compose.js'
 import { CONTROL_PLANE_SETTINGS } from './settings-table.js'
 import type { StoreSettings } from './store/compose.js'
 import type { DatabasePlace } from './store/open-store.js'
-import { postgresConfigOf } from './store/postgres-url.js'
+import { postgresConfigOf } from './store/postgres/postgres-url.js'
 import type { UploadSettings } from './uploads/compose.js'
 
 export type LogLevel = (typeof CONTROL_PLANE_SETTINGS.LOG_LEVEL.choices)[number]

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { flagOf, SettingsError, type SettingSources, type SettingDefinition } from '@holdfast/protocol'
 import yargs, { type Options } from 'yargs'
 import { hideBin } from 'yargs/helpers'
-import { loadIdentity, makeNextKeys } from './identity.js'
+import { loadIdentity, makeNextKeys } from './identity/identity.js'
 import { describeError } from './log.js'
 import { readVersion } from './package-info.js'
 import { EXIT_CODES, runAgent } from './run.js'
 import { readSettings, readStatePath, SETTINGS } from './settings.js'
-import { readTrust, trustFingerprint } from './trust.js'
+import { readTrust, trustFingerprint } from './identity/trust.js'
 
 /** What was asked for is wrong; the message is the one line to show. */
 class UsageError extends Error {

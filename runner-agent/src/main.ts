@@ -1,20 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { openBlobCache } from './files/blob-cache.js'
-import { openUploadShelf } from './files/upload-shelf.js'
+import { openUploadStore } from './files/upload-store.js'
 import { createHealthServer } from './health.js'
-import { loadIdentity } from './identity.js'
+import { loadIdentity } from './identity/identity.js'
 import { ABORT_PATIENCE } from './jobs/decide.js'
 import { type Isolation, type IsolationHost, isolationWord, openIsolation, releaseUser } from './isolation/isolation.js'
-import { createDesk } from './jobs/desk.js'
+import { createHostJobs } from './jobs/host-jobs.js'
 import { createOwnership } from './jobs/ownership.js'
-import { createKeyring } from './keyring.js'
+import { createKeyring } from './identity/keyring.js'
 import { socketAddress, transportDoubt } from './link/address.js'
 import { createBackOff } from './link/back-off.js'
 import { createHandshake } from './link/handshake.js'
 import { createHello } from './link/hello.js'
 import { createLink } from './link/link.js'
 import { describeError, type Logger } from './log.js'
-import { createMembership, type Membership } from './membership.js'
+import { createApprovalWatch, type ApprovalWatch } from './approval-watch.js'
 import { ANSIBLE_PARTS, readVersion } from './package-info.js'
 import { readAnsibleVersion } from './playbook/ansible-version.js'
 import type { HostPython } from './playbook/host-python.js'
@@ -22,14 +22,14 @@ import { findProgram } from './playbook/plan.js'
 import { watchPython } from './playbook/python-watch.js'
 import { createSecretsOpener } from './playbook/secrets.js'
 import { openSocketFolders } from './playbook/socket-folders.js'
-import { readBootId } from './processes.js'
+import { readBootId } from './host/processes.js'
 import type { AgentSettings } from './settings.js'
-import { openDescriptorReserve } from './spool/descriptor-reserve.js'
+import { openDescriptorReserve } from './host/descriptor-reserve.js'
 import { watchDisk } from './spool/disk-watch.js'
 import { openSpool } from './spool/spool.js'
 import { acquireStateLock } from './spool/state-lock.js'
 import { createSupervisorWatch } from './spool/supervisor-watch.js'
-import { openTrust } from './trust.js'
+import { openTrust } from './identity/trust.js'
 
 /** What an agent gets from outside beside its settings, so that a test can give its own. */
 export interface AgentDependencies {
@@ -81,14 +81,14 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   const descriptors = openDescriptorReserve(log)
   const spool = openSpool(settings.statePath, log)
   const cache = await openBlobCache(settings.statePath, settings.cacheBytes)
-  const shelf = openUploadShelf(settings.statePath)
+  const uploadStore = openUploadStore(settings.statePath)
   const isolationHost = isolationHostOf(settings, environment, python.now.path)
   let isolation: Isolation = { kind: 'unavailable', problem: 'it was not tried yet' }
   const disk = await watchDisk({
     statePath: settings.statePath,
     async prepare() {
       await stateLock.keep()
-      for (const part of [spool, cache, shelf]) await part.prepare()
+      for (const part of [spool, cache, uploadStore]) await part.prepare()
       // It looks at folders that are made only now; and later it may have been the disk that was in its way.
       if (isolation.kind === 'unavailable') isolation = await openIsolation(settings.isolation, isolationHost, log)
     },
@@ -100,14 +100,14 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     python.now.problem ?? (isolation.kind === 'unavailable' ? isolation.problem : null)
   let loadProblem: string | null = null
   const trust = openTrust({ statePath: settings.statePath, given: settings.serviceFingerprint, now, log })
-  const desk = createDesk({
+  const hostJobs = createHostJobs({
     log,
     ownership: createOwnership(trust),
     now,
     bootId: readBootId(),
     spool,
     cache,
-    shelf,
+    uploadStore,
     playbook: {
       localFolder: settings.localFolder,
       get environment() {
@@ -142,15 +142,16 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     },
     spoolMaxBytes: settings.spoolMaxBytes,
     changed: () => {
-      membership.sendStatus()
+      approvalWatch.sendStatus()
     },
   })
   const keyring = createKeyring(identity, {
     ...{ statePath: settings.statePath, log },
-    isIdle: () => desk.figures().spooledJobs + desk.figures().runningJobs + desk.figures().claimingJobs === 0,
+    isIdle: () =>
+      hostJobs.figures().spooledJobs + hostJobs.figures().runningJobs + hostJobs.figures().claimingJobs === 0,
   })
-  const membership: Membership = createMembership({
-    ...{ desk, trust, name: settings.name, fingerprint, now, log },
+  const approvalWatch: ApprovalWatch = createApprovalWatch({
+    ...{ hostJobs, trust, name: settings.name, fingerprint, now, log },
     problem: () => hostProblem() ?? disk.problem ?? descriptors.problem ?? loadProblem,
     hasJoinToken: settings.joinToken !== null,
   })
@@ -158,7 +159,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   const { name, joinToken } = settings
   const hello = createHello({
     ...{ generation: stateLock.generation, instance: stateLock.instance, name, joinToken, now },
-    maxJobs: desk.figures().maxJobs,
+    maxJobs: hostJobs.figures().maxJobs,
     isolation: () => isolationWord(isolation),
     version: readVersion(),
     ansibleVersion: () => ansibleVersion,
@@ -173,13 +174,13 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     },
     createBackOff({ shortestMs: SHORTEST_BACK_OFF_MS, longestMs: LONGEST_BACK_OFF_MS, random: dependencies.random }),
     {
-      ...membership.events,
+      ...approvalWatch.events,
       up(welcome, connection) {
         void keyring.welcomed()
-        membership.events.up(welcome, connection)
+        approvalWatch.events.up(welcome, connection)
       },
       heartbeat(connection) {
-        membership.events.heartbeat(connection)
+        approvalWatch.events.heartbeat(connection)
         void keyring.prepare().then(() => {
           if (keyring.isNextWaiting) connection.close('going_away', 'new keys are shown at the next connection')
         })
@@ -189,13 +190,13 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   )
   const health = createHealthServer({
     notReady: () => {
-      const { trouble } = desk.figures()
-      return membership.notReady() ?? (trouble === null ? null : { problem: trouble })
+      const { trouble } = hostJobs.figures()
+      return approvalWatch.notReady() ?? (trouble === null ? null : { problem: trouble })
     },
     isolation: () => isolationWord(isolation),
     figures: () => ({
-      ...desk.figures(),
-      approved: membership.state === 'approved',
+      ...hostJobs.figures(),
+      approved: approvalWatch.state === 'approved',
       connects: link.connects,
       isServiceRefused: trust.refused !== null,
       cacheBytes: cache.bytes(),
@@ -206,7 +207,7 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   const end = (): Promise<void> =>
     (ending ??= (async () => {
       await link.close()
-      await desk.dispose()
+      await hostJobs.dispose()
       await spool.close()
       await disk.close()
       await health.close()
@@ -223,24 +224,24 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
   }
 
   const drain = async (): Promise<void> => {
-    const isIdle = (): boolean => desk.figures().runningJobs + desk.figures().claimingJobs === 0
-    desk.drain()
-    log.info({ running: desk.figures().runningJobs, wait_seconds: settings.drainSeconds }, 'agent stops')
+    const isIdle = (): boolean => hostJobs.figures().runningJobs + hostJobs.figures().claimingJobs === 0
+    hostJobs.drain()
+    log.info({ running: hostJobs.figures().runningJobs, wait_seconds: settings.drainSeconds }, 'agent stops')
     await until(isIdle, settings.drainSeconds * 1000)
     if (!isIdle() && settings.onStop === 'terminate') {
-      desk.abortAll()
+      hostJobs.abortAll()
       await until(isIdle, TERMINATE_MS)
     }
     if (!isIdle())
-      log.info({ running: desk.figures().runningJobs }, 'playbooks go on; the next start takes them up again')
-    await until(() => !isIdle() || membership.state !== 'approved' || desk.figures().spooledJobs === 0, STORE_MS)
+      log.info({ running: hostJobs.figures().runningJobs }, 'playbooks go on; the next start takes them up again')
+    await until(() => !isIdle() || approvalWatch.state !== 'approved' || hostJobs.figures().spooledJobs === 0, STORE_MS)
   }
 
   /** Without the list of its jobs the agent must not say hello: they would be taken for lost. */
   const load = async (): Promise<void> => {
     while (ending === null) {
       try {
-        await desk.load()
+        await hostJobs.load()
         loadProblem = null
         return
       } catch (error) {

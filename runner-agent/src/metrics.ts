@@ -1,7 +1,7 @@
-import type { DeskFigures } from './jobs/desk.js'
+import type { HostJobsFigures } from './jobs/host-jobs.js'
 
 /** What `/metrics` shows. */
-export interface AgentFigures extends Omit<DeskFigures, 'trouble'> {
+export interface AgentFigures extends Omit<HostJobsFigures, 'trouble'> {
   readonly approved: boolean
   readonly connects: number
   /** The control plane showed a key that this runner does not trust. */

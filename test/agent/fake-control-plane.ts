@@ -22,7 +22,7 @@ import {
   SUBPROTOCOL,
 } from '@holdfast/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { Handshake, type ServiceIdentity } from '../../control-plane/src/runners/handshake.js'
+import { Handshake, type ServiceIdentity } from '../../control-plane/src/runners/socket/handshake.js'
 import { TEST_SERVICE } from '../support/service-identity.js'
 import { waitUntil } from './waiting.js'
 

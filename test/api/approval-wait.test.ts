@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { deleteRunner, updateRunner } from '../../control-plane/src/store/runners.js'
+import { deleteRunner, updateRunner } from '../../control-plane/src/store/runners/runners.js'
 import { addRunner } from './runner-row.js'
 import { type TestServer, startServer } from './server.js'
 import { stored, upload } from './upload-client.js'

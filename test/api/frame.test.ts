@@ -11,7 +11,7 @@ import {
   TooManyError,
   UnavailableError,
 } from '../../control-plane/src/errors.js'
-import { IdParams, Message, answers, idOf } from '../../control-plane/src/http/schemas.js'
+import { IdParams, Message, answers, idOf } from '../../control-plane/src/http/route/schemas.js'
 import { type Answer, type TestServer, startServer } from './server.js'
 import { covers } from '../interface/covers.js'
 

@@ -1,8 +1,8 @@
 import type { Insertable } from 'kysely'
-import { insertJob } from '../../control-plane/src/store/jobs.js'
+import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
 import type { JobTable } from '../../control-plane/src/store/schema.js'
 import type { Queries } from '../../control-plane/src/store/store.js'
-import { findUserByName } from '../../control-plane/src/store/users.js'
+import { findUserByName } from '../../control-plane/src/store/accounts/users.js'
 import { queuedJob } from '../runners/queued-job.js'
 import type { TestServer } from './server.js'
 

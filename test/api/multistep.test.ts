@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findJobSecrets } from '../../control-plane/src/store/job-secrets.js'
-import { findJobFiles } from '../../control-plane/src/store/uploads.js'
+import { findJobSecrets } from '../../control-plane/src/store/jobs/job-secrets.js'
+import { findJobFiles } from '../../control-plane/src/store/uploads/uploads.js'
 import { covers } from '../interface/covers.js'
 import { waitFor } from '../support/wait.js'
 import { addRunner } from './runner-row.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { COMPILE_SCHEMAS } from '../../control-plane/src/http/late-schemas.js'
+import { COMPILE_SCHEMAS } from '../../control-plane/src/http/server/late-schemas.js'
 import { newIdentity, RawAgent } from '../support/raw-agent.js'
 import { SOCKET_PATH } from '@holdfast/protocol'
 import { runnerIdOf } from './runner-row.js'

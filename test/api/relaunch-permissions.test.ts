@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { JOB_STATUSES } from '../../control-plane/src/jobs/status.js'
-import { deleteRunner, insertRunner } from '../../control-plane/src/store/runners.js'
+import { JOB_STATUSES } from '../../control-plane/src/jobs/record/status.js'
+import { deleteRunner, insertRunner } from '../../control-plane/src/store/runners/runners.js'
 import { covers } from '../interface/covers.js'
 import { putJob } from './job-rows.js'
 import { type CallOptions, type TestServer, startServer } from './server.js'

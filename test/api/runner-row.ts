@@ -1,5 +1,5 @@
 import { createIdentityKeys, publicKeyOf } from '@holdfast/protocol'
-import { type Runner, insertRunner } from '../../control-plane/src/store/runners.js'
+import { type Runner, insertRunner } from '../../control-plane/src/store/runners/runners.js'
 import type { TestServer } from './server.js'
 
 /** The id of a runner that asks to join or has joined, by its name. */

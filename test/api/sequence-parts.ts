@@ -1,6 +1,6 @@
-import { endJob } from '../../control-plane/src/jobs/ending.js'
-import { abandonJob } from '../../control-plane/src/jobs/ending.js'
-import type { JobRow } from '../../control-plane/src/store/jobs.js'
+import { endJob } from '../../control-plane/src/jobs/end/ending.js'
+import { abandonJob } from '../../control-plane/src/jobs/end/ending.js'
+import type { JobRow } from '../../control-plane/src/store/jobs/jobs.js'
 import { waitFor } from '../support/wait.js'
 import type { TestServer } from './server.js'
 

@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { deleteExpiredSessions } from '../../control-plane/src/store/sessions.js'
+import { deleteExpiredSessions } from '../../control-plane/src/store/accounts/sessions.js'
 import { ADMIN_PASSWORD, type TestServer, startServer } from './server.js'
 import { covers } from '../interface/covers.js'
 

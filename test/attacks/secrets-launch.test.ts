@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findJobSecrets } from '../../control-plane/src/store/job-secrets.js'
+import { findJobSecrets } from '../../control-plane/src/store/jobs/job-secrets.js'
 import { addRunner } from '../api/runner-row.js'
 import { type TestServer, startServer } from '../api/server.js'
 import { secretsIn } from '../support/secret-search.js'

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
-import { API_PREFIX } from '../../control-plane/src/http/paths.js'
+import { API_PREFIX } from '../../control-plane/src/http/route/paths.js'
 
 /**
  * Many readers of the event stream in one process: event-readers.ts <host> <port> <readers> <stuck>. The first line of

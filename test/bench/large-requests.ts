@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { insertJob } from '../../control-plane/src/store/jobs.js'
-import { appendToStreams } from '../../control-plane/src/store/job-streams.js'
+import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { appendToStreams } from '../../control-plane/src/store/jobs/job-streams.js'
 import { openStore } from '../../control-plane/src/store/open-store.js'
 import { queuedJob } from '../runners/queued-job.js'
 import { databasePathOf } from '../support/database-file.js'

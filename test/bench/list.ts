@@ -1,5 +1,5 @@
-import { type ApprovalGiver, listAwaitingJobs } from '../../control-plane/src/store/approvals.js'
-import { type JobFilter, listJobs } from '../../control-plane/src/store/job-list.js'
+import { type ApprovalGiver, listAwaitingJobs } from '../../control-plane/src/store/jobs/approvals.js'
+import { type JobFilter, listJobs } from '../../control-plane/src/store/jobs/job-list.js'
 import type { Queries } from '../../control-plane/src/store/store.js'
 import { databasePathOf } from '../support/database-file.js'
 import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'

@@ -1,6 +1,6 @@
 import { ABORT_PATIENCE, type JobMemory, type Step, decide } from '../../runner-agent/src/jobs/decide.js'
 import type { JobFacts } from '../../runner-agent/src/jobs/facts.js'
-import { ABSENT, type Fact, present, unknown } from '../../runner-agent/src/spool/fact.js'
+import { ABSENT, type Fact, present, unknown } from '../../runner-agent/src/host/fact.js'
 import type { Claim, Started } from '../../runner-agent/src/spool/job-folder.js'
 import { type AgentJob, type Move, type OldFault, type World, change, endRecord, writeEnd } from './world.js'
 

@@ -1,5 +1,5 @@
-import { outcomeOf } from '../../control-plane/src/jobs/outcome.js'
-import { type JobStatus, TRANSITIONS, isEnded } from '../../control-plane/src/jobs/status.js'
+import { outcomeOf } from '../../control-plane/src/jobs/end/outcome.js'
+import { type JobStatus, TRANSITIONS, isEnded } from '../../control-plane/src/jobs/record/status.js'
 import { type Move, NEW_JOB, type OldFault, type Row, type World, change } from './world.js'
 
 const GIVEN_UP = { status: 'abandoned', wasAbandoned: true } as const

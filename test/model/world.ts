@@ -1,7 +1,7 @@
 import type { EndRecord } from '@holdfast/protocol'
 import type { AbortMemory, JobMemory, Step } from '../../runner-agent/src/jobs/decide.js'
 import type { JobFacts } from '../../runner-agent/src/jobs/facts.js'
-import type { DispatchState, JobStatus } from '../../control-plane/src/jobs/status.js'
+import type { DispatchState, JobStatus } from '../../control-plane/src/jobs/record/status.js'
 
 /**
  * One job between all who have to do with it. What is left out: bytes of output and events, files, secrets, isolation,

@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ConflictError, NotFoundError } from '../../control-plane/src/errors.js'
-import { RUNNER_MOVES, type RunnerMove, stateAfter } from '../../control-plane/src/runners/runner-states.js'
-import { insertJob } from '../../control-plane/src/store/jobs.js'
-import { RUNNER_STATES, findDefaultRunner } from '../../control-plane/src/store/runners.js'
+import {
+  RUNNER_MOVES,
+  type RunnerMove,
+  stateAfter,
+} from '../../control-plane/src/runners/registration/runner-states.js'
+import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { RUNNER_STATES, findDefaultRunner } from '../../control-plane/src/store/runners/runners.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'

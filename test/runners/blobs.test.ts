@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { MAX_PAYLOAD_BYTES } from '@holdfast/protocol'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { BlobSender } from '../../control-plane/src/runners/blob-sender.js'
+import { BlobSender } from '../../control-plane/src/runners/socket/blob-sender.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import type { RawAgent } from '../support/raw-agent.js'

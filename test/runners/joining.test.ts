@@ -1,7 +1,7 @@
 import { createIdentityKeys, fingerprintOf, publicKeyOf } from '@holdfast/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ConflictError } from '../../control-plane/src/errors.js'
-import { findDefaultRunner, findRunnerByName } from '../../control-plane/src/store/runners.js'
+import { findDefaultRunner, findRunnerByName } from '../../control-plane/src/store/runners/runners.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'

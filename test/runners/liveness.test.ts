@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { newsIn } from '../../control-plane/src/runners/reported.js'
+import { newsIn } from '../../control-plane/src/runners/socket/reported.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'

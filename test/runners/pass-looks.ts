@@ -1,4 +1,4 @@
-import { readServiceTime } from '../../control-plane/src/store/service-clock.js'
+import { readServiceTime } from '../../control-plane/src/store/service/service-clock.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { waitFor } from '../support/wait.js'
 

@@ -20,7 +20,7 @@ import { dirname, join } from 'node:path'
 import { type Manifest, parseManifest } from '@holdfast/protocol'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { InvalidInputError } from '../../control-plane/src/errors.js'
-import { createPlaybookFolder } from '../../control-plane/src/runners/playbook-folder.js'
+import { createPlaybookFolder } from '../../control-plane/src/runners/files/playbook-folder.js'
 
 const MEGABYTE = 1024 * 1024
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseManifest } from '@holdfast/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createPlaybookFolder } from '../../control-plane/src/runners/playbook-folder.js'
-import type { JobFileNeeds } from '../../control-plane/src/runners/playbook-part.js'
+import { createPlaybookFolder } from '../../control-plane/src/runners/files/playbook-folder.js'
+import type { JobFileNeeds } from '../../control-plane/src/runners/files/playbook-part.js'
 
 let folder: string
 

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { type RawBuilder, sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../control-plane/src/store/open-store.js'
-import { findLock } from '../../control-plane/src/store/locks.js'
-import { deleteUser, findUserByName, insertUser } from '../../control-plane/src/store/users.js'
+import { findLock } from '../../control-plane/src/store/service/locks.js'
+import { deleteUser, findUserByName, insertUser } from '../../control-plane/src/store/accounts/users.js'
 import { createTestDatabase } from '../support/test-database.js'
 
 const ACCOUNT = { type: 'local', passwordHash: null, email: null, groups: [], enabled: true }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { selectAsJson, textsOf } from '../../control-plane/src/store/json-sql.js'
+import { selectAsJson, textsOf } from '../../control-plane/src/store/sql/json-sql.js'
 import { openTestStore } from '../support/test-database.js'
 import { KINDS, temporaryFolder } from './nodes.js'
 

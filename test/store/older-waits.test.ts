@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { failOverdue } from '../../control-plane/src/runners/waiting.js'
-import { insertJob } from '../../control-plane/src/store/jobs.js'
+import { failOverdue } from '../../control-plane/src/runners/offers/waiting-jobs.js'
+import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
 import {
   changeNode,
   findFirstDueTime,
   findNode,
   insertSequence,
   renewDueTimes,
-} from '../../control-plane/src/store/sequences.js'
-import { readServiceTime } from '../../control-plane/src/store/service-clock.js'
+} from '../../control-plane/src/store/jobs/sequences.js'
+import { readServiceTime } from '../../control-plane/src/store/service/service-clock.js'
 import { openTestStore } from '../support/test-database.js'
 import { queuedJob } from '../runners/queued-job.js'
 import { KINDS, temporaryFolder } from './nodes.js'

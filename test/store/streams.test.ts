@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { readOutput } from '../../control-plane/src/store/job-output.js'
+import { readOutput } from '../../control-plane/src/store/jobs/job-output.js'
 import {
   appendServiceLine,
   appendToStreams,
   findStreamLengths,
   resetStreams,
-} from '../../control-plane/src/store/job-streams.js'
-import { insertJob } from '../../control-plane/src/store/jobs.js'
+} from '../../control-plane/src/store/jobs/job-streams.js'
+import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
 import { queuedJob } from '../runners/queued-job.js'
 import { openTestStore } from '../support/test-database.js'
 import { KINDS, temporaryFolder } from './nodes.js'

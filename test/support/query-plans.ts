@@ -1,8 +1,8 @@
 import { Kysely } from 'kysely'
 import sqlite3 from 'sqlite3'
 import type { Database } from '../../control-plane/src/store/schema.js'
-import { createSqliteDialect } from '../../control-plane/src/store/sqlite-dialect.js'
-import { type Statements, createStatements } from '../../control-plane/src/store/statements.js'
+import { createSqliteDialect } from '../../control-plane/src/store/sqlite/sqlite-dialect.js'
+import { type Statements, createStatements } from '../../control-plane/src/store/sqlite/sqlite-statements.js'
 import type { Queries } from '../../control-plane/src/store/store.js'
 
 /** How SQLite finds the rows of every query that `run` makes: one text for each query, one line for each step. */

@@ -1,5 +1,5 @@
 import { createSigningKey, fingerprintOf, publicKeyOf } from '@holdfast/protocol'
-import type { ServiceIdentity } from '../../control-plane/src/runners/handshake.js'
+import type { ServiceIdentity } from '../../control-plane/src/runners/socket/handshake.js'
 
 /** A control plane's key, without anything before it. */
 export function newServiceIdentity(): ServiceIdentity {

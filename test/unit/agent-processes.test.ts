@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { identifyProcess, lookAtProcess } from '../../runner-agent/src/processes.js'
+import { identifyProcess, lookAtProcess } from '../../runner-agent/src/host/processes.js'
 
 /** From now on reading a file fails with this code, until the test is finished. */
 function failToRead(code: string): void {

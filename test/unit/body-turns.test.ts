@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createBodyTurns } from '../../control-plane/src/http/body-turns.js'
+import { createBodyTurns } from '../../control-plane/src/http/server/body-turns.js'
 
 /** Asks for turns in this order. @returns who has begun, in order, and how to end a turn */
 function scene(most: number, senders: readonly string[]) {

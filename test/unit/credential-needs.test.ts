@@ -10,7 +10,7 @@ import {
   credentialNeedsOf,
   requireAllowedCredentials,
   withLaunchNames,
-} from '../../control-plane/src/jobs/credential-needs.js'
+} from '../../control-plane/src/jobs/needs/credential-needs.js'
 import { MAX_SECRETS_BYTES, createIdentityKeys, openSecrets, publicKeyOf } from '@holdfast/protocol'
 
 const needs = (credentials: Record<string, string>, ansible: string | null = null, vault: string | null = null) => ({

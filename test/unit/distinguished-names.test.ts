@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nameOf } from '../../control-plane/src/auth/ldap/distinguished-name.js'
+import { nameOf } from '../../control-plane/src/auth/distinguished-name.js'
 
 describe('the name in a distinguished name', () => {
   test.each([

@@ -3,8 +3,8 @@ import type { Caller } from '../../control-plane/src/auth/caller.js'
 import { ForbiddenError, RefusedValuesError } from '../../control-plane/src/errors.js'
 import type { AnsibleForm } from '../../control-plane/src/forms/form.js'
 import { parseField } from '../../control-plane/src/forms/fields/parse-field.js'
-import { buildExtravars, ofClient } from '../../control-plane/src/jobs/extravars.js'
-import { MASK, maskValues } from '../../control-plane/src/jobs/masking.js'
+import { buildExtravars, ofClient } from '../../control-plane/src/jobs/launch/extravars.js'
+import { MASK, maskValues } from '../../control-plane/src/jobs/secrets/masking.js'
 import { covers } from '../interface/covers.js'
 
 const caller: Caller = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { UnavailableError } from '../../control-plane/src/errors.js'
-import { OutcomeUnknownError, createGroupCommit } from '../../control-plane/src/store/group-commit.js'
+import { OutcomeUnknownError, createGroupCommit } from '../../control-plane/src/store/engine/group-commit.js'
 
 /** A database that records what is committed and fails where it is told to. */
 function fakeTransactions() {

@@ -8,7 +8,7 @@ import {
   type Step,
 } from '../../runner-agent/src/jobs/decide.js'
 import type { JobFacts } from '../../runner-agent/src/jobs/facts.js'
-import { ABSENT, type Fact, present, TORN, unknown } from '../../runner-agent/src/spool/fact.js'
+import { ABSENT, type Fact, present, TORN, unknown } from '../../runner-agent/src/host/fact.js'
 import type { Claim, Exit, Started } from '../../runner-agent/src/spool/job-folder.js'
 
 const CODES = ['EMFILE', 'ENFILE', 'ENOMEM', 'EIO', 'EACCES', 'ESTALE', 'ETIMEDOUT']

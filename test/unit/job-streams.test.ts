@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { StreamIntake } from '../../control-plane/src/runners/stream-intake.js'
+import { StreamIntake } from '../../control-plane/src/runners/streams/stream-intake.js'
 import { AMPLE } from '../support/ample-limits.js'
 
 const NOTHING = { output: 0, events: 0, eventsCount: 0 }

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { type JobOrder, SealError, sealSecrets } from '@holdfast/protocol'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { loadIdentity, makeNextKeys } from '../../runner-agent/src/identity.js'
-import { createKeyring } from '../../runner-agent/src/keyring.js'
+import { loadIdentity, makeNextKeys } from '../../runner-agent/src/identity/identity.js'
+import { createKeyring } from '../../runner-agent/src/identity/keyring.js'
 import { createSecretsOpener } from '../../runner-agent/src/playbook/secrets.js'
 
 const SECRETS = {

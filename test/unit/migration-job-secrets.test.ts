@@ -5,9 +5,9 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { createJobVault } from '../../control-plane/src/credentials/job-vault.js'
 import { createSecretBox } from '../../control-plane/src/credentials/secret-box.js'
-import { sealOpenJobs } from '../../control-plane/src/jobs/carried-over.js'
-import { findJobSecrets } from '../../control-plane/src/store/job-secrets.js'
-import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
+import { sealOpenJobs } from '../../control-plane/src/jobs/secrets/carried-over.js'
+import { findJobSecrets } from '../../control-plane/src/store/jobs/job-secrets.js'
+import { openSqliteStore } from '../../control-plane/src/store/sqlite/sqlite-store.js'
 import { secretsIn } from '../support/secret-search.js'
 
 const SECRETS = { pin: 'correct-horse-4711' }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
+import { openSqliteStore } from '../../control-plane/src/store/sqlite/sqlite-store.js'
 
 test('a database from before jobs remembered their password fields is brought up to date, and keeps its jobs', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-migrations-'))

@@ -3,8 +3,8 @@ import sqlite3 from 'sqlite3'
 import { expect, test } from 'vitest'
 import { migrate } from '../../control-plane/src/store/migrations/index.js'
 import type { Database } from '../../control-plane/src/store/schema.js'
-import { createSqliteDialect } from '../../control-plane/src/store/sqlite-dialect.js'
-import { createStatements } from '../../control-plane/src/store/statements.js'
+import { createSqliteDialect } from '../../control-plane/src/store/sqlite/sqlite-dialect.js'
+import { createStatements } from '../../control-plane/src/store/sqlite/sqlite-statements.js'
 
 async function inMemory(run: (database: Kysely<Database>) => Promise<void>): Promise<void> {
   const handle = await new Promise<sqlite3.Database>((resolve, reject) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { JobApproval } from '../../control-plane/src/jobs/approval.js'
+import type { JobApproval } from '../../control-plane/src/jobs/record/approval.js'
 import type { NodeState } from '../../control-plane/src/sequences/kind.js'
 import { decideSteps } from '../../control-plane/src/sequences/multistep/decide.js'
 import type { PlannedStep, StepsPlan } from '../../control-plane/src/sequences/multistep/plan.js'

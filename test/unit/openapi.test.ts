@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
-import { operationIdOf } from '../../control-plane/src/http/openapi-operation.js'
+import { operationIdOf } from '../../control-plane/src/http/document/openapi-operation.js'
 import { covers } from '../interface/covers.js'
 import { complaintsAbout } from '../support/contract.js'
 

@@ -1,7 +1,7 @@
 import type { EndRecord } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
-import { outcomeOf } from '../../control-plane/src/jobs/outcome.js'
-import { JOB_STATUSES, TRANSITIONS, isEnded, statusesBefore } from '../../control-plane/src/jobs/status.js'
+import { outcomeOf } from '../../control-plane/src/jobs/end/outcome.js'
+import { JOB_STATUSES, TRANSITIONS, isEnded, statusesBefore } from '../../control-plane/src/jobs/record/status.js'
 import { covers } from '../interface/covers.js'
 
 const NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'

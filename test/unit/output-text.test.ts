@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { htmlText, plainText } from '../../control-plane/src/jobs/output-text.js'
-import { listLimit } from '../../control-plane/src/jobs/reading.js'
+import { htmlText, plainText } from '../../control-plane/src/jobs/read/output-text.js'
+import { listLimit } from '../../control-plane/src/jobs/read/reading.js'
 import { covers } from '../interface/covers.js'
 
 async function* pieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {

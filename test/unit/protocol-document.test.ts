@@ -21,7 +21,7 @@ import {
   spooledJobSchema,
 } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
-import { RUNNER_MOVES } from '../../control-plane/src/runners/runner-states.js'
+import { RUNNER_MOVES } from '../../control-plane/src/runners/registration/runner-states.js'
 
 /** docs/protocol.md is written by hand; these tests keep it beside the code. */
 const text = readFileSync(resolve(import.meta.dirname, '../../docs/protocol.md'), 'utf8')

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { ReadingGate } from '../../control-plane/src/runners/reading-gate.js'
+import { ReadingGate } from '../../control-plane/src/runners/socket/reading-gate.js'
 
 /** When reading from a runner's socket stops and goes on. */
 const MEBIBYTE = 1024 * 1024

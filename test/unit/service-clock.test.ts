@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createServiceClock } from '../../control-plane/src/nodes/service-clock.js'
-import { createLastSeen } from '../../control-plane/src/runners/last-seen.js'
+import { createLastSeen } from '../../control-plane/src/runners/dispatch/last-seen.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { openTestStore } from '../support/test-database.js'
 

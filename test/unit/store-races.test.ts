@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createGroupCommit } from '../../control-plane/src/store/group-commit.js'
-import { openSqliteStore } from '../../control-plane/src/store/sqlite-store.js'
+import { createGroupCommit } from '../../control-plane/src/store/engine/group-commit.js'
+import { openSqliteStore } from '../../control-plane/src/store/sqlite/sqlite-store.js'
 
 test('a write that is given just when the one before ends is not forgotten', async () => {
   const done = () => Promise.resolve()

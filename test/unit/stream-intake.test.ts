@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { StreamFrame, StreamName } from '@holdfast/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Batch, StreamIntake } from '../../control-plane/src/runners/stream-intake.js'
+import { type Batch, StreamIntake } from '../../control-plane/src/runners/streams/stream-intake.js'
 import { AMPLE } from '../support/ample-limits.js'
 
 const EMPTY = { output: 0, events: 0, eventsCount: 0 }

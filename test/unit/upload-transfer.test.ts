@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { AgentMessage } from '@holdfast/protocol'
-import type { IncomingUpload } from '../../runner-agent/src/files/upload-shelf.js'
+import type { IncomingUpload } from '../../runner-agent/src/files/upload-store.js'
 import { createUploadTransfer } from '../../runner-agent/src/files/upload-transfer.js'
 import { sha256Of } from '../agent/fake-control-plane.js'
 

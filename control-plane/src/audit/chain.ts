@@ -8,7 +8,7 @@ import {
   findUnchained,
   readAuditChain,
   readChained,
-} from '../store/audit-chain.js'
+} from '../store/audit/audit-chain.js'
 import type { Store } from '../store/store.js'
 import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js'
-import { deleteAuditBefore } from '../store/audit-chain.js'
+import { deleteAuditBefore } from '../store/audit/audit-chain.js'
 import type { Store } from '../store/store.js'
 import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'

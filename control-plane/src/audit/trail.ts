@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
-import { type AuditEntry, completeAudit, insertAudit } from '../store/audit.js'
+import { type AuditEntry, completeAudit, insertAudit } from '../store/audit/audit.js'
 import type { Store } from '../store/store.js'
 
 /** Requests whose record waits for the database at once; past it records only go to the log. */

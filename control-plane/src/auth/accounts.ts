@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
 import { ConflictError, ForbiddenError, InvalidInputError, NotFoundError } from '../errors.js'
-import { deleteSessionsOfUser } from '../store/sessions.js'
+import { deleteSessionsOfUser } from '../store/accounts/sessions.js'
 import type { Store } from '../store/store.js'
 import {
   type StoredUser,
@@ -11,7 +11,7 @@ import {
   listUsers,
   updateUser,
   usernameKey,
-} from '../store/users.js'
+} from '../store/accounts/users.js'
 import { checkGroups, checkPassword, checkUsername } from './account-rules.js'
 import type { Caller } from './caller.js'
 import type { Passwords } from './passwords.js'

@@ -8,8 +8,8 @@ import {
   isSignedIn,
   listApiTokens,
   noteApiTokenUse,
-} from '../store/api-tokens.js'
-import { insertSession } from '../store/sessions.js'
+} from '../store/accounts/api-tokens.js'
+import { insertSession } from '../store/accounts/sessions.js'
 import type { Store } from '../store/store.js'
 import { type Caller, callerFor } from './caller.js'
 import type { RoleSource } from './role-source.js'

@@ -1,4 +1,4 @@
-import type { StoredUser } from '../store/users.js'
+import type { StoredUser } from '../store/accounts/users.js'
 import { requireProvider } from './provider-presence.js'
 import type { RoleConfig } from './role-config.js'
 import { grantOf, roleSubjectOf } from './roles.js'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Clock } from '../clock.js'
 import { createPrivateFile } from '../secrets.js'
 import type { Store } from '../store/store.js'
-import { hasUsers, insertUser } from '../store/users.js'
+import { hasUsers, insertUser } from '../store/accounts/users.js'
 import { checkPassword, checkUsername } from './account-rules.js'
 import type { Passwords } from './passwords.js'
 

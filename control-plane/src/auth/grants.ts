@@ -1,4 +1,4 @@
-import { type StoredUser, findUser } from '../store/users.js'
+import { type StoredUser, findUser } from '../store/accounts/users.js'
 import type { Store } from '../store/store.js'
 import type { RoleSource } from './role-source.js'
 import { type RoleGrant, grantOf, roleSubjectOf } from './roles.js'

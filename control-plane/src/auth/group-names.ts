@@ -1,4 +1,4 @@
-import { canonicalDn } from './ldap/distinguished-name.js'
+import { canonicalDn } from './distinguished-name.js'
 
 /** A group that somebody is in, as their directory or provider tells it. */
 export interface Membership {

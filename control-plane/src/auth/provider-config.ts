@@ -1,5 +1,5 @@
 import { type Static, type TObject, Type } from 'typebox'
-import { canonicalDn } from './ldap/distinguished-name.js'
+import { canonicalDn } from './distinguished-name.js'
 import {
   SectionProblem,
   checkFilter,

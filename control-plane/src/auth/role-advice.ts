@@ -1,4 +1,4 @@
-import { type StoredUser, findPastName, findUserByName, usernameKey } from '../store/users.js'
+import { type StoredUser, findPastName, findUserByName, usernameKey } from '../store/accounts/users.js'
 import type { Store } from '../store/store.js'
 import type { Identity } from './external-users.js'
 import { isNamedLoosely, roleGroup, storedDn, storedId, storedName } from './group-names.js'

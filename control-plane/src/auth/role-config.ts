@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { YamlProblem, problemWith, readYaml } from '../yaml-text.js'
-import { canonicalDn } from './ldap/distinguished-name.js'
+import { canonicalDn } from './distinguished-name.js'
 import { SectionProblem } from './provider-checks.js'
 import { TOKEN_SCOPES } from './token-scopes.js'
 import { PROVIDER_SECTIONS, type ProviderConfig, readProviders } from './provider-config.js'

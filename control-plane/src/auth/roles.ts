@@ -1,5 +1,5 @@
 import type { RoleOptions } from './caller.js'
-import { type StoredUser, usernameKey } from '../store/users.js'
+import { type StoredUser, usernameKey } from '../store/accounts/users.js'
 import { roleGroup } from './group-names.js'
 import type { Role, RoleConfig } from './role-config.js'
 import type { TokenScope } from './token-scopes.js'

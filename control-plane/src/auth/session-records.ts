@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
 import { NotFoundError } from '../errors.js'
-import { type SessionRecord, deleteSession, listSessions } from '../store/sessions.js'
+import { type SessionRecord, deleteSession, listSessions } from '../store/accounts/sessions.js'
 import type { Store } from '../store/store.js'
 import type { Caller } from './caller.js'
 

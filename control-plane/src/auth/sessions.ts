@@ -7,9 +7,9 @@ import {
   findSessionUser,
   insertSession,
   replaceRefreshHash,
-} from '../store/sessions.js'
+} from '../store/accounts/sessions.js'
 import type { Store } from '../store/store.js'
-import { type StoredUser, findUser } from '../store/users.js'
+import { type StoredUser, findUser } from '../store/accounts/users.js'
 import { type Caller, callerFor } from './caller.js'
 import { networkOf } from './network.js'
 import { isProviderThere } from './provider-presence.js'

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../clock.js'
 import { UnauthenticatedError } from '../errors.js'
-import { insertSignInCode, takeSignInCode } from '../store/sign-in-codes.js'
+import { insertSignInCode, takeSignInCode } from '../store/accounts/sign-in-codes.js'
 import type { Store } from '../store/store.js'
-import { type StoredUser, findUser } from '../store/users.js'
+import { type StoredUser, findUser } from '../store/accounts/users.js'
 import type { Sessions } from './sessions.js'
 import { type TokenPair, hashOf, randomId } from './tokens.js'
 

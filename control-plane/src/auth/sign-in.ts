@@ -1,15 +1,15 @@
 import type { Clock } from '../clock.js'
 import { TooManyError, UnauthenticatedError } from '../errors.js'
-import { isKnownNetwork, noteNetwork } from '../store/known-networks.js'
+import { isKnownNetwork, noteNetwork } from '../store/accounts/known-networks.js'
 import {
   type FailureLimit,
   countFailure,
   forgetFailures,
   forgetFailuresOf,
   lockedUntil,
-} from '../store/sign-in-failures.js'
+} from '../store/accounts/sign-in-failures.js'
 import type { Queries, Store } from '../store/store.js'
-import { type StoredUser, findUser, findUserByName, usernameKey } from '../store/users.js'
+import { type StoredUser, findUser, findUserByName, usernameKey } from '../store/accounts/users.js'
 import { networkOf } from './network.js'
 import type { Passwords } from './passwords.js'
 import type { Sessions } from './sessions.js'

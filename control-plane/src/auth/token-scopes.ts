@@ -1,4 +1,4 @@
-import { TOKEN_SCOPES, type TokenScope } from '../store/api-tokens.js'
+import { TOKEN_SCOPES, type TokenScope } from '../store/accounts/api-tokens.js'
 
 export { TOKEN_SCOPES, type TokenScope }
 

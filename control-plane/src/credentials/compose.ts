@@ -1,6 +1,6 @@
 import type { Ground } from '../ground.js'
 import { type SecretRing, openSecretRing } from '../secret-ring.js'
-import { credentialSecrets, jobSecrets } from '../store/sealed-columns.js'
+import { credentialSecrets, jobSecrets } from '../store/service/sealed-columns.js'
 import type { Store } from '../store/store.js'
 import { createCredentialFile } from './credential-file.js'
 import { createCredentials } from './credentials.js'

@@ -10,7 +10,7 @@ import {
   insertCredential,
   listCredentials,
   replaceCredential,
-} from '../store/credentials.js'
+} from '../store/service/credentials.js'
 import type { Store } from '../store/store.js'
 import {
   type Credential,

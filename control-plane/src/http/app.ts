@@ -15,10 +15,10 @@ import fastify, {
 import type { AuditTrail } from '../audit/trail.js'
 import { InvalidInputError, UnavailableError } from '../errors.js'
 import type { Timers } from '../timers.js'
-import { registerAudit } from './audit-hook.js'
-import { type Authenticate, registerAuthentication } from './authentication.js'
-import { registerBodyParsing } from './bodies.js'
-import { registerDocs } from './docs.js'
+import { registerAudit } from './route/audit-hook.js'
+import { type Authenticate, registerAuthentication } from './route/authentication.js'
+import { registerBodyParsing } from './server/bodies.js'
+import { registerDocs } from './document/docs.js'
 import {
   answerBrokenRequest,
   WrongMethodError,
@@ -27,15 +27,15 @@ import {
   registerErrorHandling,
   sendError,
   unknownRoute,
-} from './errors.js'
-import { type KnownPaths, noteKnownPaths } from './known-paths.js'
-import { type HttpMeters, registerHttpMeters } from './meters.js'
-import { compileSchemasLate } from './late-schemas.js'
-import { API_PREFIX, prefixOf } from './paths.js'
-import { endUnreadBodies } from './unread-bodies.js'
-import { endUnusedConnections } from './unused-connections.js'
-import { registerRateLimit } from './rate-limit.js'
-import { registerUpgrades } from './upgrades.js'
+} from './server/errors.js'
+import { type KnownPaths, noteKnownPaths } from './server/known-paths.js'
+import { type HttpMeters, registerHttpMeters } from './route/meters.js'
+import { compileSchemasLate } from './server/late-schemas.js'
+import { API_PREFIX, prefixOf } from './route/paths.js'
+import { endUnreadBodies } from './server/unread-bodies.js'
+import { endUnusedConnections } from './server/unused-connections.js'
+import { registerRateLimit } from './route/rate-limit.js'
+import { registerUpgrades } from './server/upgrades.js'
 
 /** What the HTTP application is made of. */
 export interface AppDeps {

@@ -1,10 +1,10 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Clock } from '../clock.js'
 import { UnavailableError } from '../errors.js'
-import { JOB_STATUSES, type JobStatus } from '../jobs/status.js'
+import { JOB_STATUSES, type JobStatus } from '../jobs/record/status.js'
 import { within } from '../patience.js'
-import { readFigures } from '../store/figures.js'
-import { RUNNER_STATES } from '../store/runners.js'
+import { readFigures } from '../store/service/figures.js'
+import { RUNNER_STATES } from '../store/runners/runners.js'
 import type { Store } from '../store/store.js'
 
 /** Statuses that are always shown, so that a graph begins with a zero and not with a gap. */

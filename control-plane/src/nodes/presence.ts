@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
-import { type NodeRow, beatNode, deleteNode, deleteNodesAt, insertNode, listNodes } from '../store/nodes.js'
+import { type NodeRow, beatNode, deleteNode, deleteNodesAt, insertNode, listNodes } from '../store/service/nodes.js'
 import type { Store } from '../store/store.js'
 import type { Timers } from '../timers.js'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js'
-import { type ServiceTime, moveServiceTime, readServiceTime } from '../store/service-clock.js'
+import { type ServiceTime, moveServiceTime, readServiceTime } from '../store/service/service-clock.js'
 import type { Store } from '../store/store.js'
 
 /** The most that counts between two looks, in milliseconds: a process that was held up for longer has not served. */

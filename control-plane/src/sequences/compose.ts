@@ -1,6 +1,6 @@
 import type { Forms } from '../forms/form.js'
 import type { Ground } from '../ground.js'
-import { type ApprovalSubjectsDeps, createApprovalSubjects } from '../jobs/approval-subject.js'
+import { type ApprovalSubjectsDeps, createApprovalSubjects } from '../jobs/record/approval-subject.js'
 import type { ServiceClock } from '../nodes/service-clock.js'
 import type { AdvanceDependencies } from './advance.js'
 import { createMultistep } from './multistep/multistep.js'

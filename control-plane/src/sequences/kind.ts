@@ -1,7 +1,7 @@
 import type { Approval, Form, JobSettings } from '../forms/form.js'
-import type { JobApproval } from '../jobs/approval.js'
-import type { JobStatus } from '../jobs/status.js'
-import type { PlannedSequence } from '../jobs/sequence-port.js'
+import type { JobApproval } from '../jobs/record/approval.js'
+import type { JobStatus } from '../jobs/record/status.js'
+import type { PlannedSequence } from '../jobs/record/sequence-port.js'
 import type { Queries } from '../store/store.js'
 import type { NodeStatus } from './node-status.js'
 

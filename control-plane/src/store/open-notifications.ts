@@ -1,5 +1,5 @@
 import type { DatabasePlace } from './open-store.js'
-import type { NotificationDeps, NotificationListener, Notifications } from './postgres-notifications.js'
+import type { NotificationDeps, NotificationListener, Notifications } from './postgres/postgres-notifications.js'
 
 /**
  * How the control planes that share a database tell each other something; null where there is only one. The driver is
@@ -11,8 +11,8 @@ export async function notificationsOf(
 ): Promise<((listener: NotificationListener) => Notifications) | null> {
   if (place.kind === 'sqlite') return null
   const [{ openNotifications }, { postgresConfigOf }] = await Promise.all([
-    import('./postgres-notifications.js'),
-    import('./postgres-url.js'),
+    import('./postgres/postgres-notifications.js'),
+    import('./postgres/postgres-url.js'),
   ])
   const config = postgresConfigOf(place.url)
   return (listener) => openNotifications(config, listener, deps)

@@ -20,7 +20,7 @@ export async function holdDatabase(
   warn: (text: string) => void = () => undefined,
 ): Promise<() => Promise<void>> {
   if (place.kind === 'postgres') return () => Promise.resolve()
-  const { holdSqliteFile } = await import('./sqlite-hold.js')
+  const { holdSqliteFile } = await import('./sqlite/sqlite-hold.js')
   const holder = { token: randomBytes(12).toString('hex'), pid: process.pid, host: hostname(), since: now }
   const hold = await holdSqliteFile(place.path, holder, { warn })
   return () => hold.close()
@@ -32,6 +32,6 @@ export async function holdDatabase(
  * @throws UnavailableError when it cannot be had
  */
 export async function openStore(place: DatabasePlace, warn: (text: string) => void = () => undefined): Promise<Store> {
-  if (place.kind === 'postgres') return (await import('./postgres-store.js')).openPostgresStore(place.url)
-  return (await import('./sqlite-store.js')).openSqliteStore(place.path, warn)
+  if (place.kind === 'postgres') return (await import('./postgres/postgres-store.js')).openPostgresStore(place.url)
+  return (await import('./sqlite/sqlite-store.js')).openSqliteStore(place.path, warn)
 }

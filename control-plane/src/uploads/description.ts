@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { UploadRow } from '../store/uploads.js'
+import type { UploadRow } from '../store/uploads/uploads.js'
 
 /** What an upload is answered with, and what a job finds in the variable of its file field. */
 export interface UploadDescription {

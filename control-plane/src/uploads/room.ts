@@ -9,7 +9,7 @@ import {
   deleteUploadClaim,
   insertUploadClaim,
   uploadedBytes,
-} from '../store/upload-claims.js'
+} from '../store/uploads/upload-claims.js'
 import type { UploadFolder } from './upload-folder.js'
 
 const MIB = 1024 * 1024

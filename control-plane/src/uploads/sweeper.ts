@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
 import type { Store } from '../store/store.js'
-import { deleteUnusedUploads, findStoredNames } from '../store/uploads.js'
+import { deleteUnusedUploads, findStoredNames } from '../store/uploads/uploads.js'
 import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'
 import type { UploadFolder } from './upload-folder.js'

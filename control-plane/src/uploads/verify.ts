@@ -1,7 +1,7 @@
 import { MAX_JOB_UPLOADS } from '@holdfast/protocol'
 import type { Caller } from '../auth/caller.js'
 import type { Queries } from '../store/store.js'
-import { findUpload } from '../store/uploads.js'
+import { findUpload } from '../store/uploads/uploads.js'
 import { type UploadDescription, descriptionOf } from './description.js'
 import type { UploadFolder } from './upload-folder.js'
 

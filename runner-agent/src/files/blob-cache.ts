@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync
 import { mkdir, open, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createSerialQueue, forEachLimited } from '../async.js'
-import { isErrno } from '../spool/durable.js'
+import { isErrno } from '../host/durable.js'
 import { hashFile } from '../spool/stream-file.js'
 import { copyHashed } from './hashed-copy.js'
 

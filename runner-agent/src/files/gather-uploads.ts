@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import type { JobKey } from '../spool/job-folder.js'
 import { TransferError } from './blob-transfer.js'
 import type { Extravars } from './gather.js'
-import type { UploadShelf } from './upload-shelf.js'
+import type { UploadStore } from './upload-store.js'
 import type { UploadTransfer } from './upload-transfer.js'
 
 export interface UploadsOptions {
   readonly key: JobKey
   readonly order: JobOrder
-  readonly shelf: UploadShelf
+  readonly uploadStore: UploadStore
   readonly transfer: UploadTransfer
   /** Where the files shall be put now. */
   readonly folder: string
@@ -29,25 +29,25 @@ export async function gatherUploads(options: UploadsOptions): Promise<void> {
     places.set(upload.sha256, place)
   })
   for (const { upload, paths } of places.values()) {
-    await options.shelf.alone(upload.sha256, async () => {
+    await options.uploadStore.alone(upload.sha256, async () => {
       try {
         options.signal.throwIfAborted()
         await bring(options, upload)
-        await options.shelf.place(upload.sha256, paths)
+        await options.uploadStore.place(upload.sha256, paths)
       } catch (error) {
         // After a cut, and by the next agent, it is gone on with; whoever gives the job up leaves nothing.
-        if (!options.transfer.isOver) await options.shelf.remove(upload.sha256)
+        if (!options.transfer.isOver) await options.uploadStore.remove(upload.sha256)
         throw error
       }
     })
   }
 }
 
-/** Brings an upload onto the shelf, whole. What is left of an earlier try may be damaged: then all of it comes anew. */
-async function bring({ key, shelf, transfer, signal }: UploadsOptions, upload: JobUpload): Promise<void> {
+/** Brings an upload into the upload store, whole. What is left of an earlier try may be damaged: then all of it comes anew. */
+async function bring({ key, uploadStore, transfer, signal }: UploadsOptions, upload: JobUpload): Promise<void> {
   const { sha256, size } = upload
   for (;;) {
-    const incoming = await shelf.resume(sha256, size, signal)
+    const incoming = await uploadStore.resume(sha256, size, signal)
     const isFresh = incoming.received === 0
     try {
       if (incoming.received < size) await transfer.fetch(key, upload, incoming, signal)
@@ -55,7 +55,7 @@ async function bring({ key, shelf, transfer, signal }: UploadsOptions, upload: J
     } finally {
       incoming.suspend()
     }
-    await shelf.remove(sha256)
+    await uploadStore.remove(sha256)
     if (isFresh) throw new TransferError('an uploaded file came with other content than its hash says')
   }
 }

@@ -1,7 +1,7 @@
 import type { AgentMessage, BlobFrame } from '@holdfast/protocol'
 import type { JobKey } from '../spool/job-folder.js'
 import { TransferError, TransferStalledError } from './blob-transfer.js'
-import type { IncomingUpload } from './upload-shelf.js'
+import type { IncomingUpload } from './upload-store.js'
 
 /** An upload under way: who asked for it and where it goes. */
 interface Awaited {

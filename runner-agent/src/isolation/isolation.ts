@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import * as v from 'valibot'
 import { parseJson } from '@holdfast/protocol'
 import { describeError, type Logger } from '../log.js'
-import { lookAt } from '../spool/fact.js'
+import { lookAt } from '../host/fact.js'
 
 /** How playbooks are to be kept apart, as the settings say it. */
 export interface IsolationSettings {

@@ -1,6 +1,6 @@
 import type { EndRecord } from '@holdfast/protocol'
 import type { KnownEnd } from '../spool/agent-end.js'
-import type { Fact } from '../spool/fact.js'
+import type { Fact } from '../host/fact.js'
 import type { Claim, Exit } from '../spool/job-folder.js'
 import type { JobFacts, SupervisorChild } from './facts.js'
 

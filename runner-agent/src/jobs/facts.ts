@@ -1,7 +1,7 @@
 import type { EndRecord } from '@holdfast/protocol'
 import { findSupervisor, markedProcesses } from '../playbook/process-tree.js'
 import { waitingOf } from '../playbook/supervisor.js'
-import { ABSENT, codeOf, type Fact, present, unknown } from '../spool/fact.js'
+import { ABSENT, codeOf, type Fact, present, unknown } from '../host/fact.js'
 import { type Claim, type Exit, folderNameOf, type JobFolder, type Started } from '../spool/job-folder.js'
 import type { SupervisorWatch } from '../spool/supervisor-watch.js'
 

@@ -5,12 +5,12 @@ import type { BlobCache } from '../files/blob-cache.js'
 import { BlobGoneError, type BlobTransfer, TransferStalledError } from '../files/blob-transfer.js'
 import { gatherInputs } from '../files/gather.js'
 import { gatherUploads, withUploadPaths } from '../files/gather-uploads.js'
-import type { UploadShelf } from '../files/upload-shelf.js'
+import type { UploadStore } from '../files/upload-store.js'
 import type { UploadTransfer } from '../files/upload-transfer.js'
 import { describeError, type Logger } from '../log.js'
 import { extravarsText } from '../playbook/plan.js'
 import type { OpenSecrets } from '../playbook/secrets.js'
-import { isErrno, isPassing, writeSynced } from '../spool/durable.js'
+import { isErrno, isPassing, writeSynced } from '../host/durable.js'
 import { claimText, folderNameOf, type JobFolder, type JobKey } from '../spool/job-folder.js'
 import type { Spool, StagedJob } from '../spool/spool.js'
 
@@ -42,7 +42,7 @@ export interface IntakePort {
 export interface IntakeOptions {
   readonly spool: Spool
   readonly cache: BlobCache
-  readonly shelf: UploadShelf
+  readonly uploadStore: UploadStore
   readonly log: Logger
   readonly now: () => Date
   readonly bootId: string
@@ -76,7 +76,7 @@ export interface Intake {
 }
 
 export function createIntake(options: IntakeOptions): Intake {
-  const { spool, cache, shelf, log } = options
+  const { spool, cache, uploadStore, log } = options
   const reservations = new Map<string, Reservation>()
   const claims = new Set<Promise<void>>()
   let trouble: { readonly text: string; readonly at: number } | null = null
@@ -125,7 +125,7 @@ export function createIntake(options: IntakeOptions): Intake {
       signal: cancel.signal,
     })
     const uploads = join(staged.path, 'uploads')
-    await gatherUploads({ key, order, shelf, transfer: port.uploads, folder: uploads, signal: cancel.signal })
+    await gatherUploads({ key, order, uploadStore, transfer: port.uploads, folder: uploads, signal: cancel.signal })
     const placed = withUploadPaths(extravars, order, staged.destination.file('uploads'))
     const text = extravarsText(placed, order.allow_jinja)
     await writeFile(join(staged.path, 'extravars.yml'), text, { mode: 0o600 })

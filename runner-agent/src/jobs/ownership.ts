@@ -1,6 +1,6 @@
-import { writeDurably } from '../spool/durable.js'
+import { writeDurably } from '../host/durable.js'
 import type { JobFolder } from '../spool/job-folder.js'
-import type { Trust } from '../trust.js'
+import type { Trust } from '../identity/trust.js'
 
 /**
  * Which control plane a job belongs to: the one that it was claimed from, or that took it over later because an admin said

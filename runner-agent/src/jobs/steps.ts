@@ -7,9 +7,9 @@ import { type PlaybookSettings, writePlan } from '../playbook/plan.js'
 import { endMarkedProcesses, findSupervisor } from '../playbook/process-tree.js'
 import { type OpenSecrets, secretsText } from '../playbook/secrets.js'
 import { startSupervisor, type SupervisorProcess } from '../playbook/supervisor.js'
-import { type ProcessIdentity, signalProcess } from '../processes.js'
+import { type ProcessIdentity, signalProcess } from '../host/processes.js'
 import { agentEndOf, type KnownEnd, takeStart, UnsureError, writeAgentEnd } from '../spool/agent-end.js'
-import { isErrno, isPassing, syncFolder, writeDurably } from '../spool/durable.js'
+import { isErrno, isPassing, syncFolder, writeDurably } from '../host/durable.js'
 import { type Claim, folderNameOf, type JobFileName, type JobFolder, type JobKey } from '../spool/job-folder.js'
 
 /** How long what a lost supervisor leaves is looked for and ended. */

@@ -20,7 +20,7 @@ import { TLSSocket } from 'node:tls'
 import { type RawData, WebSocket } from 'ws'
 import { describeError } from '../log.js'
 import type { AgentHandshake } from './handshake.js'
-import { watchLife } from './life.js'
+import { watchHeartbeat } from './heartbeat.js'
 import { ProxyAgent } from './proxy.js'
 
 /** Time from dialling to the welcome, and for a close to be answered. */
@@ -140,7 +140,7 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     welcomed = true
     epoch = welcome.epoch
     clearTimers()
-    stopWatching = watchLife({
+    stopWatching = watchHeartbeat({
       heartbeatMs: welcome.heartbeat_ms,
       bytesRead: () => bytesRead(),
       beat: () => {

@@ -19,8 +19,8 @@ import {
 } from '@holdfast/protocol'
 import { randomBytes } from 'node:crypto'
 import * as v from 'valibot'
-import type { Identity } from '../identity.js'
-import type { Trust } from '../trust.js'
+import type { Identity } from '../identity/identity.js'
+import type { Trust } from '../identity/trust.js'
 import type { Proof } from './connection.js'
 
 const NONCE_BYTES = 32

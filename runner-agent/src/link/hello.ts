@@ -1,6 +1,6 @@
 import { CONTRACT, NEWEST_CONTRACT, type HelloPayload } from '@holdfast/protocol'
 import { hostname } from 'node:os'
-import type { Identity } from '../identity.js'
+import type { Identity } from '../identity/identity.js'
 
 export interface HelloOptions {
   readonly generation: number

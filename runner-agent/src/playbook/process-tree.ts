@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { identifyProcess, type ProcessIdentity } from '../processes.js'
-import { isErrno } from '../spool/durable.js'
+import { identifyProcess, type ProcessIdentity } from '../host/processes.js'
+import { isErrno } from '../host/durable.js'
 
 const LOOK_EVERY_MS = 50
 

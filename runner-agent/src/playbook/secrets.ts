@@ -1,7 +1,7 @@
 import { type JobOrder, type JobSecrets, SealError, jobSecretsSchema, openSecrets } from '@holdfast/protocol'
 import { randomBytes } from 'node:crypto'
 import * as v from 'valibot'
-import type { Identity } from '../identity.js'
+import type { Identity } from '../identity/identity.js'
 import { OrderRefusedError } from './command-line.js'
 import { extravarsText, hasVariables } from './plan.js'
 

@@ -1,8 +1,8 @@
 import type { EndRecord, StreamName } from '@holdfast/protocol'
 import { rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { identifyProcess, lookAtProcess } from '../processes.js'
-import { createDurably, isErrno } from './durable.js'
+import { identifyProcess, lookAtProcess } from '../host/processes.js'
+import { createDurably, isErrno } from '../host/durable.js'
 import type { JobFolder, JobFileName } from './job-folder.js'
 import { type FileHash, hashFile } from './stream-file.js'
 

@@ -8,8 +8,8 @@ import {
 } from '@holdfast/protocol'
 import { join } from 'node:path'
 import * as v from 'valibot'
-import { processIdentitySchema } from '../processes.js'
-import { type Fact, lookAt, readFact, unknown } from './fact.js'
+import { processIdentitySchema } from '../host/processes.js'
+import { type Fact, lookAt, readFact, unknown } from '../host/fact.js'
 import { ALWAYS_THERE, type SpoolMark } from './spool-mark.js'
 
 /** Which run of which job: the name of its folder. The run id keeps jobs of different control planes apart. */

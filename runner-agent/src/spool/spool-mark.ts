@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createDurably, isErrno } from './durable.js'
-import { codeOf } from './fact.js'
+import { createDurably, isErrno } from '../host/durable.js'
+import { codeOf } from '../host/fact.js'
 
 /** The name of the mark in the spool, and of its copy in the state folder. */
 const NAME = 'spool-id'

@@ -6,9 +6,9 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import * as v from 'valibot'
-import { identifyProcess, lookAtProcess, processIdentitySchema } from '../processes.js'
-import { createDurably, isErrno, writeDurably } from './durable.js'
-import { type KernelLock, type LockProgram, takeKernelLock } from './kernel-lock.js'
+import { identifyProcess, lookAtProcess, processIdentitySchema } from '../host/processes.js'
+import { createDurably, isErrno, writeDurably } from '../host/durable.js'
+import { type KernelLock, type LockProgram, takeKernelLock } from '../host/kernel-lock.js'
 
 /**
  * One agent per state folder, and a number that goes up at every start.

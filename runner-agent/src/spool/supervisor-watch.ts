@@ -1,7 +1,7 @@
 import { describeError, type Logger } from '../log.js'
-import { lookAtProcess, type ProcessIdentity, type ProcessState } from '../processes.js'
+import { lookAtProcess, type ProcessIdentity, type ProcessState } from '../host/processes.js'
 import type { JobFolder, Started } from './job-folder.js'
-import { lookAtLocks, type LockProgram } from './kernel-lock.js'
+import { lookAtLocks, type LockProgram } from '../host/kernel-lock.js'
 
 /** Between two questions to the kernel about supervisors that cannot be seen. */
 const ASK_EVERY_MS = 5_000

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Evaluator } from '../../../control-plane/src/forms/sandbox/evaluator.js'
+import type { Evaluator } from '../../../control-plane/src/forms/check/evaluator.js'
 import { loadQuickJs } from '../../../control-plane/src/forms/sandbox/quickjs.js'
 import { NOW, check, formOf } from './check.js'
 

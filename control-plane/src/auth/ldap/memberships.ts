@@ -12,7 +12,7 @@ import {
 } from 'ldapts'
 import type { AskedGroups, Membership } from '../group-names.js'
 import type { LdapSettings } from '../provider-config.js'
-import { canonicalDn, isBelow, nameOf } from './distinguished-name.js'
+import { canonicalDn, isBelow, nameOf } from '../distinguished-name.js'
 import { valuesOf } from './entry.js'
 
 /** Groups of one answer; directories give no more than they like without pages. */

@@ -1,6 +1,6 @@
 import type { WizardStep } from '../fields/field.js'
 import { parsePath } from '../fields/model-path.js'
-import type { Evaluator } from '../sandbox/evaluator.js'
+import type { Evaluator } from './evaluator.js'
 import { putAt } from '../values/extravars.js'
 import { fillScript } from '../values/fill-script.js'
 import type { Resolved } from '../values/placeholders.js'

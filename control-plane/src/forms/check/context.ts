@@ -1,6 +1,6 @@
 import type { Field, WizardStep } from '../fields/field.js'
-import type { Evaluator } from '../sandbox/evaluator.js'
-import type { VerifiedUpload } from '../uploads.js'
+import type { Evaluator } from './evaluator.js'
+import type { VerifiedUpload } from '../values/uploads.js'
 import type { PathStep } from '../fields/model-path.js'
 import type { Resolved } from '../values/placeholders.js'
 import type { PlainObject } from '../values/plain.js'

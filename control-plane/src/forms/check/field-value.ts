@@ -1,4 +1,4 @@
-import type { VerifiedUpload } from '../uploads.js'
+import type { VerifiedUpload } from '../values/uploads.js'
 import type { RowError, ValidationError } from './report.js'
 
 /** A field as it stands after its value was worked out, before its rules are looked at. */

@@ -1,11 +1,11 @@
 import type { Bound, Field } from '../fields/field.js'
 import { parsePath } from '../fields/model-path.js'
-import type { Evaluator } from '../sandbox/evaluator.js'
+import type { Evaluator } from './evaluator.js'
 import { isSpecialChoice } from '../values/choices.js'
 import { type Resolve, fillText, textOf } from '../values/placeholders.js'
 import { isBlank, isEmpty, isSame } from '../values/plain.js'
 import type { ValidationError } from './report.js'
-import type { VerifiedUpload } from '../uploads.js'
+import type { VerifiedUpload } from '../values/uploads.js'
 
 /** What rules may look at beside the value. */
 export interface RuleContext {

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import type { Dependency, Field, FieldSource, FieldType, RowMarkers, WizardStep } from './field.js'
-import { SERVER_FUNCTIONS } from '../sandbox/host/prelude-helpers.js'
 import type { FieldFile, WizardStepFile } from './field-schema.js'
 import { UNSAFE_KEYS, parsePath } from './model-path.js'
+import { SERVER_FUNCTIONS } from './server-functions.js'
 
 export type FieldInFile = Static<typeof FieldFile>
 type StepInFile = Static<typeof WizardStepFile>

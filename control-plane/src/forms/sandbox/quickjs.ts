@@ -5,10 +5,11 @@ import {
   newQuickJSWASMModuleFromVariant,
 } from 'quickjs-emscripten-core'
 import { messageOf } from '../../errors.js'
-import type { Evaluated, Evaluator } from './evaluator.js'
+import { SERVER_FUNCTIONS } from '../fields/server-functions.js'
+import type { Evaluated, Evaluator } from '../check/evaluator.js'
 import { answerHostCall } from './host/host-call.js'
 import { type HostIntl, createHostIntl } from './host/intl.js'
-import { HELPERS_PRELUDE, SERVER_FUNCTIONS } from './host/prelude-helpers.js'
+import { HELPERS_PRELUDE } from './host/prelude-helpers.js'
 import { INTL_PRELUDE } from './host/prelude-intl.js'
 import { WEB_PRELUDE } from './host/prelude-web.js'
 

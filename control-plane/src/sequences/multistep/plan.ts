@@ -3,7 +3,7 @@ import { RefusedValuesError } from '../../errors.js'
 import { parsePath } from '../../forms/fields/model-path.js'
 import type { FormSurroundings, MultistepForm, Step } from '../../forms/form.js'
 import { isPlainObject } from '../../forms/values/plain.js'
-import type { PlannedSequence } from '../../jobs/sequence-port.js'
+import type { PlannedSequence } from '../../jobs/record/sequence-port.js'
 import type { Values } from '../kind.js'
 
 const text = v.nullable(v.string())

@@ -1,4 +1,4 @@
-import { appendServiceLine } from '../../store/job-streams.js'
+import { appendServiceLine } from '../../store/jobs/job-streams.js'
 import type { Queries } from '../../store/store.js'
 import type { NodeState, SequenceEvent } from '../kind.js'
 import type { StepsPlan } from './plan.js'

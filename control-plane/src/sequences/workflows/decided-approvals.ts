@@ -1,4 +1,4 @@
-import { deciderName } from '../../jobs/approval.js'
+import { deciderName } from '../../jobs/record/approval.js'
 import type { Mark, NodeState } from '../kind.js'
 
 /**

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { JobSettings, WorkflowForm } from '../../forms/form.js'
 import type { PlainObject } from '../../forms/values/plain.js'
-import type { PlannedSequence } from '../../jobs/sequence-port.js'
+import type { PlannedSequence } from '../../jobs/record/sequence-port.js'
 import type { Workflows } from './loader.js'
 import { variablesOf, variablesUnderKey } from './node-data.js'
 import { type JobNode, type Workflow, isJobNode, workflowSchema } from './workflow.js'

@@ -1,5 +1,5 @@
-import { copyOutput } from '../../store/job-output.js'
-import { appendServiceLine } from '../../store/job-streams.js'
+import { copyOutput } from '../../store/jobs/job-output.js'
+import { appendServiceLine } from '../../store/jobs/job-streams.js'
 import type { Queries } from '../../store/store.js'
 import type { NodeStatus } from '../node-status.js'
 import type { NodeState, SequenceEvent } from '../kind.js'

@@ -1,5 +1,5 @@
-import { readEventLines } from '../../store/job-events.js'
-import { findNodes } from '../../store/sequences.js'
+import { readEventLines } from '../../store/jobs/job-events.js'
+import { findNodes } from '../../store/jobs/sequences.js'
 import type { Queries } from '../../store/store.js'
 import { type Decision, type Facts, NOTHING, type NodeState, type OpenSequence, type SequenceKind } from '../kind.js'
 import { EVENTS_OF_ARTIFACTS, createArtifacts } from './artifacts.js'

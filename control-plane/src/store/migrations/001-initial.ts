@@ -1,5 +1,5 @@
 import { type CreateTableBuilder, type Kysely, sql } from 'kysely'
-import { type ColumnTypes, columnTypesOf } from '../column-types.js'
+import { type ColumnTypes, columnTypesOf } from '../sql/column-types.js'
 
 /** The first tables. What each column means stands in schema.ts. */
 export async function up(database: Kysely<unknown>): Promise<void> {

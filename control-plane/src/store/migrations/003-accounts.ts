@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { columnTypesOf } from '../column-types.js'
+import { columnTypesOf } from '../sql/column-types.js'
 
 /** API tokens and the audit trail. What each column means stands in schema.ts. */
 export async function up(database: Kysely<unknown>): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { columnTypesOf } from '../column-types.js'
+import { columnTypesOf } from '../sql/column-types.js'
 
 /** Credentials, their secrets encrypted. */
 export async function up(database: Kysely<unknown>): Promise<void> {

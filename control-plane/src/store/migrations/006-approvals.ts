@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { columnTypesOf } from '../column-types.js'
+import { columnTypesOf } from '../sql/column-types.js'
 
 /** Which roles may give the approvals that jobs wait for. What each column means stands in schema.ts. */
 export async function up(database: Kysely<unknown>): Promise<void> {

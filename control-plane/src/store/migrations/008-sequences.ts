@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { columnTypesOf } from '../column-types.js'
+import { columnTypesOf } from '../sql/column-types.js'
 
 /** Jobs that consist of others, and where each of these stands. What each column means stands in schema.ts. */
 export async function up(database: Kysely<unknown>): Promise<void> {

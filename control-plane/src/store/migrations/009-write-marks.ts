@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { dialectOf } from '../dialect.js'
+import { dialectOf } from '../sql/dialect.js'
 
 /** What each transaction leaves behind, so that a lost answer to its commit can be made up for. SQLite answers always. */
 export async function up(database: Kysely<unknown>): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { columnTypesOf } from '../column-types.js'
+import { columnTypesOf } from '../sql/column-types.js'
 
 /**
  * Passwords of launches are kept apart and encrypted, as long as their job runs. Jobs that have ended have no use for

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import * as v from 'valibot'
-import { columnTypesOf } from '../column-types.js'
+import { columnTypesOf } from '../sql/column-types.js'
 
 /** Rows that are looked at in one go. */
 const PAGE = 500

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { columnTypesOf } from '../column-types.js'
+import { columnTypesOf } from '../sql/column-types.js'
 
 /** Limits on guessing by address and name, sessions that say more about themselves, and first passwords. See schema.ts. */
 export async function up(database: Kysely<unknown>): Promise<void> {

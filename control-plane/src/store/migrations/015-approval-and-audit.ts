@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { columnTypesOf } from '../column-types.js'
+import { columnTypesOf } from '../sql/column-types.js'
 
 /**
  * What an approved job may run, and the chain of the audit trail. What each column means stands in schema.ts. Jobs that wait

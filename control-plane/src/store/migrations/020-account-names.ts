@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
-import { columnTypesOf } from '../column-types.js'
-import { usernameKey } from '../users.js'
+import { columnTypesOf } from '../sql/column-types.js'
+import { usernameKey } from '../accounts/users.js'
 
 /**
  * A role that names a user means one account: names of deleted accounts are kept. The designer lock and the audit trail know

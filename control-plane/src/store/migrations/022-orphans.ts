@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { columnTypesOf } from '../column-types.js'
+import { columnTypesOf } from '../sql/column-types.js'
 
 /** Jobs that a runner has and this database does not know, and runs that were deleted. See schema.ts. */
 export async function up(database: Kysely<unknown>): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { columnTypesOf } from '../column-types.js'
+import { columnTypesOf } from '../sql/column-types.js'
 
 /** The time by which waits are measured that outlast a process. What the columns mean stands in schema.ts. */
 export async function up(database: Kysely<unknown>): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { columnTypesOf } from '../column-types.js'
+import { columnTypesOf } from '../sql/column-types.js'
 
 /** On which connection a runner last said that it has a job. What the column means stands in schema.ts. */
 export async function up(database: Kysely<unknown>): Promise<void> {

@@ -1,6 +1,3 @@
-/** Functions below `fn.` that are here; whatever else a form calls there asks a data source. */
-export const SERVER_FUNCTIONS = ['fnGetNumberedName', 'fnArray', 'fnToTable', 'fnSort', 'fnCopy', 'fnCidr'] as const
-
 /**
  * The helpers that forms of the product family know, as far as they only work with what they are given. A name below `fn`
  * or `fnc` that is none of them says so when it is called.

@@ -1,0 +1,86 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Accounts } from '../../auth/accounts.js'
+import { callerOf } from '../route/guards.js'
+import { LIMITED } from '../route/rate-limit.js'
+import { Message, answers } from '../route/schemas.js'
+
+const Profile = Type.Object(
+  {
+    username: Type.String(),
+    id: Type.Integer(),
+    type: Type.String(),
+    email: Type.Optional(Type.String()),
+    groups: Type.Array(Type.String({ description: 'With prefix, such as local/ops' })),
+    groupsLeftOut: Type.Optional(
+      Type.Integer({
+        description:
+          'How many groups of the last sign-in were too many or too long to be kept, at least; no role names them',
+      }),
+    ),
+    roles: Type.Array(Type.String()),
+    rolesWithheld: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Roles that name this user, but mean a deleted account that had the name; an admin may accept it',
+      }),
+    ),
+    options: Type.Record(Type.String(), Type.Boolean()),
+    passwordMustChange: Type.Optional(
+      Type.Boolean({ description: 'There when the password has to be changed before anything else can be done' }),
+    ),
+  },
+  { title: 'Profile' },
+)
+
+/** Who the caller is, and their password. */
+export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/profile',
+      {
+        config: { beforePasswordChange: true },
+        schema: { tags: ['profile'], summary: 'The signed-in user', response: answers(Profile) },
+      },
+      async (request) => {
+        const { username, id, type, email, groups, roles, options, passwordMustChange, rolesWithheld } =
+          callerOf(request)
+        const { groupsLeftOut } = await deps.accounts.find(id)
+        return {
+          username,
+          id,
+          type,
+          ...(email === null ? {} : { email }),
+          groups: [...groups],
+          ...(groupsLeftOut === 0 ? {} : { groupsLeftOut }),
+          roles: [...roles],
+          ...(rolesWithheld.length === 0 ? {} : { rolesWithheld: [...rolesWithheld] }),
+          options: { ...options },
+          ...(passwordMustChange ? { passwordMustChange: true as const } : {}),
+        }
+      },
+    )
+
+    app.put(
+      '/profile',
+      {
+        config: { ...LIMITED, audit: { action: 'profile.password', kind: 'user' }, beforePasswordChange: true },
+        schema: {
+          tags: ['profile'],
+          summary: 'Change the own password; ends all sessions and API tokens of the user, this session too',
+          operationId: 'changePassword',
+          body: Type.Object({ password: Type.String(), currentPassword: Type.String({ maxLength: 1024 }) }),
+          response: answers(Message, 400, 403, 409, 429),
+        },
+      },
+      async (request) => {
+        const { password, currentPassword } = request.body
+        await deps.accounts.changeOwnPassword(
+          callerOf(request),
+          { current: currentPassword, next: password },
+          request.ip,
+        )
+        return { message: 'The password was changed; sign in again' }
+      },
+    )
+  }
+}

@@ -1,0 +1,254 @@
+import { Type } from 'typebox'
+import { USER_TYPES } from '../../auth/caller.js'
+import { EVENT_STATUSES } from '../../jobs/read/event-filter.js'
+import { JOB_STATUSES } from '../../jobs/record/status.js'
+import { NODE_STATUSES } from '../../sequences/node-status.js'
+import { NODE_TYPES } from '../../sequences/workflows/workflow.js'
+import { booleanText, integerText, nullable } from '../route/schemas.js'
+
+const AnyObject = Type.Record(Type.String(), Type.Unknown())
+
+const sha256 = (description: string) => nullable(Type.String({ description }))
+
+/** The approval that a job waits for or last passed. */
+const Approval = Type.Object({
+  title: nullable(Type.String()),
+  message: nullable(Type.String()),
+  roles: Type.Array(Type.String(), { description: 'Who may give it, beside admins; default means everyone' }),
+  notifications: Type.Array(Type.String()),
+  allowSelf: Type.Boolean({ description: 'Whoever launched the job may give it, too' }),
+  state: Type.Enum(['waiting', 'approved', 'rejected']),
+  decided_by: nullable(Type.String()),
+  decided_by_type: nullable(Type.String()),
+  decided_at: nullable(Type.String({ format: 'date-time' })),
+  // Optional in the document, so that a newer client understands an older service.
+  subject: Type.Optional(
+    nullable(
+      Type.Object(
+        {
+          manifest_sha256: sha256('Hash of the manifest of the playbook folder; null: it could not be read'),
+          form_sha256: sha256('Of the form with its subforms, constants and workflows; null: the form was gone'),
+        },
+        { description: 'What the approval is about; null: it was asked for by an older release' },
+      ),
+    ),
+  ),
+  forced: Type.Optional(
+    Type.Boolean({ description: 'It was given although its subject had changed since it was asked for' }),
+  ),
+})
+
+const recordFields = {
+  id: Type.Integer(),
+  form: Type.String(),
+  target: Type.String({ description: 'The form, or the step or node of a subjob' }),
+  job_type: Type.String(),
+  status: Type.Enum(JOB_STATUSES, { title: 'JobStatus' }),
+  status_reason: nullable(Type.String({ description: 'Why it failed, was aborted or abandoned' })),
+  detail: nullable(Type.String({ description: 'What the status does not say, such as missing events' })),
+  start: Type.String({ format: 'date-time' }),
+  end: nullable(Type.String({ format: 'date-time' })),
+  user: Type.String(),
+  user_type: Type.String(),
+  runner: nullable(Type.String()),
+  parent_id: nullable(Type.Integer()),
+  step: nullable(Type.String()),
+  approval: nullable(Approval),
+  abort_requested: Type.Boolean(),
+  abandoned_at: nullable(
+    Type.String({ format: 'date-time', description: 'Stays when the real outcome arrives later' }),
+  ),
+  // Optional in the document, so that a newer client understands an older service.
+  run_id: Type.Optional(
+    Type.String({ description: 'Names the one run of the job, also where a restored database gave its number again' }),
+  ),
+  adopted_at: Type.Optional(
+    nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'When the job was made anew of what its runner had, because the database did not know it',
+      }),
+    ),
+  ),
+  connected: Type.Optional(
+    Type.Boolean({ description: 'The runner of the job is connected and has it: an abandoned job then still runs' }),
+  ),
+}
+
+/** A job in a list. */
+export const JobRecord = Type.Object(recordFields, { title: 'JobRecord' })
+
+/** A job with extra variables and output. */
+export const Job = Type.Object(
+  {
+    ...recordFields,
+    extravars: AnyObject,
+    payload: Type.Record(Type.String(), Type.Unknown(), { description: 'The same object as extravars' }),
+    credentials: Type.Record(Type.String(), Type.Unknown(), { description: 'Names of the credentials' }),
+    subjobs: Type.Array(Type.Integer()),
+    output: Type.String({ description: 'HTML with colours, or plain text with text=true' }),
+  },
+  { title: 'Job' },
+)
+
+/** The answer of a launch. */
+export const Launched = Type.Object(
+  {
+    id: Type.Integer({ description: 'Of the new job' }),
+    unknown_fields: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'There only when values were sent that belong to no field (LAUNCH_UNKNOWN_FIELDS=warn or ignore)',
+      }),
+    ),
+  },
+  { title: 'Launched' },
+)
+
+/** How an approval may be given; it may be left out. */
+export const ApproveBody = nullable(
+  Type.Object({
+    force: Type.Optional(Type.Boolean({ description: 'Approve what is there now, although it has changed' })),
+  }),
+)
+
+export const ApproveQuery = Type.Object({
+  force: Type.Optional(booleanText('true: approve what is there now, although it has changed')),
+})
+
+export const AbortQuery = Type.Object({
+  abandoned: Type.Optional(booleanText('true: also a job that is abandoned; its runner hears of it when it is there')),
+})
+
+const Identifiers = Type.Array(Type.String())
+
+/** A node of a workflow job. */
+export const JobNode = Type.Object({
+  node: Type.Object({
+    identifier: Type.String(),
+    name: Type.String({ description: 'The playbook, the other workflow, or what the approval asks' }),
+    type: Type.Enum(NODE_TYPES),
+    status: Type.Enum(NODE_STATUSES),
+    reason: nullable(Type.String({ description: 'Why it failed, was skipped or did not run' })),
+    start: nullable(Type.String({ format: 'date-time' })),
+    end: nullable(Type.String({ format: 'date-time' })),
+    links: Type.Object(
+      { success: Identifiers, failure: Identifiers, always: Identifiers },
+      { description: 'The nodes that follow, by when' },
+    ),
+    approval: nullable(Approval),
+  }),
+  job: nullable(Type.Integer({ description: 'The job of the node; null when it did not run' })),
+  extravars: AnyObject,
+  artifacts: Type.Record(Type.String(), Type.Unknown(), { description: 'What it published with set_stats' }),
+})
+
+/** The body of a launch. */
+export const LaunchBody = Type.Object(
+  {
+    formName: Type.String({ minLength: 1, maxLength: 200 }),
+    extravars: Type.Optional(nullable(AnyObject)),
+    payload: Type.Optional(
+      nullable(Type.Record(Type.String(), Type.Unknown(), { description: 'Another name for extravars' })),
+    ),
+    rawFormData: Type.Optional(
+      nullable(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: 'Values of the fields by name; in a wizard, an object of values by step',
+        }),
+      ),
+    ),
+    credentials: Type.Optional(
+      nullable(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description:
+            'Names of credentials by the variables and credential fields of the form, in place of those that the form names. ' +
+            'Under LAUNCH_VALIDATION=enforce another variable, or a credential that there is not, is 422, and the value of a ' +
+            'field counts before what is said here; else other variables are dropped',
+        }),
+      ),
+    ),
+    files: Type.Optional(
+      nullable(
+        Type.Record(Type.String(), Type.Unknown(), { description: 'By file field: what its upload was answered with' }),
+      ),
+    ),
+  },
+  { title: 'Launch' },
+)
+
+/** The field values of a job. */
+export const FieldValues = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'Values by field; in a wizard, an object of values by step',
+})
+
+export const RelaunchQuery = Type.Object({
+  verbose: Type.Optional(
+    booleanText('true: the new job runs in verbose mode, which takes the role option allowVerboseMode'),
+  ),
+})
+
+/** The body of a relaunch; it may be left out. */
+export const RelaunchBody = nullable(
+  Type.Object({
+    values: Type.Optional(
+      nullable(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: 'Laid over the kept field values; empty: as it ran',
+        }),
+      ),
+    ),
+    files: Type.Optional(
+      nullable(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: 'By file field: what another upload was answered with, or null for none',
+        }),
+      ),
+    ),
+  }),
+)
+
+/** The answer of a relaunch. */
+export const Relaunched = Type.Object(
+  { message: Type.String(), id: Type.Integer({ description: 'Of the new job' }) },
+  { title: 'Relaunched' },
+)
+
+const eventFields = {
+  order: Type.Integer({ description: '1, 2, 3 … within the job' }),
+  type: Type.String(),
+  play: nullable(Type.String()),
+  task: nullable(Type.String()),
+  host: nullable(Type.String()),
+  duration: nullable(Type.Number({ description: 'Seconds' })),
+  time: Type.String({ format: 'date-time' }),
+}
+
+/** A structured event in a list. */
+export const EventRecord = Type.Object(eventFields, { title: 'JobEventRecord' })
+
+/** One event with its whole result, and what else the runner said of it. */
+export const Event = Type.Object(
+  { ...eventFields, result: Type.Unknown() },
+  { title: 'JobEvent', additionalProperties: true },
+)
+
+export const ListQuery = Type.Object({
+  records: Type.Optional(
+    integerText('Most jobs to answer: JOBS_LIST_SIZE when left out, at most 5000 or JOBS_LIST_SIZE if that is higher'),
+  ),
+  user: Type.Optional(Type.String({ description: 'Only the jobs of this user' })),
+  user_type: Type.Optional(Type.Enum(USER_TYPES, { description: 'Kind of that user: local when left out' })),
+  runner: Type.Optional(Type.String({ description: 'Only the jobs that ran on this runner' })),
+  waiting: Type.Optional(booleanText('true for only the jobs that wait for an approval which the caller may give')),
+})
+
+export const EventsQuery = Type.Object({
+  after: Type.Optional(integerText('Only events with a higher order')),
+  limit: Type.Optional(integerText('Most events to answer; all when left out')),
+  host: Type.Optional(Type.String({ description: 'Only events of this host' })),
+  task: Type.Optional(Type.String({ description: 'Only events of tasks of this name' })),
+  type: Type.Optional(Type.String({ description: 'Only events of this type' })),
+  status: Type.Optional(
+    Type.Enum(EVENT_STATUSES, { description: 'Only what came of tasks at hosts, with this outcome' }),
+  ),
+})

@@ -1,0 +1,138 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { type ActionDependencies, abort, remove } from '../../jobs/end/actions.js'
+import { type LaunchDependencies, launchJob } from '../../jobs/launch/launch.js'
+import { type JobReading, readJob, readJobs } from '../../jobs/read/reading.js'
+import { noteAudit } from '../route/audit-hook.js'
+import { callerOf } from '../route/guards.js'
+import { relaunchRoutes } from './job-relaunch.js'
+import { AbortQuery, Job, JobRecord, LaunchBody, Launched, ListQuery } from './job-schemas.js'
+import { JSON_TYPE, listText, streamOf, streamed, withText } from '../route/long-answer.js'
+import { IdParams, Message, answers, booleanText, idOf, listOf } from '../route/schemas.js'
+
+export interface JobRouteDeps {
+  readonly reading: JobReading
+  readonly launching: LaunchDependencies
+  readonly actions: ActionDependencies
+}
+
+const tags = ['job']
+
+const LAUNCH_RULES =
+  'Under LAUNCH_VALIDATION=enforce the values of rawFormData are checked against the fields of the form, and the extra ' +
+  'variables are built from them; of extravars only __verbose__ counts. A field that is not named in rawFormData gets its ' +
+  'default; one that is null or empty has no value. Refused values answer 422 with details: missing, invalid, waiting, ' +
+  'validationErrors, rowErrors, uploads. Nothing is created then.'
+
+/** Launching, relaunching, reading, listing, aborting and deleting jobs. */
+export function jobRoutes({ reading, launching, actions }: JobRouteDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    await app.register(relaunchRoutes({ launching }))
+
+    app.post(
+      '/job',
+      {
+        config: { audit: { action: 'job.launch', kind: 'job' }, longBody: true },
+        schema: {
+          tags,
+          summary: 'Launch a form',
+          description: LAUNCH_RULES,
+          operationId: 'launchJob',
+          body: LaunchBody,
+          response: answers(Launched, 400, 403, 404, 413, 422, 429),
+        },
+      },
+      async (request) => {
+        const { formName, extravars, payload, rawFormData, credentials, files } = request.body
+        noteAudit(request, { name: formName })
+        const launch = {
+          formName,
+          extravars: extravars ?? payload ?? {},
+          rawFormData: rawFormData ?? null,
+          credentials: credentials ?? {},
+          files: files ?? {},
+        }
+        const { id, unknownFields } = await launchJob(launching, callerOf(request), launch)
+        return unknownFields.length === 0 ? { id } : { id, unknown_fields: [...unknownFields] }
+      },
+    )
+
+    app.get(
+      '/job',
+      {
+        schema: {
+          tags,
+          summary: 'List jobs, newest first',
+          operationId: 'listJobs',
+          querystring: ListQuery,
+          response: answers(streamed(listOf(JobRecord)), 400),
+        },
+      },
+      async (request, reply) => {
+        const { records, user, user_type: userType, runner, waiting } = request.query
+        const list = { records, user, userType, runner, waiting: waiting === 'true' }
+        const jobs = await readJobs(reading, callerOf(request), list)
+        await reply.type(JSON_TYPE).send(await streamOf(listText(jobs)))
+        return reply
+      },
+    )
+
+    app.get(
+      '/job/:id',
+      {
+        config: { audit: { action: 'job.read', kind: 'job', isRead: true } },
+        schema: {
+          tags,
+          summary: 'One job with its output',
+          params: IdParams,
+          querystring: Type.Object({
+            text: Type.Optional(booleanText('true for plain text, else HTML')),
+            output: Type.Optional(booleanText('false leaves the output out: it is then empty')),
+          }),
+          response: answers(streamed(Job), 400, 403, 404),
+        },
+      },
+      async (request, reply) => {
+        const { text, output: wanted } = request.query
+        const form = wanted === 'false' ? 'none' : text === 'true' ? 'text' : 'html'
+        const { job, output } = await readJob(reading, callerOf(request), idOf(request.params), form)
+        await reply.type(JSON_TYPE).send(await streamOf(withText(job, 'output', output)))
+        return reply
+      },
+    )
+
+    app.post(
+      '/job/:id/abort',
+      {
+        schema: {
+          tags,
+          summary: 'Abort a running job',
+          description:
+            'An abandoned job is aborted with abandoned=true only: that is kept until its runner is there, which then ends ' +
+            'the job. A job that has ended until then keeps its real end.',
+          params: IdParams,
+          querystring: AbortQuery,
+          response: answers(Message, 400, 403, 404, 409),
+        },
+      },
+      async (request) => {
+        const alsoAbandoned = request.query.abandoned === 'true'
+        if (alsoAbandoned) noteAudit(request, { detail: 'abandoned' })
+        return { message: await abort(actions, callerOf(request), idOf(request.params), alsoAbandoned) }
+      },
+    )
+
+    app.delete(
+      '/job/:id',
+      {
+        schema: {
+          tags,
+          summary: 'Delete an ended job',
+          params: IdParams,
+          response: answers(Message, 400, 403, 404, 409),
+        },
+      },
+      async (request) => ({ message: await remove(actions, callerOf(request), idOf(request.params)) }),
+    )
+  }
+}

@@ -1,0 +1,54 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Caller } from '../../auth/caller.js'
+import { type TokenScope, allowsScope } from '../../auth/token-scopes.js'
+import { ForbiddenError, UnauthenticatedError } from '../../errors.js'
+import { callerOf } from './guards.js'
+
+/** Tells who a bearer token belongs to. @throws UnauthenticatedError */
+export type Authenticate = (token: string) => Promise<Caller>
+
+/**
+ * Puts the check of the bearer token before everything else of every route of `scope` that is not marked
+ * `config: { public: true }`: before its body is read, its parameters are looked at, or anything is found. What an API token
+ * was not made for is refused there, too.
+ */
+export function registerAuthentication(scope: FastifyInstance, authenticate: Authenticate): void {
+  scope.addHook('onRequest', async (request) => {
+    if (request.routeOptions.config.public) return
+    const token = bearerOf(request)
+    if (token !== null) request.caller = await authenticate(token)
+    refuseBounded(request, callerOf(request))
+  })
+}
+
+/** @throws ForbiddenError for who has to change a password first, and for an API token that was not made for this */
+function refuseBounded(request: FastifyRequest, caller: Caller): void {
+  const { beforePasswordChange, scope } = request.routeOptions.config
+  if (caller.passwordMustChange && !beforePasswordChange) {
+    throw new ForbiddenError(
+      'password_change_needed',
+      'Your password has to be changed before anything else: PUT /profile, or holdfast password',
+    )
+  }
+  const needed = scope ?? usualScope(request)
+  if (!allowsScope(caller.scopes, needed)) {
+    throw new ForbiddenError('scope_needed', `This takes an API token with the scope ${needed}`)
+  }
+}
+
+/** What a token must have been made for: to read, to do something with jobs, or for everything else. */
+function usualScope({ method, routeOptions }: FastifyRequest): TokenScope {
+  if (method === 'GET' || method === 'HEAD') return 'read'
+  return /\/api\/v2\/job(\/|$)/.test(routeOptions.url ?? '') ? 'launch' : 'admin'
+}
+
+/** The token in the Authorization header; null when there is no header. @throws UnauthenticatedError for another scheme */
+export function bearerOf(request: FastifyRequest): string | null {
+  const header = request.headers.authorization
+  if (header === undefined) return null
+  const token = /^Bearer +([^\s]+) *$/i.exec(header)?.[1]
+  if (token === undefined) {
+    throw new UnauthenticatedError('token_invalid', 'The Authorization header must be: Bearer <token>')
+  }
+  return token
+}

@@ -1,0 +1,162 @@
+import { type Static, Type } from 'typebox'
+import { isoTime } from '../../clock.js'
+import { JOIN_TOKEN_MINUTES } from '../../runners/registration/join-tokens.js'
+import type { RunnerView } from '../../runners/registration/runner-actions.js'
+import type { JoinToken } from '../../store/runners/join-tokens.js'
+import { RUNNER_STATES } from '../../store/runners/runners.js'
+import { nullable } from '../route/schemas.js'
+
+/** Most playbooks at once that an admin may set. */
+const MOST_JOBS = 10_000
+
+/** A runner as an admin sees it (spec runner.md section 1). */
+export const RunnerRecord = Type.Object(
+  {
+    id: Type.Integer(),
+    name: Type.String(),
+    state: Type.Enum(RUNNER_STATES),
+    online: Type.Boolean(),
+    enabled: Type.Boolean(),
+    is_default: Type.Boolean(),
+    mode: Type.String({ description: 'Who dials: outbound is the agent' }),
+    fingerprint: Type.String(),
+    host: Type.String(),
+    ip: Type.String(),
+    version: Type.String(),
+    contract: Type.Integer(),
+    ansible_version: nullable(Type.String()),
+    // Optional in the document, so that a newer client understands an older service.
+    isolation: Type.Optional(
+      nullable(
+        Type.String({
+          description: 'How it keeps jobs apart: none, user, or user (not available); null: its release does not say',
+        }),
+      ),
+    ),
+    max_jobs: Type.Integer({
+      description: 'Playbooks at once, 0 = no limit: what an admin set, else what the agent says',
+    }),
+    agent_max_jobs: Type.Integer({ description: 'What the agent says' }),
+    running_jobs: Type.Integer(),
+    draining: Type.Boolean(),
+    clock_skew_ms: Type.Integer({ description: 'Its clock minus ours' }),
+    spool_bytes: Type.Integer(),
+    requested_at: Type.String(),
+    approved_at: nullable(Type.String()),
+    approved_by: nullable(Type.String()),
+    last_seen: Type.String(),
+    description: Type.String(),
+    kept_by: Type.Optional(
+      nullable(
+        Type.String({
+          description: 'Who marked the request, so that it stays listed when the runner that asks has left',
+        }),
+      ),
+    ),
+    clone: nullable(
+      Type.Object(
+        { seen_at: Type.String(), host: nullable(Type.String()), ip: nullable(Type.String()) },
+        {
+          description:
+            'Another process was refused for continuing this identity; where it called from, if that is known',
+        },
+      ),
+    ),
+  },
+  { title: 'Runner' },
+)
+
+export const RunnerBody = Type.Object(
+  {
+    enabled: Type.Optional(Type.Boolean()),
+    is_default: Type.Optional(Type.Boolean()),
+    description: Type.Optional(Type.String({ maxLength: 1000 })),
+    max_jobs: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: MOST_JOBS }))),
+    keep: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether a request that waits stays listed when the runner that asks has left; else it goes a minute later',
+      }),
+    ),
+  },
+  { title: 'RunnerChanges', description: 'What is left out stays; max_jobs null gives way to what the agent says' },
+)
+
+export const JoinTokenRecord = Type.Object(
+  {
+    id: Type.Integer(),
+    name: nullable(Type.String()),
+    created_at: Type.String(),
+    created_by: Type.String(),
+    expires_at: Type.String(),
+    used_at: nullable(Type.String()),
+    used_by: nullable(Type.String({ description: 'Name of the runner that joined by it' })),
+  },
+  { title: 'JoinToken' },
+)
+
+export const JoinTokenBody = nullable(
+  Type.Object({
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+    ttl_minutes: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: JOIN_TOKEN_MINUTES.most,
+        description: `${JOIN_TOKEN_MINUTES.default} when left out`,
+      }),
+    ),
+  }),
+)
+
+/** The one time that a token is shown. */
+export const NewJoinToken = Type.Object(
+  { id: Type.Integer(), token: Type.String(), expires_at: Type.String() },
+  { title: 'NewJoinToken' },
+)
+
+export function runnerRecordOf({ runner, online }: RunnerView): Static<typeof RunnerRecord> {
+  return {
+    id: runner.id,
+    name: runner.name,
+    state: runner.state,
+    online,
+    enabled: runner.enabled,
+    is_default: runner.isDefault,
+    mode: runner.mode,
+    fingerprint: runner.fingerprint,
+    host: runner.host,
+    ip: runner.ip,
+    version: runner.version,
+    contract: runner.contract,
+    ansible_version: runner.ansibleVersion,
+    isolation: runner.isolation,
+    max_jobs: runner.maxJobs ?? runner.agentMaxJobs,
+    agent_max_jobs: runner.agentMaxJobs,
+    running_jobs: runner.runningJobs,
+    draining: runner.draining,
+    clock_skew_ms: runner.clockSkewMs,
+    spool_bytes: runner.spoolBytes,
+    requested_at: isoTime(runner.requestedAt),
+    approved_at: isoTime(runner.approvedAt),
+    approved_by: runner.approvedBy,
+    last_seen: isoTime(runner.lastSeen),
+    description: runner.description,
+    kept_by: runner.keptBy,
+    clone:
+      runner.cloneSeenAt === null
+        ? null
+        : { seen_at: isoTime(runner.cloneSeenAt), host: runner.cloneHost, ip: runner.cloneIp },
+  }
+}
+
+export function joinTokenRecordOf(token: JoinToken): Static<typeof JoinTokenRecord> {
+  return {
+    id: token.id,
+    name: token.name,
+    created_at: isoTime(token.createdAt),
+    created_by: token.createdBy,
+    expires_at: isoTime(token.expiresAt),
+    used_at: isoTime(token.usedAt),
+    used_by: token.usedBy,
+  }
+}

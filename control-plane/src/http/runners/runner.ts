@@ -1,0 +1,110 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { RunnerActions } from '../../runners/registration/runner-actions.js'
+import { noteAudit } from '../route/audit-hook.js'
+import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
+import { RunnerBody, RunnerRecord, runnerRecordOf } from './runner-schemas.js'
+import { type JoinTokenRouteDeps, joinTokenRoutes } from './join-token.js'
+import { IdParams, Message, answers, asList, idOf, listOf } from '../route/schemas.js'
+
+export interface RunnerRouteDeps extends JoinTokenRouteDeps {
+  readonly hub: RunnerActions
+}
+
+const tags = ['runner']
+
+/** Runners and their join tokens: for admins. */
+export function runnerRoutes({ hub, joinTokens }: RunnerRouteDeps): FastifyPluginAsyncTypebox {
+  const requireAdminForRunner = requireAdminFor(async (id, request) => {
+    noteAudit(request, { name: (await hub.get(id)).runner.name })
+  })
+
+  return async (app) => {
+    await app.register(joinTokenRoutes({ joinTokens }))
+
+    app.get(
+      '/runner',
+      {
+        onRequest: requireAdmin,
+        schema: {
+          tags,
+          summary: 'List runners and requests',
+          operationId: 'listRunners',
+          response: answers(listOf(RunnerRecord), 403),
+        },
+      },
+      async () => asList((await hub.list()).map(runnerRecordOf)),
+    )
+
+    app.get(
+      '/runner/:id',
+      {
+        onRequest: requireAdminForRunner,
+        schema: { tags, summary: 'One runner', params: IdParams, response: answers(RunnerRecord, 400, 403, 404) },
+      },
+      async (request) => runnerRecordOf(await hub.get(idOf(request.params))),
+    )
+
+    app.put(
+      '/runner/:id',
+      {
+        onRequest: requireAdminForRunner,
+        schema: {
+          tags,
+          summary: 'Change what an admin sets',
+          params: IdParams,
+          body: RunnerBody,
+          response: answers(Message, 400, 403, 404, 409),
+        },
+      },
+      async (request) => {
+        const { enabled, is_default: isDefault, description, max_jobs: maxJobs, keep } = request.body
+        const changes = { enabled, isDefault, description, maxJobs, keep }
+        await hub.update(idOf(request.params), changes, adminOf(request).username)
+        return { message: 'The runner was changed' }
+      },
+    )
+
+    app.delete(
+      '/runner/:id',
+      {
+        onRequest: requireAdminForRunner,
+        schema: { tags, summary: 'Remove a runner', params: IdParams, response: answers(Message, 400, 403, 404, 409) },
+      },
+      async (request) => {
+        await hub.remove(idOf(request.params), adminOf(request).username)
+        return { message: 'The runner was removed' }
+      },
+    )
+
+    const actions = [
+      { path: 'approve', summary: 'Let a waiting runner in', act: hub.approve, message: 'The runner was approved' },
+      { path: 'reject', summary: 'Turn a request down', act: hub.reject, message: 'The request was rejected' },
+      { path: 'revoke', summary: 'Shut an approved runner out', act: hub.revoke, message: 'The runner was revoked' },
+      {
+        path: 'reinstate',
+        summary: 'Let a revoked runner in again',
+        act: hub.reinstate,
+        message: 'The runner was reinstated',
+      },
+      {
+        path: 'accept',
+        summary: 'Let the process in that was refused as a clone: the state folder of the runner was restored',
+        act: hub.acceptCopy,
+        message: 'The copy was accepted: it is let in when it comes again, and what it reports is compared',
+      },
+    ] as const
+    for (const { path, summary, act, message } of actions) {
+      app.post(
+        `/runner/:id/${path}`,
+        {
+          onRequest: requireAdminForRunner,
+          schema: { tags, summary, params: IdParams, response: answers(Message, 400, 403, 404, 409) },
+        },
+        async (request) => {
+          await act(idOf(request.params), adminOf(request).username)
+          return { message }
+        },
+      )
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from 'typebox'
+import { isoTime } from '../../clock.js'
+import type { ServiceKeyView, ServiceKeys } from '../../runners/registration/service-keys.js'
+import { noteAudit } from '../route/audit-hook.js'
+import { adminOf, requireAdmin } from '../route/guards.js'
+import { answers, nullable } from '../route/schemas.js'
+
+const ServiceKey = Type.Object(
+  {
+    fingerprint: Type.String({ description: 'Of the key by which the control plane proves itself to runners' }),
+    created_at: Type.String(),
+    previous: Type.Array(Type.String(), {
+      description: 'Fingerprints of keys before it, the newest first: a runner that trusts one of them follows',
+    }),
+  },
+  { title: 'ServiceKey' },
+)
+
+const RotationBody = nullable(
+  Type.Object(
+    {
+      fingerprint: Type.Optional(
+        Type.String({
+          maxLength: 100,
+          description: 'Rotate only if this is the key now, so that a repeated request rotates once',
+        }),
+      ),
+      break_succession: Type.Optional(
+        Type.Boolean({ description: 'The old key does not sign the new one: each runner has to be told by hand' }),
+      ),
+    },
+    { title: 'ServiceKeyRotation' },
+  ),
+)
+
+const tags = ['runner']
+
+/** The key of the service: for admins. Its private half never leaves. */
+export function serviceKeyRoutes({ serviceKeys }: { readonly serviceKeys: ServiceKeys }): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/service/key',
+      {
+        onRequest: requireAdmin,
+        schema: {
+          tags,
+          summary: 'The key by which the control plane proves itself to runners (admin)',
+          operationId: 'getServiceKey',
+          response: answers(ServiceKey, 403),
+        },
+      },
+      async () => recordOf(serviceKeys.view()),
+    )
+
+    app.post(
+      '/service/key/rotate',
+      {
+        onRequest: requireAdmin,
+        config: { audit: { action: 'service-key.rotate', kind: 'service-key' } },
+        schema: {
+          tags,
+          summary: 'Replace the key; runners that trust the old one follow (admin)',
+          operationId: 'rotateServiceKey',
+          body: RotationBody,
+          response: answers(ServiceKey, 400, 403, 409),
+        },
+      },
+      async (request) => {
+        const from = request.body?.fingerprint ?? null
+        const breakSuccession = request.body?.break_succession ?? false
+        const view = await serviceKeys.rotate({ from, breakSuccession }, adminOf(request).username)
+        noteAudit(request, { name: view.fingerprint })
+        return recordOf(view)
+      },
+    )
+  }
+}
+
+function recordOf({ fingerprint, createdAt, previous }: ServiceKeyView): Static<typeof ServiceKey> {
+  return { fingerprint, created_at: isoTime(createdAt), previous: [...previous] }
+}

@@ -1,0 +1,179 @@
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import { setImmediate as letOthersRun } from 'node:timers/promises'
+import { type FastifyInstance, type FastifyRequest, errorCodes } from 'fastify'
+import { networkOf } from '../../auth/network.js'
+import type { Timers } from '../../timers.js'
+import { type BodyShare, createBodyShares } from './body-shares.js'
+import { createBodyTurns } from './body-turns.js'
+import { answerStalledRequest } from './errors.js'
+import { FORM_TYPE, formFields, isJsonText } from './form-bodies.js'
+import { createJsonBounds } from './json-bounds.js'
+
+/** How long a JSON body may take to be there, in milliseconds: what a request may take by default in Node.js. */
+const WHOLE_BODY_MS = 300_000
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+/** Most bytes of a body that comes without a token: a name and a password, or a refresh token. */
+const STRANGERS_BYTES = 16 * KIB
+/** Most bytes of a body that is no launch: a credential with its keys is the longest. */
+const SHORT_BYTES = 512 * KIB
+
+/** Characters of a body from which on it is worth letting others have their turn. */
+const LONG_TEXT = 32 * KIB
+
+/** Bytes of a body from which on it waits for its turn, and how many such bodies are worked on at the same time. */
+const TURN_BYTES = 128 * KIB
+const TURNS = 2
+
+/** Bytes of all bodies of one stranger's network, and of all strangers. */
+const STRANGERS_SHARES = { ofOne: MIB, ofAll: 8 * MIB }
+/** How many of the largest bodies one user, and all users, may have in work. */
+const LARGEST_OF_ONE = 4
+const LARGEST_OF_ALL = 16
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the body of this request takes of the memory; null before it is read and when it is answered. */
+    bodyShare: BodyShare | null
+    /** Ends the turn of a long body; null when it has none. */
+    endBodyTurn: (() => void) | null
+  }
+  interface FastifyContextConfig {
+    /** True for launches: their bodies may be as long as API_BODY_LIMIT_MB says. */
+    longBody?: boolean
+  }
+}
+
+/**
+ * Bodies are JSON, or what HTML forms and `curl -d` send (`form-bodies.ts`). An empty body is no body whatever its content type says, since clients send the header with
+ * every request; other kinds are refused before they are read. Plugins may add kinds for their own routes.
+ *
+ * A body is bounded before anything is made of it: by its bytes, by how many values it has and how deep they are, and by
+ * what its sender and all senders have in work at the same time. Whoever has no token gets least.
+ * @param options.limitBytes API_BODY_LIMIT_MB in bytes
+ */
+export function registerBodyParsing(
+  app: FastifyInstance,
+  { timers, limitBytes }: { readonly timers: Timers; readonly limitBytes: number },
+): void {
+  const strangers = createBodyShares(STRANGERS_SHARES)
+  const users = createBodyShares({ ofOne: LARGEST_OF_ONE * limitBytes, ofAll: LARGEST_OF_ALL * limitBytes })
+
+  const turns = createBodyTurns(TURNS)
+  const senderOf = ({ caller, ip }: FastifyRequest): string =>
+    caller ? `${caller.type}/${caller.username}` : networkOf(ip)
+  const shareOf = (request: FastifyRequest): BodyShare => (request.caller ? users : strangers).open(senderOf(request))
+  const mostOf = ({ caller, routeOptions }: FastifyRequest): number => {
+    if (!caller) return Math.min(STRANGERS_BYTES, limitBytes)
+    return routeOptions.config.longBody ? limitBytes : Math.min(SHORT_BYTES, limitBytes)
+  }
+
+  app.removeAllContentTypeParsers()
+  // Who sends half a body and then nothing would keep a connection for ever. Forms with files have a limit of their own.
+  app.addHook('preParsing', async ({ raw }, _reply, payload) => {
+    if (isMultipart(raw) || !hasBody(raw)) return payload
+    const stop = timers.after(WHOLE_BODY_MS, () => answerStalledRequest(raw.socket))
+    payload.once('end', stop).once('close', stop)
+    return payload
+  })
+  app.decorateRequest('bodyShare', null)
+  app.decorateRequest('endBodyTurn', null)
+  // An answer is made whether or not anybody still listens; by then the work is done.
+  app.addHook('onSend', async (request) => {
+    request.bodyShare?.close()
+    request.bodyShare = null
+    request.endBodyTurn?.()
+    request.endBodyTurn = null
+  })
+  // The framework would close the connection of a body that it refuses, and with it lose the answer on its way to whoever
+  // still sends. What is unread is taken care of (`unread-bodies.ts`).
+  app.addHook('onError', async (request, reply) => {
+    if (request.bodyShare) reply.removeHeader('connection')
+  })
+  const parseJson = app.getDefaultJsonParser('error', 'error')
+  const parsedJson = (request: FastifyRequest, text: string) =>
+    new Promise<unknown>((resolve, reject) => {
+      void parseJson(request, text, (error, parsed) => (error ? reject(error) : resolve(parsed)))
+    })
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const most = mostOf(request)
+    const share = (request.bodyShare = shareOf(request))
+    if (Number(request.headers['content-length'] ?? 0) > most) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
+    const chunks = await readBytes(payload, most, share, createJsonBounds())
+    const size = chunks.reduce((sum, { length }) => sum + length, 0)
+    if (size === 0) return undefined
+    if (size > TURN_BYTES) request.endBodyTurn = await turns.take(senderOf(request))
+    const text = Buffer.concat(chunks.splice(0), size).toString('utf8')
+    // What was read and what is made of it are two pieces of work: others have their turn in between.
+    if (text.length > LONG_TEXT) await letOthersRun()
+    const body = await parsedJson(request, text)
+    if (text.length > LONG_TEXT) await letOthersRun()
+    return body
+  })
+  // Never long: a launch of many values is JSON.
+  app.addContentTypeParser(FORM_TYPE, async (request: FastifyRequest, payload: IncomingMessage) => {
+    const most = Math.min(mostOf(request), SHORT_BYTES)
+    const share = (request.bodyShare = shareOf(request))
+    if (Number(request.headers['content-length'] ?? 0) > most) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
+    const text = Buffer.concat(await readBytes(payload, most, share, null)).toString('utf8')
+    if (text.trim() === '') return undefined
+    if (!isJsonText(text)) return formFields(text)
+    createJsonBounds().take(Buffer.from(text))
+    return parsedJson(request, text)
+  })
+  app.addContentTypeParser('*', (request, _payload, done) => {
+    if (request.headers['content-length'] === '0') done(null, undefined)
+    else done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE())
+  })
+}
+
+/**
+ * @param bounds of what is to be JSON; null: it is something else
+ * @throws FST_ERR_CTP_BODY_TOO_LARGE, TooLargeError, InvalidInputError, TooManyError; the rest is left unread
+ */
+function readBytes(
+  payload: Readable,
+  most: number,
+  share: BodyShare,
+  bounds: { take(chunk: Buffer): void } | null,
+): Promise<Buffer[]> {
+  const chunks: Buffer[] = []
+  let size = 0
+  return new Promise((resolve, reject) => {
+    const stop = () => payload.off('data', take).off('end', end).off('error', fail).off('close', broken)
+    const fail = (error: Error) => {
+      stop()
+      chunks.length = 0
+      reject(error)
+    }
+    const broken = () => fail(new errorCodes.FST_ERR_CTP_INVALID_CONTENT_LENGTH())
+    const take = (chunk: Buffer) => {
+      size += chunk.length
+      try {
+        if (size > most) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
+        share.take(chunk.length)
+        bounds?.take(chunk)
+      } catch (error) {
+        return fail(error as Error)
+      }
+      chunks.push(chunk)
+    }
+    const end = () => {
+      stop()
+      resolve(chunks)
+    }
+    payload.on('data', take).on('end', end).on('error', fail).on('close', broken)
+  })
+}
+
+function isMultipart({ headers }: IncomingMessage): boolean {
+  return headers['content-type']?.startsWith('multipart/form-data') ?? false
+}
+
+/** Nobody reads a body that is not there, so nobody would see its end either. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}

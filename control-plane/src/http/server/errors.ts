@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage, STATUS_CODES, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import {
+  ConflictError,
+  ForbiddenError,
+  HoldfastError,
+  InvalidInputError,
+  NotFoundError,
+  RefusedValuesError,
+  TooLargeError,
+  TooManyError,
+  UnauthenticatedError,
+  UnavailableError,
+} from '../../errors.js'
+
+interface Failure {
+  readonly status: number
+  readonly code: string
+  readonly error: string
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
+/** The path is known, but not for this method. */
+export class WrongMethodError extends HoldfastError {
+  constructor(method: string, methods: readonly string[]) {
+    super('method_not_allowed', `This path takes ${methods.join(', ')}, not ${method}`)
+  }
+}
+
+/** Which status each class of refusal means; the only place that knows. */
+const STATUS_OF_CLASS: readonly (readonly [abstract new (...args: never[]) => HoldfastError, number])[] = [
+  [InvalidInputError, 400],
+  [UnauthenticatedError, 401],
+  [ForbiddenError, 403],
+  [NotFoundError, 404],
+  [WrongMethodError, 405],
+  [ConflictError, 409],
+  [TooLargeError, 413],
+  [RefusedValuesError, 422],
+  [TooManyError, 429],
+  [UnavailableError, 503],
+]
+
+/** Failures of the framework that clients see often enough to deserve words of their own. */
+const FRAMEWORK_FAILURES: Readonly<Record<string, Omit<Failure, 'details'>>> = {
+  FST_ERR_CTP_INVALID_JSON_BODY: { status: 400, code: 'invalid_json', error: 'The body is not valid JSON' },
+  FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, code: 'body_too_large', error: 'The body is too large' },
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: {
+    status: 415,
+    code: 'unsupported_media_type',
+    error: 'The body must be JSON (Content-Type: application/json) or a form (application/x-www-form-urlencoded)',
+  },
+  FST_ERR_BAD_URL: { status: 400, code: 'invalid_path', error: 'The path is not a valid URL path' },
+  FST_ERR_MAX_PARAM_LENGTH: { status: 404, code: 'not_found', error: 'There is nothing at this path' },
+}
+
+/**
+ * What is said of a database that cannot be had. Its own words name addresses, files and users, and a stranger may hear
+ * them (a sign-in asks the database): they are for the log only.
+ */
+const DATABASE_FAILURES: Readonly<Record<string, string>> = {
+  database_unavailable: 'The database is not available now; try again later',
+  database_answer_lost:
+    'The database went away while this was stored, and whether it was is not known; look before you try again',
+  database_unreachable: 'The database cannot be reached now; try again later',
+  database_not_writable: 'The database cannot be written now; try again later',
+}
+
+const INTERNAL: Failure = { status: 500, code: 'internal', error: 'Something went wrong inside the service' }
+
+/** Gives every answer that is not a success the shape `{error, code, details?}`. */
+export function registerErrorHandling(app: FastifyInstance): void {
+  app.setErrorHandler((error: Error, request, reply) => sendError(error, request, reply))
+  app.setNotFoundHandler((request, reply) => sendError(unknownRoute(), request, reply))
+}
+
+/** What an unknown path is answered with. */
+export function unknownRoute(): NotFoundError {
+  return new NotFoundError('unknown_route', 'There is nothing at this path')
+}
+
+/** Answers a request with an error; a failure of our own is logged in full and reveals nothing. */
+export function sendError(error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const failure = failureOf(error)
+  if (failure.status >= 500) request.log.error({ err: error }, 'request failed')
+  if (failure.status === 401) void reply.header('www-authenticate', 'Bearer')
+  if (error instanceof TooManyError) void reply.header('retry-after', String(error.retryAfterSeconds))
+  // Framework errors may come before any hook has run.
+  return reply.status(failure.status).header('x-request-id', request.id).send(bodyOf(failure))
+}
+
+/** Answers bytes that are no HTTP request (`clientErrorHandler` of the server), then lets go of the socket. */
+export function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+  socket.end(lastAnswer(status, { error: 'The request is not valid HTTP', code: 'invalid_request' }))
+}
+
+/** Answers a request whose body does not come, and lets go of its socket whatever the other side does. */
+export function answerStalledRequest(socket: Socket): void {
+  if (socket.writable) socket.write(lastAnswer(408, { error: 'The body did not come', code: 'body_stalled' }))
+  socket.destroySoon()
+}
+
+/** The answer after which a connection ends, for where there is no framework to write it. */
+function lastAnswer(status: number, failure: { readonly error: string; readonly code: string }): string {
+  const body = JSON.stringify(failure)
+  return (
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+    `content-length: ${Buffer.byteLength(body)}\r\nx-request-id: ${randomUUID()}\r\nconnection: close\r\n\r\n${body}`
+  )
+}
+
+/** Answers `CONNECT`, after which Node.js would end the connection without a word: this service is no proxy. */
+export function refuseTunnels(app: FastifyInstance): void {
+  const server = app.server as Server
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    socket.on('error', () => socket.destroy())
+    // The other side may keep its half open for as long as it likes.
+    socket.once('finish', () => socket.destroy())
+    socket.end(lastAnswer(405, { error: 'This service is no proxy', code: 'method_not_allowed' }))
+  })
+}
+
+/** Answers `Expect` with anything but `100-continue`, which Node.js would refuse without a word. */
+export function refuseExpectations(app: FastifyInstance): void {
+  const server = app.server as Server
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    const body = { error: 'The header Expect asks for what this service cannot do', code: 'expectation_failed' }
+    response.writeHead(417, {
+      'content-type': 'application/json; charset=utf-8',
+      'x-request-id': randomUUID(),
+      connection: 'close',
+    })
+    response.end(JSON.stringify(body))
+  })
+}
+
+function failureOf(error: Error & Partial<FastifyError>): Failure {
+  if (error instanceof HoldfastError) {
+    const status = STATUS_OF_CLASS.find(([type]) => error instanceof type)?.[1]
+    if (status === undefined) return INTERNAL
+    const message = DATABASE_FAILURES[error.code] ?? error.message
+    return { status, code: error.code, error: message, details: error.details }
+  }
+  const known = error.code === undefined ? undefined : FRAMEWORK_FAILURES[error.code]
+  if (known) return known
+  if (error.validation) {
+    const fields = error.validation.map(({ instancePath, message }) => ({ path: instancePath, message: message ?? '' }))
+    return { status: 400, code: 'invalid_input', error: error.message, details: { fields } }
+  }
+  const status = error.statusCode
+  // What the framework or a plugin refuses for the client's fault says so in its own words.
+  if (status !== undefined && status >= 400 && status < 500) {
+    return { status, code: (error.code ?? 'refused').toLowerCase(), error: error.message }
+  }
+  return INTERNAL
+}
+
+function bodyOf(failure: Failure): { error: string; code: string; details?: Readonly<Record<string, unknown>> } {
+  return failure.details === undefined
+    ? { error: failure.error, code: failure.code }
+    : { error: failure.error, code: failure.code, details: failure.details }
+}

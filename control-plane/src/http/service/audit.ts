@@ -1,0 +1,149 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from 'typebox'
+import type { AuditChain } from '../../audit/chain.js'
+import type { AuditTrail } from '../../audit/trail.js'
+import { USER_TYPES } from '../../auth/caller.js'
+import { isoTime } from '../../clock.js'
+import { InvalidInputError } from '../../errors.js'
+import { type StoredAuditEntry, listAudit } from '../../store/audit/audit.js'
+import { requireAdmin } from '../route/guards.js'
+import { answers, asList, integerText, listOf, nullable, wholeNumberOf } from '../route/schemas.js'
+
+/** Records that a page holds when nothing is said, and at most. */
+const RECORDS = { default: 100, most: 1000 } as const
+
+const AuditRecord = Type.Object(
+  {
+    id: Type.Integer(),
+    time: Type.String({ format: 'date-time' }),
+    user: nullable(Type.String({ description: 'null: nobody who is known' })),
+    user_type: nullable(Type.String()),
+    user_id: Type.Optional(nullable(Type.Integer({ description: 'The account; names may be given again' }))),
+    address: Type.String(),
+    action: Type.String({ description: 'Such as job.abort; every operation here names its own' }),
+    object: Type.Object({
+      kind: Type.String(),
+      id: nullable(Type.String()),
+      name: nullable(Type.String()),
+    }),
+    status: nullable(Type.Integer({ description: 'Of the answer; null: the service ended before it answered' })),
+    request_id: Type.String(),
+    position: nullable(Type.Integer({ description: 'Place in the chain; null: not chained yet' })),
+    hash: nullable(Type.String({ description: 'SHA-256 over the record and the hash of the one before' })),
+    detail: nullable(Type.String({ description: 'What was asked for beside the usual, such as force' })),
+  },
+  { title: 'AuditRecord' },
+)
+
+const AuditQuery = Type.Object({
+  records: Type.Optional(integerText(`${RECORDS.default} when left out, at most ${RECORDS.most}`)),
+  before: Type.Optional(integerText('Only older records than the one of this id: the next page')),
+  user: Type.Optional(Type.String({ description: 'Only what this user did' })),
+  user_type: Type.Optional(Type.Enum(USER_TYPES)),
+  action: Type.Optional(Type.String({ description: 'Only this action' })),
+})
+
+const Verification = Type.Object(
+  {
+    ok: Type.Boolean(),
+    problem: nullable(Type.String({ description: 'What is wrong first' })),
+    first: Type.Integer({
+      description: 'Position of the oldest record; those before were removed by AUDIT_RETENTION_DAYS',
+    }),
+    head: Type.Object(
+      { position: Type.Integer(), hash: Type.String() },
+      { description: 'The newest record of the chain. Keep it elsewhere, and give it to a later call' },
+    ),
+    unchained: Type.Integer({ description: 'Newer records that are not chained yet' }),
+  },
+  { title: 'AuditVerification' },
+)
+
+const VerifyQuery = Type.Object({
+  position: Type.Optional(integerText('Of a head that was noted before; needs hash')),
+  hash: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Of a head that was noted before' })),
+})
+
+/** The audit trail, for admins. */
+export function auditRoutes(deps: {
+  readonly trail: AuditTrail
+  readonly chain: AuditChain
+}): FastifyPluginAsyncTypebox {
+  const { trail, chain } = deps
+  return async (app) => {
+    app.get(
+      '/audit',
+      {
+        onRequest: requireAdmin,
+        schema: {
+          tags: ['audit'],
+          summary: 'Who changed what, newest first (admin)',
+          operationId: 'listAudit',
+          querystring: AuditQuery,
+          response: answers(listOf(AuditRecord), 400, 403),
+        },
+      },
+      async (request) => {
+        const { records, before, user, user_type: userType, action } = request.query
+        const olderThan = before === undefined ? undefined : wholeNumberOf(before, 'before')
+        await trail.settled()
+        const filter = { before: olderThan, user, userType, action }
+        return asList((await listAudit(trail.store.read, filter, pageSizeOf(records))).map(show))
+      },
+    )
+
+    app.get(
+      '/audit/verify',
+      {
+        onRequest: requireAdmin,
+        schema: {
+          tags: ['audit'],
+          summary: 'Look whether the audit trail is as it was written (admin)',
+          description:
+            'Reads every record. With position and hash also whether the chain still has that record, which an earlier call ' +
+            'gave as its head: whoever can write the database could have made a new chain.',
+          operationId: 'verifyAudit',
+          querystring: VerifyQuery,
+          response: answers(Verification, 400, 403),
+        },
+      },
+      async (request) => {
+        const { position, hash } = request.query
+        if ((position === undefined) !== (hash === undefined)) {
+          throw new InvalidInputError('invalid_input', 'position and hash are needed together')
+        }
+        await trail.settled()
+        const known =
+          position === undefined || hash === undefined
+            ? undefined
+            : { position: wholeNumberOf(position, 'position'), hash }
+        const { isWhole, ...found } = await chain.verify(known)
+        return { ok: isWhole, ...found }
+      },
+    )
+  }
+}
+
+/** As for every list: what is no number falls back, what is too small or too large is brought into bounds. */
+function pageSizeOf(text: string | undefined): number {
+  const wanted = Math.trunc(Number(text ?? Number.NaN))
+  return Number.isNaN(wanted) ? RECORDS.default : Math.min(Math.max(wanted, 1), RECORDS.most)
+}
+
+function show(entry: StoredAuditEntry): Static<typeof AuditRecord> {
+  return {
+    id: entry.id,
+    time: isoTime(entry.time),
+    user: entry.user?.name ?? null,
+    user_type: entry.user?.type ?? null,
+    user_id: entry.user?.id ?? null,
+    address: entry.address,
+    action: entry.action,
+    object: entry.object,
+    status: entry.status,
+    request_id: entry.requestId,
+    position: entry.position,
+    hash: entry.hash,
+    detail: entry.detail ?? null,
+  }
+}

@@ -1,0 +1,131 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { CREDENTIAL_TYPES, CredentialInput } from '../../credentials/credential.js'
+import { type Credentials, type ListedCredential, SHOWN_SECRET } from '../../credentials/credentials.js'
+import { noteAudit } from '../route/audit-hook.js'
+import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
+import { IdParams, Message, answers, idOf, listOf, nullable } from '../route/schemas.js'
+
+const Credential = Type.Object(
+  {
+    id: nullable(Type.Integer({ description: 'Null for a credential of credentials.yaml' })),
+    name: Type.String(),
+    type: Type.Enum([...CREDENTIAL_TYPES]),
+    user: nullable(Type.String()),
+    password: Type.String({ description: 'Always ********' }),
+    host: nullable(Type.String()),
+    port: nullable(Type.Integer()),
+    description: Type.String(),
+    source: Type.Enum(['database', 'file'], { description: 'Those of the file are changed in the file' }),
+    overridden: Type.Boolean({ description: 'True when credentials.yaml has the name: the file wins' }),
+  },
+  { title: 'Credential' },
+)
+
+const CredentialList = Type.Object(
+  {
+    ...listOf(Credential).properties,
+    errors: Type.Array(Type.Object({ file: Type.String(), line: nullable(Type.Integer()), reason: Type.String() }), {
+      description: 'Entries of credentials.yaml that were left out',
+    }),
+  },
+  { title: 'CredentialList' },
+)
+
+const tags = ['credentials']
+
+/** The credentials, for admins. A secret goes in and never comes out. */
+export function credentialRoutes({ credentials }: { readonly credentials: Credentials }): FastifyPluginAsyncTypebox {
+  const requireAdminForCredential = requireAdminFor(async (id, request) => {
+    noteAudit(request, { name: (await credentials.find(id)).name })
+  })
+  return async (app) => {
+    app.get(
+      '/credential',
+      {
+        onRequest: requireAdmin,
+        schema: {
+          tags,
+          summary: 'All credentials (admin)',
+          operationId: 'listCredentials',
+          response: answers(CredentialList, 403),
+        },
+      },
+      async () => {
+        const records = (await credentials.list()).map(show)
+        return { count: records.length, records, errors: [...(await credentials.problems())] }
+      },
+    )
+
+    app.post(
+      '/credential',
+      {
+        onRequest: requireAdmin,
+        schema: {
+          tags,
+          summary: 'Add a credential (admin)',
+          body: CredentialInput,
+          response: answers(Credential, 400, 403, 409),
+        },
+      },
+      async (request) => {
+        const made = await credentials.create(request.body, adminOf(request).username)
+        noteAudit(request, { name: made.name })
+        return show(made)
+      },
+    )
+
+    app.get(
+      '/credential/:id',
+      {
+        onRequest: requireAdminForCredential,
+        schema: {
+          tags,
+          summary: 'One credential (admin)',
+          params: IdParams,
+          response: answers(Credential, 400, 403, 404),
+        },
+      },
+      async (request) => show(await credentials.find(idOf(request.params))),
+    )
+
+    app.put(
+      '/credential/:id',
+      {
+        onRequest: requireAdminForCredential,
+        schema: {
+          tags,
+          summary: 'Change what is given of a credential (admin); without a password the stored one stays',
+          params: IdParams,
+          body: Type.Partial(CredentialInput),
+          response: answers(Credential, 400, 403, 404, 409),
+        },
+      },
+      async (request) => show(await credentials.change(idOf(request.params), request.body, adminOf(request).username)),
+    )
+
+    app.delete(
+      '/credential/:id',
+      {
+        onRequest: requireAdminForCredential,
+        schema: {
+          tags,
+          summary: 'Delete a credential (admin); waiting jobs that need it will fail',
+          params: IdParams,
+          response: answers(Message, 400, 403, 404),
+        },
+      },
+      async (request) => {
+        const admin = adminOf(request)
+        await credentials.remove(idOf(request.params), admin.username)
+        return { message: 'The credential was deleted' }
+      },
+    )
+  }
+}
+
+/** Field by field, so that nothing that is not meant to be shown can come along. */
+function show(credential: ListedCredential) {
+  const { id, name, type, user, host, port, description, source, overridden } = credential
+  return { id, name, type, user, password: SHOWN_SECRET, host, port, description, source, overridden }
+}

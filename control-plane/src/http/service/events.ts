@@ -1,0 +1,92 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Sessions } from '../../auth/sessions.js'
+import type { LiveEvents } from '../../live/live-events.js'
+import { createOpenStreams } from '../../live/open-streams.js'
+import { createPings } from '../../live/pings.js'
+import { type LiveStream, createLiveStream } from '../../live/stream.js'
+import type { Timers } from '../../timers.js'
+import { callerOf } from '../route/guards.js'
+import { textAnswers } from '../route/schemas.js'
+
+export interface EventRoutesDeps {
+  readonly live: LiveEvents
+  readonly sessions: Pick<Sessions, 'aliveOf'>
+  readonly timers: Timers
+  readonly version: string
+  /** EVENT_STREAMS_PER_SESSION; 0: no limit. */
+  readonly streamsPerSession: number
+  readonly meters?: { streamOpened(): void; streamClosed(): void }
+}
+
+const STREAM_RULES = `\`hello\` comes at once, with \`retry: 3000\`. \`changed\` has the data {"name": …}, where the name is jobs,
+appearance, designer or runners; it comes at most once a second for each name. Every 15 seconds there is a comment line. What
+changed while the stream was down is not sent again: read again what is shown, after each \`changed\` and each reconnect.
+A session has at most EVENT_STREAMS_PER_SESSION streams (429); a stream ends within a second of its session.`
+
+/** `GET /events`: the stream of what changed. Streams end with the session and with the service. */
+export function eventRoutes(deps: EventRoutesDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    const open = new Set<LiveStream>()
+    const counted = createOpenStreams(deps.streamsPerSession)
+    const pings = createPings({
+      timers: deps.timers,
+      aliveOf: (sessionIds) => deps.sessions.aliveOf(sessionIds),
+      onFailure: (error) =>
+        app.log.warn(
+          { err: error },
+          'sessions could not be checked; their event streams stay open until the next time',
+        ),
+    })
+    app.addHook('preClose', async () => {
+      for (const stream of open) stream.close()
+    })
+
+    app.get(
+      '/events',
+      {
+        // A HEAD of this would never end.
+        exposeHeadRoute: false,
+        schema: {
+          tags: ['events'],
+          summary: 'Server-sent events: hello, then changed with the name of what changed',
+          description: STREAM_RULES,
+          operationId: 'watchEvents',
+          response: textAnswers({ type: 'text/event-stream', description: 'A stream that stays open' }, 429),
+        },
+      },
+      (request, reply) => {
+        const { sessionId, type, username } = callerOf(request)
+        const leave = counted.add({ sessionId, user: `${type}/${username}` })
+        reply.hijack()
+        const { raw } = reply
+        reply.headers({
+          'content-type': 'text/event-stream',
+          'cache-control': 'no-store',
+          'x-accel-buffering': 'no',
+        })
+        for (const [name, value] of Object.entries(reply.getHeaders()))
+          if (value !== undefined) raw.setHeader(name, value)
+        raw.writeHead(200)
+        const end = () => {
+          // A reader that does not read would keep the connection open for ever, and with it the stopping service.
+          if (raw.writableLength > 0) raw.destroy()
+          else raw.end()
+        }
+        const reader = { write: (text: string) => raw.write(text), end, sessionId }
+        const stream = createLiveStream(reader, { timers: deps.timers, pings, version: deps.version })
+        const unsubscribe = deps.live.subscribe((name) => stream.changed(name))
+        open.add(stream)
+        deps.meters?.streamOpened()
+        raw.on('drain', () => stream.drained())
+        raw.on('error', (error) => request.log.debug({ err: error }, 'event stream broke'))
+        raw.on('close', () => {
+          leave()
+          unsubscribe()
+          open.delete(stream)
+          deps.meters?.streamClosed()
+          stream.close()
+        })
+      },
+    )
+  }
+}

@@ -1,0 +1,230 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { ExternalSignIn } from '../../auth/external-sign-in.js'
+import { type Flow, tagOf } from '../../auth/openid/flow-cookie.js'
+import type { FlowClient } from '../../auth/openid/open-id.js'
+import type { OpenIdKind } from '../../auth/provider-config.js'
+import type { Sessions } from '../../auth/sessions.js'
+import { HoldfastError, InvalidInputError, UnauthenticatedError } from '../../errors.js'
+import { Tokens, keepOutOfCaches, noteUser } from './auth.js'
+import { confirmRoutes } from './confirm-sign-in.js'
+import { clearedFlowCookie, flowCookieOf, flowCookies } from './flow-cookie.js'
+import { API_PREFIX } from '../route/paths.js'
+import { LIMITED } from '../route/rate-limit.js'
+import { answers } from '../route/schemas.js'
+import { SentOn, sendsOn, withQuery } from './sent-on.js'
+
+export interface SingleSignOnDeps {
+  readonly signIn: ExternalSignIn
+  readonly sessions: Pick<Sessions, 'begin'>
+  /** PUBLIC_URL; null: not set. */
+  readonly publicUrl: string | null
+  readonly meters: { signInFailed(): void }
+}
+
+const Kinds = Type.Object(
+  {
+    ldapEnabled: Type.Boolean({ description: 'POST /auth/login also takes names and passwords of a directory' }),
+    azureAdEnabled: Type.Boolean({ description: 'GET /auth/azuread begins a sign-in at Entra ID' }),
+    oidcEnabled: Type.Boolean({ description: 'GET /auth/oidc begins a sign-in at a provider of OpenID Connect' }),
+    publicUrl: Type.Optional(
+      Type.String({ description: 'PUBLIC_URL: where a browser has to begin, since it comes back there' }),
+    ),
+  },
+  { title: 'SignInKinds' },
+)
+
+const BeginQuery = Type.Object({
+  redirect: Type.Optional(
+    Type.String({ maxLength: 500, description: 'Of a client that opened the browser: http://127.0.0.1:<port>/<path>' }),
+  ),
+  challenge: Type.Optional(
+    Type.String({ maxLength: 500, description: 'With redirect: SHA-256 of the verifier of the client, base64url' }),
+  ),
+  machine: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: 'With redirect: how the machine is called; the page that asks shows it',
+    }),
+  ),
+})
+
+const CallbackQuery = Type.Object({
+  code: Type.Optional(Type.String()),
+  state: Type.Optional(Type.String()),
+  error: Type.Optional(Type.String()),
+})
+
+const Exchange = Type.Object({
+  code: Type.String({ minLength: 1, maxLength: 200 }),
+  verifier: Type.String({ minLength: 43, maxLength: 128, description: 'Whose SHA-256 was the challenge' }),
+})
+
+const NAMES: Readonly<Record<OpenIdKind, string>> = { oidc: 'OpenID Connect', azuread: 'Entra ID' }
+
+/** Signing in at a provider with a browser, for browsers and for programs that open one. */
+export function singleSignOnRoutes(deps: SingleSignOnDeps): FastifyPluginAsyncTypebox {
+  const { signIn } = deps
+
+  /** What the browser gets when its user is known: tokens, or the way back to the program that opened it. */
+  async function finish(request: FastifyRequest, flow: Flow) {
+    const identity = await signIn.openId.finish(flow, queryOf(request))
+    const user = await signIn.admit(identity, (known) => noteUser(request, known))
+    if (!flow.client) return { tokens: await deps.sessions.begin(user, request.ip) }
+    // Whoever sits there is asked first: anybody may have sent them the link that began this.
+    const tag = tagOf(flow.state)
+    const cookie = { kind: 'question' as const, tag, value: await signIn.questions.ask(user, flow.client) }
+    const cookies = flowCookies(cookie, request.headers.cookie, deps.publicUrl)
+    return { location: `${deps.publicUrl ?? ''}${API_PREFIX}/auth/confirm?sign_in=${tag}`, cookies }
+  }
+
+  function sendOn(reply: FastifyReply, location: string) {
+    return reply.code(302).header('location', location).send({ location })
+  }
+
+  return async (app) => {
+    keepOutOfCaches(app)
+
+    app.get(
+      '/auth/settings',
+      {
+        config: { public: true, ...LIMITED },
+        schema: {
+          tags: ['sign-in'],
+          summary: 'The kinds of users that can sign in beside local ones',
+          operationId: 'getSignInKinds',
+          security: [],
+          response: answers(Kinds, 429),
+        },
+      },
+      async () => {
+        const [ldapEnabled, azureAdEnabled, oidcEnabled] = await Promise.all([
+          signIn.directory.isOn(),
+          signIn.openId.isOn('azuread'),
+          signIn.openId.isOn('oidc'),
+        ])
+        const { publicUrl } = deps
+        return { ldapEnabled, azureAdEnabled, oidcEnabled, ...(publicUrl === null ? {} : { publicUrl }) }
+      },
+    )
+
+    for (const kind of ['oidc', 'azuread'] as const) {
+      app.get(
+        `/auth/${kind}`,
+        {
+          config: { public: true, ...LIMITED },
+          schema: {
+            tags: ['sign-in'],
+            summary: `Begin a sign-in by ${NAMES[kind]}: sends the browser to the provider`,
+            operationId: `begin${kind === 'oidc' ? 'Oidc' : 'Azuread'}SignIn`,
+            security: [],
+            querystring: BeginQuery,
+            response: sendsOn(400, 404, 429),
+          },
+        },
+        async (request, reply) => {
+          const { location, cookie, tag } = await signIn.openId.begin(kind, clientOf(request.query))
+          const begun = { kind: 'sign_in' as const, tag, value: cookie }
+          reply.header('set-cookie', flowCookies(begun, request.headers.cookie, deps.publicUrl))
+          return sendOn(reply, location)
+        },
+      )
+
+      app.get(
+        `/auth/${kind}/callback`,
+        {
+          config: { public: true, ...LIMITED, audit: { action: 'auth.login', kind: 'session' } },
+          schema: {
+            tags: ['sign-in'],
+            summary: `End a sign-in by ${NAMES[kind]}: the provider sends the browser here`,
+            operationId: `finish${kind === 'oidc' ? 'Oidc' : 'Azuread'}SignIn`,
+            security: [],
+            querystring: CallbackQuery,
+            response: { ...answers(Tokens, 400, 401, 404, 429), 302: SentOn },
+          },
+        },
+        async (request, reply) => {
+          const begun = { kind: 'sign_in' as const, tag: tagOf(request.query.state ?? '') }
+          reply.header('set-cookie', clearedFlowCookie(begun.kind, begun.tag, deps.publicUrl))
+          const cookie = flowCookieOf(request.headers.cookie, begun, deps.publicUrl)
+          const flow = await signIn.openId.underWay(kind, cookie)
+          try {
+            if (!flow) throw noFlow(deps.publicUrl)
+            const { tokens, location, cookies } = await finish(request, flow)
+            if (location === undefined) return await reply.send(tokens)
+            // Beside what takes the first cookie away.
+            reply.header('set-cookie', cookies)
+            return await sendOn(reply, location)
+          } catch (error) {
+            if (error instanceof UnauthenticatedError) deps.meters.signInFailed()
+            // The program that opened the browser hears of the failure; it would wait in vain.
+            if (!flow?.client || !(error instanceof HoldfastError)) throw error
+            request.audit?.finish(error instanceof UnauthenticatedError ? 401 : 503)
+            const { code, message } = error
+            return sendOn(reply, withQuery(flow.client.redirect, { error: code, error_description: message }))
+          }
+        },
+      )
+    }
+
+    await app.register(confirmRoutes(deps))
+
+    app.post(
+      '/auth/exchange',
+      {
+        config: { public: true, ...LIMITED, audit: { action: 'auth.exchange', kind: 'session' } },
+        schema: {
+          tags: ['sign-in'],
+          summary: 'Tokens for the code that a browser brought back to the program that opened it; works once',
+          operationId: 'exchangeSignInCode',
+          security: [],
+          body: Exchange,
+          response: answers(Tokens, 400, 401, 429),
+        },
+      },
+      (request) => {
+        const { code, verifier } = request.body
+        return signIn.codes.redeem(code, verifier, request.ip, (user) => noteUser(request, user))
+      },
+    )
+  }
+}
+
+/**
+ * The program that opened the browser. It can only be on the machine of the browser: whoever listens elsewhere could
+ * have sent the link to somebody.
+ * @throws InvalidInputError
+ */
+function clientOf(query: {
+  readonly redirect?: string
+  readonly challenge?: string
+  readonly machine?: string
+}): FlowClient | null {
+  const { redirect, challenge } = query
+  if (redirect === undefined && challenge === undefined) return null
+  const url = redirect !== undefined && URL.canParse(redirect) ? new URL(redirect) : null
+  const isOnThisMachine = url?.protocol === 'http:' && (url.hostname === '127.0.0.1' || url.hostname === '[::1]')
+  if (!isOnThisMachine || url.port === '' || url.username !== '' || url.password !== '' || url.hash !== '') {
+    throw new InvalidInputError('invalid_redirect', 'redirect must be http://127.0.0.1:<port>/<path> or http://[::1]:…')
+  }
+  if (challenge === undefined || !/^[A-Za-z0-9_-]{43}$/.test(challenge)) {
+    throw new InvalidInputError('invalid_challenge', 'challenge must be the SHA-256 of the verifier, in base64url')
+  }
+  const machine = query.machine?.replace(/[\p{C}]/gu, '').trim() ?? ''
+  return { redirect: url.href, challenge, machine: machine === '' ? null : machine }
+}
+
+function noFlow(publicUrl: string | null): UnauthenticatedError {
+  const where = publicUrl === null ? '' : ` at ${publicUrl}`
+  return new UnauthenticatedError(
+    'sign_in_not_begun',
+    `This browser began no sign-in${where}, or too long ago; begin it again there`,
+  )
+}
+
+/** As it came: the provider's words are for the library that checks them. */
+function queryOf(request: FastifyRequest): string {
+  const at = request.url.indexOf('?')
+  return at === -1 ? '' : request.url.slice(at)
+}

@@ -1,0 +1,287 @@
+import type { Caller } from '../../auth/caller.js'
+import type { AccountGrant, Grants } from '../../auth/grants.js'
+import { launcherName, shownName } from '../../auth/shown-name.js'
+import { type Clock, isoTime } from '../../clock.js'
+import { ConflictError, ForbiddenError, NotFoundError, UnavailableError } from '../../errors.js'
+import type { LiveEvents } from '../../live/live-events.js'
+import { updateApproval } from '../../store/jobs/approvals.js'
+import { type JobRow, type JobSummaryRow, findJob, findJobSummary, moveJob } from '../../store/jobs/jobs.js'
+import { appendServiceLine } from '../../store/jobs/job-streams.js'
+import { type Runner, findRunner, findRunnerByName } from '../../store/runners/runners.js'
+import { changeNode, closeNodes } from '../../store/jobs/sequences.js'
+import type { Queries, Store } from '../../store/store.js'
+import { type JobApproval, approvalOf, decided, deciderName, hasApprovingRole } from '../record/approval.js'
+import { type ApprovalSubject, type ApprovalSubjects, changesOf } from '../record/approval-subject.js'
+import { forbiddenCredential, needsOfJob } from '../needs/credential-needs.js'
+import { failJob } from '../end/ending.js'
+import { problemOf } from '../needs/runner-choice.js'
+import type { RunnerPort } from '../record/runner-port.js'
+import { type SequencePort, isSequence } from '../record/sequence-port.js'
+import { statusesBefore } from '../record/status.js'
+import { isOwner, seesAllJobs } from '../record/visibility.js'
+
+export interface ApprovingDependencies {
+  readonly store: Store
+  readonly live: LiveEvents
+  readonly clock: Clock
+  readonly runners: RunnerPort
+  readonly sequences: Pick<SequencePort, 'advance' | 'endsWithRejection'>
+  readonly grants: Grants
+  readonly subjects: Pick<ApprovalSubjects, 'now'>
+}
+
+/** What became of a decision: it was taken, or somebody was quicker (`job` is null when it was deleted). */
+type Taken = { readonly job: JobSummaryRow | null; readonly isTaken: boolean }
+
+/** What is given: the job goes on with what is there now, and with nothing else. */
+interface Given {
+  /** Null: the job is rejected, or does not wait. */
+  readonly subject: ApprovalSubject | null
+  /** What had changed since it was asked for, in words; not empty only when the approval was forced. */
+  readonly changes: readonly string[]
+}
+
+const NOTHING_GIVEN: Given = { subject: null, changes: [] }
+
+/** What came of an approval. */
+export interface Approved {
+  readonly message: string
+  /** What had changed since the approval was asked for, and was approved all the same. */
+  readonly changes: readonly string[]
+}
+
+/**
+ * Approves a waiting job and sends it on its way. What has changed while it waited counts: a job whose runner is gone or
+ * off, or not allowed any more to whoever launched it, fails with that reason, as it does at a launch; so does one of
+ * somebody whose account was blocked or deleted. When what it would run is not what the approval was asked for, the caller
+ * is told and the job goes on waiting, unless they insist.
+ * @param force approve what is there now, whatever was there before
+ * @throws NotFoundError, ForbiddenError, ConflictError, UnavailableError
+ */
+export async function approve(
+  dependencies: ApprovingDependencies,
+  caller: Caller,
+  id: number,
+  force = false,
+): Promise<Approved> {
+  const { store } = dependencies
+  const asked = await findJob(store.read, id)
+  if (!asked) throw gone(id)
+  requireWaiting(caller, asked)
+  requireApprover(caller, asked)
+  const given = await givenNow(dependencies, asked, force)
+  const message = isSequence(asked)
+    ? await approveSequence(dependencies, caller, asked, given)
+    : await approveJob(dependencies, caller, asked, given)
+  return { message, changes: given.changes }
+}
+
+/** What an approval is about now. @throws ConflictError when that is not what it was asked for, UnavailableError */
+async function givenNow({ subjects }: ApprovingDependencies, asked: JobRow, force: boolean): Promise<Given> {
+  // Whoever was quicker is told below.
+  if (asked.status !== 'approve') return NOTHING_GIVEN
+  const before = approvalOf(asked)?.subject ?? null
+  const subject = await subjects.now(asked)
+  if (before === null) return { subject, changes: [] }
+  if (subject.manifest_sha256 === null) {
+    const why = 'the playbook folder cannot be read, so nobody can say what would run'
+    throw new UnavailableError('playbook_folder', `Job ${asked.id} cannot be approved now: ${why}`)
+  }
+  const changes = changesOf(before, subject)
+  if (changes.length === 0 || force) return { subject, changes }
+  throw new ConflictError(
+    'changed_since_asked',
+    `Job ${asked.id} would not run what its approval was asked for. Changed: ${changes.join(', ')}. Look at it again; ` +
+      'with force you approve it as it is now',
+    { asked: before, now: subject },
+  )
+}
+
+async function approveJob(
+  { store, live, clock, runners, grants }: ApprovingDependencies,
+  caller: Caller,
+  asked: JobRow,
+  given: Given,
+): Promise<string> {
+  const { id } = asked
+  const launcher = await grants.of(asked)
+  const now = clock.now()
+  const result = await store.write('jobs.approve', async (queries) => {
+    const runner = await runnerNow(queries, asked)
+    const problem = problemNow(asked, runner, launcher)
+    const bound = { approved_manifest: given.subject?.manifest_sha256 ?? null }
+    const changes = { dispatch: 'queued', runner_id: runner?.id ?? null, wait_until: null, ...bound }
+    const move = { from: statusesBefore('running'), to: 'running', time: now, reason: null, changes }
+    const taken = await take(queries, caller, asked, 'approved', now, move, given)
+    if (taken.isTaken && problem !== null) await failJob(queries, id, problem, now)
+    return { ...taken, runner, problem }
+  })
+  requireTaken(result, id)
+  live.changed('jobs')
+  if (result.problem !== null) return `Job ${id} was approved and failed at once: ${result.problem}`
+  if (result.runner) runners.jobQueued(result.runner.id)
+  return `Job ${id} was approved`
+}
+
+/** What has changed while it waited is looked at for each of its jobs, when its turn comes. */
+async function approveSequence(
+  { store, live, clock, sequences }: ApprovingDependencies,
+  caller: Caller,
+  asked: JobSummaryRow,
+  given: Given,
+): Promise<string> {
+  const now = clock.now()
+  const bound = { approved_manifest: given.subject?.manifest_sha256 ?? null }
+  const result = await store.write('jobs.approve', (queries) =>
+    take(queries, caller, asked, 'approved', now, goesOn(now, bound), given),
+  )
+  requireTaken(result, asked.id)
+  live.changed('jobs')
+  sequences.advance(asked.id)
+  return `Job ${asked.id} was approved`
+}
+
+/** A job that consists of others goes on. Its parts run what it is bound to. */
+function goesOn(now: number, bound: { readonly approved_manifest?: string | null } = {}) {
+  const changes = { dispatch: 'driven', ...bound }
+  return { from: statusesBefore('running'), to: 'running', time: now, reason: null, changes }
+}
+
+/**
+ * Rejects a waiting job: it ends `rejected` and never runs. Whoever launched it may do so, too.
+ * @throws NotFoundError, ForbiddenError, ConflictError
+ */
+export async function reject(
+  dependencies: Pick<ApprovingDependencies, 'store' | 'live' | 'clock' | 'sequences'>,
+  caller: Caller,
+  id: number,
+): Promise<string> {
+  const { store, live, clock, sequences } = dependencies
+  const asked = await findJobSummary(store.read, id)
+  if (!asked) throw gone(id)
+  requireWaiting(caller, asked)
+  if (!isOwner(caller, asked)) requireApprovingRole(caller, asked)
+  const now = clock.now()
+  const reason = `rejected by ${shownName(caller)}`
+  const endsHere = asked.step === null || sequences.endsWithRejection(asked.job_type)
+  const result = await store.write('jobs.reject', async (queries) => {
+    const changes = { end_time: now, dispatch: 'done' }
+    // Only what waits can be refused; a workflow ends as rejected from where it goes on, by itself.
+    const ends = { from: ['approve'], to: 'rejected', time: now, reason, changes }
+    const taken = await take(queries, caller, asked, 'rejected', now, endsHere ? ends : goesOn(now))
+    if (taken.isTaken && endsHere) await closeNodes(queries, id, { status: 'do not run', reason, time: now })
+    return taken
+  })
+  requireTaken(result, id)
+  live.changed('jobs')
+  if (!endsHere) sequences.advance(id)
+  else if (asked.parent_id !== null) sequences.advance(asked.parent_id)
+  return `Job ${id} was rejected`
+}
+
+/**
+ * A waiting job that its runner has already: it was approved, and the database that knew by whom was replaced by an older
+ * one. It runs, and is shown so.
+ */
+export async function approvedBefore(
+  queries: Queries,
+  job: Pick<JobSummaryRow, 'id' | 'runner_name'>,
+  now: number,
+): Promise<void> {
+  const changes = { dispatch: 'queued' }
+  await moveJob(queries, job.id, { from: statusesBefore('running'), to: 'running', time: now, reason: null, changes })
+  const approval = approvalOf((await findJobSummary(queries, job.id)) ?? { approval: null })
+  if (approval) await updateApproval(queries, job.id, JSON.stringify({ ...approval, state: 'approved' }))
+  const why = 'this database was restored from a backup of before its approval'
+  await appendServiceLine(queries, job.id, `[WARNING]: The RTE '${job.runner_name ?? ''}' has this job already: ${why}`)
+}
+
+/**
+ * Moves the job if it still waits for the approval that the caller was allowed to decide about, and notes who decided, in
+ * the job and in its output.
+ */
+async function take(
+  queries: Queries,
+  caller: Caller,
+  asked: Pick<JobSummaryRow, 'id' | 'approval'>,
+  state: 'approved' | 'rejected',
+  now: number,
+  move: Parameters<typeof moveJob>[2],
+  { subject, changes }: Given = NOTHING_GIVEN,
+): Promise<Taken> {
+  const { id } = asked
+  const job = await findJobSummary(queries, id)
+  const approval = job && approvalOf(job)
+  const isSame = approval !== null && job?.approval === asked.approval
+  if (!isSame || !(await moveJob(queries, id, move))) return { job, isTaken: false }
+  const about = subject ? { subject, forced: changes.length > 0 } : {}
+  const decision = JSON.stringify({ ...decided(approval, state, caller, now), ...about })
+  await updateApproval(queries, id, decision)
+  // Of a job that consists of others: what waits is its step or node.
+  if (job.step !== null) await changeNode(queries, id, job.step, { approval: decision, due_time: null })
+  const word = state === 'approved' ? 'Approved' : '[WARNING]: Rejected'
+  await appendServiceLine(queries, id, `${word} by ${shownName(caller)} at ${isoTime(now)}`)
+  if (changes.length > 0) {
+    await appendServiceLine(queries, id, `[WARNING]: Changed since the approval was asked for: ${changes.join(', ')}`)
+  }
+  return { job, isTaken: true }
+}
+
+/** The runner of a job as it is now: the same one, or the one that has its name by now. */
+async function runnerNow(queries: Queries, job: JobRow): Promise<Runner | null> {
+  const same = job.runner_id === null ? null : await findRunner(queries, job.runner_id)
+  if (same || job.runner_name === null) return same
+  return findRunnerByName(queries, job.runner_name)
+}
+
+/** Why a job cannot go on its way although it was approved, or null. */
+function problemNow(job: JobRow, runner: Runner | null, launcher: AccountGrant): string | null {
+  if (launcher.account === 'blocked') return `The account of ${launcherName(job)}, who launched this job, is blocked`
+  if (launcher.account === 'none') return `The account of ${launcherName(job)}, who launched this job, was deleted`
+  if (runner === null) return `The RTE '${job.runner_name ?? ''}' of this job was deleted`
+  const problem = problemOf(runner)
+  if (problem !== null) return problem
+  const { isAdmin, allowedRunners } = launcher
+  if (!isAdmin && allowedRunners && !allowedRunners.includes(runner.name)) {
+    return `The roles of ${launcherName(job)} do not allow jobs on the RTE '${runner.name}' any more`
+  }
+  const credential = forbiddenCredential(launcher, needsOfJob(job))
+  return credential === null
+    ? null
+    : `The roles of ${launcherName(job)} do not allow the credential '${credential}' any more`
+}
+
+/**
+ * The state comes before whose job it is and before the roles: an own job that does not wait is 409, and so is one that
+ * nobody was ever to decide about. @throws ConflictError
+ */
+function requireWaiting(caller: Caller, job: JobSummaryRow): void {
+  if (job.status === 'approve') return
+  const wasNeverAsked = approvalOf(job) === null && seesAllJobs(caller)
+  if (isOwner(caller, job) || wasNeverAsked) requireTaken({ job, isTaken: false }, job.id)
+}
+
+function requireApprover(caller: Caller, job: JobSummaryRow): void {
+  const approval = requireApprovingRole(caller, job)
+  if (caller.isAdmin || !isOwner(caller, job) || approval?.allowSelf === true) return
+  throw new ForbiddenError('own_job', `Job ${job.id} is your own: somebody else has to approve it`)
+}
+
+function requireApprovingRole(caller: Caller, job: JobSummaryRow): JobApproval | null {
+  const approval = approvalOf(job)
+  if (hasApprovingRole(caller, approval)) return approval
+  throw new ForbiddenError('not_an_approver', `None of your roles may decide about job ${job.id}`)
+}
+
+function requireTaken({ job, isTaken }: Taken, id: number): void {
+  if (!job) throw gone(id)
+  if (isTaken) return
+  const approval = approvalOf(job)
+  const by = approval && deciderName(approval)
+  const why = approval && by !== null ? `it was ${approval.state} by ${by}` : `its status is ${job.status}`
+  throw new ConflictError('not_waiting', `Job ${id} does not wait for an approval: ${why}`)
+}
+
+function gone(id: number): NotFoundError {
+  return new NotFoundError('job_not_found', `There is no job ${id}`)
+}

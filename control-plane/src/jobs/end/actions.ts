@@ -1,0 +1,118 @@
+import type { Caller } from '../../auth/caller.js'
+import { shownName } from '../../auth/shown-name.js'
+import type { Clock } from '../../clock.js'
+import { ConflictError, NotFoundError } from '../../errors.js'
+import type { LiveEvents } from '../../live/live-events.js'
+import { type JobSummaryRow, deleteJob, findJobSummary, requestAbort } from '../../store/jobs/jobs.js'
+import { appendServiceLine } from '../../store/jobs/job-streams.js'
+import type { Store } from '../../store/store.js'
+import type { UploadSweeper } from '../../uploads/sweeper.js'
+import { abortUnstarted } from './ending.js'
+import type { RunnerPort } from '../record/runner-port.js'
+import { type JobEnds, type SequencePort, isSequence } from '../record/sequence-port.js'
+import { type JobStatus, isEnded, jobStatusOf } from '../record/status.js'
+import { requireManageable } from '../record/visibility.js'
+
+export interface ActionDependencies {
+  readonly store: Store
+  readonly live: LiveEvents
+  readonly clock: Clock
+  readonly runners: RunnerPort
+  readonly sequences: Pick<SequencePort, 'advance'> & JobEnds
+  readonly uploads: Pick<UploadSweeper, 'sweepSoon'>
+}
+
+/**
+ * Asks for the end of a running job. It answers when the request is stored; the job turns `aborted` when the runner
+ * confirms that the process tree is gone, or at once when no runner has it yet; one that consists of others when all of
+ * them have ended. A job that was given up keeps the wish: its runner hears of it at once, or when it connects. What has
+ * ended until then keeps its real end, since only the runner's report makes it `aborted`.
+ * @param alsoAbandoned ask for the end of a job that was given up, too
+ * @throws NotFoundError, ForbiddenError, ConflictError
+ */
+export async function abort(
+  dependencies: ActionDependencies,
+  caller: Caller,
+  id: number,
+  alsoAbandoned = false,
+): Promise<string> {
+  const { store, live, clock, runners, sequences } = dependencies
+  await requireManageable(store.read, caller, id)
+  const now = clock.now()
+  const statuses: readonly JobStatus[] = alsoAbandoned ? ['running', 'abandoned'] : ['running']
+  // Refusals are thrown afterwards: inside a write they would make its whole group start anew.
+  const { job, requested, ended } = await store.write('jobs.abort', async (queries) => {
+    const current = await findJobSummary(queries, id)
+    if (!current || !(await requestAbort(queries, id, shownName(caller), statuses))) {
+      return { job: current, requested: false, ended: false }
+    }
+    // Of one that was given up only its runner can say that nothing of it runs.
+    if (current.dispatch === 'queued' && current.status === 'running') {
+      return { job: current, requested: true, ended: await abortUnstarted(queries, id, caller.username, now) }
+    }
+    await appendServiceLine(queries, id, `[WARNING]: Abort requested by ${shownName(caller)}`)
+    return { job: current, requested: true, ended: false }
+  })
+  if (!job) throw gone(id)
+  if (!requested && !statuses.some((status) => status === job.status)) {
+    throw new ConflictError('not_running', whyNotAborted(job))
+  }
+  if (!requested) throw new ConflictError('abort_pending', `The abort of job ${id} was asked for before`)
+  live.changed('jobs')
+  if (ended) sequences.jobEnded()
+  else if (isSequence(job)) sequences.advance(id)
+  else if (job.runner_id !== null) runners.abortRequested(job.runner_id, id, job.run_id)
+  if (ended) return `Job ${id} was aborted before it started`
+  const isKept = job.status === 'abandoned'
+  return `The abort of job ${id} was requested${isKept ? ' and is kept: its runner carries it out when it has the job' : ''}`
+}
+
+function whyNotAborted({ id, status }: JobSummaryRow): string {
+  const why = `Job ${id} is not running but ${status}`
+  if (status !== 'abandoned') return why
+  return `${why}. It may still run on its runner: with abandoned=true (holdfast job abort ${id} --abandoned) its abort is kept until the runner is there`
+}
+
+/**
+ * Deletes an ended job with its subjobs, output and events. A part of another job goes with its whole only.
+ * @throws NotFoundError, ForbiddenError, ConflictError
+ */
+export async function remove(dependencies: ActionDependencies, caller: Caller, id: number): Promise<string> {
+  const { store, live, clock, uploads } = dependencies
+  const asked = await requireManageable(store.read, caller, id)
+  // Its whole would go on naming it, without a job or variables to show: the node of a workflow, the recap of steps.
+  if (asked.parent_id !== null && isEnded(jobStatusOf(asked.status))) {
+    throw new ConflictError('part_of_a_job', whyPartStays(asked, asked.parent_id))
+  }
+  const { job, whole, deleted } = await store.write('jobs.delete', async (queries) => {
+    const current = await findJobSummary(queries, id)
+    const parent = current?.parent_id ?? null
+    return {
+      job: current,
+      whole: parent === null ? null : await findJobSummary(queries, parent),
+      deleted: await deleteJob(queries, id, { time: clock.now() }),
+    }
+  })
+  if (!job) throw gone(id)
+  if (!deleted) throw new ConflictError('not_ended', whyNotDeleted(job, whole))
+  live.changed('jobs')
+  uploads.sweepSoon()
+  return `Job ${id} was deleted`
+}
+
+function whyNotDeleted(job: JobSummaryRow, whole: JobSummaryRow | null): string {
+  if (!isEnded(jobStatusOf(job.status))) return `Job ${job.id} has not ended but is ${job.status}`
+  if (whole && !isEnded(jobStatusOf(whole.status))) {
+    return `Job ${job.id} is a part of job ${whole.id}, which has not ended but is ${whole.status}`
+  }
+  return `A part of job ${job.id} has not ended`
+}
+
+function whyPartStays({ id }: JobSummaryRow, whole: number): string {
+  return `Job ${id} is a part of job ${whole} and goes with it: delete job ${whole}`
+}
+
+/** Somebody was quicker. */
+function gone(id: number): NotFoundError {
+  return new NotFoundError('job_not_found', `There is no job ${id}`)
+}

@@ -1,0 +1,50 @@
+import { moveJob } from '../../store/jobs/jobs.js'
+import { appendServiceLine } from '../../store/jobs/job-streams.js'
+import type { Queries } from '../../store/store.js'
+import type { Outcome } from './outcome.js'
+import { statusesBefore } from '../record/status.js'
+
+/** Ends a job with its real outcome, inside a write. False when it had already ended. */
+export function endJob(queries: Queries, jobId: number, outcome: Outcome, now: number): Promise<boolean> {
+  return moveJob(queries, jobId, {
+    from: statusesBefore(outcome.status),
+    to: outcome.status,
+    time: now,
+    reason: outcome.reason,
+    detail: outcome.detail,
+    changes: { end_time: now, dispatch: 'done', wait_until: null },
+  })
+}
+
+/** Ends a job that no runner ran, as failed, and says so in its output too. */
+export async function failJob(queries: Queries, jobId: number, reason: string, now: number): Promise<boolean> {
+  const ended = await endJob(queries, jobId, { status: 'failed', reason, detail: null }, now)
+  if (ended) await appendServiceLine(queries, jobId, `[ERROR]: ${reason}`)
+  return ended
+}
+
+/** Ends a job that never started, as aborted. */
+export async function abortUnstarted(
+  queries: Queries,
+  jobId: number,
+  by: string | null,
+  now: number,
+): Promise<boolean> {
+  const reason = by === null ? 'aborted before it started' : `aborted by ${by} before it started`
+  const ended = await endJob(queries, jobId, { status: 'aborted', reason, detail: null }, now)
+  if (ended) await appendServiceLine(queries, jobId, `[WARNING]: ${reason}`)
+  return ended
+}
+
+/**
+ * Gives a job up: nobody follows it any more. What arrives later is still stored, and the real outcome replaces this.
+ */
+export function abandonJob(queries: Queries, jobId: number, reason: string, now: number): Promise<boolean> {
+  return moveJob(queries, jobId, {
+    from: statusesBefore('abandoned'),
+    to: 'abandoned',
+    time: now,
+    reason,
+    changes: { end_time: now, abandoned_at: now },
+  })
+}

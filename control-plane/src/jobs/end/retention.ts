@@ -1,0 +1,89 @@
+import type { Clock } from '../../clock.js'
+import type { LiveEvents } from '../../live/live-events.js'
+import { type EndedJob, endedJobs } from '../../store/jobs/ended-jobs.js'
+import { deleteJob } from '../../store/jobs/jobs.js'
+import type { Store } from '../../store/store.js'
+import { startSweeps } from '../../sweeps.js'
+import type { Timers } from '../../timers.js'
+import type { UploadSweeper } from '../../uploads/sweeper.js'
+
+const SWEEP_EVERY_MS = 24 * 60 * 60_000
+
+/** What one write removes, so that other writes get their turn: jobs, and rows of theirs. */
+const MOST_JOBS = 100
+const MOST_ROWS = 2000
+
+/** Output comes in pieces of about this size. */
+const PIECE_BYTES = 4096
+
+/**
+ * Deletes jobs that ended longer ago than they have to be kept, as their owners could: with subjobs, output, events and
+ * uploads. A job that runs or waits is never one of them.
+ */
+export interface JobRetention {
+  sweep(): Promise<void>
+  /** Resolves when a sweep that is under way has ended. */
+  close(): Promise<void>
+}
+
+/** @param keepMs how long jobs are kept after their end; null: for ever */
+export function createJobRetention(deps: {
+  readonly store: Store
+  readonly live: LiveEvents
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }
+  readonly uploads: Pick<UploadSweeper, 'sweepSoon'>
+  readonly keepMs: number | null
+}): JobRetention {
+  const { store, clock, keepMs } = deps
+
+  async function sweep(): Promise<void> {
+    if (keepMs === null) return
+    const before = clock.now() - keepMs
+    let removed = 0
+    try {
+      while (!sweeps.isClosed) {
+        const batch = oneWrite(await endedJobs(store.read, before, MOST_JOBS))
+        if (batch.length === 0) break
+        const gone = await removeJobs(batch, before)
+        // What stays, because a part of it is still busy, would be found again and again.
+        if (gone === 0) break
+        removed += gone
+        deps.live.changed('jobs')
+      }
+    } finally {
+      if (removed > 0) {
+        deps.uploads.sweepSoon()
+        deps.log.info({ jobs: removed }, 'jobs that ended long ago were deleted')
+      }
+    }
+  }
+
+  /** A job of which the real outcome came meanwhile has ended anew, and stays. */
+  function removeJobs(batch: readonly EndedJob[], before: number): Promise<number> {
+    return store.write('jobs.sweep', async (queries) => {
+      let removed = 0
+      for (const { id } of batch)
+        if (await deleteJob(queries, id, { time: clock.now(), endedBefore: before })) removed += 1
+      return removed
+    })
+  }
+
+  const sweeps = startSweeps(deps, {
+    everyMs: SWEEP_EVERY_MS,
+    failure: 'jobs that ended long ago could not be deleted',
+    sweep,
+  })
+  return { sweep, close: () => sweeps.close() }
+}
+
+/** The first jobs that one write may remove; at least one. */
+function oneWrite(jobs: readonly EndedJob[]): readonly EndedJob[] {
+  let rows = 0
+  const tooMany = jobs.findIndex(({ events, outputBytes }, at) => {
+    rows += events + Math.ceil(outputBytes / PIECE_BYTES)
+    return at > 0 && rows > MOST_ROWS
+  })
+  return tooMany === -1 ? jobs : jobs.slice(0, tooMany)
+}

@@ -1,0 +1,102 @@
+import {
+  CommandWordsError,
+  holdsTemplate,
+  parseCommandPath,
+  parseHostList,
+  parseLimit,
+  parseTags,
+  requireInventoryPath,
+  shownText,
+} from '@holdfast/protocol'
+import { posix } from 'node:path'
+import { RefusedValuesError } from '../../errors.js'
+import type { Playbook } from '../record/playbook.js'
+
+/** Which of the settings a value of the launch says, and not the form itself. */
+export interface Said {
+  readonly inventories: readonly string[]
+  readonly limit: boolean
+  readonly playbook: boolean
+}
+
+/**
+ * Checks everything of a job that goes into the command line of ansible-playbook. The runner checks it again. What the
+ * form itself says goes through the same parsers; only it may name any file of the playbook folder.
+ * @throws RefusedValuesError that names the reserved key
+ */
+export function requireCommandWords(playbook: Playbook, said: Said): void {
+  check('__playbook__', () => {
+    const parts = parseCommandPath(playbook.playbook)
+    if (said.playbook) requirePlaybookName(parts)
+  })
+  check('__playbookSubPath__', () => playbook.playbookSubPath !== null && parseCommandPath(playbook.playbookSubPath))
+  for (const entry of playbook.inventory)
+    check('__inventory__', () => requireInventory(entry, said.inventories.includes(entry)))
+  check('__limit__', () => playbook.limit !== null && requireLimit(playbook.limit, said.limit))
+  check('__tags__', () => playbook.tags !== null && parseTags(playbook.tags))
+  check('skip_tags', () => playbook.skipTags !== null && parseTags(playbook.skipTags))
+}
+
+/**
+ * ansible keeps values as data, but not always the names in them: none may look like a template.
+ * @throws RefusedValuesError that names the variable
+ */
+export function requirePlainNames(extravars: Readonly<Record<string, unknown>>): void {
+  for (const [variable, value] of Object.entries(extravars)) {
+    if (holdsTemplate(variable)) refuse(variable, 'its name looks like a template')
+    // Without calls for each level: values from playbooks may be nested deeper than calls can be.
+    const open = [value]
+    while (open.length > 0) {
+      const one = open.pop()
+      if (typeof one !== 'object' || one === null) continue
+      const name = Array.isArray(one) ? undefined : Object.keys(one).find(holdsTemplate)
+      if (name !== undefined) refuse(variable, `the name ${shownText(name)} in it looks like a template`)
+      for (const item of Object.values(one)) if (typeof item === 'object') open.push(item)
+    }
+  }
+}
+
+/** A list of hosts has a comma; the form itself may also name a file that has one. */
+function requireInventory(entry: string, isSaid: boolean): void {
+  if (entry.includes(',')) {
+    try {
+      parseHostList(entry)
+    } catch (error) {
+      if (isSaid || !entry.includes('/')) throw error
+      parseCommandPath(entry)
+    }
+  } else if (isSaid && !entry.startsWith('/')) {
+    // From the working folder it may go up first; that it stays in the playbook folder is for the runner to see.
+    requireInventoryPath(posix.normalize(entry).replace(/^(?:\.\.\/)+/, ''))
+  } else {
+    // Whether an absolute path lies in the playbook folder, and where, only the runner can say.
+    parseCommandPath(entry)
+  }
+}
+
+/** Only the form itself may have a file read, `@path`. */
+function requireLimit(limit: string, isSaid: boolean): void {
+  if (!isSaid && limit.startsWith('@')) parseCommandPath(limit.slice(1))
+  else parseLimit(limit)
+}
+
+/** ansible shows lines of a file that is no playbook. */
+function requirePlaybookName(parts: readonly string[]): void {
+  const isHidden = parts.some((part) => part.startsWith('.') || /^(?:group_vars|host_vars|vars)$/i.test(part))
+  if (isHidden || !/\.(?:ya?ml|json)$/i.test(parts.at(-1) ?? '')) {
+    throw new CommandWordsError('it is no playbook by its name')
+  }
+}
+
+function check(key: string, parse: () => unknown): void {
+  try {
+    parse()
+  } catch (error) {
+    if (!(error instanceof CommandWordsError)) throw error
+    refuse(key, error.message)
+  }
+}
+
+function refuse(key: string, problem: string): never {
+  throw new RefusedValuesError('values_refused', `${key} is refused: ${problem}`, { invalid: [key] })
+}

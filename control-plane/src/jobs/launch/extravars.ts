@@ -1,0 +1,183 @@
+import { isSafeRelativePath, jobOrderSchema } from '@holdfast/protocol'
+import * as v from 'valibot'
+import type { Caller } from '../../auth/caller.js'
+import { ForbiddenError, RefusedValuesError } from '../../errors.js'
+import type { Field } from '../../forms/fields/field.js'
+import type { AnsibleForm, Form, PlaybookSettings } from '../../forms/form.js'
+import { type Said, requireCommandWords, requirePlainNames } from './command-words.js'
+import type { Playbook } from '../record/playbook.js'
+
+/** Keys that belong to the service: a client may send one only if the form declares a field of that name. */
+const RESERVED = /^__.+__$/
+
+const { entries: order } = jobOrderSchema
+/** What an order to a runner can carry: a longer one would be refused by every runner, again and again. */
+const CARRIED = [
+  ['playbook', order.playbook],
+  ['playbookSubPath', order.playbook_sub_path],
+  ['inventory', order.inventory],
+  ['tags', order.tags],
+  ['limit', order.limit],
+] as const
+
+/**
+ * What counts of what a client sent as extra variables: a reserved key only if the form declares a field of that name (or
+ * it is `__verbose__`), and nothing for a file field, since it is no upload.
+ */
+export function ofClient(
+  form: Pick<Form, 'fields' | 'wizard'>,
+  subforms: Readonly<Record<string, readonly Field[]>>,
+  extravars: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const ofSteps = form.wizard.flatMap((step) => subforms[step.subform] ?? [])
+  const declared = new Set([...form.fields, ...ofSteps].map((field) => field.name)).add('__verbose__')
+  const files = new Set(form.fields.filter((field) => field.type === 'file').map((field) => field.name))
+  const counts = (key: string) => !files.has(key) && (!RESERVED.test(key) || declared.has(key))
+  return Object.fromEntries(Object.entries(extravars).filter(([key]) => counts(key)))
+}
+
+/** The extra variables of a launch, the launching user among them, and how its playbook runs. See `playbookVariables`. */
+export function buildExtravars(
+  form: AnsibleForm,
+  values: Readonly<Record<string, unknown>>,
+  caller: Caller,
+): { readonly extravars: Record<string, unknown>; readonly playbook: Playbook } {
+  return playbookVariables(form, { ...values, ansibleforms_user: userVariable(caller, form.userExtravars) }, caller)
+}
+
+/**
+ * The extra variables of a job and the playbook settings that follow from them (spec forms.md section 2): each
+ * static property of the form or step fills `__<property>__` unless the values hold that key, and the argument is taken from
+ * there.
+ * @param values built from checked field values, or what counts of what the client sent
+ * @throws ForbiddenError when the values ask for the verbose mode and the roles do not allow it
+ * @throws RefusedValuesError when a reserved key has a value of the wrong type, or one that could be more than data to ansible
+ */
+export function playbookVariables(
+  settings: PlaybookSettings,
+  values: Readonly<Record<string, unknown>>,
+  launcher: Pick<Caller, 'options'>,
+): { readonly extravars: Record<string, unknown>; readonly playbook: Playbook } {
+  // `__proto__` as a key of a plain object would be its prototype.
+  const extravars = Object.fromEntries(Object.entries(values).filter(([key]) => key !== '__proto__'))
+  requireVerboseAllowed(extravars, launcher)
+  let playbook: Playbook = {
+    playbook: relativePath('__playbook__', text('__playbook__', extravars, settings.playbook)),
+    playbookSubPath: optionalPath(
+      '__playbookSubPath__',
+      optionalText('__playbookSubPath__', extravars, settings.playbookSubPath),
+    ),
+    inventory: inventory(extravars, settings.inventory),
+    tags: tags(extravars, settings.tags),
+    skipTags: settings.skipTags ?? null,
+    limit: optionalText('__limit__', extravars, settings.limit),
+    ofForm: { inventory: false, limit: false },
+    check: flag('__check__', extravars, settings.check),
+    diff: flag('__diff__', extravars, settings.diff),
+    verbose: isVerbose(extravars, settings.verbose),
+    verbosity: settings.verbosity ?? 0,
+    allowJinjaInExtravars: flag('__allowJinjaInExtravars__', extravars, settings.allowJinjaInExtravars),
+    playbookFiles: settings.playbookFiles === null ? null : [...settings.playbookFiles],
+    // Chosen afterwards, from what there is.
+    ansibleCredentials: null,
+    vaultCredentials: null,
+  }
+  for (const [name, schema] of CARRIED) if (!v.is(schema, playbook[name])) refuse(`__${name}__`, 'shorter')
+  const isSaid = (key: string) => extravars[key] !== undefined && extravars[key] !== null
+  const said: Said = {
+    inventories: isSaid('__inventory__') ? playbook.inventory.filter((entry) => !isOfAuthor(settings, entry)) : [],
+    limit: isSaid('__limit__') && playbook.limit !== settings.limit,
+    playbook: isSaid('__playbook__') && playbook.playbook !== settings.playbook,
+  }
+  requireCommandWords(playbook, said)
+  if (!playbook.allowJinjaInExtravars) requirePlainNames(extravars)
+  // A list of hosts is the same, whoever says it.
+  const namesFile = said.inventories.some((entry) => !entry.includes(','))
+  playbook = { ...playbook, ofForm: { inventory: !namesFile, limit: !said.limit } }
+  extravars.__playbook__ = playbook.playbook
+  if (playbook.playbookSubPath !== null) extravars.__playbookSubPath__ = playbook.playbookSubPath
+  if (playbook.inventory.length > 0) extravars.__inventory__ = playbook.inventory
+  if (playbook.tags !== null) extravars.__tags__ = playbook.tags
+  if (playbook.limit !== null) extravars.__limit__ = playbook.limit
+  for (const name of ['check', 'diff', 'verbose', 'allowJinjaInExtravars'] as const) {
+    if (playbook[name]) extravars[`__${name}__`] = true
+  }
+  if (flag('__keepExtravars__', extravars, settings.keepExtravars)) extravars.__keepExtravars__ = true
+  return { extravars, playbook }
+}
+
+/** Whether the form itself names an inventory, as its own or as a choice. */
+function isOfAuthor({ inventory, listedInventories = [] }: PlaybookSettings, entry: string): boolean {
+  return inventory.includes(entry) || listedInventories.includes(entry)
+}
+
+/** Whether values ask for the verbose mode: judged by truth, so that "true" and 1 ask for it, too. */
+function isVerbose({ __verbose__: wanted }: Readonly<Record<string, unknown>>, fallback = false): boolean {
+  return wanted === undefined || wanted === null ? fallback : Boolean(wanted)
+}
+
+/** @throws ForbiddenError */
+export function requireVerboseAllowed(
+  values: Readonly<Record<string, unknown>>,
+  launcher: Pick<Caller, 'options'>,
+): void {
+  if (isVerbose(values) && !launcher.options.allowVerboseMode) {
+    throw new ForbiddenError('verbose_not_allowed', 'Your roles do not allow the verbose mode')
+  }
+}
+
+/** The launching user. @param keys `userExtravars` of the form; null: everything */
+export function userVariable(caller: Caller, keys: readonly string[] | null): Record<string, unknown> {
+  const user: Record<string, unknown> = {
+    username: caller.username,
+    id: caller.id,
+    type: caller.type,
+    ...(caller.email === null ? {} : { email: caller.email }),
+    groups: caller.groups,
+    roles: caller.roles,
+    options: caller.options,
+  }
+  return keys === null ? user : Object.fromEntries(Object.entries(user).filter(([key]) => keys.includes(key)))
+}
+
+function refuse(key: string, expected: string): never {
+  throw new RefusedValuesError('values_refused', `${key} must be ${expected}`, { invalid: [key] })
+}
+
+function optionalText(key: string, values: Readonly<Record<string, unknown>>, fallback: string | null): string | null {
+  const value = values[key] ?? fallback
+  if (value === null || value === '') return null
+  return typeof value === 'string' ? value : refuse(key, 'text')
+}
+
+function text(key: string, values: Readonly<Record<string, unknown>>, fallback: string): string {
+  return optionalText(key, values, fallback) ?? fallback
+}
+
+function flag(key: string, values: Readonly<Record<string, unknown>>, fallback: boolean): boolean {
+  const value = values[key] ?? fallback
+  return typeof value === 'boolean' ? value : refuse(key, 'true or false')
+}
+
+function tags(values: Readonly<Record<string, unknown>>, fallback: string | null): string | null {
+  const value = values.__tags__
+  if (Array.isArray(value) && value.every((tag) => typeof tag === 'string')) return value.join(',') || null
+  return optionalText('__tags__', values, fallback)
+}
+
+function inventory(values: Readonly<Record<string, unknown>>, fallback: readonly string[]): string[] {
+  const value = values.__inventory__ ?? fallback
+  const entries: unknown[] = Array.isArray(value) ? value : [value]
+  return entries.map((entry) =>
+    typeof entry === 'string' && entry !== '' ? entry : refuse('__inventory__', 'text or a list of texts'),
+  )
+}
+
+function relativePath(key: string, path: string): string {
+  const plain = path.replace(/^(\.\/)+/, '')
+  return isSafeRelativePath(plain) ? plain : refuse(key, 'a path inside the playbook folder')
+}
+
+function optionalPath(key: string, path: string | null): string | null {
+  return path === null ? null : relativePath(key, path.replace(/\/+$/, ''))
+}

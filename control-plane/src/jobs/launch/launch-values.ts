@@ -1,0 +1,278 @@
+import type { Caller } from '../../auth/caller.js'
+import type { Clock } from '../../clock.js'
+import { RefusedValuesError, messageOf } from '../../errors.js'
+import type { CheckResult } from '../../forms/check/context.js'
+import { type UnknownName, unknownNames } from '../../forms/check/unknown-names.js'
+import { type CheckDetails, NOTHING_WRONG, isGood, summaryOf } from '../../forms/check/report.js'
+import {
+  type Form,
+  type FormSurroundings,
+  LAUNCH_VALIDATIONS,
+  type LaunchValidation,
+  type UnknownFields,
+} from '../../forms/form.js'
+import type { LaunchChecks } from '../../forms/sandbox/launch-checks.js'
+import type { VerifiedUpload } from '../../forms/values/uploads.js'
+import { isSame } from '../../forms/values/plain.js'
+import type { Store } from '../../store/store.js'
+import type { UploadFolder } from '../../uploads/upload-folder.js'
+import type { UploadFacts, UploadProblem } from '../../uploads/verify.js'
+import { credentialFieldsOf } from '../needs/credential-needs.js'
+import { ofClient, userVariable } from './extravars.js'
+import { launchFiles } from './launch-files.js'
+import { refuseMasks } from '../secrets/sent-masks.js'
+
+/** What decides about the values of a launch. */
+export interface LaunchValuesDependencies {
+  readonly store: Pick<Store, 'read'>
+  readonly clock: Clock
+  /** LAUNCH_VALIDATION; a form can only make it stricter. */
+  readonly validation: LaunchValidation
+  /** LAUNCH_UNKNOWN_FIELDS. */
+  readonly unknownFields: UnknownFields
+  readonly checks: LaunchChecks
+  /** MASK_EXTRAVARS_REGEX, compiled. */
+  readonly maskPattern: RegExp
+  readonly uploads: UploadFolder
+  readonly log: { warn(fields: object, text: string): void }
+}
+
+/** The parts of a launch request that hold values. */
+export interface LaunchValuesRequest {
+  readonly extravars: Readonly<Record<string, unknown>>
+  /** Null: the launch brings none. */
+  readonly rawFormData: Readonly<Record<string, unknown>> | null
+  /** Names of credentials by the form's variables and credential fields. */
+  readonly credentials: Readonly<Record<string, unknown>>
+  /** By file field what its upload was answered with, as the client says. */
+  readonly files: Readonly<Record<string, unknown>>
+  /** What an earlier job leaves to the one that repeats it; a client can say nothing of it. */
+  readonly earlier?: EarlierJob
+}
+
+/** What only a relaunch brings. */
+export interface EarlierJob {
+  /** Ids of its uploads, which may be used again whoever uploaded them. */
+  readonly uploads: ReadonlySet<number>
+  /**
+   * Not null: the values are checked whatever the mode is, since the variables have to be built from them; these are
+   * variables that no field puts out, and go along as they are.
+   */
+  readonly besides: Readonly<Record<string, unknown>> | null
+}
+
+/** The values that a launch runs with. */
+export interface LaunchValues {
+  readonly values: Readonly<Record<string, unknown>>
+  /** Names of credentials that count beside those of the form; none has been looked at yet. */
+  readonly credentials: Readonly<Record<string, unknown>>
+  /** The uploads of the launch. */
+  readonly files: readonly UploadFacts[]
+  /** What password fields hold, as far as the values were checked. */
+  readonly passwords: readonly string[]
+  /** Names of sent values that belong to no field, where values are checked. */
+  readonly unknown: readonly UnknownName[]
+}
+
+/**
+ * Settles which values a launch runs with (spec forms.md section 4): under `enforce` those that were built from checked
+ * field values, else what the client sent. Names of credentials that the client sends count in both cases, for what the form
+ * declares; under `enforce` the checked value of a field counts before them.
+ * @throws RefusedValuesError with the details of the check, TooManyError, UnavailableError
+ */
+export async function valuesOfLaunch(
+  deps: LaunchValuesDependencies,
+  form: Form,
+  surroundings: FormSurroundings,
+  caller: Caller,
+  request: LaunchValuesRequest,
+): Promise<LaunchValues> {
+  const service = { queries: deps.store.read, folder: deps.uploads }
+  const {
+    facts: files,
+    problems,
+    verified: uploads,
+  } = await launchFiles(service, form, caller, {
+    files: request.files,
+    earlier: request.earlier?.uploads,
+  })
+  const check = (values: Readonly<Record<string, unknown>>) =>
+    deps.checks.check(
+      {
+        fields: form.fields,
+        wizard: form.wizard,
+        subforms: surroundings.subforms,
+        constants: surroundings.constants,
+        values,
+        uploads,
+        user: userVariable(caller, null),
+        now: deps.clock.now(),
+      },
+      `${caller.type}/${caller.username}`,
+    )
+
+  const besides = request.earlier?.besides ?? null
+  const mode = besides === null ? stricter(deps.validation, form.launchValidation) : 'enforce'
+  // Under `enforce` the variables of the client count for nothing.
+  refuseMasks(
+    { form, maskPattern: deps.maskPattern },
+    request.rawFormData,
+    mode === 'enforce' ? null : request.extravars,
+  )
+  if (mode === 'enforce') {
+    if (request.rawFormData === null) {
+      throw new RefusedValuesError(
+        'raw_form_data_needed',
+        'The launch needs rawFormData, the values of the fields of the form ({} for none)',
+        { ...NOTHING_WRONG },
+      )
+    }
+    const unknown = unknownNamesOf(form, surroundings, request)
+    refuseUnknown(deps, form, unknown)
+    const result = await check(request.rawFormData)
+    refuseUnlessGood(result.details, problems)
+    const { __verbose__ } = request.extravars
+    const verbose = __verbose__ === undefined ? {} : { __verbose__ }
+    return {
+      values: { ...besides, ...result.extravars, ...verbose },
+      credentials: { ...request.credentials, ...result.credentials },
+      files,
+      passwords: result.passwords,
+      unknown,
+    }
+  }
+
+  refuseUploads(problems)
+  const values = { ...ofClient(form, surroundings.subforms, request.extravars), ...uploadVariables(form, uploads) }
+  if (mode === 'log') {
+    const declared = [...Object.keys(form.credentials), ...credentialFieldsOf(form, surroundings.subforms)]
+    const credentials = Object.fromEntries(
+      Object.entries(request.credentials).filter(([key, name]) => declared.includes(key) && name !== ''),
+    )
+    await logCheck(deps, form, request.rawFormData, { values, credentials }, check)
+  }
+  return { values, credentials: request.credentials, files, passwords: [], unknown: [] }
+}
+
+/** Of an earlier job only the changes are looked at, and before: its form may have other fields now. */
+function unknownNamesOf(form: Form, { subforms, constants }: FormSurroundings, request: LaunchValuesRequest) {
+  if (request.rawFormData === null || request.earlier) return []
+  return unknownNames(form, subforms, request.rawFormData, [
+    ...Object.keys(constants),
+    ...Object.keys(request.credentials),
+  ])
+}
+
+/** @throws RefusedValuesError naming what no field is called, and what was probably meant */
+export function refuseUnknown(
+  { unknownFields, log }: Pick<LaunchValuesDependencies, 'unknownFields' | 'log'>,
+  form: Pick<Form, 'name'>,
+  unknown: readonly UnknownName[],
+): void {
+  if (unknown.length === 0 || unknownFields === 'ignore') return
+  const names = unknown.map(({ name }) => name)
+  if (unknownFields === 'warn') {
+    log.warn({ form: form.name, unknown: names }, 'a launch sends values that belong to no field')
+    return
+  }
+  const errors = unknown.map(({ name, nearest }) => [
+    name,
+    [
+      {
+        type: 'unknown',
+        description: `there is no field ${name}${nearest === null ? '' : `; did you mean ${nearest}?`}`,
+      },
+    ],
+  ])
+  throw new RefusedValuesError('values_refused', `The values of the form are refused (${sentenceOf(unknown)})`, {
+    ...NOTHING_WRONG,
+    invalid: names,
+    validationErrors: Object.fromEntries(errors) as CheckDetails['validationErrors'],
+  })
+}
+
+function sentenceOf(unknown: readonly UnknownName[]): string {
+  const [first, ...others] = unknown
+  const meant = first?.nearest ? `, did you mean ${first.nearest}?` : ''
+  return `no field is called ${first?.name ?? ''}${meant}${others.length > 0 ? `, nor ${others.map(({ name }) => name).join(', ')}` : ''}`
+}
+
+/** The stricter of two; an unset one does not count. */
+export function stricter(setting: LaunchValidation, form: LaunchValidation | null): LaunchValidation {
+  if (form === null) return setting
+  return LAUNCH_VALIDATIONS.indexOf(form) > LAUNCH_VALIDATIONS.indexOf(setting) ? form : setting
+}
+
+/** Without a check the files are still ours: what the client wrote for a file field was dropped before. */
+function uploadVariables(
+  form: Form,
+  uploads: Readonly<Record<string, VerifiedUpload | null>>,
+): Readonly<Record<string, unknown>> {
+  const files = form.fields.filter((field) => field.type === 'file' && uploads[field.name])
+  return Object.fromEntries(files.map((field) => [field.name, uploads[field.name]?.description]))
+}
+
+/** @throws RefusedValuesError naming each field whose upload cannot be used, if any, and what is wrong with it */
+export function refuseUploads(problems: readonly UploadProblem[]): void {
+  refuseUnlessGood({ ...NOTHING_WRONG, uploads: problems.map(({ field }) => field) }, problems)
+}
+
+/** @param problems of uploads; those that the details do not name are of fields that are not shown, and do not matter */
+function refuseUnlessGood(details: CheckDetails, problems: readonly UploadProblem[]): void {
+  if (isGood(details)) return
+  const { missing, invalid, waiting, uploads } = details
+  const ofUploads = problems.filter(({ field }) => uploads.includes(field))
+  // A client names the fields of uploads, and may take names that every object has.
+  const errors = new Map(Object.entries(details.validationErrors))
+  for (const { field, reason, message } of ofUploads) {
+    errors.set(field, [...(errors.get(field) ?? []), { type: reason, description: message }])
+  }
+  const validationErrors = Object.fromEntries(errors)
+  const parts = [
+    ...Object.entries({ missing, invalid, waiting })
+      .filter(([, names]) => names.length > 0)
+      .map(([what, names]) => `${what}: ${[...new Set(names)].join(', ')}`),
+    ...ofUploads.slice(0, 1).map(({ field, message }) => `the upload for '${field}' cannot be used: ${message}`),
+  ]
+  const isOnlyUploads = isGood({ ...details, uploads: [] })
+  throw new RefusedValuesError(
+    isOnlyUploads ? 'uploads_refused' : 'values_refused',
+    `The values of the form are refused (${parts.join('; ')})`,
+    { ...details, validationErrors },
+  )
+}
+
+/** Says what `enforce` would do, by names and never with a value. Nothing of it holds up the launch. */
+async function logCheck(
+  deps: LaunchValuesDependencies,
+  form: Form,
+  rawFormData: Readonly<Record<string, unknown>> | null,
+  { values, credentials }: Pick<LaunchValues, 'values' | 'credentials'>,
+  check: (values: Readonly<Record<string, unknown>>) => Promise<CheckResult>,
+): Promise<void> {
+  if (rawFormData === null) {
+    deps.log.warn({ form: form.name }, 'launch validation would refuse this launch: it brings no rawFormData')
+    return
+  }
+  try {
+    const result = await check(rawFormData)
+    const { details, extravars } = result
+    if (!isGood(details)) {
+      deps.log.warn({ form: form.name, refused: summaryOf(details) }, 'launch validation would refuse this launch')
+      return
+    }
+    const differing = [
+      ...differingKeys(extravars, values).filter((key) => key !== '__verbose__'),
+      ...differingKeys(result.credentials, credentials).map((key) => `credentials.${key}`),
+    ]
+    if (differing.length > 0) {
+      deps.log.warn({ form: form.name, differing }, 'launch validation would change values of this launch')
+    }
+  } catch (error) {
+    deps.log.warn({ form: form.name, reason: messageOf(error) }, 'launch validation could not be done')
+  }
+}
+
+function differingKeys(one: Readonly<Record<string, unknown>>, other: Readonly<Record<string, unknown>>): string[] {
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((key) => !isSame(one[key], other[key]))
+}

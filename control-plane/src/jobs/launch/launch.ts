@@ -1,0 +1,235 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises'
+import type { Caller } from '../../auth/caller.js'
+import type { Credentials } from '../../credentials/credentials.js'
+import type { JobVault } from '../../credentials/job-vault.js'
+import { ForbiddenError, RefusedValuesError } from '../../errors.js'
+import type { Form, FormSurroundings, Forms, AnsibleForm } from '../../forms/form.js'
+import { valuesToStore } from '../../forms/stored-values.js'
+import { mayUseForm } from '../../forms/visibility.js'
+import type { LiveEvents } from '../../live/live-events.js'
+import { insertJobSecret } from '../../store/jobs/job-secrets.js'
+import { insertJob } from '../../store/jobs/jobs.js'
+import { insertSequence } from '../../store/jobs/sequences.js'
+import type { Store } from '../../store/store.js'
+import { linkJobFiles } from '../../store/uploads/uploads.js'
+import { problemOf as problemOfUpload } from '../../uploads/verify.js'
+import { askForApproval, awaitedApproval } from '../record/approval.js'
+import type { ApprovalSubjects } from '../record/approval-subject.js'
+import { credentialFieldsOf, requireKnownNames } from '../needs/credential-needs.js'
+import { requireShallow } from '../record/depth.js'
+import { failJob } from '../end/ending.js'
+import { requireVerboseAllowed, userVariable } from './extravars.js'
+import { filesOfExtravars } from './launch-files.js'
+import {
+  type LaunchValues,
+  type LaunchValuesDependencies,
+  type LaunchValuesRequest,
+  refuseUploads,
+  stricter,
+  valuesOfLaunch,
+} from './launch-values.js'
+import { secretsOfLaunch } from './launch-passwords.js'
+import { maskValues } from '../secrets/masking.js'
+import { type PreparedJob, prepareJob } from './prepare.js'
+import { prepareSequence } from './prepare-sequence.js'
+import { chooseRunner, requireRunnerAllowed } from '../needs/runner-choice.js'
+import type { RunnerPort } from '../record/runner-port.js'
+import { createSecretFinder } from '../secrets/secret-finder.js'
+import { type LaunchSecrets, maskSecrets } from '../secrets/secret-values.js'
+import type { PlannedSequence, SequencePort } from '../record/sequence-port.js'
+
+export interface LaunchRequest extends LaunchValuesRequest {
+  readonly formName: string
+}
+
+export interface Launched {
+  readonly id: number
+  readonly unknownFields: readonly string[]
+}
+
+export interface LaunchDependencies extends LaunchValuesDependencies {
+  readonly store: Store
+  readonly forms: Forms
+  readonly live: LiveEvents
+  readonly runners: RunnerPort
+  readonly sequences: SequencePort
+  readonly credentials: Pick<Credentials, 'has'>
+  readonly vault: Pick<JobVault, 'seal'>
+  readonly subjects: Pick<ApprovalSubjects, 'of'>
+  /** A random id of 32 hex digits. */
+  readonly newRunId: () => string
+}
+
+/**
+ * Creates a job and puts it on its way, or has it wait for the approval that its form asks for. A job whose runner is
+ * missing or turned off is created and fails at once with the reason; it never goes to another runner.
+ * @returns the id of the job, and which sent values belong to no field of the form, where that is no reason to refuse
+ * @throws NotFoundError, ForbiddenError, RefusedValuesError, TooManyError, UnavailableError; nothing is created then
+ */
+export async function launchJob(
+  dependencies: LaunchDependencies,
+  caller: Caller,
+  request: LaunchRequest,
+): Promise<Launched> {
+  const { store, forms, live, clock, runners, sequences } = dependencies
+  const { extravars: sent, rawFormData, credentials: names, files } = request
+  requireShallow([sent, rawFormData, names, files])
+  // Each of these steps may walk through megabytes of values. Between them other requests have their turn.
+  await letOthersRun()
+  const launchable = await requireMayLaunch(dependencies, caller, request)
+  const { form } = launchable
+  const surroundings = await forms.surroundingsOf(form)
+  const settled = await valuesOfLaunch(dependencies, form, surroundings, caller, request)
+  const { subforms } = surroundings
+  if (stricter(dependencies.validation, form.launchValidation) === 'enforce' && !request.earlier) {
+    await requireKnownNames(dependencies.credentials, caller, declaredOf(launchable, subforms), names)
+  }
+  const values = { extravars: settled.values, rawFormData, checked: settled.passwords }
+  const secrets = secretsOfLaunch({ form, subforms, ...values })
+  await letOthersRun()
+  const prepared = await prepare(dependencies, caller, launchable, surroundings, settled, secrets)
+  const { runner, problem, extravars, shown, secret, columns, sequence } = prepared
+  await letOthersRun()
+  const stored = rawFormData === null ? null : await fieldValuesToStore(form, subforms, rawFormData, secrets)
+  const jobFiles = filesOfExtravars(settled.files, extravars)
+  const masked = () => maskValues(shown, dependencies.maskPattern, new Set(form.passwordFields))
+  // Nobody is asked to approve what cannot run.
+  const approval =
+    form.approval === null || problem !== null
+      ? null
+      : awaitedApproval(
+          form.approval,
+          masked(),
+          await dependencies.subjects.of(
+            { form: form.name, playbook: columns.playbook, parent_id: null, job_type: form.type },
+            ...([form, surroundings, launchable.planned] as const),
+          ),
+        )
+  const now = clock.now()
+  const runId = dependencies.newRunId()
+  const sealed = secret && { sealed: dependencies.vault.seal(runId, secret), names: Object.keys(secret.variables) }
+  const id = await store.write('jobs.launch', async (queries) => {
+    const jobId = await insertJob(queries, {
+      run_id: runId,
+      form: form.name,
+      target: form.name,
+      job_type: form.type,
+      status: approval ? 'approve' : 'running',
+      status_reason: null,
+      detail: null,
+      start_time: now,
+      end_time: null,
+      user_id: caller.id,
+      user_name: caller.username,
+      user_type: caller.type,
+      dispatch: approval ? 'parked' : sequence ? 'driven' : 'queued',
+      wait_until: null,
+      parent_id: null,
+      step: null,
+      approval: approval && JSON.stringify(approval),
+      abort_requested: 0,
+      abort_requested_by: null,
+      abandoned_at: null,
+      raw_form_data: stored === null ? null : JSON.stringify(stored),
+      password_fields: JSON.stringify(form.passwordFields),
+      ...columns,
+    })
+    if (sealed) await insertJobSecret(queries, jobId, sealed)
+    // Thrown in here all the same: it is as rare as it is, and no row of the job may stay.
+    const gone = await linkJobFiles(queries, jobId, jobFiles)
+    if (gone.length > 0) refuseUploads(gone.map((field) => problemOfUpload(field, 'unknown')))
+    if (sequence) await insertSequence(queries, jobId, sequence)
+    if (problem !== null) await failJob(queries, jobId, problem, now)
+    if (approval) await askForApproval(queries, { id: jobId, target: form.name }, approval)
+    return jobId
+  })
+  live.changed('jobs')
+  const launched = { id, unknownFields: settled.unknown.map(({ name }) => name) }
+  if (problem !== null || approval) return launched
+  if (sequence) sequences.advance(id)
+  else if (runner) runners.jobQueued(runner.id)
+  return launched
+}
+
+/** The field values as they are kept: without passwords, and with a mask in place of what holds one. */
+async function fieldValuesToStore(
+  { fields, wizard }: Form,
+  subforms: FormSurroundings['subforms'],
+  rawFormData: Readonly<Record<string, unknown>>,
+  secrets: LaunchSecrets,
+): Promise<unknown> {
+  const kept = valuesToStore({ fields, wizard, subforms }, rawFormData)
+  // Nothing to look for, and each walk through the largest values takes tens of milliseconds.
+  if (secrets.values.length === 0) return kept
+  await letOthersRun()
+  return maskSecrets(kept, createSecretFinder(secrets.values), new Set(), false)
+}
+
+/** Something that can be launched: a form that runs one playbook, or one with the plan of its jobs. */
+type Launchable =
+  | { readonly form: AnsibleForm; readonly planned: null }
+  | { readonly form: Exclude<Form, AnsibleForm>; readonly planned: PlannedSequence }
+
+/** The variables for which a launch may name a credential. */
+function declaredOf({ form, planned }: Launchable, subforms: FormSurroundings['subforms']): Set<string> {
+  const parts = [form, ...(planned?.makings.map(({ settings }) => settings) ?? [])]
+  return new Set([...parts.flatMap((part) => Object.keys(part.credentials)), ...credentialFieldsOf(form, subforms)])
+}
+
+async function prepare(
+  dependencies: LaunchDependencies,
+  caller: Caller,
+  { form, planned }: Launchable,
+  { subforms }: FormSurroundings,
+  settled: LaunchValues,
+  secrets: LaunchSecrets,
+): Promise<PreparedJob & { readonly sequence: { readonly plan: string; readonly nodes: readonly string[] } | null }> {
+  const common = {
+    values: { ...settled.values, ansibleforms_user: userVariable(caller, form.userExtravars) },
+    credentialFields: credentialFieldsOf(form, subforms),
+    credentials: settled.credentials,
+    secrets,
+  }
+  if (planned) return prepareSequence(dependencies, caller, form, planned, common)
+  return { ...(await prepareJob(dependencies, caller, { settings: form, ...common })), sequence: null }
+}
+
+/**
+ * What must be allowed to a launch whatever its field values are: the form, the verbose mode, the runners.
+ * @throws NotFoundError, ForbiddenError, RefusedValuesError for a form that cannot be launched by anybody
+ */
+export async function requireMayLaunch(
+  { store, forms, sequences }: Pick<LaunchDependencies, 'store' | 'forms' | 'sequences'>,
+  caller: Caller,
+  request: Pick<LaunchRequest, 'formName' | 'extravars'>,
+): Promise<Launchable> {
+  const form = await forms.find(request.formName)
+  requireForm(form, caller)
+  const launchable = await launchableOf(form, sequences)
+  requireVerboseAllowed(request.extravars, caller)
+  const settings = launchable.planned?.makings.map((making) => making.settings) ?? [launchable.form]
+  for (const one of settings) requireRunnerAllowed(await chooseRunner(store.read, one), caller)
+  return launchable
+}
+
+function requireForm(form: Form, caller: Caller): void {
+  if (!mayUseForm(caller, form)) {
+    throw new ForbiddenError('form_not_allowed', `Your roles do not allow the form '${form.name}'`)
+  }
+  if (form.type === 'subform') {
+    throw new RefusedValuesError(
+      'form_not_launchable',
+      `The form '${form.name}' is a part of other forms and cannot be launched`,
+    )
+  }
+}
+
+async function launchableOf(form: Form, sequences: SequencePort): Promise<Launchable> {
+  if (form.type === 'ansible') return { form, planned: null }
+  const planned = await sequences.planOf(form)
+  if (planned) return { form, planned }
+  throw new RefusedValuesError(
+    'form_type_unsupported',
+    `Forms of type '${form.type}' cannot be launched by this service yet`,
+  )
+}

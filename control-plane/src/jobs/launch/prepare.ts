@@ -1,0 +1,107 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises'
+import type { Insertable } from 'kysely'
+import type { Caller } from '../../auth/caller.js'
+import type { Credentials } from '../../credentials/credentials.js'
+import type { JobValues } from '../../credentials/job-vault.js'
+import type { CredentialNeeds } from '../../credentials/needs.js'
+import { RefusedValuesError } from '../../errors.js'
+import type { JobSettings } from '../../forms/form.js'
+import type { Runner } from '../../store/runners/runners.js'
+import type { JobTable } from '../../store/schema.js'
+import type { Store } from '../../store/store.js'
+import { credentialVariables, credentialsOfLaunch } from '../needs/credential-needs.js'
+import { playbookVariables } from './extravars.js'
+import type { Playbook } from '../record/playbook.js'
+import { MASK } from '../secrets/masking.js'
+import { chooseRunner, requireRunnerAllowed } from '../needs/runner-choice.js'
+import { type SecretFinder, createSecretFinder } from '../secrets/secret-finder.js'
+import { type LaunchSecrets, maskSecrets, splitVariables } from '../secrets/secret-values.js'
+
+/** Whoever a job is launched for, as far as it decides about what the job may use. */
+export type Launcher = Pick<Caller, 'isAdmin' | 'options' | 'allowedRunners' | 'allowedCredentials'>
+
+/** What a job that runs one playbook is made of: a form or a step, and values. */
+export interface JobMakings {
+  readonly settings: JobSettings
+  /** The launching user is among them. */
+  readonly values: Readonly<Record<string, unknown>>
+  /** Names of the fields whose values name credentials. */
+  readonly credentialFields: readonly string[]
+  /** Names of credentials by variable, as fields have them or the client sent them. */
+  readonly credentials: Readonly<Record<string, unknown>>
+  /** What of the values must not be seen. */
+  readonly secrets: LaunchSecrets
+}
+
+/** A job that can be stored. */
+export interface PreparedJob {
+  readonly runner: Runner | null
+  /** Why it cannot run, if so: it is to fail at once with this reason. */
+  readonly problem: string | null
+  /** As fields and statics give them, in clear; the row also has the names of the credentials. */
+  readonly extravars: Readonly<Record<string, unknown>>
+  /** The same with masks in the place of passwords. */
+  readonly shown: Readonly<Record<string, unknown>>
+  /** What is kept apart from the row, encrypted; null: nothing. */
+  readonly secret: JobValues | null
+  readonly columns: Pick<Insertable<JobTable>, 'runner_id' | 'runner_name' | 'extravars' | 'credentials' | 'playbook'>
+}
+
+/**
+ * Chooses the runner, the credentials and the playbook settings of a job.
+ * @throws ForbiddenError, RefusedValuesError
+ */
+export async function prepareJob(
+  deps: { readonly store: Pick<Store, 'read'>; readonly credentials: Pick<Credentials, 'has'> },
+  launcher: Launcher,
+  { settings, values, credentialFields, credentials: sent, secrets }: JobMakings,
+): Promise<PreparedJob> {
+  const choice = await chooseRunner(deps.store.read, settings)
+  requireRunnerAllowed(choice, launcher)
+  const { extravars, playbook } = playbookVariables(settings, values, launcher)
+  await letOthersRun()
+  const wanted = { source: { ...settings }, fields: credentialFields, extravars, sent }
+  const chosen = await credentialsOfLaunch(deps.credentials, launcher, wanted)
+  const finder = createSecretFinder(secrets.values)
+  requireOffCommandLine(values, finder)
+  const { shown, secret } = splitVariables(extravars, secrets)
+  // What is no credential was typed by somebody, perhaps into a password field; such a job fails at once.
+  const needs = chosen.problem === null ? chosen.needs : masked(chosen.needs, finder)
+  const { credentials, ansibleCredentials, vaultCredentials } = needs
+  await letOthersRun()
+  return {
+    runner: choice.runner,
+    problem: choice.problem ?? (chosen.problem === null ? null : finder.hide(chosen.problem, MASK)),
+    extravars,
+    shown,
+    secret,
+    columns: {
+      runner_id: choice.runner?.id ?? null,
+      runner_name: choice.runner?.name ?? settings.runner,
+      extravars: JSON.stringify({ ...shown, ...credentialVariables(needs) }),
+      credentials: JSON.stringify(credentials),
+      playbook: JSON.stringify({ ...playbook, ansibleCredentials, vaultCredentials } satisfies Playbook),
+    },
+  }
+}
+
+/** Variables that become arguments of ansible-playbook. */
+const ARGUMENTS = ['__inventory__', '__limit__', '__tags__', '__playbook__', '__playbookSubPath__']
+
+/** Every user of the runner's host can read a command line. @throws RefusedValuesError */
+function requireOffCommandLine(values: JobMakings['values'], finder: SecretFinder): void {
+  const found = ARGUMENTS.find((name) => {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined
+    return maskSecrets(value, finder, new Set(), false) !== value
+  })
+  if (found === undefined) return
+  throw new RefusedValuesError(
+    'values_refused',
+    `${found} holds a password, but stands on a command line, which others can read`,
+    { invalid: [found] },
+  )
+}
+
+function masked(needs: CredentialNeeds, finder: SecretFinder): CredentialNeeds {
+  return maskSecrets(needs, finder, new Set(), false) as CredentialNeeds
+}

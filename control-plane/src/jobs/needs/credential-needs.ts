@@ -1,0 +1,198 @@
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import * as v from 'valibot'
+import type { Caller } from '../../auth/caller.js'
+import { type ChosenCredentials, type CredentialNeeds, allNames, chooseCredentials } from '../../credentials/needs.js'
+import { ForbiddenError, RefusedValuesError } from '../../errors.js'
+import { NOTHING_WRONG } from '../../forms/check/report.js'
+import type { Field } from '../../forms/fields/field.js'
+import { nearestName } from '../../forms/values/nearest.js'
+import type { Form } from '../../forms/form.js'
+import type { JobRow } from '../../store/jobs/jobs.js'
+import { type Playbook, credentialNamesOf, playbookOf } from '../record/playbook.js'
+
+const orNull = <T extends ReturnType<typeof Type.String>>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
+
+/** The properties of a form, a step or a node that name credentials. */
+const CredentialProperties = Type.Object({
+  credentials: Type.Optional(Type.Union([Type.Record(Type.String({ minLength: 1 }), Type.String()), Type.Null()])),
+  ansibleCredentials: orNull(Type.String()),
+  vaultCredentials: orNull(Type.String()),
+})
+const credentialProperties = Compile(CredentialProperties)
+
+const namesSchema = v.record(v.string(), v.string())
+
+/**
+ * The credentials of a launch: what the form (or step, or node) asks for and the launch says, chosen from what there is
+ * and allowed to the caller. Nothing is created here; a need for which there is no credential is the answer's problem.
+ * @throws RefusedValuesError, ForbiddenError
+ */
+export async function credentialsOfLaunch(
+  credentials: { has(name: string): Promise<boolean> },
+  caller: Pick<Caller, 'isAdmin' | 'allowedCredentials'>,
+  launch: {
+    readonly source: Readonly<Record<string, unknown>>
+    /** Names of the fields whose values name credentials. */
+    readonly fields: readonly string[]
+    /** Without reserved keys that the form does not declare. */
+    readonly extravars: Readonly<Record<string, unknown>>
+    /** Names by variable, as fields have them or the client sent them. */
+    readonly sent: Readonly<Record<string, unknown>>
+  },
+): Promise<ChosenCredentials> {
+  const { source, fields, extravars, sent } = launch
+  const needs = withLaunchNames(credentialNeedsOf(source), extravars, sent, fields)
+  const chosen = await chooseCredentials(needs, (name) => credentials.has(name))
+  requireAllowedCredentials(caller, chosen)
+  return chosen
+}
+
+/**
+ * What a form, a step or a node asks for, as its source says it.
+ * @throws RefusedValuesError when the properties are not what they should be
+ */
+export function credentialNeedsOf(source: Readonly<Record<string, unknown>>): CredentialNeeds {
+  const { credentials, ansibleCredentials, vaultCredentials } = source
+  const properties = { credentials, ansibleCredentials, vaultCredentials }
+  if (!credentialProperties.Check(properties)) {
+    throw new RefusedValuesError(
+      'form_credentials_invalid',
+      'The form’s credentials must be texts by variable, its ansibleCredentials and vaultCredentials each a text',
+    )
+  }
+  return {
+    credentials: withoutPrototype(properties.credentials ?? {}),
+    ansibleCredentials: properties.ansibleCredentials || null,
+    vaultCredentials: properties.vaultCredentials || null,
+  }
+}
+
+/** Names of the fields whose values name credentials, those of a wizard's steps included. */
+export function credentialFieldsOf(
+  form: Pick<Form, 'fields' | 'wizard'>,
+  subforms: Readonly<Record<string, readonly Field[]>>,
+): string[] {
+  const ofSteps = form.wizard.flatMap((step) => subforms[step.subform] ?? [])
+  return [...form.fields, ...ofSteps].filter((field) => field.asCredential).map((field) => field.name)
+}
+
+/**
+ * Lays what the launch says over what the form says: the reserved extra variables (which are there only if the form
+ * declares fields of those names), then the names sent for the form's variables and for its credential fields. Other
+ * names are dropped, as extra variables of the service's own are.
+ * @throws RefusedValuesError naming what is not a text
+ */
+export function withLaunchNames(
+  form: CredentialNeeds,
+  extravars: Readonly<Record<string, unknown>>,
+  sent: Readonly<Record<string, unknown>>,
+  fields: readonly string[],
+): CredentialNeeds {
+  const replaced = extravars.__credentials__
+  const base = replaced === undefined ? form.credentials : withoutPrototype(textsIn('__credentials__', replaced))
+  const credentials: Record<string, string> = { ...base }
+  for (const key of new Set([...Object.keys(base), ...fields])) {
+    if (key === '__proto__' || !Object.hasOwn(sent, key)) continue
+    const name = sent[key]
+    if (typeof name !== 'string') refuse(key, 'the name of a credential')
+    if (name !== '') credentials[key] = name
+  }
+  return {
+    credentials,
+    ansibleCredentials: textOr('__ansibleCredentials__', extravars, form.ansibleCredentials),
+    vaultCredentials: textOr('__vaultCredentials__', extravars, form.vaultCredentials),
+  }
+}
+
+/** The reserved extra variables that tell a playbook which credentials it got: names only. */
+export function credentialVariables({ credentials, ansibleCredentials, vaultCredentials }: CredentialNeeds) {
+  return {
+    ...(Object.keys(credentials).length > 0 ? { __credentials__: credentials } : {}),
+    ...(ansibleCredentials === null ? {} : { __ansibleCredentials__: ansibleCredentials }),
+    ...(vaultCredentials === null ? {} : { __vaultCredentials__: vaultCredentials }),
+  }
+}
+
+/** @throws ForbiddenError when a role of the caller limits credentials and a chosen one is not among them */
+export function requireAllowedCredentials(
+  caller: Pick<Caller, 'isAdmin' | 'allowedCredentials'>,
+  { needs }: ChosenCredentials,
+): void {
+  const name = forbiddenCredential(caller, needs)
+  if (name === null) return
+  throw new ForbiddenError('credential_not_allowed', `Your roles do not allow the credential '${name}'`)
+}
+
+/**
+ * Looks at the names of credentials that a client sent, where values are checked: nothing of them is dropped in silence.
+ * Roles come first, so that nobody finds out about credentials that they may not use.
+ * @param declared variables for which the form takes a name
+ * @throws RefusedValuesError, ForbiddenError
+ */
+export async function requireKnownNames(
+  credentials: { has(name: string): Promise<boolean> },
+  caller: Pick<Caller, 'isAdmin' | 'allowedCredentials'>,
+  declared: ReadonlySet<string>,
+  sent: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const named = Object.entries(sent).filter(([, name]) => name !== null && name !== '')
+  for (const [key] of named) {
+    if (declared.has(key)) continue
+    const nearest = nearestName(key, declared)
+    const meant = nearest === null ? '' : `; did you mean ${nearest}?`
+    refuseNames(key, `The form takes no credential for ${JSON.stringify(key.slice(0, 200))}${meant}`)
+  }
+  const names = textsIn('credentials', Object.fromEntries(named))
+  const needs: CredentialNeeds = { credentials: names, ansibleCredentials: null, vaultCredentials: null }
+  requireAllowedCredentials(caller, { needs, problem: null })
+  for (const [key, text] of Object.entries(names)) {
+    const one = { ...needs, credentials: { [key]: text } }
+    const { problem } = await chooseCredentials(one, (name) => credentials.has(name))
+    if (problem !== null) refuseNames(key, problem)
+  }
+}
+
+function refuseNames(key: string, problem: string): never {
+  throw new RefusedValuesError('credentials_refused', problem, { ...NOTHING_WRONG, invalid: [`credentials.${key}`] })
+}
+
+/** The first needed credential that somebody's roles do not allow; null when they allow all. */
+export function forbiddenCredential(
+  { isAdmin, allowedCredentials }: Pick<Caller, 'isAdmin' | 'allowedCredentials'>,
+  needs: CredentialNeeds,
+): string | null {
+  if (isAdmin || allowedCredentials === null) return null
+  const patterns = allowedCredentials.map(credentialPattern)
+  return allNames(needs).find((name) => !patterns.some((pattern) => pattern.test(name))) ?? null
+}
+
+/** The chosen needs of a stored job. */
+export function needsOfJob(job: Pick<JobRow, 'credentials' | 'playbook'>): CredentialNeeds {
+  const { ansibleCredentials, vaultCredentials }: Playbook = playbookOf(job)
+  return { credentials: credentialNamesOf(job), ansibleCredentials, vaultCredentials }
+}
+
+/** A role's entry is a regular expression for whole names. */
+function credentialPattern(entry: string): RegExp {
+  return new RegExp(`^(?:${entry})$`, 'u')
+}
+
+function textsIn(key: string, value: unknown): Record<string, string> {
+  if (value === null || value === '') return {}
+  return v.is(namesSchema, value) ? value : refuse(key, 'an object of names')
+}
+
+function textOr(key: string, values: Readonly<Record<string, unknown>>, fallback: string | null): string | null {
+  const value = values[key] ?? fallback
+  if (value === null || value === '') return null
+  return typeof value === 'string' ? value : refuse(key, 'the name of a credential')
+}
+
+function withoutPrototype(names: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(names).filter(([key, name]) => key !== '__proto__' && name !== ''))
+}
+
+function refuse(key: string, expected: string): never {
+  throw new RefusedValuesError('values_refused', `${key} must be ${expected}`, { invalid: [key] })
+}

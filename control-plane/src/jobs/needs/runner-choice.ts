@@ -1,0 +1,42 @@
+import type { Caller } from '../../auth/caller.js'
+import { ForbiddenError } from '../../errors.js'
+import type { JobSettings } from '../../forms/form.js'
+import { type Runner, findDefaultRunner, findRunnerByName } from '../../store/runners/runners.js'
+import type { Queries } from '../../store/store.js'
+
+/** The runner of a job, and why it cannot run there, if so. */
+export interface RunnerChoice {
+  readonly runner: Runner | null
+  readonly problem: string | null
+}
+
+/** The runner that a form or step names, else the default one; never another instead. */
+export async function chooseRunner(
+  queries: Queries,
+  { runner: name }: Pick<JobSettings, 'runner'>,
+): Promise<RunnerChoice> {
+  const runner = name === null ? await findDefaultRunner(queries) : await findRunnerByName(queries, name)
+  if (!runner) {
+    const problem =
+      name === null
+        ? 'There is no default RTE: approve a runner, or name one in the form'
+        : `The RTE '${name}' that the form names is not known`
+    return { runner: null, problem }
+  }
+  return { runner, problem: problemOf(runner) }
+}
+
+/** @throws ForbiddenError when the roles limit runners and this one is not among them */
+export function requireRunnerAllowed(
+  { runner }: RunnerChoice,
+  launcher: Pick<Caller, 'isAdmin' | 'allowedRunners'>,
+): void {
+  if (!runner || launcher.isAdmin || !launcher.allowedRunners || launcher.allowedRunners.includes(runner.name)) return
+  throw new ForbiddenError('runner_not_allowed', `Your roles do not allow jobs on the runner '${runner.name}'`)
+}
+
+/** Why a runner cannot get jobs at all, or null. Being offline, full or draining is no problem: the job waits. */
+export function problemOf(runner: Pick<Runner, 'name' | 'state' | 'enabled'>): string | null {
+  if (runner.state !== 'approved') return `The RTE '${runner.name}' is not approved`
+  return runner.enabled ? null : `The RTE '${runner.name}' is turned off`
+}

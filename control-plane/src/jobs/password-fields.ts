@@ -1,6 +1,0 @@
-import type { JobRow } from '../store/jobs.js'
-
-/** Keys under which the password fields of a job's form had their values when it was launched. */
-export function passwordFieldsOf(job: Pick<JobRow, 'password_fields'>): string[] {
-  return job.password_fields === null ? [] : (JSON.parse(job.password_fields) as string[])
-}

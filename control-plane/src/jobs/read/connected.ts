@@ -1,0 +1,52 @@
+import { isFinal, jobStatusOf } from '../record/status.js'
+
+/** A job as far as it decides whether its runner has it. */
+interface HeldRow {
+  readonly status: string
+  readonly runner_id: number | null
+  readonly runner_name: string | null
+  readonly held_epoch: number | null
+  readonly detail: string | null
+  readonly abort_requested: number
+}
+
+/** By id of a runner the number of its connection (`runner.epoch`); only runners that are connected are in it. */
+export type Connections = ReadonlyMap<number, number>
+
+/** What reading jobs asks of the room of runners. */
+export interface RunnerPresence {
+  /** Those of these runners that are connected, here or at another node. */
+  connectionsOf(runnerIds: readonly number[]): Promise<Connections>
+}
+
+/** The connections of the runners that may have one of these jobs now. */
+export function connectionsFor(presence: RunnerPresence, jobs: readonly HeldRow[]): Promise<Connections> {
+  const ids = jobs.flatMap((job) => (mayBeHeld(job) && job.runner_id !== null ? [job.runner_id] : []))
+  return ids.length === 0 ? Promise.resolve(new Map()) : presence.connectionsOf([...new Set(ids)])
+}
+
+/**
+ * Whether the runner of a job has it now. That the runner is connected does not say so: it has to have named the job on
+ * this very connection.
+ */
+export function isConnected(job: HeldRow, connections: Connections): boolean {
+  return mayBeHeld(job) && job.runner_id !== null && connections.get(job.runner_id) === job.held_epoch
+}
+
+function mayBeHeld(job: HeldRow): boolean {
+  return job.held_epoch !== null && !isFinal(jobStatusOf(job.status))
+}
+
+/** The detail of a job with what `abandoned` does not say: whether it still runs, and that its abort is asked for. */
+export function detailOf(job: HeldRow, connections: Connections): string | null {
+  if (job.status !== 'abandoned') return job.detail
+  const isBack = isConnected(job, connections)
+  const parts = [
+    ...(job.detail === null ? [] : [job.detail]),
+    ...(isBack ? [`the RTE '${job.runner_name ?? ''}' is connected and still has this job`] : []),
+    ...(job.abort_requested === 1
+      ? [isBack ? 'its abort was asked for' : 'its abort was asked for and waits for the RTE to connect']
+      : []),
+  ]
+  return parts.length === 0 ? null : parts.join('; ')
+}

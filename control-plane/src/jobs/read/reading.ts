@@ -1,0 +1,256 @@
+import { Readable } from 'node:stream'
+import type { Caller, UserType } from '../../auth/caller.js'
+import { isoTime } from '../../clock.js'
+import { InvalidInputError, NotFoundError } from '../../errors.js'
+import { countAwaitedApprovals, listAwaitingJobs } from '../../store/jobs/approvals.js'
+import { type EventSummaryRow, findEvent, readEventPages } from '../../store/jobs/job-events.js'
+import { readOutput } from '../../store/jobs/job-output.js'
+import { type JobFilter, type JobListRow, listJobs } from '../../store/jobs/job-list.js'
+import { type JobRow, findJob, findSubjobs } from '../../store/jobs/jobs.js'
+import type { Queries } from '../../store/store.js'
+import { approvalOf, giverOf } from '../record/approval.js'
+import { type Connections, type RunnerPresence, connectionsFor, detailOf, isConnected } from './connected.js'
+import { type EventStatus, eventFilterOf } from './event-filter.js'
+import { maskValues } from '../secrets/masking.js'
+import { htmlText, plainText } from './output-text.js'
+import { passwordFieldsOf } from '../record/password-fields.js'
+import { extravarsOf } from '../record/playbook.js'
+import { jobStatusOf } from '../record/status.js'
+import { requireVisible, seesAllJobs } from '../record/visibility.js'
+
+/** Jobs of a list that are made ready at once. */
+const RECORDS_PER_PAGE = 250
+
+/** Bytes of one answer of the raw output. */
+export const MOST_OUTPUT_BYTES = 1024 * 1024
+
+export interface JobReading {
+  readonly queries: Queries
+  /** MASK_EXTRAVARS_REGEX, compiled. */
+  readonly maskPattern: RegExp
+  /** JOBS_LIST_SIZE. */
+  readonly listSize: number
+  /** Password fields of a form as it is now; empty for a form that is gone. */
+  readonly passwordFieldsOf: (form: string) => Promise<ReadonlySet<string>>
+  readonly runners: RunnerPresence
+}
+
+/** A list record: the job as its row shows it (decisions section 6). */
+export function recordOf(job: JobListRow, connections: Connections) {
+  return {
+    id: job.id,
+    form: job.form,
+    target: job.target,
+    job_type: job.job_type,
+    status: jobStatusOf(job.status),
+    status_reason: job.status_reason,
+    detail: detailOf(job, connections),
+    start: isoTime(job.start_time),
+    end: isoTime(job.end_time),
+    user: job.user_name,
+    user_type: job.user_type,
+    runner: job.runner_name,
+    parent_id: job.parent_id,
+    step: job.step,
+    approval: approvalRecordOf(job),
+    abort_requested: job.abort_requested === 1,
+    abandoned_at: isoTime(job.abandoned_at),
+    connected: isConnected(job, connections),
+    run_id: job.run_id,
+    adopted_at: isoTime(job.adopted_at),
+  }
+}
+
+/** The approval of a job, or of a node of it, as it is shown. */
+export function approvalRecordOf(job: { readonly approval: string | null }) {
+  const approval = approvalOf(job)
+  if (!approval) return null
+  const { decided_by_id: _, ...shown } = approval
+  return { ...shown, decided_at: isoTime(approval.decided_at) }
+}
+
+/** How the output of a job is wanted. */
+export type OutputForm = 'text' | 'html' | 'none'
+
+const outputAs: Record<OutputForm, (queries: Queries, id: number) => AsyncIterable<string>> = {
+  text: (queries, id) => plainText(readOutput(queries, id, 0)),
+  html: (queries, id) => htmlText(readOutput(queries, id, 0)),
+  none: () => plainText(Readable.from([])),
+}
+
+/**
+ * A job with extra variables (masked), and its output apart: that may be very large and is read slice by slice.
+ * @throws NotFoundError, ForbiddenError
+ */
+export async function readJob(reading: JobReading, caller: Caller, id: number, form: OutputForm) {
+  const { queries } = reading
+  await requireVisible(queries, caller, id)
+  const job = await findJob(queries, id)
+  if (!job) throw new NotFoundError('job_not_found', `There is no job ${id}`)
+  const extravars = await maskedFor(reading, job, extravarsOf(job))
+  return {
+    job: {
+      ...recordOf(job, await connectionsFor(reading.runners, [job])),
+      extravars,
+      payload: extravars,
+      credentials: JSON.parse(job.credentials) as Record<string, unknown>,
+      subjobs: await findSubjobs(queries, id),
+    },
+    output: outputAs[form](queries, id),
+  }
+}
+
+/** Values of a job as people may see them. */
+export async function maskedFor(
+  reading: Pick<JobReading, 'maskPattern' | 'passwordFieldsOf'>,
+  job: Pick<JobRow, 'form' | 'password_fields'>,
+  values: Readonly<Record<string, unknown>>,
+): Promise<Record<string, unknown>> {
+  // Also those of the form as it was: it may have been changed or removed since.
+  const passwordFields = new Set([...(await reading.passwordFieldsOf(job.form)), ...passwordFieldsOf(job)])
+  return maskValues(values, reading.maskPattern, passwordFields) as Record<string, unknown>
+}
+
+export interface ListRequest {
+  readonly records: string | undefined
+  readonly user: string | undefined
+  readonly userType: UserType | undefined
+  readonly runner: string | undefined
+  /** Only the jobs that wait for an approval which the caller may give. */
+  readonly waiting: boolean
+}
+
+/** The jobs that the caller may see, newest first. Filters never widen what that is. */
+export async function readJobs(reading: JobReading, caller: Caller, request: ListRequest) {
+  const filter: JobFilter = {
+    ...(request.user === undefined ? {} : { user: { name: request.user, type: request.userType ?? 'local' } }),
+    ...(request.runner === undefined ? {} : { runner: request.runner }),
+    ...(seesAllJobs(caller) ? {} : { visibleTo: { id: caller.id, name: caller.username, type: caller.type } }),
+  }
+  const limit = listLimit(request.records, reading.listSize)
+  const jobs = request.waiting
+    ? await listAwaitingJobs(reading.queries, giverOf(caller), filter, limit)
+    : await visibleJobs(reading.queries, caller, filter, limit)
+  return recordPages(jobs, await connectionsFor(reading.runners, jobs))
+}
+
+/** Records of a list some at a time, since a list may have thousands. */
+function* recordPages(jobs: readonly JobListRow[], connections: Connections) {
+  for (let from = 0; from < jobs.length; from += RECORDS_PER_PAGE) {
+    yield jobs.slice(from, from + RECORDS_PER_PAGE).map((job) => recordOf(job, connections))
+  }
+}
+
+/** Own jobs and those to approve come from an index each: one question for both would have to look at every job. */
+async function visibleJobs(queries: Queries, caller: Caller, filter: JobFilter, limit: number) {
+  const jobs = await listJobs(queries, filter, limit)
+  if (!filter.visibleTo) return jobs
+  const oldest = jobs.length < limit ? undefined : jobs.at(-1)?.id
+  return newestOf([...jobs, ...(await listAwaitingJobs(queries, giverOf(caller), filter, limit, oldest))], limit)
+}
+
+/** The first jobs of several lists, each once, newest first. */
+function newestOf(jobs: readonly JobListRow[], limit: number): JobListRow[] {
+  const byId = new Map(jobs.map((job) => [job.id, job]))
+  return [...byId.values()].sort((one, other) => other.id - one.id).slice(0, limit)
+}
+
+/** How many jobs wait for an approval that the caller may give. */
+export function countApprovals(reading: JobReading, caller: Caller): Promise<number> {
+  return countAwaitedApprovals(reading.queries, giverOf(caller))
+}
+
+/**
+ * How many records a list may have: the default without a number, at least 1, at most 5000 or the default if that is
+ * higher. Never an error (decisions section 6).
+ */
+export function listLimit(records: string | undefined, listSize: number): number {
+  const asked = records === undefined || records.trim() === '' ? Number.NaN : Math.trunc(Number(records))
+  if (!Number.isFinite(asked) || asked === 0) return listSize
+  return Math.min(Math.max(asked, 1), Math.max(5000, listSize))
+}
+
+/** Which events of a job are asked for. */
+export interface EventsRequest {
+  readonly after: number
+  readonly limit: number
+  readonly host: string | undefined
+  readonly task: string | undefined
+  readonly type: string | undefined
+  readonly status: EventStatus | undefined
+}
+
+/** Events after an order, page by page: a job may have millions. @throws NotFoundError, ForbiddenError */
+export async function readEvents(reading: JobReading, caller: Caller, id: number, request: EventsRequest) {
+  await requireVisible(reading.queries, caller, id)
+  const { after, limit, ...wanted } = request
+  const filter = eventFilterOf(wanted)
+  return eventPages(filter ? readEventPages(reading.queries, id, after, Math.max(limit, 1), filter) : [])
+}
+
+async function* eventPages(pages: AsyncIterable<readonly EventSummaryRow[]> | Iterable<readonly EventSummaryRow[]>) {
+  for await (const page of pages) yield page.map(({ position, ...event }) => ({ order: position, ...event }))
+}
+
+/** One event with its whole result. @throws NotFoundError, ForbiddenError, InvalidInputError for a broken order */
+export async function readEvent(reading: JobReading, caller: Caller, id: number, orderText: string) {
+  await requireVisible(reading.queries, caller, id)
+  if (!/^[+-]?\d+$/.test(orderText)) throw new InvalidInputError('order_not_a_number', 'order must be a whole number')
+  const order = Number(orderText)
+  const row = Number.isSafeInteger(order) ? await findEvent(reading.queries, id, order) : null
+  if (!row) throw new NotFoundError('event_not_found', `Job ${id} has no event ${orderText}`)
+  const { line, position, job_id: _, ...event } = row
+  return { ...extrasOf(line), ...event, order: position }
+}
+
+/** Deepest event that is shown as JSON: writing one asks for as much stack as it is deep. The plugin stays far below. */
+const MOST_DEPTH = 500
+
+/** What the line says beyond the listed fields, its result included; an unreadable line is shown as it is. */
+function extrasOf(line: Buffer): Record<string, unknown> & { result: unknown } {
+  try {
+    const value: unknown = JSON.parse(line.toString('utf8'))
+    if (typeof value === 'object' && value !== null && !isDeeperThan(value, MOST_DEPTH)) {
+      const { order: _, result, ...extras } = value as Record<string, unknown>
+      return { ...extras, result: result ?? null }
+    }
+  } catch {
+    // Not JSON: torn or foreign. It was stored byte by byte, and is shown so.
+  }
+  return { result: { unreadable: line.toString('utf8') } }
+}
+
+/** Looks level by level, since a recursion would need the very stack that is to be spared. */
+function isDeeperThan(value: object, limit: number): boolean {
+  let level = [value]
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > limit) return true
+    level = level
+      .flatMap((container) => Object.values(container) as unknown[])
+      .filter((part) => typeof part === 'object' && part !== null)
+  }
+  return false
+}
+
+/** Output as it is, colours included, from a byte offset on; at most MOST_OUTPUT_BYTES. */
+export async function readRawOutput(reading: JobReading, caller: Caller, id: number, offset: number): Promise<Buffer> {
+  await requireVisible(reading.queries, caller, id)
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of readOutput(reading.queries, id, offset)) {
+    pieces.push(piece)
+    bytes += piece.length
+    if (bytes >= MOST_OUTPUT_BYTES) break
+  }
+  return Buffer.concat(pieces).subarray(0, MOST_OUTPUT_BYTES)
+}
+
+/** The whole output as plain text, slice by slice. @throws NotFoundError, ForbiddenError */
+export async function readPlainOutput(
+  reading: JobReading,
+  caller: Caller,
+  id: number,
+): Promise<AsyncGenerator<string>> {
+  await requireVisible(reading.queries, caller, id)
+  return plainText(readOutput(reading.queries, id, 0))
+}

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import * as v from 'valibot'
+import { InvalidInputError, NotFoundError, messageOf } from '../../errors.js'
+import type { Form, FormSurroundings, Forms } from '../../forms/form.js'
+import type { JobRow } from '../../store/jobs/jobs.js'
+import type { PlannedSequence, SequencePort } from './sequence-port.js'
+
+const hash = v.nullable(v.string())
+
+/**
+ * What an approval is about, as two hashes. `manifest_sha256` is that of the playbook folder. `form_sha256` covers the form
+ * as its file has it, its subforms, its constants, and the workflows that it runs. Null: it could not be read, so nobody
+ * knows what it was.
+ */
+export const approvalSubjectSchema = v.object({ manifest_sha256: hash, form_sha256: hash })
+
+export type ApprovalSubject = Readonly<v.InferOutput<typeof approvalSubjectSchema>>
+
+/** What is asked of a job to know which files it gets. */
+export type SubjectJob = Pick<JobRow, 'form' | 'playbook' | 'parent_id' | 'job_type'>
+
+/** Tells what the approval of a job would be about now. */
+export interface ApprovalSubjects {
+  /** For a launch, of the very form that it is checked with. */
+  of(
+    job: SubjectJob,
+    form: Form,
+    surroundings: FormSurroundings,
+    planned: PlannedSequence | null,
+  ): Promise<ApprovalSubject>
+  /** With the form that has this name now. */
+  now(job: SubjectJob): Promise<ApprovalSubject>
+}
+
+export interface ApprovalSubjectsDeps {
+  readonly forms: Pick<Forms, 'all' | 'find' | 'surroundingsOf'>
+  readonly planOf: SequencePort['planOf']
+  /** The playbook folder. Unchanged files are not read again, and many who ask at once share one walk. */
+  readonly files: { manifest(job: SubjectJob): Promise<{ readonly sha256: string }> }
+  readonly log: { warn(fields: object, text: string): void }
+}
+
+export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSubjectsDeps): ApprovalSubjects {
+  async function manifestHash(job: SubjectJob): Promise<string | null> {
+    try {
+      return (await files.manifest(job)).sha256
+    } catch (error) {
+      if (!(error instanceof InvalidInputError)) throw error
+      log.warn({ reason: messageOf(error) }, 'the playbook folder could not be read for an approval')
+      return null
+    }
+  }
+
+  async function formHash(
+    form: Form,
+    surroundings: FormSurroundings,
+    planned: PlannedSequence | null,
+  ): Promise<string> {
+    const names = Object.keys(surroundings.subforms).sort()
+    const subforms = (await forms.all()).filter(({ type, name }) => type === 'subform' && names.includes(name))
+    const parts = {
+      form: form.source,
+      subforms: subforms.map(({ source }) => source),
+      constants: surroundings.constants,
+      // What a multistep form runs stands in the form itself.
+      workflow: form.type === 'workflow' ? (planned?.plan ?? null) : null,
+    }
+    return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+  }
+
+  async function formHashNow(name: string): Promise<string | null> {
+    try {
+      const form = await forms.find(name)
+      return await formHash(form, await forms.surroundingsOf(form), await planOf(form))
+    } catch (error) {
+      if (error instanceof NotFoundError) return null
+      throw error
+    }
+  }
+
+  return {
+    async of(job, form, surroundings, planned) {
+      const [manifest, ofForm] = await Promise.all([manifestHash(job), formHash(form, surroundings, planned)])
+      return { manifest_sha256: manifest, form_sha256: ofForm }
+    },
+    async now(job) {
+      const [manifest, ofForm] = await Promise.all([manifestHash(job), formHashNow(job.form)])
+      return { manifest_sha256: manifest, form_sha256: ofForm }
+    },
+  }
+}
+
+/** What is not the same any more, in words; empty: nothing. A hash that was not known counts as another one. */
+export function changesOf(asked: ApprovalSubject, now: ApprovalSubject): string[] {
+  const changed = (before: string | null, after: string | null) => before === null || before !== after
+  return [
+    ...(changed(asked.manifest_sha256, now.manifest_sha256)
+      ? [`the playbook folder (${shortHash(asked.manifest_sha256)} → ${shortHash(now.manifest_sha256)})`]
+      : []),
+    ...(changed(asked.form_sha256, now.form_sha256)
+      ? [`the form (${shortHash(asked.form_sha256)} → ${shortHash(now.form_sha256)})`]
+      : []),
+  ]
+}
+
+function shortHash(sha256: string | null): string {
+  return sha256 === null ? 'unknown' : sha256.slice(0, 12)
+}

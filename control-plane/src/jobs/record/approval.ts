@@ -1,0 +1,132 @@
+import * as v from 'valibot'
+import type { Caller } from '../../auth/caller.js'
+import { shownName } from '../../auth/shown-name.js'
+import { EVERYONE_ROLE, isEveryone } from '../../auth/roles.js'
+import type { Approval } from '../../forms/form.js'
+import { partOf } from '../../forms/values/plain.js'
+import { fillText } from '../../forms/values/placeholders.js'
+import { type ApprovalGiver, insertAwaitedApproval } from '../../store/jobs/approvals.js'
+import type { JobSummaryRow } from '../../store/jobs/jobs.js'
+import { appendServiceLine } from '../../store/jobs/job-streams.js'
+import type { Queries } from '../../store/store.js'
+import { type ApprovalSubject, approvalSubjectSchema } from './approval-subject.js'
+
+/**
+ * The approval of a job, kept with it as JSON. A job that asks for one is `approve` and `parked`: no queue has it, so
+ * that no runner can get it and nothing can give it up. It leaves that state once: approved, it goes into the queue of
+ * its runner; rejected, it has ended.
+ */
+const approvalSchema = v.object({
+  title: v.nullable(v.string()),
+  message: v.nullable(v.string()),
+  roles: v.array(v.string()),
+  notifications: v.array(v.string()),
+  allowSelf: v.boolean(),
+  state: v.picklist(['waiting', 'approved', 'rejected']),
+  decided_by: v.nullable(v.string()),
+  decided_by_type: v.nullable(v.string()),
+  /** The account of who decided; never shown. */
+  decided_by_id: v.optional(v.nullable(v.number()), null),
+  decided_at: v.nullable(v.number()),
+  /** What it is about; null: it was asked for by a release that did not note it. */
+  subject: v.optional(v.nullable(approvalSubjectSchema), null),
+  /** It was given although what it is about had changed since it was asked for. */
+  forced: v.optional(v.boolean(), false),
+})
+
+export type JobApproval = Readonly<v.InferOutput<typeof approvalSchema>>
+
+/** Longest texts that are kept: they are in every list of jobs. */
+const LONGEST_TITLE = 200
+const LONGEST_MESSAGE = 4000
+
+/** The approval of a stored job; null when none was asked for. */
+export function approvalOf(job: Pick<JobSummaryRow, 'approval'>): JobApproval | null {
+  return job.approval === null ? null : v.parse(approvalSchema, JSON.parse(job.approval))
+}
+
+/**
+ * What a form, a step or a node asks for, with the placeholders of its texts filled.
+ * @param extravars masked: whoever may approve need not see secrets
+ * @param subject what it is about, as it is now
+ */
+export function awaitedApproval(asked: Approval, extravars: unknown, subject: ApprovalSubject): JobApproval {
+  const filled = (text: string) =>
+    fillText(text, (path) => {
+      const value = partOf(extravars, path)
+      return { known: value !== undefined, value }
+    }).text
+  return {
+    title: asked.title === null ? null : shortened(filled(asked.title).replace(/\s+/g, ' '), LONGEST_TITLE),
+    message: asked.message === null ? null : shortened(filled(asked.message), LONGEST_MESSAGE),
+    roles: [...asked.roles],
+    notifications: [...asked.notifications],
+    allowSelf: asked.allowSelf,
+    ...UNDECIDED,
+    subject,
+  }
+}
+
+const UNDECIDED = {
+  ...({ state: 'waiting', decided_by: null, decided_by_type: null } as const),
+  ...{ decided_by_id: null, decided_at: null },
+  forced: false,
+}
+
+/** Asks for the approval of a job that was made or moved to `approve` in the same write. */
+export async function askForApproval(
+  queries: Queries,
+  job: { readonly id: number; readonly target: string },
+  approval: JobApproval,
+): Promise<void> {
+  // `public` is the old name of `default`: in the table everyone has one name.
+  const roles = approval.roles.map((role) => (isEveryone(role) ? EVERYONE_ROLE : role))
+  await insertAwaitedApproval(queries, job.id, { roles, allowSelf: approval.allowSelf })
+  const banner = `APPROVE [${approval.title ?? job.target}] `
+  const lines = [banner.padEnd(79, '*'), ...(approval.message === null ? [] : [approval.message])]
+  await appendServiceLine(queries, job.id, [...lines, `Waiting for an approval by ${giversText(approval)}`].join('\n'))
+}
+
+/** Who may give an approval, in words. */
+function giversText({ roles }: Pick<JobApproval, 'roles'>): string {
+  if (roles.some(isEveryone)) return 'anyone'
+  return roles.length === 0 ? 'an admin' : `${roles.join(', ')} or an admin`
+}
+
+/** Whether one of the caller's roles may give an approval; admins may give every one. */
+export function hasApprovingRole(caller: Pick<Caller, 'isAdmin' | 'roles'>, approval: JobApproval | null): boolean {
+  if (caller.isAdmin) return true
+  return approval !== null && approval.roles.some((role) => isEveryone(role) || caller.roles.includes(role))
+}
+
+/** The caller as a giver of approvals; null for an admin, who may give every one. */
+export function giverOf(caller: Caller): ApprovalGiver | null {
+  return caller.isAdmin ? null : { id: caller.id, roles: caller.roles }
+}
+
+/** Who decided about an approval, as people read it; null: nobody has. */
+export function deciderName({ decided_by: username, decided_by_type: type }: JobApproval): string | null {
+  return username === null ? null : shownName({ username, type: type ?? 'local' })
+}
+
+/** An approval after somebody's decision. */
+export function decided(
+  approval: JobApproval,
+  state: 'approved' | 'rejected',
+  by: Pick<Caller, 'id' | 'username' | 'type'>,
+  now: number,
+): JobApproval {
+  const decider = { decided_by: by.username, decided_by_type: by.type, decided_by_id: by.id }
+  return { ...approval, state, ...decider, decided_at: now }
+}
+
+/** The same approval asked for once more, about what is there now. */
+export function askedAgain(approval: JobApproval, subject: ApprovalSubject): JobApproval {
+  return { ...approval, ...UNDECIDED, subject }
+}
+
+/** Values in a text come from a user: they must not send commands to the terminal of whoever reads it. */
+function shortened(text: string, most: number): string {
+  const printable = text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' ')
+  return printable.length > most ? `${printable.slice(0, most - 1)}…` : printable
+}

@@ -1,0 +1,60 @@
+import * as v from 'valibot'
+import type { JobRow } from '../../store/jobs/jobs.js'
+
+/** What a job's order to the runner needs beside the extra variables; kept as JSON with the job. */
+export const playbookSchema = v.object({
+  playbook: v.string(),
+  playbookSubPath: v.nullable(v.string()),
+  inventory: v.array(v.string()),
+  tags: v.nullable(v.string()),
+  /** Only nodes of workflows have these two. */
+  skipTags: v.optional(v.nullable(v.string()), null),
+  verbosity: v.optional(v.number(), 0),
+  limit: v.nullable(v.string()),
+  /** What the author of the form says itself; jobs of older releases do not tell. */
+  ofForm: v.optional(v.object({ inventory: v.boolean(), limit: v.boolean() }), { inventory: false, limit: false }),
+  check: v.boolean(),
+  diff: v.boolean(),
+  verbose: v.boolean(),
+  allowJinjaInExtravars: v.boolean(),
+  /** Files and folders of the playbook folder that the form asks for; null: those that its folder asks for, or all. */
+  playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
+  /** Names of credentials; jobs of older releases have none. */
+  ansibleCredentials: v.optional(v.nullable(v.string()), null),
+  vaultCredentials: v.optional(v.nullable(v.string()), null),
+})
+
+export type Playbook = v.InferOutput<typeof playbookSchema>
+
+/** Of a job that runs no playbook itself. */
+export const NO_PLAYBOOK: Playbook = {
+  ...{ playbook: '', playbookSubPath: null, inventory: [], tags: null, skipTags: null, limit: null },
+  ofForm: { inventory: false, limit: false },
+  ...{ check: false, diff: false, verbose: false, verbosity: 0, allowJinjaInExtravars: false },
+  playbookFiles: null,
+  ...{ ansibleCredentials: null, vaultCredentials: null },
+}
+
+/** Values as they are kept as JSON. */
+export const objectSchema = v.record(v.string(), v.unknown())
+const namesSchema = v.record(v.string(), v.string())
+
+/** The playbook settings of a stored job. */
+export function playbookOf(job: Pick<JobRow, 'playbook'>): Playbook {
+  return v.parse(playbookSchema, JSON.parse(job.playbook))
+}
+
+/** The extra variables of a stored job as they reach the playbook, with its own id. */
+export function extravarsOf(job: Pick<JobRow, 'id' | 'extravars'>): Record<string, unknown> {
+  return { ...v.parse(objectSchema, JSON.parse(job.extravars)), __jobid__: job.id }
+}
+
+/** The field values of a stored job; null when it was launched without any. */
+export function fieldValuesOf(job: Pick<JobRow, 'raw_form_data'>): Record<string, unknown> | null {
+  return job.raw_form_data === null ? null : v.parse(objectSchema, JSON.parse(job.raw_form_data))
+}
+
+/** Names of the credentials of a stored job by the variable in which the playbook gets them. */
+export function credentialNamesOf(job: Pick<JobRow, 'credentials'>): Record<string, string> {
+  return v.parse(namesSchema, JSON.parse(job.credentials))
+}

@@ -1,0 +1,83 @@
+import type { Caller } from '../../auth/caller.js'
+import { ForbiddenError, NotFoundError } from '../../errors.js'
+import type { Form, Forms } from '../../forms/form.js'
+import type { Field } from '../../forms/fields/field.js'
+import { valuesToStore } from '../../forms/stored-values.js'
+import type { PlainObject } from '../../forms/values/plain.js'
+import { type JobRow, type JobSummaryRow, findJob } from '../../store/jobs/jobs.js'
+import type { Queries, Store } from '../../store/store.js'
+import { fieldValuesOf } from '../record/playbook.js'
+import { requireManageable } from '../record/visibility.js'
+
+export interface FieldValuesDependencies {
+  readonly store: Pick<Store, 'read'>
+  readonly forms: Forms
+}
+
+/**
+ * The field values that a job was launched with, without passwords. Nothing is hidden because of its name: whoever may run
+ * the job again has to know what with. A mask stands where a password was a part of a value.
+ * @throws NotFoundError, ForbiddenError
+ */
+export async function readFieldValues(
+  dependencies: FieldValuesDependencies,
+  caller: Caller,
+  id: number,
+): Promise<Record<string, unknown>> {
+  const { store, forms } = dependencies
+  const { form } = await requireFieldValuesAllowed(dependencies, caller, id)
+  const { subforms } = await forms.surroundingsOf(form)
+  const values = keptValues(await requireWholeJob(store.read, id), form, subforms)
+  if (values === null) {
+    throw new NotFoundError('no_field_values', `Job ${id} was launched without field values, so none were kept`)
+  }
+  return { ...values }
+}
+
+/**
+ * A job whose field values the caller may have, and its form (service interface, rule 7): their own job, or any for an
+ * admin or a role with `manageAllJobs`; with the role option `allowJobRelaunch`; of a form that allows relaunch. A form
+ * that is gone allows nothing.
+ * @throws NotFoundError, ForbiddenError
+ */
+export async function requireFieldValuesAllowed(
+  { store, forms }: FieldValuesDependencies,
+  caller: Caller,
+  id: number,
+): Promise<{ readonly job: JobSummaryRow; readonly form: Form }> {
+  const job = await requireManageable(store.read, caller, id)
+  if (!caller.isAdmin && !caller.options.allowJobRelaunch) {
+    throw new ForbiddenError('relaunch_not_allowed', 'Your roles do not allow you to relaunch jobs')
+  }
+  const form = await forms.find(job.form)
+  if (!form.allowRelaunch) {
+    throw new ForbiddenError(
+      'form_forbids_relaunch',
+      `The form '${form.name}' does not allow its jobs to be relaunched`,
+    )
+  }
+  return { job, form }
+}
+
+/** The job with its long texts. @throws NotFoundError when somebody was quicker and deleted it */
+export async function requireWholeJob(queries: Queries, id: number): Promise<JobRow> {
+  const job = await findJob(queries, id)
+  if (!job) throw new NotFoundError('job_not_found', `There is no job ${id}`)
+  return job
+}
+
+/**
+ * The field values that were kept with a job; null when it was launched without any. What has become a password field or
+ * a file field since is left out; the values of fields that are gone are not.
+ */
+export function keptValues(
+  job: Pick<JobRow, 'raw_form_data'>,
+  form: Pick<Form, 'fields' | 'wizard'>,
+  subforms: Readonly<Record<string, readonly Field[]>>,
+): PlainObject | null {
+  const values = fieldValuesOf(job)
+  if (values === null) return null
+  const declared = new Set([...form.fields, ...form.wizard].map(({ name }) => name))
+  const others = Object.entries(values).filter(([name]) => !declared.has(name))
+  return { ...Object.fromEntries(others), ...valuesToStore({ ...form, subforms }, values) }
+}

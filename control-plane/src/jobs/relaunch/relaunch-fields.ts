@@ -1,0 +1,91 @@
+import type { Field } from '../../forms/fields/field.js'
+import { type PathStep, parsePath } from '../../forms/fields/model-path.js'
+import type { Form } from '../../forms/form.js'
+import { passwordKeys } from '../../forms/subforms.js'
+import { holdsMask } from '../secrets/masking.js'
+import { type PlainObject, isEmpty, isPlainObject, isSame, partOf } from '../../forms/values/plain.js'
+
+/** An earlier job, as far as it decides about one that repeats it. */
+export interface EarlierLaunch {
+  readonly id: number
+  readonly form: Pick<Form, 'name' | 'fields' | 'wizard' | 'credentials'>
+  readonly subforms: Readonly<Record<string, readonly Field[]>>
+  /** Null: it was launched without field values. */
+  readonly kept: PlainObject | null
+  readonly extravars: PlainObject
+  /** Keys of its password fields: with none, no mask stands in the place of anything. */
+  readonly passwordFields: readonly string[]
+  /** Names of credentials by variable. */
+  readonly credentials: Readonly<Record<string, string>>
+}
+
+type Subforms = EarlierLaunch['subforms']
+
+/** The keys of values and of extra variables that belong to fields and wizard steps of a form. */
+export function fieldRoots(form: EarlierLaunch['form'], subforms: Subforms): Set<string> {
+  const ofSteps = form.wizard.flatMap((step) => [
+    step.name,
+    ...(step.defaultModel === null ? rootsOf(subforms[step.subform] ?? []) : firstOf(step.defaultModel)),
+  ])
+  return new Set([...rootsOf(form.fields), ...ofSteps])
+}
+
+function rootsOf(fields: readonly Field[]): string[] {
+  return fields.flatMap((field) => [field.name, ...field.model.flatMap(firstOf)])
+}
+
+function firstOf(path: string): string[] {
+  const [first] = parsePath(path) ?? []
+  return typeof first === 'string' ? [first] : []
+}
+
+/**
+ * Fields with which the earlier job got passwords that the new one would go without: to run without them in silence
+ * would not be as it ran. Whoever wants none says so, with an empty value. Those of a wizard step are named `step.field`.
+ * @param values what the relaunch would be checked with
+ */
+export function passwordsToAskFor({ form, subforms, kept, extravars }: EarlierLaunch, values: PlainObject): string[] {
+  const isGiven = (name: string, now: PlainObject, before: PlainObject) =>
+    Object.hasOwn(now, name) && !isSame(now[name], Object.hasOwn(before, name) ? before[name] : undefined)
+  // A password that is no variable itself may be a part of others.
+  const isHeldElsewhere = holdsMask(extravars)
+  const asked = (fields: readonly Field[], base: readonly PathStep[], now: PlainObject, before: PlainObject) =>
+    fields
+      .filter((field) => !isGiven(field.name, now, before))
+      .filter((field) =>
+        field.type === 'password' && !field.output
+          ? isHeldElsewhere
+          : pathsOf(field).some((path) => holdsPassword(field, partOf(extravars, [...base, ...path]), subforms)),
+      )
+      .map(({ name }) => name)
+  return [
+    ...asked(form.fields, [], values, kept ?? {}),
+    ...form.wizard.flatMap((step) => {
+      const base = step.defaultModel === null ? [] : (parsePath(step.defaultModel) ?? [])
+      const fields = subforms[step.subform] ?? []
+      const names = asked(fields, base, objectAt(values, step.name), objectAt(kept ?? {}, step.name))
+      return names.map((name) => `${step.name}.${name}`)
+    }),
+  ]
+}
+
+function pathsOf(field: Field): (readonly PathStep[])[] {
+  return field.model.length > 0 ? field.model.map((path) => parsePath(path) ?? []) : [[field.name]]
+}
+
+function holdsPassword(field: Field, value: unknown, subforms: Subforms): boolean {
+  if (field.type === 'password') return !isEmpty(value)
+  if (field.subform === null) return false
+  const keys = new Set(passwordKeys({ fields: subforms[field.subform] ?? [] }, subforms))
+  return holdsKey(value, keys)
+}
+
+function holdsKey(value: unknown, keys: ReadonlySet<string>): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(([key, entry]) => (keys.has(key) && !isEmpty(entry)) || holdsKey(entry, keys))
+}
+
+function objectAt(values: PlainObject, name: string): PlainObject {
+  const value = Object.hasOwn(values, name) ? values[name] : undefined
+  return isPlainObject(value) ? value : {}
+}

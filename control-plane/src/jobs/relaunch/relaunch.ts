@@ -1,0 +1,108 @@
+import type { Caller } from '../../auth/caller.js'
+import { ConflictError } from '../../errors.js'
+import { unknownNames } from '../../forms/check/unknown-names.js'
+import type { Form } from '../../forms/form.js'
+import type { JobSummaryRow } from '../../store/jobs/jobs.js'
+import { findJobFiles } from '../../store/uploads/uploads.js'
+import { descriptionOf } from '../../uploads/description.js'
+import { requireShallow } from '../record/depth.js'
+import { keptValues, requireFieldValuesAllowed, requireWholeJob } from './field-values.js'
+import { type LaunchDependencies, launchJob, requireMayLaunch } from '../launch/launch.js'
+import { refuseUnknown, stricter } from '../launch/launch-values.js'
+import { credentialNamesOf, extravarsOf } from '../record/playbook.js'
+import { passwordFieldsOf } from '../record/password-fields.js'
+import { valuesOfRelaunch } from './relaunch-values.js'
+import { refuseMasks } from '../secrets/sent-masks.js'
+import { isEnded, jobStatusOf } from '../record/status.js'
+
+/** How a job is run again. */
+export interface RelaunchRequest {
+  /** Laid over the kept field values; empty: as it ran. */
+  readonly values: Readonly<Record<string, unknown>>
+  /** By file field another upload, or null for none; the others are used again. */
+  readonly files: Readonly<Record<string, unknown>>
+  readonly verbose: boolean
+}
+
+/**
+ * Whether the caller may run a job again at all: what reading its field values takes (service interface, rule 11), and
+ * what any launch of its form takes. The state of the job and the values are looked at afterwards.
+ * @throws NotFoundError, ForbiddenError, RefusedValuesError for a form that cannot be launched by anybody
+ */
+export async function requireMayRelaunch(
+  dependencies: LaunchDependencies,
+  caller: Caller,
+  id: number,
+  verbose: boolean,
+): Promise<{ readonly job: JobSummaryRow; readonly form: Form }> {
+  const { job, form } = await requireFieldValuesAllowed(dependencies, caller, id)
+  await requireMayLaunch(dependencies, caller, { formName: form.name, extravars: { __verbose__: verbose } })
+  return { job, form }
+}
+
+/**
+ * Runs an ended job once more, as it ran or with changes, as a new job of the caller. It goes the way of every launch:
+ * the form and the roles count as they are now.
+ * @throws NotFoundError, ForbiddenError, ConflictError, and what a launch throws; nothing is created then
+ */
+export async function relaunchJob(
+  dependencies: LaunchDependencies,
+  caller: Caller,
+  id: number,
+  request: RelaunchRequest,
+): Promise<{ readonly id: number; readonly form: string; readonly message: string }> {
+  const { store, forms, uploads } = dependencies
+  const { job, form } = await requireMayRelaunch(dependencies, caller, id, request.verbose)
+  requireRelaunchable(job)
+  requireShallow([request.values])
+  refuseMasks({ form, maskPattern: dependencies.maskPattern }, request.values)
+
+  const { subforms, constants } = await forms.surroundingsOf(form)
+  if (stricter(dependencies.validation, form.launchValidation) === 'enforce') {
+    refuseUnknown(dependencies, form, unknownNames(form, subforms, request.values, Object.keys(constants)))
+  }
+  const whole = await requireWholeJob(store.read, id)
+  const earlier = {
+    ...{ id, form, subforms },
+    kept: keptValues(whole, form, subforms),
+    extravars: extravarsOf(whole),
+    passwordFields: [...form.passwordFields, ...passwordFieldsOf(whole)],
+    credentials: credentialNamesOf(whole),
+  }
+  const mode = stricter(dependencies.validation, form.launchValidation)
+  const { besides, ...values } = valuesOfRelaunch(earlier, request.values, { mode, verbose: request.verbose })
+  const files = await findJobFiles(store.read, [id])
+  const isFileField = (name: string) => form.fields.some((field) => field.name === name && field.type === 'file')
+  const again = files
+    .filter(({ field }) => isFileField(field))
+    .map((file): [string, object] => [file.field, descriptionOf(file, uploads.path)])
+  const { id: newId } = await launchJob(dependencies, caller, {
+    ...values,
+    formName: form.name,
+    files: { ...Object.fromEntries(again), ...request.files },
+    earlier: { uploads: new Set(files.map((file) => file.id)), besides },
+  })
+  return { id: newId, form: form.name, message: messageOf(job, newId) }
+}
+
+/**
+ * A job that was given up counts as ended: whoever runs it again does so knowingly, since a runner that is gone for good
+ * must not keep people from going on. The message says that the old one may still be at work.
+ */
+function requireRelaunchable(job: JobSummaryRow): void {
+  if (job.parent_id !== null) {
+    throw new ConflictError(
+      'part_of_a_job',
+      `Job ${job.id} is a part of job ${job.parent_id} and cannot run alone: relaunch job ${job.parent_id}`,
+    )
+  }
+  if (!isEnded(jobStatusOf(job.status))) {
+    throw new ConflictError('not_ended', `Job ${job.id} has not ended but is ${job.status}`)
+  }
+}
+
+function messageOf(job: JobSummaryRow, newId: number): string {
+  const done = `Job ${job.id} was launched again as job ${newId}`
+  if (job.status !== 'abandoned') return done
+  return `${done}; job ${job.id} was given up, and may still be at work on the RTE '${job.runner_name ?? 'unknown'}'`
+}

@@ -1,0 +1,256 @@
+import { ProtocolError, type ServerMessage, type SpooledJob, type StreamFrame } from '@holdfast/protocol'
+import type { UploadFolder } from '../../uploads/upload-folder.js'
+import { markClaimed } from '../../store/jobs/dispatch.js'
+import type { JobMessage, RunnerCapacity, RunnerConnection, RunnerSession } from '../socket/connection.js'
+import { HeldJobs, type HeldJobsDependencies, type JobRef } from '../held/held-jobs.js'
+import { answerInventory, takeBack } from '../held/spooled-jobs.js'
+import { JobOffers, type JobOffersDependencies } from '../offers/job-offers.js'
+import type { PreparedOrder } from '../offers/job-order.js'
+import { OfferWatch } from '../offers/offer-watch.js'
+import { OrderBlobs } from '../offers/order-blobs.js'
+import { ReadingGate } from '../socket/reading-gate.js'
+import { refOf, SessionOrphans } from '../held/session-orphans.js'
+import { UploadSender } from '../offers/upload-sender.js'
+
+export interface JobSessionDependencies
+  extends
+    Omit<HeldJobsDependencies, 'send' | 'released' | 'ended' | 'missing'>,
+    Omit<JobOffersDependencies, 'send' | 'uploads'> {
+  readonly uploads: Pick<UploadFolder, 'path' | 'read'>
+  readonly closed: () => void
+}
+
+/**
+ * The job traffic of one connection of an approved runner. The order of things:
+ *   1. the agent lists its spool (`inventory`); the database says what becomes of each job (`resume`);
+ *   2. only then are jobs offered (JobOffers);
+ *   3. the agent claims (or refuses) and its streams flow into the jobs that it holds (HeldJobs), until the end is stored.
+ * Control messages are handled one after the other; frames and ends at once, since writers exist before they can come.
+ */
+export class JobSession implements RunnerSession {
+  readonly #held: HeldJobs
+  readonly #offers: JobOffers
+  readonly #watch: OfferWatch
+  readonly #blobs: OrderBlobs
+  readonly #uploads: UploadSender
+  readonly #gate: ReadingGate
+  readonly #orphans: SessionOrphans
+  #messages: Promise<void> = Promise.resolve()
+  /** Messages that are being handled or wait for their turn. */
+  #handling = 0
+  #isListed = false
+  #isResumed = false
+  #isOpen = true
+  /** Jobs that the latest look found without a live offer. */
+  #withoutOffer: ReadonlySet<number> = new Set()
+
+  constructor(
+    private readonly connection: RunnerConnection,
+    capacity: RunnerCapacity,
+    private readonly dependencies: JobSessionDependencies,
+  ) {
+    const { files, uploads, log, steady } = dependencies
+    const send = (message: ServerMessage): void => this.#send(message)
+    this.#gate = new ReadingGate(connection, () => this.#blobs.waiting)
+    this.#blobs = new OrderBlobs(connection, files, log, () => this.#gate.blobSent())
+    this.#uploads = new UploadSender(connection, uploads, log)
+    this.#watch = new OfferWatch(steady)
+    this.#held = new HeldJobs({
+      ...dependencies,
+      send,
+      released: (bytes) => this.#gate.releasedBytes(bytes),
+      ended: (jobId) => this.#offers.jobEnded(jobId),
+      missing: (jobId) => {
+        if (this.#isOpen)
+          connection.close('internal_error', `job ${jobId} is not in the database any more; list it anew`)
+      },
+    })
+    this.#orphans = new SessionOrphans(connection, this.#held, { ...dependencies, send })
+    this.#offers = new JobOffers(connection, capacity, this.#held, this.#watch, { ...dependencies, send })
+  }
+
+  /** The number of its connection (`runner.epoch`). */
+  get epoch(): number {
+    return this.connection.epoch
+  }
+
+  /** Whether the runner has a job. */
+  get holdsJobs(): boolean {
+    return this.#held.count > 0
+  }
+
+  message(message: JobMessage): void {
+    if (message.type === 'end') {
+      this.#held.takeEnd(message.job_id, message.record)
+      return
+    }
+    if (message.type === 'inventory') {
+      if (this.#isListed) throw new ProtocolError('bad_message', 'a second inventory')
+      this.#isListed = true
+    }
+    // `claimed` counts at once: its frames may be the very next thing to arrive.
+    if (message.type === 'claimed') {
+      this.#held.claim(message)
+      this.#watch.answered(message.job_id)
+    }
+    this.#take(() => this.#handle(message))
+  }
+
+  /** Does one thing after the other. What fails ends the connection: the next one begins anew with the list. */
+  #take(task: () => Promise<void>): void {
+    this.#gate.tookMessage()
+    this.#handling += 1
+    this.#messages = this.#messages
+      .then(task)
+      .catch((error: unknown) => {
+        if (!this.#isOpen) return
+        const reason = error instanceof ProtocolError ? error.reason : 'internal_error'
+        this.dependencies.log.error({ err: error, runner: this.connection.runnerName }, 'a message of a runner failed')
+        this.connection.close(reason, error instanceof ProtocolError ? error.message : 'internal error')
+      })
+      .finally(() => {
+        this.#handling -= 1
+        this.#gate.handledMessage()
+      })
+  }
+
+  frame(frame: StreamFrame): void {
+    this.#held.takeFrame(frame, (bytes) => this.#gate.tookBytes(bytes))
+  }
+
+  capacityChanged(capacity: RunnerCapacity): void {
+    this.#offers.capacityChanged(capacity)
+  }
+
+  closed(): void {
+    this.#isOpen = false
+    this.#offers.close()
+    this.#uploads.stopAll()
+    this.#held.close()
+    this.dependencies.closed()
+  }
+
+  /** Tells the agent to abort a job, at once or as soon as it has heard of it. After a reconnect `resume` says so. */
+  abort(jobId: number, runId: string): void {
+    this.#held.abort(jobId, runId)
+  }
+
+  /** Ends a connection whose agent leaves an offer without an answer: its next inventory tells what became of the job. */
+  checkOffers(): void {
+    const jobId = this.#watch.overdue(this.#blobs.isSending || this.#uploads.isSending)
+    if (jobId === null || !this.#isOpen) return
+    this.connection.close('internal_error', `the runner gives no answer to the offer of job ${jobId}`)
+  }
+
+  /** An admin decided about jobs of the runner that wait for that. */
+  orphansDecided(): void {
+    if (this.#isListed) this.#take(() => this.#orphans.carryOut())
+  }
+
+  /**
+   * Ends a connection that knows nothing of a job which is `offered` to its runner: its next inventory settles the job.
+   * Two looks in a row must find it so, since the first may be older than what has happened here since.
+   * @param offered the jobs of this runner that the database has as offered
+   */
+  checkOffered(offered: readonly number[]): void {
+    const isQuiet = this.#isResumed && this.#handling === 0 && !this.#offers.isOffering
+    const lost = isQuiet ? offered.filter((id) => !this.#held.has(id)) : []
+    const again = lost.find((id) => this.#withoutOffer.has(id))
+    this.#withoutOffer = new Set(lost)
+    if (again === undefined || !this.#isOpen) return
+    this.dependencies.log.warn(
+      { runner: this.connection.runnerName, job: again },
+      'a job is offered and nobody offers it',
+    )
+    this.connection.close('internal_error', `nobody knows of the offer of job ${again}`)
+  }
+
+  /** What keeps the runner from taking jobs, such as `has no free slot`; null: nothing that is known. */
+  get whyNotTaken(): string | null {
+    return this.#offers.whyNotTaken
+  }
+
+  /** Jobs may wait for this runner. */
+  offer(): void {
+    this.#offers.offer()
+  }
+
+  async #handle(message: Exclude<JobMessage, { type: 'end' }>): Promise<void> {
+    const { store, live } = this.dependencies
+    // The next connection lists its jobs anew. A claim counts in any case: the job may run, and must never run twice.
+    if (!this.#isOpen && message.type !== 'claimed') return
+    switch (message.type) {
+      case 'inventory':
+        await this.#resume(message.jobs)
+        return
+      case 'claimed':
+        await store.write('runners.claimed', (queries) => markClaimed(queries, message.job_id, this.epoch))
+        live.changed('jobs')
+        return
+      case 'refused':
+        if (this.#drop(message, 'unclaimed')) await this.#offers.refused(message)
+        return
+      case 'want':
+        this.#wanted(message, (prepared) => this.#blobs.send(prepared, message.hashes))
+        return
+      case 'want_upload':
+        this.#wanted(message, (prepared) => this.#uploads.send(prepared, message))
+        return
+      case 'unknown_job':
+        // Of a claimed one nothing is left on the runner: it ends like one that the inventory does not name.
+        if (this.#drop(message, 'claimed too')) await this.#settleUnknown(message.job_id)
+        else await this.#orphans.gone(message.run_id)
+        return
+      case 'orphan':
+        await this.#orphans.take(message)
+        return
+    }
+  }
+
+  async #resume(spooled: readonly SpooledJob[]): Promise<void> {
+    const resumptions = await answerInventory(this.dependencies, this.connection, spooled)
+    for (const { job, stored, full, copy } of resumptions) {
+      if (job.verdict === 'continue') this.#held.resume(refOf(job), stored, full, job.abort, copy)
+    }
+    this.dependencies.live.changed('jobs')
+    this.dependencies.ends?.jobEnded()
+    this.#send({ type: 'resume', jobs: resumptions.map(({ job }) => job) })
+    for (const { job } of resumptions) {
+      this.#held.sayFull(refOf(job))
+      this.#held.sayLateAbort(refOf(job))
+    }
+    this.#orphans.listed(resumptions.map(({ job }) => job))
+    await this.#orphans.carryOut()
+    this.#isResumed = true
+    this.#offers.start()
+  }
+
+  /** The agent needs something for a job that it was offered. */
+  #wanted(ref: JobRef, send: (prepared: PreparedOrder) => void): void {
+    const prepared = this.#held.orderOf(ref)
+    if (!prepared) return
+    this.#watch.note(ref.job_id)
+    send(prepared)
+  }
+
+  async #settleUnknown(jobId: number): Promise<void> {
+    const { store, clock, live, ends } = this.dependencies
+    await store.write('runners.aborted', (queries) =>
+      takeBack(queries, this.connection.fingerprint, jobId, clock.now()),
+    )
+    live.changed('jobs')
+    ends?.jobEnded()
+    this.#offers.offer()
+  }
+
+  #drop(ref: JobRef, which: 'unclaimed' | 'claimed too'): boolean {
+    if (!this.#held.drop(ref, which)) return false
+    this.#watch.answered(ref.job_id)
+    this.#uploads.stop(ref.job_id)
+    return true
+  }
+
+  #send(message: ServerMessage): void {
+    if (this.#isOpen) this.connection.send(message)
+  }
+}

@@ -1,0 +1,58 @@
+import { type Clock, isoTime } from '../../clock.js'
+import { abandonJob } from '../../jobs/end/ending.js'
+import type { JobEnds } from '../../jobs/record/sequence-port.js'
+import type { LiveEvents } from '../../live/live-events.js'
+import { findHeldJobs } from '../../store/jobs/dispatch.js'
+import { type Runner, findRunner } from '../../store/runners/runners.js'
+import type { Store } from '../../store/store.js'
+import type { LastSeen } from './last-seen.js'
+
+export interface SilenceDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly live: LiveEvents
+  readonly ends?: JobEnds | undefined
+  /** RTE_LOST_SECONDS in milliseconds: silence after which a runner's jobs are shown abandoned. */
+  readonly lostMs: number
+  /** Whether a runner is connected, here or at another node. */
+  readonly isOnline: (runner: Runner) => boolean
+  readonly lastSeen: LastSeen
+}
+
+/** Gives up the running jobs of a runner that has been silent too long, or that was deleted. @param runner null: deleted */
+export async function abandonSilent(
+  dependencies: SilenceDependencies,
+  runnerId: number,
+  runner: Runner | null,
+): Promise<void> {
+  const { clock, lostMs, lastSeen } = dependencies
+  if (runner === null) {
+    await abandonHeld(dependencies, runnerId, 'The RTE of this job was deleted while it ran')
+    return
+  }
+  const silentMs = lastSeen.silentFor(runnerId)
+  if (silentMs <= lostMs) return
+  const since = isoTime(clock.now() - silentMs)
+  await abandonHeld(dependencies, runnerId, `the RTE '${runner.name}' has been silent since ${since}`, (now) =>
+    dependencies.isOnline(now),
+  )
+}
+
+/**
+ * Gives up every running job that a runner holds, with a reason.
+ * @param isSpared looks again inside the write: the runner may have come back since it was decided upon
+ */
+export async function abandonHeld(
+  { store, clock, live, ends }: Pick<SilenceDependencies, 'store' | 'clock' | 'live' | 'ends'>,
+  runnerId: number,
+  reason: string,
+  isSpared: (runner: Runner) => boolean = () => false,
+): Promise<void> {
+  await store.write('jobs.abandon', async (queries) => {
+    const runner = await findRunner(queries, runnerId)
+    if (runner !== null && isSpared(runner)) return
+    for (const job of await findHeldJobs(queries, runnerId)) await abandonJob(queries, job.id, reason, clock.now())
+  })
+  live.changed('jobs')
+  ends?.jobEnded()
+}

@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { messageOf } from '../../errors.js'
+import { type FileStamp, isMissing, isPassing, stampOf } from './file-stamp.js'
+import { type FoundFile, refusal, unreadable } from './folder-walk.js'
+
+/** Bytes read at a time. */
+export const READ_BYTES = 256 * 1024
+
+/** Files read at the same time. */
+const READERS = 4
+
+/** How often a file that changes while it is read is read again. */
+const MOST_TRIES = 5
+
+/**
+ * For this long after a change a file may change again without a new time, since file systems count time in steps; the
+ * hash of such a file is good for now and not remembered. Milliseconds.
+ */
+const SETTLE_MS = 2000
+
+export interface HashedFile extends FoundFile {
+  readonly sha256: string
+}
+
+/** SHA-256 of files, remembered as long as the file is the same by path and stamp. */
+export interface FileHashes {
+  /**
+   * Hashes the files of a folder, reading only what is new. Files that are not among them are forgotten; those that went
+   * away meanwhile are left out.
+   * @throws InvalidInputError for a file that may not be read or never stays the same; UnavailableError when it cannot be now
+   */
+  hash(root: string, files: readonly FoundFile[]): Promise<HashedFile[]>
+}
+
+export function createFileHashes(now: () => number): FileHashes {
+  let remembered = new Map<string, { readonly key: string; readonly sha256: string }>()
+
+  return {
+    async hash(root, files) {
+      const hashed: (HashedFile | null)[] = new Array<null>(files.length).fill(null)
+      const fresh: typeof remembered = new Map()
+      const unknown: number[] = []
+      files.forEach((file, index) => {
+        const known = remembered.get(file.path)
+        if (known?.key !== file.stamp.key) unknown.push(index)
+        else {
+          hashed[index] = { ...file, sha256: known.sha256 }
+          fresh.set(file.path, known)
+        }
+      })
+
+      const readOn = async () => {
+        for (let index = unknown.pop(); index !== undefined; index = unknown.pop()) {
+          const file = files[index]
+          const startedAt = now()
+          const read = file ? await hashWhileStable(root, file) : null
+          if (!read) continue
+          hashed[index] = read
+          if (startedAt - read.stamp.changedAt > SETTLE_MS) {
+            fresh.set(read.path, { key: read.stamp.key, sha256: read.sha256 })
+          }
+        }
+      }
+      try {
+        await Promise.all(Array.from({ length: READERS }, readOn))
+      } finally {
+        // Also after a failure: the next walk need not read everything again.
+        remembered = fresh
+      }
+      return hashed.filter((file) => file !== null)
+    },
+  }
+}
+
+/** Opens a file that must still be the one of a stamp; null when it is another or gone. The caller closes it. */
+export async function openStamped(path: string, stamp: FileStamp): Promise<FileHandle | null> {
+  let handle: FileHandle
+  try {
+    // A pipe or link that took the file's place must neither hold us up nor lead us elsewhere.
+    handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  } catch (error) {
+    if (isMissing(error) || (error instanceof Error && 'code' in error && error.code === 'ELOOP')) return null
+    throw error
+  }
+  const stat = await handle.stat({ bigint: true })
+  if (stat.isFile() && stampOf(stat).key === stamp.key) return handle
+  await handle.close()
+  return null
+}
+
+async function hashWhileStable(root: string, file: FoundFile): Promise<HashedFile | null> {
+  const path = join(root, file.path)
+  let { stamp } = file
+  try {
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      const sha256 = await hashOnce(path, stamp)
+      if (sha256 !== null) return { path: file.path, stamp, sha256 }
+      const stat = await lstat(path, { bigint: true })
+      if (!stat.isFile()) throw refusal(`${file.path} changes while it is read`)
+      stamp = stampOf(stat)
+    }
+  } catch (error) {
+    if (isMissing(error)) return null
+    if (error instanceof Error && 'code' in error && error.code === 'EACCES') {
+      throw refusal(`${file.path} may not be read (${messageOf(error)})`)
+    }
+    if (isPassing(error)) throw unreadable(error)
+    throw error
+  }
+  throw refusal(`${file.path} changes all the time while it is read`)
+}
+
+/** Null when the file was not the same before and after. */
+async function hashOnce(path: string, stamp: FileStamp): Promise<string | null> {
+  const handle = await openStamped(path, stamp)
+  if (!handle) return null
+  try {
+    const hash = createHash('sha256')
+    const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, Math.max(stamp.size, 1)))
+    for (let at = 0; at < stamp.size;) {
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, at)
+      if (bytesRead === 0) return null
+      hash.update(buffer.subarray(0, bytesRead))
+      at += bytesRead
+    }
+    const after = stampOf(await handle.stat({ bigint: true }))
+    return after.key === stamp.key ? hash.digest('hex') : null
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,80 @@
+import { posix } from 'node:path'
+import { plainPlaybookPath } from '@holdfast/protocol'
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { YamlProblem, problemWith, readYaml } from '../../yaml-text.js'
+import { type HashedFile, openStamped } from './file-hashes.js'
+import { FOLDER_RULES_FILE, type FolderRules } from './playbook-part.js'
+
+/** More than anybody writes about a folder. */
+const LARGEST_FILE_BYTES = 64 * 1024
+
+const RulesFile = Type.Object(
+  {
+    forms: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: 1000 })),
+    needs: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: 1000 })),
+  },
+  { additionalProperties: false },
+)
+const rulesFile = Compile(RulesFile)
+
+/** Reads the rules of the folders of a playbook folder, each file again only when its content changed. */
+export interface FolderRulesReader {
+  /** @returns null when a file changed since it was hashed: the folder has to be looked at again */
+  read(root: string, files: readonly HashedFile[]): Promise<readonly FolderRules[] | null>
+}
+
+export function createFolderRulesReader(): FolderRulesReader {
+  let known = new Map<string, FolderRules>()
+
+  return {
+    async read(root, files) {
+      const fresh: typeof known = new Map()
+      for (const file of files.filter(({ path }) => posix.basename(path) === FOLDER_RULES_FILE)) {
+        const key = `${file.sha256} ${file.path}`
+        const rules = known.get(key) ?? (await readFile(root, file))
+        if (!rules) return null
+        fresh.set(key, rules)
+      }
+      known = fresh
+      return [...fresh.values()]
+    },
+  }
+}
+
+async function readFile(root: string, file: HashedFile): Promise<FolderRules | null> {
+  const parent = posix.dirname(file.path)
+  const folder = parent === '.' ? '' : parent
+  if (file.stamp.size > LARGEST_FILE_BYTES) return closed(folder, 'it is too large')
+  const handle = await openStamped(posix.join(root, file.path), file.stamp)
+  if (!handle) return null
+  try {
+    return rulesOf(folder, await handle.readFile('utf8'))
+  } finally {
+    await handle.close()
+  }
+}
+
+/** A file that cannot be used closes its folder: what it would have kept back must not be sent. */
+function rulesOf(folder: string, text: string): FolderRules {
+  try {
+    const yaml = readYaml(text)
+    const value = yaml.value ?? {}
+    const problem = problemWith(rulesFile, value)
+    if (problem) throw new YamlProblem(yaml.lineOf(problem.path), problem.reason)
+    const { forms, needs } = value as Static<typeof RulesFile>
+    return { folder, forms: forms ?? null, needs: needs ? needs.map(playbookPath) : null, problem: null }
+  } catch (error) {
+    return closed(folder, error instanceof Error ? error.message : String(error))
+  }
+}
+
+function closed(folder: string, problem: string): FolderRules {
+  return { folder, forms: null, needs: null, problem }
+}
+
+function playbookPath(path: string): string {
+  const plain = plainPlaybookPath(path)
+  if (plain === null) throw new Error(`'${path}' is no path inside the playbook folder`)
+  return plain
+}

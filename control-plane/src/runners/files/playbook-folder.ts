@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { Manifest } from '@holdfast/protocol'
+import type { Clock } from '../../clock.js'
+import { type HashedFile, READ_BYTES, createFileHashes, openStamped } from './file-hashes.js'
+import { createFolderRulesReader } from './folder-rules.js'
+import { refusal, walkFolder } from './folder-walk.js'
+import type { PlaybookFiles } from './playbook-files.js'
+import { FOLDER_RULES_FILE, type FolderRules, type JobFileNeeds, partForJob } from './playbook-part.js'
+
+/** Manifests kept for the runners that still fetch files of an older one, and how many files these may list together. */
+const KEPT_MANIFESTS = 64
+const KEPT_FILES = 400_000
+
+/** How often a folder is looked at again because a `.holdfast.yml` changed meanwhile. */
+const MOST_WALKS = 5
+
+interface KeptManifest {
+  readonly root: string
+  readonly json: Buffer
+  readonly files: ReadonlyMap<string, HashedFile>
+}
+
+/** The folder as one walk found it. */
+interface Walk {
+  readonly root: string
+  readonly files: readonly HashedFile[]
+  readonly links: Manifest['links']
+  readonly rules: readonly FolderRules[]
+  /** Manifests that were made of it, by what the job needs. */
+  readonly made: Map<string, { readonly sha256: string; readonly json: Buffer }>
+}
+
+/**
+ * The playbook folder (ANSIBLE_PATH) as blobs. What must hold:
+ *   - a manifest tells the folder as it was after the call began: a call during a walk gets the next walk, which it
+ *     shares with every other call that came meanwhile, so there is at most one walk and one that waits;
+ *   - a job gets only the part that is for it (`playbook-part.ts`), and a blob only by a manifest that lists it;
+ *   - a blob is only opened as long as its file is the very one that was hashed; the runner checks the hash once more.
+ */
+export function createPlaybookFolder(options: {
+  readonly path: string
+  /** RTE_FILES_MAX_MB in bytes. */
+  readonly maxBytes: number
+  readonly clock: Clock
+}): PlaybookFiles {
+  const hashes = createFileHashes(() => options.clock.now())
+  const rulesReader = createFolderRulesReader()
+  const kept = new Map<string, KeptManifest>()
+  let keptFiles = 0
+  let running: Promise<unknown> = Promise.resolve()
+  let waiting: Promise<Walk> | null = null
+
+  async function walkOnce(): Promise<Walk> {
+    for (let walks = 0; walks < MOST_WALKS; walks += 1) {
+      const { root, files: found, links } = await walkFolder(options.path, options.maxBytes)
+      const files = await hashes.hash(root, found)
+      const rules = await rulesReader.read(root, files)
+      if (rules) return { root, files, links: [...links], rules, made: new Map() }
+    }
+    throw refusal(`a ${FOLDER_RULES_FILE} in it changes all the time while it is read`)
+  }
+
+  function nextWalk(): Promise<Walk> {
+    waiting ??= running.then(() => {
+      waiting = null
+      const walk = walkOnce()
+      running = walk.catch(() => undefined)
+      return walk
+    })
+    return waiting
+  }
+
+  function manifestOf(walk: Walk, needs: JobFileNeeds | null): { sha256: string; json: Buffer } {
+    const isPart = partForJob(walk.rules, needs)
+    const files = walk.files.filter(({ path }) => isPart(path))
+    const manifest: Manifest = {
+      version: 1,
+      files: files.map(({ path, sha256, stamp }) => ({
+        path,
+        sha256,
+        size: stamp.size,
+        executable: stamp.executable,
+      })),
+      links: walk.links.filter(({ path }) => isPart(path)),
+    }
+    const json = Buffer.from(JSON.stringify(manifest))
+    const sha256 = createHash('sha256').update(json).digest('hex')
+    keep(sha256, { root: walk.root, json, files: new Map(files.map((file) => [file.sha256, file])) })
+    return { sha256, json }
+  }
+
+  /** The newest stay; the one that was just made always does. */
+  function keep(sha256: string, manifest: KeptManifest): void {
+    keptFiles += manifest.files.size - (kept.get(sha256)?.files.size ?? 0)
+    kept.delete(sha256)
+    kept.set(sha256, manifest)
+    for (const [oldest, { files }] of kept) {
+      if (oldest === sha256 || (kept.size <= KEPT_MANIFESTS && keptFiles <= KEPT_FILES)) break
+      kept.delete(oldest)
+      keptFiles -= files.size
+    }
+  }
+
+  return {
+    async manifest(needs) {
+      const walk = await nextWalk()
+      const key = JSON.stringify(needs ?? null)
+      const made = walk.made.get(key) ?? manifestOf(walk, needs ?? null)
+      walk.made.set(key, made)
+      return made
+    },
+    async open(manifestSha256, sha256) {
+      const manifest = kept.get(manifestSha256)
+      if (!manifest) return null
+      if (sha256 === manifestSha256) return { size: manifest.json.length, content: piecesOf(manifest.json) }
+      const file = manifest.files.get(sha256)
+      if (!file) return null
+      const path = join(manifest.root, file.path)
+      const handle = await openStamped(path, file.stamp)
+      if (!handle) return null
+      // Opened again when the content is asked for, so that one who never asks leaves no file open.
+      await handle.close()
+      return { size: file.stamp.size, content: contentOf(path, file) }
+    },
+  }
+}
+
+async function* contentOf(path: string, { stamp, path: name }: HashedFile): AsyncGenerator<Buffer> {
+  const handle = await openStamped(path, stamp)
+  if (!handle) throw new Error(`${name} changed before it could be sent`)
+  try {
+    for (let at = 0; at < stamp.size;) {
+      const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, stamp.size - at))
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, at)
+      if (bytesRead === 0) throw new Error(`${name} became shorter while it was sent`)
+      yield buffer.subarray(0, bytesRead)
+      at += bytesRead
+    }
+  } finally {
+    await handle.close()
+  }
+}
+
+async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += READ_BYTES) yield bytes.subarray(at, at + READ_BYTES)
+}

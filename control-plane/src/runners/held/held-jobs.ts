@@ -1,0 +1,198 @@
+import { type EndRecord, ProtocolError, type ServerMessage, type StreamFrame } from '@holdfast/protocol'
+import type { Logger } from 'pino'
+import type { Clock } from '../../clock.js'
+import type { JobEnds } from '../../jobs/record/sequence-port.js'
+import type { LiveEvents } from '../../live/live-events.js'
+import type { Store } from '../../store/store.js'
+import type { PreparedOrder } from '../offers/job-order.js'
+import { JobWriter } from '../streams/job-writer.js'
+import type { OlderCopy } from '../streams/older-copy.js'
+import { type FullStreams, NONE_FULL, type StreamLimits } from '../streams/stream-limits.js'
+import type { StreamMeters } from '../streams/stream-meters.js'
+
+/** Ended jobs that a connection remembers. */
+const MOST_ENDED = 100
+
+export interface HeldJobsDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly live: LiveEvents
+  readonly ends?: JobEnds | undefined
+  readonly log: Logger
+  readonly meters?: StreamMeters
+  /** What is kept of one job, at most. */
+  readonly limits: StreamLimits
+  /** Does nothing when the connection is gone. */
+  readonly send: (message: ServerMessage) => void
+  /** Bytes left the memory: they are stored, or must come again. */
+  readonly released: (bytes: number) => void
+  /** The end of a job is stored, or the job was deleted. */
+  readonly ended: (jobId: number) => void
+  /** The row of a job is gone, and nobody asked for that: the next list of the runner has it made anew. */
+  readonly missing: (jobId: number) => void
+}
+
+/** A job that this runner was offered or has claimed. */
+interface Held {
+  readonly writer: JobWriter
+  /** What was offered; null when the job was with the runner before this connection. */
+  readonly prepared: PreparedOrder | null
+  isClaimed: boolean
+  /** The agent was told to abort it. */
+  isAborting: boolean
+}
+
+/** How a message names a job. */
+export type JobRef = { readonly job_id: number; readonly run_id: string }
+
+/**
+ * The jobs that are with the runner of one connection. A runner reaches only these: whatever it says of another one breaks
+ * the contract. Each has the writer of its streams, which exists before frames can come.
+ *   offered → claimed → ended (remembered for a while, because frames may still be on their way)
+ *   offered → dropped (refused, or unknown to the agent)
+ */
+export class HeldJobs {
+  readonly #jobs = new Map<number, Held>()
+  /** Jobs that ended on this connection: what was on its way when the end was stored is no offence. */
+  readonly #ended = new Set<number>()
+  /** Jobs whose abort was asked for before they were offered or resumed here: the agent hears of it right after. */
+  readonly #lateAborts = new Set<number>()
+
+  constructor(private readonly dependencies: HeldJobsDependencies) {}
+
+  get count(): number {
+    return this.#jobs.size
+  }
+
+  has(jobId: number): boolean {
+    return this.#jobs.has(jobId)
+  }
+
+  /**
+   * From now on frames are taken for a job that the agent has in its spool.
+   * @param isAborting the agent hears with the answer to its list that it shall abort it
+   * @param copy the job is reported from an older copy of the state folder
+   */
+  resume(
+    ref: JobRef,
+    stored: JobWriter['stored'],
+    full: FullStreams,
+    isAborting: boolean,
+    copy: OlderCopy | null,
+  ): void {
+    this.#hold(ref, stored, full, null, isAborting, copy)
+  }
+
+  /** The agent has heard what is stored of a job: it hears now of which streams nothing more is taken. */
+  sayFull({ job_id }: JobRef): void {
+    this.#jobs.get(job_id)?.writer.sayFull()
+  }
+
+  /** Whether a run is with the runner under that number. */
+  hasRun({ job_id, run_id }: JobRef): boolean {
+    return this.#jobs.get(job_id)?.writer.runId === run_id
+  }
+
+  /** A job is about to be offered; its frames count once it is claimed. */
+  offer(prepared: PreparedOrder): void {
+    this.#hold(prepared.order, { output: 0, events: 0, eventsCount: 0 }, NONE_FULL, prepared, false)
+  }
+
+  /** @throws ProtocolError `not_yours` */
+  claim(ref: JobRef): void {
+    this.#find(ref).isClaimed = true
+  }
+
+  /** What was offered of a job, or null when it was not offered on this connection. @throws ProtocolError `not_yours` */
+  orderOf(ref: JobRef): PreparedOrder | null {
+    return this.#find(ref).prepared
+  }
+
+  /** Takes in a piece of a stream and says how many bytes it holds in memory. @throws ProtocolError `not_yours` */
+  takeFrame(frame: StreamFrame, counted: (bytes: number) => void): void {
+    if (this.#ended.has(frame.jobId)) return
+    const held = this.#jobs.get(frame.jobId)
+    if (!held?.isClaimed) throw new ProtocolError('not_yours', `job ${frame.jobId} is not with this runner`)
+    counted(frame.payload.length)
+    held.writer.take(frame)
+  }
+
+  /** Takes in how a job ended. @throws ProtocolError `not_yours` */
+  takeEnd(jobId: number, record: EndRecord): void {
+    if (this.#ended.has(jobId)) return
+    this.#find({ job_id: jobId, run_id: record.run_id }).writer.takeEnd(record)
+  }
+
+  /** Lets go of a job that is not with the runner. False: it was not held, or is claimed, which only `claimed too` drops. */
+  drop(ref: JobRef, which: 'unclaimed' | 'claimed too'): boolean {
+    const held = this.#jobs.get(ref.job_id)
+    if (held?.writer.runId !== ref.run_id || (held.isClaimed && which === 'unclaimed')) return false
+    held.writer.close()
+    return this.#jobs.delete(ref.job_id)
+  }
+
+  /** Tells the agent once to abort a job, at once or as soon as it has heard of it (`sayLateAbort`). */
+  abort(jobId: number, runId: string): void {
+    const held = this.#jobs.get(jobId)
+    if (!held) {
+      if (!this.#ended.has(jobId)) this.#lateAborts.add(jobId)
+      return
+    }
+    if (held.isAborting) return
+    held.isAborting = true
+    this.dependencies.send({ type: 'abort', job_id: jobId, run_id: runId })
+  }
+
+  /** The agent has heard of a job: if an abort came before that, it hears of that now. */
+  sayLateAbort({ job_id, run_id }: JobRef): void {
+    if (this.#lateAborts.delete(job_id)) this.abort(job_id, run_id)
+  }
+
+  /** The connection is gone. */
+  close(): void {
+    for (const { writer } of this.#jobs.values()) writer.close()
+  }
+
+  #hold(
+    { job_id, run_id }: JobRef,
+    stored: JobWriter['stored'],
+    full: FullStreams,
+    prepared: PreparedOrder | null,
+    isAborting: boolean,
+    copy: OlderCopy | null = null,
+  ): void {
+    const { live, ended, ends } = this.dependencies
+    const writer = new JobWriter(
+      job_id,
+      run_id,
+      stored,
+      {
+        ...this.dependencies,
+        changed: () => live.changed('jobs'),
+        ended: () => {
+          this.#jobs.delete(job_id)
+          this.#noteEnded(job_id)
+          ended(job_id)
+          ends?.jobEnded()
+        },
+        missing: () => this.dependencies.missing(job_id),
+      },
+      full,
+      copy,
+    )
+    this.#jobs.set(job_id, { writer, prepared, isClaimed: prepared === null, isAborting })
+  }
+
+  #noteEnded(jobId: number): void {
+    this.#ended.add(jobId)
+    const [oldest] = this.#ended
+    if (this.#ended.size > MOST_ENDED && oldest !== undefined) this.#ended.delete(oldest)
+  }
+
+  #find(ref: JobRef): Held {
+    const held = this.#jobs.get(ref.job_id)
+    if (held?.writer.runId !== ref.run_id)
+      throw new ProtocolError('not_yours', `job ${ref.job_id} is not with this runner`)
+    return held
+  }
+}

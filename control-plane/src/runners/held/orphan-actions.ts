@@ -1,0 +1,83 @@
+import { ADOPTING_CONTRACT } from '@holdfast/protocol'
+import type { Logger } from 'pino'
+import { ConflictError, NotFoundError } from '../../errors.js'
+import type { LiveEvents } from '../../live/live-events.js'
+import { decideOrphan, findOrphan, listOrphans, type Orphan, type OrphanDecision } from '../../store/jobs/orphans.js'
+import { findRunner, listRunners, type Runner } from '../../store/runners/runners.js'
+import type { Queries, Store } from '../../store/store.js'
+
+/** A job that waits for an admin, and the runner that has it. */
+export interface OrphanView {
+  readonly orphan: Orphan
+  readonly runnerName: string
+}
+
+/** What admins do about jobs that a runner has and that are not taken up by themselves. */
+export interface OrphanActions {
+  list(): Promise<OrphanView[]>
+  /**
+   * Notes a decision. The runner hears of it at once, or when it connects; until it is carried out another one may be made.
+   * @throws NotFoundError, ConflictError for one that cannot be adopted
+   */
+  decide(runnerId: number, runId: string, decision: OrphanDecision, by: string): Promise<void>
+}
+
+export function createOrphanActions(deps: {
+  readonly store: Store
+  readonly live: LiveEvents
+  readonly log: Pick<Logger, 'info'>
+  /** The runner is to hear of it. */
+  readonly decided: (runnerId: number) => void
+}): OrphanActions {
+  const { store, live, log } = deps
+  return {
+    async list() {
+      const names = new Map((await listRunners(store.read)).map(({ id, name }) => [id, name]))
+      const orphans = await listOrphans(store.read)
+      return orphans.map((orphan) => ({ orphan, runnerName: names.get(orphan.runnerId) ?? '' }))
+    },
+    async decide(runnerId, runId, decision, by) {
+      const refusal = await store.write('runners.orphan_decision', async (queries) => {
+        const found = await refusalOf(queries, runnerId, runId, decision)
+        if (found === null) await decideOrphan(queries, { runnerId, runId }, decision, by)
+        return found
+      })
+      if (refusal) throw refusal
+      log.info(
+        { runner_id: runnerId, run: runId, decision, by },
+        'an admin decided about a job that the database did not know',
+      )
+      deps.decided(runnerId)
+      live.changed('runners')
+    },
+  }
+}
+
+/** Refusals are thrown after the write: inside it they would make its whole group start anew. */
+async function refusalOf(
+  queries: Queries,
+  runnerId: number,
+  runId: string,
+  decision: OrphanDecision,
+): Promise<NotFoundError | ConflictError | null> {
+  const orphan = await findOrphan(queries, runnerId, runId)
+  const runner = await findRunner(queries, runnerId)
+  if (!orphan || !runner) {
+    return new NotFoundError('no_such_orphan', `Runner ${runnerId} has no job of run ${runId} that waits for an admin`)
+  }
+  return decision === 'adopt' ? whyNotAdopted(orphan, runner) : null
+}
+
+function whyNotAdopted({ reason }: Orphan, { name, contract }: Runner): ConflictError | null {
+  if (reason === 'other_runner') {
+    return new ConflictError(
+      'orphan_of_another',
+      'This run is that of another runner here; it can only be ended or forgotten',
+    )
+  }
+  if (contract >= ADOPTING_CONTRACT) return null
+  return new ConflictError(
+    'agent_too_old',
+    `The agent of ${name} cannot describe its jobs yet; update it, then they are adopted. Nothing of them is lost meanwhile`,
+  )
+}

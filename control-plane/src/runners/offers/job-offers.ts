@@ -1,0 +1,249 @@
+import type { AgentMessage, ServerMessage } from '@holdfast/protocol'
+import type { Logger } from 'pino'
+import type { Clock } from '../../clock.js'
+import type { SealJobSecrets } from '../../credentials/job-secrets.js'
+import { UnavailableError, messageOf } from '../../errors.js'
+import { failJob } from '../../jobs/end/ending.js'
+import type { JobEnds } from '../../jobs/record/sequence-port.js'
+import type { LiveEvents } from '../../live/live-events.js'
+import { takeQueued } from '../../store/jobs/dispatch.js'
+import type { Store } from '../../store/store.js'
+import { type JobFile, findJobFiles } from '../../store/uploads/uploads.js'
+import type { UploadFolder } from '../../uploads/upload-folder.js'
+import type { RunnerCapacity, RunnerConnection } from '../socket/connection.js'
+import type { HeldJobs } from '../held/held-jobs.js'
+import { takeBack } from '../held/spooled-jobs.js'
+import { prepareOrder } from './job-order.js'
+import { type JobWithFiles, withFiles } from './offer-files.js'
+import type { OfferWatch } from './offer-watch.js'
+import { withSecrets } from './order-secrets.js'
+import type { PlaybookFiles } from '../files/playbook-files.js'
+import { failUnservable, tellWaiting } from './waiting-jobs.js'
+
+/** Jobs offered in one go to a runner without a limit. */
+const MOST_OFFERS = 32
+
+/** How long nothing is offered after a "busy" or a failure, unless the runner's capacity changes, in milliseconds. */
+const BUSY_PAUSE_MS = 10_000
+
+/** How often an offer is made again because the playbook folder changed under it. */
+const MOST_FILE_CHANGES = 5
+
+export interface JobOffersDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly steady: Clock
+  readonly live: LiveEvents
+  readonly ends?: JobEnds | undefined
+  readonly log: Logger
+  readonly files: PlaybookFiles
+  readonly sealSecrets: SealJobSecrets
+  readonly uploads: Pick<UploadFolder, 'path'>
+  readonly outputLimitBytes: number
+  /** RTE_QUEUE_MINUTES, in milliseconds. */
+  readonly queueMs: number
+  /** Does nothing when the connection is gone. */
+  readonly send: (message: ServerMessage) => void
+}
+
+/**
+ * Offers the waiting jobs of a runner to its agent, as long as there are free slots, oldest first. A job is marked as
+ * offered in the database before the offer is sent, so that whatever happens next nobody takes it for unsent.
+ *   not started (the agent's spool is not known yet) → offering ⇄ resting (after a "busy" or a failure) → closed
+ *
+ * A job that was taken out of the queue is either offered, or settled, or the connection is closed: the next one's
+ * inventory then settles it. A step that fails in between never leaves it `offered` with nobody who offers it.
+ */
+export class JobOffers {
+  readonly #fileChanges = new Map<number, number>()
+  /** Jobs that were taken out of the queue and are not offered yet. */
+  readonly #taken = new Set<number>()
+  #isStarted = false
+  #isOpen = true
+  #isOffering = false
+  #offerAgain = false
+  #rest: NodeJS.Timeout | null = null
+  /** Why nothing is offered for a while. */
+  #restsBecause = ''
+
+  constructor(
+    private readonly connection: RunnerConnection,
+    private capacity: RunnerCapacity,
+    private readonly held: HeldJobs,
+    private readonly watch: OfferWatch,
+    private readonly dependencies: JobOffersDependencies,
+  ) {}
+
+  /** It is known what the agent has, and what it was offered before. */
+  start(): void {
+    this.#isStarted = true
+    this.offer()
+  }
+
+  capacityChanged(capacity: RunnerCapacity): void {
+    this.capacity = capacity
+    this.#endRest()
+    this.offer()
+  }
+
+  /** The end of a job is stored: what a refusal was for (slots, room in the spool) may be over with it. */
+  jobEnded(jobId: number): void {
+    this.#fileChanges.delete(jobId)
+    this.#endRest()
+    this.offer()
+  }
+
+  /** Offers waiting jobs while there are free slots. Runs once at a time. */
+  offer(): void {
+    if (this.#isOffering) {
+      this.#offerAgain = true
+      return
+    }
+    this.#isOffering = true
+    this.#offerAll()
+      .catch((error: unknown) => {
+        this.dependencies.log.error({ err: error, runner: this.connection.runnerName }, 'offering jobs failed')
+        return this.#settleTaken(error)
+      })
+      .finally(() => {
+        this.#isOffering = false
+        if (this.#offerAgain && this.#isOpen) {
+          this.#offerAgain = false
+          this.offer()
+        }
+      })
+  }
+
+  /** The agent does not take an offer: the job fails, or goes back to its place in the queue. */
+  async refused({ job_id, code, message }: Extract<AgentMessage, { type: 'refused' }>): Promise<void> {
+    const { store, clock, live, log, ends } = this.dependencies
+    log.info({ runner: this.connection.runnerName, job: job_id, code }, message)
+    const changes = (this.#fileChanges.get(job_id) ?? 0) + (code === 'files_changed' ? 1 : 0)
+    if (code === 'files_failed' || changes > MOST_FILE_CHANGES) {
+      this.#fileChanges.delete(job_id)
+      await store.write('runners.refused', (queries) => failJob(queries, job_id, message, clock.now()))
+    } else {
+      if (changes > 0) this.#fileChanges.set(job_id, changes)
+      await store.write('runners.requeue', (queries) =>
+        takeBack(queries, this.connection.fingerprint, job_id, clock.now()),
+      )
+      if (code !== 'files_changed') this.#restAWhile(`takes no job now (${message})`)
+    }
+    live.changed('jobs')
+    ends?.jobEnded()
+    this.offer()
+  }
+
+  /** True while jobs are taken out of the queue: what is `offered` in the database need not be offered yet. */
+  get isOffering(): boolean {
+    return this.#isOffering
+  }
+
+  /** What keeps the runner from taking jobs now, such as `has no free slot`; null: nothing that is known. */
+  get whyNotTaken(): string | null {
+    const { draining, maxJobs } = this.capacity
+    if (!this.#isStarted || this.#isOffering) return null
+    if (draining) return 'is draining and takes no new jobs'
+    if (this.#rest) return this.#restsBecause
+    return maxJobs > 0 && this.held.count >= maxJobs ? 'has no free slot' : null
+  }
+
+  close(): void {
+    this.#isOpen = false
+    this.#endRest()
+  }
+
+  /** After a failure: what was taken goes back to its place in the queue, or the connection ends. */
+  async #settleTaken(failure: unknown): Promise<void> {
+    const { store, clock, live, ends, log } = this.dependencies
+    const ids = [...this.#taken]
+    this.#taken.clear()
+    try {
+      // Nobody knows which jobs, if any, are taken.
+      if (isAnswerLost(failure)) throw failure
+      if (ids.length > 0) {
+        await store.write('runners.give_back', async (queries) => {
+          for (const id of ids) await takeBack(queries, this.connection.fingerprint, id, clock.now())
+        })
+        live.changed('jobs')
+        ends?.jobEnded()
+      }
+      this.#restAWhile('could not be offered any: that failed here')
+    } catch (error) {
+      log.warn({ runner: this.connection.runnerName, reason: messageOf(error) }, 'the connection ends: jobs were taken')
+      this.connection.close('internal_error', 'jobs were taken for this runner and could not be offered')
+    }
+  }
+
+  async #offerAll(): Promise<void> {
+    const { store } = this.dependencies
+    while (this.#isOpen && this.#isStarted && this.#freeSlots() > 0) {
+      const { runnerId, fingerprint } = this.connection
+      const { jobs, uploads } = await store.write('runners.offer', async (queries) => {
+        const taken = await takeQueued(queries, runnerId, fingerprint, this.#freeSlots())
+        const ids = taken.map((job) => job.id)
+        return { jobs: taken, uploads: await findJobFiles(queries, ids) }
+      })
+      if (jobs.length === 0) return
+      for (const { id } of jobs) this.#taken.add(id)
+      await this.#send(await withFiles(this.dependencies, jobs), uploads)
+      this.#taken.clear()
+    }
+    if (this.#isOpen && this.#isStarted) await this.#tellOrFailWaiting()
+  }
+
+  async #send(ready: readonly JobWithFiles[], uploads: readonly JobFile[]): Promise<void> {
+    const manifests = new Map(ready.map(({ job, manifest }) => [job.id, manifest]))
+    const jobs = ready.map(({ job }) => job)
+    for await (const [job, secrets] of withSecrets(this.dependencies, this.connection, jobs)) {
+      const manifest = manifests.get(job.id)
+      if (manifest === undefined) continue
+      const files = uploads.filter((file) => file.job_id === job.id)
+      const prepared = prepareOrder(job, { files, secrets }, manifest, {
+        outputLimitBytes: this.dependencies.outputLimitBytes,
+        uploadPath: this.dependencies.uploads.path,
+      })
+      this.held.offer(prepared)
+      this.#taken.delete(job.id)
+      this.watch.note(job.id)
+      this.dependencies.send({ type: 'offer', order: prepared.order })
+      this.held.sayLateAbort(prepared.order)
+    }
+  }
+
+  /** Jobs that stay in the queue learn why: nobody may give them a slot, or there is none free. */
+  async #tellOrFailWaiting(): Promise<void> {
+    const { runnerId, runnerName } = this.connection
+    if (this.capacity.enabled) {
+      await tellWaiting(this.dependencies, runnerId, `Waiting for a free slot on RTE ${runnerName}`)
+    } else {
+      await failUnservable(this.dependencies, runnerId)
+    }
+  }
+
+  #freeSlots(): number {
+    const { enabled, draining, maxJobs } = this.capacity
+    if (!enabled || draining || this.#rest) return 0
+    return maxJobs === 0 ? MOST_OFFERS : Math.min(MOST_OFFERS, maxJobs - this.held.count)
+  }
+
+  #restAWhile(why: string): void {
+    this.#endRest()
+    this.#restsBecause = why
+    if (!this.#isOpen) return
+    this.#rest = setTimeout(() => {
+      this.#rest = null
+      this.offer()
+    }, BUSY_PAUSE_MS)
+  }
+
+  #endRest(): void {
+    if (this.#rest) clearTimeout(this.#rest)
+    this.#rest = null
+  }
+}
+
+/** True when it is not known whether the write was committed. */
+function isAnswerLost(error: unknown): boolean {
+  return error instanceof UnavailableError && error.code === 'database_answer_lost'
+}

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import { posix } from 'node:path'
+import { type JobOrder, MAX_INLINE_BYTES, plainUploadName } from '@holdfast/protocol'
+import { isSequence } from '../../jobs/record/sequence-port.js'
+import { extravarsOf, playbookOf } from '../../jobs/record/playbook.js'
+import type { OfferableJob } from '../../store/jobs/dispatch.js'
+import type { JobFile } from '../../store/uploads/uploads.js'
+import { descriptionOf } from '../../uploads/description.js'
+import type { OrderSecrets } from './order-secrets.js'
+import type { JobFileNeeds } from '../files/playbook-part.js'
+
+/** Most characters of JSON by which an order tells where its secrets were. */
+const MOST_MASKED_CHARACTERS = 65_536
+
+/** An order and, when the extra variables are too large for it, their JSON as a blob. */
+export interface PreparedOrder {
+  readonly order: JobOrder
+  readonly extravarsBlob: Buffer | null
+  /** The uploads of the job, as stored. */
+  readonly files: readonly JobFile[]
+}
+
+/** What an order needs of the service beside its job. */
+export interface OrderSettings {
+  readonly outputLimitBytes: number
+  /** Where uploads are: their paths in the extra variables begin with it. */
+  readonly uploadPath: string
+}
+
+/** What a job needs of the playbook folder. */
+export function fileNeedsOf(job: Pick<OfferableJob, 'form' | 'playbook'>): JobFileNeeds {
+  const { playbook, playbookSubPath, inventory, playbookFiles } = playbookOf(job)
+  const workingFolder = playbookSubPath ?? ''
+  const fromRoot = (path: string) => posix.join(workingFolder, path)
+  return {
+    form: job.form,
+    playbook: fromRoot(playbook),
+    workingFolder,
+    // What has a comma is a list of hosts.
+    inventories: inventory.filter((source) => !source.includes(',')).map(fromRoot),
+    files: playbookFiles,
+  }
+}
+
+/**
+ * The files that the approval of a job covers: those that the job gets. The approval of a job that consists of others, which
+ * its parts inherit, covers everything that jobs of the form may get.
+ */
+export function approvedNeedsOf(job: Pick<OfferableJob, 'form' | 'playbook' | 'parent_id' | 'job_type'>): JobFileNeeds {
+  if (job.parent_id === null && !isSequence(job)) return fileNeedsOf(job)
+  return { form: job.form, playbook: '', workingFolder: '', inventories: [], files: [''] }
+}
+
+/**
+ * Builds the order of a job for a runner.
+ * @param secrets of the job, sealed to that runner
+ */
+export function prepareOrder(
+  job: OfferableJob,
+  { files, secrets }: { readonly files: readonly JobFile[]; readonly secrets: OrderSecrets },
+  manifestSha256: string,
+  settings: OrderSettings,
+): PreparedOrder {
+  const playbook = playbookOf(job)
+  // Where a secret is, the stored variable has a mask, which must never be taken for a value.
+  const all = Object.entries(extravarsOf(job))
+  const open = all.filter(([name]) => !secrets.names.includes(name))
+  const masked = Object.fromEntries(all.filter(([name]) => secrets.names.includes(name)))
+  const extravars = Object.fromEntries(open)
+  const json = Buffer.from(JSON.stringify(extravars), 'utf8')
+  const isLarge = json.length > MAX_INLINE_BYTES
+  return {
+    extravarsBlob: isLarge ? json : null,
+    files,
+    order: {
+      job_id: job.id,
+      run_id: job.run_id,
+      form: job.form,
+      playbook: playbook.playbook,
+      playbook_sub_path: playbook.playbookSubPath,
+      inventory: playbook.inventory,
+      tags: playbook.tags,
+      skip_tags: playbook.skipTags,
+      limit: playbook.limit,
+      of_form: playbook.ofForm,
+      check: playbook.check,
+      diff: playbook.diff,
+      verbose: playbook.verbose,
+      verbosity: playbook.verbosity,
+      allow_jinja: playbook.allowJinjaInExtravars,
+      extravars: isLarge
+        ? { sha256: createHash('sha256').update(json).digest('hex'), size: json.length }
+        : { inline: extravars },
+      uploads: files.map((file) => ({
+        name: plainUploadName(file.original_name),
+        placeholder: descriptionOf(file, settings.uploadPath).path,
+        sha256: file.sha256,
+        size: file.size,
+      })),
+      manifest_sha256: manifestSha256,
+      sealed: secrets.sealed,
+      output_limit_bytes: settings.outputLimitBytes,
+      launched: {
+        ...{ user: job.user_name, user_type: job.user_type, time: job.start_time },
+        // They only say where a secret was: whoever has none of them can still tell the job.
+        masked: JSON.stringify(masked).length > MOST_MASKED_CHARACTERS ? {} : masked,
+      },
+    },
+  }
+}

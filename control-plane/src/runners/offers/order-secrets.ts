@@ -1,0 +1,56 @@
+import type { Clock } from '../../clock.js'
+import { type SealJobSecrets, SecretsProblem } from '../../credentials/job-secrets.js'
+import { needsOfJob } from '../../jobs/needs/credential-needs.js'
+import { failJob } from '../../jobs/end/ending.js'
+import type { JobEnds } from '../../jobs/record/sequence-port.js'
+import type { LiveEvents } from '../../live/live-events.js'
+import type { OfferableJob } from '../../store/jobs/dispatch.js'
+import { findJobSecrets } from '../../store/jobs/job-secrets.js'
+import type { Store } from '../../store/store.js'
+import type { RunnerConnection } from '../socket/connection.js'
+
+export interface OrderSecretsDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly live: LiveEvents
+  readonly ends?: JobEnds | undefined
+  readonly sealSecrets: SealJobSecrets
+}
+
+/** The secrets of a job for its order. */
+export interface OrderSecrets {
+  /** Sealed to the runner; null when the job needs none. */
+  readonly sealed: string | null
+  /** Names of the extra variables that are in there, and that the order leaves out. */
+  readonly names: readonly string[]
+}
+
+/**
+ * Jobs that were taken out of the queue, each with its secrets sealed to the runner. A job whose
+ * secrets cannot be had fails with that reason and is left out.
+ * @throws what the store throws when it fails itself; the jobs that are left are then the caller's to settle
+ */
+export async function* withSecrets(
+  dependencies: OrderSecretsDependencies,
+  connection: RunnerConnection,
+  jobs: readonly OfferableJob[],
+): AsyncGenerator<readonly [OfferableJob, OrderSecrets]> {
+  const { store, clock, live, sealSecrets, ends } = dependencies
+  const { fingerprint, sealingKey } = connection
+  for (const job of jobs) {
+    let secrets: OrderSecrets
+    try {
+      const kept = (await findJobSecrets(store.read, [job.id])).get(job.id)
+      const target = { jobId: job.id, runId: job.run_id, fingerprint, sealingKey }
+      const sealed = await sealSecrets(needsOfJob(job), target, kept?.sealed ?? null)
+      secrets = { sealed, names: kept?.names ?? [] }
+    } catch (error) {
+      if (!(error instanceof SecretsProblem)) throw error
+      await store.write('runners.no_secrets', (queries) => failJob(queries, job.id, error.message, clock.now()))
+      live.changed('jobs')
+      ends?.jobEnded()
+      continue
+    }
+    yield [job, secrets]
+  }
+}

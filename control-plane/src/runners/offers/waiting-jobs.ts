@@ -1,0 +1,83 @@
+import type { Clock } from '../../clock.js'
+import { failJob } from '../../jobs/end/ending.js'
+import { problemOf } from '../../jobs/needs/runner-choice.js'
+import type { JobEnds } from '../../jobs/record/sequence-port.js'
+import type { LiveEvents } from '../../live/live-events.js'
+import { findUntoldWaiting, findWaiting, resetWaitUntil, setWaitUntil } from '../../store/jobs/dispatch.js'
+import { appendServiceLine } from '../../store/jobs/job-streams.js'
+import { type Runner, findRunner } from '../../store/runners/runners.js'
+import { SERVICE_CLOCK_ORIGIN, readServiceTime } from '../../store/service/service-clock.js'
+import type { Store } from '../../store/store.js'
+
+export interface WaitingDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly live: LiveEvents
+  readonly ends?: JobEnds | undefined
+  /** RTE_QUEUE_MINUTES in milliseconds: how long a job waits for its runner, by the service clock. */
+  readonly queueMs: number
+}
+
+/** Writes once into the output of each waiting job of a runner what it waits for, and starts its patience. */
+export async function tellWaiting(dependencies: WaitingDependencies, runnerId: number, line: string): Promise<void> {
+  const { store, live, queueMs } = dependencies
+  if ((await findUntoldWaiting(store.read, runnerId)).length === 0) return
+  const told = await store.write('jobs.waiting', async (queries) => {
+    const { time } = await readServiceTime(queries)
+    const jobs = await findUntoldWaiting(queries, runnerId)
+    let count = 0
+    for (const job of jobs) {
+      // Another node may tell it at the same time.
+      if (!(await setWaitUntil(queries, job.id, time + queueMs))) continue
+      await appendServiceLine(queries, job.id, line)
+      count += 1
+    }
+    return count
+  })
+  if (told > 0) live.changed('jobs')
+}
+
+/** Why a runner can have no job at all, so that the jobs that wait for it fail at once; null: it can. */
+export function whyNever(runner: Runner | null): string | null {
+  return runner === null ? 'The RTE of this job was deleted' : problemOf(runner)
+}
+
+/** Fails the waiting jobs of a runner that is gone, turned off or revoked. */
+export async function failUnservable(dependencies: WaitingDependencies, runnerId: number): Promise<void> {
+  const reason = whyNever(await findRunner(dependencies.store.read, runnerId))
+  if (reason !== null) await failWaiting(dependencies, runnerId, reason, null)
+}
+
+/**
+ * Fails the waiting jobs of a runner whose patience is over.
+ * @param why what the runner is or does now that it has not taken them, such as `has no free slot`; it must be known
+ * @param time of the service clock
+ */
+export async function failOverdue(
+  dependencies: WaitingDependencies,
+  { id, name }: Pick<Runner, 'id' | 'name'>,
+  why: string,
+  time: number,
+): Promise<void> {
+  const minutes = Math.round(dependencies.queueMs / 60_000)
+  const words = `${minutes} ${minutes === 1 ? 'minute' : 'minutes'} (RTE_QUEUE_MINUTES)`
+  await failWaiting(dependencies, id, `the job waited ${words} for the RTE '${name}', which ${why}`, time)
+}
+
+async function failWaiting(
+  { store, clock, live, queueMs, ends }: WaitingDependencies,
+  runnerId: number,
+  reason: string,
+  overAt: number | null,
+): Promise<void> {
+  if ((await findWaiting(store.read, runnerId, overAt)).length === 0) return
+  await store.write('jobs.overdue', async (queries) => {
+    for (const job of await findWaiting(queries, runnerId, overAt)) {
+      const isOfOlderRelease = job.wait_until !== null && job.wait_until < SERVICE_CLOCK_ORIGIN
+      if (overAt !== null && isOfOlderRelease) await resetWaitUntil(queries, job.id, overAt + queueMs)
+      else await failJob(queries, job.id, reason, clock.now())
+    }
+  })
+  live.changed('jobs')
+  ends?.jobEnded()
+}

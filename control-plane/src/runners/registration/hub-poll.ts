@@ -1,0 +1,118 @@
+import type { Logger } from 'pino'
+import type { Clock } from '../../clock.js'
+import { messageOf } from '../../errors.js'
+import type { Nodes } from '../../nodes/nodes.js'
+import { type WatchedRunner, clearConnectedNode, findRunner, findRunnersOfNode } from '../../store/runners/runners.js'
+import type { Store } from '../../store/store.js'
+import type { AgentConnection } from '../socket/agent-connection.js'
+import type { KeyedQueue } from './keyed-queue.js'
+import type { Registry } from './registry.js'
+
+/** How often the rows of connected runners are looked at for what other nodes did to them, in milliseconds. */
+const POLL_MS = 2000
+
+/**
+ * Keeps the connections of this node in line with what other nodes write. While the database is out of reach that cannot be
+ * done, and nothing of a runner can be stored here; after a while its runners are let go, since another node may reach it.
+ */
+export interface HubPoll {
+  /** Looks at all of them; runs by itself where there are other nodes. */
+  poll(): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Other nodes say at once what they did to a runner; this covers what was not heard. Each connection is dealt with in the
+ * queue of its key and by the row as it is then: what was read for all of them together may be old by that time.
+ */
+export function createHubPoll(deps: {
+  readonly store: Store
+  readonly nodes: Nodes
+  readonly registry: Registry
+  readonly queue: KeyedQueue
+  readonly log: Logger
+  readonly refresh: (runnerId: number) => Promise<void>
+  /** Time that does not jump. */
+  readonly steady: Clock
+  /** How long the database may be out of reach before the runners are let go, in milliseconds. */
+  readonly letGoMs: number
+}): HubPoll {
+  const { store, nodes, registry, queue, log, steady } = deps
+  let polling: Promise<void> | null = null
+  let reachedAt = steady.now()
+  /** A failure is said once until it works again. */
+  let isTold = false
+
+  async function pollOnce(): Promise<void> {
+    const connections = new Map(registry.all().map((connection) => [connection.runnerId, connection]))
+    const rows = await findRunnersOfNode(store.read, [...connections.keys()], nodes.id)
+    reachedAt = steady.now()
+    isTold = false
+    const known = new Map(rows.map((row) => [row.id, row]))
+    const changed = [...connections].filter(([id, connection]) => isNews(connection, known.get(id)))
+    const lost = rows.filter((row) => row.connectedNode === nodes.id && !connections.has(row.id))
+    await Promise.all([...changed.map(([id]) => deps.refresh(id)), ...lost.map(disown)])
+  }
+
+  /** The row says that this node has the socket, which it has not (any more): its end could not be stored then. */
+  function disown({ id, fingerprint }: WatchedRunner): Promise<void> {
+    return queue.run(fingerprint, async () => {
+      if (registry.of(fingerprint)) return
+      const now = await findRunner(store.read, id)
+      if (now?.connectedNode !== nodes.id) return
+      await store.write('runners.disown', (queries) => clearConnectedNode(queries, id, now.epoch))
+    })
+  }
+
+  function poll(): Promise<void> {
+    polling ??= pollOnce().finally(() => {
+      polling = null
+    })
+    return polling
+  }
+
+  function letGo(): void {
+    const held = registry.all()
+    if (held.length === 0) return
+    log.warn(
+      { runners: held.length },
+      'the database is out of reach: the runners are let go, another node may reach it',
+    )
+    for (const connection of held) connection.close('going_away', 'this node cannot reach its database')
+  }
+
+  const failed = (error: unknown) => {
+    if (!isTold) log.warn({ reason: messageOf(error) }, 'looking after runners failed; it is tried again')
+    isTold = true
+  }
+
+  const pollQuietly = () => {
+    poll().catch(failed)
+    // A question may also stay without any answer.
+    if (steady.now() - reachedAt > deps.letGoMs) letGo()
+  }
+  const stopListening = nodes.bus.subscribe({
+    received(message) {
+      if (message.topic !== 'runner') return
+      deps.refresh(message.runner).catch(pollQuietly)
+    },
+    missed: pollQuietly,
+  })
+  const timer = nodes.isShared ? setInterval(pollQuietly, POLL_MS).unref() : undefined
+
+  return {
+    poll,
+    async close() {
+      clearInterval(timer)
+      stopListening()
+      await polling?.catch(() => undefined)
+    },
+  }
+}
+
+/** Whether a row differs in what its connection is about. */
+function isNews({ runner, phase }: AgentConnection, row: WatchedRunner | undefined): boolean {
+  if (!row || row.epoch !== runner.epoch || row.enabled !== runner.enabled || row.maxJobs !== runner.maxJobs)
+    return true
+  return row.state !== (phase === 'waiting' ? 'waiting' : 'approved')
+}

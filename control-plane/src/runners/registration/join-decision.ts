@@ -1,0 +1,256 @@
+import type { CloseReasonName, HelloPayload } from '@holdfast/protocol'
+import type { Insertable } from 'kysely'
+import { consumeJoinToken, isJoinTokenGood } from '../../store/runners/join-tokens.js'
+import {
+  type Runner,
+  type RunnerUpdate,
+  type WaitingRunner,
+  deleteRunner,
+  findDefaultRunner,
+  findRunnerByFingerprint,
+  findRunnerByName,
+  insertRunner,
+  listWaitingRunners,
+  trimDenied,
+  updateRunner,
+} from '../../store/runners/runners.js'
+import type { RunnerTable } from '../../store/schema.js'
+import type { Queries } from '../../store/store.js'
+import { CLONE_TEXT, continuesIdentity } from './clone-rule.js'
+import { clockSkew, plainText, reportedJobs } from '../socket/reported.js'
+import { type WaitingLimits, placeFor } from './join-requests.js'
+
+/** A proven hello and what the server adds to it. */
+export interface JoinRequest {
+  readonly payload: HelloPayload
+  readonly fingerprint: string
+  /** Of the keys that it had before, proven, the newest first. */
+  readonly ancestors: readonly string[]
+  readonly address: string
+  /** An older process of the same identity is connected and has just shown that it runs. */
+  readonly rivalAnswers: boolean
+  /** SHA-256 of the join token in hex, or null when none was sent. */
+  readonly tokenHash: string | null
+  readonly time: number
+  /** The node that has the socket. */
+  readonly nodeId: string
+  /** Whether a request has its socket, here or at another node. */
+  readonly isConnected: (waiting: WaitingRunner) => boolean
+}
+
+export interface JoinLimits extends WaitingLimits {
+  /** Refused requests (known name, other key) that are kept to be shown. */
+  readonly mostDenied: number
+}
+
+/**
+ * What becomes of a hello. `visible` says that something an admin sees has changed beside `online`.
+ *   - `back`: an approved or waiting runner that was here before
+ *   - `asked`: a new request
+ *   - `joined`: approved at once by a join token
+ * `replaced` is the fingerprint under which the runner was known until now, if it has new keys.
+ */
+export type JoinDecision =
+  | {
+      readonly kind: 'accepted'
+      readonly how: 'back' | 'asked' | 'joined'
+      readonly runner: Runner
+      readonly replaced: string | null
+      /** The request that had to go for it, if there is one. */
+      readonly displaced: number | null
+    }
+  | {
+      readonly kind: 'refused'
+      readonly reason: CloseReasonName
+      readonly text: string
+      /** The row that the refusal is about, if there is one. */
+      readonly runnerId: number | null
+      readonly visible: boolean
+    }
+
+/**
+ * Decides a hello inside one write: whoever asks is matched by key first, then by name. The same write stores the new
+ * epoch, consumes the join token and approves, so that a crash leaves all or nothing of it.
+ */
+export async function decideHello(queries: Queries, request: JoinRequest, limits: JoinLimits): Promise<JoinDecision> {
+  const known = await findRunnerByFingerprint(queries, request.fingerprint)
+  if (known?.state === 'revoked') return refused('revoked', 'an admin revoked this runner', known.id)
+  // An approved key keeps the name that an admin approved, whatever the agent calls itself now.
+  if (known?.state === 'approved') return acceptAgain(queries, known, request, {})
+
+  const former = known === null || known.state === 'denied' ? await findFormer(queries, request.ancestors) : null
+  if (former?.state === 'revoked') return refused('revoked', 'an admin revoked this runner', former.id)
+  if (former) {
+    if (known) await deleteRunner(queries, known.id)
+    // The old key signed the new one: it is the same runner, and nobody has to approve it again.
+    return acceptAgain(queries, former, request, {
+      fingerprint: request.fingerprint,
+      identity_key: request.payload.identity_key,
+    })
+  }
+
+  const owner = await findRunnerByName(queries, request.payload.name)
+  const isOthers = owner !== null && owner.fingerprint !== request.fingerprint
+  // Whoever only asks keeps nobody out that an admin gave a token.
+  const gives = isOthers && owner.state === 'waiting' && (await hasGoodToken(queries, request))
+  if (isOthers && !gives) return deny(queries, known, request, limits)
+  if (gives) await deleteRunner(queries, owner.id)
+  const displaced = gives ? owner.id : null
+
+  const waiting = known?.state === 'waiting' && known.name === request.payload.name ? known : null
+  if (known && !waiting) await deleteRunner(queries, known.id)
+  if (request.tokenHash !== null) {
+    const decision = await joinByToken(queries, waiting, request, request.tokenHash)
+    if (decision?.kind === 'accepted') return { ...decision, displaced }
+    if (decision !== null) return decision
+    // A token that is worth nothing keeps nobody from asking: a runner that joined by it and was removed, or whose database
+    // was lost, still has it in its settings.
+  }
+  if (waiting) return acceptAgain(queries, waiting, request, {})
+  const place = placeFor(request.address, await listWaitingRunners(queries), request.isConnected, limits)
+  if (!place.isFree) return refused('too_many_waiting', place.text, null)
+  if (place.instead !== null) await deleteRunner(queries, place.instead)
+  const runner = await insertRunner(queries, newRow(request, 'waiting'))
+  return { kind: 'accepted', how: 'asked', runner, replaced: null, displaced: place.instead }
+}
+
+async function hasGoodToken(queries: Queries, { tokenHash, time }: JoinRequest): Promise<boolean> {
+  return tokenHash !== null && isJoinTokenGood(queries, tokenHash, time)
+}
+
+/** What approving writes: switched on, and the default when there is none. */
+export async function approvalOf(queries: Queries, by: string, time: number) {
+  const isDefault = (await findDefaultRunner(queries)) === null
+  return { state: 'approved', enabled: 1, is_default: isDefault ? 1 : 0, approved_at: time, approved_by: by }
+}
+
+/** The runner that had the newest of these keys. */
+async function findFormer(queries: Queries, ancestors: readonly string[]): Promise<Runner | null> {
+  for (const fingerprint of ancestors) {
+    const runner = await findRunnerByFingerprint(queries, fingerprint)
+    if (runner && runner.state !== 'denied') return runner
+  }
+  return null
+}
+
+async function acceptAgain(
+  queries: Queries,
+  known: Runner,
+  request: JoinRequest,
+  changes: RunnerUpdate,
+): Promise<JoinDecision> {
+  const { payload } = request
+  if (request.rivalAnswers || !continuesIdentity(known, payload)) return refuseClone(queries, known, request)
+  // A restarted agent has not begun to drain; a reconnecting one may have.
+  const restarted = payload.generation > known.generation ? { draining: 0 } : {}
+  const runner = await updateRunner(queries, known.id, known.state, {
+    ...helloColumns(request),
+    epoch: known.epoch + 1,
+    connected_node: request.nodeId,
+    ...restarted,
+    ...changes,
+  })
+  if (!runner) throw new Error(`runner ${known.id} changed inside a write`)
+  const replaced = 'fingerprint' in changes ? known.fingerprint : null
+  return { kind: 'accepted', how: 'state' in changes ? 'joined' : 'back', runner, replaced, displaced: null }
+}
+
+async function refuseClone(
+  queries: Queries,
+  known: Runner,
+  { payload, address, time }: JoinRequest,
+): Promise<JoinDecision> {
+  const sighting = {
+    clone_seen_at: time,
+    clone_host: plainText(payload.host),
+    clone_ip: address,
+    clone_generation: payload.generation,
+    clone_instance: payload.instance,
+  }
+  await updateRunner(queries, known.id, known.state, sighting)
+  return { kind: 'refused', reason: 'clone', text: CLONE_TEXT, runnerId: known.id, visible: true }
+}
+
+/** Null: the token is unknown, used or expired. */
+async function joinByToken(
+  queries: Queries,
+  waiting: Runner | null,
+  request: JoinRequest,
+  hash: string,
+): Promise<JoinDecision | null> {
+  if (waiting && (request.rivalAnswers || !continuesIdentity(waiting, request.payload))) {
+    return refuseClone(queries, waiting, request)
+  }
+  const token = await consumeJoinToken(queries, hash, { time: request.time, by: request.payload.name })
+  if (!token) return null
+  const approval = await approvalOf(queries, `join token ${token.name ?? `#${token.id}`}`, request.time)
+  if (waiting) return acceptAgain(queries, waiting, request, approval)
+  const runner = await insertRunner(queries, { ...newRow(request, 'approved'), ...approval })
+  return { kind: 'accepted', how: 'joined', runner, replaced: null, displaced: null }
+}
+
+async function deny(
+  queries: Queries,
+  known: Runner | null,
+  request: JoinRequest,
+  limits: JoinLimits,
+): Promise<JoinDecision> {
+  const text = `the name ${request.payload.name} is known with another key`
+  if (known?.state === 'denied' && known.name === request.payload.name) {
+    const runner = await updateRunner(queries, known.id, 'denied', helloColumns(request))
+    return refused('denied', text, runner?.id ?? null)
+  }
+  if (known) await deleteRunner(queries, known.id)
+  const { id } = await insertRunner(queries, newRow(request, 'denied'))
+  await trimDenied(queries, limits.mostDenied)
+  return { kind: 'refused', reason: 'denied', text, runnerId: id, visible: true }
+}
+
+function refused(reason: CloseReasonName, text: string, runnerId: number | null): JoinDecision {
+  return { kind: 'refused', reason, text, runnerId, visible: false }
+}
+
+/** What every hello says anew. */
+function helloColumns({ payload, address, time }: JoinRequest) {
+  return {
+    sealing_key: payload.sealing_key,
+    host: plainText(payload.host),
+    ip: address,
+    version: plainText(payload.version),
+    contract: payload.speaks ?? payload.contract,
+    ansible_version: payload.ansible_version === null ? null : plainText(payload.ansible_version),
+    isolation: payload.isolation,
+    agent_max_jobs: reportedJobs(payload.max_jobs),
+    generation: payload.generation,
+    instance: payload.instance,
+    clock_skew_ms: clockSkew(payload.clock, time),
+    last_seen: time,
+  }
+}
+
+function newRow(request: JoinRequest, state: Runner['state']): Insertable<RunnerTable> {
+  return {
+    ...helloColumns(request),
+    name: request.payload.name,
+    state,
+    enabled: 0,
+    is_default: 0,
+    mode: 'outbound',
+    fingerprint: request.fingerprint,
+    identity_key: request.payload.identity_key,
+    max_jobs: null,
+    epoch: state === 'denied' ? 0 : 1,
+    running_jobs: 0,
+    draining: 0,
+    spool_bytes: 0,
+    requested_at: request.time,
+    approved_at: null,
+    approved_by: null,
+    description: '',
+    clone_seen_at: null,
+    clone_host: null,
+    clone_ip: null,
+    connected_node: state === 'denied' ? null : request.nodeId,
+    kept_by: null,
+  }
+}

@@ -1,0 +1,75 @@
+import type { Nodes } from '../../nodes/nodes.js'
+import { findRunnerByFingerprint } from '../../store/runners/runners.js'
+import type { Store } from '../../store/store.js'
+import type { Registry } from './registry.js'
+
+/** How much longer than the older process itself another node is waited for, in milliseconds. */
+const REPLY_MS = 1000
+
+/** Asks whether an older process of the same identity still runs, wherever its socket is. */
+export interface Rivals {
+  /** @param newcomer what the newer process says of itself */
+  answers(newcomer: { readonly fingerprint: string; readonly generation: number }): Promise<boolean>
+  close(): void
+}
+
+/**
+ * An agent starts only when the one before it is gone, so a newer one comes from a copy of the state folder while the
+ * older one still runs, and what it believes of the jobs in there is wrong. The older one's socket may be at another
+ * node, which then asks it; a node that says nothing has none.
+ */
+export function createRivals(deps: {
+  readonly store: Store
+  readonly nodes: Nodes
+  readonly registry: Registry
+  readonly random: (bytes: number) => Buffer
+  readonly answerMs: number
+}): Rivals {
+  const { store, nodes, registry, answerMs } = deps
+  const open = new Map<string, (answers: boolean) => void>()
+
+  const stopListening = nodes.bus.subscribe({
+    received(message) {
+      if (message.topic === 'answers') open.get(message.question)?.(message.answers)
+      if (message.topic === 'rival') void reply(message.runner, message.question)
+    },
+    missed: () => undefined,
+  })
+
+  async function reply(runnerId: number, question: string): Promise<void> {
+    const rival = registry.all().find((one) => one.runnerId === runnerId)
+    if (!rival) return
+    const answers = await rival.socket.answers(answerMs)
+    nodes.bus.publish({ topic: 'answers', question, answers })
+  }
+
+  function ask(runnerId: number): Promise<boolean> {
+    const question = deps.random(16).toString('hex')
+    return new Promise((resolve) => {
+      const settle = (answers: boolean) => {
+        clearTimeout(timer)
+        open.delete(question)
+        resolve(answers)
+      }
+      const timer = setTimeout(() => settle(false), answerMs + REPLY_MS)
+      open.set(question, settle)
+      nodes.bus.publish({ topic: 'rival', runner: runnerId, question })
+    })
+  }
+
+  return {
+    async answers({ fingerprint, generation }) {
+      const here = registry.of(fingerprint)
+      if (here) return generation > here.hello.payload.generation && here.socket.answers(answerMs)
+      if (!nodes.isShared) return false
+      const known = await findRunnerByFingerprint(store.read, fingerprint)
+      if (!known?.connectedNode || generation <= known.generation) return false
+      if (known.connectedNode === nodes.id || !nodes.isAlive(known.connectedNode)) return false
+      return ask(known.id)
+    },
+    close() {
+      stopListening()
+      for (const settle of open.values()) settle(false)
+    },
+  }
+}

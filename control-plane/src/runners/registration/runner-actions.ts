@@ -1,0 +1,227 @@
+import { ConflictError, NotFoundError } from '../../errors.js'
+import { type Nodes, isElsewhere } from '../../nodes/nodes.js'
+import {
+  type Runner,
+  type RunnerUpdate,
+  clearDefaultRunner,
+  countUnfinishedJobs,
+  deleteRunner,
+  findRunner,
+  listRunners,
+  updateRunner,
+} from '../../store/runners/runners.js'
+import type { Queries } from '../../store/store.js'
+import type { AgentConnection } from '../socket/agent-connection.js'
+import type { HubOptions } from './hub-options.js'
+import { approvalOf } from './join-decision.js'
+import type { KeyedQueue } from './keyed-queue.js'
+import type { Registry } from './registry.js'
+import { type RunnerMove, stateAfter } from './runner-states.js'
+
+/** A runner as an admin sees it: its row, and whether a node that is there has its socket. */
+export interface RunnerView {
+  readonly runner: Runner
+  readonly online: boolean
+}
+
+/** What an admin may set; what is left out stays. `maxJobs` null gives way to the agent's own number. */
+export interface RunnerChanges {
+  readonly enabled?: boolean
+  readonly isDefault?: boolean
+  readonly description?: string
+  readonly maxJobs?: number | null
+  /** A request stays when its socket goes. */
+  readonly keep?: boolean
+}
+
+/**
+ * What people do with runners. Every action is one conditional write, then the connection is brought in line with the
+ * stored row, then `runners` is raised. Each throws NotFoundError, and ConflictError when the state does not allow it.
+ */
+export interface RunnerActions {
+  list(): Promise<RunnerView[]>
+  get(id: number): Promise<RunnerView>
+  approve(id: number, by: string): Promise<void>
+  reject(id: number, by: string): Promise<void>
+  revoke(id: number, by: string): Promise<void>
+  /** Undoes a revoke: the runner is let in again with the key that it has, and what it still knows of its jobs counts. */
+  reinstate(id: number, by: string): Promise<void>
+  /**
+   * The process that was refused as a clone is the right one: its state folder was put back from an older copy. What it
+   * reports is compared with what is stored, once it is back.
+   * @throws ConflictError also while the runner is connected, or when nobody was refused
+   */
+  acceptCopy(id: number, by: string): Promise<void>
+  update(id: number, changes: RunnerChanges, by: string): Promise<void>
+  /** @throws ConflictError also while jobs of it are unfinished */
+  remove(id: number, by: string): Promise<void>
+}
+
+export interface RunnerActionDeps extends Pick<HubOptions, 'store' | 'clock' | 'live' | 'log' | 'onRevoked'> {
+  readonly registry: Registry
+  readonly queue: KeyedQueue
+  readonly nodes: Nodes
+}
+
+export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
+  const { store, registry, live, log } = deps
+
+  /** Runs an action in its turn with the key's handshakes: the write, then what the connection must be told. */
+  async function act(
+    id: number,
+    what: { readonly write: string; readonly done: string; readonly by: string },
+    write: (queries: Queries, runner: Runner) => Promise<Runner | null>,
+    tell: (connection: AgentConnection, runner: Runner | null) => void,
+  ): Promise<void> {
+    const { fingerprint, name, ip } = await known(store.read, id)
+    await deps.queue.run(fingerprint, async () => {
+      const after = await store.write(what.write, async (queries) => write(queries, await known(queries, id)))
+      const connection = registry.find({ id, fingerprint })
+      if (connection) tell(connection, after)
+      deps.nodes.bus.publish({ topic: 'runner', runner: id })
+      log.info({ runner: name, fingerprint, ip, by: what.by }, `runner ${what.done}`)
+      live.changed('runners')
+    })
+  }
+
+  return {
+    async list() {
+      return (await listRunners(store.read)).map(viewOf)
+    },
+    async get(id) {
+      return viewOf(await known(store.read, id))
+    },
+    approve: (id, by) =>
+      act(
+        id,
+        { write: 'runners.approve', done: 'approved', by },
+        async (queries, runner) => move(queries, runner, 'approve', await approvalOf(queries, by, deps.clock.now())),
+        (connection, after) => connection.apply(after),
+      ),
+    reject: (id, by) =>
+      act(
+        id,
+        { write: 'runners.reject', done: 'rejected', by },
+        (queries, runner) => move(queries, runner, 'reject', {}),
+        (connection) => connection.close('rejected', 'an admin rejected the request; it may be made again'),
+      ),
+    async revoke(id, by) {
+      // Nothing is ended because of it: the runner is shut out, and keeps its playbooks and its spool until it is let in again.
+      await act(
+        id,
+        { write: 'runners.revoke', done: 'revoked', by },
+        (queries, runner) => move(queries, runner, 'revoke', { enabled: 0, is_default: 0 }),
+        (connection) => connection.close('revoked', 'an admin revoked this runner'),
+      )
+      try {
+        await deps.onRevoked?.(id)
+      } catch (error) {
+        log.error({ runner_id: id, err: error }, 'the jobs of a revoked runner could not be given up')
+      }
+    },
+    reinstate: (id, by) =>
+      act(
+        id,
+        { write: 'runners.reinstate', done: 'reinstated', by },
+        async (queries, runner) => move(queries, runner, 'reinstate', await approvalOf(queries, by, deps.clock.now())),
+        (connection, after) => connection.apply(after),
+      ),
+    acceptCopy: (id, by) =>
+      act(
+        id,
+        { write: 'runners.accept', done: 'accepted with an older copy of its state folder', by },
+        (queries, runner) => {
+          // What the other process says of the jobs would be taken for lost, and its playbooks run.
+          if (viewOf(runner).online) {
+            throw new ConflictError(
+              'runner_online',
+              'The runner is connected: stop that agent first if the process that was refused is the right one',
+            )
+          }
+          return acceptCopy(queries, runner, by)
+        },
+        (connection, after) => connection.apply(after),
+      ),
+    update: (id, changes, by) =>
+      act(
+        id,
+        { write: 'runners.update', done: 'changed', by },
+        (queries, runner) => change(queries, runner, changes, by),
+        (connection, after) => connection.apply(after),
+      ),
+    remove: (id, by) =>
+      act(
+        id,
+        { write: 'runners.remove', done: 'removed', by },
+        async (queries, runner) => {
+          const unfinished = await countUnfinishedJobs(queries, id)
+          if (unfinished > 0) {
+            throw new ConflictError('runner_busy', `${unfinished} of its jobs are not finished; abort them or wait`)
+          }
+          return move(queries, runner, 'remove', {})
+        },
+        (connection) => connection.apply(null),
+      ),
+  }
+
+  function viewOf(runner: Runner): RunnerView {
+    return { runner, online: registry.find(runner) !== null || isElsewhere(deps.nodes, runner) }
+  }
+}
+
+async function known(queries: Queries, id: number): Promise<Runner> {
+  const runner = await findRunner(queries, id)
+  if (!runner) throw new NotFoundError('no_such_runner', `There is no runner ${id}`)
+  return runner
+}
+
+/** Makes a legal move with what else changes; null when the row is gone now. @throws ConflictError */
+async function move(queries: Queries, runner: Runner, by: RunnerMove, changes: RunnerUpdate): Promise<Runner | null> {
+  const state = stateAfter(runner.state, by)
+  if (state !== 'gone') return updateRunner(queries, runner.id, runner.state, { ...changes, state })
+  await deleteRunner(queries, runner.id)
+  return null
+}
+
+/** @throws ConflictError when there is nothing to accept */
+function acceptCopy(queries: Queries, runner: Runner, by: string): Promise<Runner | null> {
+  const { state, cloneGeneration, cloneInstance, instance } = runner
+  if (state !== 'approved') {
+    throw new ConflictError('runner_state', `A runner in state ${state} has no copy to be accepted`)
+  }
+  if (cloneGeneration === null || cloneInstance === null) {
+    throw new ConflictError('no_clone', 'No other process was refused for continuing the identity of this runner')
+  }
+  return updateRunner(queries, runner.id, state, {
+    generation: cloneGeneration,
+    instance: cloneInstance,
+    replaced_instance: instance,
+    copy_accepted_by: by,
+    draining: 0,
+    clone_seen_at: null,
+    clone_host: null,
+    clone_ip: null,
+    clone_generation: null,
+    clone_instance: null,
+  })
+}
+
+async function change(queries: Queries, runner: Runner, changes: RunnerChanges, by: string): Promise<Runner | null> {
+  const { enabled, isDefault, description, maxJobs, keep } = changes
+  if ((enabled !== undefined || isDefault !== undefined) && runner.state !== 'approved') {
+    throw new ConflictError('runner_state', 'Only an approved runner can be switched on or off or be the default')
+  }
+  if (keep !== undefined && runner.state !== 'waiting') {
+    throw new ConflictError('runner_state', 'Only a request that waits can be kept; this one was decided')
+  }
+  if (isDefault) await clearDefaultRunner(queries)
+  return updateRunner(queries, runner.id, runner.state, {
+    // A column that keeps its value makes the statement whole when nothing was given.
+    state: runner.state,
+    ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
+    ...(isDefault === undefined ? {} : { is_default: isDefault ? 1 : 0 }),
+    ...(description === undefined ? {} : { description }),
+    ...(maxJobs === undefined ? {} : { max_jobs: maxJobs }),
+    ...(keep === undefined ? {} : { kept_by: keep ? by : null }),
+  })
+}

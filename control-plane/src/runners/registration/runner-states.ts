@@ -1,0 +1,43 @@
+import { ConflictError } from '../../errors.js'
+import type { RunnerState } from '../../store/runners/runners.js'
+
+/** What can happen to a runner's state. `expire`: the runner that asked is gone, or had to go for another one. */
+export type RunnerMove = 'approve' | 'reject' | 'expire' | 'revoke' | 'reinstate' | 'remove'
+
+/**
+ * Every legal move of a runner's state; `gone` means that the row is removed. A row begins as `waiting` (a free name),
+ * `denied` (a name that another key owns) or `approved` (a join token). Only a move of its own leads back from `revoked`,
+ * so that nobody lets a runner in again by mistake who approves requests.
+ */
+export const RUNNER_MOVES = {
+  waiting: { approve: 'approved', reject: 'gone', expire: 'gone', remove: 'gone' },
+  approved: { revoke: 'revoked', remove: 'gone' },
+  denied: { remove: 'gone' },
+  revoked: { reinstate: 'approved', remove: 'gone' },
+} as const satisfies Record<RunnerState, Partial<Record<RunnerMove, RunnerState | 'gone'>>>
+
+const PAST_TENSE: Record<RunnerMove, string> = {
+  approve: 'approved',
+  reject: 'rejected',
+  expire: 'expired',
+  revoke: 'revoked',
+  reinstate: 'reinstated',
+  remove: 'removed',
+}
+
+/** The state after a move. @throws ConflictError when the state does not allow it */
+export function stateAfter(state: RunnerState, move: RunnerMove): RunnerState | 'gone' {
+  const moves: Partial<Record<RunnerMove, RunnerState | 'gone'>> = RUNNER_MOVES[state]
+  const next = moves[move]
+  if (next) return next
+  if (move === 'approve' && state === 'denied') {
+    throw new ConflictError(
+      'runner_state',
+      'Another key owns this name; remove that runner first, then this one may ask again',
+    )
+  }
+  if (move === 'approve' && state === 'revoked') {
+    throw new ConflictError('runner_state', 'This runner was revoked; reinstate it to undo that')
+  }
+  throw new ConflictError('runner_state', `A runner in state ${state} cannot be ${PAST_TENSE[move]}`)
+}

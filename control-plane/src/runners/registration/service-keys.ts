@@ -1,0 +1,201 @@
+import {
+  MOST_SUCCESSIONS,
+  type Succession,
+  createSigningKey,
+  fingerprintOf,
+  publicKeyOf,
+  succeed,
+} from '@holdfast/protocol'
+import type { Logger } from 'pino'
+import type { Clock } from '../../clock.js'
+import { type SecretBox, SecretBoxError } from '../../credentials/secret-box.js'
+import { ConflictError, UnavailableError, messageOf } from '../../errors.js'
+import type { Bus } from '../../nodes/bus.js'
+import {
+  type StoredServiceKey,
+  deleteServiceKeys,
+  insertServiceKey,
+  listServiceKeys,
+  retireServiceKey,
+} from '../../store/runners/service-keys.js'
+import type { Queries, Store } from '../../store/store.js'
+import type { Timers } from '../../timers.js'
+import type { ServiceIdentity, ServiceIdentitySource } from '../socket/handshake.js'
+
+/** How often another node's rotation is looked for, in milliseconds; usually the bus tells it at once. */
+const LOOK_MS = 5000
+
+/** What people may know of the key. */
+export interface ServiceKeyView {
+  readonly fingerprint: string
+  readonly createdAt: number
+  /** Fingerprints of the keys from which runners follow to this one, the newest first. */
+  readonly previous: readonly string[]
+}
+
+export interface Rotation {
+  /** The key that is thought to be today's; another one is a conflict, so that a repeated request rotates once. */
+  readonly from: string | null
+  /** True: the old key does not sign the new one. Each runner has to be told by hand to trust it. */
+  readonly breakSuccession: boolean
+}
+
+/** The key by which every node of this service proves itself to runners: made at the first start, kept in the database. */
+export interface ServiceKeys extends ServiceIdentitySource {
+  view(): ServiceKeyView
+  /** Replaces the key. @throws ConflictError, UnavailableError when the old one should sign and cannot be opened */
+  rotate(rotation: Rotation, by: string): Promise<ServiceKeyView>
+  /** Looks what other nodes did. */
+  refresh(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface ServiceKeyDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly log: Logger
+  readonly bus: Bus
+  readonly box: SecretBox
+}
+
+/** Reads the keys, and makes the first one where there is none; nodes that start together come to the same one. */
+export async function openServiceKeys(deps: ServiceKeyDeps): Promise<ServiceKeys> {
+  const { store, clock, log, bus, box } = deps
+  let keys = await store.write('service-key.make', async (queries) => {
+    const stored = await listServiceKeys(queries)
+    if (stored.length > 0) return stored
+    await insertServiceKey(queries, newKey())
+    return listServiceKeys(queries)
+  })
+  let opened: ServiceIdentity | null = null
+  let looking: Promise<void> = Promise.resolve()
+
+  function newKey() {
+    const privatePem = createSigningKey()
+    const publicKey = publicKeyOf(privatePem)
+    return { publicKey, privateKey: box.seal(privatePem, ownerOfServiceKey(publicKey)), createdAt: clock.now() }
+  }
+
+  function privatePemOf(key: StoredServiceKey): string {
+    if (key.privateKey === null) throw new Error(`the service key ${key.id} was replaced`)
+    try {
+      return box.open(key.privateKey, ownerOfServiceKey(key.publicKey))
+    } catch (error) {
+      if (!(error instanceof SecretBoxError)) throw error
+      throw new UnavailableError('service_key_closed', 'The key of the service cannot be opened', undefined, {
+        cause: error,
+      })
+    }
+  }
+
+  function take(stored: readonly StoredServiceKey[]): void {
+    if (stored[0]?.publicKey !== keys[0]?.publicKey) log.info(shown(stored), 'the key of the service was replaced')
+    if (stored[0]?.publicKey !== keys[0]?.publicKey || stored.length !== keys.length) opened = null
+    keys = [...stored]
+  }
+
+  async function refresh(): Promise<void> {
+    take(await listServiceKeys(store.read))
+  }
+
+  const lookQuietly = () => {
+    looking = refresh().catch((error: unknown) => {
+      log.debug({ reason: messageOf(error) }, 'the key of the service could not be read again; tried again soon')
+    })
+  }
+  const stopLooking = deps.timers.every(LOOK_MS, lookQuietly)
+  const stopListening = bus.subscribe({
+    received(message) {
+      if (message.topic === 'service-key') lookQuietly()
+    },
+    missed: lookQuietly,
+  })
+
+  const service: ServiceKeys = {
+    current() {
+      if (opened) return opened
+      const today = todayOf(keys)
+      opened = { privatePem: privatePemOf(today), publicKey: today.publicKey, succession: successionOf(keys) }
+      return opened
+    },
+    view: () => viewOf(keys),
+    async rotate({ from, breakSuccession }, by) {
+      const fresh = newKey()
+      const stored = await store.write('service-key.rotate', async (queries) => {
+        const today = todayOf(await listServiceKeys(queries))
+        if (from !== null && fingerprintOf(today.publicKey) !== from) {
+          throw new ConflictError('service_key_changed', 'The key of the service is another one by now; look again')
+        }
+        const signature = breakSuccession ? null : succeed('service', privatePemOf(today), fresh.publicKey).signature
+        await retireServiceKey(queries, today.id, signature)
+        await insertServiceKey(queries, fresh)
+        return forgetOld(queries)
+      })
+      take(stored)
+      bus.publish({ topic: 'service-key' })
+      log.info({ ...shown(stored), by, signed_by_the_old_key: !breakSuccession }, 'the key of the service was rotated')
+      return viewOf(stored)
+    },
+    refresh,
+    async close() {
+      stopLooking()
+      stopListening()
+      await looking
+    },
+  }
+
+  log.info(shown(keys), 'this control plane proves itself to runners by its key')
+  try {
+    service.current()
+  } catch (error) {
+    log.error(
+      { err: error },
+      'the key of the service cannot be opened, so no runner can connect: bring back the secret that it was stored with, ' +
+        'or make a new key with `holdfast service rotate-key --break-succession` and tell each runner to trust it',
+    )
+  }
+  return service
+}
+
+/** What the private half of the key is bound to where it rests. */
+export function ownerOfServiceKey(publicKey: string): string {
+  return `service key ${publicKey}`
+}
+
+function todayOf(keys: readonly StoredServiceKey[]): StoredServiceKey {
+  const today = keys[0]
+  if (!today) throw new Error('the database has no service key')
+  return today
+}
+
+/** As runners read it: the oldest first, without a gap up to today's key. */
+function successionOf(keys: readonly StoredServiceKey[]): Succession {
+  const links = []
+  for (const { publicKey, signature } of keys.slice(1, 1 + MOST_SUCCESSIONS)) {
+    if (signature === null) break
+    links.unshift({ key: publicKey, signature })
+  }
+  return links
+}
+
+/** What nobody follows from any more goes. */
+async function forgetOld(queries: Queries): Promise<StoredServiceKey[]> {
+  const keys = await listServiceKeys(queries)
+  const kept = 1 + successionOf(keys).length
+  await deleteServiceKeys(
+    queries,
+    keys.slice(kept).map((key) => key.id),
+  )
+  return keys.slice(0, kept)
+}
+
+function viewOf(keys: readonly StoredServiceKey[]): ServiceKeyView {
+  const { publicKey, createdAt } = todayOf(keys)
+  const previous = successionOf(keys).map(({ key }) => fingerprintOf(key))
+  return { fingerprint: fingerprintOf(publicKey), createdAt, previous: previous.toReversed() }
+}
+
+function shown(keys: readonly StoredServiceKey[]) {
+  return { fingerprint: viewOf(keys).fingerprint }
+}

@@ -1,0 +1,84 @@
+import type { Logger } from 'pino'
+import { messageOf } from '../../errors.js'
+import { type RunnerStatus, storeRunnerStatus } from '../../store/runners/runner-status.js'
+import type { Store } from '../../store/store.js'
+
+/** How long statuses are gathered before they are written together, in milliseconds. */
+const GATHER_MS = 1000
+
+export interface StatusWriter {
+  /**
+   * Notes a runner's newest status. It is written with those of the other runners within a second, or at once when it
+   * decides what may be offered (`urgent`). `visible`: an admin's page shows something else now. `over`: it is the last of
+   * its connection.
+   */
+  note(
+    runnerId: number,
+    epoch: number,
+    status: RunnerStatus,
+    how: { readonly urgent: boolean; readonly visible: boolean; readonly over?: boolean },
+  ): void
+  /** Writes what is left and stops. */
+  close(): Promise<void>
+}
+
+interface Noted {
+  readonly epoch: number
+  readonly status: RunnerStatus
+  readonly visible: boolean
+  readonly over: boolean
+}
+
+/** Keeps a crowd of heartbeats from becoming a crowd of commits: one write holds the statuses of all runners. */
+export function createStatusWriter(deps: {
+  readonly store: Store
+  readonly log: Logger
+  /** Called after the write when something visible was in it. */
+  readonly changed: () => void
+}): StatusWriter {
+  const noted = new Map<number, Noted>()
+  let timer: NodeJS.Timeout | null = null
+  let writing: Promise<void> = Promise.resolve()
+  let closed = false
+  let isQueued = false
+
+  async function flush(): Promise<void> {
+    if (timer) clearTimeout(timer)
+    timer = null
+    isQueued = false
+    // In one order on every node: two of them may have a runner of the other's in their batch.
+    const batch = [...noted].sort(([one], [other]) => one - other)
+    noted.clear()
+    if (batch.length === 0) return
+    try {
+      await deps.store.write('runners.status', async (queries) => {
+        for (const [id, { epoch, status, over }] of batch) await storeRunnerStatus(queries, id, epoch, status, over)
+      })
+      if (batch.some(([, one]) => one.visible)) deps.changed()
+    } catch (error) {
+      // The next heartbeat brings the same numbers, newer.
+      deps.log.warn({ err: error }, `runner status not stored: ${messageOf(error)}`)
+    }
+  }
+
+  /** One write at a time, and one that waits: whatever is noted until it begins is in it. */
+  function start(): void {
+    if (isQueued) return
+    isQueued = true
+    writing = writing.then(flush)
+  }
+
+  return {
+    note(runnerId, epoch, status, { urgent, visible, over = false }) {
+      if (closed) return
+      noted.set(runnerId, { epoch, status, visible: visible || noted.get(runnerId)?.visible === true, over })
+      if (urgent) start()
+      else timer ??= setTimeout(start, GATHER_MS)
+    },
+    async close() {
+      closed = true
+      start()
+      await writing
+    },
+  }
+}

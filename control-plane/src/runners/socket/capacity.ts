@@ -1,0 +1,12 @@
+import type { RunnerStatus } from '../../store/runners/runner-status.js'
+import type { Runner } from '../../store/runners/runners.js'
+import type { RunnerCapacity } from './connection.js'
+
+/** What a runner may be given: the switch and the limit of an admin, else what its agent says. */
+export function capacityOf(runner: Runner, status: RunnerStatus): RunnerCapacity {
+  return { enabled: runner.enabled, draining: status.draining, maxJobs: runner.maxJobs ?? status.agentMaxJobs }
+}
+
+export function sameCapacity(one: RunnerCapacity, other: RunnerCapacity): boolean {
+  return one.enabled === other.enabled && one.draining === other.draining && one.maxJobs === other.maxJobs
+}

@@ -1,0 +1,79 @@
+import { networkOf } from '../../auth/network.js'
+import type { AgentConnection } from './agent-connection.js'
+import { type Rate, TokenBucket } from './token-bucket.js'
+
+/** Requests of strangers that are decided at once: what they cost the database is bounded, whoever comes. */
+const MOST_AT_ONCE = 2
+
+/** Addresses that are remembered with what came from them, and how many are left when they are too many. */
+const MOST_ADDRESSES = 10_000
+const ADDRESSES_LEFT = 9_000
+
+export interface Strangers {
+  /** Counts a hello of a stranger. False: too many come from its address. */
+  mayAsk(connection: AgentConnection): boolean
+  /** Waits for the turn of a stranger's request and runs what decides it; does nothing when the connection ends before. */
+  inTurn(connection: AgentConnection, decide: () => Promise<void>): Promise<void>
+  /** A connection has ended: it waits no longer. */
+  ended(connection: AgentConnection): void
+}
+
+/** Those who say hello and are neither approved nor have a good join token. @param now by a clock that never jumps */
+export function createStrangers(rateOfAddress: Rate, now: () => number): Strangers {
+  const buckets = new Map<string, TokenBucket>()
+  /** Who waits for a turn, first come first served; called with whether the turn has come. */
+  const waiting = new Map<AgentConnection, (isTurn: boolean) => void>()
+  let deciding = 0
+
+  /** Those from whom nothing came for a while are as good as new ones; if these are too few, the oldest go. */
+  function forgetSome(): void {
+    for (const [address, bucket] of buckets) if (bucket.isFull) buckets.delete(address)
+    for (const address of buckets.keys()) {
+      if (buckets.size <= ADDRESSES_LEFT) return
+      buckets.delete(address)
+    }
+  }
+
+  function turnOf(connection: AgentConnection): Promise<boolean> {
+    if (deciding >= MOST_AT_ONCE) return new Promise((resolve) => waiting.set(connection, resolve))
+    deciding += 1
+    return Promise.resolve(true)
+  }
+
+  /** Hands the turn on, so that nobody comes in between. */
+  function turnIsOver(): void {
+    const [next] = waiting
+    if (!next) {
+      deciding -= 1
+      return
+    }
+    const [connection, take] = next
+    waiting.delete(connection)
+    take(true)
+  }
+
+  return {
+    mayAsk({ address }) {
+      const network = networkOf(address)
+      let bucket = buckets.get(network)
+      if (!bucket) {
+        if (buckets.size >= MOST_ADDRESSES) forgetSome()
+        bucket = new TokenBucket(rateOfAddress, now)
+        buckets.set(network, bucket)
+      }
+      return bucket.take() === 0
+    },
+    async inTurn(connection, decide) {
+      if (!(await turnOf(connection))) return
+      try {
+        if (!connection.socket.ended) await decide()
+      } finally {
+        turnIsOver()
+      }
+    },
+    ended(connection) {
+      waiting.get(connection)?.(false)
+      waiting.delete(connection)
+    },
+  }
+}

@@ -1,0 +1,360 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  type EndRecord,
+  ProtocolError,
+  type ServerMessage,
+  type StreamFrame,
+  type StreamName,
+} from '@holdfast/protocol'
+import type { Logger } from 'pino'
+import type { Clock } from '../../clock.js'
+import { messageOf } from '../../errors.js'
+import { endJob } from '../../jobs/end/ending.js'
+import { outcomeOf } from '../../jobs/end/outcome.js'
+import {
+  type StreamLengths,
+  appendServiceLine,
+  appendToStreams,
+  findFullStreams,
+  findStreamLengths,
+  markStreamFull,
+  resetStreams,
+} from '../../store/jobs/job-streams.js'
+import { noteOlderCopy } from '../../store/jobs/dispatch.js'
+import { addDetail, findJobSummary } from '../../store/jobs/jobs.js'
+import { findPastRuns } from '../../store/jobs/orphans.js'
+import type { Store } from '../../store/store.js'
+import { type Batch, StreamIntake } from './stream-intake.js'
+import { type OlderCopy, contradictionsOf, differenceWords } from './older-copy.js'
+import type { StreamMeters } from './stream-meters.js'
+import { digestsOfStored } from './stored-digests.js'
+import { type FullStreams, NONE_FULL, type StreamLimits, fullLine, fullWords, isCut } from './stream-limits.js'
+
+/** How long a failed write waits before it is tried again, in milliseconds. */
+const RETRY_MS = 500
+
+export interface JobWriterDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Logger
+  readonly send: (message: ServerMessage) => void
+  /** Bytes left the memory: they are stored, or were dropped because they must come again. */
+  readonly released: (bytes: number) => void
+  /** Something of the job is new in the database. */
+  readonly changed: () => void
+  /** The end is stored, or the job was deleted; the runner may forget it. */
+  readonly ended: () => void
+  /** The job's row is gone, and no person deleted it. */
+  readonly missing: () => void
+  readonly meters?: StreamMeters | undefined
+  /** What is kept of one job, at most. */
+  readonly limits: StreamLimits
+}
+
+/** What a write came to: the lengths now, null when the job is gone. Not appended: they were not what was expected. */
+interface Written {
+  readonly isAppended: boolean
+  readonly lengths: StreamLengths | null
+  /** Which streams are full, where nothing was appended. */
+  readonly full: FullStreams
+}
+
+const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
+
+/**
+ * Writes the streams of one job of one connection and ends the job. One write at a time: what arrives meanwhile is the
+ * next batch, so a slow database makes batches larger and never loses order. The rules of delivery:
+ *   - acknowledge (`ack`) only after the commit, with the stored lengths;
+ *   - the end counts only when both stored streams have the lengths and hashes that the end record names, and it is
+ *     stored in one transaction with the last bytes where possible;
+ *   - lengths that fall short are answered with a rewind; hashes that differ make the runner send everything again,
+ *     once, and after that the real outcome is stored with a word about it;
+ *   - what is stored beyond the lengths of the end record stays, when it goes on where they end: the runner has lost it;
+ *   - of a stream that is full nothing more is stored, and the runner is told so. The end then counts without the length and
+ *     hash of that stream, and says what is missing;
+ *   - of an older copy of the state folder, which an admin accepted, nothing takes the place of what is stored: a stored end
+ *     and stored bytes stay, and what the copy says against them is noted in the job;
+ *   - a job that a person deleted meanwhile (it had been given up) is forgotten on the runner too.
+ */
+export class JobWriter {
+  readonly #intake: StreamIntake
+  #end: EndRecord | null = null
+  #writing = false
+  #closed = false
+  #sentAgain = false
+  /** When the oldest piece came in that is in no batch yet. */
+  #waitingSince: number | null = null
+
+  constructor(
+    readonly jobId: number,
+    readonly runId: string,
+    stored: StreamLengths,
+    private readonly dependencies: JobWriterDependencies,
+    full: FullStreams = NONE_FULL,
+    private readonly copy: OlderCopy | null = null,
+  ) {
+    this.#intake = new StreamIntake(stored, () => dependencies.clock.now(), dependencies.limits, full)
+  }
+
+  /** Tells the runner of which streams nothing more is taken, if there are any. */
+  sayFull(): void {
+    for (const stream of ['output', 'events'] as const) if (this.#intake.full[stream]) this.#tellFull(stream)
+  }
+
+  get stored(): StreamLengths {
+    return this.#intake.stored
+  }
+
+  /** @throws ProtocolError `too_large` when it goes on sending what nobody takes */
+  take(frame: StreamFrame): void {
+    const before = this.#intake.heldBytes
+    const taken = this.#intake.take(frame)
+    if (this.#intake.heldBytes > before) this.#waitingSince ??= this.dependencies.clock.now()
+    // What was dropped because it is stored already leaves the memory at once.
+    this.dependencies.released(frame.payload.length - (this.#intake.heldBytes - before))
+    if (taken) this.#rewind(frame.stream, taken.rewindTo)
+    if (this.#intake.isAbused) throw new ProtocolError('too_large', 'more comes of a stream that is full')
+    this.#start()
+  }
+
+  takeEnd(record: EndRecord): void {
+    this.#end = record
+    this.#start()
+  }
+
+  /** The connection is gone; what is not stored will come again. */
+  close(): void {
+    this.#closed = true
+  }
+
+  #start(): void {
+    if (this.#writing || this.#closed) return
+    this.#writing = true
+    this.#run()
+      .catch(async (error: unknown) => {
+        this.dependencies.log.error({ err: error, job: this.jobId }, 'writing a job failed, trying again')
+        await pause(RETRY_MS)
+      })
+      .finally(() => {
+        this.#writing = false
+        if (this.#intake.hasBatch || this.#end) this.#start()
+      })
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#closed && (this.#intake.hasBatch || this.#end)) {
+      const batch = this.#intake.batch()
+      this.#intake.writing = batch
+      try {
+        await this.#write(batch)
+      } finally {
+        this.#intake.writing = null
+        this.dependencies.released(batch.output.length + batch.eventsBytes + batch.droppedBytes)
+      }
+    }
+  }
+
+  async #write(batch: Batch): Promise<void> {
+    const record = this.#end
+    if (this.copy?.isEnded) {
+      if (record) await this.#compare(record, this.copy)
+      return
+    }
+    const since = this.#waitingSince
+    this.#waitingSince = null
+    const finishes = record !== null && this.#completes(record, batch) && this.#agrees(record, batch)
+    const written = await this.#store(batch, finishes ? record : null)
+    if (!written) return
+    const { isAppended, lengths, full } = written
+    if (!lengths) return this.#gone()
+    if (!isAppended) return this.#resynchronise(lengths, full)
+    this.#intake.committed(batch, lengths)
+    this.dependencies.send({ type: 'ack', job_id: this.jobId, output: lengths.output, events: lengths.events })
+    for (const stream of batch.filled) this.#tellFull(stream)
+    this.#measure(batch, since)
+    this.dependencies.changed()
+    if (finishes) this.#finished()
+    else if (record && this.#end === record && !this.#intake.hasBatch) await this.#settle(record)
+  }
+
+  #measure(batch: Batch, since: number | null): void {
+    const { meters, clock } = this.dependencies
+    meters?.stored({ output: batch.output.length, events: batch.eventsBytes, eventsCount: batch.events.length })
+    if (since !== null) meters?.acknowledged((clock.now() - since) / 1000)
+  }
+
+  /** Appends the batch, with the end when it is complete; tries again while the database is away. Null: closed. */
+  async #store(batch: Batch, record: EndRecord | null): Promise<Written | null> {
+    const { store, log } = this.dependencies
+    for (;;) {
+      try {
+        return await store.write('streams.append', async (queries) => {
+          const lengths = await appendToStreams(queries, this.jobId, this.#intake.stored, batch.output, batch.events)
+          if (!lengths) {
+            const full = await findFullStreams(queries, this.jobId)
+            return { isAppended: false, lengths: await findStreamLengths(queries, this.jobId), full }
+          }
+          for (const stream of batch.filled) {
+            // The line is there already when the stream is sent again from its start.
+            if (await markStreamFull(queries, this.jobId, stream)) {
+              await appendServiceLine(queries, this.jobId, fullLine(stream))
+            }
+          }
+          if (record) await this.#endIn(queries, record, fullWords(record, lengths, this.#intake.full))
+          return { isAppended: true, lengths, full: this.#intake.full }
+        })
+      } catch (error) {
+        // Nothing was acknowledged, so nothing is lost by trying again.
+        log.warn({ job: this.jobId, reason: messageOf(error) }, 'could not store a piece, trying again')
+        await pause(RETRY_MS)
+        if (this.#closed) return null
+      }
+    }
+  }
+
+  /** An end whose bytes did not all arrive in the same breath: look at what is stored now. */
+  async #settle(record: EndRecord): Promise<void> {
+    const { stored, full } = this.#intake
+    const { output, events } = stored
+    const cut = { output: isCut(record, stored, full, 'output'), events: isCut(record, stored, full, 'events') }
+    const isShort = (stream: StreamName) => !cut[stream] && stored[stream] < record[stream].length
+    if (isShort('output') || isShort('events')) {
+      this.#end = null
+      if (isShort('output')) this.#rewind('output', output)
+      if (isShort('events')) this.#rewind('events', events)
+      return
+    }
+    const digests = await digestsOfStored(this.dependencies.store.read, this.jobId, {
+      output: cut.output ? 0 : record.output.length,
+      events: cut.events ? 0 : record.events.length,
+    })
+    // Reading may have taken long: what belongs to a connection that is gone, a revoked runner's too, counts no more.
+    if (this.#closed) return
+    const agrees =
+      (cut.output || digests.output === record.output.sha256) && (cut.events || digests.events === record.events.sha256)
+    if (!agrees && !this.#sentAgain && this.copy === null) {
+      this.#sentAgain = true
+      this.#end = null
+      this.dependencies.log.error(
+        { job: this.jobId },
+        'stored streams differ from the end record; asking for them again',
+      )
+      await this.dependencies.store.write('streams.reset', (queries) => resetStreams(queries, this.jobId))
+      this.#resynchronise(NOTHING_STORED, NONE_FULL)
+      return
+    }
+    const word = agrees
+      ? lostOnRunner(Math.max(0, output - record.output.length), Math.max(0, events - record.events.length))
+      : this.copy
+        ? differenceWords(this.copy.acceptedBy)
+        : 'output or events differ from what the runner recorded'
+    await this.dependencies.store.write('jobs.end', (queries) =>
+      this.#endIn(queries, record, [...fullWords(record, stored, full), ...(word === null ? [] : [word])]),
+    )
+    this.#finished()
+  }
+
+  /** The end that an older copy has of a job whose end is stored: what is stored stays, whatever it says. */
+  async #compare(record: EndRecord, { acceptedBy }: OlderCopy): Promise<void> {
+    const { store, log } = this.dependencies
+    const job = await findJobSummary(store.read, this.jobId)
+    if (!job) return this.#gone()
+    const lengths = (await findStreamLengths(store.read, this.jobId)) ?? NOTHING_STORED
+    const full = await findFullStreams(store.read, this.jobId)
+    const digests = await digestsOfStored(store.read, this.jobId, {
+      output: Math.min(record.output.length, lengths.output),
+      events: Math.min(record.events.length, lengths.events),
+    })
+    if (this.#closed) return
+    const words = contradictionsOf(record, { job, lengths, full, digests }, acceptedBy)
+    await store.write('jobs.compare', async (queries) => {
+      if (words !== null) await addDetail(queries, this.jobId, words)
+      await noteOlderCopy(queries, this.jobId, null)
+    })
+    if (words !== null) log.warn({ job: this.jobId }, words)
+    this.#finished()
+  }
+
+  async #endIn(queries: Parameters<typeof endJob>[0], record: EndRecord, words: readonly string[]): Promise<void> {
+    const job = await findJobSummary(queries, this.jobId)
+    const outcome = outcomeOf(record, job?.abort_requested_by ?? null)
+    const detail = [outcome.detail, ...words].filter((part) => part !== null).join('; ') || null
+    await endJob(queries, this.jobId, { ...outcome, detail }, this.dependencies.clock.now())
+  }
+
+  #finished(): void {
+    this.dependencies.send({ type: 'end_stored', job_id: this.jobId, run_id: this.runId })
+    this.#letGo()
+  }
+
+  /**
+   * The job's row is gone: nothing of it can be stored under it any more. Only when a person deleted it is it forgotten on
+   * the runner, too. What went because it was old, while its runner was silent, is made anew.
+   */
+  async #gone(): Promise<void> {
+    const past = await findPastRuns(this.dependencies.store.read, [this.runId])
+    if (this.#closed) return
+    if (past.get(this.runId) === 'asked') {
+      this.dependencies.send({ type: 'forget', job_id: this.jobId, run_id: this.runId })
+    } else {
+      this.dependencies.missing()
+    }
+    this.#letGo()
+  }
+
+  #letGo(): void {
+    this.#end = null
+    this.#closed = true
+    this.dependencies.released(this.#intake.heldBytes)
+    this.dependencies.changed()
+    this.dependencies.ended()
+  }
+
+  #resynchronise(stored: StreamLengths, full: FullStreams): void {
+    this.dependencies.released(this.#intake.heldBytes)
+    this.#intake.reset(stored, full)
+    this.#end = null
+    this.#rewind('output', this.#intake.stored.output)
+    this.#rewind('events', this.#intake.stored.events)
+    this.sayFull()
+  }
+
+  #tellFull(stream: StreamName): void {
+    const { log, send } = this.dependencies
+    log.warn({ job: this.jobId, stream }, 'a runner sends more of a job than is kept')
+    send({ type: 'stream_full', job_id: this.jobId, stream, length: this.#intake.stored[stream] })
+  }
+
+  #rewind(stream: 'output' | 'events', to: number): void {
+    this.dependencies.send({ type: 'rewind', job_id: this.jobId, stream, to })
+  }
+
+  #completes(record: EndRecord, batch: Batch): boolean {
+    const stored = this.#lengthsWith(batch)
+    return (['output', 'events'] as const).every(
+      (stream) => isCut(record, stored, this.#intake.full, stream) || stored[stream] === record[stream].length,
+    )
+  }
+
+  #lengthsWith(batch: Batch): Record<StreamName, number> {
+    const { output, events } = this.#intake.stored
+    return { output: output + batch.output.length, events: events + batch.eventsBytes }
+  }
+
+  #agrees(record: EndRecord, batch: Batch): boolean {
+    const digests = this.#intake.digestsWith(batch)
+    const stored = this.#lengthsWith(batch)
+    return (['output', 'events'] as const).every(
+      (stream) => isCut(record, stored, this.#intake.full, stream) || digests?.[stream] === record[stream].sha256,
+    )
+  }
+}
+
+/**
+ * What a power loss has taken from the runner's files after it was stored here: it stays, since a runner that lost the
+ * end of a stream has no better one.
+ */
+function lostOnRunner(output: number, events: number): string | null {
+  if (output === 0 && events === 0) return null
+  return `the runner lost its last ${output} bytes of output and ${events} of events, which had been stored here before`
+}

@@ -1,0 +1,67 @@
+import type { EndRecord, StreamName } from '@holdfast/protocol'
+import { outcomeOf } from '../../jobs/end/outcome.js'
+import type { JobSummaryRow } from '../../store/jobs/jobs.js'
+import type { StreamLengths } from '../../store/jobs/job-streams.js'
+import type { FullStreams } from './stream-limits.js'
+
+/**
+ * What a runner reports of a job from an older copy of its state folder, which an admin accepted. It is compared with what
+ * is stored and never takes its place: a stored end stays, and so does every stored byte.
+ */
+export interface OlderCopy {
+  /** The admin. */
+  readonly acceptedBy: string
+  /** The end of the job is stored: what the copy says is only looked at. */
+  readonly isEnded: boolean
+}
+
+/** What is stored of an ended job, beside which the claim of a copy is held. */
+export interface StoredEnd {
+  readonly job: Pick<JobSummaryRow, 'status' | 'abort_requested_by'>
+  readonly lengths: StreamLengths
+  /** Which streams were not kept whole. */
+  readonly full: FullStreams
+  /** SHA-256 of as much of both streams as the copy has, where that much is stored. */
+  readonly digests: Readonly<Record<StreamName, string>>
+}
+
+/**
+ * What the end record of an older copy says against what is stored, in words; null when it says nothing against it. A copy
+ * that has less than is stored is only older.
+ */
+export function contradictionsOf(record: EndRecord, stored: StoredEnd, acceptedBy: string): string | null {
+  const { job, lengths, full, digests } = stored
+  const claimed = outcomeOf(record, job.abort_requested_by)
+  const words: string[] = []
+  if (claimed.status !== job.status) {
+    words.push(`that it ended as ${claimed.status}${claimed.reason === null ? '' : ` (${claimed.reason})`}`)
+  }
+  for (const stream of ['output', 'events'] as const) {
+    const { length, sha256 } = record[stream]
+    if (length > lengths[stream]) {
+      if (!full[stream]) words.push(`${length} bytes of ${stream} where ${lengths[stream]} are stored`)
+    } else if (digests[stream] !== sha256) {
+      words.push(`other bytes of ${stream} than those that are stored`)
+    }
+  }
+  return words.length === 0
+    ? null
+    : `${copyWords(acceptedBy)} says otherwise: ${words.join('; ')}. What was stored stays`
+}
+
+/** What is said when the bytes of a copy differ from those that are stored of a job whose end was not. */
+export function differenceWords(acceptedBy: string): string {
+  return `${copyWords(acceptedBy)} has other output or events than those that are stored, which stay`
+}
+
+/**
+ * Why a job is over that the copy does not have. It may have run on the runner after the copy was made; so it is not
+ * offered again, and nobody says that it never started.
+ */
+export function missingReason(runner: string | null, acceptedBy: string): string {
+  return `the RTE '${runner ?? ''}' knows no longer what became of the job: ${copyWords(acceptedBy)} took the place of what it knew`
+}
+
+function copyWords(acceptedBy: string): string {
+  return `an older copy of the runner's state folder, accepted by ${acceptedBy},`
+}

@@ -1,0 +1,160 @@
+import { textsOf } from '../sql/json-sql.js'
+import { type StoredUser, parseUser } from './users.js'
+import type { Queries } from '../store.js'
+
+/** More sessions than these nobody reads; the newest are shown. */
+const MOST_LISTED = 5000
+
+/** A session that is to be begun. */
+export interface NewSession {
+  readonly id: string
+  readonly userId: number
+  readonly kind: 'login' | 'api'
+  readonly name: string | null
+  /** SHA-256 of the refresh token's random id; null when it cannot be refreshed. */
+  readonly refreshHash: string | null
+  /** SHA-256 of the secret part of an API token; null for a sign-in. */
+  readonly tokenHash: string | null
+  readonly createdAt: number
+  readonly expiresAt: number
+  /** The client's network at the sign-in. */
+  readonly network?: string | null
+  /** What an API token may be used for; null: everything. */
+  readonly scopes?: readonly string[] | null
+}
+
+export async function insertSession(queries: Queries, session: NewSession): Promise<void> {
+  await queries
+    .insertInto('session')
+    .values({
+      id: session.id,
+      user_id: session.userId,
+      kind: session.kind,
+      name: session.name,
+      refresh_hash: session.refreshHash,
+      token_hash: session.tokenHash,
+      created_at: session.createdAt,
+      expires_at: session.expiresAt,
+      last_used_at: null,
+      network: session.network ?? null,
+      scopes: session.scopes ? JSON.stringify(session.scopes) : null,
+    })
+    .execute()
+}
+
+/** The user of a session that has not expired. Whether the account is enabled is for the caller to see. */
+export async function findSessionUser(queries: Queries, sessionId: string, now: number): Promise<StoredUser | null> {
+  const row = await queries
+    .selectFrom('session')
+    .innerJoin('user', 'user.id', 'session.user_id')
+    .selectAll('user')
+    .where('session.id', '=', sessionId)
+    .where('session.expires_at', '>', now)
+    .executeTakeFirst()
+  return row ? parseUser(row) : null
+}
+
+/** Those of the sessions that have not expired and whose account is enabled, with where the account comes from. */
+export async function findAliveSessions(
+  queries: Queries,
+  sessionIds: readonly string[],
+  now: number,
+): Promise<{ readonly id: string; readonly type: string; readonly subject: string | null }[]> {
+  return queries
+    .selectFrom('session')
+    .innerJoin('user', 'user.id', 'session.user_id')
+    .select(['session.id', 'user.type', 'user.subject'])
+    .where('session.id', 'in', textsOf(queries, sessionIds))
+    .where('session.expires_at', '>', now)
+    .where('user.enabled', '=', 1)
+    .execute()
+}
+
+/** When a session was begun; null when there is none. */
+export async function findSessionStart(queries: Queries, sessionId: string): Promise<number | null> {
+  const row = await queries.selectFrom('session').select('created_at').where('id', '=', sessionId).executeTakeFirst()
+  return row?.created_at ?? null
+}
+
+/** A session with whose it is. Times are milliseconds since the epoch. */
+export interface SessionRecord {
+  readonly id: string
+  readonly kind: 'login' | 'api'
+  readonly name: string | null
+  readonly userId: number
+  readonly username: string
+  readonly userType: string
+  readonly network: string | null
+  readonly createdAt: number
+  readonly expiresAt: number
+  readonly lastUsedAt: number | null
+}
+
+/** Sessions that are not over, the newest first. @param userId of one user; null: of all */
+export async function listSessions(
+  queries: Queries,
+  of: { readonly userId: number | null; readonly kind: 'login' | null },
+  now: number,
+): Promise<SessionRecord[]> {
+  const rows = await queries
+    .selectFrom('session')
+    .innerJoin('user', 'user.id', 'session.user_id')
+    .select(['session.id', 'kind', 'name', 'user_id', 'username', 'type', 'network', 'session.created_at'])
+    .select(['expires_at', 'last_used_at'])
+    .where('expires_at', '>', now)
+    .$if(of.userId !== null, (query) => query.where('user_id', '=', of.userId ?? 0))
+    .$if(of.kind !== null, (query) => query.where('kind', '=', of.kind ?? ''))
+    .orderBy('session.created_at', 'desc')
+    .orderBy('session.id')
+    .limit(MOST_LISTED)
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    kind: row.kind === 'api' ? 'api' : 'login',
+    name: row.name,
+    userId: row.user_id,
+    username: row.username,
+    userType: row.type,
+    network: row.network,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+  }))
+}
+
+/**
+ * Puts a new refresh token in the place of the one that was used.
+ * @returns false when the used one is not (any more) the session's own, or the session is over
+ */
+export async function replaceRefreshHash(
+  queries: Queries,
+  sessionId: string,
+  change: { readonly used: string; readonly next: string; readonly now: number; readonly expiresAt: number },
+): Promise<boolean> {
+  const result = await queries
+    .updateTable('session')
+    .set({ refresh_hash: change.next, expires_at: change.expiresAt, last_used_at: change.now })
+    .where('id', '=', sessionId)
+    .where('refresh_hash', '=', change.used)
+    .where('expires_at', '>', change.now)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** @returns false when there was no such session */
+export async function deleteSession(queries: Queries, sessionId: string): Promise<boolean> {
+  const result = await queries.deleteFrom('session').where('id', '=', sessionId).executeTakeFirst()
+  return result.numDeletedRows > 0n
+}
+
+/** @returns how many there were */
+export async function deleteSessionsOfUser(queries: Queries, userId: number): Promise<number> {
+  const result = await queries.deleteFrom('session').where('user_id', '=', userId).executeTakeFirst()
+  return Number(result.numDeletedRows)
+}
+
+/** @returns how many had expired */
+export async function deleteExpiredSessions(queries: Queries, now: number): Promise<number> {
+  const result = await queries.deleteFrom('session').where('expires_at', '<=', now).executeTakeFirst()
+  return Number(result.numDeletedRows)
+}

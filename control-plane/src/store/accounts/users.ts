@@ -1,0 +1,166 @@
+import type { Selectable } from 'kysely'
+import type { UserTable } from '../schema.js'
+import type { Queries } from '../store.js'
+
+/** An account as it is stored. */
+export interface StoredUser {
+  readonly id: number
+  readonly username: string
+  readonly type: string
+  readonly passwordHash: string | null
+  /** What the provider of a user who is not local knows them by; null where the name is all there is. */
+  readonly subject: string | null
+  readonly email: string | null
+  /** Without prefix. */
+  readonly groups: readonly string[]
+  readonly enabled: boolean
+  /** Groups of the last sign-in that were too many or too long to be kept. */
+  readonly groupsLeftOut: number
+  readonly createdAt: number
+  /** The password has to be changed before anything else can be done. */
+  readonly passwordMustChange: boolean
+  /** The deleted account that had the name before, unless an admin accepted this one under it; 0 when its id is not known any more. */
+  readonly nameHadBy: number | null
+}
+
+export type NewUser = Omit<StoredUser, 'id' | 'subject' | 'groupsLeftOut' | 'passwordMustChange' | 'nameHadBy'> &
+  Partial<Pick<StoredUser, 'subject' | 'groupsLeftOut' | 'passwordMustChange'>>
+export type UserChanges = Partial<
+  Pick<StoredUser, 'passwordHash' | 'email' | 'groups' | 'enabled' | 'subject' | 'groupsLeftOut' | 'passwordMustChange'>
+>
+
+/** Upper and lower case, and the several ways to write one letter, are the same name. */
+export function usernameKey(username: string): string {
+  return username.normalize('NFKC').toLowerCase()
+}
+
+/**
+ * An account whose name a deleted one had keeps that in mind.
+ * @returns null when there is already a user of that type and name
+ */
+export async function insertUser(queries: Queries, user: NewUser): Promise<StoredUser | null> {
+  const { type, username } = user
+  const nameHadBy = await findPastName(queries, type, username)
+  const row = await queries
+    .insertInto('user')
+    .values({
+      ...{ username, username_key: usernameKey(username), type, name_had_by: nameHadBy },
+      password_hash: user.passwordHash,
+      ...(user.subject === undefined ? {} : { subject: user.subject }),
+      email: user.email,
+      groups: JSON.stringify(user.groups),
+      enabled: user.enabled ? 1 : 0,
+      ...(user.passwordMustChange === undefined ? {} : { password_must_change: user.passwordMustChange ? 1 : 0 }),
+      ...(user.groupsLeftOut === undefined ? {} : { groups_left_out: user.groupsLeftOut }),
+      created_at: user.createdAt,
+    })
+    .onConflict((conflict) => conflict.columns(['type', 'username_key']).doNothing())
+    .returningAll()
+    .executeTakeFirst()
+  return row ? parseUser(row) : null
+}
+
+export async function findUser(queries: Queries, id: number): Promise<StoredUser | null> {
+  const row = await queries.selectFrom('user').selectAll().where('id', '=', id).executeTakeFirst()
+  return row ? parseUser(row) : null
+}
+
+export async function findUserByName(queries: Queries, type: string, username: string): Promise<StoredUser | null> {
+  const row = await queries
+    .selectFrom('user')
+    .selectAll()
+    .where('type', '=', type)
+    .where('username_key', '=', usernameKey(username))
+    .executeTakeFirst()
+  return row ? parseUser(row) : null
+}
+
+export async function findUserBySubject(queries: Queries, type: string, subject: string): Promise<StoredUser | null> {
+  const row = await queries
+    .selectFrom('user')
+    .selectAll()
+    .where('type', '=', type)
+    .where('subject', '=', subject)
+    .executeTakeFirst()
+  return row ? parseUser(row) : null
+}
+
+export async function listUsers(queries: Queries): Promise<StoredUser[]> {
+  const rows = await queries.selectFrom('user').selectAll().orderBy('username_key').orderBy('type').execute()
+  return rows.map(parseUser)
+}
+
+export async function hasUsers(queries: Queries): Promise<boolean> {
+  return (await queries.selectFrom('user').select('id').limit(1).executeTakeFirst()) !== undefined
+}
+
+/** Changes what is given and leaves the rest. @returns null when there is no such user */
+export async function updateUser(queries: Queries, id: number, changes: UserChanges): Promise<StoredUser | null> {
+  const { passwordHash, email, groups, enabled, subject, groupsLeftOut, passwordMustChange } = changes
+  const columns = {
+    ...(passwordHash === undefined ? {} : { password_hash: passwordHash }),
+    ...(email === undefined ? {} : { email }),
+    ...(groups === undefined ? {} : { groups: JSON.stringify(groups) }),
+    ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
+    ...(passwordMustChange === undefined ? {} : { password_must_change: passwordMustChange ? 1 : 0 }),
+    ...(subject === undefined ? {} : { subject }),
+    ...(groupsLeftOut === undefined ? {} : { groups_left_out: groupsLeftOut }),
+  }
+  if (Object.keys(columns).length > 0) {
+    await queries.updateTable('user').set(columns).where('id', '=', id).execute()
+  }
+  return findUser(queries, id)
+}
+
+/**
+ * Sessions go along. The name stays known, so that the next account of that name is not taken for this one.
+ * @returns false when there was no such user
+ */
+export async function deleteUser(queries: Queries, id: number): Promise<boolean> {
+  const user = await queries
+    .deleteFrom('user')
+    .where('id', '=', id)
+    .returning(['type', 'username_key'])
+    .executeTakeFirst()
+  if (!user) return false
+  await queries
+    .insertInto('past_name')
+    .values({ ...user, user_id: id })
+    .onConflict((conflict) => conflict.columns(['type', 'username_key']).doUpdateSet({ user_id: id }))
+    .execute()
+  return true
+}
+
+/** The deleted account that had a name last, 0 when its id is not known any more; null: nobody had it. */
+export async function findPastName(queries: Queries, type: string, username: string): Promise<number | null> {
+  const row = await queries
+    .selectFrom('past_name')
+    .select('user_id')
+    .where('type', '=', type)
+    .where('username_key', '=', usernameKey(username))
+    .executeTakeFirst()
+  return row?.user_id ?? null
+}
+
+/** What names this user means this account from now on. @returns null when there is no such user */
+export async function acceptName(queries: Queries, id: number): Promise<StoredUser | null> {
+  await queries.updateTable('user').set({ name_had_by: null }).where('id', '=', id).execute()
+  return findUser(queries, id)
+}
+
+export function parseUser(row: Selectable<UserTable>): StoredUser {
+  return {
+    id: row.id,
+    username: row.username,
+    type: row.type,
+    passwordHash: row.password_hash,
+    subject: row.subject,
+    email: row.email,
+    groups: JSON.parse(row.groups) as string[],
+    enabled: row.enabled === 1,
+    groupsLeftOut: row.groups_left_out,
+    createdAt: row.created_at,
+    passwordMustChange: row.password_must_change === 1,
+    nameHadBy: row.name_had_by,
+  }
+}

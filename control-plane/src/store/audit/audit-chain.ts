@@ -1,0 +1,113 @@
+import type { Selectable } from 'kysely'
+import type { AuditChainTable, AuditTable } from '../schema.js'
+import type { Queries } from '../store.js'
+
+/** Where the chain of the audit trail begins and ends. */
+export type AuditChainRow = Omit<Selectable<AuditChainTable>, 'id'>
+
+/** A record with its place in the chain. */
+export interface AuditLink {
+  readonly id: number
+  readonly status: number | null
+  readonly position: number
+  readonly hash: string
+}
+
+export async function readAuditChain(queries: Queries): Promise<AuditChainRow> {
+  const { id: _, ...chain } = await queries.selectFrom('audit_chain').selectAll().executeTakeFirstOrThrow()
+  return chain
+}
+
+/**
+ * Records that are not in the chain yet, oldest first: those that are complete, and those that nobody has completed since
+ * `lostBefore`.
+ */
+export function findUnchained(queries: Queries, lostBefore: number, most: number): Promise<Selectable<AuditTable>[]> {
+  return queries
+    .selectFrom('audit')
+    .selectAll()
+    .where('position', 'is', null)
+    .where((is) => is.or([is('status', 'is not', null), is('time', '<', lostBefore)]))
+    .orderBy('id')
+    .limit(most)
+    .execute()
+}
+
+/** How many records are not in the chain yet. */
+export async function countUnchained(queries: Queries): Promise<number> {
+  const query = queries.selectFrom('audit').select((e) => e.fn.countAll<number>().as('count'))
+  return Number((await query.where('position', 'is', null).executeTakeFirstOrThrow()).count)
+}
+
+/**
+ * Puts records at the end of the chain, inside a write. False: somebody else did meanwhile.
+ * @throws Error when a record is not as it was read
+ */
+export async function appendToChain(
+  queries: Queries,
+  before: AuditChainRow,
+  links: readonly AuditLink[],
+): Promise<boolean> {
+  const last = links.at(-1)
+  if (!last) return true
+  const { numUpdatedRows } = await queries
+    .updateTable('audit_chain')
+    .set({ head_position: last.position, head_hash: last.hash })
+    .where('head_position', '=', before.head_position)
+    .where('head_hash', '=', before.head_hash)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) return false
+  for (const { id, status, position, hash } of links) {
+    const record = queries.updateTable('audit').set({ position, hash }).where('id', '=', id)
+    const changed = await record
+      .where('position', 'is', null)
+      // One that was given up may have been completed after all.
+      .where('status', status === null ? 'is' : '=', status)
+      .executeTakeFirst()
+    if (changed.numUpdatedRows === 0n)
+      throw new Error(`the record ${id} of the audit trail changed while it was chained`)
+  }
+  return true
+}
+
+/** Records of the chain after a position, in its order. */
+export function readChained(queries: Queries, after: number, most: number): Promise<Selectable<AuditTable>[]> {
+  return queries.selectFrom('audit').selectAll().where('position', '>', after).orderBy('position').limit(most).execute()
+}
+
+/** The hash at a position of the chain, or null. */
+export async function chainHashAt(queries: Queries, position: number): Promise<string | null> {
+  const query = queries.selectFrom('audit').select('hash').where('position', '=', position)
+  return (await query.executeTakeFirst())?.hash ?? null
+}
+
+/**
+ * Removes records from the beginning of the chain, inside a write: those before `time`, at most `most`, up to the first that
+ * is younger. What stays can still be verified: the hash of the last one removed is kept. A record of the future, from when
+ * a clock was wrong, holds up nothing.
+ * @returns how many were removed
+ */
+export async function deleteAuditBefore(
+  queries: Queries,
+  { time, now, most }: { readonly time: number; readonly now: number; readonly most: number },
+): Promise<number> {
+  const chain = await readAuditChain(queries)
+  const oldest = await queries
+    .selectFrom('audit')
+    .select(['position', 'hash', 'time'])
+    .where('position', '>', chain.anchor_position)
+    .orderBy('position')
+    .limit(most)
+    .execute()
+  const firstYoung = oldest.findIndex((record) => record.time >= time && record.time <= now)
+  const old = firstYoung === -1 ? oldest : oldest.slice(0, firstYoung)
+  const last = old.at(-1)
+  if (!last || last.position === null || last.hash === null) return 0
+  await queries
+    .updateTable('audit_chain')
+    .set({ anchor_position: last.position, anchor_hash: last.hash })
+    .where('anchor_position', '=', chain.anchor_position)
+    .execute()
+  await queries.deleteFrom('audit').where('position', '<=', last.position).execute()
+  return old.length
+}

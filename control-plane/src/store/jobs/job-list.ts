@@ -1,0 +1,87 @@
+import type { SelectQueryBuilder } from 'kysely'
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { selectAsJson } from '../sql/json-sql.js'
+import type { Database } from '../schema.js'
+import type { Queries } from '../store.js'
+
+const textOrNull = Type.Union([Type.String(), Type.Null()])
+const numberOrNull = Type.Union([Type.Integer(), Type.Null()])
+
+/** The columns of a list record: what people see of a job without its long texts. */
+const listColumns = {
+  id: Type.Integer(),
+  form: Type.String(),
+  target: Type.String(),
+  job_type: Type.String(),
+  status: Type.String(),
+  status_reason: textOrNull,
+  detail: textOrNull,
+  start_time: Type.Integer(),
+  end_time: numberOrNull,
+  user_name: Type.String(),
+  user_type: Type.String(),
+  runner_id: numberOrNull,
+  runner_name: textOrNull,
+  parent_id: numberOrNull,
+  step: textOrNull,
+  approval: textOrNull,
+  abort_requested: Type.Integer(),
+  abandoned_at: numberOrNull,
+  run_id: Type.String(),
+  adopted_at: numberOrNull,
+  held_epoch: numberOrNull,
+}
+const COLUMNS = Object.keys(listColumns) as (keyof typeof listColumns)[]
+const JobListRow = Type.Object(listColumns)
+/** Jobs read at once: more of them would hold up whoever waits beside. */
+const JOBS_PER_READ = 1000
+
+const jobList = Compile(Type.Array(JobListRow))
+
+export type JobListRow = Readonly<Static<typeof JobListRow>>
+
+export interface JobFilter {
+  readonly user?: { readonly name: string; readonly type: string }
+  /** Only jobs that this runner took on: it said at least once that it has them. */
+  readonly runner?: string
+  /** Limits the list to the jobs of one account, whatever else is asked for. */
+  readonly visibleTo?: { readonly id: number; readonly name: string; readonly type: string }
+}
+
+type JobQuery = SelectQueryBuilder<Database, 'job', object>
+
+/** Newest first, at most `limit`. Every form of the filter is answered from an index that has its order. */
+export async function listJobs(queries: Queries, filter: JobFilter, limit: number): Promise<JobListRow[]> {
+  const { visibleTo, user, runner } = filter
+  if (visibleTo && user && (user.name !== visibleTo.name || user.type !== visibleTo.type)) return []
+  let query: JobQuery = queries.selectFrom('job')
+  // An account has one name for ever, so its id says all that the name would.
+  if (visibleTo) query = query.where('user_id', '=', visibleTo.id)
+  else if (user) query = query.where('user_type', '=', user.type).where('user_name', '=', user.name)
+  if (runner !== undefined) query = query.where('runner_name', '=', runner).where('held_epoch', 'is not', null)
+  return newestJobs(queries, query, limit)
+}
+
+/**
+ * The jobs of a query, newest first, at most `limit`. What a list is put together from is read by one of these for each
+ * part: as one query, with `or` between the parts, SQLite would read and sort all jobs of a user, or all there are.
+ * @param query narrowed from the table of jobs, without columns and order
+ * @throws Error when the rows are not what this release writes
+ */
+export async function newestJobs(queries: Queries, query: JobQuery, limit: number): Promise<JobListRow[]> {
+  const jobs: JobListRow[] = []
+  while (jobs.length < limit) {
+    const page = Math.min(limit - jobs.length, JOBS_PER_READ)
+    const last = jobs.at(-1)
+    const rest = last ? query.where('id', '<', last.id) : query
+    const rows = await selectAsJson(queries, rest.select(COLUMNS).orderBy('id', 'desc').limit(page), COLUMNS)
+    if (!jobList.Check(rows)) {
+      const [problem] = jobList.Errors(rows)
+      throw new Error(`a job in the database is not readable: ${problem?.instancePath ?? ''} ${problem?.message ?? ''}`)
+    }
+    jobs.push(...rows.sort((one, other) => other.id - one.id))
+    if (rows.length < page) break
+  }
+  return jobs
+}

@@ -1,0 +1,102 @@
+import type { Queries } from '../store.js'
+
+/** Bytes of output that one statement copies: others have their turn in between. */
+const BYTES_PER_COPY = 4 * 1024 * 1024
+
+/** Pieces of output read at once: a reader holds so many in memory. */
+const PIECES_PER_READ = 4
+
+/**
+ * What is shown as a job's output, from a byte offset on, piece by piece.
+ * @param offset bytes of shown output to leave out
+ */
+export async function* readOutput(queries: Queries, jobId: number, offset: number): AsyncGenerator<Buffer> {
+  const first = await queries
+    .selectFrom('job_output')
+    .select('position')
+    .where('job_id', '=', jobId)
+    .where('position', '<=', offset)
+    .orderBy('position', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  let from = first?.position ?? 0
+  for (;;) {
+    const pieces = await queries
+      .selectFrom('job_output')
+      .select(['position', 'data'])
+      .where('job_id', '=', jobId)
+      .where('position', '>=', from)
+      .orderBy('position')
+      .limit(PIECES_PER_READ)
+      .execute()
+    for (const { position, data } of pieces) {
+      const skip = Math.max(0, offset - position)
+      if (skip < data.length) yield skip > 0 ? data.subarray(skip) : data
+    }
+    const last = pieces.at(-1)
+    if (!last || pieces.length < PIECES_PER_READ) return
+    from = last.position + 1
+  }
+}
+
+/** The runner's own output stream from its start, piece by piece, to hash it. */
+export async function* readRunnerOutput(queries: Queries, jobId: number): AsyncGenerator<Buffer> {
+  let from = -1
+  for (;;) {
+    const pieces = await queries
+      .selectFrom('job_output')
+      .select(['position', 'data'])
+      .where('job_id', '=', jobId)
+      .where('position', '>', from)
+      .where('origin', '=', 'runner')
+      .orderBy('position')
+      .limit(PIECES_PER_READ)
+      .execute()
+    for (const { data } of pieces) yield data
+    const last = pieces.at(-1)
+    if (!last) return
+    from = last.position
+  }
+}
+
+/**
+ * Repeats what is shown as the output of one job at the end of another's, inside the database: none of it comes into
+ * memory. What is repeated must not grow meanwhile.
+ * @param most the other's output never gets longer than so many bytes
+ * @returns false when it would; nothing is repeated then
+ */
+export async function copyOutput(queries: Queries, from: number, to: number, most: number): Promise<boolean> {
+  const lengths = await queries
+    .selectFrom('job_stream')
+    .select(['job_id', 'shown_length'])
+    .where('job_id', 'in', [from, to])
+    .execute()
+  const lengthOf = (id: number) => lengths.find((row) => row.job_id === id)?.shown_length ?? 0
+  const [length, place] = [lengthOf(from), lengthOf(to)]
+  if (place + length > most) return false
+  for (let start = 0; start < length; start += BYTES_PER_COPY) {
+    await queries
+      .insertInto('job_output')
+      .columns(['job_id', 'position', 'origin', 'data'])
+      .expression((build) =>
+        build
+          .selectFrom('job_output')
+          .select(({ lit, eb }) => [
+            lit(to).as('job_id'),
+            eb('position', '+', place).as('position'),
+            eb.val('service').as('origin'),
+            'data',
+          ])
+          .where('job_id', '=', from)
+          .where('position', '>=', start)
+          .where('position', '<', start + BYTES_PER_COPY),
+      )
+      .execute()
+  }
+  await queries
+    .updateTable('job_stream')
+    .set((column) => ({ shown_length: column('shown_length', '+', length) }))
+    .where('job_id', '=', to)
+    .execute()
+  return true
+}

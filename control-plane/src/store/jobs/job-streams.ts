@@ -1,0 +1,174 @@
+import { sql } from 'kysely'
+import { runStatement } from '../sql/raw-statements.js'
+import type { Queries } from '../store.js'
+
+/** Stored lengths of a job's streams in bytes, and the number of its events. */
+export interface StreamLengths {
+  readonly output: number
+  readonly events: number
+  readonly eventsCount: number
+}
+
+/** An event as it is stored; `line` is what the runner wrote, newline included. */
+export interface StoredEvent {
+  readonly type: string
+  readonly play: string | null
+  readonly task: string | null
+  readonly host: string | null
+  readonly duration: number | null
+  readonly time: string
+  readonly line: Buffer
+}
+
+/** Output is stored in pieces of at most this many bytes, so that reading a few at a time is bounded. */
+const MOST_PIECE_BYTES = 256 * 1024
+
+const EVENT_COLUMNS = ['job_id', 'position', 'type', 'play', 'task', 'host', 'duration', 'time', 'line'] as const
+/** Most rows of one insert, and most rows that have a text of their own: few texts, so that they stay prepared. */
+const MOST_ROWS = 256
+const MOST_ODD_ROWS = 64
+/** Texts of inserts by their number of rows. */
+const EVENT_INSERTS: ReadonlyMap<number, string> = new Map(
+  [...Array.from({ length: MOST_ODD_ROWS }, (_, index) => index + 1), MOST_ROWS].map((rows) => {
+    const row = `(${EVENT_COLUMNS.map(() => '?').join(',')})`
+    return [rows, `insert into job_event (${EVENT_COLUMNS.join(',')}) values ${Array(rows).fill(row).join(',')}`]
+  }),
+)
+
+const MOVE_LENGTHS = `update job_stream
+  set output_length = ?, shown_length = shown_length + ?, events_length = ?, events_count = ?
+  where job_id = ? and output_length = ? and events_length = ? returning shown_length`
+
+const INSERT_PIECE = `insert into job_output (job_id, position, origin, data) values (?, ?, 'runner', ?)`
+
+const INSERT_SERVICE_LINE = `insert into job_output (job_id, position, origin, data)
+  select job_id, shown_length, 'service', ? from job_stream where job_id = ?`
+
+export async function findStreamLengths(queries: Queries, jobId: number): Promise<StreamLengths | null> {
+  const row = await queries.selectFrom('job_stream').selectAll().where('job_id', '=', jobId).executeTakeFirst()
+  return row ? { output: row.output_length, events: row.events_length, eventsCount: row.events_count } : null
+}
+
+/**
+ * Appends to both streams of a job if they stand at `expected`, together with their new lengths.
+ * @param output bytes to append, may be empty
+ * @param events whole lines to append
+ * @returns null when they stand elsewhere (another connection wrote meanwhile) or the job is gone; nothing is stored then
+ */
+export async function appendToStreams(
+  queries: Queries,
+  jobId: number,
+  expected: StreamLengths,
+  output: Buffer,
+  events: readonly StoredEvent[],
+): Promise<StreamLengths | null> {
+  const eventBytes = events.reduce((bytes, event) => bytes + event.line.length, 0)
+  const lengths: StreamLengths = {
+    output: expected.output + output.length,
+    events: expected.events + eventBytes,
+    eventsCount: expected.eventsCount + events.length,
+  }
+  // First the lengths: rows that do not belong here would collide with those of the other connection.
+  const moved = await runStatement<{ shown_length: number }>(queries, MOVE_LENGTHS, [
+    ...[lengths.output, output.length, lengths.events, lengths.eventsCount],
+    ...[jobId, expected.output, expected.events],
+  ])
+  const [row] = moved.rows
+  if (!row) return null
+  const position = row.shown_length - output.length
+  for (let done = 0; done < output.length; done += MOST_PIECE_BYTES) {
+    const piece = output.subarray(done, done + MOST_PIECE_BYTES)
+    await runStatement(queries, INSERT_PIECE, [jobId, position + done, piece])
+  }
+  await insertEvents(queries, jobId, expected.eventsCount, events)
+  return lengths
+}
+
+async function insertEvents(
+  queries: Queries,
+  jobId: number,
+  count: number,
+  events: readonly StoredEvent[],
+): Promise<void> {
+  let done = 0
+  while (done < events.length) {
+    const left = events.length - done
+    const rows = left >= MOST_ROWS ? MOST_ROWS : Math.min(left, MOST_ODD_ROWS)
+    const parameters: unknown[] = []
+    for (const [index, event] of events.slice(done, done + rows).entries()) {
+      parameters.push(jobId, count + done + index + 1, event.type, event.play, event.task, event.host)
+      parameters.push(event.duration, event.time, event.line)
+    }
+    await runStatement(queries, EVENT_INSERTS.get(rows) ?? '', parameters)
+    done += rows
+  }
+}
+
+/** Adds a line of the service's own to what is shown as output. It is no part of the runner's stream. */
+export async function appendServiceLine(queries: Queries, jobId: number, line: string): Promise<void> {
+  const last = await queries
+    .selectFrom('job_output')
+    .select('data')
+    .where('job_id', '=', jobId)
+    .orderBy('position', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const data = Buffer.from(`${last && last.data.at(-1) !== 0x0a ? '\n' : ''}${line}\n`, 'utf8')
+  await runStatement(queries, INSERT_SERVICE_LINE, [data, jobId])
+  await queries
+    .updateTable('job_stream')
+    .set((column) => ({ shown_length: column('shown_length', '+', data.length) }))
+    .where('job_id', '=', jobId)
+    .execute()
+}
+
+/** Of which streams of a job the runner sent more than is kept. */
+export async function findFullStreams(queries: Queries, jobId: number): Promise<{ output: boolean; events: boolean }> {
+  const query = queries.selectFrom('job_stream').select(['output_full', 'events_full']).where('job_id', '=', jobId)
+  const row = await query.executeTakeFirst()
+  return { output: row?.output_full === 1, events: row?.events_full === 1 }
+}
+
+/** Notes that a stream is full. False: that was known, now or before the stream was sent again. */
+export async function markStreamFull(queries: Queries, jobId: number, stream: 'output' | 'events'): Promise<boolean> {
+  const query = queries.selectFrom('job_stream').select(['output_full', 'events_full']).where('job_id', '=', jobId)
+  const row = await query.executeTakeFirst()
+  const change = stream === 'output' ? { output_full: 1 } : { events_full: 1 }
+  await queries.updateTable('job_stream').set(change).where('job_id', '=', jobId).execute()
+  return (stream === 'output' ? row?.output_full : row?.events_full) === 0
+}
+
+/**
+ * Forgets both streams, so that the runner sends them again from the start; the service's own lines stay. They move to the
+ * front: what is shown has no holes, since its readers count bytes.
+ */
+export async function resetStreams(queries: Queries, jobId: number): Promise<void> {
+  const lines = await queries
+    .selectFrom('job_output')
+    .select('data')
+    .where('job_id', '=', jobId)
+    .where('origin', '=', 'service')
+    .orderBy('position')
+    .execute()
+  await queries.deleteFrom('job_output').where('job_id', '=', jobId).execute()
+  let shown = 0
+  for (const { data } of lines) {
+    await queries.insertInto('job_output').values({ job_id: jobId, position: shown, origin: 'service', data }).execute()
+    shown += data.length
+  }
+  await queries.deleteFrom('job_event').where('job_id', '=', jobId).execute()
+  await queries
+    .updateTable('job_stream')
+    .set({ output_length: 0, shown_length: shown, events_length: 0, events_count: 0 })
+    .where('job_id', '=', jobId)
+    .execute()
+  // That it was full is remembered, so that its readers are told once.
+  await queries
+    .updateTable('job_stream')
+    .set({
+      output_full: sql<number>`case when output_full = 0 then 0 else 2 end`,
+      events_full: sql<number>`case when events_full = 0 then 0 else 2 end`,
+    })
+    .where('job_id', '=', jobId)
+    .execute()
+}

@@ -1,0 +1,187 @@
+import type { Insertable, Selectable } from 'kysely'
+import { type PastRun, notePastRuns } from './orphans.js'
+import type { JobTable } from '../schema.js'
+import type { Queries } from '../store.js'
+
+export type JobRow = Selectable<JobTable>
+
+/** Everything but the long texts. */
+const SUMMARY_COLUMNS = [
+  'id',
+  'run_id',
+  'form',
+  'target',
+  'job_type',
+  'status',
+  'status_reason',
+  'detail',
+  'start_time',
+  'end_time',
+  'user_id',
+  'user_name',
+  'user_type',
+  'runner_id',
+  'runner_name',
+  'dispatch',
+  'wait_until',
+  'parent_id',
+  'step',
+  'approval',
+  'abort_requested',
+  'abort_requested_by',
+  'abandoned_at',
+  'adopted_at',
+  'held_epoch',
+] as const
+
+export type JobSummaryRow = Pick<JobRow, (typeof SUMMARY_COLUMNS)[number]>
+
+/** Creates a job with empty streams. Returns its id. */
+export async function insertJob(queries: Queries, job: Insertable<JobTable>): Promise<number> {
+  const { id } = await queries.insertInto('job').values(job).returning('id').executeTakeFirstOrThrow()
+  await queries
+    .insertInto('job_stream')
+    .values({ job_id: id, output_length: 0, shown_length: 0, events_length: 0, events_count: 0 })
+    .execute()
+  return id
+}
+
+/** A job with everything, or null. */
+export async function findJob(queries: Queries, id: number): Promise<JobRow | null> {
+  return (await queries.selectFrom('job').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** A job without its long texts, or null. */
+export async function findJobSummary(queries: Queries, id: number): Promise<JobSummaryRow | null> {
+  return (await queries.selectFrom('job').select(SUMMARY_COLUMNS).where('id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** Ids of the jobs below a job, in their order. */
+export async function findSubjobs(queries: Queries, id: number): Promise<number[]> {
+  const rows = await queries.selectFrom('job').select('id').where('parent_id', '=', id).orderBy('id').execute()
+  return rows.map((row) => row.id)
+}
+
+/**
+ * Moves a job to a status if it stands in one of `from`; writes the move down. A job ends once, whoever races:
+ * false means that somebody was quicker or the move is not legal.
+ */
+export async function moveJob(
+  queries: Queries,
+  id: number,
+  move: {
+    readonly from: readonly string[]
+    readonly to: string
+    readonly time: number
+    readonly reason: string | null
+    readonly detail?: string | null
+    readonly changes?: Partial<
+      Pick<JobTable, 'end_time' | 'dispatch' | 'abandoned_at' | 'abort_requested' | 'wait_until' | 'runner_id'> &
+        Pick<JobRow, 'approved_manifest'>
+    >
+  },
+): Promise<boolean> {
+  const before = await queries
+    .selectFrom('job')
+    .select(['status', 'start_time'])
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (!before || !move.from.includes(before.status)) return false
+  const detail = move.detail === undefined ? {} : { detail: move.detail }
+  // A clock that was set back while the job ran must not show that it ended before it began.
+  const { end_time: ended } = move.changes ?? {}
+  const endTime = typeof ended === 'number' ? { end_time: Math.max(ended, before.start_time) } : {}
+  const { numUpdatedRows } = await queries
+    .updateTable('job')
+    .set({ status: move.to, status_reason: move.reason, ...detail, ...move.changes, ...endTime })
+    .where('id', '=', id)
+    .where('status', '=', before.status)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) return false
+  // Nobody needs its passwords any more; also one that was given up is never offered again.
+  if (typeof ended === 'number') await queries.deleteFrom('job_secret').where('job_id', '=', id).execute()
+  if (before.status === 'approve') {
+    await queries.deleteFrom('awaited_approval').where('job_id', '=', id).execute()
+  }
+  await queries
+    .insertInto('job_transition')
+    .values({ job_id: id, time: move.time, from_status: before.status, to_status: move.to, reason: move.reason })
+    .execute()
+  return true
+}
+
+/** Adds words to what a job's status does not say. */
+export async function addDetail(queries: Queries, id: number, words: string): Promise<void> {
+  const job = await queries.selectFrom('job').select('detail').where('id', '=', id).executeTakeFirst()
+  if (!job) return
+  const detail = job.detail === null ? words : `${job.detail}; ${words}`
+  await queries.updateTable('job').set({ detail }).where('id', '=', id).execute()
+}
+
+/**
+ * Notes that somebody asked for the abort. False when it was asked for before or the job no longer runs.
+ * @param statuses in which it counts as running; `abandoned` too: its runner hears of the abort when it comes back
+ */
+export async function requestAbort(
+  queries: Queries,
+  id: number,
+  by: string,
+  statuses: readonly string[] = ['running'],
+): Promise<boolean> {
+  const { numUpdatedRows } = await queries
+    .updateTable('job')
+    .set({ abort_requested: 1, abort_requested_by: by })
+    .where('id', '=', id)
+    .where('status', 'in', statuses)
+    .where('abort_requested', '=', 0)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** What an admin or time deletes. */
+export interface Deletion {
+  /** Now, in milliseconds since the epoch. */
+  readonly time: number
+  /** Only a job that ended before this time, in milliseconds: nobody asked for it by name. */
+  readonly endedBefore?: number
+}
+
+/**
+ * Deletes an ended job with its output, events and subjobs, and theirs. False when it has not ended, or a subjob has not, or
+ * it is a subjob itself and the whole goes on.
+ *
+ * What becomes of its runs is remembered (`notePastRuns`), for their runners may still name them: a stored one is not made
+ * anew, and what still runs of one that a person deleted is ended. One that only grew old is not deleted for its runner:
+ * when that comes back with it, it is adopted.
+ */
+export async function deleteJob(queries: Queries, id: number, { time, endedBefore }: Deletion): Promise<boolean> {
+  const family = [id]
+  for (const parent of family) family.push(...(await findSubjobs(queries, parent)))
+  const whole = (await findJobSummary(queries, id))?.parent_id ?? null
+  const unfinished = await queries
+    .selectFrom('job')
+    .select('id')
+    .where('id', 'in', whole === null ? family : [...family, whole])
+    .where('status', 'in', ['running', 'approve'])
+    .limit(1)
+    .execute()
+  if (unfinished.length > 0) return false
+  const runs = await queries
+    .selectFrom('job')
+    .select(['run_id', 'dispatch'])
+    .where('id', 'in', family)
+    .where('dispatch', 'in', ['offered', 'claimed', 'done'])
+    .execute()
+  let job = queries.deleteFrom('job').where('id', '=', id).where('status', 'not in', ['running', 'approve'])
+  if (endedBefore !== undefined) job = job.where('end_time', '<', endedBefore)
+  const { numDeletedRows } = await job.executeTakeFirst()
+  if (numDeletedRows === 0n) return false
+  for (const part of family.slice(1)) await queries.deleteFrom('job').where('id', '=', part).execute()
+  const isAsked = endedBefore === undefined
+  const past = runs.flatMap(({ run_id: runId, dispatch }): { runId: string; how: PastRun }[] => {
+    if (dispatch === 'done') return [{ runId, how: 'stored' }]
+    return isAsked ? [{ runId, how: 'asked' }] : []
+  })
+  await notePastRuns(queries, past, time)
+  return true
+}

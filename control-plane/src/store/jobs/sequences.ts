@@ -1,0 +1,196 @@
+import type { Selectable } from 'kysely'
+import type { SequenceNodeTable } from '../schema.js'
+import { SERVICE_CLOCK_ORIGIN } from '../service/service-clock.js'
+import type { Queries } from '../store.js'
+
+/** A step or node with what matters of its job; null: it has none (yet, or any more). */
+export interface NodeRow extends Selectable<SequenceNodeTable> {
+  readonly subjob_status: string | null
+  readonly subjob_reason: string | null
+  readonly subjob_end_time: number | null
+  readonly subjob_abort_requested: number | null
+  /** State of the runner that the subjob is on; null: it is on none, or that was deleted. */
+  readonly runner_state: string | null
+}
+
+/** A change of a step or node. */
+export type NodeChange = Partial<
+  Pick<
+    Selectable<SequenceNodeTable>,
+    'status' | 'subjob_id' | 'start_time' | 'end_time' | 'reason' | 'approval' | 'due_time' | 'artifacts'
+  >
+>
+
+/** Makes a job one that consists of others; nothing of it has begun. */
+export async function insertSequence(
+  queries: Queries,
+  jobId: number,
+  { plan, nodes }: { readonly plan: string; readonly nodes: readonly string[] },
+): Promise<void> {
+  await queries.insertInto('job_sequence').values({ job_id: jobId, version: 0, plan }).execute()
+  const nothing = { start_time: null, end_time: null, reason: null, approval: null, due_time: null, artifacts: null }
+  for (const [index, identifier] of nodes.entries()) {
+    const row = { job_id: jobId, position: index + 1, identifier, status: 'waiting', subjob_id: null, ...nothing }
+    await queries.insertInto('sequence_node').values(row).execute()
+  }
+}
+
+/** The plan of a sequence and how often it was moved on; null: the job is none. */
+export async function findSequence(
+  queries: Queries,
+  jobId: number,
+): Promise<{ readonly version: number; readonly plan: string } | null> {
+  const query = queries.selectFrom('job_sequence').select(['version', 'plan']).where('job_id', '=', jobId)
+  return (await query.executeTakeFirst()) ?? null
+}
+
+/** The steps or nodes of a sequence, as written. */
+export function findNodes(queries: Queries, jobId: number): Promise<NodeRow[]> {
+  return queries
+    .selectFrom('sequence_node')
+    .leftJoin('job as subjob', 'subjob.id', 'sequence_node.subjob_id')
+    .leftJoin('runner', 'runner.id', 'subjob.runner_id')
+    .selectAll('sequence_node')
+    .select([
+      'subjob.status as subjob_status',
+      'subjob.status_reason as subjob_reason',
+      'subjob.end_time as subjob_end_time',
+      'subjob.abort_requested as subjob_abort_requested',
+      'runner.state as runner_state',
+    ])
+    .where('sequence_node.job_id', '=', jobId)
+    .orderBy('sequence_node.position')
+    .execute()
+}
+
+/** A step or node as it is stored, or null. */
+export async function findNode(
+  queries: Queries,
+  jobId: number,
+  identifier: string,
+): Promise<Selectable<SequenceNodeTable> | null> {
+  const query = queries.selectFrom('sequence_node').selectAll().where('job_id', '=', jobId)
+  return (await query.where('identifier', '=', identifier).executeTakeFirst()) ?? null
+}
+
+/** Whoever gets true may move the sequence on in this write; false: somebody else did since it was read. */
+export async function takeTurn(queries: Queries, jobId: number, version: number): Promise<boolean> {
+  const { numUpdatedRows } = await queries
+    .updateTable('job_sequence')
+    .set({ version: version + 1 })
+    .where('job_id', '=', jobId)
+    .where('version', '=', version)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+export async function changeNode(
+  queries: Queries,
+  jobId: number,
+  identifier: string,
+  change: NodeChange,
+): Promise<void> {
+  await queries
+    .updateTable('sequence_node')
+    .set(change)
+    .where('job_id', '=', jobId)
+    .where('identifier', '=', identifier)
+    .execute()
+}
+
+/** Notes what does not run any more of a sequence that has ended. */
+export async function closeNodes(
+  queries: Queries,
+  jobId: number,
+  { status, reason, time }: { readonly status: string; readonly reason: string; readonly time: number },
+): Promise<void> {
+  await queries
+    .updateTable('sequence_node')
+    .set({ status, reason, end_time: time, due_time: null })
+    .where('job_id', '=', jobId)
+    .where('status', 'in', ['waiting', 'approve'])
+    .execute()
+}
+
+/** Notes which step or node a sequence is at. */
+export async function setStep(queries: Queries, jobId: number, step: string): Promise<void> {
+  await queries.updateTable('job').set({ step }).where('id', '=', jobId).execute()
+}
+
+/** When the first approval is over that waits for a while only; null: none does. */
+export async function findFirstDueTime(queries: Queries): Promise<number | null> {
+  const query = queries.selectFrom('sequence_node').select('due_time').where('due_time', 'is not', null)
+  const row = await query.where('status', '=', 'approve').orderBy('due_time').limit(1).executeTakeFirst()
+  return row?.due_time ?? null
+}
+
+/** Gives approvals of an older release, whose end is by a wall clock, their whole time anew. @param time of the service clock */
+export async function renewDueTimes(queries: Queries, time: number): Promise<void> {
+  await queries
+    .updateTable('sequence_node')
+    .set(({ ref, eb }) => ({
+      due_time: eb(eb(ref('due_time'), '-', eb.fn.coalesce('start_time', 'due_time')), '+', time),
+    }))
+    .where('due_time', '<', SERVICE_CLOCK_ORIGIN)
+    .where('status', '=', 'approve')
+    .execute()
+}
+
+/**
+ * Ids of the sequences for which there is something to do: nothing of them runs, something has ended that is shown as
+ * running, an abort was asked for, or an approval is overdue. Answered from the sequences that are under way, however
+ * many other jobs there are.
+ * @param serviceTime by which approvals are overdue
+ */
+export async function findDueSequences(queries: Queries, serviceTime: number): Promise<number[]> {
+  const driven = await queries
+    .selectFrom('job')
+    .select('job.id')
+    .where('job.dispatch', '=', 'driven')
+    .where((is) =>
+      is.or([
+        is('job.abort_requested', '=', 1),
+        is.not(
+          is.exists(
+            is
+              .selectFrom('sequence_node')
+              .select('sequence_node.job_id')
+              .whereRef('sequence_node.job_id', '=', 'job.id')
+              .where('sequence_node.status', '=', 'running'),
+          ),
+        ),
+        is.exists(
+          is
+            .selectFrom('sequence_node')
+            .leftJoin('job as subjob', 'subjob.id', 'sequence_node.subjob_id')
+            .leftJoin('runner', 'runner.id', 'subjob.runner_id')
+            .select('sequence_node.job_id')
+            .whereRef('sequence_node.job_id', '=', 'job.id')
+            .where('sequence_node.status', '=', 'running')
+            .where((one) =>
+              one.or([
+                one('subjob.id', 'is', null),
+                one('subjob.status', 'not in', ['running', 'approve', 'abandoned']),
+                one.and([
+                  one('subjob.status', '=', 'abandoned'),
+                  one.or([
+                    one('sequence_node.reason', 'is', null),
+                    one('runner.id', 'is', null),
+                    one('runner.state', '!=', 'approved'),
+                  ]),
+                ]),
+              ]),
+            ),
+        ),
+      ]),
+    )
+    .orderBy('job.id')
+    .execute()
+  const overdue = await queries
+    .selectFrom('sequence_node')
+    .select('job_id')
+    .where('due_time', '<=', serviceTime)
+    .where('status', '=', 'approve')
+    .execute()
+  return [...new Set([...driven.map(({ id }) => id), ...overdue.map((row) => row.job_id)])]
+}

@@ -1,0 +1,114 @@
+import pg from 'pg'
+import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
+import { UnavailableError, messageOf } from '../../errors.js'
+import { isPassing, isRefusal } from './postgres-errors.js'
+
+/** How long making a connection may take, and how long an answer, in milliseconds: nothing waits for a dead network. */
+const CONNECT_MS = 5000
+const ANSWER_MS = 30_000
+
+/**
+ * What every session is set to. The server gives up what a node that hangs has left open, so that others do not wait for
+ * it; a commit is on the disk before anybody is told, whatever the server is set to otherwise.
+ */
+const SESSION = `
+  set statement_timeout = '25s';
+  set lock_timeout = '5s';
+  set idle_in_transaction_session_timeout = '10s';
+  set session characteristics as transaction isolation level read committed;
+  select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
+
+/** Row locks of serializable transactions are on what an index finds; reading a whole table would lock the table. */
+const WRITING_SESSION = `${SESSION}; set enable_seqscan = off`
+
+/** Whole numbers come as numbers: none of ours is beyond 2^53. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (id: number, format?: 'text' | 'binary') =>
+    id === pg.types.builtins.INT8 ? Number : (pg.types.getTypeParser(id, format) as (value: string) => unknown),
+}
+
+export type ConnectionUse = 'read' | 'write' | 'migrate'
+
+/** Connections to the server, made when they are needed. A broken one is replaced; whoever used it gets the error. */
+export function createConnections(config: pg.PoolConfig, use: ConnectionUse, most: number): pg.Pool {
+  const pool = new pg.Pool({
+    ...config,
+    types,
+    max: most,
+    application_name: 'holdfast',
+    connectionTimeoutMillis: CONNECT_MS,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    // Steps of the tables take as long as they take.
+    ...(use === 'migrate' ? {} : { query_timeout: ANSWER_MS }),
+    ...preparing(use),
+  })
+  pool.on('error', () => undefined)
+  return pool
+}
+
+/** The pool waits for it, although its type does not say so. */
+function preparing(use: ConnectionUse) {
+  return {
+    onConnect: async (client: pg.ClientBase) => {
+      // Whoever uses the connection hears of the error from the query; without a listener it would end the process.
+      client.on('error', () => undefined)
+      if (use !== 'migrate') await client.query(use === 'write' ? WRITING_SESSION : SESSION)
+    },
+  }
+}
+
+/** A pool as Kysely uses it for reading: what cannot be had now is said in the words of the house. */
+export function readingPool(pool: pg.Pool): PostgresPool {
+  return {
+    async connect() {
+      const client = await inOurWords(pool.connect())
+      let isBroken = false
+      return poolClient(
+        (text, parameters) =>
+          inOurWords(
+            sendQuery(client, text, parameters).catch((error: unknown) => {
+              if (!isRefusal(error)) isBroken = true
+              throw error
+            }),
+          ),
+        () => client.release(isBroken),
+      )
+    },
+    end: () => pool.end(),
+  }
+}
+
+/** What Kysely needs of a connection. */
+export function poolClient(
+  query: (text: string, parameters: readonly unknown[]) => Promise<PostgresQueryResult<unknown>>,
+  release: () => void,
+): PostgresPoolClient {
+  return { query, release } as PostgresPoolClient
+}
+
+/** Sends one statement. Texts of the server cannot hold U+0000, wherever it comes from: the sign for "unknown" stands for it. */
+export async function sendQuery(
+  client: pg.ClientBase,
+  text: string,
+  parameters: readonly unknown[],
+): Promise<PostgresQueryResult<unknown>> {
+  const { command, rowCount, rows } = await client.query<Record<string, unknown>>(text, parameters.map(storable))
+  return { command: command as 'SELECT', rowCount: rowCount ?? 0, rows }
+}
+
+function storable(value: unknown): unknown {
+  if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
+  return Array.isArray(value) ? value.map(storable) : value
+}
+
+async function inOurWords<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    if (!isPassing(error)) throw error
+    const message = `the database cannot be read now: ${messageOf(error)}`
+    throw new UnavailableError('database_unavailable', message, undefined, { cause: error })
+  }
+}

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Kysely } from 'kysely'
+import type pg from 'pg'
+import { UnavailableError, messageOf } from '../../errors.js'
+import { createGroupCommit } from '../engine/group-commit.js'
+import { migrate } from '../migrations/index.js'
+import { createConnections, readingPool } from './postgres-connections.js'
+import { createPostgresDialect } from './postgres-dialect.js'
+import { isPassing } from './postgres-errors.js'
+import { createPostgresTransactions } from './postgres-transactions.js'
+import { createWriteMarks } from './postgres-marks.js'
+import { postgresConfigOf } from './postgres-url.js'
+import type { Database } from '../schema.js'
+import { createStoreCheck } from '../engine/store-check.js'
+import type { Store } from '../store.js'
+
+/** Connections that serve reads; writes have one more, which also has a second one at hand to settle a lost commit. */
+const READERS = 6
+const WRITERS = 2
+
+/** Writes that are committed together: the more there are, the more often a group meets what another node writes. */
+const MOST_IN_GROUP = 16
+
+/** How long a write waits for a server that cannot be had before it is refused, in milliseconds. */
+const PATIENCE_MS = 10_000
+
+/** How long opening waits for the server, which may be starting at the same time, in milliseconds. */
+const OPEN_MS = 30_000
+
+/**
+ * Connects to a PostgreSQL database and brings its tables up to date. Several nodes may share one: their writes are
+ * serializable against each other. The writes of this node are committed one group after the other, in the order in
+ * which they were given.
+ * @throws UnavailableError when the server cannot be reached or refuses
+ */
+export async function openPostgresStore(url: string): Promise<Store> {
+  const config = postgresConfigOf(url)
+  await migrateWhenThere(config)
+  const reading = createConnections(config, 'read', READERS)
+  const writing = createConnections(config, 'write', WRITERS)
+  const read = new Kysely<Database>({ dialect: createPostgresDialect(readingPool(reading)) })
+  const marks = createWriteMarks(writing, () => performance.now())
+  const node = randomBytes(12).toString('hex')
+  const commits = createGroupCommit(
+    createPostgresTransactions(writing, {
+      newMark: () => marks.next(node),
+      settleMs: PATIENCE_MS,
+      pause: (ms) => pause(ms),
+      now: () => performance.now(),
+    }),
+    {
+      patienceMs: PATIENCE_MS,
+      pause: (ms) => pause(ms),
+      now: () => performance.now(),
+      mostInGroup: MOST_IN_GROUP,
+    },
+  )
+  return {
+    read,
+    write: (name, operation) => commits.write(name, operation),
+    // A write that does nothing leaves its mark, which tells whether that is possible.
+    check: createStoreCheck(read, commits, () => Promise.resolve()),
+    async close() {
+      await commits.close()
+      await marks.settled()
+      await Promise.all([read.destroy(), writing.end()])
+    },
+  }
+}
+
+/** Nodes that start at the same time do this one after the other. */
+async function migrateWhenThere(config: pg.PoolConfig): Promise<void> {
+  const deadline = performance.now() + OPEN_MS
+  for (;;) {
+    const pool = createConnections(config, 'migrate', 2)
+    const database = new Kysely<Database>({ dialect: createPostgresDialect(pool) })
+    let isConnected = false
+    try {
+      await pool.query('select 1')
+      isConnected = true
+      await migrate(database)
+      return
+    } catch (error) {
+      // A step that failed is no matter of patience; its message names it.
+      const mayPass = isPassing(error) || isPassing((error as Error).cause)
+      if (isConnected && !mayPass) throw error
+      if (!mayPass || performance.now() > deadline) {
+        const where = `the database ${config.database ?? ''} at ${config.host ?? ''}:${config.port ?? 5432}`
+        throw new UnavailableError('database_unreachable', `${where} cannot be had: ${messageOf(error)}`)
+      }
+      await pause(500)
+    } finally {
+      await database.destroy()
+    }
+  }
+}

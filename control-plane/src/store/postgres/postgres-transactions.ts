@@ -1,0 +1,103 @@
+import { Kysely } from 'kysely'
+import type pg from 'pg'
+import { messageOf } from '../../errors.js'
+import { OutcomeUnknownError, type WriteTransactions } from '../engine/group-commit.js'
+import { poolClient, sendQuery } from './postgres-connections.js'
+import { createPostgresDialect } from './postgres-dialect.js'
+import { isConflict, isPassing, isRefusal } from './postgres-errors.js'
+import type { Database } from '../schema.js'
+import type { Queries } from '../store.js'
+
+export interface TransactionOptions {
+  /** A text that no transaction of any node had before. */
+  readonly newMark: () => string
+  /** How long to ask what became of a commit, in milliseconds. */
+  readonly settleMs: number
+  readonly pause: (ms: number) => Promise<void>
+  readonly now: () => number
+}
+
+/**
+ * Write transactions of one node, one at a time: `idle → open → idle`. They are SERIALIZABLE: whatever nodes do at the same
+ * time comes out as if they had done it one after the other, or one of them gets an error (`isConflict`) and runs again. So
+ * an operation may decide by what it has read, as on SQLite.
+ *
+ * A commit whose answer is lost has happened or not, and must be neither repeated nor dropped by guess. Each
+ * transaction therefore leaves a mark of its own in `write_mark`. Whoever wants to know puts the same mark there as abandoned: that
+ * waits for the transaction if it is still under way; then either its mark is there, or it can never be committed any more.
+ */
+export function createPostgresTransactions(
+  pool: pg.Pool,
+  { newMark, settleMs, pause, now }: TransactionOptions,
+): WriteTransactions<Queries> {
+  let client: pg.PoolClient | null = null
+
+  const held = (): pg.PoolClient => {
+    if (!client) throw new Error('a query of a write came after its transaction')
+    return client
+  }
+  const connection = poolClient(
+    (text, parameters) => sendQuery(held(), text, parameters),
+    () => undefined,
+  )
+  const queries = new Kysely<Database>({
+    dialect: createPostgresDialect({ connect: () => Promise.resolve(connection), end: () => Promise.resolve() }),
+  })
+
+  function letGo(isBroken: boolean): void {
+    client?.release(isBroken)
+    client = null
+  }
+
+  async function settle(mark: string, lost: unknown): Promise<'committed' | 'abandoned'> {
+    const deadline = now() + settleMs
+    for (;;) {
+      try {
+        const results = (await pool.query(
+          `insert into write_mark (id, state) values ('${mark}', 'abandoned') on conflict (id) do nothing;
+           select state from write_mark where id = '${mark}'`,
+        )) as unknown as pg.QueryResult<{ state: string }>[]
+        return results[1]?.rows[0]?.state === 'committed' ? 'committed' : 'abandoned'
+      } catch (error) {
+        if (!isPassing(error) && !isConflict(error)) throw new OutcomeUnknownError(messageOf(error), { cause: error })
+        if (now() > deadline) throw new OutcomeUnknownError(messageOf(lost), { cause: lost })
+        await pause(200)
+      }
+    }
+  }
+
+  return {
+    queries,
+    isPassing,
+    isConflict,
+    async begin() {
+      client = await pool.connect()
+      try {
+        await client.query('begin isolation level serializable')
+      } catch (error) {
+        letGo(true)
+        throw error
+      }
+    },
+    async commit() {
+      const mark = newMark()
+      try {
+        await held().query(`insert into write_mark (id, state) values ('${mark}', 'committed'); commit`)
+      } catch (error) {
+        if (isRefusal(error)) throw error
+        letGo(true)
+        if ((await settle(mark, error)) === 'abandoned') throw error
+      }
+      letGo(false)
+    },
+    async rollback() {
+      if (!client) return
+      try {
+        await client.query('rollback')
+        letGo(false)
+      } catch {
+        letGo(true)
+      }
+    },
+  }
+}

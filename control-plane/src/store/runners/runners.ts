@@ -1,0 +1,288 @@
+import type { Insertable, Selectable, Updateable } from 'kysely'
+import type { RunnerTable } from '../schema.js'
+import type { Queries } from '../store.js'
+
+export const RUNNER_STATES = ['waiting', 'approved', 'denied', 'revoked'] as const
+export type RunnerState = (typeof RUNNER_STATES)[number]
+
+/** A runner as the database knows it. Times are milliseconds since the epoch; `online` is the socket's business. */
+export interface Runner {
+  readonly id: number
+  readonly name: string
+  readonly state: RunnerState
+  readonly enabled: boolean
+  readonly isDefault: boolean
+  /** Who dials: `outbound` is the agent. */
+  readonly mode: string
+  readonly fingerprint: string
+  /** Raw public keys, base64. */
+  readonly identityKey: string
+  readonly sealingKey: string
+  readonly host: string
+  readonly ip: string
+  readonly version: string
+  readonly contract: number
+  readonly ansibleVersion: string | null
+  /** How it keeps jobs apart; null: it has not said. */
+  readonly isolation: string | null
+  /** Playbooks at once, 0 = no limit: what the agent reports, and what an admin set (wins; null: not set). */
+  readonly agentMaxJobs: number
+  readonly maxJobs: number | null
+  readonly generation: number
+  readonly instance: string
+  readonly epoch: number
+  readonly runningJobs: number
+  readonly draining: boolean
+  readonly spoolBytes: number
+  /** The agent's clock minus ours. */
+  readonly clockSkewMs: number
+  readonly requestedAt: number
+  readonly approvedAt: number | null
+  readonly approvedBy: string | null
+  readonly lastSeen: number
+  readonly description: string
+  /** When another process was refused for continuing this identity, and where it called from. */
+  readonly cloneSeenAt: number | null
+  readonly cloneHost: string | null
+  readonly cloneIp: string | null
+  readonly cloneGeneration: number | null
+  readonly cloneInstance: string | null
+  /** The process in whose place an admin accepted another one. */
+  readonly replacedInstance: string | null
+  /** The node that has its socket, unless that node died; null: none. */
+  readonly connectedNode: string | null
+  /** The admin who marked the request, so that it stays when its socket goes; null: nobody. */
+  readonly keptBy: string | null
+}
+
+/** Columns of a runner to change. */
+export type RunnerUpdate = Updateable<RunnerTable>
+
+/** Every runner, requests and refusals included, by name. */
+export async function listRunners(queries: Queries): Promise<Runner[]> {
+  const rows = await queries.selectFrom('runner').selectAll().orderBy('name').orderBy('id').execute()
+  return rows.map(parseRunner)
+}
+
+/** A runner by id in whatever state, or null. */
+export async function findRunner(queries: Queries, id: number): Promise<Runner | null> {
+  return parsed(await queries.selectFrom('runner').selectAll().where('id', '=', id).executeTakeFirst())
+}
+
+/** The one runner that owns a name, approved or not; null when the name is free. Denied requests own no name. */
+export async function findRunnerByName(queries: Queries, name: string): Promise<Runner | null> {
+  const query = queries.selectFrom('runner').selectAll().where('name', '=', name).where('state', '<>', 'denied')
+  return parsed(await query.executeTakeFirst())
+}
+
+/** What of a runner decides over its connection. */
+export type WatchedRunner = Pick<
+  Runner,
+  'id' | 'fingerprint' | 'state' | 'epoch' | 'enabled' | 'maxJobs' | 'connectedNode'
+>
+
+/** The runners of these ids, and all whose socket a node has as far as the database knows. */
+export async function findRunnersOfNode(
+  queries: Queries,
+  ids: readonly number[],
+  nodeId: string,
+): Promise<WatchedRunner[]> {
+  const rows = await queries
+    .selectFrom('runner')
+    .select(['id', 'fingerprint', 'state', 'epoch', 'enabled', 'max_jobs', 'connected_node'])
+    .where((where) =>
+      where.or([where('connected_node', '=', nodeId), ...(ids.length > 0 ? [where('id', 'in', ids)] : [])]),
+    )
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    fingerprint: row.fingerprint,
+    state: parseState(row.state),
+    epoch: row.epoch,
+    enabled: row.enabled === 1,
+    maxJobs: row.max_jobs,
+    connectedNode: row.connected_node,
+  }))
+}
+
+/** The nodes and numbers of the newest connections of runners. */
+export async function findConnectedNodes(
+  queries: Queries,
+  ids: readonly number[],
+): Promise<Pick<Runner, 'id' | 'epoch' | 'connectedNode'>[]> {
+  if (ids.length === 0) return []
+  const columns = ['id', 'epoch', 'connected_node as connectedNode'] as const
+  return queries.selectFrom('runner').select(columns).where('id', 'in', ids).execute()
+}
+
+/** Nobody has the socket of this runner, unless it has connected anew since. */
+export async function clearConnectedNode(queries: Queries, id: number, epoch: number): Promise<void> {
+  await queries
+    .updateTable('runner')
+    .set({ connected_node: null })
+    .where('id', '=', id)
+    .where('epoch', '=', epoch)
+    .execute()
+}
+
+/** The row of a key, or null: a key has at most one. */
+export async function findRunnerByFingerprint(queries: Queries, fingerprint: string): Promise<Runner | null> {
+  return parsed(
+    await queries.selectFrom('runner').selectAll().where('fingerprint', '=', fingerprint).executeTakeFirst(),
+  )
+}
+
+/** The approved runner that takes jobs of forms that name none, switched on or off; null when there is none. */
+export async function findDefaultRunner(queries: Queries): Promise<Runner | null> {
+  const query = queries.selectFrom('runner').selectAll().where('is_default', '=', 1).where('state', '=', 'approved')
+  return parsed(await query.executeTakeFirst())
+}
+
+/** What of a request decides over its place in the list. Times are milliseconds since the epoch. */
+export type WaitingRunner = Pick<Runner, 'id' | 'ip' | 'fingerprint' | 'keptBy' | 'lastSeen' | 'connectedNode'>
+
+/** Requests that wait for an admin, the oldest first. */
+export async function listWaitingRunners(queries: Queries): Promise<WaitingRunner[]> {
+  const rows = await queries
+    .selectFrom('runner')
+    .select(['id', 'ip', 'fingerprint', 'kept_by', 'last_seen', 'connected_node'])
+    .where('state', '=', 'waiting')
+    .orderBy('id')
+    .execute()
+  return rows.map((row) => ({
+    id: row.id,
+    ip: row.ip,
+    fingerprint: row.fingerprint,
+    keptBy: row.kept_by,
+    lastSeen: row.last_seen,
+    connectedNode: row.connected_node,
+  }))
+}
+
+/** Addresses from which approved runners came last. */
+export async function findApprovedAddresses(queries: Queries): Promise<string[]> {
+  const rows = await queries.selectFrom('runner').select('ip').distinct().where('state', '=', 'approved').execute()
+  return rows.map((row) => row.ip)
+}
+
+/** Jobs of a runner that wait for it or that it may hold, and that were not given up. */
+export async function countUnfinishedJobs(queries: Queries, runnerId: number): Promise<number> {
+  const query = queries.selectFrom('job').select((e) => e.fn.countAll<number>().as('count'))
+  const row = await query
+    .where('dispatch', 'in', ['queued', 'offered', 'claimed'])
+    .where('runner_id', '=', runnerId)
+    .where('status', 'in', ['running', 'approve'])
+    .executeTakeFirstOrThrow()
+  return Number(row.count)
+}
+
+export async function insertRunner(queries: Queries, row: Insertable<RunnerTable>): Promise<Runner> {
+  return parseRunner(await queries.insertInto('runner').values(row).returningAll().executeTakeFirstOrThrow())
+}
+
+/**
+ * Changes a runner that still stands in state `from`; null when it does not or is gone. Only moves of
+ * `runners/registration/runner-states.ts` may be given as `state`.
+ */
+export async function updateRunner(
+  queries: Queries,
+  id: number,
+  from: RunnerState,
+  changes: RunnerUpdate,
+): Promise<Runner | null> {
+  const query = queries.updateTable('runner').set(changes).where('id', '=', id).where('state', '=', from)
+  return parsed(await query.returningAll().executeTakeFirst())
+}
+
+/** Who accepted the older copy of a state folder that this runner goes on from, the first time that it is asked. */
+export async function takeAcceptedCopy(queries: Queries, id: number): Promise<string | null> {
+  const query = queries.selectFrom('runner').select('copy_accepted_by').where('id', '=', id)
+  const acceptedBy = (await query.executeTakeFirst())?.copy_accepted_by ?? null
+  if (acceptedBy === null) return null
+  await queries.updateTable('runner').set({ copy_accepted_by: null }).where('id', '=', id).execute()
+  return acceptedBy
+}
+
+/** Makes no runner the default one. */
+export async function clearDefaultRunner(queries: Queries): Promise<void> {
+  await queries.updateTable('runner').set({ is_default: 0 }).where('is_default', '=', 1).execute()
+}
+
+export async function deleteRunner(queries: Queries, id: number): Promise<void> {
+  await queries.deleteFrom('runner').where('id', '=', id).execute()
+}
+
+/** Removes those of these requests that nobody marked and that did not come again since `time`. Returns their ids. */
+export async function deleteLeftRequests(queries: Queries, ids: readonly number[], time: number): Promise<number[]> {
+  const query = queries
+    .deleteFrom('runner')
+    .where('id', 'in', ids)
+    .where('state', '=', 'waiting')
+    .where('kept_by', 'is', null)
+    .where('last_seen', '<', time)
+  return (await query.returning('id').execute()).map((row) => row.id)
+}
+
+/** Removes all but the newest denied requests, so that strangers cannot fill the table. */
+export async function trimDenied(queries: Queries, most: number): Promise<void> {
+  const newest = queries
+    .selectFrom('runner')
+    .select('id')
+    .where('state', '=', 'denied')
+    .orderBy('last_seen', 'desc')
+    .orderBy('id', 'desc')
+    .limit(most)
+  await queries.deleteFrom('runner').where('state', '=', 'denied').where('id', 'not in', newest).execute()
+}
+
+function parsed(row: Selectable<RunnerTable> | undefined): Runner | null {
+  return row ? parseRunner(row) : null
+}
+
+function parseRunner(row: Selectable<RunnerTable>): Runner {
+  return {
+    id: row.id,
+    name: row.name,
+    state: parseState(row.state),
+    enabled: row.enabled === 1,
+    isDefault: row.is_default === 1,
+    mode: row.mode,
+    fingerprint: row.fingerprint,
+    identityKey: row.identity_key,
+    sealingKey: row.sealing_key,
+    host: row.host,
+    ip: row.ip,
+    version: row.version,
+    contract: row.contract,
+    ansibleVersion: row.ansible_version,
+    isolation: row.isolation,
+    agentMaxJobs: row.agent_max_jobs,
+    maxJobs: row.max_jobs,
+    generation: row.generation,
+    instance: row.instance,
+    epoch: row.epoch,
+    runningJobs: row.running_jobs,
+    draining: row.draining === 1,
+    spoolBytes: row.spool_bytes,
+    clockSkewMs: row.clock_skew_ms,
+    requestedAt: row.requested_at,
+    approvedAt: row.approved_at,
+    approvedBy: row.approved_by,
+    lastSeen: row.last_seen,
+    description: row.description,
+    cloneSeenAt: row.clone_seen_at,
+    cloneHost: row.clone_host,
+    cloneIp: row.clone_ip,
+    cloneGeneration: row.clone_generation,
+    cloneInstance: row.clone_instance,
+    replacedInstance: row.replaced_instance,
+    connectedNode: row.connected_node,
+    keptBy: row.kept_by,
+  }
+}
+
+function parseState(state: string): RunnerState {
+  const known = RUNNER_STATES.find((one) => one === state)
+  if (!known) throw new Error(`the database holds a runner of unknown state ${JSON.stringify(state)}`)
+  return known
+}

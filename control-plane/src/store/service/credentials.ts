@@ -1,0 +1,83 @@
+import type { Selectable } from 'kysely'
+import type { CredentialTable } from '../schema.js'
+import type { Queries } from '../store.js'
+
+/** A credential as the database knows it: its secret is encrypted. Times are milliseconds since the epoch. */
+export interface StoredCredential {
+  readonly id: number
+  readonly name: string
+  readonly type: string
+  readonly user: string | null
+  readonly host: string | null
+  readonly port: number | null
+  readonly description: string
+  readonly secret: Buffer
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export type NewCredential = Omit<StoredCredential, 'id'>
+
+/** By name. */
+export async function listCredentials(queries: Queries): Promise<StoredCredential[]> {
+  return (await queries.selectFrom('credential').selectAll().orderBy('name').execute()).map(parseCredential)
+}
+
+export async function findCredential(queries: Queries, id: number): Promise<StoredCredential | null> {
+  const row = await queries.selectFrom('credential').selectAll().where('id', '=', id).executeTakeFirst()
+  return row ? parseCredential(row) : null
+}
+
+export async function findCredentialByName(queries: Queries, name: string): Promise<StoredCredential | null> {
+  const row = await queries.selectFrom('credential').selectAll().where('name', '=', name).executeTakeFirst()
+  return row ? parseCredential(row) : null
+}
+
+/** @returns null when there is already a credential of that name */
+export async function insertCredential(queries: Queries, credential: NewCredential): Promise<StoredCredential | null> {
+  const row = await queries
+    .insertInto('credential')
+    .values({ ...columnsOf(credential), created_at: credential.createdAt })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .returningAll()
+    .executeTakeFirst()
+  return row ? parseCredential(row) : null
+}
+
+/**
+ * Replaces a credential that is still as it was read, so that two changes at once cannot mix a secret with a name that
+ * it is not bound to.
+ * @returns null when it was changed or deleted meanwhile, or another one has that name
+ */
+export async function replaceCredential(
+  queries: Queries,
+  before: StoredCredential,
+  credential: NewCredential,
+): Promise<StoredCredential | null> {
+  const current = await findCredential(queries, before.id)
+  const holder = await findCredentialByName(queries, credential.name)
+  if (!current?.secret.equals(before.secret) || (holder !== null && holder.id !== before.id)) return null
+  const row = await queries
+    .updateTable('credential')
+    .set(columnsOf(credential))
+    .where('id', '=', before.id)
+    .returningAll()
+    .executeTakeFirst()
+  return row ? parseCredential(row) : null
+}
+
+/** @returns false when there was no such credential */
+export async function deleteCredential(queries: Queries, id: number): Promise<boolean> {
+  const { numDeletedRows } = await queries.deleteFrom('credential').where('id', '=', id).executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+function columnsOf(credential: NewCredential) {
+  const { name, type, user, host, port, description, secret, updatedAt } = credential
+  return { name, type, user_name: user, host, port, description, secret, updated_at: updatedAt }
+}
+
+function parseCredential(row: Selectable<CredentialTable>): StoredCredential {
+  const { id, name, type, user_name: user, host, port, description, secret } = row
+  return { id, name, type, user, host, port, description, secret, createdAt: row.created_at, updatedAt: row.updated_at }
+}

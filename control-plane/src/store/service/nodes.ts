@@ -1,0 +1,36 @@
+import type { Queries } from '../store.js'
+
+/** A control plane that shares this database. Times are its own clock's. */
+export interface NodeRow {
+  readonly id: string
+  readonly version: string
+  /** Host and port, for people. */
+  readonly address: string
+  readonly started_at: number
+  readonly last_seen: number
+}
+
+export function listNodes(queries: Queries): Promise<NodeRow[]> {
+  return queries.selectFrom('node').selectAll().orderBy('id').execute()
+}
+
+export async function insertNode(queries: Queries, node: NodeRow): Promise<void> {
+  await queries.insertInto('node').values(node).execute()
+}
+
+/** Notes that a node is there. @returns false when it has been forgotten */
+export async function beatNode(queries: Queries, id: string, time: number): Promise<boolean> {
+  const result = await queries.updateTable('node').set({ last_seen: time }).where('id', '=', id).executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** @param lastSeen only when it has not moved since */
+export async function deleteNode(queries: Queries, id: string, lastSeen?: number): Promise<void> {
+  let query = queries.deleteFrom('node').where('id', '=', id)
+  if (lastSeen !== undefined) query = query.where('last_seen', '=', lastSeen)
+  await query.execute()
+}
+
+export async function deleteNodesAt(queries: Queries, address: string): Promise<void> {
+  await queries.deleteFrom('node').where('address', '=', address).execute()
+}

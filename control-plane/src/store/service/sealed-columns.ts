@@ -1,0 +1,85 @@
+import type { Queries } from '../store.js'
+
+/** What is encrypted in one row, and what it is bound to. */
+export interface SealedRow {
+  readonly key: number
+  readonly sealed: Buffer
+  /** What it belongs to, as the room has it that seals it: the name of a credential, a run, a public key. */
+  readonly owner: string
+}
+
+/** A column with encrypted values. */
+export interface SealedColumn {
+  readonly name: string
+  /** Rows after a key, in the order of their keys. */
+  read(queries: Queries, after: number, most: number): Promise<SealedRow[]>
+  /** Puts another encryption of the same value in the place of one that is still there. @returns whether it was */
+  replace(queries: Queries, row: SealedRow, sealed: Buffer): Promise<boolean>
+}
+
+/** Secrets of stored credentials; each belongs to the name of its credential. */
+export const credentialSecrets: SealedColumn = {
+  name: 'credentials',
+  async read(queries, after, most) {
+    return queries
+      .selectFrom('credential')
+      .select(['id as key', 'secret as sealed', 'name as owner'])
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(most)
+      .execute()
+  },
+  async replace(queries, { key, sealed: before, owner }, sealed) {
+    const row = await queries
+      .selectFrom('credential')
+      .select(['secret', 'name'])
+      .where('id', '=', key)
+      .executeTakeFirst()
+    if (!row?.secret.equals(before) || row.name !== owner) return false
+    await queries.updateTable('credential').set({ secret: sealed }).where('id', '=', key).execute()
+    return true
+  },
+}
+
+/** Passwords of jobs that have not ended; each belongs to the run of its job. */
+export const jobSecrets: SealedColumn = {
+  name: 'passwords of jobs',
+  async read(queries, after, most) {
+    return queries
+      .selectFrom('job_secret')
+      .innerJoin('job', 'job.id', 'job_secret.job_id')
+      .select(['job_id as key', 'sealed', 'run_id as owner'])
+      .where('job_id', '>', after)
+      .orderBy('job_id')
+      .limit(most)
+      .execute()
+  },
+  async replace(queries, { key, sealed: before }, sealed) {
+    const row = await queries.selectFrom('job_secret').select('sealed').where('job_id', '=', key).executeTakeFirst()
+    if (!row?.sealed.equals(before)) return false
+    await queries.updateTable('job_secret').set({ sealed }).where('job_id', '=', key).execute()
+    return true
+  },
+}
+
+/** The private half of the service's key; it belongs to the public one. */
+export const serviceKeys: SealedColumn = {
+  name: 'key of the service',
+  async read(queries, after, most) {
+    const rows = await queries
+      .selectFrom('service_key')
+      .select(['id as key', 'private_key as sealed', 'public_key as owner'])
+      .where('id', '>', after)
+      .where('private_key', 'is not', null)
+      .orderBy('id')
+      .limit(most)
+      .execute()
+    return rows.flatMap(({ sealed, ...row }) => (sealed === null ? [] : [{ ...row, sealed }]))
+  },
+  async replace(queries, { key, sealed: before }, sealed) {
+    const row = await queries.selectFrom('service_key').select('private_key').where('id', '=', key).executeTakeFirst()
+    if (!row?.private_key?.equals(before)) return false
+    await queries.updateTable('service_key').set({ private_key: sealed }).where('id', '=', key).execute()
+    return true
+  },
+}

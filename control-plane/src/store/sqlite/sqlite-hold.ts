@@ -1,0 +1,131 @@
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import sqlite3 from 'sqlite3'
+import * as v from 'valibot'
+import { DatabaseHeldError, messageOf } from '../../errors.js'
+import { keepFilePrivate } from './private-file.js'
+import { openHandle } from './sqlite-handle.js'
+import type { Statements } from './sqlite-statements.js'
+
+/** How long two control planes that start at the same moment may be in each other's way, in milliseconds. */
+const SETTLE_MS = 10_000
+
+/** Who holds a database, for the one that is refused. */
+export interface Holder {
+  readonly pid: number
+  readonly host: string
+  /** When it began to hold it, in milliseconds. */
+  readonly since: number
+}
+
+/** That this process is the only control plane on a database file. */
+export interface DatabaseHold {
+  /** Lets another one in. The end of the process does the same, however it ends. */
+  close(): Promise<void>
+}
+
+const HolderRow = v.object({ token: v.string(), pid: v.number(), host: v.string(), since: v.number() })
+
+const TABLE =
+  'create table if not exists holder (id integer primary key, token text, pid integer, host text, since integer)'
+
+/**
+ * Takes the database file for this process alone. Two control planes on one file do not know of each other: both take in
+ * runners and give up each other's jobs.
+ *
+ * Beside the database is a small one of its own (`-lock`), in which a write transaction stays open for life. So the kernel
+ * has the lock: it goes with the process at once, however that ends, and it counts in every container that has the
+ * file. Nobody who reads or backs up the database itself meets it. The lock lets others read: they find who has it.
+ *
+ *   begin → the row is not ours → write it, commit, begin again → the row is ours: held
+ *
+ * Between commit and begin another process may come; then the row is not ours any more. So whoever holds the lock is
+ * always the one that the row names.
+ * @param token a text that no other process has
+ * @throws DatabaseHeldError when another process has it, UnavailableError when the lock file cannot be opened
+ */
+export async function holdSqliteFile(
+  path: string,
+  holder: Holder & { readonly token: string },
+  options: { readonly warn: (text: string) => void; readonly settleMs?: number },
+): Promise<DatabaseHold> {
+  const lockPath = `${await resolved(path)}-lock`
+  await keepFilePrivate(lockPath, options.warn)
+  const handle = await openHandle(lockPath, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE)
+  const deadline = performance.now() + (options.settleMs ?? SETTLE_MS)
+  try {
+    for (;;) {
+      if (!(await begins(handle)) || performance.now() > deadline) throw await heldBy(handle, path)
+      if ((await holderIn(handle))?.token === holder.token) break
+      if (!(await writes(handle, holder, options.warn))) break
+    }
+    return { close: () => handle.close() }
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+/** True when this process has the lock now, false when another one has it. */
+async function begins(handle: Statements): Promise<boolean> {
+  try {
+    await handle.execute('begin immediate')
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY') return false
+    throw error
+  }
+}
+
+/** Writes who holds it, which ends the transaction. False: the disk is full; the lock is held all the same. */
+async function writes(
+  handle: Statements,
+  { token, pid, host, since }: Holder & { readonly token: string },
+  warn: (text: string) => void,
+): Promise<boolean> {
+  try {
+    await handle.execute(TABLE)
+    await handle.run('insert or replace into holder (id, token, pid, host, since) values (1, ?, ?, ?, ?)', [
+      ...[token, pid, host, since],
+    ])
+    await handle.execute('commit')
+    return true
+  } catch (error) {
+    warn(`it could not be noted who holds the database: ${messageOf(error)}`)
+    await handle.execute('rollback').catch(() => undefined)
+    if (await begins(handle)) return false
+    return true
+  }
+}
+
+async function holderIn(handle: Statements): Promise<v.InferOutput<typeof HolderRow> | null> {
+  try {
+    const [row] = await handle.all('select token, pid, host, since from holder where id = 1', [])
+    return v.is(HolderRow, row) ? row : null
+  } catch {
+    // Nobody has written it yet.
+    return null
+  }
+}
+
+async function heldBy(handle: Statements, path: string): Promise<DatabaseHeldError> {
+  const holder = await holderIn(handle)
+  const who = holder
+    ? `pid ${holder.pid} on ${holder.host}, since ${new Date(holder.since).toISOString()}`
+    : 'who has not said its name'
+  return new DatabaseHeldError(
+    'database_held',
+    `another control plane works on the database ${path} (${who}); stop it, or give this one a folder of its own with ` +
+      '--persistent-path. Several control planes need PostgreSQL (DATABASE_URL)',
+  )
+}
+
+/** The file itself, so that whoever comes by a symbolic link meets the same lock. */
+async function resolved(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch {
+    // It is not there yet.
+    return join(await realpath(dirname(path)), basename(path))
+  }
+}

@@ -1,0 +1,114 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Kysely, sql } from 'kysely'
+import sqlite3 from 'sqlite3'
+import { UnavailableError, messageOf } from '../../errors.js'
+import { createGroupCommit } from '../engine/group-commit.js'
+import { migrate } from '../migrations/index.js'
+import { keepFilePrivate } from './private-file.js'
+import type { Database } from '../schema.js'
+import { createSqliteDialect } from './sqlite-dialect.js'
+import { asReader, asRefusal, isPassing } from './sqlite-errors.js'
+import { openHandle } from './sqlite-handle.js'
+import type { Statements } from './sqlite-statements.js'
+import { createStoreCheck } from '../engine/store-check.js'
+import type { Store } from '../store.js'
+
+/** Handles that serve reads in turn, so that one long query does not hold up the others. */
+const READERS = 2
+
+/** How long a write waits for a database that is locked or cannot be written before it is refused, in milliseconds. */
+const PATIENCE_MS = 10_000
+
+/** How long opening waits for other processes to let the log be brought into the main file, in milliseconds. */
+const SETTLE_MS = 30_000
+
+/**
+ * Opens (and creates) the database file and brings its tables up to date. WAL with `synchronous=FULL`: a commit is on
+ * the disk before anybody is told. One handle writes, others read; sharing a handle would mix transactions.
+ *
+ * A commit whose sync failed does not count: the log's index is not moved on, nobody reads it, and the next commit writes
+ * all its frames anew over it, so that its own sync covers them. Only a process that is killed in between leaves such a
+ * commit behind for the next one to find, see `settleLog`.
+ * @param warn told when others may read the file and that cannot be changed
+ * @throws UnavailableError when the file cannot be opened or what it holds cannot be made durable
+ */
+export async function openSqliteStore(path: string, warn: (text: string) => void = () => undefined): Promise<Store> {
+  await keepFilePrivate(path, warn)
+  const writer = await openHandle(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE)
+  const readers: Statements[] = []
+  try {
+    await writer.execute(
+      'pragma journal_mode=wal; pragma synchronous=full; pragma foreign_keys=on; pragma wal_autocheckpoint=4000; pragma cache_size=-16000',
+    )
+    await settleLog(path, writer)
+    const writing = new Kysely<Database>({ dialect: createSqliteDialect([writer]) })
+    await migrate(writing)
+    for (let count = 0; count < READERS; count += 1) {
+      const reader = asReader(await openHandle(path, sqlite3.OPEN_READONLY))
+      readers.push(reader)
+      await reader.execute('pragma query_only=on; pragma cache_size=-16000')
+    }
+    return createStore(writer, writing, readers)
+  } catch (error) {
+    for (const handle of [writer, ...readers]) await handle.close()
+    throw error
+  }
+}
+
+function createStore(writer: Statements, writing: Kysely<Database>, readers: readonly Statements[]): Store {
+  const read = new Kysely<Database>({ dialect: createSqliteDialect(readers) })
+  const commits = createGroupCommit(
+    {
+      queries: writing,
+      begin: () => writer.run('begin immediate', []).then(() => undefined),
+      commit: () => writer.run('commit', []).then(() => undefined),
+      // After some errors (disk full) SQLite has rolled back by itself and a second rollback is an error of no meaning.
+      rollback: () =>
+        writer.run('rollback', []).then(
+          () => undefined,
+          () => undefined,
+        ),
+      isPassing,
+      asRefusal,
+    },
+    { patienceMs: PATIENCE_MS, pause: (ms) => pause(ms), now: () => performance.now() },
+  )
+  return {
+    read,
+    write: (name, operation) => commits.write(name, operation),
+    // Setting this number, which nothing uses, to what it is writes a page and thereby tells whether that is possible.
+    check: createStoreCheck(read, commits, (queries) => sql`pragma user_version = 0`.execute(queries)),
+    async close() {
+      await commits.close()
+      for (const handle of [...readers, writer]) await handle.close()
+    },
+  }
+}
+
+/**
+ * Brings what an earlier process left in the log into the main file, synced. What is found there may be a commit whose
+ * sync failed before that process was killed: it can be read, but a failed sync is not repeated by a later one, so it
+ * may be gone after a power loss. Copied and synced it is as good as any other, and only then may a runner hear of it.
+ * @throws UnavailableError when that cannot be done
+ */
+async function settleLog(path: string, writer: Statements): Promise<void> {
+  const deadline = performance.now() + SETTLE_MS
+  for (;;) {
+    const problem = await settleOnce(writer)
+    if (problem === null) return
+    if (performance.now() > deadline)
+      throw new UnavailableError('database_unreachable', `the database ${path} cannot be taken up: ${problem}`)
+    await pause(100)
+  }
+}
+
+/** Null when everything is in the main file, else why not. */
+async function settleOnce(writer: Statements): Promise<string | null> {
+  try {
+    const [row] = (await writer.all('pragma wal_checkpoint(full)', [])) as { log: number; checkpointed: number }[]
+    return row && row.log > row.checkpointed ? 'another process holds its log' : null
+  } catch (error) {
+    if (isPassing(error)) return messageOf(error)
+    throw error
+  }
+}

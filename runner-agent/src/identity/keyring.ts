@@ -1,0 +1,82 @@
+import { becomeNext, forgetFormer, type Identity, loadNext } from './identity.js'
+import { describeError, type Logger } from '../log.js'
+
+/**
+ * The keys of a running agent. `holdfast-runner rotate-key` puts new ones beside them; the agent shows those at its next
+ * connection, with the old key's signature, and makes them its own once the control plane has taken them:
+ *
+ *   identity            identity-next       what is shown
+ *   old                 new                 new, signed by old. Refused or cut off: shown again
+ *   new (with former)   new                 new: the agent ended before it could remove the second file
+ *   new (with former)                       new. What was sealed to the old key still opens
+ *   new                                     new: nothing in the spool needs the old key any more
+ */
+export interface Keyring {
+  /** What is shown to the control plane at the next connection. */
+  readonly shown: Identity
+  /** Newer keys wait than those of the current connection. */
+  readonly isNextWaiting: boolean
+  /** Each identity whose secrets may still be in the spool, the newest first. */
+  openers(): readonly Pick<Identity, 'fingerprint' | 'sealingPrivatePem'>[]
+  /** Looks for keys in waiting, and lets go of former ones when nothing needs them. Never throws. */
+  prepare(): Promise<void>
+  /** A connection begins: with these keys. */
+  dial(): Identity
+  /** The control plane has taken the keys of the current connection. Never throws. */
+  welcomed(): Promise<void>
+}
+
+export interface KeyringOptions {
+  readonly statePath: string
+  readonly log: Logger
+  /** Nothing is in the spool or on its way there. */
+  readonly isIdle: () => boolean
+}
+
+export function createKeyring(loaded: Identity, { statePath, log, isIdle }: KeyringOptions): Keyring {
+  let today = loaded
+  let next: Identity | null = null
+  let used = loaded
+  let turn: Promise<void> = Promise.resolve()
+
+  /** One change of the files at a time. */
+  const inTurn = (task: () => Promise<void>, failure: string): Promise<void> => {
+    turn = turn.then(task).catch((error: unknown) => {
+      log.error({ error: describeError(error) }, failure)
+    })
+    return turn
+  }
+
+  const shown = (): Identity => next ?? today
+
+  return {
+    get shown() {
+      return shown()
+    },
+    get isNextWaiting() {
+      return shown() !== used
+    },
+    openers: () => [...(next ? [next] : []), today, ...today.former],
+    prepare: () =>
+      inTurn(async () => {
+        next ??= await loadNext(statePath, today)
+        if (next === null && today.former.length > 0 && isIdle()) {
+          const before = today
+          today = await forgetFormer(statePath, today)
+          if (used === before) used = today
+        }
+      }, "the runner's new keys cannot be read; the old ones stay in use"),
+    dial() {
+      used = shown()
+      return used
+    },
+    welcomed: () =>
+      inTurn(async () => {
+        if (next === null || used !== next) return
+        await becomeNext(statePath, next)
+        today = next
+        next = null
+        log.info({ fingerprint: today.fingerprint }, "the control plane has taken this runner's new keys")
+      }, "the runner's new keys cannot be kept as its own; tried again at the next connection"),
+  }
+}

@@ -1,0 +1,39 @@
+/** Looks per heartbeat: a dead connection is noticed after two heartbeats and a quarter at the latest. */
+const LOOKS_PER_HEARTBEAT = 4
+
+/** Looks without any traffic after which a connection is dead: two heartbeats. */
+const MOST_SILENT_LOOKS = 2 * LOOKS_PER_HEARTBEAT
+
+export interface HeartbeatOptions {
+  readonly heartbeatMs: number
+  /** Bytes that came over the connection so far: any traffic counts as life. */
+  readonly bytesRead: () => number
+  /** Called every heartbeat. */
+  readonly beat: () => void
+  /** Called once, when nothing came for two heartbeats. */
+  readonly dead: () => void
+}
+
+/**
+ * Watches over one connection. Looks are counted and no time is compared, so that a pause of this process (a busy or
+ * suspended host) does not make a living app look dead: what came meanwhile is read before the second look that follows.
+ * @returns a function that ends the watch
+ */
+export function watchHeartbeat({ heartbeatMs, bytesRead, beat, dead }: HeartbeatOptions): () => void {
+  let heardBytes = bytesRead()
+  let silentLooks = 0
+  let looks = 0
+  const timer = setInterval(() => {
+    looks += 1
+    if (looks % LOOKS_PER_HEARTBEAT === 0) beat()
+    const bytes = bytesRead()
+    silentLooks = bytes === heardBytes ? silentLooks + 1 : 0
+    heardBytes = bytes
+    if (silentLooks <= MOST_SILENT_LOOKS) return
+    clearInterval(timer)
+    dead()
+  }, heartbeatMs / LOOKS_PER_HEARTBEAT)
+  return () => {
+    clearInterval(timer)
+  }
+}
