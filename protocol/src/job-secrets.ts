@@ -6,6 +6,9 @@ export const MAX_SECRETS_BYTES = 384 * 1024
 /** Most characters of sealed secrets of that size: base64, with header and tag. */
 export const MAX_SEALED_CHARACTERS = Math.ceil((MAX_SECRETS_BYTES + 64) / 3) * 4
 
+/** `@` ends the id on ansible's command line. */
+const vaultIdSchema = v.pipe(v.string(), v.regex(/^[^@\p{C}]{1,100}$/u))
+
 /** What is sealed for a runner: everything secret that one job needs. JSON. */
 export const jobSecretsSchema = v.object({
   /**
@@ -18,6 +21,8 @@ export const jobSecretsSchema = v.object({
   /** Private keys: each is put into memory on the runner, and its path into the extra variables at `at`. */
   key_files: v.array(v.object({ at: v.pipe(v.array(v.string()), v.minLength(1)), content: v.string() })),
   vault_password: v.nullable(v.string()),
+  /** Several vault passwords, each with the id that ansible-vault knows it by; absent: none. Came with VAULTS_CONTRACT. */
+  vaults: v.optional(v.pipe(v.array(v.object({ id: vaultIdSchema, password: v.string() })), v.maxLength(20))),
   /** Every value that must not be seen in output and events. */
   hidden: v.array(v.string()),
 })

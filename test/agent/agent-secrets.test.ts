@@ -24,7 +24,46 @@ function sealedFor(
   return { ...order, sealed: sealSecrets(text, hello.sealing_key, binding) }
 }
 
+/** `of_one: decrypted with one` with the password `pw-one-secret` and the vault id `id-one`; likewise the other. */
+const VAULT_FILES = {
+  'one.yml': `$ANSIBLE_VAULT;1.2;AES256;id-one
+35346338663066646133373663373536616532306261626332336433313533356463343136326262
+3161303765356239323866393735653530663939643330340a353365643164396362363666306236
+61323739316164666531366239636130306135663431313436336534343739323962663935313030
+6437666239656333390a316362313264353235323335633036633730613263326433613332353937
+36376262303462623533346664376230336237666562633164393361326431643063
+`,
+  'two.yml': `$ANSIBLE_VAULT;1.2;AES256;id-two
+64336564633032336430613934666161333536346365363432313264383261616233336435343132
+3336643030383838383665313062376465393533386463340a356530666434616533343231363036
+30653036653332353561316536653332336565376536663132633561626337333866666333333963
+3466366437393562370a363931333361373964643463663762646236336431313065313266613561
+66373930663930336565393135313266323061646532306231356262663663363033
+`,
+}
+
 describe('sealed secrets', () => {
+  test('may be several vault passwords, each with an id and a file of its own', async () => {
+    const setting = await createSetting()
+    await setting.join()
+    const site = [
+      {
+        ...{ hosts: 'localhost', connection: 'local', gather_facts: false, vars_files: ['one.yml', 'two.yml'] },
+        tasks: [say('{{ of_one }}, {{ of_two }}')],
+      },
+    ]
+    const manifest = publish(setting.controlPlane, { 'site.yml': JSON.stringify(site), ...VAULT_FILES })
+    const vaults = [
+      { id: 'id-two', password: 'pw-two-secret' },
+      { id: 'id-one', password: 'pw-one-secret' },
+    ]
+    const hidden = vaults.map(({ password }) => password)
+    const job = setting.controlPlane.offer(sealedFor(setting, orderOf(manifest), { vaults, hidden }))
+    const end = await exactEnd(setting.controlPlane, job)
+    expect(end.text).toContain('decrypted with one, decrypted with two')
+    expect(end.exit_code).toBe(0)
+  })
+
   test('are opened by their runner, win over other variables, stay sealed in the spool, and are hidden', async () => {
     const setting = await createSetting()
     const agent = await setting.join()

@@ -37,20 +37,29 @@ const FORMS = `
   roles: [default]
   playbook: order.yml
   approval: {message: ok?, roles: [admin]}
+- name: Written
+  type: ansible
+  roles: [default]
+  playbook: order.yml
+  fields: [{name: written, type: local_out, expression: '(1234.5).toLocaleString()'}]
 `
 
 const FORM_KIND = { 'content-type': 'application/x-www-form-urlencoded' }
 
 let server: TestServer
+/** With other settings. */
+let lax: TestServer
 const tokens: Record<string, string> = {}
 beforeAll(async () => {
+  const settings = { LAUNCH_UNKNOWN_FIELDS: 'warn', FORMS_LOCALE: 'de-DE' }
   server = await startServer({ config: CONFIG, forms: { 'all.yml': FORMS } })
+  lax = await startServer({ config: CONFIG, forms: { 'all.yml': FORMS }, settings })
   for (const name of ['ann', 'bob', 'script', 'limited']) tokens[name] = (await server.addUser(name)).token
   for (const name of ['main', 'main2', 'other']) {
     await server.call('POST', '/credential', { token: server.admin, json: { name, password: 'a secret word' } })
   }
 })
-afterAll(() => server.close())
+afterAll(() => Promise.all([server.close(), lax.close()]))
 
 const call = (who: string, method: string, path: string, json?: unknown) =>
   server.call(method, path, { token: tokens[who] ?? server.admin, ...(json === undefined ? {} : { json }) })
@@ -114,16 +123,18 @@ describe('values that belong to no field', () => {
 
   test('are told in the answer where they are no reason to refuse', async () => {
     covers('launch.unknown-fields')
-    const forms = { 'all.yml': FORMS }
-    const lax = await startServer({ config: CONFIG, forms, settings: { LAUNCH_UNKNOWN_FIELDS: 'warn' } })
-    try {
-      const json = { formName: 'Order', rawFormData: { colur: 'red' }, credentials: { db: '' } }
-      const answer = await lax.call('POST', '/job', { token: lax.admin, json })
-      expect(answer).toMatchObject({ status: 200, body: { unknown_fields: ['colur'] } })
-    } finally {
-      await lax.close()
-    }
+    const json = { formName: 'Order', rawFormData: { colur: 'red' } }
+    const answer = await lax.call('POST', '/job', { token: lax.admin, json })
+    expect(answer).toMatchObject({ status: 200, body: { unknown_fields: ['colur'] } })
   })
+})
+
+test('scripts of forms write numbers as FORMS_LOCALE says', async () => {
+  covers('field.locale')
+  const json = { formName: 'Written', rawFormData: {} }
+  const { body } = await lax.call('POST', '/job', { token: lax.admin, json })
+  const job = await lax.call('GET', `/job/${Number(body.id)}`, { token: lax.admin })
+  expect(job.body.extravars).toMatchObject({ written: '1.234,5' })
 })
 
 describe('what is given and what is not', () => {

@@ -25,6 +25,8 @@ export interface ServerOptions extends Pick<ControlPlaneOverrides, 'timers' | 'f
   readonly forms?: Readonly<Record<string, string>>
   /** Workflow files by their path below the folder of workflows. */
   readonly workflows?: Readonly<Record<string, string>>
+  /** Called with the folder before anything starts. */
+  readonly prepare?: (folder: string) => void
   /** What the run says when left out. */
   readonly database?: 'sqlite' | 'postgres'
   /** Lines of the log end up here. */
@@ -71,6 +73,11 @@ export interface TestServer {
   close(): Promise<void>
 }
 
+/** A path that is given begins in the folder of the server. */
+function inFolder(name: string, text: string, folder: string): string {
+  return /_PATH$|_FILE$/.test(name) ? join(folder, text) : text
+}
+
 /** Starts the control plane as `holdfast serve` does, from settings, with a clock that stands still. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-api-'))
@@ -80,6 +87,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   }
   for (const [name, text] of Object.entries(options.forms ?? {})) await put(join('forms', name), text)
   for (const [name, text] of Object.entries(options.workflows ?? {})) await put(join('workflows', name), text)
+  options.prepare?.(folder)
   if (options.config !== undefined) await put('config.yaml', options.config)
 
   let time = Date.now()
@@ -100,7 +108,9 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     ACCESS_TOKEN_SECRET: 'a secret that is only used in tests',
     ENCRYPTION_SECRET,
     AUTH_RATE_LIMIT: '0',
-    ...options.settings,
+    ...Object.fromEntries(
+      Object.entries(options.settings ?? {}).map(([name, text]) => [name, inFolder(name, text, folder)]),
+    ),
   }
   const settings = { ...readSettings({ environment, flags: {}, readFile: () => '' }, false), ...options.sizes }
   const { timers, freeBytes, moreRoutes } = options
@@ -143,7 +153,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     return answer.body as { token: string; refreshtoken: string }
   }
 
-  const { token: admin } = await signIn('admin')
+  const { token: admin } = await signIn(settings.admin.username)
   return {
     url,
     port: Number(new URL(url).port),

@@ -120,6 +120,34 @@ describe.concurrent('jobs that stream while the database is', { timeout: 600_000
     })
   })
 
+  test('unreadable are exact afterwards, and whoever asks meanwhile is told to try again', async () => {
+    await withChaos(async (chaos) => {
+      const { product, faults } = chaos
+      const { jobId, truth } = await chaos.launchSynthetic(LOAD)
+      await waitFor('the emitter to be at its gate', () => truth.waitsAt(200))
+      const read = { operation: 'read', program: PROGRAMS.controlPlane, path: '*/holdfast.db*' } as const
+      const fault = faults.arm({ ...read, action: 'EIO', chance: { share: 0.5, seed: 1 } })
+      truth.openGate(200)
+      const seen: number[] = []
+      const ask = async (method: string, path: string): Promise<void> => {
+        seen.push((await product.admin.request(method, path)).status)
+      }
+      const change = ask('POST', `/job/${jobId}/relaunch`)
+      // SQLite says of some failed reads that the file is damaged.
+      await waitFor('reads to be refused', async () => {
+        await Promise.all([ask('GET', `/job/${jobId}`), ask('GET', '/job')])
+        return product.controlPlane.said().includes('SQLITE_CORRUPT') && seen.some((status) => status >= 500)
+      })
+      fault.disarm()
+      await change
+      expect(seen.filter((status) => ![200, 409, 503].includes(status))).toEqual([])
+      expect(await product.waitForEnd(jobId)).toMatchObject({ status: 'success' })
+      await expectExactly(product, jobId, truth)
+      expect(truth.starts()).toBe(1)
+      await waitFor('the service to be ready again', async () => (await readiness(chaos)).status === 200)
+    })
+  })
+
   test('unable to take its log into the main file are exact, and nobody notices', async () => {
     await withChaos(async (chaos) => {
       const { product, faults } = chaos

@@ -20,13 +20,13 @@ describe('help', () => {
     }
   })
 
-  it('lists every exit code with its meaning, and so does the README', async () => {
+  it('lists every exit code with its meaning, and so does docs/client.md', async () => {
     const { stdout } = await newPerson().run(['--help'])
-    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8').replace(/ +/g, ' ')
+    const page = readFileSync(join(ROOT, 'docs/client.md'), 'utf8').replace(/ +/g, ' ')
     for (const [code, meaning] of EXIT_CODE_MEANINGS) {
       expect(stdout).toMatch(new RegExp(`^ +${code}  `, 'm'))
       expect(stdout.replace(/\s+/g, ' ')).toContain(meaning)
-      expect(readme.replace(/ +/g, ' ')).toContain(`| ${code} | ${meaning} |`)
+      expect(page).toContain(`| ${code} | ${meaning} |`)
     }
   })
 

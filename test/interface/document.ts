@@ -1,5 +1,5 @@
-import { NOT_BUILT } from './not-built.js'
-import { RULE_BOOK, type Sections, allRules, reasonsOfNotBuilt } from './rule-book.js'
+import { NOT_BUILT, reasonsOfNotBuilt } from './not-built.js'
+import { RULE_BOOK, type Sections, allRules } from './rule-book.js'
 import type { Statement } from './statements.js'
 
 /** Where the document lies, from the root of the repository. */

@@ -1,6 +1,7 @@
 import { relative } from 'node:path'
 import type { Reporter, TestModule, TestSpecification, Vitest } from 'vitest/node'
-import { allRules, reasonsOfNotBuilt } from './rule-book.js'
+import { reasonsOfNotBuilt } from './not-built.js'
+import { allRules } from './rule-book.js'
 import { type ShowingTest, judge } from './verdict.js'
 
 /**

@@ -1,4 +1,3 @@
-import { NOT_BUILT } from './not-built.js'
 import { ACCESS } from './rules/access.js'
 import { COMPLETING } from './rules/completing.js'
 import { ENDPOINTS } from './rules/endpoints.js'
@@ -48,9 +47,4 @@ export const RULE_BOOK: readonly RulePart[] = [
 /** The rules as a set of ids. */
 export function allRules(): Set<string> {
   return new Set(RULE_BOOK.flatMap((part) => Object.values(part.sections)).flatMap((rules) => Object.keys(rules)))
-}
-
-/** The rules that are not built, each with its reason. */
-export function reasonsOfNotBuilt(): Map<string, string> {
-  return new Map(Object.entries(NOT_BUILT).flatMap(([reason, ids]) => ids.map((id) => [id, reason] as const)))
 }

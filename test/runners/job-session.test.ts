@@ -217,7 +217,9 @@ describe('the job traffic of a connection', () => {
       return Promise.resolve(null)
     }
     const session = await openOffered(jobId)
-    expect(asked).toEqual([{ jobId, runId: RUN_ID, fingerprint: 'SHA256:seven', sealingKey: 'the sealing key' }])
+    expect(asked).toEqual([
+      { jobId, runId: RUN_ID, fingerprint: 'SHA256:seven', sealingKey: 'the sealing key', contract: NEWEST_CONTRACT },
+    ])
     session.closed()
   })
 

@@ -13,7 +13,7 @@ import { endJob } from '../../control-plane/src/jobs/end/ending.js'
 import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
 import {
   type JoinRequest,
-  approvalOf,
+  approvedNow,
   decideHello,
 } from '../../control-plane/src/runners/registration/join-decision.js'
 import { insertAwaitedApproval } from '../../control-plane/src/store/jobs/approvals.js'
@@ -124,7 +124,7 @@ test('a waiting job is taken once, and a claim that was made counts', async () =
 test('a job is approved or rejected, never both, and only once', async () => {
   const runner = await addRunner('approved-of')
   await first().write('test.switch', async (queries) => {
-    const approval = await approvalOf(queries, 'root', clock.now())
+    const approval = await approvedNow(queries, 'root', clock.now())
     await updateRunner(queries, runner, 'waiting', { ...approval, is_default: 0 })
   })
   const grants = { of: () => Promise.resolve({ account: 'good', isAdmin: true, roles: [] } as never) }
@@ -236,7 +236,7 @@ test('there is one default runner, one lock, one first admin', async () => {
   await nodes.atOnce(
     (store, turn) =>
       store.write('test.approve', async (queries) =>
-        updateRunner(queries, ids[turn] ?? 0, 'waiting', await approvalOf(queries, 'root', clock.now())),
+        updateRunner(queries, ids[turn] ?? 0, 'waiting', await approvedNow(queries, 'root', clock.now())),
       ),
     4,
   )

@@ -12,7 +12,7 @@ import { waitFor } from './wait.js'
 
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
 /** The command of the runner agent. */
-const AGENT = join(ROOT, 'runner-agent/bin/holdfast-runner.js')
+export const AGENT = join(ROOT, 'runner-agent/bin/holdfast-runner.js')
 export const ADMIN_PASSWORD = 'correct horse battery'
 
 export interface ProductOptions {

@@ -31,7 +31,7 @@ interface Job {
   readonly output: string
 }
 
-/** The units that the README tells people to copy, under a real systemd as the first process. */
+/** The units that docs/install.md tells people to copy, under a real systemd as the first process. */
 describe.skipIf(reason !== null)('the units under a real systemd', () => {
   let machine: Machine
 

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { allNames, chooseCredentials, namesIn } from '../../control-plane/src/credentials/needs.js'
+import {
+  type CredentialNeeds,
+  allNames,
+  chooseCredentials,
+  namesIn,
+} from '../../control-plane/src/credentials/needs.js'
 import { SecretsProblem, createJobSealing } from '../../control-plane/src/credentials/job-secrets.js'
 import { createJobVault } from '../../control-plane/src/credentials/job-vault.js'
 import { SecretBoxError, createSecretBox } from '../../control-plane/src/credentials/secret-box.js'
@@ -8,10 +13,18 @@ import type { OpenCredential } from '../../control-plane/src/credentials/credent
 import {
   credentialFieldsOf,
   credentialNeedsOf,
+  credentialVariables,
   requireAllowedCredentials,
   withLaunchNames,
 } from '../../control-plane/src/jobs/needs/credential-needs.js'
-import { MAX_SECRETS_BYTES, createIdentityKeys, openSecrets, publicKeyOf } from '@holdfast/protocol'
+import {
+  MAX_SECRETS_BYTES,
+  NEWEST_CONTRACT,
+  VAULTS_CONTRACT,
+  createIdentityKeys,
+  openSecrets,
+  publicKeyOf,
+} from '@holdfast/protocol'
 
 const needs = (credentials: Record<string, string>, ansible: string | null = null, vault: string | null = null) => ({
   credentials,
@@ -129,7 +142,13 @@ describe('a role’s credentials', () => {
 
 describe('the secrets of a job', () => {
   const keys = createIdentityKeys()
-  const target = { jobId: 1, runId: 'ab', fingerprint: 'f', sealingKey: publicKeyOf(keys.sealingPrivatePem) }
+  const target = {
+    jobId: 1,
+    runId: 'ab',
+    fingerprint: 'f',
+    sealingKey: publicKeyOf(keys.sealingPrivatePem),
+    contract: NEWEST_CONTRACT,
+  }
   const plain = { id: 1, user: 'u', host: 'h', port: 1, description: 'd' }
   const known: Record<string, OpenCredential> = {
     login: { ...plain, name: 'login', type: 'userpass', password: 'login-secret' },
@@ -147,7 +166,7 @@ describe('the secrets of a job', () => {
     },
     vault,
   )
-  const opened = async (of: ReturnType<typeof needs>, values: Buffer | null = null) => {
+  const opened = async (of: CredentialNeeds, values: Buffer | null = null) => {
     const sealed = await seal(of, target, values)
     return sealed === null ? null : (JSON.parse(openSecrets(sealed, keys.sealingPrivatePem, target)) as unknown)
   }
@@ -164,6 +183,28 @@ describe('the secrets of a job', () => {
       vault_password: 'vault-secret',
       hidden: ['login-secret', 'vault-secret'],
     })
+  })
+
+  test('may be several vault passwords, each with an id; a runner that knows one only does not get the job', async () => {
+    const source = { vaultCredentials: ['gone,vault', { name: 'login', id: 'prod' }] }
+    const { needs: chosen } = await chooseCredentials(credentialNeedsOf(source), (name) =>
+      Promise.resolve(Object.hasOwn(known, name)),
+    )
+    expect(allNames(chosen)).toEqual(['vault', 'login'])
+    expect(credentialVariables(chosen)).toEqual({ __vaultCredentials__: ['vault', { id: 'prod', name: 'login' }] })
+    expect(await opened(chosen)).toMatchObject({
+      vault_password: null,
+      vaults: [
+        { id: 'vault', password: 'vault-secret' },
+        { id: 'prod', password: 'login-secret' },
+      ],
+      hidden: ['vault-secret', 'login-secret'],
+    })
+    await expect(seal(chosen, { ...target, contract: VAULTS_CONTRACT - 1 }, null)).rejects.toThrow('too old')
+    expect(withLaunchNames(chosen, { __vaultCredentials__: ['key'] }, {}, []).vaultCredentials).toEqual([
+      { id: null, name: 'key' },
+    ])
+    expect(() => credentialNeedsOf({ vaultCredentials: [{ name: 'vault', id: 'a@b' }] })).toThrow('a list')
   })
 
   test('of type ssh are key files that end with a line feed', async () => {

@@ -35,5 +35,5 @@ export function composeAudit(ground: Ground, settings: AuditSettings, database: 
   const keepMs = settings.auditRetentionMs
   const retention = createAuditRetention({ store: trail.store, clock, timers, log, chain, keepMs })
   onClose(() => retention.close())
-  return { trail, chain }
+  return { trail, chain, retention }
 }

@@ -1,21 +1,12 @@
 import type { StoredUser } from '../store/accounts/users.js'
 import { requireProvider } from './provider-presence.js'
 import type { RoleConfig } from './role-config.js'
-import { grantOf, roleSubjectOf } from './roles.js'
+import { type RoleOptions, grantOf, roleSubjectOf } from './roles.js'
 import { type TokenScope, narrowest } from './token-scopes.js'
 
 /** Kinds of users (service interface, Authentication). */
 export const USER_TYPES = ['local', 'ldap', 'azuread', 'oidc'] as const
 export type UserType = (typeof USER_TYPES)[number]
-
-/** Options of roles that gate actions, all resolved: an admin holds every one (decisions section 5). */
-export interface RoleOptions {
-  readonly allowVerboseMode: boolean
-  readonly allowJobRelaunch: boolean
-  readonly showAllJobLogs: boolean
-  readonly manageAllJobs: boolean
-  readonly allowApiTokens: boolean
-}
 
 /** Who makes a request, with the roles as config.yaml has them now. */
 export interface Caller {

@@ -1,4 +1,3 @@
-import type { RoleOptions } from './caller.js'
 import { type StoredUser, usernameKey } from '../store/accounts/users.js'
 import { roleGroup } from './group-names.js'
 import type { Role, RoleConfig } from './role-config.js'
@@ -8,6 +7,15 @@ export const ADMIN_ROLE = 'admin'
 /** The role that everyone has, and the name it had before. */
 export const EVERYONE_ROLE = 'default'
 export const OLD_EVERYONE_ROLE = 'public'
+
+/** Options of roles that gate actions, all resolved: an admin holds every one (decisions section 5). */
+export interface RoleOptions {
+  readonly allowVerboseMode: boolean
+  readonly allowJobRelaunch: boolean
+  readonly showAllJobLogs: boolean
+  readonly manageAllJobs: boolean
+  readonly allowApiTokens: boolean
+}
 
 /** What decides about a user's roles. */
 export interface RoleSubject {

@@ -20,7 +20,7 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** Every code with its meaning, as `--help` and the README list them. */
+/** Every code with its meaning, as `--help` and docs/client.md list them. */
 export const EXIT_CODE_MEANINGS: readonly (readonly [ExitCode, string])[] = [
   [EXIT.ok, 'done; when a job was followed: it ended success'],
   [EXIT.unexpected, 'something unexpected failed (a file, an answer that is not understood, a bug)'],
@@ -54,7 +54,7 @@ const OUTCOMES: ReadonlyMap<string, ExitCode> = new Map([
 ])
 
 /** The exit code for a job's final status; null while the job is not at its end. */
-export function outcomeOf(status: string): ExitCode | null {
+export function exitCodeOf(status: string): ExitCode | null {
   return OUTCOMES.get(status) ?? null
 }
 

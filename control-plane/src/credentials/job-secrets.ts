@@ -1,10 +1,11 @@
-import { type JobSecrets, MAX_SECRETS_BYTES, sealSecrets } from '@holdfast/protocol'
+import { type JobSecrets, MAX_SECRETS_BYTES, VAULTS_CONTRACT, sealSecrets } from '@holdfast/protocol'
 import { messageOf } from '../errors.js'
 import type { OpenCredential } from './credential.js'
 import type { Credentials } from './credentials.js'
 import type { JobValues, JobVault } from './job-vault.js'
 import { type CredentialNeeds, missingCredential } from './needs.js'
 import { SecretBoxError } from './secret-box.js'
+import { vaultIdOf } from './vault-needs.js'
 
 /** The secrets of a job cannot be had; the message says why, for people, and shows nothing of them. */
 export class SecretsProblem extends Error {
@@ -17,6 +18,8 @@ export interface SealTarget {
   readonly runId: string
   readonly fingerprint: string
   readonly sealingKey: string
+  /** The newest contract that the runner speaks. */
+  readonly contract: number
 }
 
 /**
@@ -39,6 +42,10 @@ export function createJobSealing(
     const values = sealedValues === null ? null : openValues(vault, target.runId, sealedValues)
     const secrets = await gatherSecrets(needs, values, (name) => openOrFail(credentials, name))
     if (secrets === null) return null
+    // An older agent would pass over what it does not know, and run the playbook without.
+    if ((secrets.vaults ?? []).length > 0 && target.contract < VAULTS_CONTRACT) {
+      throw new SecretsProblem('The runner is too old for a list of vault passwords: update its agent')
+    }
     const text = JSON.stringify(secrets)
     if (Buffer.byteLength(text) > MAX_SECRETS_BYTES) {
       throw new SecretsProblem(
@@ -96,11 +103,21 @@ async function gatherSecrets(
     if (type === 'ssh') keyFiles.push({ at: ['ansible_ssh_private_key_file'], content: keyText(password) })
     else extravars.ansible_password = password
   }
-  const vault = needs.vaultCredentials === null ? null : await opened(needs.vaultCredentials)
-  if (vault?.type === 'ssh') throw new SecretsProblem(`The credential '${vault.name}' is a key and no vault password`)
+  const passwordOf = async (name: string): Promise<string> => {
+    const { type, password } = await opened(name)
+    if (type === 'ssh') throw new SecretsProblem(`The credential '${name}' is a key and no vault password`)
+    return password
+  }
+  const wanted = needs.vaultCredentials
+  const vaultPassword = typeof wanted === 'string' ? await passwordOf(wanted) : null
+  const vaults: { id: string; password: string }[] = []
+  for (const one of typeof wanted === 'string' ? [] : (wanted ?? [])) {
+    vaults.push({ id: vaultIdOf(one), password: await passwordOf(one.name) })
+  }
   const variables = { ...values?.variables }
   if (hidden.size === 0 && Object.keys(variables).length === 0) return null
-  return { variables, extravars, key_files: keyFiles, vault_password: vault?.password ?? null, hidden: [...hidden] }
+  const rest = { extravars, key_files: keyFiles, hidden: [...hidden] }
+  return { variables, ...rest, vault_password: vaultPassword, ...(vaults.length > 0 ? { vaults } : {}) }
 }
 
 /** ssh wants line feeds, and one at the end. */

@@ -1,9 +1,11 @@
+import { type VaultNeed, type VaultNeeds, vaultNamesOf } from './vault-needs.js'
+
 /** The credentials that a launch asks for. Each text is a name, or `a,b`: a, or b when there is no a. */
 export interface CredentialNeeds {
   /** Extra variable → name. */
   readonly credentials: Readonly<Record<string, string>>
   readonly ansibleCredentials: string | null
-  readonly vaultCredentials: string | null
+  readonly vaultCredentials: VaultNeeds | null
 }
 
 export const NO_NEEDS: CredentialNeeds = { credentials: {}, ansibleCredentials: null, vaultCredentials: null }
@@ -40,14 +42,26 @@ export async function chooseCredentials(
   const credentials: Record<string, string> = {}
   for (const [key, text] of Object.entries(needs.credentials)) credentials[key] = await choose(text)
   const ansibleCredentials = await orNull(needs.ansibleCredentials)
-  const vaultCredentials = await orNull(needs.vaultCredentials)
+  const vaultCredentials = await chooseVaults(needs.vaultCredentials, choose)
   const problem = missing.length === 0 ? null : missing.map(missingCredential).join('; ')
   return { needs: { credentials, ansibleCredentials, vaultCredentials }, problem }
 }
 
+async function chooseVaults(
+  needs: VaultNeeds | null,
+  choose: (text: string) => Promise<string>,
+): Promise<VaultNeeds | null> {
+  if (needs === null) return null
+  if (typeof needs === 'string') return choose(needs)
+  const chosen: VaultNeed[] = []
+  for (const { id, name } of needs) chosen.push({ id, name: await choose(name) })
+  return chosen
+}
+
 /** Every name that the needs mention. */
 export function allNames(needs: CredentialNeeds): string[] {
-  const texts = [...Object.values(needs.credentials), needs.ansibleCredentials, needs.vaultCredentials]
+  const ofVaults = vaultNamesOf(needs.vaultCredentials)
+  const texts = [...Object.values(needs.credentials), needs.ansibleCredentials, ...ofVaults]
   return [...new Set(texts.flatMap((text) => (text === null ? [] : namesIn(text))))]
 }
 

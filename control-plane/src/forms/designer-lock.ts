@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js'
 import { ConflictError } from '../errors.js'
 import type { LiveEvents } from '../live/live-events.js'
-import { type Lock, deleteLock, deleteSilentLock, findLock, hasSilentLock, putLock } from '../store/service/locks.js'
+import { type Lock, deleteLock, findLock, putLock, deleteSilentLock, hasSilentLock } from '../store/service/locks.js'
 import type { Store } from '../store/store.js'
 import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { MOST_VAULTS, VAULT_ID } from '../credentials/vault-needs.js'
 import { FieldFile, WizardStepFile } from './fields/field-schema.js'
 
 const Text = Type.String()
@@ -36,12 +37,28 @@ const Approval = Type.Object({
   allowSelf: Flag,
 })
 
+/** One vault password, or several: names of credentials, each perhaps with the id that ansible-vault knows it by. */
+export const VaultCredentials = Type.Union([
+  Text,
+  Type.Array(
+    Type.Union([
+      Type.String({ minLength: 1 }),
+      Type.Object({
+        name: Type.String({ minLength: 1 }),
+        // Null in a form that was read.
+        id: Type.Optional(Type.Union([Type.String({ pattern: VAULT_ID }), Type.Null()])),
+      }),
+    ]),
+    { maxItems: MOST_VAULTS },
+  ),
+])
+
 /** What a form and a step say of how their playbook runs. */
 const runProperties = {
   approval: Type.Optional(Approval),
   credentials: Type.Optional(Type.Record(Type.String({ minLength: 1 }), Type.String({ minLength: 1 }))),
   ansibleCredentials: Type.Optional(Text),
-  vaultCredentials: Type.Optional(Text),
+  vaultCredentials: Type.Optional(VaultCredentials),
   runner: Type.Optional(Text),
   varsFiles: Type.Optional(Type.Array(Type.String({ minLength: 1 }))),
   playbook: Type.Optional(Type.String({ minLength: 1 })),

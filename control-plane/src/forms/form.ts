@@ -1,3 +1,4 @@
+import type { VaultNeeds } from '../credentials/vault-needs.js'
 import type { Field, WizardStep } from './fields/field.js'
 import type { PlainObject } from './values/plain.js'
 
@@ -41,7 +42,7 @@ export interface FormBase {
   /** Names of credentials by the key under which the playbook gets them. */
   readonly credentials: Readonly<Record<string, string>>
   readonly ansibleCredentials: string | null
-  readonly vaultCredentials: string | null
+  readonly vaultCredentials: VaultNeeds | null
   /** Keys under which values of its password fields can appear, those of its subforms included: they are masked. */
   readonly passwordFields: readonly string[]
   /** The whole form as it stands in its file. */

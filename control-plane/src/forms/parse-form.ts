@@ -1,9 +1,10 @@
+import { vaultNeedsOf } from '../credentials/vault-needs.js'
 import { YamlProblem, type YamlText, problemWith, readYaml } from '../yaml-text.js'
 import { FieldProblem, parseField, parseWizardStep } from './fields/parse-field.js'
 import type { Form, FormBase, FormError } from './form.js'
 import { type FormFile, formFile } from './form-schema.js'
 import { listedInventories } from './listed-inventories.js'
-import { approvalOf, listOf, playbookFilesOf, playbookSettingsOf } from './parse-playbook.js'
+import { readApproval, listOf, playbookFilesOf, playbookSettingsOf } from './parse-playbook.js'
 import { stepParser } from './parse-step.js'
 import { passwordKeys } from './subforms.js'
 
@@ -66,10 +67,10 @@ function parseForm(entry: unknown, path: Path, yaml: YamlText): Form {
     launchValidation: source.launchValidation ?? null,
     userExtravars: userExtravarsOf(source.userExtravars),
     varsFiles: source.varsFiles ?? [],
-    approval: approvalOf(source.approval),
+    approval: readApproval(source.approval),
     credentials: source.credentials ?? {},
     ansibleCredentials: source.ansibleCredentials || null,
-    vaultCredentials: source.vaultCredentials || null,
+    vaultCredentials: vaultNeedsOf(source.vaultCredentials),
     passwordFields: passwordKeys({ fields }, {}),
     source,
   }

@@ -48,7 +48,7 @@ export function playbookFilesOf({ playbookFiles }: Pick<PlaybookFile, 'playbookF
 }
 
 /** The approval that a form or a step asks for. */
-export function approvalOf(given: PlaybookFile['approval']): Approval | null {
+export function readApproval(given: PlaybookFile['approval']): Approval | null {
   if (!given) return null
   return {
     title: given.title ?? null,

@@ -1,6 +1,7 @@
+import { vaultNeedsOf } from '../credentials/vault-needs.js'
 import type { Step } from './form.js'
 import type { FormFile, StepFile } from './form-schema.js'
-import { type PlaybookFile, approvalOf, playbookSettingsOf } from './parse-playbook.js'
+import { type PlaybookFile, readApproval, playbookSettingsOf } from './parse-playbook.js'
 
 /**
  * Reads the steps of a form. What a step does not say of how its playbook runs, the form may say for all of them; only
@@ -19,7 +20,7 @@ export function stepParser(form: FormFile, listed: readonly string[]): (entry: S
       ifExtraVar: entry.ifExtraVar || null,
       continue: entry.continue ?? false,
       always: entry.always ?? false,
-      approval: approvalOf(entry.approval),
+      approval: readApproval(entry.approval),
     }
   }
 }
@@ -31,6 +32,6 @@ function settingsOf(source: PlaybookFile, form: FormFile, listed: readonly strin
     runner: source.runner || null,
     credentials: { ...form.credentials, ...source.credentials },
     ansibleCredentials: source.ansibleCredentials || null,
-    vaultCredentials: source.vaultCredentials || null,
+    vaultCredentials: vaultNeedsOf(source.vaultCredentials),
   }
 }

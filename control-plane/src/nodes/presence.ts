@@ -1,6 +1,13 @@
 import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
-import { type NodeRow, beatNode, deleteNode, deleteNodesAt, insertNode, listNodes } from '../store/service/nodes.js'
+import {
+  type ServiceNodeRow,
+  beatNode,
+  deleteNode,
+  deleteNodesAt,
+  insertNode,
+  listNodes,
+} from '../store/service/nodes.js'
 import type { Store } from '../store/store.js'
 import type { Timers } from '../timers.js'
 
@@ -59,7 +66,7 @@ export function createPresence(deps: {
   /** A failure is said once until it works again. */
   let isTold = false
 
-  function row(): NodeRow {
+  function row(): ServiceNodeRow {
     return { id, version: deps.version, address, started_at: startedAt, last_seen: clock.now() }
   }
 
@@ -69,7 +76,7 @@ export function createPresence(deps: {
     for (const listener of listeners) listener()
   }
 
-  function note(found: NodeRow): void {
+  function note(found: ServiceNodeRow): void {
     const before = others.get(found.id)
     let stillLooks = before && before.lastSeen === found.last_seen ? before.stillLooks + 1 : 0
     if (!before && Math.abs(clock.now() - found.last_seen) > LOOK_MS * MOST_STILL_LOOKS) stillLooks = MOST_STILL_LOOKS

@@ -32,7 +32,7 @@ export interface Facts {
 }
 
 /** A node that is settled without a job, or begins to wait for its approval (`approve`). */
-export interface Mark {
+export interface NodeResult {
   readonly identifier: string
   readonly status: Exclude<NodeStatus, 'waiting' | 'running'>
   readonly reason: string | null
@@ -50,7 +50,7 @@ export interface End {
 
 /** What is next. Nothing at all: something has to happen first. */
 export interface Decision {
-  readonly mark: readonly Mark[]
+  readonly mark: readonly NodeResult[]
   /** Nodes whose jobs start now. */
   readonly start: readonly string[]
   /** The node for whose approval the whole now waits. */
@@ -72,7 +72,7 @@ export interface Part {
 export type SequenceEvent =
   | { readonly what: 'started'; readonly identifier: string; readonly jobId: number }
   | { readonly what: 'ended'; readonly node: NodeState }
-  | { readonly what: 'marked'; readonly mark: Mark }
+  | { readonly what: 'marked'; readonly mark: NodeResult }
   | { readonly what: 'over'; readonly nodes: readonly NodeState[]; readonly status: JobStatus }
 
 /**

@@ -1,4 +1,4 @@
-import type { Mark } from './kind.js'
+import type { NodeResult } from './kind.js'
 import { isSettled } from './node-status.js'
 import type { StoredNode, Whole } from './whole.js'
 
@@ -20,7 +20,7 @@ export function settle(nodes: readonly StoredNode[], now: number): Settlement {
   const ended: { node: StoredNode; status: 'success' | 'failed' | 'aborted' }[] = []
   const lost: StoredNode[] = []
   const after = nodes.map((node) => {
-    const outcome = node.status === 'running' ? outcomeOf(node) : null
+    const outcome = node.status === 'running' ? outcomeOfSubjob(node) : null
     if (outcome === null) return node
     if (outcome === 'lost') {
       if (node.reason === null) lost.push(node)
@@ -35,7 +35,7 @@ export function settle(nodes: readonly StoredNode[], now: number): Settlement {
   return { ended, lost, nodes: after }
 }
 
-function outcomeOf({
+function outcomeOfSubjob({
   subjob,
 }: StoredNode): { status: 'success' | 'failed' | 'aborted'; reason: string | null } | 'lost' | null {
   if (!subjob) return { status: 'failed', reason: 'its job is gone' }
@@ -49,7 +49,7 @@ function outcomeOf({
 
 /** What the abort of a whole comes to now. */
 export interface AbortStep {
-  readonly mark: readonly Mark[]
+  readonly mark: readonly NodeResult[]
   /** Running jobs to which the abort has not been passed on. */
   readonly passOn: readonly StoredNode[]
   /** Nothing of it runs any more, as far as that can be known. */
@@ -61,7 +61,7 @@ export function abortStep(nodes: readonly StoredNode[], { job }: Pick<Whole, 'jo
   const reason = `job ${job.id} was aborted`
   const mark = nodes
     .filter((node) => !isSettled(node.status) && (node.status !== 'running' || isLost(node)))
-    .map((node): Mark => {
+    .map((node): NodeResult => {
       const { identifier, subjobId } = node
       if (!isLost(node)) return { identifier, status: 'do not run', reason }
       const note = `job ${subjobId ?? ''} was given up and may still run until its runner comes back`

@@ -6,7 +6,7 @@ import { appendServiceLine } from '../store/jobs/job-streams.js'
 import { type JobSummaryRow, findJobSummary, moveJob, requestAbort } from '../store/jobs/jobs.js'
 import { type NodeChange, changeNode, closeNodes, setStep } from '../store/jobs/sequences.js'
 import type { Queries } from '../store/store.js'
-import type { End, Mark, NodeState, OpenSequence, SequenceEvent } from './kind.js'
+import type { End, NodeResult, NodeState, OpenSequence, SequenceEvent } from './kind.js'
 import { requireLegalMove } from './node-status.js'
 import { type PartDependencies, type PreparedPart, insertPart } from './parts.js'
 import type { Settlement } from './settle.js'
@@ -50,7 +50,7 @@ export class TurnWriter {
     await moveJob(this.queries, this.whole.job.id, { ...move, changes: { dispatch: 'driven' } })
   }
 
-  async mark(marks: readonly Mark[]): Promise<void> {
+  async mark(marks: readonly NodeResult[]): Promise<void> {
     for (const mark of marks) {
       const { identifier, status, reason, dueTime } = mark
       requireLegalMove(this.#statusOf(identifier), status)
@@ -158,6 +158,6 @@ export class TurnWriter {
   }
 }
 
-function kept({ artifacts }: Pick<Mark, 'artifacts'>): NodeChange {
+function kept({ artifacts }: Pick<NodeResult, 'artifacts'>): NodeChange {
   return artifacts ? { artifacts: JSON.stringify(artifacts) } : {}
 }

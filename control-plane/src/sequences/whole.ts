@@ -8,7 +8,7 @@ import type { SequencePlan } from '../jobs/launch/prepare-sequence.js'
 import type { LaunchSecrets } from '../jobs/secrets/secret-values.js'
 import { findJobSecrets } from '../store/jobs/job-secrets.js'
 import { type JobRow, findJob } from '../store/jobs/jobs.js'
-import { type NodeRow, findNodes, findSequence } from '../store/jobs/sequences.js'
+import { type SequenceNodeRow, findNodes, findSequence } from '../store/jobs/sequences.js'
 import { SERVICE_CLOCK_ORIGIN } from '../store/service/service-clock.js'
 import type { Queries } from '../store/store.js'
 import type { NodeState, Values } from './kind.js'
@@ -81,7 +81,7 @@ async function openVariables(
   }
 }
 
-function nodeOf(row: NodeRow): StoredNode {
+function nodeOf(row: SequenceNodeRow): StoredNode {
   return {
     identifier: row.identifier,
     status: nodeStatusOf(row.status),

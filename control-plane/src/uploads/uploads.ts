@@ -1,4 +1,3 @@
-import type { Caller } from '../auth/caller.js'
 import type { Clock } from '../clock.js'
 import { InvalidInputError, TooLargeError } from '../errors.js'
 import type { Store } from '../store/store.js'
@@ -19,6 +18,13 @@ export interface FileNames {
   readonly mimetype: string
 }
 
+/** Whose a file is. */
+export interface UploadOwner {
+  readonly id: number
+  readonly username: string
+  readonly type: string
+}
+
 /** A file that is being uploaded. Its owner ends it with `finish` or `discard`. */
 export interface IncomingUpload {
   /** @throws TooLargeError, UnavailableError */
@@ -27,7 +33,7 @@ export interface IncomingUpload {
    * The whole file has come: keeps it, with whose it is.
    * @throws InvalidInputError for a name that cannot be kept; UnavailableError
    */
-  finish(owner: Pick<Caller, 'id' | 'username' | 'type'>, names: FileNames): Promise<UploadDescription>
+  finish(owner: UploadOwner, names: FileNames): Promise<UploadDescription>
   /** Leaves nothing of it. Does nothing after a `finish` that succeeded. */
   discard(): Promise<void>
 }
@@ -38,7 +44,10 @@ export interface Uploads {
    * @param expected bytes of the file and of what comes around it, as far as the client says them, else 0
    * @throws TooLargeError, UnavailableError
    */
-  begin(owner: Pick<Caller, 'id'>, expected: { readonly file: number; readonly body: number }): Promise<IncomingUpload>
+  begin(
+    owner: Pick<UploadOwner, 'id'>,
+    expected: { readonly file: number; readonly body: number },
+  ): Promise<IncomingUpload>
 }
 
 export function createUploads(options: {

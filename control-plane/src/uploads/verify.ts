@@ -1,5 +1,4 @@
 import { MAX_JOB_UPLOADS } from '@holdfast/protocol'
-import type { Caller } from '../auth/caller.js'
 import type { Queries } from '../store/store.js'
 import { findUpload } from '../store/uploads/uploads.js'
 import { type UploadDescription, descriptionOf } from './description.js'
@@ -43,6 +42,12 @@ export interface VerifiedUploads {
   readonly problems: readonly UploadProblem[]
 }
 
+/** Who wants to use an upload. */
+export interface UploadUser {
+  readonly id: number
+  readonly isAdmin: boolean
+}
+
 /**
  * Checks what a launch says of its files (service interface, rule 1). A description only claims which upload it is:
  * the file must lie in the upload folder, be one that this service stored, and be the caller's own, unless an admin asks.
@@ -51,24 +56,24 @@ export interface VerifiedUploads {
  */
 export async function verifyUploads(
   { queries, folder }: { readonly queries: Queries; readonly folder: UploadFolder },
-  caller: Pick<Caller, 'id' | 'isAdmin'>,
+  caller: UploadUser,
   files: Readonly<Record<string, unknown>>,
   granted: ReadonlySet<number> = new Set(),
 ): Promise<VerifiedUploads> {
   const facts = new Map<string, UploadFacts>()
   const problems: UploadProblem[] = []
   const given = Object.entries(files).filter(([, claim]) => claim !== null && claim !== undefined)
-  for (const [field] of given.slice(MAX_JOB_UPLOADS)) problems.push(problemOf(field, 'too_many'))
+  for (const [field] of given.slice(MAX_JOB_UPLOADS)) problems.push(uploadProblem(field, 'too_many'))
   for (const [field, claim] of given.slice(0, MAX_JOB_UPLOADS)) {
     const found = await verifyOne({ queries, folder, caller, granted }, claim)
-    if (typeof found === 'string') problems.push(problemOf(field, found))
+    if (typeof found === 'string') problems.push(uploadProblem(field, found))
     else facts.set(field, { field, ...found })
   }
   return { facts, problems }
 }
 
 /** What is wrong with a field's upload, in the words of the service. */
-export function problemOf(field: string, reason: UploadProblemReason): UploadProblem {
+export function uploadProblem(field: string, reason: UploadProblemReason): UploadProblem {
   return { field, reason, message: MESSAGES[reason] }
 }
 
@@ -81,7 +86,7 @@ async function verifyOne(
   }: {
     readonly queries: Queries
     readonly folder: UploadFolder
-    readonly caller: Pick<Caller, 'id' | 'isAdmin'>
+    readonly caller: UploadUser
     readonly granted: ReadonlySet<number>
   },
   claim: unknown,

@@ -19,7 +19,7 @@ import {
 import { TLSSocket } from 'node:tls'
 import { type RawData, WebSocket } from 'ws'
 import { describeError } from '../log.js'
-import type { AgentHandshake } from './handshake.js'
+import type { AgentHandshake, Proof } from './handshake.js'
 import { watchHeartbeat } from './heartbeat.js'
 import { ProxyAgent } from './proxy.js'
 
@@ -28,7 +28,6 @@ const HANDSHAKE_MS = 15_000
 const CLOSE_MS = 1_000
 
 export type Welcome = Extract<ServerMessage, { type: 'welcome' }>
-export type Proof = Extract<ServerMessage, { type: 'proof' }>
 /** What comes after the welcome. */
 export type WorkMessage = Exclude<ServerMessage, Welcome | Proof | { type: 'challenge' }>
 

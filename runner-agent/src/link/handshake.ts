@@ -10,6 +10,7 @@ import {
   parseServerMessage,
   ProtocolError,
   type SealedChannel,
+  type ServerMessage,
   sessionKeysOf,
   signHello,
   type TlsExporter,
@@ -21,7 +22,8 @@ import { randomBytes } from 'node:crypto'
 import * as v from 'valibot'
 import type { Identity } from '../identity/identity.js'
 import type { Trust } from '../identity/trust.js'
-import type { Proof } from './connection.js'
+
+export type Proof = Extract<ServerMessage, { type: 'proof' }>
 
 const NONCE_BYTES = 32
 

@@ -126,6 +126,11 @@ function extravarsFile(folder: JobFolder): string {
   return existsSync(older) ? older : folder.file('extravars.yml')
 }
 
+/** The path of the pipe with one of several vault passwords. */
+function vaultPipe(folder: JobFolder, number: number): string {
+  return `${folder.file('vault-password')}-${number}`
+}
+
 /** Whether there are variables of the launch that hold a password. */
 export function hasVariables(secrets: JobSecrets): boolean {
   return Object.keys(secrets.variables).length > 0
@@ -134,7 +139,9 @@ export function hasVariables(secrets: JobSecrets): boolean {
 /** The arguments of ansible-playbook by which it gets the secrets: names of pipes, never what is in them. */
 function secretArguments(secrets: JobSecrets | null, folder: JobFolder): string[] {
   if (secrets === null) return []
-  const vault = secrets.vault_password === null ? [] : [`--vault-password-file=${folder.file('vault-password')}`]
+  const one = secrets.vault_password === null ? [] : [`--vault-password-file=${folder.file('vault-password')}`]
+  const several = (secrets.vaults ?? []).map(({ id }, number) => `--vault-id=${id}@${vaultPipe(folder, number)}`)
+  const vault = [...one, ...several]
   const ofLaunch = hasVariables(secrets) ? ['-e', `@${folder.file('launch-vars')}`] : []
   // Credentials come last: they win.
   return [...ofLaunch, '-e', `@${folder.file('secret-vars')}`, ...vault]

@@ -4,6 +4,11 @@ import { identifyProcess, type ProcessIdentity } from '../host/processes.js'
 import { isErrno } from '../host/durable.js'
 
 const LOOK_EVERY_MS = 50
+/** Looks at most, whatever the bound in time is. */
+const MOST_LOOKS = 2_000
+
+/** A marker that is anything else would be found in processes that are not ours. */
+const RUN_ID = /^[0-9a-f]{32}$/
 
 /** So many hex digits of a marker become a limit mark: below 2^53, and far above every limit that anybody sets. */
 const LIMIT_DIGITS = 13
@@ -22,31 +27,46 @@ export function limitMarkOf(marker: string): number {
  * Ends with SIGKILL whatever still carries a job's marks, until nothing is left: what a job leaves when its supervisor is
  * gone. New children of what is being ended are found by the next look.
  * @returns the pids that were still there after `boundMs`
- * @throws the system's error when processes cannot be looked at: then nobody knows whether something is left
+ * @throws TypeError for what is no run id; the system's error when processes cannot be looked at: then nobody knows
+ *   whether something is left
  */
 export async function endMarkedProcesses(marker: string, boundMs: number): Promise<number[]> {
+  if (!RUN_ID.test(marker)) throw new TypeError(`'${marker}' is no run id: by it no process can be told from another`)
   const lastLook = performance.now() + boundMs
-  for (;;) {
+  for (let looks = 1; ; looks += 1) {
     const found = markedProcesses(marker)
-    if (found.length === 0 || performance.now() >= lastLook) return found
-    for (const pid of found) {
-      try {
-        process.kill(pid, 'SIGKILL')
-      } catch {
-        // It has ended meanwhile, or belongs to a user whom the agent may not signal: the next look tells.
-      }
-    }
+    if (found.length === 0 || performance.now() >= lastLook || looks > MOST_LOOKS) return found
+    for (const pid of found) endGuarded(pid, marker)
     await delay(LOOK_EVERY_MS)
+  }
+}
+
+/**
+ * Ends one process, after a look of its own. Whoever made the list may be wrong, or the pid may be another process's by
+ * now: the first process of a host, the agent, its parent, and what does not carry this job's marks are never signalled.
+ */
+export function endGuarded(pid: number, marker: string): void {
+  if (!(pid > 1) || pid === process.pid || pid === process.ppid) return
+  const variables = read(pid, 'environ')?.toString('latin1').split('\0') ?? []
+  const limits = read(pid, 'limits')?.toString('latin1').split('\n') ?? []
+  const fileLocks = limits.find((line) => line.startsWith('Max file locks'))?.split(/ {2,}/)[1]
+  const hasLimit = Number(fileLocks) === limitMarkOf(marker)
+  if (!hasLimit && !variables.includes(`HOLDFAST_JOB_MARKER=${marker}`)) return
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended meanwhile, or belongs to a user whom the agent may not signal: the next look tells.
   }
 }
 
 /** Living processes with the marker in their environment or in their limits, the agent itself not among them. */
 export function markedProcesses(marker: string): number[] {
-  const inEnvironment = Buffer.from(`HOLDFAST_JOB_MARKER=${marker}\0`)
+  const inEnvironment = `\0HOLDFAST_JOB_MARKER=${marker}\0`
   const inLimits = new RegExp(`^Max file locks +${limitMarkOf(marker)} `, 'm')
   return otherProcesses().filter((pid) => {
     const isMarked =
-      read(pid, 'environ')?.includes(inEnvironment) || inLimits.test(read(pid, 'limits')?.toString('latin1') ?? '')
+      `\0${read(pid, 'environ')?.toString('latin1') ?? ''}`.includes(inEnvironment) ||
+      inLimits.test(read(pid, 'limits')?.toString('latin1') ?? '')
     // The limits of a zombie can be read like those of the living.
     return isMarked && identifyProcess(pid) !== null
   })

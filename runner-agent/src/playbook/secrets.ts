@@ -50,10 +50,12 @@ export function secretsText(secrets: JobSecrets, { allowJinja, withPaths }: Vari
     files[mark] = content
     place(extravars, at, mark)
   }
+  const several = (secrets.vaults ?? []).map(({ password }, number) => [`vault-password-${number}`, password])
   const pipes = {
     ...(hasVariables(secrets) ? { 'launch-vars': extravarsText(withPaths(secrets.variables), allowJinja) } : {}),
     'secret-vars': extravarsText(extravars, false),
     ...(secrets.vault_password === null ? {} : { 'vault-password': secrets.vault_password }),
+    ...Object.fromEntries(several),
     'secret-values': JSON.stringify(secrets.hidden),
   }
   return `${JSON.stringify({ pipes, files, hidden: secrets.hidden })}\n`

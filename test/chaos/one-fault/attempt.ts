@@ -125,14 +125,12 @@ function wordsOf(code: FaultCode): string[] {
   return [code, `Unknown system error -${number}`, ...(PYTHON_WORDS[code] ?? [])]
 }
 
+const OF_THE_DISK: ReadonlySet<FaultCode> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
+
 const PYTHON_WORDS: Readonly<Partial<Record<FaultCode, readonly string[]>>> = {
-  EACCES: ['Permission denied'],
-  EIO: ['Input/output error'],
-  EMFILE: ['Too many open files'],
-  ENFILE: ['Too many open files in system'],
-  ENOMEM: ['Cannot allocate memory'],
-  ESTALE: ['Stale file handle'],
-  ETIMEDOUT: ['Connection timed out'],
+  ENOSPC: ['No space left on device'],
+  EDQUOT: ['Disk quota exceeded'],
+  EROFS: ['Read-only file system'],
 }
 
 async function judge(
@@ -154,11 +152,11 @@ async function judge(
   if (job === null) return { ...fine, neverEnded: true }
   const said = `${job.status} (${job.status_reason ?? 'no reason'})`
   if (truth.starts() === 0) {
-    // A failure to write before the start may be an end of its own. One to look at something may be, when the reason is
-    // just that failure: nothing else is concluded from it.
-    const isChange = point !== null && !LOOKS.has(point.operation)
+    // A disk that does not take what is written before the start may be an end of its own, when the reason is just that.
+    // Every other error passes, and is waited out.
+    const isOfTheDisk = point !== null && OF_THE_DISK.has(point.code) && !LOOKS.has(point.operation)
     const isSaid = point !== null && wordsOf(point.code).some((words) => job.status_reason?.includes(words))
-    const mayRefuse = job.status === 'failed' && (isChange || isSaid)
+    const mayRefuse = job.status === 'failed' && isOfTheDisk && isSaid
     return mayRefuse ? { ...fine, notStarted: true } : { ...fine, falseEnds: [`${said}, never started`] }
   }
   if (!truth.finished()) await pause(FINISH_MS)

@@ -6,27 +6,11 @@ import { holdDatabase } from '../kit/database-hold.js'
 import type { FaultRule } from '../kit/preload/faults.js'
 import { PROGRAMS } from '../kit/preload/faults.js'
 import type { Chance } from '../kit/seed.js'
-import type { Lives } from './lives.js'
+import type { FaultContext, FaultKind } from './fault-kind.js'
 import { runnerFaults } from './runner-faults.js'
 
-/** What a fault works on. */
-export interface FaultContext {
-  readonly chaos: ChaosProduct
-  readonly lives: Lives
-  readonly chance: Chance
-  /** Notes that this job may truthfully end otherwise than planned: a part of it was killed. */
-  readonly harmed: (jobId: number) => void
-}
-
-/** One kind of fault: how often it comes next to the others, and what it does. It mends itself before it resolves. */
-export interface FaultKind {
-  readonly name: string
-  readonly weight: number
-  readonly inject: (context: FaultContext) => Promise<void>
-}
-
-/** Less than a job waits in the queue: a control plane that starts meanwhile goes by its clock. */
-const CONTROL_PLANE_JUMP = 900
+/** In seconds: far more than a job waits in the queue, or than a runner may be silent. */
+const LONGEST_JUMP = 6 * 3600
 
 const DOWN = { between: [200, 5000] } as const
 const drawn = (chance: Chance, span: { readonly between: readonly [number, number] } = DOWN): number =>
@@ -44,10 +28,10 @@ export function faultKinds(onFile: boolean): FaultKind[] {
   ]
 }
 
-/** Either clock, or both; more than any wait in the queue. */
+/** Each clock by hours, forwards or back. */
 async function moveClocks({ chaos, chance }: FaultContext): Promise<void> {
-  chaos.faults.moveClock(chance.between(-7200, 7200), 'runner')
-  chaos.faults.moveClock(chance.between(-CONTROL_PLANE_JUMP, CONTROL_PLANE_JUMP), 'control plane')
+  chaos.faults.moveClock(chance.between(-LONGEST_JUMP, LONGEST_JUMP), 'runner')
+  chaos.faults.moveClock(chance.between(-LONGEST_JUMP, LONGEST_JUMP), 'control plane')
   await pause(drawn(chance))
   chaos.faults.moveClock(0)
 }
@@ -257,7 +241,7 @@ async function killSupervisor({ chaos, chance, harmed }: FaultContext): Promise<
       const started = JSON.parse(readFileSync(join(jobs, name, 'started.json'), 'utf8')) as { pid: number }
       const isThere = readFileSync(`/proc/${started.pid}/cmdline`, 'latin1').includes(name)
       if (!isThere) continue
-      harmed(Number(name.split('-')[0]))
+      harmed(Number(name.split('-')[0]), 'supervisor killed')
       process.kill(started.pid, 'SIGKILL')
       return
     } catch {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Chance } from '../kit/seed.js'
-import type { FaultContext, FaultKind } from './faults.js'
+import type { FaultContext, FaultKind } from './fault-kind.js'
 
 /** Most faults at the same time: they shall meet, and the product shall still get somewhere between them. */
 const MOST_AT_ONCE = 3

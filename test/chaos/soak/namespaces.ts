@@ -28,9 +28,11 @@ export function openNamespaces(folder: string): Namespaces | null {
       holders.push(holder)
       const first = await waitFor('the namespace to have its first process', () => childOf(holder.pid ?? 0))
       const script = join(folder, `enter-${holders.length}`)
-      // Whoever ends the one that waits outside ends the agent, as the end of a container does.
-      const enter = `nsenter --target ${first} --pid --mount -- setpriv --pdeathsig KILL`
-      writeFileSync(script, `#!/bin/sh\nexec ${enter} '${program}' "$@"\n`, { mode: 0o755 })
+      // Only children of the shell are in the namespace. Whoever ends the shell ends the agent, as the end of a container
+      // does. The shell knows nothing of jobs that are stopped, as the waiting of nsenter itself does.
+      const enter = `nsenter --target ${first} --pid --mount --no-fork -- sh -c`
+      const inside = `setpriv --pdeathsig KILL "$0" "$@" & wait $!`
+      writeFileSync(script, `#!/bin/sh\nexec ${enter} '${inside}' '${program}' "$@"\n`, { mode: 0o755 })
       return script
     },
     close() {
@@ -41,13 +43,13 @@ export function openNamespaces(folder: string): Namespaces | null {
 
 /** The process that a program waits for in a namespace; the program itself when it waits for none. */
 export function innermost(pid: number): number {
-  const child = isNsenter(pid) ? childOf(pid) : null
+  const child = isShell(pid) ? childOf(pid) : null
   return child ?? pid
 }
 
-function isNsenter(pid: number): boolean {
+function isShell(pid: number): boolean {
   try {
-    return readFileSync(`/proc/${pid}/comm`, 'latin1') === 'nsenter\n'
+    return readFileSync(`/proc/${pid}/comm`, 'latin1') === 'sh\n'
   } catch {
     return false
   }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { PostgresServer } from '../../support/postgres.js'
 import type { Node, SeveralNodes } from '../../nodes/several.js'
 import type { Chance } from '../kit/seed.js'
-import type { FaultKind } from './faults.js'
+import type { FaultKind } from './fault-kind.js'
 
 /** What befalls a server of PostgreSQL and the connections to it. */
 export function serverFaults(server: PostgresServer, several: SeveralNodes): FaultKind[] {

@@ -4,10 +4,7 @@ import type { Answer } from '../../support/rest.js'
 
 const AGAIN_MS = 100
 
-/**
- * A user who tries again: while the control plane is away, and while it says that it cannot just now (503). SQLite takes a
- * page that it cannot read for a damaged one now and then, and the answer is 500.
- */
+/** A user who tries again: while the control plane is away, and while it says that it cannot just now (503). */
 export async function patiently(
   product: Product,
   method: string,
@@ -18,7 +15,7 @@ export async function patiently(
   for (;;) {
     try {
       const answer = await product.admin.request(method, path, body)
-      if ((answer.status !== 503 && answer.status !== 500) || Date.now() > deadline) return answer
+      if (answer.status !== 503 || Date.now() > deadline) return answer
     } catch (error) {
       if (Date.now() > deadline) throw error
     }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { PROGRAMS } from '../kit/preload/faults.js'
-import type { FaultContext, FaultKind } from './faults.js'
+import type { FaultContext, FaultKind } from './fault-kind.js'
 import { patiently } from './patient.js'
 
 /** What befalls the runner's spool beside full disks, and what admins do with the runner. */
@@ -48,7 +48,7 @@ async function takeSpoolAway({ chaos, chance, harmed }: FaultContext): Promise<v
   renameSync(spool, away)
   // Ansible reads its playbook from there, so it may fail for real; the emitter needs nothing of it.
   for (const name of readdirSync(join(away, 'jobs')))
-    if (!isEmitted(join(away, 'jobs', name))) harmed(Number.parseInt(name))
+    if (!isEmitted(join(away, 'jobs', name))) harmed(Number.parseInt(name), 'files away')
   await pause(chance.between(50, 4000))
   if (existsSync(spool)) renameSync(spool, `${spool}.instead-${chance.between(1, 1_000_000)}`)
   renameSync(away, spool)

@@ -7,7 +7,8 @@ import type { ProductOptions } from '../../support/product.js'
 import { startSeveral } from '../../nodes/several.js'
 import { type ChaosProduct, startChaos } from '../kit/chaos-product.js'
 import { createChance } from '../kit/seed.js'
-import { type FaultKind, faultKinds } from './faults.js'
+import type { FaultKind, Harm } from './fault-kind.js'
+import { faultKinds } from './faults.js'
 import { injectFaults } from './injector.js'
 import { type SoakUsers, createUsers, isFinal } from './jobs.js'
 import { startKeeper } from './keeper.js'
@@ -15,6 +16,7 @@ import { watchLives } from './lives.js'
 import { nodeFaults, serverFaults } from './node-faults.js'
 import type { SoakOptions } from './options.js'
 import { soakFiles } from './playbooks.js'
+import { openNamespaces } from './namespaces.js'
 import { lastLine } from './report.js'
 import { letIn } from './runner-faults.js'
 import { judgeAll } from './verdict.js'
@@ -44,9 +46,14 @@ export async function soak(
   const { chaos, kinds, ready, closeDatabase } = await setUp(options)
   const { product, proxy, faults } = chaos
   const keeper = startKeeper(product.folder)
-  const lives = watchLives(product, chance.fork('lives'))
+  const namespaces = openNamespaces(product.folder)
+  if (namespaces === null) say('without PID namespaces: this machine does not let them be made')
+  const lives = watchLives(product, chance.fork('lives'), namespaces)
   const users = createUsers(chaos, chance.fork('users'))
-  const harmed = new Set<number>()
+  const harmed = new Map<number, Harm>()
+  const noteHarm = (jobId: number, harm: Harm): void => {
+    if (harmed.get(jobId) !== 'supervisor killed') harmed.set(jobId, harm)
+  }
   const counts = new Map<string, number>()
   const startedAt = Date.now()
   const progress = setInterval(() => {
@@ -63,13 +70,7 @@ export async function soak(
     interrupted.addEventListener('abort', endFaults, { once: true })
     const over = faultsOver.signal
     const [injected] = await Promise.all([
-      injectFaults(
-        kinds,
-        { chaos, lives, harmed: (jobId) => void harmed.add(jobId) },
-        chance.fork('faults'),
-        over,
-        counts,
-      ),
+      injectFaults(kinds, { chaos, lives, harmed: noteHarm }, chance.fork('faults'), over, counts),
       users.launchUntil(over),
     ])
     clearTimeout(timer)
@@ -105,6 +106,7 @@ export async function soak(
     clearInterval(progress)
     keeper.close()
     await lives.close()
+    namespaces?.close()
     if (keeps) say(`kept: ${product.folder}`)
     await chaos.close({ keep: keeps })
     await closeDatabase()

@@ -4,6 +4,7 @@ import { countLines } from '../../support/gated-playbook.js'
 import type { ChaosProduct } from '../kit/chaos-product.js'
 import { type Truth, truthOf } from '../kit/load.js'
 import { compareStored } from '../kit/stored.js'
+import type { Harm } from './fault-kind.js'
 import { type SoakUsers, isFinal } from './jobs.js'
 import type { Keeper } from './keeper.js'
 import type { PlannedJob } from './plan.js'
@@ -25,6 +26,8 @@ export interface Verdict {
   readonly problems: readonly string[]
 }
 
+const OF_ANSIBLE = /^ansible-playbook (ended with|was ended by) /
+const AS_PLANNED = /^ansible-playbook ended with 2/
 const SHUT_OUT = /^The RTE '.*' is not approved|^There is no default RTE/
 
 interface JobRecord {
@@ -41,7 +44,7 @@ export async function judgeAll(
   chaos: ChaosProduct,
   users: SoakUsers,
   keeper: Keeper,
-  harmed: ReadonlySet<number>,
+  harmed: ReadonlyMap<number, Harm>,
   say: (line: string) => void,
 ): Promise<Verdict> {
   const { product } = chaos
@@ -65,9 +68,9 @@ export async function judgeAll(
     const starts = countLines(startsPath(join(product.folder, 'truth'), plan.name))
     const comparison = await compareStored(product, id, written ? { ...written, starts: () => 0 } : nothing(chaos))
     for (const name of ['outputBytes', 'events', 'lost', 'doubled', 'wrong'] as const) sum[name] += comparison[name]
-    const mayEndEarly = users.wasAbortAsked(id) || harmed.has(id)
+    const mayEndEarly = users.wasAbortAsked(id) || harmed.get(id) === 'supervisor killed'
     const isEnded = isFinal(job.status)
-    const ends = isEnded ? judgeEnd(job, plan, starts, users.wasAbortAsked(id), harmed.has(id)) : ['never ended']
+    const ends = isEnded ? judgeEnd(job, plan, starts, users.wasAbortAsked(id), harmed.get(id)) : ['never ended']
     if (!isEnded) neverEnded += 1
     else if (ends.length > 0) falseEnds += 1
     const wasKilled = isEnded && !mayEndEarly && starts > 0 && !hasFinished(chaos, plan)
@@ -77,7 +80,7 @@ export async function judgeAll(
       ...ends,
       ...(wasKilled ? ['its playbook did not come to its end'] : []),
       ...judgeStarts(job, starts),
-      ...judgeEmitted(chaos, job, plan, written, harmed.has(id)),
+      ...judgeEmitted(chaos, job, plan, written, harmed.get(id) === 'supervisor killed'),
     ]
     problems.push(...wrongs.map((problem) => `job ${id} (${plan.name}, ${job.status}): ${problem}`))
   }
@@ -90,32 +93,35 @@ function hasFinished(chaos: ChaosProduct, plan: PlannedJob): boolean {
   return plan.kind !== 'emitted' || truthOf(join(chaos.product.folder, 'truth'), plan.name).finished()
 }
 
-function judgeEnd(job: JobRecord, plan: PlannedJob, starts: number, abortAsked: boolean, isHarmed: boolean): string[] {
+/**
+ * A job ends as planned. What may be otherwise: an abort that was asked for; a job that nobody could give to its runner in
+ * time, which says so and was never started; and a job that was harmed. Of that one whose supervisor was killed is failed;
+ * one whose files were away is failed only by ansible-playbook itself, which could not read them.
+ */
+function judgeEnd(
+  job: JobRecord,
+  plan: PlannedJob,
+  starts: number,
+  abortAsked: boolean,
+  harm: Harm | undefined,
+): string[] {
+  const reason = job.status_reason ?? ''
   const planned = plan.kind === 'ansible' ? plan.playbook.status : plan.load.exitCode === 0 ? 'success' : 'failed'
-  const allowed = [planned, ...(abortAsked ? ['aborted'] : []), ...(isHarmed ? ['failed'] : [])]
-  // Given up before the runner had it: it is not started any more when the runner comes back.
-  if (job.abandoned_at !== null && job.status === 'failed' && /never started it$/.test(job.status_reason ?? ''))
-    return []
-  // Launched, or waiting, while an admin had shut its runner out.
-  if (job.status === 'failed' && SHUT_OUT.test(job.status_reason ?? '') && starts === 0) return []
-  // The folder could not be opened, or its start not be written: the supervisor says so and has started nothing.
-  if (
-    job.status === 'failed' &&
-    /so nothing was started: |^the supervisor ended with 18/.test(job.status_reason ?? '') &&
-    starts === 0
-  )
-    return []
-  // The disk failed when its claim was to be made safe: told as it is, and never started.
-  if (job.status === 'failed' && /^(E[A-Z]+|Unknown system error -\d+): /.test(job.status_reason ?? '') && starts === 0)
-    return []
+  if (job.status === 'failed' && starts === 0) {
+    // Given up before the runner had it: it is not started any more when the runner comes back.
+    if (job.abandoned_at !== null && /never started it$/.test(reason)) return []
+    // Launched, or waiting, while an admin had shut its runner out.
+    if (SHUT_OUT.test(reason)) return []
+  }
+  if (abortAsked && job.status === 'aborted') return []
+  if (harm === 'supervisor killed' && job.status === 'failed') return []
   const problems: string[] = []
-  if (!allowed.includes(job.status)) {
-    problems.push(`should have ended ${allowed.join(' or ')} (${job.status_reason ?? 'no reason'})`)
-  }
-  if (job.status === 'failed' && !isHarmed && !(job.status_reason ?? '').startsWith('ansible-playbook ended with 2')) {
-    problems.push(`failed for another reason: ${job.status_reason ?? 'none'}`)
-  }
-  if (job.detail !== null && !isHarmed && !abortAsked) problems.push(`says: ${job.detail}`)
+  const mayFail = harm === 'files away' && job.status === 'failed'
+  if (job.status !== planned && !mayFail)
+    problems.push(`should have ended ${planned}${abortAsked ? ' or aborted' : ''} (${reason || 'no reason'})`)
+  const isByAnsible = harm === 'files away' ? OF_ANSIBLE : AS_PLANNED
+  if (job.status === 'failed' && !isByAnsible.test(reason)) problems.push(`failed for another reason: ${reason}`)
+  if (job.detail !== null && harm === undefined && !abortAsked) problems.push(`says: ${job.detail}`)
   return problems
 }
 

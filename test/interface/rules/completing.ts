@@ -16,6 +16,8 @@ export const COMPLETING = {
     'answer.422': '422: the values of the fields are refused.',
     'answer.429': '429: too many requests or sign-ins.',
     'answer.503': '503: not ready.',
+    'field.locale':
+      'Scripts of forms write dates and numbers and sort texts as Node.js does, in FORMS_LOCALE when they name no locale.',
     'state.first':
       '409 for an action that the state does not allow, also on the own job and without an approval, for whoever may see the job.',
     'delete.part': 'A part of an ended job is deleted with its whole only: 409.',

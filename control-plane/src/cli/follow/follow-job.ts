@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, JobRecord } from '@holdfast/client'
 import { isPassing } from '../errors.js'
-import { mayStillEnd, outcomeOf } from '../exit-codes.js'
-import { readJob, readOutput } from './job-reader.js'
+import { mayStillEnd, exitCodeOf } from '../exit-codes.js'
+import { fetchJob, readOutput } from './job-reader.js'
 import { createWake } from './wake.js'
 import { RECONNECT_MS, watchChanges } from './watch-changes.js'
 
@@ -47,7 +47,7 @@ export async function followJob(
         const job = await readNews(client, jobId, position, sink, signal)
         if (lost) await sink.connectionBack()
         lost = false
-        if (outcomeOf(job.status) !== null && (until === 'any' || !mayStillEnd(job.status))) return job
+        if (exitCodeOf(job.status) !== null && (until === 'any' || !mayStillEnd(job.status))) return job
         await wake.heard(signal)
         signal.throwIfAborted()
       } catch (error) {
@@ -72,7 +72,7 @@ async function readNews(
   sink: FollowSink,
   signal: AbortSignal,
 ): Promise<JobRecord> {
-  const job = await readJob(client, jobId, signal)
+  const job = await fetchJob(client, jobId, signal)
   // One that consists of others may wait for one approval after the other.
   if (job.status !== position.status || (job.status === 'approve' && job.step !== position.step)) {
     position.status = job.status

@@ -36,6 +36,6 @@ export async function readOutput(
 }
 
 /** The job without what is large in it. */
-export function readJob(client: Client, jobId: number, signal?: AbortSignal): Promise<JobRecord> {
+export function fetchJob(client: Client, jobId: number, signal?: AbortSignal): Promise<JobRecord> {
   return client.getJob({ id: jobId, text: true, output: false }, { signal })
 }

@@ -1,6 +1,6 @@
 import type { Client } from '@holdfast/client'
 import { InterruptedError } from '../errors.js'
-import { EXIT, outcomeOf, type ExitCode } from '../exit-codes.js'
+import { EXIT, exitCodeOf, type ExitCode } from '../exit-codes.js'
 import type { Terminal } from '../terminal.js'
 import { type FollowSink, followJob } from './follow-job.js'
 import { createJsonSink } from './json-sink.js'
@@ -47,7 +47,7 @@ export async function runFollow(
     }
     const job = await followJob(client, jobId, watched, options.wait ? 'real' : 'any', stop.signal)
     await sink.end(job)
-    return outcomeOf(job.status) ?? EXIT.unexpected
+    return exitCodeOf(job.status) ?? EXIT.unexpected
   } finally {
     process.removeListener('SIGINT', interrupt)
   }

@@ -7,7 +7,8 @@ import type { Resolved } from '../values/placeholders.js'
 import { isPlainObject, partOf } from '../values/plain.js'
 import { type CheckContext, type CheckInput, type CheckResult, MOST_ROWS, NO_PARENT, type Parent } from './context.js'
 import { type CheckDetails, detailsOf, together } from './report.js'
-import { type Scope, createScope } from './scope.js'
+import type { Scope } from './scope-type.js'
+import { createScope } from './scope.js'
 
 /**
  * Checks the values of a launch against its form and builds the extra variables from them. Nothing but its input

@@ -1,7 +1,7 @@
 import type { Field, FieldSource } from '../fields/field.js'
 import { fillScript } from '../values/fill-script.js'
 import { type FieldValue, valueIs, waitingFor } from './field-value.js'
-import type { Scope } from './scope.js'
+import type { Scope } from './scope-type.js'
 
 /** Why a field that asks a database or another system has no value. */
 export const NO_DATA_SOURCE = 'it needs a data source that this service does not have'

@@ -1,14 +1,11 @@
 import type { Field } from '../fields/field.js'
 import { choose, isSpecialChoice, optionsOf } from '../values/choices.js'
-import { fillText } from '../values/placeholders.js'
 import { readValue } from '../values/read-value.js'
-import { NO_DATA_SOURCE, runScript, runSource } from './computed.js'
+import { NO_DATA_SOURCE, runSource } from './computed.js'
+import { defaultOf, sentOrDefault } from './fallback.js'
 import { type FieldValue, refusedAs, valueIs, waitingFor } from './field-value.js'
 import { readList, readObject } from './rows.js'
-import type { Scope } from './scope.js'
-
-/** What a field falls back to when the client sent nothing under its name, or why that cannot be known. */
-type Fallback = { readonly value: unknown } | { readonly waiting: string }
+import type { Scope } from './scope-type.js'
 
 /** Works out the value of a field that is shown. */
 export function readField(field: Field, scope: Scope): FieldValue {
@@ -84,20 +81,4 @@ function readChoice(field: Field, scope: Scope): FieldValue {
     'choice',
     `${field.label}: ${chosen.reason === 'takes one choice' ? 'one choice is expected' : 'this choice is not among the options'}`,
   )
-}
-
-/** What the client sent under the field's name; its default when there is no such key. Null is an answer: nothing. */
-export function sentOrDefault(field: Field, scope: Scope): Fallback {
-  return Object.hasOwn(scope.sent, field.name) ? { value: scope.sent[field.name] } : defaultOf(field, scope)
-}
-
-function defaultOf(field: Field, scope: Scope): Fallback {
-  const given = field.default
-  if (typeof given !== 'string') return { value: given }
-  if (field.evalDefault) {
-    const computed = runScript(field, given, scope, 'allow missing')
-    return computed.waiting === null ? { value: computed.value } : { waiting: computed.waiting }
-  }
-  const filled = fillText(given, (path) => scope.resolve(path))
-  return { value: filled.complete ? filled.text : undefined }
 }

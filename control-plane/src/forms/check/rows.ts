@@ -3,9 +3,9 @@ import { type PlainObject, isPlainObject, isSame } from '../values/plain.js'
 import { NO_DATA_SOURCE, runSource } from './computed.js'
 import { MOST_ROWS } from './context.js'
 import { type FieldValue, refusedAs, valueIs, waitingFor } from './field-value.js'
-import { sentOrDefault } from './read-field.js'
+import { sentOrDefault } from './fallback.js'
 import { type FieldFinding, type RowError, detailsOf, rowErrorOf } from './report.js'
-import { type Scope, createScope } from './scope.js'
+import type { Scope } from './scope-type.js'
 
 /** A row after its check: as the form shows it, and as the playbook gets it. */
 interface CheckedRow {
@@ -95,7 +95,7 @@ function checkRow(field: Field, row: unknown, index: number, source: readonly un
 function throughSubform(field: Field, values: PlainObject, scope: Scope): Scope {
   const fields = scope.context.subforms[field.subform ?? ''] ?? []
   // Uploads are named by the fields of the form itself; a row cannot name one.
-  return createScope(fields, values, { ...scope.context, uploads: {} }, scope)
+  return scope.open(fields, values, { ...scope.context, uploads: {} }, scope)
 }
 
 /** @param index null: the object of a yaml field */

@@ -7,29 +7,12 @@ import { type PlainObject, isPlainObject, partOf } from '../values/plain.js'
 import { type FieldValue, HIDDEN, waitingFor } from './field-value.js'
 import { type CheckContext, type Parent } from './context.js'
 import { type FieldFinding } from './report.js'
+import type { Scope } from './scope-type.js'
 import { brokenRules } from './rules.js'
 import { type DependencyLookup, isVisible } from './visible.js'
 import { readField } from './read-field.js'
 
-/**
- * The fields of a form, row or step with their values. A field is worked out when something asks for it, once; a field
- * that asks for itself on the way is waiting for ever and says so. Which is all the order there is.
- */
-export interface Scope extends Parent {
-  readonly fields: readonly Field[]
-  readonly context: CheckContext
-  readonly parent: Parent
-  /** What the client sent. */
-  readonly sent: PlainObject
-  valueOf(field: Field): FieldValue
-  findings(): FieldFinding[]
-  /** The values as people see them in the form: what other fields and `__parent__` refer to. */
-  values(): Record<string, unknown>
-  /** The values as the playbook gets them. */
-  extravars(): Record<string, unknown>
-  credentials(): Record<string, unknown>
-}
-
+/** @see Scope */
 export function createScope(fields: readonly Field[], sent: PlainObject, context: CheckContext, parent: Parent): Scope {
   const byName = new Map(fields.map((field) => [field.name, field]))
   const values = new Map<string, FieldValue | 'in progress'>()
@@ -114,6 +97,7 @@ export function createScope(fields: readonly Field[], sent: PlainObject, context
     context,
     parent,
     sent,
+    open: createScope,
     valueOf,
     findings: () => fields.map(findingOf),
     resolve: (path) => resolveWith(path, true),

@@ -5,8 +5,8 @@ import {
   newQuickJSWASMModuleFromVariant,
 } from 'quickjs-emscripten-core'
 import { messageOf } from '../../errors.js'
-import { SERVER_FUNCTIONS } from '../fields/server-functions.js'
 import type { Evaluated, Evaluator } from '../check/evaluator.js'
+import { SERVER_FUNCTIONS } from '../fields/server-functions.js'
 import { answerHostCall } from './host/host-call.js'
 import { type HostIntl, createHostIntl } from './host/intl.js'
 import { HELPERS_PRELUDE } from './host/prelude-helpers.js'

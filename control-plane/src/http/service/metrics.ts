@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
-import { ForbiddenError, UnauthenticatedError } from '../../errors.js'
+import { UnauthenticatedError, ForbiddenError } from '../../errors.js'
 import { type Authenticate, bearerOf } from '../route/authentication.js'
 import { textAnswers } from '../route/schemas.js'
 

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Static, Type } from 'typebox'
+import { Type, type Static } from 'typebox'
 import type { ApiTokens } from '../../auth/api-tokens.js'
 import { LONGEST_PASSWORD } from '../../auth/account-rules.js'
 import type { OpenId } from '../../auth/openid/open-id.js'

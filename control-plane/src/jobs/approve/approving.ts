@@ -14,7 +14,7 @@ import { type JobApproval, approvalOf, decided, deciderName, hasApprovingRole } 
 import { type ApprovalSubject, type ApprovalSubjects, changesOf } from '../record/approval-subject.js'
 import { forbiddenCredential, needsOfJob } from '../needs/credential-needs.js'
 import { failJob } from '../end/ending.js'
-import { problemOf } from '../needs/runner-choice.js'
+import { runnerProblem } from '../needs/runner-choice.js'
 import type { RunnerPort } from '../record/runner-port.js'
 import { type SequencePort, isSequence } from '../record/sequence-port.js'
 import { statusesBefore } from '../record/status.js'
@@ -239,7 +239,7 @@ function problemNow(job: JobRow, runner: Runner | null, launcher: AccountGrant):
   if (launcher.account === 'blocked') return `The account of ${launcherName(job)}, who launched this job, is blocked`
   if (launcher.account === 'none') return `The account of ${launcherName(job)}, who launched this job, was deleted`
   if (runner === null) return `The RTE '${job.runner_name ?? ''}' of this job was deleted`
-  const problem = problemOf(runner)
+  const problem = runnerProblem(runner)
   if (problem !== null) return problem
   const { isAdmin, allowedRunners } = launcher
   if (!isAdmin && allowedRunners && !allowedRunners.includes(runner.name)) {

@@ -3,7 +3,7 @@ import type { Form } from '../../forms/form.js'
 import type { VerifiedUpload } from '../../forms/values/uploads.js'
 import type { Queries } from '../../store/store.js'
 import type { UploadFolder } from '../../uploads/upload-folder.js'
-import { type UploadFacts, type UploadProblem, problemOf, verifyUploads } from '../../uploads/verify.js'
+import { type UploadFacts, type UploadProblem, uploadProblem, verifyUploads } from '../../uploads/verify.js'
 
 /** The uploads of a launch, looked up. */
 export interface LaunchFiles {
@@ -29,7 +29,7 @@ export async function launchFiles(
   const own = Object.fromEntries(Object.entries(files).filter(([field]) => declared.has(field)))
   const found = await verifyUploads(service, caller, own, earlier)
   const facts = [...found.facts.values()]
-  const problems = [...strangers.map((field) => problemOf(field, 'no_file_field')), ...found.problems]
+  const problems = [...strangers.map((field) => uploadProblem(field, 'no_file_field')), ...found.problems]
   const verified = Object.fromEntries([
     ...facts.map(({ field, description }): [string, VerifiedUpload] => {
       const { originalname, size } = description

@@ -2,7 +2,6 @@ import type { Caller } from '../../auth/caller.js'
 import type { Clock } from '../../clock.js'
 import { RefusedValuesError, messageOf } from '../../errors.js'
 import type { CheckResult } from '../../forms/check/context.js'
-import { type UnknownName, unknownNames } from '../../forms/check/unknown-names.js'
 import { type CheckDetails, NOTHING_WRONG, isGood, summaryOf } from '../../forms/check/report.js'
 import {
   type Form,
@@ -11,6 +10,7 @@ import {
   type LaunchValidation,
   type UnknownFields,
 } from '../../forms/form.js'
+import { type UnknownName, unknownNames } from '../../forms/check/unknown-names.js'
 import type { LaunchChecks } from '../../forms/sandbox/launch-checks.js'
 import type { VerifiedUpload } from '../../forms/values/uploads.js'
 import { isSame } from '../../forms/values/plain.js'

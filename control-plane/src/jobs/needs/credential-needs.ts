@@ -3,21 +3,25 @@ import { Compile } from 'typebox/compile'
 import * as v from 'valibot'
 import type { Caller } from '../../auth/caller.js'
 import { type ChosenCredentials, type CredentialNeeds, allNames, chooseCredentials } from '../../credentials/needs.js'
+import { type VaultNeeds, vaultNeedsOf } from '../../credentials/vault-needs.js'
 import { ForbiddenError, RefusedValuesError } from '../../errors.js'
-import { NOTHING_WRONG } from '../../forms/check/report.js'
 import type { Field } from '../../forms/fields/field.js'
-import { nearestName } from '../../forms/values/nearest.js'
 import type { Form } from '../../forms/form.js'
+import { VaultCredentials } from '../../forms/form-schema.js'
+import { NOTHING_WRONG } from '../../forms/check/report.js'
+import { nearestName } from '../../forms/values/nearest.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
 import { type Playbook, credentialNamesOf, playbookOf } from '../record/playbook.js'
 
 const orNull = <T extends ReturnType<typeof Type.String>>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 
+const vaults = Compile(VaultCredentials)
+
 /** The properties of a form, a step or a node that name credentials. */
 const CredentialProperties = Type.Object({
   credentials: Type.Optional(Type.Union([Type.Record(Type.String({ minLength: 1 }), Type.String()), Type.Null()])),
   ansibleCredentials: orNull(Type.String()),
-  vaultCredentials: orNull(Type.String()),
+  vaultCredentials: Type.Optional(Type.Union([VaultCredentials, Type.Null()])),
 })
 const credentialProperties = Compile(CredentialProperties)
 
@@ -58,13 +62,13 @@ export function credentialNeedsOf(source: Readonly<Record<string, unknown>>): Cr
   if (!credentialProperties.Check(properties)) {
     throw new RefusedValuesError(
       'form_credentials_invalid',
-      'The form’s credentials must be texts by variable, its ansibleCredentials and vaultCredentials each a text',
+      'The form’s credentials must be texts by variable, its ansibleCredentials a text, its vaultCredentials a text or a list',
     )
   }
   return {
     credentials: withoutPrototype(properties.credentials ?? {}),
     ansibleCredentials: properties.ansibleCredentials || null,
-    vaultCredentials: properties.vaultCredentials || null,
+    vaultCredentials: vaultNeedsOf(properties.vaultCredentials),
   }
 }
 
@@ -101,7 +105,7 @@ export function withLaunchNames(
   return {
     credentials,
     ansibleCredentials: textOr('__ansibleCredentials__', extravars, form.ansibleCredentials),
-    vaultCredentials: textOr('__vaultCredentials__', extravars, form.vaultCredentials),
+    vaultCredentials: vaultsOr('__vaultCredentials__', extravars, form.vaultCredentials),
   }
 }
 
@@ -110,8 +114,13 @@ export function credentialVariables({ credentials, ansibleCredentials, vaultCred
   return {
     ...(Object.keys(credentials).length > 0 ? { __credentials__: credentials } : {}),
     ...(ansibleCredentials === null ? {} : { __ansibleCredentials__: ansibleCredentials }),
-    ...(vaultCredentials === null ? {} : { __vaultCredentials__: vaultCredentials }),
+    ...(vaultCredentials === null ? {} : { __vaultCredentials__: shownVaults(vaultCredentials) }),
   }
+}
+
+/** As a file would name them. */
+function shownVaults(needs: VaultNeeds): unknown {
+  return typeof needs === 'string' ? needs : needs.map(({ id, name }) => (id === null ? name : { id, name }))
 }
 
 /** @throws ForbiddenError when a role of the caller limits credentials and a chosen one is not among them */
@@ -187,6 +196,16 @@ function textOr(key: string, values: Readonly<Record<string, unknown>>, fallback
   const value = values[key] ?? fallback
   if (value === null || value === '') return null
   return typeof value === 'string' ? value : refuse(key, 'the name of a credential')
+}
+
+function vaultsOr(
+  key: string,
+  values: Readonly<Record<string, unknown>>,
+  fallback: VaultNeeds | null,
+): VaultNeeds | null {
+  const value = values[key] ?? null
+  if (value === null) return fallback
+  return vaults.Check(value) ? vaultNeedsOf(value) : refuse(key, 'the name of a credential, or a list of names')
 }
 
 function withoutPrototype(names: Readonly<Record<string, string>>): Record<string, string> {

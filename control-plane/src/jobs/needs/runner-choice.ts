@@ -23,7 +23,7 @@ export async function chooseRunner(
         : `The RTE '${name}' that the form names is not known`
     return { runner: null, problem }
   }
-  return { runner, problem: problemOf(runner) }
+  return { runner, problem: runnerProblem(runner) }
 }
 
 /** @throws ForbiddenError when the roles limit runners and this one is not among them */
@@ -36,7 +36,7 @@ export function requireRunnerAllowed(
 }
 
 /** Why a runner cannot get jobs at all, or null. Being offline, full or draining is no problem: the job waits. */
-export function problemOf(runner: Pick<Runner, 'name' | 'state' | 'enabled'>): string | null {
+export function runnerProblem(runner: Pick<Runner, 'name' | 'state' | 'enabled'>): string | null {
   if (runner.state !== 'approved') return `The RTE '${runner.name}' is not approved`
   return runner.enabled ? null : `The RTE '${runner.name}' is turned off`
 }

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { vaultNeedsSchema } from '../../credentials/vault-needs.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
 
 /** What a job's order to the runner needs beside the extra variables; kept as JSON with the job. */
@@ -21,7 +22,7 @@ export const playbookSchema = v.object({
   playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
   /** Names of credentials; jobs of older releases have none. */
   ansibleCredentials: v.optional(v.nullable(v.string()), null),
-  vaultCredentials: v.optional(v.nullable(v.string()), null),
+  vaultCredentials: v.optional(vaultNeedsSchema, null),
 })
 
 export type Playbook = v.InferOutput<typeof playbookSchema>

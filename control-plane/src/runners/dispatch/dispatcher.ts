@@ -1,8 +1,7 @@
 import type { Logger } from 'pino'
 import { type Clock, createSteadyClock } from '../../clock.js'
 import { messageOf } from '../../errors.js'
-import type { RunnerPresence } from '../../jobs/read/connected.js'
-import type { RunnerPort } from '../../jobs/record/runner-port.js'
+import type { RunnerPort, RunnerPresence } from '../../jobs/job-port.js'
 import { type Nodes, SOLE_NODE, isElsewhere } from '../../nodes/nodes.js'
 import { type ServiceClock, createServiceClock } from '../../nodes/service-clock.js'
 import {

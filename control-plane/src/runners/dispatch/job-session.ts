@@ -5,7 +5,7 @@ import type { JobMessage, RunnerCapacity, RunnerConnection, RunnerSession } from
 import { HeldJobs, type HeldJobsDependencies, type JobRef } from '../held/held-jobs.js'
 import { answerInventory, takeBack } from '../held/spooled-jobs.js'
 import { JobOffers, type JobOffersDependencies } from '../offers/job-offers.js'
-import type { PreparedOrder } from '../offers/job-order.js'
+import type { PreparedOrder } from '../held/prepared-order.js'
 import { OfferWatch } from '../offers/offer-watch.js'
 import { OrderBlobs } from '../offers/order-blobs.js'
 import { ReadingGate } from '../socket/reading-gate.js'

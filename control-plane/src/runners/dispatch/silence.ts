@@ -1,6 +1,5 @@
 import { type Clock, isoTime } from '../../clock.js'
-import { abandonJob } from '../../jobs/end/ending.js'
-import type { JobEnds } from '../../jobs/record/sequence-port.js'
+import { type JobEnds, abandonJob } from '../../jobs/job-port.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { findHeldJobs } from '../../store/jobs/dispatch.js'
 import { type Runner, findRunner } from '../../store/runners/runners.js'

@@ -1,5 +1,5 @@
 import type { AgentMessage, OrphanDescription } from '@holdfast/protocol'
-import { NO_PLAYBOOK } from '../../jobs/record/playbook.js'
+import { NO_PLAYBOOK } from '../../jobs/job-port.js'
 import { ownKeys } from '../../store/jobs/dispatch.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
 import { insertJob } from '../../store/jobs/jobs.js'

@@ -1,8 +1,6 @@
 import { ADOPTING_CONTRACT, type ResumedJob, type SpooledJob } from '@holdfast/protocol'
 import type { Clock } from '../../clock.js'
-import { approvedBefore } from '../../jobs/approve/approving.js'
-import { abortUnstarted, endJob } from '../../jobs/end/ending.js'
-import { isEnded, jobStatusOf } from '../../jobs/record/status.js'
+import { abortUnstarted, approvedBefore, endJob, isEnded, jobStatusOf } from '../../jobs/job-port.js'
 import {
   type HeldJob,
   type JobHolder,

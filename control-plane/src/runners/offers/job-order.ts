@@ -1,24 +1,16 @@
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import { type JobOrder, MAX_INLINE_BYTES, plainUploadName } from '@holdfast/protocol'
-import { isSequence } from '../../jobs/record/sequence-port.js'
-import { extravarsOf, playbookOf } from '../../jobs/record/playbook.js'
+import { extravarsOf, isSequence, playbookOf } from '../../jobs/job-port.js'
 import type { OfferableJob } from '../../store/jobs/dispatch.js'
 import type { JobFile } from '../../store/uploads/uploads.js'
 import { descriptionOf } from '../../uploads/description.js'
+import type { PreparedOrder } from '../held/prepared-order.js'
 import type { OrderSecrets } from './order-secrets.js'
 import type { JobFileNeeds } from '../files/playbook-part.js'
 
 /** Most characters of JSON by which an order tells where its secrets were. */
 const MOST_MASKED_CHARACTERS = 65_536
-
-/** An order and, when the extra variables are too large for it, their JSON as a blob. */
-export interface PreparedOrder {
-  readonly order: JobOrder
-  readonly extravarsBlob: Buffer | null
-  /** The uploads of the job, as stored. */
-  readonly files: readonly JobFile[]
-}
 
 /** What an order needs of the service beside its job. */
 export interface OrderSettings {

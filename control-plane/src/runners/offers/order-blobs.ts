@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { messageOf } from '../../errors.js'
 import type { RunnerConnection } from '../socket/connection.js'
 import { isPassing } from '../files/file-stamp.js'
-import type { PreparedOrder } from './job-order.js'
+import type { PreparedOrder } from '../held/prepared-order.js'
 import type { PlaybookFiles } from '../files/playbook-files.js'
 
 /** Bytes handed to the connection at a time. */

@@ -1,8 +1,6 @@
 import type { Clock } from '../../clock.js'
 import { type SealJobSecrets, SecretsProblem } from '../../credentials/job-secrets.js'
-import { needsOfJob } from '../../jobs/needs/credential-needs.js'
-import { failJob } from '../../jobs/end/ending.js'
-import type { JobEnds } from '../../jobs/record/sequence-port.js'
+import { type JobEnds, failJob, needsOfJob } from '../../jobs/job-port.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import type { OfferableJob } from '../../store/jobs/dispatch.js'
 import { findJobSecrets } from '../../store/jobs/job-secrets.js'
@@ -36,12 +34,12 @@ export async function* withSecrets(
   jobs: readonly OfferableJob[],
 ): AsyncGenerator<readonly [OfferableJob, OrderSecrets]> {
   const { store, clock, live, sealSecrets, ends } = dependencies
-  const { fingerprint, sealingKey } = connection
+  const { fingerprint, sealingKey, contract } = connection
   for (const job of jobs) {
     let secrets: OrderSecrets
     try {
       const kept = (await findJobSecrets(store.read, [job.id])).get(job.id)
-      const target = { jobId: job.id, runId: job.run_id, fingerprint, sealingKey }
+      const target = { jobId: job.id, runId: job.run_id, fingerprint, sealingKey, contract }
       const sealed = await sealSecrets(needsOfJob(job), target, kept?.sealed ?? null)
       secrets = { sealed, names: kept?.names ?? [] }
     } catch (error) {

@@ -4,7 +4,7 @@ import { messageOf } from '../../errors.js'
 import type { UploadFolder } from '../../uploads/upload-folder.js'
 import type { RunnerConnection } from '../socket/connection.js'
 import { isPassing } from '../files/file-stamp.js'
-import type { PreparedOrder } from './job-order.js'
+import type { PreparedOrder } from '../held/prepared-order.js'
 
 type WantUpload = Extract<AgentMessage, { type: 'want_upload' }>
 

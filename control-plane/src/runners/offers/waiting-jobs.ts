@@ -1,7 +1,5 @@
 import type { Clock } from '../../clock.js'
-import { failJob } from '../../jobs/end/ending.js'
-import { problemOf } from '../../jobs/needs/runner-choice.js'
-import type { JobEnds } from '../../jobs/record/sequence-port.js'
+import { type JobEnds, failJob, runnerProblem } from '../../jobs/job-port.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { findUntoldWaiting, findWaiting, resetWaitUntil, setWaitUntil } from '../../store/jobs/dispatch.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
@@ -39,7 +37,7 @@ export async function tellWaiting(dependencies: WaitingDependencies, runnerId: n
 
 /** Why a runner can have no job at all, so that the jobs that wait for it fail at once; null: it can. */
 export function whyNever(runner: Runner | null): string | null {
-  return runner === null ? 'The RTE of this job was deleted' : problemOf(runner)
+  return runner === null ? 'The RTE of this job was deleted' : runnerProblem(runner)
 }
 
 /** Fails the waiting jobs of a runner that is gone, turned off or revoked. */

@@ -119,7 +119,7 @@ async function hasGoodToken(queries: Queries, { tokenHash, time }: JoinRequest):
 }
 
 /** What approving writes: switched on, and the default when there is none. */
-export async function approvalOf(queries: Queries, by: string, time: number) {
+export async function approvedNow(queries: Queries, by: string, time: number) {
   const isDefault = (await findDefaultRunner(queries)) === null
   return { state: 'approved', enabled: 1, is_default: isDefault ? 1 : 0, approved_at: time, approved_by: by }
 }
@@ -183,7 +183,7 @@ async function joinByToken(
   }
   const token = await consumeJoinToken(queries, hash, { time: request.time, by: request.payload.name })
   if (!token) return null
-  const approval = await approvalOf(queries, `join token ${token.name ?? `#${token.id}`}`, request.time)
+  const approval = await approvedNow(queries, `join token ${token.name ?? `#${token.id}`}`, request.time)
   if (waiting) return acceptAgain(queries, waiting, request, approval)
   const runner = await insertRunner(queries, { ...newRow(request, 'approved'), ...approval })
   return { kind: 'accepted', how: 'joined', runner, replaced: null, displaced: null }

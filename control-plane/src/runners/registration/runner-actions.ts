@@ -13,7 +13,7 @@ import {
 import type { Queries } from '../../store/store.js'
 import type { AgentConnection } from '../socket/agent-connection.js'
 import type { HubOptions } from './hub-options.js'
-import { approvalOf } from './join-decision.js'
+import { approvedNow } from './join-decision.js'
 import type { KeyedQueue } from './keyed-queue.js'
 import type { Registry } from './registry.js'
 import { type RunnerMove, stateAfter } from './runner-states.js'
@@ -95,7 +95,7 @@ export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
       act(
         id,
         { write: 'runners.approve', done: 'approved', by },
-        async (queries, runner) => move(queries, runner, 'approve', await approvalOf(queries, by, deps.clock.now())),
+        async (queries, runner) => move(queries, runner, 'approve', await approvedNow(queries, by, deps.clock.now())),
         (connection, after) => connection.apply(after),
       ),
     reject: (id, by) =>
@@ -123,7 +123,7 @@ export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
       act(
         id,
         { write: 'runners.reinstate', done: 'reinstated', by },
-        async (queries, runner) => move(queries, runner, 'reinstate', await approvalOf(queries, by, deps.clock.now())),
+        async (queries, runner) => move(queries, runner, 'reinstate', await approvedNow(queries, by, deps.clock.now())),
         (connection, after) => connection.apply(after),
       ),
     acceptCopy: (id, by) =>

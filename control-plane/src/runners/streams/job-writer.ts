@@ -9,8 +9,7 @@ import {
 import type { Logger } from 'pino'
 import type { Clock } from '../../clock.js'
 import { messageOf } from '../../errors.js'
-import { endJob } from '../../jobs/end/ending.js'
-import { outcomeOf } from '../../jobs/end/outcome.js'
+import { endJob, outcomeOf } from '../../jobs/job-port.js'
 import {
   type StreamLengths,
   appendServiceLine,

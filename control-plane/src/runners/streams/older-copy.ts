@@ -1,5 +1,5 @@
 import type { EndRecord, StreamName } from '@holdfast/protocol'
-import { outcomeOf } from '../../jobs/end/outcome.js'
+import { outcomeOf } from '../../jobs/job-port.js'
 import type { JobSummaryRow } from '../../store/jobs/jobs.js'
 import type { StreamLengths } from '../../store/jobs/job-streams.js'
 import type { FullStreams } from './stream-limits.js'

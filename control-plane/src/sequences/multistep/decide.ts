@@ -1,4 +1,4 @@
-import type { Decision, Facts, Mark, NodeState } from '../kind.js'
+import type { Decision, Facts, NodeResult, NodeState } from '../kind.js'
 import { NOTHING } from '../kind.js'
 import type { PlannedStep, StepsPlan } from './plan.js'
 
@@ -7,7 +7,7 @@ import type { PlannedStep, StepsPlan } from './plan.js'
  * aborted stops those after it, unless it says `continue` or they say `always`.
  */
 export function decideSteps({ steps }: StepsPlan, nodes: readonly NodeState[], { extravars }: Facts): Decision {
-  const mark: Mark[] = []
+  const mark: NodeResult[] = []
   let stoppedBy: string | null = null
   let passedOver: string | null = null
   for (const [index, step] of steps.entries()) {
@@ -35,7 +35,7 @@ function whyNot(
   { ifExtraVar, always }: PlannedStep,
   stoppedBy: string | null,
   extravars: Facts['extravars'],
-): Pick<Mark, 'status' | 'reason'> | null {
+): Pick<NodeResult, 'status' | 'reason'> | null {
   if (stoppedBy !== null && !always) return { status: 'do not run', reason: stoppedBy }
   if (ifExtraVar === null || (Object.hasOwn(extravars, ifExtraVar) && extravars[ifExtraVar] === true)) return null
   return { status: 'skipped', reason: `the extra variable '${ifExtraVar}' is not true` }

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { vaultNeedsSchema } from '../../credentials/vault-needs.js'
 import { RefusedValuesError } from '../../errors.js'
 import { parsePath } from '../../forms/fields/model-path.js'
 import type { FormSurroundings, MultistepForm, Step } from '../../forms/form.js'
@@ -14,7 +15,8 @@ const settingsSchema = v.object({
   ...{ check: v.boolean(), diff: v.boolean(), verbose: v.boolean() },
   ...{ keepExtravars: v.boolean(), allowJinjaInExtravars: v.boolean() },
   playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
-  ...{ runner: text, credentials: v.record(v.string(), v.string()), ansibleCredentials: text, vaultCredentials: text },
+  ...{ runner: text, credentials: v.record(v.string(), v.string()), ansibleCredentials: text },
+  vaultCredentials: vaultNeedsSchema,
 })
 
 const stepSchema = v.object({

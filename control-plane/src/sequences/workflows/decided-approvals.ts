@@ -1,5 +1,5 @@
 import { deciderName } from '../../jobs/record/approval.js'
-import type { Mark, NodeState } from '../kind.js'
+import type { NodeResult, NodeState } from '../kind.js'
 
 /**
  * The approval nodes that need wait no longer: somebody has decided, or their time is over. That time passes only while
@@ -11,8 +11,8 @@ export function decidedApprovals(
   nodes: readonly NodeState[],
   serviceTime: number,
   secondsFor: (identifier: string) => number,
-): Mark[] {
-  return nodes.flatMap((node): Mark[] => {
+): NodeResult[] {
+  return nodes.flatMap((node): NodeResult[] => {
     if (node.status !== 'approve') return []
     const { identifier, approval, dueTime } = node
     if (approval?.state === 'approved') return [{ identifier, status: 'success', reason: null }]

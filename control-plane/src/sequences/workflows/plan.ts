@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { vaultNeedsSchema } from '../../credentials/vault-needs.js'
 import type { JobSettings, WorkflowForm } from '../../forms/form.js'
 import type { PlainObject } from '../../forms/values/plain.js'
 import type { PlannedSequence } from '../../jobs/record/sequence-port.js'
@@ -10,7 +11,8 @@ const text = v.nullable(v.string())
 
 /** What the form says for all nodes. */
 const forAllSchema = v.object({
-  ...{ runner: text, credentials: v.record(v.string(), v.string()), ansibleCredentials: text, vaultCredentials: text },
+  ...{ runner: text, credentials: v.record(v.string(), v.string()), ansibleCredentials: text },
+  vaultCredentials: vaultNeedsSchema,
   ...{ verbose: v.boolean(), keepExtravars: v.boolean(), allowJinjaInExtravars: v.boolean() },
   playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
 })

@@ -4,7 +4,7 @@ import { SERVICE_CLOCK_ORIGIN } from '../service/service-clock.js'
 import type { Queries } from '../store.js'
 
 /** A step or node with what matters of its job; null: it has none (yet, or any more). */
-export interface NodeRow extends Selectable<SequenceNodeTable> {
+export interface SequenceNodeRow extends Selectable<SequenceNodeTable> {
   readonly subjob_status: string | null
   readonly subjob_reason: string | null
   readonly subjob_end_time: number | null
@@ -45,7 +45,7 @@ export async function findSequence(
 }
 
 /** The steps or nodes of a sequence, as written. */
-export function findNodes(queries: Queries, jobId: number): Promise<NodeRow[]> {
+export function findNodes(queries: Queries, jobId: number): Promise<SequenceNodeRow[]> {
   return queries
     .selectFrom('sequence_node')
     .leftJoin('job as subjob', 'subjob.id', 'sequence_node.subjob_id')

@@ -1,7 +1,7 @@
 import type { Queries } from '../store.js'
 
 /** A control plane that shares this database. Times are its own clock's. */
-export interface NodeRow {
+export interface ServiceNodeRow {
   readonly id: string
   readonly version: string
   /** Host and port, for people. */
@@ -10,11 +10,11 @@ export interface NodeRow {
   readonly last_seen: number
 }
 
-export function listNodes(queries: Queries): Promise<NodeRow[]> {
+export function listNodes(queries: Queries): Promise<ServiceNodeRow[]> {
   return queries.selectFrom('node').selectAll().orderBy('id').execute()
 }
 
-export async function insertNode(queries: Queries, node: NodeRow): Promise<void> {
+export async function insertNode(queries: Queries, node: ServiceNodeRow): Promise<void> {
   await queries.insertInto('node').values(node).execute()
 }
 

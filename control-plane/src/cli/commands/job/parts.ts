@@ -2,7 +2,7 @@ import type { Client, JobRecord } from '@holdfast/client'
 import { RefusedError } from '../../errors.js'
 import { type Column, tableText } from '../../show/table.js'
 import { durationText, jobSeconds, localTime } from '../../show/time.js'
-import { readJob } from '../../follow/job-reader.js'
+import { fetchJob } from '../../follow/job-reader.js'
 import type { Output } from '../../terminal.js'
 
 /** Parts that are shown of one job. */
@@ -29,7 +29,7 @@ export async function partsOf(client: Client, ids: readonly number[]): Promise<P
   const shown: JobRecord[] = []
   for (const id of ids.slice(0, MOST_PARTS)) {
     try {
-      shown.push(await readJob(client, id))
+      shown.push(await fetchJob(client, id))
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error
     }

@@ -1,17 +1,18 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { parseRoleConfig } from '../../control-plane/src/auth/role-config.js'
+import { readPages } from './pages.js'
 
-const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-const EXAMPLES = [...README.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = '']) => text)
+const EXAMPLES = readPages().flatMap(({ blocks }) =>
+  blocks.filter(({ language }) => language === 'yaml').map(({ text }) => text),
+)
 const ROLES = 'roles: [{ name: admin, groups: [local/admins] }]\n'
 
 /** A line that is commented out becomes a line; a remark behind or above stays one. */
 const uncommented = (text: string) => text.replace(/^( *)# (?=[A-Za-z]+: )/gm, '$1')
 
 test('every example is YAML, as it stands and with what is commented out', () => {
-  expect(EXAMPLES.length).toBeGreaterThan(2)
+  expect(EXAMPLES.length).toBeGreaterThan(5)
   for (const text of EXAMPLES) {
     expect(() => parse(text) as unknown, text).not.toThrow()
     expect(() => parse(uncommented(text)) as unknown, uncommented(text)).not.toThrow()

@@ -1,0 +1,24 @@
+import type { Field } from '../fields/field.js'
+import { fillText } from '../values/placeholders.js'
+import { runScript } from './computed.js'
+import type { Scope } from './scope-type.js'
+
+/** What a field falls back to when the client sent nothing under its name, or why that cannot be known. */
+type Fallback = { readonly value: unknown } | { readonly waiting: string }
+
+/** What the client sent under the field's name; its default when there is no such key. Null is an answer: nothing. */
+export function sentOrDefault(field: Field, scope: Scope): Fallback {
+  return Object.hasOwn(scope.sent, field.name) ? { value: scope.sent[field.name] } : defaultOf(field, scope)
+}
+
+/** The default of a field, with its placeholders filled or its expression worked out. */
+export function defaultOf(field: Field, scope: Scope): Fallback {
+  const given = field.default
+  if (typeof given !== 'string') return { value: given }
+  if (field.evalDefault) {
+    const computed = runScript(field, given, scope, 'allow missing')
+    return computed.waiting === null ? { value: computed.value } : { waiting: computed.waiting }
+  }
+  const filled = fillText(given, (path) => scope.resolve(path))
+  return { value: filled.complete ? filled.text : undefined }
+}
