@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openBlobCache } from './files/blob-cache.js'
 import { openUploadStore } from './files/upload-store.js'
@@ -20,6 +21,7 @@ import { readAnsibleVersion } from './playbook/ansible-version.js'
 import type { HostPython } from './playbook/host-python.js'
 import { findProgram } from './playbook/plan.js'
 import { watchPython } from './playbook/python-watch.js'
+import type { GalaxySettings } from './playbook/requirements.js'
 import { createSecretsOpener } from './playbook/secrets.js'
 import { openSocketFolders } from './playbook/socket-folders.js'
 import { readBootId } from './host/processes.js'
@@ -122,6 +124,10 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
         return isolation
       },
       sockets: openSocketFolders(settings.statePath, log),
+      galaxy: galaxyOf(settings),
+      get python() {
+        return python.now.path
+      },
     },
     releaseUser: (jobFolder) => releaseUser(jobFolder, isolationHost),
     supervisors,
@@ -273,6 +279,11 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     await end()
     throw error
   }
+}
+
+function galaxyOf({ galaxySeconds: seconds, statePath }: AgentSettings): GalaxySettings | null {
+  if (seconds === null) return null
+  return { cache: join(statePath, 'cache', 'galaxy'), seconds, script: ANSIBLE_PARTS.requirements }
 }
 
 /** An agent without a locale that ansible takes gives its playbooks one. */

@@ -16,6 +16,8 @@ export const ANSIBLE_PARTS = {
   isolation: pathOf('../ansible/isolation.py'),
   /** Takes and looks at locks of the kernel. */
   locks: pathOf('../ansible/locks.py'),
+  /** Installs what a playbook folder requires, and becomes ansible-playbook. */
+  requirements: pathOf('../ansible/requirements.py'),
   callbackFolder: pathOf('../ansible/callback'),
 }
 

@@ -70,6 +70,13 @@ export const SETTINGS = {
     default: null,
     meaning: 'the Python (3.8 or later) that starts playbooks; without it the one of ansible-playbook, or python3',
   },
+  RTE_GALAXY: {
+    kind: 'choice',
+    choices: ['off', 'on'],
+    default: 'off',
+    meaning: 'on: roles and collections of a requirements.yml in the playbook folder are installed before the play',
+  },
+  RTE_GALAXY_MINUTES: { kind: 'integer', default: '10', meaning: 'how long such an installation may take' },
   RTE_ISOLATION: {
     kind: 'choice',
     choices: ['none', 'user'],
@@ -144,6 +151,8 @@ const resolvedSchema = v.object({
   ANSIBLE_PATH: v.nullable(v.string()),
   RTE_PASS_ENVIRONMENT: v.nullable(v.string()),
   RTE_PYTHON: v.nullable(v.string()),
+  RTE_GALAXY: v.picklist(['off', 'on']),
+  RTE_GALAXY_MINUTES: v.pipe(v.number(), v.minValue(1, 'must be 1 or more')),
   RTE_ISOLATION: v.picklist(['none', 'user']),
   RTE_ISOLATION_USERS: v.nullable(v.string()),
   RTE_ISOLATION_SUDO: v.boolean(),
@@ -176,6 +185,8 @@ export interface AgentSettings {
   readonly passEnvironment: readonly string[]
   /** The Python that the operator names for supervisors; null: it is looked for. */
   readonly python: string | null
+  /** How long an installation of requirements may take, in seconds; null: nothing is installed. */
+  readonly galaxySeconds: number | null
   /** How jobs are kept apart; null when they are not. */
   readonly isolation: IsolationSettings | null
   readonly cacheBytes: number
@@ -217,6 +228,7 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
     localFolder: given.RTE_FILES === 'local' && given.ANSIBLE_PATH ? resolve(folder, given.ANSIBLE_PATH) : null,
     passEnvironment: readPassedNames(given.RTE_PASS_ENVIRONMENT),
     python: given.RTE_PYTHON,
+    galaxySeconds: given.RTE_GALAXY === 'on' ? given.RTE_GALAXY_MINUTES * 60 : null,
     isolation: isolationOf(given, folder),
     cacheBytes: given.RTE_CACHE_MB * MEBIBYTE,
     spoolMaxBytes: given.RTE_SPOOL_MAX_MB * MEBIBYTE,

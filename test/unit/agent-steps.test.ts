@@ -42,6 +42,8 @@ const services: StepServices = {
     environment: {},
     passEnvironment: [],
     pythonProblem: null,
+    galaxy: null,
+    python: '/none',
     callbackFolder: '/none',
     isolation: { kind: 'none' },
     sockets: NO_SOCKETS,

@@ -17,6 +17,7 @@ _REFUSED = re.compile(r"^(ERROR!|ERROR:|\[ERROR\]:|usage: ansible-playbook|ansib
 _PLAYED = re.compile(r"^(PLAY|TASK|RUNNING HANDLER|PLAY RECAP) \[|^PLAY RECAP \*|holdfast_events", re.MULTILINE)
 _UNPARSED = re.compile(r"Unabletoparse(/\S+?)asaninventorysource")
 _ASKED = re.compile(r"\[holdfast\]theplaybookasksforthevariable(\S+?)\(vars_prompt\)")
+_NOT_INSTALLED = "[holdfast]therequirementscouldnotbeinstalled:"
 _PAUSED = "Notwaitingforresponsetopromptasstdinisnotinteractive"
 
 
@@ -38,6 +39,8 @@ def remarks_of(text):
             "the playbook asks for the variable %s (vars_prompt) and nobody can answer: give it as an extra variable"
             % name[:_MAX_NAME]
         )
+    if _NOT_INSTALLED in squeezed:
+        remarks.append("what the playbook folder requires could not be installed: the output says why")
     if _PAUSED in squeezed:
         remarks.append("a pause did not wait for an answer, because there is no terminal")
     return remarks

@@ -9,6 +9,7 @@ import { OrderRefusedError, playbookArguments, type PlaybookRoot, workingFolder 
 import { playbookEnvironment } from './environment.js'
 import { extravarsYaml } from './extravars-text.js'
 import { limitMarkOf } from './process-tree.js'
+import { contentPaths, type GalaxySettings, type RequirementOrders, requirementsOf } from './requirements.js'
 import type { SocketFolders } from './socket-folders.js'
 
 /** How long an abort waits after SIGINT and after SIGTERM, and how long output may come after the end, in seconds. */
@@ -29,6 +30,10 @@ export interface PlaybookSettings {
   readonly callbackFolder: string
   readonly isolation: Isolation
   readonly sockets: SocketFolders
+  /** Null: what a playbook folder requires is not installed. */
+  readonly galaxy: GalaxySettings | null
+  /** The Python of this host by its path. */
+  readonly python: string
 }
 
 /**
@@ -94,7 +99,7 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
   const playbook = playbookArguments(order, root, cwd, extravarsFile(folder), given)
   return {
     run_id: order.run_id,
-    argv: [findProgram('ansible-playbook', env.PATH), ...playbook],
+    argv: [...installationOf(settings, root, cwd, env), findProgram('ansible-playbook', env.PATH), ...playbook],
     cwd,
     env,
     marker,
@@ -104,6 +109,29 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
     drain_seconds: DRAIN_SECONDS,
     isolation: isolation.kind === 'none' ? null : isolation.orders,
   }
+}
+
+/**
+ * What comes before ansible-playbook on the command line where the folder requires roles or collections: a program that installs
+ * them and then becomes ansible-playbook. Empty where there is nothing to install.
+ * @throws OrderRefusedError when there is no ansible-galaxy
+ */
+function installationOf(
+  { galaxy, isolation, python }: PlaybookSettings,
+  root: PlaybookRoot,
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+): string[] {
+  const files = galaxy === null ? [] : requirementsOf(cwd, root.path)
+  if (galaxy === null || files.length === 0) return []
+  const orders: RequirementOrders = {
+    files,
+    program: findProgram('ansible-galaxy', env.PATH),
+    seconds: galaxy.seconds,
+    cache: isolation.kind === 'none' ? galaxy.cache : null,
+    ...contentPaths(env, cwd),
+  }
+  return [python, '-I', '-S', galaxy.script, JSON.stringify(orders)]
 }
 
 /** The path of a home may be too long for sockets. Each isolated job has its own /tmp where the host allows that. */

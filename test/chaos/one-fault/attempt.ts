@@ -48,8 +48,10 @@ export async function playScene(
   }
   let armed: ArmedFault | null = null
   const arm = (): ArmedFault => (armed = fault.arm())
-  if (scene === 'plain') arm()
-  const { jobId, truth } = await launch(chaos, load, number)
+  const early = scene === 'plain' ? arm() : null
+  const launching = launch(chaos, load, number)
+  if (early !== null) await endDuringLaunch(launching, early, fault.lastsMs)
+  const { jobId, truth } = await launching
   if (scene !== 'plain') {
     await waitFor(`job ${jobId} to come to its gate`, () => truth.waitsAt(30))
     const victim = scene === 'agent restarted' ? 'agent' : 'control plane'
@@ -80,6 +82,16 @@ async function launch(
   const answer = await patiently(chaos.product, 'POST', '/job', body, Date.now() + BOUND_MS)
   if (answer.status !== 200) throw new Error(`a launch was answered ${answer.status}: ${JSON.stringify(answer.body)}`)
   return { jobId: (answer.body as { id: number }).id, truth: truthOf(folder, name) }
+}
+
+/** Until the launch is answered. A fault that it meets is taken back after its time: else a launch would wait for ever. */
+async function endDuringLaunch(launching: Promise<unknown>, armed: ArmedFault, lastsMs: number): Promise<void> {
+  if (lastsMs === 0) return
+  let answered = false
+  const answer = launching.finally(() => (answered = true)).catch(() => undefined)
+  while (!answered && !armed.wasMet()) await pause(20)
+  await Promise.race([answer, pause(lastsMs)])
+  if (!answered) armed.disarm()
 }
 
 /** Until the job has ended, and the fault with it: one that lasts is taken back after its time. */

@@ -16,7 +16,7 @@ export function lastLine(
     .map(([name, count]) => `${name} ${count}`)
   return (
     `chaos: seed ${seed}, ${minutes} min, ${database}, ${nodes} ${nodes === 1 ? 'node' : 'nodes'}: ${all} jobs (${jobs.emitted} emitted, ${jobs.ansible} ansible; ` +
-    `${jobs.aborted} aborted, ${jobs.harmed} harmed, ${jobs.abandoned} abandoned on the way), ` +
+    `${jobs.aborted} aborted, ${jobs.harmed} harmed, ${jobs.abandoned} abandoned on the way, ${jobs.refused} refused), ` +
     `${faultCount} faults (${kinds.join(', ')}), ` +
     `restarts (${Object.entries(restarts)
       .map(([name, count]) => `${name} ${count}`)

@@ -12,7 +12,8 @@ import { startsPath } from './playbooks.js'
 
 /** What came of all jobs. */
 export interface Verdict {
-  readonly jobs: Record<'emitted' | 'ansible' | 'aborted' | 'harmed' | 'abandoned', number>
+  /** `refused`: never started, because nobody could give them to their runner; they say so. */
+  readonly jobs: Record<'emitted' | 'ansible' | 'aborted' | 'harmed' | 'abandoned' | 'refused', number>
   readonly outputBytes: number
   readonly events: number
   readonly lost: number
@@ -50,7 +51,7 @@ export async function judgeAll(
   const { product } = chaos
   const { records } = await product.admin.get<{ records: { id: number }[] }>('/job?records=10000')
   const sum = { outputBytes: 0, events: 0, lost: 0, doubled: 0, wrong: 0 }
-  const jobs = { emitted: 0, ansible: 0, aborted: 0, harmed: harmed.size, abandoned: 0 }
+  const jobs = { emitted: 0, ansible: 0, aborted: 0, harmed: harmed.size, abandoned: 0, refused: 0 }
   const problems: string[] = [...users.complaints]
   let [falseEnds, killed, neverEnded] = [0, 0, 0]
   for (const [index, { id }] of records.entries()) {
@@ -64,6 +65,7 @@ export async function judgeAll(
     jobs[plan.kind] += 1
     if (job.status === 'aborted') jobs.aborted += 1
     if (job.abandoned_at !== null) jobs.abandoned += 1
+    if (isRefused(job)) jobs.refused += 1
     const written = keeper.writtenOf(id)
     const starts = countLines(startsPath(join(product.folder, 'truth'), plan.name))
     const comparison = await compareStored(product, id, written ? { ...written, starts: () => 0 } : nothing(chaos))
@@ -107,12 +109,7 @@ function judgeEnd(
 ): string[] {
   const reason = job.status_reason ?? ''
   const planned = plan.kind === 'ansible' ? plan.playbook.status : plan.load.exitCode === 0 ? 'success' : 'failed'
-  if (job.status === 'failed' && starts === 0) {
-    // Given up before the runner had it: it is not started any more when the runner comes back.
-    if (job.abandoned_at !== null && /never started it$/.test(reason)) return []
-    // Launched, or waiting, while an admin had shut its runner out.
-    if (SHUT_OUT.test(reason)) return []
-  }
+  if (isRefused(job) && starts === 0) return []
   if (abortAsked && job.status === 'aborted') return []
   if (harm === 'supervisor killed' && job.status === 'failed') return []
   const problems: string[] = []
@@ -123,6 +120,15 @@ function judgeEnd(
   if (job.status === 'failed' && !isByAnsible.test(reason)) problems.push(`failed for another reason: ${reason}`)
   if (job.detail !== null && harm === undefined && !abortAsked) problems.push(`says: ${job.detail}`)
   return problems
+}
+
+/**
+ * Given up before the runner had it, so that it is not started any more when the runner comes back; or launched, or
+ * waiting, while an admin had shut its runner out.
+ */
+function isRefused({ status, status_reason, abandoned_at }: JobRecord): boolean {
+  const reason = status_reason ?? ''
+  return status === 'failed' && (SHUT_OUT.test(reason) || (abandoned_at !== null && /never started it$/.test(reason)))
 }
 
 function judgeStarts(job: JobRecord, starts: number): string[] {

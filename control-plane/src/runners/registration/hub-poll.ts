@@ -39,14 +39,15 @@ export function createHubPoll(deps: {
 }): HubPoll {
   const { store, nodes, registry, queue, log, steady } = deps
   let polling: Promise<void> | null = null
-  let reachedAt = steady.now()
+  /** When the first question was asked that has no answer yet; null: the latest one was answered. */
+  let askedAt: number | null = null
   /** A failure is said once until it works again. */
   let isTold = false
 
   async function pollOnce(): Promise<void> {
     const connections = new Map(registry.all().map((connection) => [connection.runnerId, connection]))
     const rows = await findRunnersOfNode(store.read, [...connections.keys()], nodes.id)
-    reachedAt = steady.now()
+    askedAt = null
     isTold = false
     const known = new Map(rows.map((row) => [row.id, row]))
     const changed = [...connections].filter(([id, connection]) => isNews(connection, known.get(id)))
@@ -87,9 +88,11 @@ export function createHubPoll(deps: {
   }
 
   const pollQuietly = () => {
+    // A question may fail, or stay without any answer. The time between two questions says nothing about the database.
+    askedAt ??= steady.now()
+    const blindMs = steady.now() - askedAt
     poll().catch(failed)
-    // A question may also stay without any answer.
-    if (steady.now() - reachedAt > deps.letGoMs) letGo()
+    if (blindMs > deps.letGoMs) letGo()
   }
   const stopListening = nodes.bus.subscribe({
     received(message) {

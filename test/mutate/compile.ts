@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import ts from 'typescript'
+import { type Mutation, mutated } from './mutation.js'
+
+/** Whether the compiler takes a mutation: one that it refuses never gets as far as a test. */
+export interface Compiler {
+  refusal(mutation: Mutation): string | null
+}
+
+/** The programs of the repository, each read when a mutation of it is asked about first. */
+export function createCompiler(root: string): Compiler {
+  const services = new Map<string, ts.LanguageService>()
+  const changed = new Map<string, { readonly text: string; readonly version: number }>()
+  let version = 0
+
+  function serviceOf(program: string): ts.LanguageService {
+    const config = join(root, program, 'tsconfig.json')
+    const read = ts.getParsedCommandLineOfConfigFile(
+      config,
+      { noEmit: true, composite: false, incremental: false },
+      {
+        ...ts.sys,
+        onUnRecoverableConfigFileDiagnostic: ({ messageText }) => {
+          throw new Error(ts.flattenDiagnosticMessageText(messageText, '\n'))
+        },
+      },
+    )
+    if (!read) throw new Error(`${config} cannot be read`)
+    return ts.createLanguageService({
+      getCompilationSettings: () => read.options,
+      getScriptFileNames: () => read.fileNames,
+      getScriptVersion: (file) => String(changed.get(file)?.version ?? 0),
+      getScriptSnapshot(file) {
+        const text = changed.get(file)?.text ?? ts.sys.readFile(file)
+        return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text)
+      },
+      getCurrentDirectory: () => dirname(config),
+      getDefaultLibFileName: (options) => ts.getDefaultLibFilePath(options),
+      fileExists: (file) => ts.sys.fileExists(file),
+      readFile: (file) => ts.sys.readFile(file),
+    })
+  }
+
+  return {
+    refusal(mutation) {
+      if (!mutation.path.endsWith('.ts')) return null
+      const [program = ''] = mutation.path.split('/')
+      const service = services.get(program) ?? serviceOf(program)
+      services.set(program, service)
+      const file = join(root, mutation.path)
+      version += 1
+      changed.set(file, { text: mutated(readFileSync(file, 'utf8'), mutation), version })
+      const [first] = [...service.getSyntacticDiagnostics(file), ...service.getSemanticDiagnostics(file)]
+      version += 1
+      changed.set(file, { text: readFileSync(file, 'utf8'), version })
+      return first ? ts.flattenDiagnosticMessageText(first.messageText, '\n') : null
+    },
+  }
+}

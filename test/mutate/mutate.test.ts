@@ -1,0 +1,102 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { ROOT } from '../support/product.js'
+import { diffOf, keyOf, type Mutation, mutated, roomOf } from './mutation.js'
+import { readOptions, UsageError } from './options.js'
+import { shareOf, summaryOf } from './summary.js'
+import { typescriptMutations } from './typescript-mutations.js'
+
+/** What becomes of a text, by the kind of the change. */
+const changesOf = (text: string, found: readonly Mutation[] = typescriptMutations('a.ts', text)) =>
+  found.map((mutation) => [mutation.kind, mutated(text, mutation)])
+
+test('TypeScript is changed where it decides, waits, calls or lists', () => {
+  expect(changesOf('if (a && b) go()')).toEqual([
+    ['negated condition', 'if (!(a && b)) go()'],
+    ['|| for &&', 'if (a || b) go()'],
+    ['removed call', 'if (a && b) ;'],
+  ])
+  expect(changesOf('const a = await b()')).toEqual([['dropped await', 'const a = b()']])
+  expect(changesOf('const a = b === 1 ? c + 1 : c - 1')).toHaveLength(4)
+  expect(changesOf("const a = ['x', 'y', z]")).toEqual([
+    ['removed member', "const a = ['y', z]"],
+    ['removed member', "const a = ['x', z]"],
+  ])
+  expect(changesOf('const a = x <= 3')).toEqual([['< for <=', 'const a = x < 3']])
+})
+
+test('what is a type, an import or a line of the log is not changed', () => {
+  expect(
+    changesOf("import a from 'b'\ntype A = 'x' | true\ninterface B { a: true }\nlog.info({ a: true }, 'x')"),
+  ).toEqual([])
+})
+
+test('Python is changed in the same way, with any characters before it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-mutate-test-'))
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true })
+  })
+  const text = 'x = "grün😀"\nif x == 1 and not y: go("ü")\nz = ("a", "b")\n'
+  writeFileSync(join(folder, 'a.py'), text)
+  const { stdout } = spawnSync('python3', [join(ROOT, 'test/mutate/python_mutations.py')], {
+    cwd: folder,
+    input: 'a.py\n',
+  })
+  const found = JSON.parse(stdout.toString()) as Mutation[]
+  expect(changesOf(text, found)).toEqual([
+    ['negated condition', text.replace('x == 1 and not y', 'not (x == 1 and not y)')],
+    ['!= for ==', text.replace('==', '!=')],
+    ['or for and', text.replace('and', 'or')],
+    ['removed call', text.replace('go("ü")', 'pass')],
+    ['removed member', text.replace('"a", ', '')],
+  ])
+})
+
+test('a change is known again after it has moved, and shown as a diff', () => {
+  const text = 'first()\n  if (a < b) go()\n'
+  const [, , mutation] = typescriptMutations('control-plane/src/jobs/launch/launch.ts', text)
+  if (!mutation) throw new Error('there is no such mutation')
+  const moved = typescriptMutations('control-plane/src/jobs/inner/launch.ts', `\n\n  ${text}`)[2]
+  if (!moved) throw new Error('there is no such mutation')
+  expect(keyOf(`\n\n  ${text}`, moved)).toBe(keyOf(text, mutation))
+  expect(diffOf(text, mutation)).toBe(
+    `control-plane/src/jobs/launch/launch.ts:2  ${mutation.kind}\n-  if (a < b) go()\n+${mutated(text, mutation).split('\n')[1] ?? ''}`,
+  )
+  expect(roomOf(mutation.path)).toBe('control-plane/jobs')
+  expect([roomOf('runner-agent/src/main.ts'), roomOf('runner-agent/ansible/supervisor.py')]).toEqual([
+    'runner-agent',
+    'runner-agent/ansible',
+  ])
+})
+
+test('the share counts what has an effect and was decided', () => {
+  const results = [
+    { room: 'a', outcome: 'killed' },
+    { room: 'a', outcome: 'killed' },
+    { room: 'b', outcome: 'killed' },
+    { room: 'b', outcome: 'survived' },
+    { room: 'b', outcome: 'without effect' },
+    { room: 'b', outcome: 'undecided' },
+  ] as const
+  expect(shareOf(results)).toBe(0.75)
+  expect(shareOf([{ room: 'a', outcome: 'undecided' }])).toBeNull()
+  expect(summaryOf(results).split('\n')).toEqual([
+    `${'a'.padEnd(28)} 2 killed  100 % of those with an effect`,
+    `${'b'.padEnd(28)} 1 killed, 1 survived, 1 without effect, 1 undecided  50 % of those with an effect`,
+    `${'all'.padEnd(28)} 3 killed, 1 survived, 1 without effect, 1 undecided  75 % of those with an effect`,
+  ])
+})
+
+test('a seed and a count are needed', () => {
+  expect(readOptions(['--seed', '1', '--count', '2', '--room', 'protocol'])).toMatchObject({
+    seed: 1,
+    room: 'protocol',
+  })
+  expect(readOptions(['--help'])).toBeNull()
+  for (const wrong of [[], ['--seed', 'x', '--count', '1'], ['--much']]) {
+    expect(() => readOptions(wrong)).toThrow(UsageError)
+  }
+})

@@ -1,0 +1,56 @@
+import { parseArgs } from 'node:util'
+
+export interface Options {
+  readonly seed: number
+  readonly count: number
+  /** Only mutations of rooms that begin so; null: of all. */
+  readonly room: string | null
+  readonly nearSeconds: number
+  readonly wideSeconds: number
+}
+
+export const USAGE = `Usage: scripts/mutate --seed S --count N [--room R] [--near-seconds T] [--wide-seconds T]
+
+Changes the product in small ways, one at a time, and runs the tests: they should notice. Changes are negated conditions,
+dropped awaits, && for ||, === for !==, < for <=, + 1 for - 1, true for false, removed calls and removed members of lists.
+What is only written to the log is not changed. All is done in a copy; nothing of this clone is touched.
+
+  --seed S          which changes are drawn; the same seed and sources draw the same ones
+  --count N         how many of them the tests are run for
+  --room R          only changes of one room, such as control-plane/forms or runner-agent
+  --near-seconds T  for the tests that are nearest to the changed file (180)
+  --wide-seconds T  for those of its program, when the near ones pass (300)
+
+Changes that the compiler refuses are counted and not tested. Those that test/mutate/without-effect.json lists change
+nothing that anybody could notice; their reasons stand there. Every change that no test noticed is printed with its diff.
+Exit code 0 if all were noticed, 1 if some were not, 2 for wrong arguments.
+`
+
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** @returns null when help was asked for @throws UsageError */
+export function readOptions(args: readonly string[]): Options | null {
+  const text = { type: 'string' } as const
+  const names = { seed: text, count: text, room: text, 'near-seconds': text, 'wide-seconds': text }
+  let values: Partial<Record<keyof typeof names, string>> & { help?: boolean }
+  try {
+    values = parseArgs({ args: [...args], options: { ...names, help: { type: 'boolean', short: 'h' } } }).values
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error))
+  }
+  if (values.help) return null
+  const number = (name: keyof typeof names, usual: number | null): number => {
+    const value = values[name] === undefined ? usual : Number(values[name])
+    if (value === null || !Number.isSafeInteger(value) || value < 0) throw new UsageError(`--${name} must be a number`)
+    return value
+  }
+  return {
+    seed: number('seed', null),
+    count: number('count', null),
+    room: values.room ?? null,
+    nearSeconds: number('near-seconds', 180),
+    wideSeconds: number('wide-seconds', 300),
+  }
+}

@@ -1,0 +1,82 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import ts from 'typescript'
+import { type Mutation, mutated } from './mutation.js'
+
+/** A copy of the repository in which mutations are made: the tree of whoever asks is never changed. */
+export interface Scratch {
+  readonly root: string
+  /** Makes one mutation, in the source and in what is built of it. @returns what takes it back */
+  apply(mutation: Mutation): () => void
+  close(): void
+}
+
+const LEFT_OUT = new Set(['node_modules', '.git', 'bundle', 'bundle.new', '.venv'])
+
+/** @param root of a clone that is built */
+export function createScratch(root: string): Scratch {
+  const copy = mkdtempSync(join(tmpdir(), 'holdfast-mutate-'))
+  cpSync(root, copy, { recursive: true, filter: (path) => path === root || !LEFT_OUT.has(basename(path)) })
+  linkPackages(root, copy)
+  return {
+    root: copy,
+    apply(mutation) {
+      const source = join(copy, mutation.path)
+      const before = readFileSync(source, 'utf8')
+      const after = mutated(before, mutation)
+      const built = mutation.path.endsWith('.ts') ? builtFrom(copy, mutation.path) : null
+      const builtBefore = built !== null && existsSync(built) ? readFileSync(built) : null
+      writeFileSync(source, after)
+      if (built !== null && builtBefore !== null) writeFileSync(built, javascriptOf(after))
+      return () => {
+        writeFileSync(source, before)
+        if (built !== null && builtBefore !== null) writeFileSync(built, builtBefore)
+      }
+    },
+    close: () => {
+      rmSync(copy, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Packages of others are shared, our own are those of the copy. */
+function linkPackages(root: string, copy: string): void {
+  mkdirSync(join(copy, 'node_modules/@holdfast'), { recursive: true })
+  for (const name of readdirSync(join(root, 'node_modules'))) {
+    if (name !== '@holdfast' && !name.startsWith('.vite')) {
+      symlinkSync(join(root, 'node_modules', name), join(copy, 'node_modules', name))
+    }
+  }
+  for (const [name, folder] of [
+    ['client', 'control-plane/client'],
+    ...['control-plane', 'protocol', 'runner-agent', 'test'].map((room) => [room, room] as const),
+  ] as const) {
+    symlinkSync(join(copy, folder), join(copy, 'node_modules/@holdfast', name))
+  }
+}
+
+function builtFrom(copy: string, path: string): string {
+  return join(copy, path.replace('/src/', '/dist/').replace(/\.ts$/, '.js'))
+}
+
+function javascriptOf(source: string): string {
+  const { outputText } = ts.transpileModule(source, {
+    compilerOptions: {
+      target: ts.ScriptTarget.ES2023,
+      module: ts.ModuleKind.ESNext,
+      verbatimModuleSyntax: true,
+    },
+  })
+  return outputText
+}
