@@ -37,7 +37,7 @@ export const MAX_SOCKET_MESSAGE_BYTES = MAX_CONTROL_BYTES + 1024
 /** Extra variables up to this many bytes of JSON travel inside the offer, larger ones as a blob. */
 export const MAX_INLINE_BYTES = 256 * 1024
 
-/** Most bytes of one event line, its newline included (spec events.md). */
+/** Most bytes of one event line, its newline included. */
 export const MAX_EVENT_LINE_BYTES = 256 * 1024
 
 /** Heartbeat in both directions, in milliseconds; two missed ones mean the connection is dead. */

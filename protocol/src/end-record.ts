@@ -12,7 +12,7 @@ export const END_CAUSES = [
   'not_started',
 ] as const
 
-/** The end of a run: the third stream of a job, one record, written last (spec runner.md section 2). */
+/** The end of a run: the third stream of a job, one record, written last. */
 export const endRecordSchema = v.object({
   run_id: runIdSchema,
   cause: v.picklist(END_CAUSES),

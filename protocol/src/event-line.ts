@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-/** Event types (spec events.md): the names that ansible-runner and AWX made common. */
+/** Event types: the names that ansible-runner and AWX made common. */
 export const EVENT_TYPES = [
   'playbook_on_start',
   'playbook_on_play_start',

@@ -10,7 +10,7 @@ import type { Trust } from './identity/trust.js'
 const NOT_ACCEPTED: ReadonlySet<CloseReasonName> = new Set(['denied', 'revoked', 'rejected', 'clone'])
 
 /**
- * Where this agent stands with the app:
+ * Where this agent stands with the control plane:
  *
  *   down       no connection                                   → waiting, approved (the welcome says which)
  *   waiting    connected, gets no job and says only its status → approved (an admin approved it), down
@@ -21,7 +21,7 @@ export type ApprovalState = 'down' | 'waiting' | 'approved'
 export interface ApprovalWatch {
   readonly state: ApprovalState
   readonly events: LinkEvents
-  /** Tells the app what the agent does. */
+  /** Tells the control plane what the agent does. */
   sendStatus(): void
   notReady(): NotReady | null
 }
@@ -51,12 +51,12 @@ export function createApprovalWatch(options: ApprovalWatchOptions): ApprovalWatc
     hostJobs.limit(maxJobs)
     if (before === to) return
     if (to === 'waiting') {
-      log.info({ name, fingerprint }, 'connected to the app, waiting for approval by an admin')
+      log.info({ name, fingerprint }, 'connected to the control plane, waiting for approval by an admin')
       if (hasJoinToken) {
         log.warn({ name }, 'the join token is unknown, used or expired, so an admin has to approve this runner')
       }
     } else {
-      log.info({ name, epoch: over.epoch }, 'connected to the app and approved')
+      log.info({ name, epoch: over.epoch }, 'connected to the control plane and approved')
       // Before anything is taken from it.
       trust.approved()
       hostJobs.connected(over)
@@ -85,7 +85,7 @@ export function createApprovalWatch(options: ApprovalWatchOptions): ApprovalWatc
       const why = problem()
       if (why !== null) return { problem: why }
       if (hostJobs.figures().draining) return 'draining'
-      if (state === 'down') return trust.refused ? UNTRUSTED : 'not connected to the app'
+      if (state === 'down') return trust.refused ? UNTRUSTED : 'not connected to the control plane'
       if (state === 'approved') return null
       return hasJoinToken ? TOKEN_NOT_TAKEN : 'waiting for approval'
     },
@@ -98,7 +98,7 @@ export function createApprovalWatch(options: ApprovalWatchOptions): ApprovalWatc
       message(message) {
         if (message.type !== 'settings') {
           if (state === 'approved') hostJobs.take(message)
-          else log.warn({ type: message.type }, 'the app sent work before its approval; passed over')
+          else log.warn({ type: message.type }, 'the control plane sent work before its approval; passed over')
         } else if (connection) {
           move(message.state, message.max_jobs, connection)
         }

@@ -7,7 +7,7 @@ const LISTEN_AGAIN_MS = 5_000
 
 /** Why the agent is not ready, in the order in which it is said. */
 export type NotReady =
-  | 'not connected to the app'
+  | 'not connected to the control plane'
   | typeof UNTRUSTED
   | 'waiting for approval'
   | typeof TOKEN_NOT_TAKEN

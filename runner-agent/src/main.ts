@@ -57,7 +57,7 @@ const SHORTEST_BACK_OFF_MS = 500
 const LONGEST_BACK_OFF_MS = 30_000
 /** After an order to end all jobs: the supervisor's own ladder and some time to write the ends. */
 const TERMINATE_MS = 25_000
-/** How long a stopping agent waits for the app to store what has ended. */
+/** How long a stopping agent waits for the control plane to store what has ended. */
 const STORE_MS = 2_000
 const LOOK_MS = 50
 /** Until a spool that could not be read is tried again. */
@@ -132,6 +132,12 @@ export async function startAgent(settings: AgentSettings, dependencies: AgentDep
     releaseUser: (jobFolder) => releaseUser(jobFolder, isolationHost),
     supervisors,
     patience: ABORT_PATIENCE,
+    after(milliseconds, task) {
+      const timer = setTimeout(task, milliseconds).unref()
+      return () => {
+        clearTimeout(timer)
+      }
+    },
     supervisor: {
       get python() {
         return python.now.path

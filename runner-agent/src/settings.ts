@@ -18,16 +18,20 @@ import { readPassedNames } from './playbook/passed-environment.js'
 
 const MEBIBYTE = 1024 * 1024
 
-/** Every setting of the agent: environment variable, and `--kebab-case` flag of `run` (docs: decisions, section 2). */
+/** Every setting of the agent: environment variable, and `--kebab-case` flag of `run`. */
 export const SETTINGS = {
   RTE_MODE: {
     kind: 'choice',
     choices: ['outbound', 'inbound'],
     default: 'outbound',
-    meaning: 'outbound: the agent dials the app. inbound: the app dials the agent (not available yet)',
+    meaning: 'outbound: the agent dials the control plane; inbound would be the other way, and is not available yet',
   },
   APP_URL: { kind: 'text', default: null, meaning: "the control plane's address, http:// or https://; required" },
-  APP_TLS_VERIFY: { kind: 'boolean', default: '1', meaning: "1: the app's certificate must be valid; 0: any is taken" },
+  APP_TLS_VERIFY: {
+    kind: 'boolean',
+    default: '1',
+    meaning: "1: the control plane's certificate must be valid; 0: any is taken",
+  },
   HTTPS_PROXY: { kind: 'text', default: null, meaning: 'proxy to an https:// app; playbooks see it, too' },
   NO_PROXY: { kind: 'text', default: null, meaning: 'hosts and .domains that are reached without the proxy; *: all' },
   RTE_NAME: {
@@ -57,7 +61,7 @@ export const SETTINGS = {
     kind: 'choice',
     choices: ['transfer', 'local'],
     default: 'transfer',
-    meaning: 'transfer: the app sends playbook folders; local: run from ANSIBLE_PATH on this host',
+    meaning: 'transfer: the control plane sends playbook folders; local: run from ANSIBLE_PATH on this host',
   },
   ANSIBLE_PATH: { kind: 'text', default: null, meaning: 'the playbook folder; required with RTE_FILES=local' },
   RTE_PASS_ENVIRONMENT: {
@@ -179,7 +183,7 @@ export interface AgentSettings {
   readonly maxJobs: number
   readonly drainSeconds: number
   readonly onStop: 'detach' | 'terminate'
-  /** The local playbook folder, or null when the app sends the files. */
+  /** The local playbook folder, or null when the control plane sends the files. */
   readonly localFolder: string | null
   /** What of the agent's environment playbooks see beside what each gets: names, and beginnings of names with `*`. */
   readonly passEnvironment: readonly string[]

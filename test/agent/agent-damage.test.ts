@@ -77,7 +77,7 @@ describe('a damaged spool', () => {
     expect(agent.errors).toBe('')
   })
 
-  test('the folder of a running job is removed: the playbook goes on, and when it has ended the app hears of it', async () => {
+  test('a running job whose folder is removed goes on, and the control plane hears of its end', async () => {
     const setting = await createSetting()
     const { controlPlane, folder, statePath } = setting
     const agent = await setting.join({ RTE_MAX_JOBS: '1' })

@@ -46,9 +46,9 @@ describe('joining', () => {
     const { controlPlane, start } = await createSetting()
     controlPlane.refuse = 'revoked'
     const agent = start()
-    const line = await agent.logged('cannot join the app: an admin revoked this runner')
+    const line = await agent.logged('cannot join the control plane: an admin revoked this runner')
     expect(line).toMatchObject({ level: 'warn', reason: 'revoked', retry_ms: 30_000 })
-    expect((await agent.probe('/ready')).body).toContain('not connected to the app')
+    expect((await agent.probe('/ready')).body).toContain('not connected to the control plane')
   })
 
   test('an app that comes back is joined again, each start being a new generation of the same key', async () => {
@@ -73,7 +73,7 @@ describe('joining', () => {
     await waitUntil('heartbeats come', () => controlPlane.statuses.length > 3)
     // The other side is there still, but it neither reads nor says anything: a half-open connection.
     socket.pause()
-    expect(await agent.logged('nothing came from the app for two heartbeats')).toMatchObject({
+    expect(await agent.logged('nothing came from the control plane for two heartbeats')).toMatchObject({
       reason: 'heartbeat_lost',
     })
     await waitUntil('it has dialled again', () => controlPlane.hellos.length > 1)
@@ -81,11 +81,11 @@ describe('joining', () => {
   })
 })
 
-describe('the way to the app', () => {
+describe('the way to the control plane', () => {
   test('a certificate that nobody vouches for is refused, unless a setting or an authority says otherwise', async () => {
     const { controlPlane, folder, start } = await createSetting(TEST_CERTIFICATE)
     const wary = start()
-    await wary.logged('cannot join the app: self-signed certificate')
+    await wary.logged('cannot join the control plane: self-signed certificate')
     await wary.kill()
     expect(controlPlane.hellos).toHaveLength(0)
     const trusting = start({ APP_TLS_VERIFY: '0' })

@@ -209,7 +209,7 @@ describe('files', () => {
     await exactEnd(controlPlane, controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(say('x')) }))))
   })
 
-  test('a file that the app has no more is told as changed', async () => {
+  test('a file that the control plane has no more is told as changed', async () => {
     const { controlPlane, join: joinApp } = await createSetting()
     await joinApp()
     const site = play(say('x'))
@@ -290,7 +290,7 @@ describe('capacity', () => {
     await waitUntil('none runs', () => controlPlane.statuses.at(-1)?.running_jobs === 0)
   })
 
-  test('a spool over its limit takes no new jobs until the app has stored', async () => {
+  test('a spool over its limit takes no new jobs until the control plane has stored', async () => {
     const { controlPlane, join: joinApp } = await createSetting()
     await joinApp({ RTE_SPOOL_MAX_MB: '0' })
     const manifest = publish(controlPlane, { 'site.yml': play(say('x')) })

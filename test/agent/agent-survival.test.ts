@@ -209,7 +209,7 @@ test('what looks lost from here is not judged while the control plane does not a
   controlPlane.refuse = 'clone'
   const second = setting.start()
   await second.logged('jobs found in the spool')
-  await second.logged('cannot join the app')
+  await second.logged('cannot join the control plane')
   expect(readdirSync(spooledJob(statePath) ?? '')).not.toContain('end.json')
   await second.kill()
   controlPlane.refuse = null

@@ -64,19 +64,19 @@ describe('a job is approved whose runner meanwhile', () => {
   test('was turned off: it fails, as a launch does', async () => {
     const { id, name, runner } = await waitingJob()
     await change(runner.id, { enabled: 0 })
-    await expectFailed(id, `The RTE '${name}' is turned off`)
+    await expectFailed(id, `The runner '${name}' is turned off`)
   })
 
   test('was revoked: it fails, as a launch does', async () => {
     const { id, name, runner } = await waitingJob()
     await change(runner.id, { state: 'revoked' })
-    await expectFailed(id, `The RTE '${name}' is not approved`)
+    await expectFailed(id, `The runner '${name}' is not approved`)
   })
 
   test('was deleted: it fails, as a launch does', async () => {
     const { id, name, runner } = await waitingJob()
     await server.store.write('test.delete', (queries) => deleteRunner(queries, runner.id))
-    await expectFailed(id, `The RTE '${name}' of this job was deleted`)
+    await expectFailed(id, `The runner '${name}' of this job was deleted`)
   })
 
   test('was deleted and joined again under its name: it goes to that one', async () => {
@@ -91,7 +91,7 @@ describe('a job is approved whose runner meanwhile', () => {
   test('is not allowed any more to whoever launched it: it fails and says so', async () => {
     const { id, name } = await waitingJob()
     await server.writeConfig(LIMITED)
-    await expectFailed(id, `The roles of ann do not allow jobs on the RTE '${name}' any more`).finally(() =>
+    await expectFailed(id, `The roles of ann do not allow jobs on the runner '${name}' any more`).finally(() =>
       server.writeConfig(CONFIG),
     )
   })

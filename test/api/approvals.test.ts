@@ -3,7 +3,7 @@ import { covers } from '../interface/covers.js'
 import { addRunner } from './runner-row.js'
 import { type TestServer, startServer } from './server.js'
 
-/** Approvals: who may give them, who sees what waits for them, and that each is decided once (forms.md section 6). */
+/** Approvals: who may give them, who sees what waits for them, and that each is decided once. */
 const CONFIG = `roles:
   - {name: admin, groups: [local/admins]}
   - {name: ops, groups: [local/ops], options: {allowJobRelaunch: true}}
@@ -87,7 +87,7 @@ describe('a form with an approval', () => {
     })
     expect(job.output).toContain('APPROVE [Deploy web-1] ****')
     expect(job.output).toContain('Waiting for an approval by ops or an admin\n')
-    expect(job.output).not.toContain('RTE')
+    expect(job.output).not.toMatch(/runner '/)
   })
 
   test('a form without one runs at once, and its job has the approval null', async () => {
@@ -104,8 +104,8 @@ describe('a form with an approval', () => {
   test('a job whose runner is missing or off fails at the launch, before anybody is asked', async () => {
     await addRunner(server, 'resting', { enabled: false })
     for (const [runner, reason] of [
-      ['resting', "The RTE 'resting' is turned off"],
-      ['unknown', "The RTE 'unknown' that the form names is not known"],
+      ['resting', "The runner 'resting' is turned off"],
+      ['unknown', "The runner 'unknown' that the form names is not known"],
     ]) {
       await server.writeForm(
         `${runner}.yml`,

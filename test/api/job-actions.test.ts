@@ -124,7 +124,7 @@ describe('the abort of an abandoned job', () => {
     expect(asked).toMatchObject({ status: 200, body: { message: expect.stringContaining('is kept') as string } })
     const { body } = await server.call('GET', `/job/${id}?text=true`, { token: tokens.ann })
     expect(body).toMatchObject({ status: 'abandoned', abort_requested: true, connected: false })
-    expect(body.detail).toContain('its abort was asked for and waits for the RTE to connect')
+    expect(body.detail).toContain('its abort was asked for and waits for the runner to connect')
     expect(body.output).toContain('Abort requested by ann')
     const again = await server.call('POST', `/job/${id}/abort?abandoned=true`, { token: tokens.ann })
     expect(again).toMatchObject({ status: 409, body: { code: 'abort_pending' } })

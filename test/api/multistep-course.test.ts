@@ -151,7 +151,7 @@ describe('the approval of a step', () => {
 })
 
 describe('an abort', () => {
-  test('of the whole ends the job of the running step, too, and what waits never runs', async () => {
+  test('of the parent job ends the job of the running step, too, and what waits never runs', async () => {
     covers('move.abort', 'multistep.abort')
     const id = await launch('two')
     const one = await partOf(server, id, 'one')
@@ -171,7 +171,7 @@ describe('an abort', () => {
     expect(await partsOf(server, id)).toHaveLength(1)
   })
 
-  test('of the whole ends a job that no runner has yet at once', async () => {
+  test('of the parent job ends a job that no runner has yet at once', async () => {
     const id = await launch('two')
     const one = await partOf(server, id, 'one')
     await call('eve', 'POST', `/job/${id}/abort`)
@@ -199,7 +199,7 @@ describe('an abort', () => {
 describe('a step whose job was given up', () => {
   test('holds up what follows until its real outcome comes, and the output says so once', async () => {
     const id = await launch('two')
-    const one = await end(id, 'one', 'abandoned', 'the RTE was silent')
+    const one = await end(id, 'one', 'abandoned', 'the runner was silent')
     await said(id, `Aborting job ${id} ends the wait.`)
     await server.parts.sequences.sequences.sweep()
     expect(await nodesOf(server, id)).toEqual({ one: 'running', two: 'waiting' })
@@ -207,7 +207,7 @@ describe('a step whose job was given up', () => {
     await endPart(server, one.id)
     await end(id, 'two')
     const { output } = await becomes(id, 'success')
-    expect(String(output).split('was given up (the RTE was silent)')).toHaveLength(2)
+    expect(String(output).split('was given up (the runner was silent)')).toHaveLength(2)
   })
 
   test('is not waited for when the whole is aborted; its end changes nothing any more', async () => {
@@ -226,7 +226,7 @@ describe('a step whose job was given up', () => {
     expect(await jobOf(id)).toMatchObject({ status: 'aborted' })
   })
 
-  test('is aborted on its own, too: that is kept, the whole waits for its end, and then the step is aborted', async () => {
+  test('is aborted on its own, too: the parent job waits for its end, and then the step is aborted', async () => {
     covers('over-time.abandoned-abort')
     const id = await launch('two')
     const one = await end(id, 'one', 'abandoned')

@@ -8,7 +8,7 @@ import { endPart, nodesOf, partOf, partsOf } from './sequence-parts.js'
 import { type TestServer, startServer } from './server.js'
 import { upload } from './upload-client.js'
 
-/** Multistep jobs (forms.md section 7): which step runs when and with what, and how the whole ends. */
+/** Multistep jobs: which step runs when and with what, and how the parent job ends. */
 const CONFIG = `roles:
   - {name: admin, groups: [local/admins]}
   - {name: ops, groups: [local/ops], options: {allowJobRelaunch: true}}
@@ -69,7 +69,7 @@ async function end(
 }
 
 describe('steps in order', () => {
-  test('each is a job of its own, the next starts when the one before has ended; the whole ends with success', async () => {
+  test('each is a job of its own, the next starts when the one before has ended; all end with success', async () => {
     covers('service.multistep-job', 'multistep.parts', 'multistep.output')
     const id = await launchSteps([step('one'), step('two')])
     const one = await partOf(server, id, 'one')
@@ -335,8 +335,8 @@ describe('what is not allowed or there', () => {
     const reasons = (await partsOf(server, id)).map((part) => [part.target, part.status, part.status_reason])
     expect(reasons).toEqual([
       ['one', 'success', null],
-      ['two', 'failed', "The RTE 'resting' is turned off"],
-      ['three', 'failed', "The RTE 'unknown' that the form names is not known"],
+      ['two', 'failed', "The runner 'resting' is turned off"],
+      ['three', 'failed', "The runner 'unknown' that the form names is not known"],
       ['four', 'failed', "There is no credential 'nowhere'"],
     ])
   })

@@ -6,7 +6,7 @@ import { runnerIdOf } from './runner-row.js'
 import { ADMIN_PASSWORD, type CallOptions, type TestServer, startServer } from './server.js'
 import { covers } from '../interface/covers.js'
 
-/** 401, then 404 (no such thing), then 403, and only then is what was sent looked at (decisions section 3). */
+/** 401, then 404 (no such thing), then 403, and only then is what was sent looked at. */
 let server: TestServer
 let plain: string
 const ids: Record<string, number> = {}

@@ -210,7 +210,7 @@ describe('what else decides', () => {
     const { status, body } = await call('POST', `/job/${id}/relaunch`, 'ann')
     expect(status).toBe(200)
     expect(body.message).toBe(
-      `Job ${id} was launched again as job ${String(body.id)}; job ${id} was given up, and may still be at work on the RTE 'far-away'`,
+      `Job ${id} was launched again as job ${String(body.id)}; job ${id} was given up, and may still be at work on the runner 'far-away'`,
     )
   })
 })

@@ -116,7 +116,7 @@ describe('the way of a workflow', () => {
   it('a node whose runner or credential is missing fails at once, and its failure links fire', async () => {
     const id = await launch('lost')
     expect(await endOf(id)).toMatchObject({ status: 'success' })
-    expect((await nodeOf(id, 'a')).node.reason).toContain("The RTE 'nowhere'")
+    expect((await nodeOf(id, 'a')).node.reason).toContain("The runner 'nowhere'")
     const { job, node } = await nodeOf(id, 'b')
     expect(node.reason).toContain("'nothing'")
     expect(await jobOf(job ?? 0)).toMatchObject({ status: 'failed', status_reason: node.reason })

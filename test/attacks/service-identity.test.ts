@@ -67,7 +67,7 @@ describe("a stranger's server at the address of the control plane", () => {
       socket.on('message', (data) => heard.push(String(data)))
       socket.send(JSON.stringify({ type: 'challenge', nonce: 'x', time: 0, contract: 2, version: '0' }))
     })
-    await agent.logged('the app speaks contract 2')
+    await agent.logged('the control plane speaks contract 2')
     expect(heard).toEqual([])
   })
 

@@ -100,7 +100,7 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
       for (const { jobId } of all) given.set(jobId, await waitForStatus(jobId, 'abandoned'))
       for (const job of given.values()) {
         expect(job).toMatchObject({ connected: false })
-        expect(job.status_reason).toMatch(/^the RTE 'test-runner' has been silent since \d{4}-\d\d-\d\dT[\d:.]+Z$/)
+        expect(job.status_reason).toMatch(/^the runner 'test-runner' has been silent since \d{4}-\d\d-\d\dT[\d:.]+Z$/)
         expect(job.abandoned_at).toBe(job.end)
       }
       await waitFor('the live event', () => live.changes() > before)
@@ -113,7 +113,7 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
       expect(await person.run(['job', 'abort', String(asked.jobId), '--abandoned'])).toMatchObject({ code: 0 })
       const waits = await shown(asked.jobId)
       expect(waits).toMatchObject({ status: 'abandoned', abort_requested: true, connected: false })
-      expect(waits.detail).toContain('its abort was asked for and waits for the RTE to connect')
+      expect(waits.detail).toContain('its abort was asked for and waits for the runner to connect')
       given.set(asked.jobId, waits)
 
       // Restarts of either program change nothing of it.
@@ -131,7 +131,7 @@ describe('a runner that is silent for RTE_LOST_SECONDS', () => {
       await waiting.shows('step 149')
       expect(await shown(later.jobId)).toMatchObject({
         ...{ status: 'abandoned', connected: true, abort_requested: false },
-        detail: "the RTE 'test-runner' is connected and still has this job",
+        detail: "the runner 'test-runner' is connected and still has this job",
       })
       expect((await person.run(['job', 'list'])).stdout).toContain('abandoned (connected)')
       // Its end is asked for while it streams again.

@@ -49,11 +49,11 @@ describe('a stop of the agent', () => {
     await running.keep()
     const { agent } = chaos.product
     process.kill(agent.pid, 'SIGTERM')
-    await waitFor('the app to be told', async () => (await runner())?.draining === true)
+    await waitFor('the control plane to be told', async () => (await runner())?.draining === true)
     expect(await ready()).toEqual({ status: 503, body: expect.stringContaining('"reason":"draining"') })
     const waiting = await chaos.launchSynthetic()
     await waitFor('the word about the wait', async () => (await outputOf(waiting.jobId)).includes('Waiting for'))
-    expect(await outputOf(waiting.jobId)).toBe('Waiting for a free slot on RTE test-runner\n')
+    expect(await outputOf(waiting.jobId)).toBe('Waiting for a free slot on runner test-runner\n')
     expect(agent.isRunning()).toBe(true)
     running.openGate()
     expect(await agent.exited).toEqual({ code: 0, signal: null })

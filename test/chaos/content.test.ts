@@ -9,7 +9,7 @@ import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import { expectBoundedMemory } from './kit/peak-memory.js'
 import { expectExactly } from './kit/stored.js'
 
-/** Point 11 of spec runner.md section 4: whatever is printed is stored as it is, is readable, and costs bounded memory. */
+/** Whatever is printed is stored as it is, is readable, and costs bounded memory. */
 let chaos: ChaosProduct
 
 afterEach(() => chaos.close())

@@ -10,7 +10,7 @@ import { type FaultRule, PROGRAMS } from './kit/preload/faults.js'
 import { expectExactly } from './kit/stored.js'
 
 /**
- * Point 16 of spec runner.md section 4: while the database is locked, full or cannot be synced, nothing is acknowledged and
+ * While the database is locked, full or cannot be synced, nothing is acknowledged and
  * nothing dropped, the service says so, and goes on by itself when it can.
  */
 

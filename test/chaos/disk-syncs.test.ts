@@ -9,7 +9,7 @@ import { type FaultRule, PROGRAMS } from './kit/preload/faults.js'
 import { expectExactly } from './kit/stored.js'
 
 /**
- * Point 10 of spec runner.md section 4 for disks that lie: files that are torn, syncs that fail and folders that cannot be
+ * Disks that lie: files that are torn, syncs that fail and folders that cannot be
  * written. Nothing is acknowledged falsely, no job starts that was not made safe, and the end says what was lost.
  */
 let chaos: ChaosProduct

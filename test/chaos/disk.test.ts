@@ -8,7 +8,7 @@ import { REAL_JOBS, type RealTruth, launchReal } from './kit/real-job.js'
 import { expectExactly } from './kit/stored.js'
 
 /**
- * Point 10 of spec runner.md section 4, a full disk: nothing is acknowledged falsely, the end gets through, what was lost is
+ * A full disk: nothing is acknowledged falsely, the end gets through, what was lost is
  * said, and what is stored is what is in the files. Files that are torn and syncs that fail are in disk-syncs.
  */
 let chaos: ChaosProduct

@@ -8,7 +8,7 @@ import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import { expectExactly } from './kit/stored.js'
 
-/** Point 10 of spec runner.md section 4 once more, on a disk that is truly full: a small one of its own for the runner. */
+/** On a disk that is truly full: a small one of its own for the runner. */
 const DISK_BYTES = 16 * 1024 * 1024
 
 /** Mounting takes privileges that not everybody has who runs tests; the same is tested by fault rules in disk.test.ts. */

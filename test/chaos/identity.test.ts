@@ -104,7 +104,7 @@ describe('of an agent and a copy of it one acts and the other is refused', () =>
     await chaos.product.agent.stop('SIGKILL')
     const copy = copyState('copy')
     const clone = startOtherAgent(chaos, { name: 'test-runner', statePath: copy, onOtherHost: true })
-    await waitFor('the copy to act', () => clone.said().includes('connected to the app and approved'))
+    await waitFor('the copy to act', () => clone.said().includes('connected to the control plane and approved'))
     chaos.product.startAgent()
     await expectCloneShown(clone, chaos.product.agent)
     const { jobId, truth } = await chaos.launchSynthetic()
@@ -113,7 +113,7 @@ describe('of an agent and a copy of it one acts and the other is refused', () =>
 })
 
 describe('a runner that is revoked during a job', () => {
-  const REASON = 'an admin revoked the RTE while the job ran'
+  const REASON = 'an admin revoked the runner while the job ran'
 
   test('changes nothing any more, also when it comes again; the job of another runner is exact', async () => {
     const { product } = chaos

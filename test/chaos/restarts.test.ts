@@ -10,7 +10,7 @@ import { expectExactly } from './kit/stored.js'
 import { covers } from '../interface/covers.js'
 
 /**
- * The restarts and cuts of spec runner.md section 4, each once, at a fixed place of a real playbook. What is drawn by
+ * Restarts and cuts, each once, at a fixed place of a real playbook. What is drawn by
  * chance, many times and together, is in agent-restarts, control-plane-restarts and network.
  */
 let chaos: ChaosProduct

@@ -152,7 +152,7 @@ describe('a state folder that was restored from an older copy', () => {
       await refused.stop('SIGKILL')
       await product.admin.post(`/runner/${id}/accept`)
       const accepted = restored()
-      await waitFor('it to be let in', () => accepted.said().includes('connected to the app and approved'))
+      await waitFor('it to be let in', () => accepted.said().includes('connected to the control plane and approved'))
       for (const { jobId } of [ended, cutOff, { jobId: unknown }]) {
         await waitFor(`job ${jobId} to be over`, async () => ['success', 'failed'].includes(await status(jobId)))
       }

@@ -85,7 +85,7 @@ describe('following a job', () => {
 })
 
 describe('a job that is given up while it is followed', () => {
-  const REASON = "the RTE 'edge' has been silent since 2026-11-20T08:00:00.000Z"
+  const REASON = "the runner 'edge' has been silent since 2026-11-20T08:00:00.000Z"
 
   it('ends with 14, and says that the real outcome may still come and how to see it', async () => {
     const job = service.addJob({ output: Buffer.from('before\n') })

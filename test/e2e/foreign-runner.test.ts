@@ -111,7 +111,7 @@ describe('a foreign or broken runner', () => {
     await product.admin.post(`${own}/revoke`)
     expect(await agent.waitForClose()).toMatchObject({ reason: 'revoked' })
     const job = await product.waitForEnd(jobId)
-    expect(job).toMatchObject({ status: 'abandoned', status_reason: 'an admin revoked the RTE while the job ran' })
+    expect(job).toMatchObject({ status: 'abandoned', status_reason: 'an admin revoked the runner while the job ran' })
     expect(job.abandoned_at).toBe(job.end)
     // What was given up is finished for an admin: the runner can be removed, so that it may ask again.
     expect((await product.admin.request('DELETE', own)).status).toBe(200)

@@ -200,7 +200,7 @@ describe('job requests', () => {
     covers('detail.no-runner')
     const job = await ann.get(`/job/${annsJob}?text=true`)
     expect(job).toMatchObject({ status: 'failed', user: 'ann', runner: null })
-    expect(job.output).toContain('There is no default RTE')
+    expect(job.output).toContain('There is no default runner')
   })
 
   test('payload is another name for extravars', async () => {

@@ -119,7 +119,7 @@ test('steps run in order with what each gets; continue, a condition, an approval
   expect((await person.run(['job', 'list'])).stdout).toMatch(new RegExp(` ${rollOut} +release / roll out +success `))
 })
 
-test('an abort of the whole ends the playbook of the running step, and nothing follows, not even always', async () => {
+test('an abort of the parent job ends the playbook of the running step, and nothing follows, not even always', async () => {
   covers('multistep.abort')
   const before = told().length
   const id = await launchSlow()

@@ -148,8 +148,11 @@ describe('a playbook job', () => {
 
   test('whose runner is unknown fails at once and goes to no other', async () => {
     const job = await product.admin.get(`/job/${await product.launch('elsewhere')}?text=true`)
-    expect(job).toMatchObject({ status: 'failed', status_reason: "The RTE 'nobody' that the form names is not known" })
-    expect(job.output).toContain("The RTE 'nobody' that the form names is not known")
+    expect(job).toMatchObject({
+      status: 'failed',
+      status_reason: "The runner 'nobody' that the form names is not known",
+    })
+    expect(job.output).toContain("The runner 'nobody' that the form names is not known")
   })
 
   test('gets its arguments from the form and from declared fields, and its files from the folder', async () => {
@@ -195,7 +198,7 @@ describe('a playbook job', () => {
     for (const jobId of waiting) {
       await waitFor(`job ${jobId} to say that it waits`, async () =>
         String((await product.admin.get(`/job/${jobId}?text=true`)).output).startsWith(
-          'Waiting for a free slot on RTE test-runner\n',
+          'Waiting for a free slot on runner test-runner\n',
         ),
       )
       expect((await product.admin.get(`/job/${jobId}`)).status).toBe('running')
@@ -251,7 +254,7 @@ describe('a playbook job', () => {
     const runner = `/runner/${records[0]?.id}`
     expect((await product.admin.request('PUT', runner, { enabled: false })).status).toBe(200)
     const job = await product.admin.get(`/job/${await product.launch('hello')}`)
-    expect(job).toMatchObject({ status: 'failed', status_reason: "The RTE 'test-runner' is turned off" })
+    expect(job).toMatchObject({ status: 'failed', status_reason: "The runner 'test-runner' is turned off" })
     expect((await product.admin.request('PUT', runner, { enabled: true })).status).toBe(200)
     expect((await product.waitForEnd(await product.launch('hello'))).status).toBe('success')
   })

@@ -84,6 +84,11 @@ function judged(verdict: Verdict, where: 'near' | 'wide'): { outcome: Outcome; n
 async function sample(options: Options): Promise<readonly Result[]> {
   const scratch = createScratch(ROOT)
   const results: Result[] = []
+  const end = (): void => {
+    scratch.close()
+    process.exit(130)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end)
   try {
     // The clone may be worked on meanwhile: all is read from the copy.
     const { root } = scratch

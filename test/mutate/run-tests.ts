@@ -37,6 +37,11 @@ export async function runTests(root: string, files: readonly string[], limitMs: 
 }
 
 function endOf(child: ChildProcess, limitMs: number): Promise<number | 'out of time'> {
+  // Whoever ends this program ends its run of tests, too.
+  const endToo = (): void => {
+    endGroup(child)
+  }
+  process.once('exit', endToo)
   return new Promise((resolve, reject) => {
     let isOver = false
     const timer = setTimeout(() => {
@@ -46,6 +51,7 @@ function endOf(child: ChildProcess, limitMs: number): Promise<number | 'out of t
     child.once('error', reject)
     child.once('exit', (code) => {
       clearTimeout(timer)
+      process.off('exit', endToo)
       endGroup(child)
       resolve(isOver ? 'out of time' : (code ?? 1))
     })

@@ -35,7 +35,7 @@ test('a job that was never offered nor told anything learns that its runner is n
   })
   await waitFor('the word about the runner', async () => {
     for await (const piece of readOutput(store.read, jobId, 0))
-      return piece.toString().includes('RTE away, which is not')
+      return piece.toString().includes('runner away, which is not')
     return false
   })
   await dispatcher.close()

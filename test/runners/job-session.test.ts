@@ -166,7 +166,7 @@ describe('the job traffic of a connection', () => {
       session.capacityChanged({ enabled: true, draining: false, maxJobs: 10 + round })
     }
     await waitFor('the offer', () => sentOf('offer').length === 4)
-    expect(await shown(jobId)).toBe('Waiting for a free slot on RTE seven\n')
+    expect(await shown(jobId)).toBe('Waiting for a free slot on runner seven\n')
     session.closed()
   })
 

@@ -81,7 +81,7 @@ describe.each([
     expect((await jobOf(id)).status).toBe('running')
     await passUntil(async () => (await jobOf(id)).status === 'failed')
     expect((await jobOf(id)).status_reason).toBe(
-      "the job waited 0 minutes (RTE_QUEUE_MINUTES) for the RTE 'away', which is not connected",
+      "the job waited 0 minutes (RTE_QUEUE_MINUTES) for the runner 'away', which is not connected",
     )
   })
 })

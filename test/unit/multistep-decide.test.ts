@@ -38,7 +38,7 @@ const planOf = (steps: readonly Course[]): StepsPlan => ({
   })),
 })
 
-/** Plainly: one step after the other. What ran, what was asked for, and how the whole ends. */
+/** Plainly: one step after the other. What ran, what was asked for, and how the parent job ends. */
 function model(steps: readonly Course[]) {
   const happened: string[] = []
   const statuses: string[] = []

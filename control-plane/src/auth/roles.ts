@@ -8,7 +8,7 @@ export const ADMIN_ROLE = 'admin'
 export const EVERYONE_ROLE = 'default'
 export const OLD_EVERYONE_ROLE = 'public'
 
-/** Options of roles that gate actions, all resolved: an admin holds every one (decisions section 5). */
+/** Options of roles that gate actions, all resolved: an admin holds every one. */
 export interface RoleOptions {
   readonly allowVerboseMode: boolean
   readonly allowJobRelaunch: boolean

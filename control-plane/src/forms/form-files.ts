@@ -43,7 +43,7 @@ export async function findYamlFiles(folder: string, { noun, depth }: SearchedFil
     return { files, errors: [{ file: folder, line: null, form: null, reason: messageOf(error) }] }
   }
 
-  /** @param above real folders on the way down, so that a link to one of them is no endless walk */
+  /** @param above the real folders from the root down to here: a link back to one of them is not followed again */
   async function walk(real: string, name: string, above: readonly string[]): Promise<void> {
     if (above.includes(real) || above.length > (depth ?? Infinity)) return
     for (const entry of await entriesOf(real)) {

@@ -49,8 +49,8 @@ const REST: Turn = { result: 'rest', others: [] }
 
 /**
  * Moves a sequence on by one step, all of it in one write, if nobody else did meanwhile (`takeTurn`): what has ended is
- * noted, what comes next is decided, jobs are made, an approval is asked for, the whole ends. Whatever stops the service
- * before or after that write: the next look at the database decides the same, or what comes after.
+ * noted, what comes next is decided, jobs are made, an approval is asked for, the parent job ends. Whatever stops the
+ * service before or after that write: the next look at the database decides the same, or what comes after.
  */
 export async function takeStep(deps: AdvanceDependencies, jobId: number): Promise<Turn> {
   const whole = await readWhole(deps.store.read, deps.vault, jobId)

@@ -44,7 +44,7 @@ export class TurnWriter {
     }
   }
 
-  /** The whole waits no more for an approval, although nobody gave or refused it. */
+  /** The parent job waits no more for an approval, although nobody gave or refused it. */
   async goOn(): Promise<void> {
     const move = { from: statusesBefore('running'), to: 'running', time: this.now, reason: null }
     await moveJob(this.queries, this.whole.job.id, { ...move, changes: { dispatch: 'driven' } })

@@ -5,7 +5,7 @@ import type { BlobCache, IncomingBlob } from './blob-cache.js'
 /** Hashes of one `want` message: it stays well below the limit of a control message. */
 const HASHES_PER_MESSAGE = 5_000
 
-/** The app has a file no more: the playbook folder changed since the offer. */
+/** The control plane has a file no more: the playbook folder changed since the offer. */
 export class BlobGoneError extends Error {
   override readonly name = 'BlobGoneError'
 }
@@ -37,8 +37,8 @@ interface Wanted {
 }
 
 /**
- * Asks the app for blobs over one connection and takes them in. Two jobs that lack the same blob get it once. Blobs of
- * one connection come in order, each from its first byte to its last.
+ * Asks the control plane for blobs over one connection and takes them in. Two jobs that lack the same blob get it
+ * once. Blobs of one connection come in order, each from its first byte to its last.
  */
 export interface BlobTransfer {
   /**
@@ -119,7 +119,7 @@ export function createBlobTransfer(options: BlobTransferOptions): BlobTransfer {
     const tooLongAgo = performance.now() - patienceMs
     for (const waiter of waiters) {
       if (waiter.lastProgress < tooLongAgo)
-        fail(waiter, new TransferStalledError("the app sent no more of the job's files"))
+        fail(waiter, new TransferStalledError("the control plane sent no more of the job's files"))
     }
   }, patienceMs / 4)
   watch.unref()

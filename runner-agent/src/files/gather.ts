@@ -23,8 +23,8 @@ export interface GatherOptions {
 }
 
 /**
- * Gets everything that a job needs beside its order, asks the app only for what is not in the cache, and makes the
- * work folder.
+ * Gets everything that a job needs beside its order, asks the control plane only for what is not in the cache, and
+ * makes the work folder.
  * @returns the extra variables
  * @throws BlobGoneError, TransferError, the system's error, or the signal's reason
  */

@@ -14,7 +14,7 @@ interface Awaited {
   readonly failed: (error: Error) => void
 }
 
-/** Asks the app for uploaded files over one connection and takes them in. */
+/** Asks the control plane for uploaded files over one connection and takes them in. */
 export interface UploadTransfer {
   /** True when the connection is over: what came over it is worth keeping. */
   readonly isOver: boolean
@@ -45,7 +45,7 @@ export function createUploadTransfer(options: {
     const tooLongAgo = performance.now() - options.patienceMs
     for (const one of awaited) {
       if (one.lastProgress < tooLongAgo)
-        one.failed(new TransferStalledError('the app sent no more of an uploaded file'))
+        one.failed(new TransferStalledError('the control plane sent no more of an uploaded file'))
     }
   }, options.patienceMs / 4)
   watch.unref()

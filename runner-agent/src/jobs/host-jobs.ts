@@ -33,9 +33,11 @@ export interface HostJobsOptions extends Omit<JobRunServices, 'giveUp'> {
   readonly spoolMaxBytes: number
   /** Running jobs, the limit or the draining changed. */
   readonly changed: () => void
+  /** Does something once so many milliseconds have passed; the agent may end before. @returns what takes it back */
+  readonly after: (milliseconds: number, task: () => void) => () => void
 }
 
-/** All jobs of this host, and what the app says about them. */
+/** All jobs of this host, and what the control plane says about them. */
 export interface HostJobs {
   /**
    * Finds the jobs that are in the spool. What becomes of them is judged (started, found again, or lost) when a control
@@ -46,7 +48,7 @@ export interface HostJobs {
   load(): Promise<void>
   /** A control plane answers and has not accepted this runner: its word is waited for, however long. */
   wait(): void
-  /** The agent is approved over this connection: the app hears of every job in the spool. */
+  /** The agent is approved over this connection: the control plane hears of every job in the spool. */
   connected(port: SessionPort): void
   disconnected(): void
   take(message: Exclude<WorkMessage, { type: 'settings' }>): void
@@ -80,7 +82,7 @@ export function createHostJobs(options: HostJobsOptions): HostJobs {
   const { spool, log, ownership } = options
   /** By run id: the numbers of jobs are given again by a database that was lost or restored. */
   const runs = new Map<string, JobRun>()
-  /** Runs whose end the app has, although they had not ended here when it said so. */
+  /** Runs whose end the control plane has, although they had not ended here when it said so. */
   const settled = new Set<string>()
   const services = { ...options, giveUp: (key: JobKey) => spool.giveUp(key) }
   let session: Session | null = null
@@ -89,7 +91,7 @@ export function createHostJobs(options: HostJobsOptions): HostJobs {
   let aborting = false
   /** Jobs of the spool that nobody has judged yet. */
   const unjudged = new Set<JobRun>()
-  let alone: NodeJS.Timeout | undefined
+  let waitNoMore = (): void => undefined
 
   const find = (ref: { run_id: string }): JobRun | undefined => runs.get(ref.run_id)
   const running = (): number => [...runs.values()].filter((run) => run.state !== 'ended' && !unjudged.has(run)).length
@@ -119,7 +121,7 @@ export function createHostJobs(options: HostJobsOptions): HostJobs {
       if (draining) return { code: 'draining', message: 'the runner is stopping' }
       if (limit > 0 && running() + intake.count >= limit) return { code: 'busy', message: `${limit} jobs run already` }
       if (spoolBytes() > options.spoolMaxBytes || runs.size >= MAX_SPOOLED_JOBS) {
-        return { code: 'spool_full', message: 'too much waits in the spool for the app to store it' }
+        return { code: 'spool_full', message: 'too much waits in the spool for the control plane to store it' }
       }
       return null
     },
@@ -146,7 +148,7 @@ export function createHostJobs(options: HostJobsOptions): HostJobs {
       removed: (removed) => {
         remove(removed)
         options.changed()
-        // The app learns that a job is lost from the next list of the spool, and each connection begins with one.
+        // The control plane learns that a job is lost from the next list of the spool, and each connection begins with one.
         if (!removed.forgotten) session?.reconnect('a job was removed from the spool by hand')
       },
     })
@@ -155,7 +157,7 @@ export function createHostJobs(options: HostJobsOptions): HostJobs {
   }
 
   function judge(): void {
-    clearTimeout(alone)
+    waitNoMore()
     if (unjudged.size === 0) return
     const found = [...unjudged]
     unjudged.clear()
@@ -195,7 +197,7 @@ export function createHostJobs(options: HostJobsOptions): HostJobs {
     // The only trace that is left of it.
     log.warn(
       { job: key.jobId, run: key.runId, state: run.state },
-      'a person had the app forget this job; it is removed',
+      'a person had the control plane forget this job; it is removed',
     )
     run.forget()
   }
@@ -219,7 +221,7 @@ export function createHostJobs(options: HostJobsOptions): HostJobs {
       case 'forget':
         // The product ends a playbook only when a person asked for it, never because a list does not name it.
         if (job.asked === true) forget(run)
-        else log.warn({ job: job.job_id, run: job.run_id }, 'the app does not know this job; it is kept')
+        else log.warn({ job: job.job_id, run: job.run_id }, 'the control plane does not know this job; it is kept')
         return
       case 'continue':
         run.replica.number = job.number ?? job.job_id
@@ -326,12 +328,11 @@ export function createHostJobs(options: HostJobsOptions): HostJobs {
         { jobs: folders.length },
         'jobs found in the spool; a control plane is waited for before they are judged',
       )
-      alone = setTimeout(judge, ALONE_MS)
-      alone.unref()
+      waitNoMore = options.after(ALONE_MS, judge)
     },
 
     wait() {
-      clearTimeout(alone)
+      waitNoMore()
     },
 
     connected(port) {
@@ -377,7 +378,7 @@ export function createHostJobs(options: HostJobsOptions): HostJobs {
       runningJobs: running(),
       claimingJobs: intake.claiming,
       maxJobs: maxJobs(),
-      // So the app offers nothing.
+      // So the control plane offers nothing.
       draining: draining || options.problem() !== null,
       spooledJobs: runs.size,
       spoolBytes: spoolBytes(),
@@ -386,7 +387,7 @@ export function createHostJobs(options: HostJobsOptions): HostJobs {
     }),
 
     async dispose() {
-      clearTimeout(alone)
+      waitNoMore()
       this.disconnected()
       await intake.settled()
       await Promise.all([...runs.values()].map((run) => run.dispose()))

@@ -48,7 +48,7 @@ export interface IntakeOptions {
   readonly bootId: string
   /** Fingerprint of the control plane at hand: jobs are claimed from it. */
   readonly service: () => string | null
-  /** True when the app sends playbook folders. */
+  /** True when the control plane sends playbook folders. */
   readonly withFiles: boolean
   readonly openSecrets: OpenSecrets
   /** Why no job can be taken now, or null. Reservations are counted by `count`. */
@@ -67,7 +67,7 @@ export interface Intake {
   offer(order: JobOrder, port: IntakePort): void
   /** Gives a reservation up. `claiming` means: too late, ask again after `settled`. */
   drop(key: JobKey): 'dropped' | 'claiming' | 'unknown'
-  /** Gives up all that are not being claimed, and says so to the app. */
+  /** Gives up all that are not being claimed, and says so to the control plane. */
   refuseAll(code: RefusalCode, message: string): void
   /** Gives up all that are not being claimed: the connection is lost. */
   dropAll(): void
@@ -230,7 +230,7 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 }
 
-/** The database of the app went back in time: only this host knows that the playbook ran. */
+/** The database of the control plane went back in time: only this host knows that the playbook ran. */
 const RAN_BEFORE = {
   code: 'files_failed',
   message: 'this run was over before and is not started again: the database that asks for it is older than its end',

@@ -22,14 +22,15 @@ import { askAbort, endLost, endUnstarted, forceAbort, giveUp, startJob, type Ste
  *   starting   a supervisor was started           → running when started.json is there; ended
  *   running    started.json names the supervisor  → ended when end.json is there; lost when the supervisor is gone
  *   lost       what is left of it is being ended  → ended
- *   ended      end.json is there; its streams go to the app until the app has stored them
+ *   ended      end.json is there; its streams go to the control plane until the control plane has stored them
  *   removed    somebody has removed its folder and nothing of it runs: nothing can be told of it any more
  */
 export type JobState = 'claimed' | 'starting' | 'running' | 'lost' | 'ended' | 'removed'
 
 /**
  * Pace of looking at a job's files: quick at first, when somebody may wait for the first line, then slow. What comes in
- * between goes out as one piece, since each piece costs the app a synced write; readers hear of news once a second.
+ * between goes out as one piece, since each piece costs the control plane a synced write; readers hear of
+ * news once a second.
  */
 const QUICK_LOOK_MS = 25
 const SLOW_LOOK_MS = 200
@@ -120,7 +121,7 @@ export class JobRun {
     return this.#trouble ?? this.#startProblem
   }
 
-  /** True when the app does not know this job: it is removed as soon as nothing of it runs. */
+  /** True when the control plane does not know this job: it is removed as soon as nothing of it runs. */
   get forgotten(): boolean {
     return this.#forgotten
   }
@@ -353,7 +354,7 @@ export class JobRun {
     this.#events.ended(this)
   }
 
-  /** The app and the end record do not agree, or a file is shorter than its end: the files decide. */
+  /** The control plane and the end record do not agree, or a file is shorter than its end: the files decide. */
   #checkEnd(): void {
     void this.#steps
       .add(async () => {

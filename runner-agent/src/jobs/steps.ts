@@ -151,7 +151,7 @@ function causeWithRest({ cause, exit_code, signal }: KnownEnd): KnownEnd['cause'
 
 /**
  * Ends a job that was never started and whose folder nobody can write: neither a start nor an end can be noted in it. That
- * it is over is noted beside it, so that no later agent starts it, and the app hears of the end.
+ * it is over is noted beside it, so that no later agent starts it, and the control plane hears of the end.
  */
 export async function giveUp(
   folder: JobFolder,

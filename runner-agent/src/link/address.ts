@@ -1,6 +1,6 @@
 import { SOCKET_PATH } from '@holdfast/protocol'
 
-/** The socket's address below the app's: http becomes ws, https wss; a path of the app's address is a prefix. */
+/** The address of the socket: http becomes ws, https becomes wss. A path in the address of the control plane is a prefix. */
 export function socketAddress(appUrl: URL): string {
   const address = new URL(appUrl)
   address.protocol = appUrl.protocol === 'https:' ? 'wss:' : 'ws:'
@@ -10,7 +10,7 @@ export function socketAddress(appUrl: URL): string {
   return address.href
 }
 
-/** What an operator should know about the way to the app; null when TLS protects it, or it does not leave this machine. */
+/** A warning for an operator about the way to the control plane. Null: TLS protects it, or it does not leave this machine. */
 export function transportDoubt(appUrl: URL, tlsVerify: boolean): string | null {
   const isLoopback = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(appUrl.hostname)
   if (isLoopback || (appUrl.protocol === 'https:' && tlsVerify)) return null

@@ -71,7 +71,7 @@ export interface Connection {
 }
 
 /**
- * One connection from dialling to its end. Its states, and what the app may send in each:
+ * One connection from dialling to its end. Its states, and what the control plane may send in each:
  *
  *   dialling    the challenge; answered with the greeting
  *   greeting    the proof; answered with the hello, once it is good and its key is one to obey
@@ -146,7 +146,7 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
         events.heartbeat(connection)
       },
       dead: () => {
-        drop('heartbeat_lost', 'nothing came from the app for two heartbeats')
+        drop('heartbeat_lost', 'nothing came from the control plane for two heartbeats')
       },
     })
     events.welcome(welcome, connection)
@@ -223,7 +223,7 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
   }
 
   after(HANDSHAKE_MS, () => {
-    drop('handshake_timeout', 'the app did not complete the handshake in time')
+    drop('handshake_timeout', 'the control plane did not complete the handshake in time')
   })
   socket.once('upgrade', (response) => {
     bytesRead = () => response.socket.bytesRead

@@ -65,8 +65,8 @@ export function createHandshake({ identity, trust, hello }: HandshakeParts): Age
       if (text.length > MAX_CONTROL_BYTES) throw new ProtocolError('too_large', 'control message over its limit')
       const { contract } = parseJson(contractOnlySchema, text)
       if (contract !== CONTRACT) {
-        const update = contract > CONTRACT ? 'update this agent' : 'update the app'
-        const both = `the app speaks contract ${contract}, this agent ${CONTRACT}`
+        const update = contract > CONTRACT ? 'update this agent' : 'update the control plane'
+        const both = `the control plane speaks contract ${contract}, this agent ${CONTRACT}`
         throw new ProtocolError('contract_mismatch', `${both}: ${update}`)
       }
       parseServerMessage(text)

@@ -31,9 +31,9 @@ export interface LinkEvents {
 }
 
 /**
- * Keeps one connection to the app, dialling again whenever it is lost, until it is closed. The waits between the dials
- * grow until a connection has proven itself: a welcome alone does not, or an agent whose connections are lost right after
- * it would dial several times a second for ever.
+ * Keeps one connection to the control plane, dialling again whenever it is lost, until it is closed. The waits between
+ * the dials grow until a connection has proven itself. A welcome alone does not prove it: an agent whose connections are
+ * lost right after the welcome would dial several times a second for ever.
  */
 export interface Link {
   start(): void
@@ -86,7 +86,7 @@ export function createLink(options: LinkOptions, backOff: BackOff, events: LinkE
       if (!end.welcomed && end.reason !== null) events.refused?.(end.reason)
       const needsPerson = end.reason !== null && !CLOSE_REASONS[end.reason].retry
       const waitMs = needsPerson ? backOff.longest() : backOff.next()
-      const what = end.welcomed ? 'the connection to the app ended' : 'cannot join the app'
+      const what = end.welcomed ? 'the connection to the control plane ended' : 'cannot join the control plane'
       log.warn({ reason: end.reason ?? undefined, retry_ms: waitMs }, `${what}: ${end.text}`)
       await pause(waitMs, stopping.signal)
     }

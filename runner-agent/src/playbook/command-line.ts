@@ -19,8 +19,8 @@ export class OrderRefusedError extends Error {
 export interface PlaybookRoot {
   readonly path: string
   /**
-   * True for a folder that the app sent: then also a link may not lead out of it. Links on the host are its owner's, and
-   * the only way out: a file that is read as an inventory is shown in part, or run.
+   * True for a folder that the control plane sent: then a link may not lead out of it, either. Links on the host are
+   * made by its owner, and are the only way out: ansible shows a part of a file that it reads as an inventory, or runs it.
    */
   readonly confined: boolean
 }

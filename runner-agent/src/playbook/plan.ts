@@ -18,7 +18,7 @@ const DRAIN_SECONDS = { quiet: 1, total: 5 }
 
 /** What of the agent a playbook is started with. */
 export interface PlaybookSettings {
-  /** The playbook folder on this host, or null when each job has a work folder made from the app's files. */
+  /** The playbook folder on this host, or null when each job has a work folder made from the control plane's files. */
   readonly localFolder: string | null
   /** The agent's own environment, with a locale that ansible takes. */
   readonly environment: Readonly<Record<string, string | undefined>>

@@ -29,7 +29,7 @@ export interface Verdict {
 
 const OF_ANSIBLE = /^ansible-playbook (ended with|was ended by) /
 const AS_PLANNED = /^ansible-playbook ended with 2/
-const SHUT_OUT = /^The RTE '.*' is not approved|^There is no default RTE/
+const SHUT_OUT = /^The runner '.*' is not approved|^There is no default runner/
 
 interface JobRecord {
   readonly id: number

@@ -1,4 +1,4 @@
-/** What a field is once its aliases are resolved (reference forms.md section 3.1). */
+/** What a field is once its aliases are resolved. */
 export const FIELD_TYPES = [
   'text',
   'textarea',

@@ -9,7 +9,7 @@ import { nullable } from '../route/schemas.js'
 /** Most playbooks at once that an admin may set. */
 const MOST_JOBS = 10_000
 
-/** A runner as an admin sees it (spec runner.md section 1). */
+/** A runner as an admin sees it. */
 export const RunnerRecord = Type.Object(
   {
     id: Type.Integer(),

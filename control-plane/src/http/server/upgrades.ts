@@ -18,7 +18,7 @@ export function registerUpgrades(app: FastifyInstance, socketPath: string): void
     if (isWebSocketAt(socketPath, request)) for (const take of takers) take.call(server, request, socket, head)
     else answerPlainly(app, request, socket)
   })
-  // A handshake that is none: said in the shape of every refusal, too.
+  // A broken WebSocket handshake is answered in the same shape as every other refusal.
   app.websocketServer.on('wsClientError', (error, socket) => answerBrokenRequest(error, socket as Socket))
 }
 

@@ -193,7 +193,11 @@ export async function approvedBefore(
   const approval = approvalOf((await findJobSummary(queries, job.id)) ?? { approval: null })
   if (approval) await updateApproval(queries, job.id, JSON.stringify({ ...approval, state: 'approved' }))
   const why = 'this database was restored from a backup of before its approval'
-  await appendServiceLine(queries, job.id, `[WARNING]: The RTE '${job.runner_name ?? ''}' has this job already: ${why}`)
+  await appendServiceLine(
+    queries,
+    job.id,
+    `[WARNING]: The runner '${job.runner_name ?? ''}' has this job already: ${why}`,
+  )
 }
 
 /**
@@ -238,12 +242,12 @@ async function runnerNow(queries: Queries, job: JobRow): Promise<Runner | null> 
 function problemNow(job: JobRow, runner: Runner | null, launcher: AccountGrant): string | null {
   if (launcher.account === 'blocked') return `The account of ${launcherName(job)}, who launched this job, is blocked`
   if (launcher.account === 'none') return `The account of ${launcherName(job)}, who launched this job, was deleted`
-  if (runner === null) return `The RTE '${job.runner_name ?? ''}' of this job was deleted`
+  if (runner === null) return `The runner '${job.runner_name ?? ''}' of this job was deleted`
   const problem = runnerProblem(runner)
   if (problem !== null) return problem
   const { isAdmin, allowedRunners } = launcher
   if (!isAdmin && allowedRunners && !allowedRunners.includes(runner.name)) {
-    return `The roles of ${launcherName(job)} do not allow jobs on the RTE '${runner.name}' any more`
+    return `The roles of ${launcherName(job)} do not allow jobs on the runner '${runner.name}' any more`
   }
   const credential = forbiddenCredential(launcher, needsOfJob(job))
   return credential === null

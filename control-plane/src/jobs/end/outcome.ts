@@ -22,7 +22,7 @@ const EXIT_MEANINGS: Readonly<Record<number, string>> = {
 }
 
 /**
- * The outcome of a run. Only the exit status decides between success and failure (spec runner.md section 3): events
+ * The outcome of a run. Only the exit status decides between success and failure: events
  * illustrate it, and so does what was cut.
  */
 export function outcomeOf(record: EndRecord, abortedBy: string | null): Outcome {

@@ -46,7 +46,7 @@ export function buildExtravars(
 }
 
 /**
- * The extra variables of a job and the playbook settings that follow from them (spec forms.md section 2): each
+ * The extra variables of a job and the playbook settings that follow from them: each
  * static property of the form or step fills `__<property>__` unless the values hold that key, and the argument is taken from
  * there.
  * @param values built from checked field values, or what counts of what the client sent

@@ -75,7 +75,7 @@ export interface LaunchValues {
 }
 
 /**
- * Settles which values a launch runs with (spec forms.md section 4): under `enforce` those that were built from checked
+ * Settles which values a launch runs with: under `enforce` those that were built from checked
  * field values, else what the client sent. Names of credentials that the client sends count in both cases, for what the form
  * declares; under `enforce` the checked value of a field counts before them.
  * @throws RefusedValuesError with the details of the check, TooManyError, UnavailableError
@@ -222,7 +222,7 @@ function refuseUnlessGood(details: CheckDetails, problems: readonly UploadProble
   if (isGood(details)) return
   const { missing, invalid, waiting, uploads } = details
   const ofUploads = problems.filter(({ field }) => uploads.includes(field))
-  // A client names the fields of uploads, and may take names that every object has.
+  // A map, because a client names these fields: a name such as `toString` is there in every plain object.
   const errors = new Map(Object.entries(details.validationErrors))
   for (const { field, reason, message } of ofUploads) {
     errors.set(field, [...(errors.get(field) ?? []), { type: reason, description: message }])

@@ -135,7 +135,7 @@ export async function launchJob(
       ...columns,
     })
     if (sealed) await insertJobSecret(queries, jobId, sealed)
-    // Thrown in here all the same: it is as rare as it is, and no row of the job may stay.
+    // Files were checked before. One may have gone since: throwing here undoes the row of the job as well.
     const gone = await linkJobFiles(queries, jobId, jobFiles)
     if (gone.length > 0) refuseUploads(gone.map((field) => problemOfUpload(field, 'unknown')))
     if (sequence) await insertSequence(queries, jobId, sequence)

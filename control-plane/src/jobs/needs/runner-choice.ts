@@ -19,8 +19,8 @@ export async function chooseRunner(
   if (!runner) {
     const problem =
       name === null
-        ? 'There is no default RTE: approve a runner, or name one in the form'
-        : `The RTE '${name}' that the form names is not known`
+        ? 'There is no default runner: approve a runner, or name one in the form'
+        : `The runner '${name}' that the form names is not known`
     return { runner: null, problem }
   }
   return { runner, problem: runnerProblem(runner) }
@@ -37,6 +37,6 @@ export function requireRunnerAllowed(
 
 /** Why a runner cannot get jobs at all, or null. Being offline, full or draining is no problem: the job waits. */
 export function runnerProblem(runner: Pick<Runner, 'name' | 'state' | 'enabled'>): string | null {
-  if (runner.state !== 'approved') return `The RTE '${runner.name}' is not approved`
-  return runner.enabled ? null : `The RTE '${runner.name}' is turned off`
+  if (runner.state !== 'approved') return `The runner '${runner.name}' is not approved`
+  return runner.enabled ? null : `The runner '${runner.name}' is turned off`
 }

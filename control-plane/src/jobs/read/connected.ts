@@ -43,9 +43,9 @@ export function detailOf(job: HeldRow, connections: Connections): string | null 
   const isBack = isConnected(job, connections)
   const parts = [
     ...(job.detail === null ? [] : [job.detail]),
-    ...(isBack ? [`the RTE '${job.runner_name ?? ''}' is connected and still has this job`] : []),
+    ...(isBack ? [`the runner '${job.runner_name ?? ''}' is connected and still has this job`] : []),
     ...(job.abort_requested === 1
-      ? [isBack ? 'its abort was asked for' : 'its abort was asked for and waits for the RTE to connect']
+      ? [isBack ? 'its abort was asked for' : 'its abort was asked for and waits for the runner to connect']
       : []),
   ]
   return parts.length === 0 ? null : parts.join('; ')

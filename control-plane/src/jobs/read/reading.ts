@@ -35,7 +35,7 @@ export interface JobReading {
   readonly runners: RunnerPresence
 }
 
-/** A list record: the job as its row shows it (decisions section 6). */
+/** A list record: the job as its row shows it. */
 export function recordOf(job: JobListRow, connections: Connections) {
   return {
     id: job.id,
@@ -162,7 +162,7 @@ export function countApprovals(reading: JobReading, caller: Caller): Promise<num
 
 /**
  * How many records a list may have: the default without a number, at least 1, at most 5000 or the default if that is
- * higher. Never an error (decisions section 6).
+ * higher. Never an error.
  */
 export function listLimit(records: string | undefined, listSize: number): number {
   const asked = records === undefined || records.trim() === '' ? Number.NaN : Math.trunc(Number(records))

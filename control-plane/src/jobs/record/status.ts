@@ -13,7 +13,7 @@ export type JobStatus = (typeof JOB_STATUSES)[number]
 
 /**
  * Every legal move. `abandoned` is what people see when nobody follows the job any more; it changes once more, to the
- * real outcome (decisions section 7). Nothing else leaves a final status.
+ * real outcome. Nothing else leaves a final status.
  */
 export const TRANSITIONS = {
   running: ['approve', 'success', 'failed', 'warning', 'aborted', 'rejected', 'abandoned'],

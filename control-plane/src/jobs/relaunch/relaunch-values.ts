@@ -16,7 +16,7 @@ type RelaunchValues = Pick<LaunchValuesRequest, 'extravars' | 'rawFormData' | 'c
 }
 
 /**
- * The values of a relaunch (decisions section 6):
+ * The values of a relaunch:
  *   - where launches are checked, the field values that were kept with `changes` laid over them, checked like any others;
  *   - where they are not, without changes: the extra variables as they were;
  *   - with changes: built anew from the field values, since what hangs on a changed value has to change with it, and for

@@ -104,5 +104,5 @@ function requireRelaunchable(job: JobSummaryRow): void {
 function messageOf(job: JobSummaryRow, newId: number): string {
   const done = `Job ${job.id} was launched again as job ${newId}`
   if (job.status !== 'abandoned') return done
-  return `${done}; job ${job.id} was given up, and may still be at work on the RTE '${job.runner_name ?? 'unknown'}'`
+  return `${done}; job ${job.id} was given up, and may still be at work on the runner '${job.runner_name ?? 'unknown'}'`
 }

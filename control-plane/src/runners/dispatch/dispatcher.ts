@@ -116,7 +116,7 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
     const runner = await findRunner(store.read, runnerId)
     // Whoever has its socket offers the jobs, or tells them what they wait for.
     if (!runner || isElsewhere(nodes, runner)) return
-    await tellWaiting(dependencies, runnerId, `Waiting for RTE ${runner.name}, which is not connected`)
+    await tellWaiting(dependencies, runnerId, `Waiting for runner ${runner.name}, which is not connected`)
   }
 
   /** What other nodes were asked to abort. A session says it to its agent once. */
@@ -176,7 +176,7 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
       const elsewhere = (await findConnectedNodes(store.read, others)).filter((runner) => isElsewhere(nodes, runner))
       return new Map([...here, ...elsewhere.map(({ id, epoch }): [number, number] => [id, epoch])])
     },
-    revoked: (runnerId) => abandonHeld(dependencies, runnerId, 'an admin revoked the RTE while the job ran'),
+    revoked: (runnerId) => abandonHeld(dependencies, runnerId, 'an admin revoked the runner while the job ran'),
     async close() {
       clearInterval(timer)
       stopListening()

@@ -26,13 +26,13 @@ export async function abandonSilent(
 ): Promise<void> {
   const { clock, lostMs, lastSeen } = dependencies
   if (runner === null) {
-    await abandonHeld(dependencies, runnerId, 'The RTE of this job was deleted while it ran')
+    await abandonHeld(dependencies, runnerId, 'The runner of this job was deleted while it ran')
     return
   }
   const silentMs = lastSeen.silentFor(runnerId)
   if (silentMs <= lostMs) return
   const since = isoTime(clock.now() - silentMs)
-  await abandonHeld(dependencies, runnerId, `the RTE '${runner.name}' has been silent since ${since}`, (now) =>
+  await abandonHeld(dependencies, runnerId, `the runner '${runner.name}' has been silent since ${since}`, (now) =>
     dependencies.isOnline(now),
   )
 }

@@ -123,7 +123,11 @@ export class HeldJobs {
     this.#find({ job_id: jobId, run_id: record.run_id }).writer.takeEnd(record)
   }
 
-  /** Lets go of a job that is not with the runner. False: it was not held, or is claimed, which only `claimed too` drops. */
+  /**
+   * Forgets a job that the runner does not have.
+   * @param which `unclaimed`: a job that the runner has claimed is kept
+   * @returns false when nothing was dropped: the job was not held here, or is kept
+   */
   drop(ref: JobRef, which: 'unclaimed' | 'claimed too'): boolean {
     const held = this.#jobs.get(ref.job_id)
     if (held?.writer.runId !== ref.run_id || (held.isClaimed && which === 'unclaimed')) return false

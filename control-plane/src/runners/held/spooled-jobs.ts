@@ -226,7 +226,7 @@ async function settleMissing(queries: Queries, job: HeldJob, now: number, copyBy
   } else if (job.dispatch === 'claimed') {
     // Which of the two cannot be told apart from here: a restored database knows nothing of what it had stored before.
     const why = 'its spool was lost, or this database was restored from a backup'
-    const reason = `the RTE '${job.runner_name ?? ''}' claimed the job and no longer knows it: ${why}`
+    const reason = `the runner '${job.runner_name ?? ''}' claimed the job and no longer knows it: ${why}`
     await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
   } else {
     await settleUnclaimed(queries, job, now)
@@ -247,7 +247,7 @@ async function settleUnclaimed(queries: Queries, job: HeldJob, now: number): Pro
     await abortUnstarted(queries, job.id, job.abort_requested_by, now)
   } else if (isEnded(jobStatusOf(job.status))) {
     // People saw it end; it must not start behind their backs.
-    const reason = `given up on its way to the RTE '${job.runner_name ?? ''}', which never started it`
+    const reason = `given up on its way to the runner '${job.runner_name ?? ''}', which never started it`
     await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
   } else {
     await requeue(queries, job.id)

@@ -214,7 +214,7 @@ export class JobOffers {
   async #tellOrFailWaiting(): Promise<void> {
     const { runnerId, runnerName } = this.connection
     if (this.capacity.enabled) {
-      await tellWaiting(this.dependencies, runnerId, `Waiting for a free slot on RTE ${runnerName}`)
+      await tellWaiting(this.dependencies, runnerId, `Waiting for a free slot on runner ${runnerName}`)
     } else {
       await failUnservable(this.dependencies, runnerId)
     }

@@ -37,7 +37,7 @@ export async function tellWaiting(dependencies: WaitingDependencies, runnerId: n
 
 /** Why a runner can have no job at all, so that the jobs that wait for it fail at once; null: it can. */
 export function whyNever(runner: Runner | null): string | null {
-  return runner === null ? 'The RTE of this job was deleted' : runnerProblem(runner)
+  return runner === null ? 'The runner of this job was deleted' : runnerProblem(runner)
 }
 
 /** Fails the waiting jobs of a runner that is gone, turned off or revoked. */
@@ -59,7 +59,7 @@ export async function failOverdue(
 ): Promise<void> {
   const minutes = Math.round(dependencies.queueMs / 60_000)
   const words = `${minutes} ${minutes === 1 ? 'minute' : 'minutes'} (RTE_QUEUE_MINUTES)`
-  await failWaiting(dependencies, id, `the job waited ${words} for the RTE '${name}', which ${why}`, time)
+  await failWaiting(dependencies, id, `the job waited ${words} for the runner '${name}', which ${why}`, time)
 }
 
 async function failWaiting(

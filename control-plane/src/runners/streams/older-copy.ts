@@ -59,7 +59,7 @@ export function differenceWords(acceptedBy: string): string {
  * offered again, and nobody says that it never started.
  */
 export function missingReason(runner: string | null, acceptedBy: string): string {
-  return `the RTE '${runner ?? ''}' knows no longer what became of the job: ${copyWords(acceptedBy)} took the place of what it knew`
+  return `the runner '${runner ?? ''}' knows no longer what became of the job: ${copyWords(acceptedBy)} took the place of what it knew`
 }
 
 function copyWords(acceptedBy: string): string {

@@ -3,7 +3,7 @@ import { NOTHING } from '../kind.js'
 import type { PlannedStep, StepsPlan } from './plan.js'
 
 /**
- * What is next in a row of steps (spec forms.md section 7). One runs at a time, in their order; a step that failed or was
+ * What is next in a row of steps. One runs at a time, in their order; a step that failed or was
  * aborted stops those after it, unless it says `continue` or they say `always`.
  */
 export function decideSteps({ steps }: StepsPlan, nodes: readonly NodeState[], { extravars }: Facts): Decision {

@@ -56,7 +56,7 @@ export function isHandled({ links }: Pick<WorkflowNode, 'links'>): boolean {
 }
 
 /**
- * Decides how a workflow goes on (spec forms.md section 8). Pure: the same facts lead to the same decision, and a node that
+ * Decides how a workflow goes on. Pure: the same facts lead to the same decision, and a node that
  * is not `waiting` is never started. It is asked again after each decision, until there is nothing more to do:
  *   - nodes without parents start, others with the first link into them that fires, or with all;
  *   - what no link can reach any more does not run, nor does what only it could start;

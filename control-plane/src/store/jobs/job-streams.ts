@@ -24,7 +24,10 @@ export interface StoredEvent {
 const MOST_PIECE_BYTES = 256 * 1024
 
 const EVENT_COLUMNS = ['job_id', 'position', 'type', 'play', 'task', 'host', 'duration', 'time', 'line'] as const
-/** Most rows of one insert, and most rows that have a text of their own: few texts, so that they stay prepared. */
+/**
+ * An insert has at most `MOST_ROWS` rows. Each number of rows up to `MOST_ODD_ROWS` has a statement of its own; above it
+ * there is only the one of `MOST_ROWS`. So there are few different statements, and the database keeps them prepared.
+ */
 const MOST_ROWS = 256
 const MOST_ODD_ROWS = 64
 /** Texts of inserts by their number of rows. */

@@ -148,7 +148,7 @@ export interface Deletion {
 
 /**
  * Deletes an ended job with its output, events and subjobs, and theirs. False when it has not ended, or a subjob has not, or
- * it is a subjob itself and the whole goes on.
+ * it is a subjob itself and the parent job goes on.
  *
  * What becomes of its runs is remembered (`notePastRuns`), for their runners may still name them: a stored one is not made
  * anew, and what still runs of one that a person deleted is ended. One that only grew old is not deleted for its runner:

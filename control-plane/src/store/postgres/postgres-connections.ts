@@ -40,7 +40,7 @@ export function createConnections(config: pg.PoolConfig, use: ConnectionUse, mos
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    // Steps of the tables take as long as they take.
+    // A migration may take very long on a large table, so it has no time-out.
     ...(use === 'migrate' ? {} : { query_timeout: ANSWER_MS }),
     ...preparing(use),
   })

@@ -1,0 +1,61 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ROOT } from '../support/product.js'
+
+/** Words that must not stand anywhere, and what stands in their place (the glossary of docs/architecture.md). */
+const BANNED: readonly (readonly [pattern: RegExp, instead: string])[] = [
+  [/\bthe app\b/i, 'the control plane'],
+  [/\bapp nodes?\b/i, 'node, or control plane'],
+  [/(?<![\w`-])RTEs?(?![\w-])/, 'runner, or runner agent'],
+  [/\b(?:an abort of|pauses|aborts) the whole\b(?! \w)/i, 'the parent job'],
+  [/\bthe whole (?:then|ends|waits|goes on)\b/i, 'the parent job'],
+  // A comment must not send its reader to a document that is not here.
+  [/\bspec (?:\w+\.md|section)|\breference \w+\.md|\bdecisions,? section/i, 'what that document says, in words'],
+  [/\bissue #?\d/i, 'what is meant, in words'],
+]
+
+/** Sources with their help texts, messages and comments, and the documents; tests, too, since their names are read. */
+const READ = /\.(ts|mjs|js|py|md|sh|service|conf|ya?ml)$|^scripts\/[a-z]+$/
+/** Generated from tests and packages, or not ours; the rules of the interface and this list say the words themselves. */
+const NOT_READ =
+  /(^|\/)(\.git|node_modules|dist|bundle|bundle\.new)$|^docs\/interface-coverage|^test\/(interface|docs\/words)/
+
+test('no text says what the glossary has another word for', () => {
+  const files = filesBelow('')
+  expect(files.length).toBeGreaterThan(500)
+  expect(files.flatMap(findingsIn)).toEqual([])
+})
+
+test.each([
+  ['the App sends it', 0],
+  ['Waiting for RTE web-1', 2],
+  ['(spec runner.md section 2)', 5],
+])('a text such as "%s" is refused', (text, rule) => {
+  expect(BANNED.findIndex(([pattern]) => pattern.test(text))).toBe(rule)
+})
+
+test.each(['RTE_MAX_JOBS', 'the application', 'the whole output', '`RTE_…` settings'])('"%s" is not', (text) => {
+  expect(BANNED.filter(([pattern]) => pattern.test(text))).toEqual([])
+})
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+    if (NOT_READ.test(path)) return []
+    if (entry.isDirectory()) return filesBelow(path)
+    return entry.isFile() && READ.test(path) ? [path] : []
+  })
+}
+
+function findingsIn(file: string): string[] {
+  const lines = readFileSync(join(ROOT, file), 'utf8').split('\n')
+  return lines.flatMap((line, index) => {
+    // The glossary says what a thing is not called.
+    const text = line.replace(/Not: [^|]*/, '')
+    return BANNED.flatMap(([pattern, instead]) => {
+      const found = pattern.exec(text)
+      return found ? [`${file}:${index + 1}: "${found[0]}": say ${instead}`] : []
+    })
+  })
+}
