@@ -106,6 +106,19 @@ export const CONTROL_PLANE_SETTINGS = {
     meaning:
       'how values of a launch are checked: enforce (checked, and the extra variables built from them), log (checked and said, but run as sent) or off; anything else means enforce; a form can only ask for more',
   },
+  FORMS_LOCALE: {
+    kind: 'text',
+    default: null,
+    meaning:
+      'locale in which scripts of forms write dates and numbers and sort texts when they name none, such as de-DE; default that of the machine. Their time zone is that of the machine (TZ)',
+  },
+  LAUNCH_UNKNOWN_FIELDS: {
+    kind: 'choice',
+    default: 'refuse',
+    choices: ['refuse', 'warn', 'ignore'],
+    meaning:
+      'what becomes of a launch with values that belong to no field of the form, where values are checked: refuse (422 with the nearest name), warn (said in the log) or ignore',
+  },
   JOBS_LIST_SIZE: {
     kind: 'integer',
     default: '1000',

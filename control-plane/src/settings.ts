@@ -7,7 +7,7 @@ import type { AuthSettings } from './auth/compose.js'
 import type { CredentialSettings } from './credentials/compose.js'
 import { durationOf } from './durations.js'
 import type { FormSettings } from './forms/compose.js'
-import type { LaunchValidation } from './forms/form.js'
+import type { LaunchValidation, UnknownFields } from './forms/form.js'
 import type { HttpSettings } from './http/compose.js'
 import type { JobSettings } from './jobs/compose.js'
 import type { RunnerSettings } from './runners/compose.js'
@@ -92,6 +92,8 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
       password: longEnough('ADMIN_PASSWORD', textOrNull('ADMIN_PASSWORD'), SHORTEST_PASSWORD),
     },
     launchValidation: launchValidationOf(text('LAUNCH_VALIDATION')),
+    unknownFields: text('LAUNCH_UNKNOWN_FIELDS') as UnknownFields,
+    formsLocale: localeOf(textOrNull('FORMS_LOCALE')),
     jobsListSize: number('JOBS_LIST_SIZE'),
     maskExtravars: patternOf('MASK_EXTRAVARS_REGEX', text('MASK_EXTRAVARS_REGEX')),
     eventStreamsPerSession: number('EVENT_STREAMS_PER_SESSION'),
@@ -183,6 +185,18 @@ function secretOf(name: string, value: string | null, database: DatabasePlace): 
 function longEnough(name: string, value: string | null, minimum: number): string | null {
   if (value === null || value.length >= minimum) return value
   throw new SettingsError(`${name}: must have at least ${minimum} characters`)
+}
+
+/** @throws SettingsError for a locale that Node.js does not have */
+function localeOf(text: string | null): string | null {
+  if (text === null) return null
+  try {
+    const [known] = Intl.DateTimeFormat.supportedLocalesOf(text)
+    if (known !== undefined) return known
+  } catch {
+    // Not even a name of a locale.
+  }
+  throw new SettingsError(`FORMS_LOCALE: ${JSON.stringify(text)} is no locale that this Node.js has`)
 }
 
 function launchValidationOf(text: string): LaunchValidation {

@@ -373,8 +373,9 @@ describe('the order of checks', () => {
     expect((await server.call('POST', `/job/999999/${action}`)).status).toBe(401)
     expect(await status('max', 'POST', `/job/999999/${action}`)).toBe(404)
     expect(await status('max', 'POST', `/job/one/${action}`)).toBe(400)
-    for (const id of [waiting, running, decidedOn])
-      expect(await status('max', 'POST', `/job/${id}/${action}`)).toBe(403)
+    for (const id of [waiting, decidedOn]) expect(await status('max', 'POST', `/job/${id}/${action}`)).toBe(403)
+    // Nobody was ever to decide about it.
+    expect(await status('max', 'POST', `/job/${running}/${action}`)).toBe(409)
     for (const id of [running, decidedOn]) expect(await status('admin', 'POST', `/job/${id}/${action}`)).toBe(409)
     const late = await call('ann', 'POST', `/job/${decidedOn}/${action}`)
     expect([late.status, late.body]).toEqual([

@@ -190,7 +190,7 @@ test('a client that never reads holds nobody up, takes no memory, and does not h
 })
 
 test('a HEAD is not a stream', async () => {
-  expect((await server.call('HEAD', '/events', { token: server.admin })).status).toBe(404)
+  expect((await server.call('HEAD', '/events', { token: server.admin })).status).toBe(405)
 })
 
 test('the settings of the header and the designer lock raise their names', async () => {

@@ -161,7 +161,7 @@ describe('varsFiles', () => {
   }
 })
 
-test('stored field values hold declared fields only and no password, in rows, objects and steps neither', async () => {
+test('stored field values hold all that was sent and no password, in rows, objects and steps neither', async () => {
   await server.writeForm(
     'f.yml',
     `- name: f
@@ -182,7 +182,7 @@ test('stored field values hold declared fields only and no password, in rows, ob
   const sent = {
     a: 1,
     pin: 'SECRET',
-    undeclared: 1,
+    undeclared: { kept: 1, pin: 'SECRET', below: [{ code: 'SECRET' }] },
     file: { path: '/x' },
     rows: [{ ...row, id: 7, rows: [row, 'SECRET'] }, 'SECRET'],
     one: 'code: SECRET',
@@ -191,6 +191,7 @@ test('stored field values hold declared fields only and no password, in rows, ob
   const stored = valuesToStore({ fields: form.fields, wizard: form.wizard, subforms }, sent)
   expect(stored).toEqual({
     a: 1,
+    undeclared: { kept: 1, below: [{}] },
     rows: [{ id: 7, who: 'x', rows: [{ who: 'x' }, null] }, null],
     step: { who: 'x' },
   })

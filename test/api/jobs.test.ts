@@ -125,9 +125,9 @@ describe('a record of the list', () => {
 describe('a list', () => {
   test('user, user_type and runner each show only such jobs, newest first', async () => {
     covers('list.count', 'list.records', 'rule-5.newest-first', 'rule-5.user', 'rule-5.user-type', 'rule-5.runner')
-    const local = await addJobs(2, { user_name: 'cat', runner_name: 'red' })
-    const ldap = await addJobs(1, { user_name: 'cat', user_type: 'ldap', runner_name: 'red' })
-    const blue = await addJobs(1, { user_name: 'dan', runner_name: 'blue' })
+    const local = await addJobs(2, { user_name: 'cat', runner_name: 'red', held_epoch: 1 })
+    const ldap = await addJobs(1, { user_name: 'cat', user_type: 'ldap', runner_name: 'red', held_epoch: 1 })
+    const blue = await addJobs(1, { user_name: 'dan', runner_name: 'blue', held_epoch: 1 })
     expect(await idsOf('?user=cat')).toEqual([...local].reverse())
     expect(await idsOf('?user=cat&user_type=local')).toEqual([...local].reverse())
     expect(await idsOf('?user=cat&user_type=ldap')).toEqual(ldap)

@@ -30,14 +30,15 @@ function sample(text: string, name: string): number | undefined {
 }
 
 describe('who may look', () => {
-  test('the bearer of METRICS_TOKEN and admins, with an API token too; everybody else gets 401', async () => {
+  test('the bearer of METRICS_TOKEN and admins, with an API token too; other users get 403, everybody else 401', async () => {
     covers('endpoint.metrics', 'service.monitoring', 'monitoring.metrics-token')
     const status = async (token?: string) =>
       (await server.call('GET', '/metrics', token === undefined ? {} : { token })).status
     const api = await server.call('POST', '/profile/tokens', { token: server.admin })
     for (const token of [METRICS_TOKEN, server.admin, String(api.body.token)]) expect(await status(token)).toBe(200)
     const { token, refreshtoken } = await server.addUser('plain')
-    for (const wrong of [token, refreshtoken, METRICS_TOKEN.slice(1), `${METRICS_TOKEN}4`, 'x', undefined]) {
+    expect(await status(token)).toBe(403)
+    for (const wrong of [refreshtoken, METRICS_TOKEN.slice(1), `${METRICS_TOKEN}4`, 'x', undefined]) {
       expect([wrong, await status(wrong)]).toEqual([wrong, 401])
     }
     expect((await server.call('GET', '/metrics')).headers.get('www-authenticate')).toBe('Bearer')

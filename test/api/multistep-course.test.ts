@@ -259,7 +259,7 @@ describe('a step whose job was given up', () => {
 })
 
 describe('deleting', () => {
-  test('a part before its whole has ended is 409, the whole takes its parts along', async () => {
+  test('a part alone is 409, before its whole has ended and afterwards; the whole takes its parts along', async () => {
     const id = await launch('two')
     const one = await end(id, 'one')
     const two = await partOf(server, id, 'two')
@@ -268,8 +268,9 @@ describe('deleting', () => {
     expect((await call('eve', 'DELETE', `/job/${id}`)).status).toBe(409)
     await endPart(server, two.id)
     await becomes(id, 'success')
-    expect((await call('eve', 'DELETE', `/job/${one.id}`)).status).toBe(200)
-    expect(await jobOf(id)).toMatchObject({ subjobs: [two.id] })
+    const part = await call('eve', 'DELETE', `/job/${one.id}`)
+    expect([part.status, part.body.code]).toEqual([409, 'part_of_a_job'])
+    expect(await jobOf(id)).toMatchObject({ subjobs: [one.id, two.id] })
     expect((await call('eve', 'DELETE', `/job/${id}`)).status).toBe(200)
     expect((await call('eve', 'GET', `/job/${two.id}`)).status).toBe(404)
     for (const table of ['job_sequence', 'sequence_node'] as const) {

@@ -104,7 +104,7 @@ test('there is a WebSocket at one path only', async () => {
 test('a WebSocket handshake that is none is refused in the same shape', async () => {
   const path = 'GET /api/v2/rte/socket HTTP/1.1'
   expectError(await answerTo([path, ...UPGRADE, 'upgrade: websocket']), 400, 'invalid_request')
-  expectError(await answerTo(['POST /api/v2/rte/socket HTTP/1.1', ...UPGRADE, ...SOCKET]), 404, 'unknown_route')
+  expectError(await answerTo(['POST /api/v2/rte/socket HTTP/1.1', ...UPGRADE, ...SOCKET]), 405, 'method_not_allowed')
 })
 
 test('a WebSocket that sends what is no frame is ended, and that is no error of the service', async () => {

@@ -248,7 +248,7 @@ describe('with changes', () => {
 describe('rawformdata', () => {
   test('is a plain object of the field values that it was launched with, without passwords', async () => {
     covers('endpoint.rawformdata', 'detail.rawformdata')
-    const id = await launched('order', { name: 'web', api_token: 'hidden-token', pin: 'hidden-pin', unknown: 1 })
+    const id = await launched('order', { name: 'web', api_token: 'hidden-token', pin: 'hidden-pin' })
     const { status, text, body } = await server.call('GET', `/job/${id}/rawformdata`, { token: ann })
     expect([status, body]).toEqual([200, { name: 'web', api_token: 'hidden-token' }])
     expect(text).not.toContain('hidden-pin')

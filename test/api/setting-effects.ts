@@ -244,6 +244,14 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
   ADMIN_USERNAME: { given: 'root', look: async (server) => adminOf(server), usual: 'admin', changed: 'root' },
   ADMIN_PASSWORD: { file: 'cli/serve.test.ts', title: 'a first admin whose password is too short: 2' },
   LAUNCH_VALIDATION: { given: 'off', look: (server) => statusOf(launch(server, 'open', {})), usual: 422, changed: 200 },
+  LAUNCH_UNKNOWN_FIELDS: {
+    file: 'api/contract-words.test.ts',
+    title: 'are told in the answer where they are no reason to refuse',
+  },
+  FORMS_LOCALE: {
+    file: 'api/contract-words.test.ts',
+    title: 'scripts of forms write numbers as FORMS_LOCALE says',
+  },
   JOBS_LIST_SIZE: {
     given: '10',
     look: async (server) => {

@@ -46,6 +46,7 @@ const NOT_DESCRIBED = /^\/api\/v2\/(docs|rte\/socket)(\/|$)/
 const WITHOUT_OPERATION: Readonly<Record<number, readonly string[]>> = {
   400: ['invalid_path', 'invalid_request'],
   404: ['unknown_route', 'not_found'],
+  405: ['method_not_allowed'],
   408: ['invalid_request'],
   431: ['invalid_request'],
   503: ['stopping'],
@@ -73,6 +74,8 @@ export function complaintsAbout(answer: CheckedAnswer): string[] {
 function* complaintsInside(answer: CheckedAnswer, path: string): Generator<string> {
   const { status, headers, body } = answer
   if (!headers.get('x-request-id')) yield 'there is no X-Request-Id'
+  // It has no operation of its own, and no body.
+  if (answer.method === 'OPTIONS' && status === 204) return
   const operation = operationOf(answer.method, path)
   if (!operation && withOwnRoutes.has(answer.url.origin)) return
   if (isWithoutOperation(answer)) {

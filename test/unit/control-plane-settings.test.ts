@@ -40,6 +40,8 @@ describe('settings', () => {
       apiTokenMaxDays: 90,
       admin: { username: 'admin', password: null },
       launchValidation: 'enforce',
+      unknownFields: 'refuse',
+      formsLocale: null,
       jobsListSize: 1000,
       maskExtravars: /password|secret(?!ar)|token(?!i[sz][aei]|s?[_-]?count)/i,
       eventStreamsPerSession: 20,

@@ -290,20 +290,22 @@ export interface JoinTokenList {
 
 export interface Launch {
   formName: string
-  extravars?: Record<string, unknown>
+  extravars?: Record<string, unknown> | null
   /** Another name for extravars */
-  payload?: Record<string, unknown>
+  payload?: Record<string, unknown> | null
   /** Values of the fields by name; in a wizard, an object of values by step */
-  rawFormData?: Record<string, unknown>
-  /** Names of credentials by the variables and credential fields of the form; others are dropped. Under LAUNCH_VALIDATION=enforce none counts: they come from the form and the values of its fields */
-  credentials?: Record<string, unknown>
+  rawFormData?: Record<string, unknown> | null
+  /** Names of credentials by the variables and credential fields of the form, in place of those that the form names. Under LAUNCH_VALIDATION=enforce another variable, or a credential that there is not, is 422, and the value of a field counts before what is said here; else other variables are dropped */
+  credentials?: Record<string, unknown> | null
   /** By file field: what its upload was answered with */
-  files?: Record<string, unknown>
+  files?: Record<string, unknown> | null
 }
 
 export interface Launched {
   /** Of the new job */
   id: number
+  /** There only when values were sent that belong to no field (LAUNCH_UNKNOWN_FIELDS=warn or ignore) */
+  unknown_fields?: string[]
 }
 
 /** Also the properties that only matter to a page */
@@ -624,6 +626,13 @@ export const auditVerificationSchema: v.GenericSchema<unknown, AuditVerification
   unchained: v.pipe(v.number(), v.safeInteger()),
 })
 
+export const appearanceSchema: v.GenericSchema<unknown, Appearance> = v.looseObject({
+  theme: v.string(),
+  name: v.string(),
+  announcement: v.string(),
+  environment: v.string(),
+})
+
 export const tokensSchema: v.GenericSchema<unknown, Tokens> = v.looseObject({
   token: v.string(),
   refreshtoken: v.string(),
@@ -739,6 +748,33 @@ export const userSessionListSchema: v.GenericSchema<unknown, UserSessionList> = 
   records: v.array(userSessionSchema),
 })
 
+export const credentialSchema: v.GenericSchema<unknown, Credential> = v.looseObject({
+  id: v.nullable(v.pipe(v.number(), v.safeInteger())),
+  name: v.string(),
+  type: v.string(),
+  user: v.nullable(v.string()),
+  password: v.string(),
+  host: v.nullable(v.string()),
+  port: v.nullable(v.pipe(v.number(), v.safeInteger())),
+  description: v.string(),
+  source: v.string(),
+  overridden: v.boolean(),
+})
+
+export const credentialListSchema: v.GenericSchema<unknown, CredentialList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(credentialSchema),
+  errors: v.array(
+    v.looseObject({ file: v.string(), line: v.nullable(v.pipe(v.number(), v.safeInteger())), reason: v.string() }),
+  ),
+})
+
+export const serviceKeySchema: v.GenericSchema<unknown, ServiceKey> = v.looseObject({
+  fingerprint: v.string(),
+  created_at: v.string(),
+  previous: v.array(v.string()),
+})
+
 export const listedFormSchema: v.GenericSchema<unknown, ListedForm> = v.looseObject({
   name: v.string(),
   type: v.string(),
@@ -762,34 +798,6 @@ export const formListSchema: v.GenericSchema<unknown, FormList> = v.looseObject(
   ),
 })
 
-export const credentialSchema: v.GenericSchema<unknown, Credential> = v.looseObject({
-  id: v.nullable(v.pipe(v.number(), v.safeInteger())),
-  name: v.string(),
-  type: v.string(),
-  user: v.nullable(v.string()),
-  password: v.string(),
-  host: v.nullable(v.string()),
-  port: v.nullable(v.pipe(v.number(), v.safeInteger())),
-  description: v.string(),
-  source: v.string(),
-  overridden: v.boolean(),
-})
-
-export const credentialListSchema: v.GenericSchema<unknown, CredentialList> = v.looseObject({
-  count: v.pipe(v.number(), v.safeInteger()),
-  records: v.array(credentialSchema),
-  errors: v.array(
-    v.looseObject({ file: v.string(), line: v.nullable(v.pipe(v.number(), v.safeInteger())), reason: v.string() }),
-  ),
-})
-
-export const appearanceSchema: v.GenericSchema<unknown, Appearance> = v.looseObject({
-  theme: v.string(),
-  name: v.string(),
-  announcement: v.string(),
-  environment: v.string(),
-})
-
 export const lockStateSchema: v.GenericSchema<unknown, LockState> = v.looseObject({
   locked: v.boolean(),
   holder: v.nullable(v.string()),
@@ -805,6 +813,7 @@ export const relaunchedSchema: v.GenericSchema<unknown, Relaunched> = v.looseObj
 
 export const launchedSchema: v.GenericSchema<unknown, Launched> = v.looseObject({
   id: v.pipe(v.number(), v.safeInteger()),
+  unknown_fields: v.optional(v.array(v.string())),
 })
 
 export const jobStatusSchema: v.GenericSchema<unknown, JobStatus> = v.string()
@@ -1014,12 +1023,6 @@ export const runnerOrphanListSchema: v.GenericSchema<unknown, RunnerOrphanList> 
   records: v.array(runnerOrphanSchema),
 })
 
-export const serviceKeySchema: v.GenericSchema<unknown, ServiceKey> = v.looseObject({
-  fingerprint: v.string(),
-  created_at: v.string(),
-  previous: v.array(v.string()),
-})
-
 export const errorSchema: v.GenericSchema<unknown, ErrorAnswer> = v.looseObject({
   error: v.string(),
   code: v.optional(v.string()),
@@ -1079,12 +1082,41 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<AuditVerification>
+  /** What the header shows */
+  getAppearance(request?: NoParameters, options?: RequestOptions): Promise<Appearance>
+  /** Change what is given of what the header shows (admin) */
+  changeAppearance(
+    request: {
+      body: {
+        theme?: string
+        name?: string
+        announcement?: string
+        environment?: string
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<Appearance>
+  /** Server-sent events: hello, then changed with the name of what changed
+   *
+   * `hello` comes at once, with `retry: 3000`. `changed` has the data {"name": …}, where the name is jobs,
+   * appearance, designer or runners; it comes at most once a second for each name. Every 15 seconds there is a comment line. What
+   * changed while the stream was down is not sent again: read again what is shown, after each `changed` and each reconnect.
+   * A session has at most EVENT_STREAMS_PER_SESSION streams (429); a stream ends within a second of its session. */
+  watchEvents(request?: NoParameters, options?: RequestOptions): Promise<Response>
   /** Sign in with HTTP Basic or with a JSON body: a local user, or else one of the directory */
   login(
     request: {
+      /** token is then an API token that is good so many days, for who may have one; at most API_TOKEN_MAX_DAYS */
+      expiryDays?: number | string
+      /** What that API token is for */
+      name?: string
       body: {
         username: string
         password: string
+        /** token is then an API token that is good so many days, for who may have one; at most API_TOKEN_MAX_DAYS */
+        expiryDays?: number | string
+        /** What that API token is for */
+        name?: string
       }
     },
     options?: RequestOptions,
@@ -1248,8 +1280,6 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
-  /** The forms that the caller may launch */
-  listForms(request?: NoParameters, options?: RequestOptions): Promise<FormList>
   /** All credentials (admin) */
   listCredentials(request?: NoParameters, options?: RequestOptions): Promise<CredentialList>
   /** Add a credential (admin) */
@@ -1306,33 +1336,23 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
-  /** What the header shows */
-  getAppearance(request?: NoParameters, options?: RequestOptions): Promise<Appearance>
-  /** Change what is given of what the header shows (admin) */
-  changeAppearance(
+  /** The key by which the control plane proves itself to runners (admin) */
+  getServiceKey(request?: NoParameters, options?: RequestOptions): Promise<ServiceKey>
+  /** Replace the key; runners that trust the old one follow (admin) */
+  rotateServiceKey(
     request: {
-      body: {
-        theme?: string
-        name?: string
-        announcement?: string
-        environment?: string
-      }
+      body: ServiceKeyRotation
     },
     options?: RequestOptions,
-  ): Promise<Appearance>
+  ): Promise<ServiceKey>
+  /** The forms that the caller may launch */
+  listForms(request?: NoParameters, options?: RequestOptions): Promise<FormList>
   /** Who holds the designer lock */
   getLock(request?: NoParameters, options?: RequestOptions): Promise<LockState>
   /** Take or keep the designer lock (admin); it is free again after 10 minutes of silence */
   takeLock(request?: NoParameters, options?: RequestOptions): Promise<LockState>
   /** Release the designer lock (admin) */
   releaseLock(request?: NoParameters, options?: RequestOptions): Promise<Message>
-  /** Server-sent events: hello, then changed with the name of what changed
-   *
-   * `hello` comes at once, with `retry: 3000`. `changed` has the data {"name": …}, where the name is jobs,
-   * appearance, designer or runners; it comes at most once a second for each name. Every 15 seconds there is a comment line. What
-   * changed while the stream was down is not sent again: read again what is shown, after each `changed` and each reconnect.
-   * A session has at most EVENT_STREAMS_PER_SESSION streams (429); a stream ends within a second of its session. */
-  watchEvents(request?: NoParameters, options?: RequestOptions): Promise<Response>
   /** The field values that a job was launched with
    *
    * For your own job, or any with the role option manageAllJobs or as an admin; it takes the role option allowJobRelaunch and a form that is there and does not say allowRelaunch: false. Without passwords and uploads; ******** stands where a password was a part of a value. Nothing else is hidden. 404 when none were kept. */
@@ -1453,6 +1473,14 @@ export interface Operations {
       after?: number
       /** Most events to answer; all when left out */
       limit?: number
+      /** Only events of this host */
+      host?: string
+      /** Only events of tasks of this name */
+      task?: string
+      /** Only events of this type */
+      type?: string
+      /** Only what came of tasks at hosts, with this outcome */
+      status?: 'ok' | 'changed' | 'failed' | 'ignored' | 'rescued' | 'skipped' | 'unreachable' | AnotherWord
       /** A whole number */
       id: number
     },
@@ -1672,15 +1700,6 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
-  /** The key by which the control plane proves itself to runners (admin) */
-  getServiceKey(request?: NoParameters, options?: RequestOptions): Promise<ServiceKey>
-  /** Replace the key; runners that trust the old one follow (admin) */
-  rotateServiceKey(
-    request: {
-      body: ServiceKeyRotation
-    },
-    options?: RequestOptions,
-  ): Promise<ServiceKey>
 }
 
 /** How each operation is asked for and what it answers. */
@@ -1724,10 +1743,25 @@ export const operations = {
     accept: 'application/json',
     schema: auditVerificationSchema,
   },
+  getAppearance: {
+    method: 'GET',
+    path: '/settings/appearance',
+    query: [],
+    accept: 'application/json',
+    schema: appearanceSchema,
+  },
+  changeAppearance: {
+    method: 'PUT',
+    path: '/settings/appearance',
+    query: [],
+    accept: 'application/json',
+    schema: appearanceSchema,
+  },
+  watchEvents: { method: 'GET', path: '/events', query: [], accept: 'text/event-stream', schema: null },
   login: {
     method: 'POST',
     path: '/auth/login',
-    query: [],
+    query: ['expiryDays', 'name'],
     accept: 'application/json',
     schema: tokensSchema,
     open: true,
@@ -1836,7 +1870,6 @@ export const operations = {
     schema: userSessionListSchema,
   },
   endSession: { method: 'DELETE', path: '/session/{id}', query: [], accept: 'application/json', schema: messageSchema },
-  listForms: { method: 'GET', path: '/forms', query: [], accept: 'application/json', schema: formListSchema },
   listCredentials: {
     method: 'GET',
     path: '/credential',
@@ -1872,24 +1905,24 @@ export const operations = {
     accept: 'application/json',
     schema: messageSchema,
   },
-  getAppearance: {
+  getServiceKey: {
     method: 'GET',
-    path: '/settings/appearance',
+    path: '/service/key',
     query: [],
     accept: 'application/json',
-    schema: appearanceSchema,
+    schema: serviceKeySchema,
   },
-  changeAppearance: {
-    method: 'PUT',
-    path: '/settings/appearance',
+  rotateServiceKey: {
+    method: 'POST',
+    path: '/service/key/rotate',
     query: [],
     accept: 'application/json',
-    schema: appearanceSchema,
+    schema: serviceKeySchema,
   },
+  listForms: { method: 'GET', path: '/forms', query: [], accept: 'application/json', schema: formListSchema },
   getLock: { method: 'GET', path: '/lock', query: [], accept: 'application/json', schema: lockStateSchema },
   takeLock: { method: 'POST', path: '/lock', query: [], accept: 'application/json', schema: lockStateSchema },
   releaseLock: { method: 'DELETE', path: '/lock', query: [], accept: 'application/json', schema: messageSchema },
-  watchEvents: { method: 'GET', path: '/events', query: [], accept: 'text/event-stream', schema: null },
   getJobRawformdata: {
     method: 'GET',
     path: '/job/{id}/rawformdata',
@@ -1945,7 +1978,7 @@ export const operations = {
   getJobEvents: {
     method: 'GET',
     path: '/job/{id}/events',
-    query: ['after', 'limit'],
+    query: ['after', 'limit', 'host', 'task', 'type', 'status'],
     accept: 'application/json',
     schema: jobEventListSchema,
   },
@@ -2096,19 +2129,5 @@ export const operations = {
     query: [],
     accept: 'application/json',
     schema: messageSchema,
-  },
-  getServiceKey: {
-    method: 'GET',
-    path: '/service/key',
-    query: [],
-    accept: 'application/json',
-    schema: serviceKeySchema,
-  },
-  rotateServiceKey: {
-    method: 'POST',
-    path: '/service/key/rotate',
-    query: [],
-    accept: 'application/json',
-    schema: serviceKeySchema,
   },
 } as const satisfies Readonly<Record<keyof Operations, Operation>>

@@ -34,6 +34,8 @@ const USE_NOTED_EVERY_MS = 60_000
  * were made before do not work until the option is back.
  */
 export interface ApiTokens {
+  /** Longest life of a token, in days. */
+  readonly mostDays: number
   /** @throws ForbiddenError when the caller's roles do not allow API tokens */
   requireAllowed(by: Caller): void
   /**
@@ -94,6 +96,7 @@ export function createApiTokens(deps: ApiTokenDeps): ApiTokens {
   }
 
   return {
+    mostDays: deps.mostDays,
     requireAllowed,
     async create(by, { name, days, scopes: wanted }) {
       requireAllowed(by)

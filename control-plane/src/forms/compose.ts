@@ -1,7 +1,7 @@
 import type { Ground } from '../ground.js'
 import type { LiveEvents } from '../live/live-events.js'
 import type { Store } from '../store/store.js'
-import { createDesignerLock } from './designer-lock.js'
+import { createDesignerLock, createLockExpiry } from './designer-lock.js'
 import { type FormsDeps, createForms } from './loader.js'
 import { createLaunchChecks } from './sandbox/launch-checks.js'
 
@@ -9,6 +9,8 @@ import { createLaunchChecks } from './sandbox/launch-checks.js'
 export interface FormSettings {
   readonly formsPath: string
   readonly varsFilesPath: string
+  /** For scripts that name none; null: that of the machine. */
+  readonly formsLocale: string | null
 }
 
 /** What forms need of other rooms. */
@@ -23,10 +25,12 @@ export type FormParts = ReturnType<typeof composeForms>
 
 /** The forms, the threads in which launches are checked, and the lock of the designer. */
 export function composeForms(ground: Ground, settings: FormSettings, { store, live, constants }: FormNeeds) {
-  const { clock, log, onClose } = ground
+  const { clock, timers, log, onClose } = ground
   const { formsPath: folder, varsFilesPath: varsFolder } = settings
-  const checks = createLaunchChecks({ log })
+  const checks = createLaunchChecks({ log, locale: settings.formsLocale })
   onClose(() => checks.close())
+  const lockExpiry = createLockExpiry({ store, live, clock, timers, log })
+  onClose(() => lockExpiry.close())
   return {
     forms: createForms({ folder, varsFolder, constants, clock, log }),
     checks,

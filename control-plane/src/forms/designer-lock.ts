@@ -1,8 +1,10 @@
 import type { Clock } from '../clock.js'
 import { ConflictError } from '../errors.js'
 import type { LiveEvents } from '../live/live-events.js'
-import { type Lock, deleteLock, findLock, putLock } from '../store/service/locks.js'
+import { type Lock, deleteLock, findLock, putLock, deleteSilentLock, hasSilentLock } from '../store/service/locks.js'
 import type { Store } from '../store/store.js'
+import { startSweeps } from '../sweeps.js'
+import type { Timers } from '../timers.js'
 
 const NAME = 'designer'
 /** A holder that is silent this long has let go, in milliseconds. */
@@ -58,6 +60,38 @@ export function createDesignerLock(deps: {
       return held !== null
     },
   }
+}
+
+/** How often somebody looks whether the lock has fallen free, in milliseconds. */
+const LOOK_EVERY_MS = 5_000
+
+/** Tells open pages when the lock falls free because its holder stayed silent. */
+export interface LockExpiry {
+  sweep(): Promise<void>
+  /** Resolves when a look that is under way has ended. */
+  close(): Promise<void>
+}
+
+/** Of several nodes that look at the same time one takes the row away, so it is told once. */
+export function createLockExpiry(deps: {
+  readonly store: Store
+  readonly live: LiveEvents
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly log: { warn(fields: object, text: string): void }
+}): LockExpiry {
+  const { store, live, clock } = deps
+
+  async function sweep(): Promise<void> {
+    const silentSince = clock.now() - LOCK_SILENCE_MS
+    if (!(await hasSilentLock(store.read, NAME, silentSince))) return
+    const fellFree = await store.write('lock.expire', (queries) => deleteSilentLock(queries, NAME, silentSince))
+    if (fellFree) live.changed('designer')
+  }
+
+  const failure = 'the lock of the designer could not be looked at'
+  const sweeps = startSweeps(deps, { everyMs: LOOK_EVERY_MS, failure, sweep })
+  return { sweep, close: () => sweeps.close() }
 }
 
 function refuseOther(held: Lock | null, holder: LockHolder): void {

@@ -94,7 +94,7 @@ const FormFile = Type.Object({
   roles: Type.Optional(Names),
   description: Type.Optional(Text),
   categories: Type.Optional(Names),
-  fields: Type.Optional(Type.Array(FieldFile, { maxItems: MOST_FIELDS })),
+  fields: Type.Optional(Type.Union([Type.Array(FieldFile, { maxItems: MOST_FIELDS }), Type.Null()])),
   wizard: Type.Optional(Type.Array(WizardStepFile, { maxItems: 100 })),
   launchValidation: Type.Optional(Type.Enum(['off', 'log', 'enforce'])),
   userExtravars: Type.Optional(TextOrList),

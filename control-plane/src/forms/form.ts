@@ -17,6 +17,10 @@ export interface Approval {
 export const LAUNCH_VALIDATIONS = ['off', 'log', 'enforce'] as const
 export type LaunchValidation = (typeof LAUNCH_VALIDATIONS)[number]
 
+/** What becomes of values of a launch that belong to no field. */
+export const UNKNOWN_FIELDS = ['refuse', 'warn', 'ignore'] as const
+export type UnknownFields = (typeof UNKNOWN_FIELDS)[number]
+
 /** What a form says that matters to a launch; GUI properties are kept in `source` and served as they are. */
 export interface FormBase {
   readonly name: string

@@ -9,16 +9,32 @@ interface StoredForm {
 }
 
 /**
- * The field values of a launch as they are kept with the job: only what fields of the form hold, and no password, at no
- * depth. What should hold rows and does not is left out where a row could hold a password.
+ * The field values of a launch as they are kept with the job: all that was sent, but for passwords, at no depth. What
+ * should hold rows and does not is left out where a row could hold a password; of what belongs to no field the keys of
+ * password fields are left out.
  */
 export function valuesToStore(form: StoredForm, sent: PlainObject): Record<string, unknown> {
-  const values = keptOf(form.fields, sent, form.subforms)
+  const declared = new Set([...form.fields, ...form.wizard].map(({ name }) => name))
+  const secret = new Set(passwordKeys(form, form.subforms))
+  const others = Object.entries(sent).filter(([name]) => !declared.has(name) && !secret.has(name))
+  const values = {
+    ...Object.fromEntries(others.map(([name, value]) => [name, withoutKeys(value, secret)])),
+    ...keptOf(form.fields, sent, form.subforms),
+  }
   for (const step of form.wizard) {
     const given = Object.hasOwn(sent, step.name) ? sent[step.name] : undefined
     if (isPlainObject(given)) values[step.name] = keptOf(form.subforms[step.subform] ?? [], given, form.subforms)
   }
   return values
+}
+
+/** A value without what stands under some keys, however deep. */
+function withoutKeys(value: unknown, keys: ReadonlySet<string>): unknown {
+  if (keys.size === 0) return value
+  if (Array.isArray(value)) return value.map((entry) => withoutKeys(entry, keys))
+  if (!isPlainObject(value)) return value
+  const kept = Object.entries(value).filter(([key]) => !keys.has(key))
+  return Object.fromEntries(kept.map(([key, entry]) => [key, withoutKeys(entry, keys)]))
 }
 
 function keptOf(
@@ -27,6 +43,7 @@ function keptOf(
   subforms: StoredForm['subforms'],
 ): Record<string, unknown> {
   const kept = fields.flatMap((field): [string, unknown][] => {
+    // What is written for a file is no upload, and was dropped at the launch.
     if (field.type === 'file' || !Object.hasOwn(sent, field.name)) return []
     const value = sent[field.name]
     // An empty one is no password, and a job that is run again as it ran has to have it.

@@ -7,6 +7,8 @@ import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyPluginAsync,
+  type FastifyReply,
+  type FastifyRequest,
   type FastifyServerOptions,
   LogController,
 } from 'fastify'
@@ -19,12 +21,14 @@ import { registerBodyParsing } from './server/bodies.js'
 import { registerDocs } from './document/docs.js'
 import {
   answerBrokenRequest,
+  WrongMethodError,
   refuseExpectations,
   refuseTunnels,
   registerErrorHandling,
   sendError,
   unknownRoute,
 } from './server/errors.js'
+import { type KnownPaths, noteKnownPaths } from './server/known-paths.js'
 import { type HttpMeters, registerHttpMeters } from './route/meters.js'
 import { compileSchemasLate } from './server/late-schemas.js'
 import { API_PREFIX, prefixOf } from './route/paths.js'
@@ -64,6 +68,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   compileSchemasLate(app, { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false })
   app.decorateRequest('caller', null)
   registerErrorHandling(app)
+  const knownPaths = noteKnownPaths(app)
   // Before every other hook: whatever a hook refuses, the plugin has to know that it holds the connection.
   await app.register(websocket, {
     errorHandler: (error, socket, request) => {
@@ -82,7 +87,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     },
   })
   registerUpgrades(app, prefixOf(deps.baseUrl) + SOCKET_PATH)
-  registerEveryRequest(app)
+  registerEveryRequest(app, knownPaths)
   refuseExpectations(app)
   refuseTunnels(app)
   endUnusedConnections(app, deps.tls !== null)
@@ -141,7 +146,7 @@ function requestIdOf(request: IncomingMessage): string {
 }
 
 /** What holds for every request, known path or not: its id, the end of the service, its line in the log. */
-function registerEveryRequest(app: FastifyInstance): void {
+function registerEveryRequest(app: FastifyInstance, knownPaths: KnownPaths): void {
   let closing = false
   app.addHook('preClose', async () => {
     closing = true
@@ -155,7 +160,7 @@ function registerEveryRequest(app: FastifyInstance): void {
       throw new InvalidInputError('host_missing', 'The header Host is missing')
     }
     // Answered here, before a body of whatever kind would be read.
-    if (request.is404) throw unknownRoute()
+    if (request.is404) return answerWithoutRoute(request, reply, knownPaths)
   })
   app.addHook('onResponse', async (request, reply) => {
     const level = request.routeOptions.config.duringStop ? 'debug' : 'info'
@@ -169,6 +174,15 @@ function registerEveryRequest(app: FastifyInstance): void {
       'request',
     )
   })
+}
+
+/** A path that is known for other methods says for which. @throws NotFoundError, WrongMethodError */
+function answerWithoutRoute(request: FastifyRequest, reply: FastifyReply, knownPaths: KnownPaths): unknown {
+  const methods = knownPaths.methodsOf(request.url.split('?', 1)[0] ?? '')
+  if (methods.length === 0) throw unknownRoute()
+  void reply.header('allow', [...methods, 'OPTIONS'].join(', '))
+  if (request.method !== 'OPTIONS') throw new WrongMethodError(request.method, methods)
+  return reply.status(204).send()
 }
 
 declare module 'fastify' {

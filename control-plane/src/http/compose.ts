@@ -126,7 +126,7 @@ function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPlugin
   const { auth, credentials, rotation, runners, metrics } = rooms
   const { signIn, sessions, external, accounts, apiTokens, sessionRecords } = auth
   return [
-    authRoutes({ signIn, sessions, openId: external.openId }),
+    authRoutes({ signIn, sessions, apiTokens, openId: external.openId }),
     singleSignOnRoutes({ signIn: external, sessions, publicUrl, meters: metrics.signIn }),
     profileRoutes({ accounts }),
     profileTokenRoutes({ apiTokens }),

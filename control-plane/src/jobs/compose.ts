@@ -1,4 +1,4 @@
-import type { LaunchValidation } from '../forms/form.js'
+import type { LaunchValidation, UnknownFields } from '../forms/form.js'
 import type { Ground } from '../ground.js'
 import type { ActionDependencies } from './end/actions.js'
 import type { ApprovalSubjects } from './record/approval-subject.js'
@@ -14,6 +14,7 @@ import type { JobEnds, SequencePort } from './record/sequence-port.js'
 /** What jobs need of the settings. */
 export interface JobSettings {
   readonly launchValidation: LaunchValidation
+  readonly unknownFields: UnknownFields
   /** Jobs that a list holds when the client does not say. */
   readonly jobsListSize: number
   readonly maskExtravars: RegExp
@@ -24,7 +25,10 @@ export interface JobSettings {
 /** What jobs need of other rooms. */
 export interface JobNeeds
   extends
-    Omit<LaunchDependencies, 'clock' | 'log' | 'maskPattern' | 'validation' | 'runners' | 'sequences' | 'subjects'>,
+    Omit<
+      LaunchDependencies,
+      'clock' | 'log' | 'maskPattern' | 'validation' | 'unknownFields' | 'runners' | 'sequences' | 'subjects'
+    >,
     Pick<ApprovingDependencies, 'grants'> {
   readonly runners: RunnerPort & RunnerPresence
   readonly sequences: SequencePort & JobEnds
@@ -60,7 +64,8 @@ export function composeJobs(ground: Ground, settings: JobSettings, needs: JobNee
     },
     runners,
   }
-  const launching: LaunchDependencies = { ...needs, clock, log, maskPattern, validation: settings.launchValidation }
+  const { launchValidation: validation, unknownFields } = settings
+  const launching: LaunchDependencies = { ...needs, clock, log, maskPattern, validation, unknownFields }
   const actions: ActionDependencies = { store, live, clock, runners, sequences, uploads: uploadSweeper }
   const approving: ApprovingDependencies = { store, live, clock, runners, sequences, grants, subjects }
   return { reading, launching, actions, approving, retention }

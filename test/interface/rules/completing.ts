@@ -8,11 +8,19 @@ export const COMPLETING = {
     'answer.401': '401 with WWW-Authenticate: Bearer when the token is missing, wrong or expired.',
     'answer.403': '403: the roles do not allow it.',
     'answer.404': '404: no such job, form, event, node or runner.',
+    'answer.405': '405 with Allow for a wrong method of a known path; OPTIONS is answered with Allow.',
+    'answer.forms':
+      'Bodies may be JSON, or what curl -d sends of its own: JSON under the kind of a form, or fields of a form.',
     'answer.413': '413: too large.',
     'answer.415': '415: another kind of body.',
     'answer.422': '422: the values of the fields are refused.',
     'answer.429': '429: too many requests or sign-ins.',
     'answer.503': '503: not ready.',
+    'field.locale':
+      'Scripts of forms write dates and numbers and sort texts as Node.js does, in FORMS_LOCALE when they name no locale.',
+    'state.first':
+      '409 for an action that the state does not allow, also on the own job and without an approval, for whoever may see the job.',
+    'delete.part': 'A part of an ended job is deleted with its whole only: 409.',
     'answer.order': 'Checks come in one order: 401, 404, 403, 409.',
     'answer.request-id':
       "Every answer has X-Request-Id, the caller's own where it is 1 to 64 of A-Za-z0-9._:-, and the log has it too.",
@@ -38,6 +46,7 @@ export const COMPLETING = {
   'Sign-in, users, roles': {
     'sign-in.basic': 'Sign-in takes HTTP Basic.',
     'sign-in.json': 'Sign-in takes a JSON body.',
+    'sign-in.long': 'Sign-in with expiryDays answers an API token to who may have one, and else the ordinary pair.',
     'sign-in.pair': 'Sign-in answers token and refreshtoken.',
     'sign-in.refresh': 'A refresh token gives a new pair, once; used twice it ends the session.',
     'sign-in.logout': 'Logout ends the session with both tokens.',

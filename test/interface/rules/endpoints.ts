@@ -1,7 +1,8 @@
 /** Every route of the service interface and the rules that hold for it. */
 export const ENDPOINTS = {
   Endpoints: {
-    'endpoint.bearer': 'Every route needs the bearer token, but for the probes of monitoring.',
+    'endpoint.bearer':
+      'Every route is called with the bearer token, which each of them takes; without it all answer 401 but the probes live and ready, which answer the same.',
     'endpoint.launch': 'POST /job launches a form.',
     'endpoint.upload':
       'POST /job/upload takes a multipart form with one part named file and answers the upload description.',
@@ -9,8 +10,10 @@ export const ENDPOINTS = {
     'endpoint.list': 'GET /job answers count and records.',
     'endpoint.approvals':
       'GET /job/approvals answers one number: how many jobs wait for an approval that the user may give.',
-    'endpoint.rawformdata': 'GET /job/{id}/rawformdata answers the field values with which the job was launched.',
-    'endpoint.job-events': 'GET /job/{id}/events answers the structured events of a playbook job.',
+    'endpoint.rawformdata':
+      'GET /job/{id}/rawformdata answers all values of fields with which the job was launched; only passwords are left out.',
+    'endpoint.job-events':
+      'GET /job/{id}/events answers all structured events of a playbook job; after, limit, host, task, type and status narrow them.',
     'endpoint.job-event': 'GET /job/{id}/events/{order} answers one event with its whole result.',
     'endpoint.node': 'GET /job/{id}/node/{nodeId} answers the node.',
     'endpoint.abort': 'POST /job/{id}/abort aborts a job.',
@@ -22,7 +25,7 @@ export const ENDPOINTS = {
     'endpoint.events': 'GET /events is the stream of server-sent events.',
     'endpoint.live': 'GET /live is the liveness probe.',
     'endpoint.ready': 'GET /ready is the readiness probe.',
-    'endpoint.metrics': 'GET /metrics answers the metrics.',
+    'endpoint.metrics': 'GET /metrics answers the metrics; 403 to users who may not see them.',
   },
   'Rules per endpoint': {
     'rule-1.formname': 'Launch: formName is required.',
@@ -38,7 +41,8 @@ export const ENDPOINTS = {
     'rule-5.user': 'List: user shows only the jobs of this user.',
     'rule-5.user-type':
       'List: user_type is the kind of that user; local when it is left out; ldap, azuread and oidc are others.',
-    'rule-5.runner': 'List: runner shows only the jobs that ran on this runner.',
+    'rule-5.runner':
+      'List: runner shows only the jobs that ran on this runner: it had them, and not that they waited for it.',
     'rule-6.own': 'List: a user sees their own jobs.',
     'rule-6.approvals': 'List: a user sees the jobs that wait for an approval which one of their roles may give.',
     'rule-6.all': 'List: an admin, or a role with showAllJobLogs or manageAllJobs, sees every job.',

@@ -12,7 +12,7 @@ export const LIVE = {
     'live.jobs-deleted': 'jobs: a job was deleted.',
     'live.appearance':
       'appearance: the theme, the name, an announcement or an environment variable of the header changed.',
-    'live.designer': 'designer: a lock of the designer was taken or released.',
+    'live.designer': 'designer: a lock of the designer was taken or released, by its holder or by time.',
     'live.runners-connection': 'runners: a runner connected or disconnected.',
     'live.runners-joining': 'runners: a runner asked to join, was approved or rejected.',
     'live.runners-settings': 'runners: a runner changed its mode or settings.',

@@ -17,9 +17,14 @@ export const RESOURCES = {
     'launch.payload': 'payload is another name for extravars.',
     'launch.rawformdata':
       'rawFormData, an object, holds the values of the fields; the launch checks them and builds the extra variables from them.',
-    'launch.credentials': 'credentials, an object, hands credentials to the job by their names.',
+    'launch.credentials':
+      'credentials, an object, hands credentials to the job by their names, also where launches are checked: 403 for one that the roles do not allow, 422 for an unknown variable or credential.',
     'launch.files': 'files, an object, has one key for each file field with the upload description, unchanged.',
-    'launch.verbose': '__verbose__ true among the extra variables runs the job in verbose mode.',
+    'launch.unknown-fields':
+      'rawFormData with a name that is no field is refused with the nearest name, unless LAUNCH_UNKNOWN_FIELDS says otherwise.',
+    'launch.null': 'null for an optional object of the launch is as if it were not there.',
+    'launch.verbose':
+      '__verbose__ true among the extra variables runs the job in verbose mode; it is judged by its truth.',
   },
   'Launch response': {
     'launch.id': 'The answer is the id of the new job, an integer.',

@@ -9,8 +9,9 @@ export interface Evaluator {
   /**
    * @param script JavaScript whose last expression is the value
    * @param parent what `__parent__` is in it
+   * @param isExpression the script is an expression, as far as it can be read as one
    */
-  evaluate(script: string, parent: unknown): Evaluated
+  evaluate(script: string, parent: unknown, isExpression?: boolean): Evaluated
   /** Whether a pattern matches anywhere in a text. */
   matches(pattern: string, text: string): Evaluated
 }

@@ -1,7 +1,7 @@
 import type { Field } from '../fields/field.js'
 import { choose, isSpecialChoice, optionsOf } from '../values/choices.js'
 import { readValue } from '../values/read-value.js'
-import { NO_DATA_SOURCE, runScript } from './computed.js'
+import { NO_DATA_SOURCE, runSource } from './computed.js'
 import { defaultOf, sentOrDefault } from './fallback.js'
 import { type FieldValue, refusedAs, valueIs, waitingFor } from './field-value.js'
 import { readList, readObject } from './rows.js'
@@ -49,7 +49,8 @@ function readExpression(field: Field, scope: Scope): FieldValue {
     case 'constant':
       return valueIs(field.source.value)
     case 'local':
-      return runScript(field, field.source.expression, scope)
+    case 'server':
+      return runSource(field, field.source, scope)
     case 'remote':
       if (!field.editable) return waitingFor(NO_DATA_SOURCE)
       break
@@ -68,7 +69,7 @@ function readChoice(field: Field, scope: Scope): FieldValue {
     if (!field.editable) return waitingFor(NO_DATA_SOURCE)
     return valueIs(isSpecialChoice(given.value) ? undefined : (given.value ?? undefined))
   }
-  const computed = source.kind === 'local' ? runScript(field, source.expression, scope) : null
+  const computed = source.kind === 'local' || source.kind === 'server' ? runSource(field, source, scope) : null
   if (computed?.waiting) return waitingFor(computed.waiting)
   const options = optionsOf(field, source.kind === 'constant' ? source.value : computed?.value)
   if (options === null) return waitingFor('its options are no list')

@@ -1,6 +1,6 @@
 import type { Field } from '../fields/field.js'
 import { type PlainObject, isPlainObject, isSame } from '../values/plain.js'
-import { NO_DATA_SOURCE, runScript } from './computed.js'
+import { NO_DATA_SOURCE, runSource } from './computed.js'
 import { MOST_ROWS } from './context.js'
 import { type FieldValue, refusedAs, valueIs, waitingFor } from './field-value.js'
 import { sentOrDefault } from './fallback.js'
@@ -59,8 +59,8 @@ function ownRows(field: Field, scope: Scope): { readonly value: unknown } | { re
     return sentOrDefault(field, withoutSent)
   }
   if (field.source.kind === 'remote' && !field.editable) return { waiting: NO_DATA_SOURCE }
-  if (field.source.kind !== 'local') return { value: undefined }
-  const computed = runScript(field, field.source.expression, scope)
+  if (field.source.kind !== 'local' && field.source.kind !== 'server') return { value: undefined }
+  const computed = runSource(field, field.source, scope)
   return computed.waiting === null ? { value: computed.value } : { waiting: computed.waiting }
 }
 

@@ -12,10 +12,13 @@ const Comparison = Type.Optional(Type.Object({ field: Name, description: Descrip
 /** Names under which the product family knows special kinds of expressions. */
 export const FIELD_ALIASES = ['local', 'local_out', 'credential'] as const
 
+/** Names of types in older forms: `query` is an enum, `table` a list. */
+export const OLDER_TYPES = ['query', 'table'] as const
+
 /** A field as it stands in its file. Properties that only matter to a page are other people's and stay as they are. */
 export const FieldFile = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9_-]+$' }),
-  type: Type.Optional(Type.Enum([...FIELD_TYPES, ...FIELD_ALIASES])),
+  type: Type.Optional(Type.Enum([...FIELD_TYPES, ...FIELD_ALIASES, ...OLDER_TYPES])),
   label: Type.Optional(Type.Union([Text, Type.Null()])),
   required: Flag,
   dependencies: Type.Optional(
@@ -29,7 +32,8 @@ export const FieldFile = Type.Object({
   maxValue: Bound,
   minLength: Bound,
   maxLength: Bound,
-  regex: Type.Optional(Type.Object({ expression: Text, description: Description })),
+  // As a text it is the expression alone.
+  regex: Type.Optional(Type.Union([Type.Object({ expression: Text, description: Description }), Text])),
   validIf: Comparison,
   validIfNot: Comparison,
   notIn: Comparison,
@@ -46,6 +50,7 @@ export const FieldFile = Type.Object({
   expression: Type.Optional(Text),
   runLocal: Flag,
   query: Type.Optional(Text),
+  jq: Type.Optional(Type.Unknown()),
   editable: Flag,
   multiple: Flag,
   horizontal: Type.Optional(Type.Unknown()),

@@ -22,6 +22,8 @@ export type FieldSource =
   | { readonly kind: 'constant'; readonly value: unknown }
   /** JavaScript over the form's values, run in the sandbox. */
   | { readonly kind: 'local'; readonly expression: string }
+  /** The same for an expression that the product family evaluates on its server, and which asks no data source. */
+  | { readonly kind: 'server'; readonly expression: string }
   /** Needs a data source that this service does not have yet. */
   | { readonly kind: 'remote' }
 

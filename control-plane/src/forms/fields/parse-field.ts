@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import type { Dependency, Field, FieldSource, FieldType, RowMarkers, WizardStep } from './field.js'
 import type { FieldFile, WizardStepFile } from './field-schema.js'
 import { UNSAFE_KEYS, parsePath } from './model-path.js'
+import { SERVER_FUNCTIONS } from './server-functions.js'
 
 export type FieldInFile = Static<typeof FieldFile>
 type StepInFile = Static<typeof WizardStepFile>
@@ -25,7 +26,7 @@ export class FieldProblem extends Error {
 export function parseField(file: FieldInFile): Field {
   if (UNSAFE_KEYS.has(file.name)) throw new FieldProblem('name', `name cannot be ${file.name}`)
   const alias = file.type === 'local' || file.type === 'local_out' || file.type === 'credential' ? file.type : null
-  const type: FieldType = alias !== null ? 'expression' : ((file.type ?? 'text') as FieldType)
+  const type: FieldType = alias !== null ? 'expression' : typeOf(file)
   const label = file.label || file.name
   checkPattern(file)
   return {
@@ -52,6 +53,21 @@ export function parseField(file: FieldInFile): Field {
     subform: subformOf(file, type),
     markers: markersOf(file),
   }
+}
+
+/** The type of today for that of a file. @throws FieldProblem for a table of columns, which says how to make it a list */
+function typeOf(file: FieldInFile): FieldType {
+  if (file.type === 'query') return 'enum'
+  if (file.type !== 'table') return (file.type ?? 'text') as FieldType
+  if (file.subform) return 'list'
+  const way = 'make its columns the fields of a form of type subform, and name that as subform of a field of type list'
+  throw new FieldProblem('type', `type is "table", which has columns of its own here no longer: ${way}`)
+}
+
+function patternOf(given: FieldInFile['regex']): Field['rules']['regex'] {
+  if (given === undefined || given === '') return null
+  if (typeof given === 'string') return { expression: given, description: null }
+  return { expression: given.expression, description: given.description ?? null }
 }
 
 /** @throws FieldProblem */
@@ -81,8 +97,17 @@ function sourceOf(file: FieldInFile, type: FieldType, isLocal: boolean): FieldSo
     }
   }
   if (type !== 'expression' && type !== 'enum' && type !== 'list') return { kind: 'client' }
-  if (expression !== undefined) return isLocal ? { kind: 'local', expression } : { kind: 'remote' }
+  if (expression !== undefined) {
+    if (isLocal) return { kind: 'local', expression }
+    return asksDataSource(expression) || file.jq !== undefined ? { kind: 'remote' } : { kind: 'server', expression }
+  }
   return query === undefined ? { kind: 'client' } : { kind: 'remote' }
+}
+
+/** Whether an expression calls a function of the family's server that is not here: it reads files, databases or addresses. */
+function asksDataSource(expression: string): boolean {
+  const called = [...expression.matchAll(/(?<![\w$.])fnc?\s*\.\s*(\w+)/g)]
+  return called.some(([all, name]) => all.startsWith('fnc') || !SERVER_FUNCTIONS.some((known) => known === name))
 }
 
 function dependencyOf(file: NonNullable<FieldInFile['dependencies']>[number]): Dependency {
@@ -104,7 +129,7 @@ function rulesOf(file: FieldInFile): Field['rules'] {
     maxValue: file.maxValue ?? null,
     minLength: file.minLength ?? null,
     maxLength: file.maxLength ?? null,
-    regex: file.regex ? { expression: file.regex.expression, description: file.regex.description ?? null } : null,
+    regex: patternOf(file.regex),
     validIf: comparison(file.validIf),
     validIfNot: comparison(file.validIfNot),
     notIn: comparison(file.notIn),
@@ -114,9 +139,10 @@ function rulesOf(file: FieldInFile): Field['rules'] {
 }
 
 function checkPattern(file: FieldInFile): void {
-  if (!file.regex) return
+  const pattern = patternOf(file.regex)
+  if (pattern === null) return
   try {
-    new RegExp(file.regex.expression)
+    new RegExp(pattern.expression)
   } catch (error) {
     throw new FieldProblem('regex', `regex: ${error instanceof Error ? error.message : String(error)}`)
   }

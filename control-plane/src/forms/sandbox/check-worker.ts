@@ -1,8 +1,8 @@
-import { parentPort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../../errors.js'
 import { checkForm } from '../check/check-form.js'
 import { loadQuickJs } from './quickjs.js'
-import type { CheckOrder, CheckReport } from './worker-messages.js'
+import type { CheckOrder, CheckReport, WorkerSettings } from './worker-messages.js'
 
 const MOST_CHARACTERS = 8 * 1024 * 1024
 
@@ -12,7 +12,7 @@ const MOST_CHARACTERS = 8 * 1024 * 1024
  */
 const port = parentPort
 if (!port) throw new Error('this file is run as a worker')
-const engine = loadQuickJs()
+const engine = loadQuickJs((workerData as WorkerSettings).locale)
 const report = (message: CheckReport) => port.postMessage(message)
 
 /**

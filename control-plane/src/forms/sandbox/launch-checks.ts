@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { TooManyError, UnavailableError, messageOf } from '../../errors.js'
 import type { CheckInput, CheckResult } from '../check/context.js'
 import { NOTHING_WRONG } from '../check/report.js'
-import type { CheckOrder, CheckReport } from './worker-messages.js'
+import type { CheckOrder, CheckReport, WorkerSettings } from './worker-messages.js'
 
 /** Checks of launches, away from the thread that serves requests. */
 export interface LaunchChecks {
@@ -16,6 +16,8 @@ export interface LaunchChecks {
 
 export interface LaunchChecksOptions {
   readonly log: { warn(fields: object, text: string): void }
+  /** FORMS_LOCALE. */
+  readonly locale?: string | null
   /** Threads at most; each is made when it is needed first and kept. */
   readonly threads?: number
   /** How long one check may take before its thread is ended, in milliseconds, from when the thread is ready. */
@@ -45,6 +47,10 @@ const STACK_MB = 8
 export function createLaunchChecks(options: LaunchChecksOptions): LaunchChecks {
   const { log, threads = 2, limitMs = 10_000, mostWaiting = 200 } = options
   const script = options.script ?? new URL('./check-worker.js', import.meta.url)
+  const workerOptions = {
+    workerData: { locale: options.locale ?? null } satisfies WorkerSettings,
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, stackSizeMb: STACK_MB },
+  }
   /** Callers in the order of their turns; each with its checks. */
   const turns = new Map<string, Waiting[]>()
   const idle: Worker[] = []
@@ -67,8 +73,7 @@ export function createLaunchChecks(options: LaunchChecksOptions): LaunchChecks {
     while (!closed && (idle.length > 0 || busy.size < threads)) {
       const next = takeTurn()
       if (!next) return
-      const worker =
-        idle.pop() ?? new Worker(script, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, stackSizeMb: STACK_MB } })
+      const worker = idle.pop() ?? new Worker(script, workerOptions)
       run(worker, next)
     }
   }

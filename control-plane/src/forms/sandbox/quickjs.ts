@@ -6,6 +6,12 @@ import {
 } from 'quickjs-emscripten-core'
 import { messageOf } from '../../errors.js'
 import type { Evaluated, Evaluator } from '../check/evaluator.js'
+import { SERVER_FUNCTIONS } from '../fields/server-functions.js'
+import { answerHostCall } from './host/host-call.js'
+import { type HostIntl, createHostIntl } from './host/intl.js'
+import { HELPERS_PRELUDE } from './host/prelude-helpers.js'
+import { INTL_PRELUDE } from './host/prelude-intl.js'
+import { WEB_PRELUDE } from './host/prelude-web.js'
 
 /**
  * JavaScript and patterns run in QuickJS, an engine of its own inside WebAssembly: it has no files, no network and no
@@ -35,13 +41,35 @@ export interface QuickJsEvaluator extends Evaluator {
 /** @param now what expressions take for the present, in milliseconds */
 export type OpenEvaluator = (now: number) => QuickJsEvaluator
 
-/** Loads the engine. */
-export async function loadQuickJs(): Promise<OpenEvaluator> {
+/**
+ * Loads the engine.
+ * @param locale FORMS_LOCALE, for scripts that name none; null: that of the machine
+ */
+export async function loadQuickJs(locale: string | null = null): Promise<OpenEvaluator> {
   const engine = await newQuickJSWASMModuleFromVariant(import('@jitl/quickjs-wasmfile-release-sync'))
-  return (now) => openEvaluator(engine, now)
+  const intl = createHostIntl(locale)
+  return (now) => openEvaluator(engine, now, intl)
 }
 
-function openEvaluator(engine: QuickJSWASMModule, now: number): QuickJsEvaluator {
+/**
+ * Gives the scripts of a context what they may ask of the machine: texts of dates and numbers, sorting, addresses,
+ * base64. All of it is computed from what is asked; nothing reaches files or a network.
+ */
+function giveHostFunctions(context: QuickJSContext, intl: HostIntl): void {
+  const host = context.newFunction('host', (question) =>
+    context.newString(answerHostCall(context.getString(question), intl)),
+  )
+  for (const prelude of [INTL_PRELUDE, WEB_PRELUDE]) {
+    const give = context.unwrapResult(context.evalCode(prelude, 'prelude.js'))
+    context.unwrapResult(context.callFunction(give, context.undefined, host)).dispose()
+    give.dispose()
+  }
+  host.dispose()
+  const names = JSON.stringify(SERVER_FUNCTIONS)
+  context.unwrapResult(context.evalCode(`${HELPERS_PRELUDE}(${names})`, 'prelude.js')).dispose()
+}
+
+function openEvaluator(engine: QuickJSWASMModule, now: number, intl: HostIntl): QuickJsEvaluator {
   let runtime: QuickJSRuntime | null = null
   /** Patterns have a context of their own: no expression can change what `test` means there. */
   let expressions: QuickJSContext | null = null
@@ -66,6 +94,7 @@ function openEvaluator(engine: QuickJSWASMModule, now: number): QuickJsEvaluator
     if (!expressions) {
       expressions = runtime.newContext()
       run(expressions, presentIs(now))
+      giveHostFunctions(expressions, intl)
     }
     return expressions
   }
@@ -97,10 +126,12 @@ function openEvaluator(engine: QuickJSWASMModule, now: number): QuickJsEvaluator
   }
 
   return {
-    evaluate(script, parent) {
+    evaluate(script, parent, isExpression = false) {
       const named = script.includes('__parent__') ? `var __parent__=JSON.parse(${quoted(parent)});` : ''
       // Inside a function, so that the names it declares are gone afterwards.
-      return bounded('expressions', `JSON.stringify((function(){${named}return eval(${JSON.stringify(script)})})())`)
+      const text = JSON.stringify(script)
+      const body = isExpression ? asExpression(text) : `return eval(${text})`
+      return bounded('expressions', `JSON.stringify((function(){${named}${body}})())`)
     },
     matches(pattern, text) {
       const script = `JSON.stringify(new RegExp(${JSON.stringify(pattern)}).test(${JSON.stringify(text)}))`
@@ -118,6 +149,11 @@ function openEvaluator(engine: QuickJSWASMModule, now: number): QuickJsEvaluator
       }
     },
   }
+}
+
+/** Taken for an expression first, so that `{a: 1}` is an object and no block; statements are run as they are. */
+function asExpression(text: string): string {
+  return `try{return eval("("+${text}+"\\n)")}catch(error){if(!(error instanceof SyntaxError))throw error}return eval(${text})`
 }
 
 function quoted(value: unknown): string {

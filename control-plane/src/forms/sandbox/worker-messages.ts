@@ -1,5 +1,11 @@
 import type { CheckInput, CheckResult } from '../check/context.js'
 
+/** What a worker is made with. */
+export interface WorkerSettings {
+  /** For scripts that name none; null: that of the machine. */
+  readonly locale: string | null
+}
+
 /** To the worker: one check at a time. */
 export interface CheckOrder {
   readonly input: CheckInput

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { USER_TYPES } from '../../auth/caller.js'
+import { EVENT_STATUSES } from '../../jobs/read/event-filter.js'
 import { booleanText, integerText, nullable } from '../route/schemas.js'
 import { NODE_TYPES } from '../../sequences/workflows/workflow.js'
 import { NODE_STATUSES } from '../../node-status.js'
@@ -91,7 +92,17 @@ export const Job = Type.Object(
 )
 
 /** The answer of a launch. */
-export const Launched = Type.Object({ id: Type.Integer({ description: 'Of the new job' }) }, { title: 'Launched' })
+export const Launched = Type.Object(
+  {
+    id: Type.Integer({ description: 'Of the new job' }),
+    unknown_fields: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'There only when values were sent that belong to no field (LAUNCH_UNKNOWN_FIELDS=warn or ignore)',
+      }),
+    ),
+  },
+  { title: 'Launched' },
+)
 
 /** How an approval may be given; it may be left out. */
 export const ApproveBody = nullable(
@@ -135,22 +146,31 @@ export const JobNode = Type.Object({
 export const LaunchBody = Type.Object(
   {
     formName: Type.String({ minLength: 1, maxLength: 200 }),
-    extravars: Type.Optional(AnyObject),
-    payload: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Another name for extravars' })),
+    extravars: Type.Optional(nullable(AnyObject)),
+    payload: Type.Optional(
+      nullable(Type.Record(Type.String(), Type.Unknown(), { description: 'Another name for extravars' })),
+    ),
     rawFormData: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
-        description: 'Values of the fields by name; in a wizard, an object of values by step',
-      }),
+      nullable(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: 'Values of the fields by name; in a wizard, an object of values by step',
+        }),
+      ),
     ),
     credentials: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
-        description:
-          'Names of credentials by the variables and credential fields of the form; others are dropped. ' +
-          'Under LAUNCH_VALIDATION=enforce none counts: they come from the form and the values of its fields',
-      }),
+      nullable(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description:
+            'Names of credentials by the variables and credential fields of the form, in place of those that the form names. ' +
+            'Under LAUNCH_VALIDATION=enforce another variable, or a credential that there is not, is 422, and the value of a ' +
+            'field counts before what is said here; else other variables are dropped',
+        }),
+      ),
     ),
     files: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), { description: 'By file field: what its upload was answered with' }),
+      nullable(
+        Type.Record(Type.String(), Type.Unknown(), { description: 'By file field: what its upload was answered with' }),
+      ),
     ),
   },
   { title: 'Launch' },
@@ -225,4 +245,10 @@ export const ListQuery = Type.Object({
 export const EventsQuery = Type.Object({
   after: Type.Optional(integerText('Only events with a higher order')),
   limit: Type.Optional(integerText('Most events to answer; all when left out')),
+  host: Type.Optional(Type.String({ description: 'Only events of this host' })),
+  task: Type.Optional(Type.String({ description: 'Only events of tasks of this name' })),
+  type: Type.Optional(Type.String({ description: 'Only events of this type' })),
+  status: Type.Optional(
+    Type.Enum(EVENT_STATUSES, { description: 'Only what came of tasks at hosts, with this outcome' }),
+  ),
 })

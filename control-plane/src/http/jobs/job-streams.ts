@@ -27,7 +27,9 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
       async (request, reply) => {
         const after = wholeNumberOf(request.query.after ?? '0', 'after')
         const limit = wholeNumberOf(request.query.limit ?? String(Number.MAX_SAFE_INTEGER), 'limit')
-        const pages = await readEvents(reading, callerOf(request), idOf(request.params), after, limit)
+        const { host, task, type, status } = request.query
+        const wanted = { after, limit, host, task, type, status }
+        const pages = await readEvents(reading, callerOf(request), idOf(request.params), wanted)
         await reply.type(JSON_TYPE).send(await streamOf(listText(pages)))
         return reply
       },

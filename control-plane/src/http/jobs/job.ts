@@ -52,7 +52,8 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDeps): Fastif
           credentials: credentials ?? {},
           files: files ?? {},
         }
-        return { id: await launchJob(launching, callerOf(request), launch) }
+        const { id, unknownFields } = await launchJob(launching, callerOf(request), launch)
+        return unknownFields.length === 0 ? { id } : { id, unknown_fields: [...unknownFields] }
       },
     )
 

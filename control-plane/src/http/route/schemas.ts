@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { type Static, type TSchema, Type } from 'typebox'
-import { InvalidInputError } from '../../errors.js'
+import { InvalidInputError, NotFoundError } from '../../errors.js'
 
 /** The body of every refusal and failure, framework errors included. */
 export const ErrorBody = Type.Object(
@@ -82,9 +82,14 @@ export function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Unsafe<Static<typeof union>>({ ...schema, type: [schema.type, 'null'] })
 }
 
-/** The id in a path. @throws InvalidInputError when it is not a whole number */
+/**
+ * The id in a path.
+ * @throws InvalidInputError when it is not a whole number, NotFoundError when it is beyond every id that there can be
+ */
 export function idOf(params: { readonly id: string }): number {
-  return wholeNumberOf(params.id, 'id')
+  const id = wholeNumberOf(params.id, 'id')
+  if (Math.abs(id) < Number.MAX_SAFE_INTEGER) return id
+  throw new NotFoundError('not_found', `There is nothing with the id ${params.id.slice(0, 100)}`, { id: params.id })
 }
 
 /**

@@ -8,6 +8,7 @@ import { type BodyShare, createBodyShares } from './body-shares.js'
 import { createBodyTurns } from './body-turns.js'
 import { answerStalledRequest } from './errors.js'
 import { keepHeapSmall } from '../../heap-growth.js'
+import { FORM_TYPE, formFields, isJsonText } from './form-bodies.js'
 import { createJsonBounds } from './json-bounds.js'
 
 /** How long a JSON body may take to be there, in milliseconds: what a request may take by default in Node.js. */
@@ -48,7 +49,7 @@ declare module 'fastify' {
 }
 
 /**
- * Bodies are JSON. An empty body is no body whatever its content type says, since clients send the header with
+ * Bodies are JSON, or what HTML forms and `curl -d` send (`form-bodies.ts`). An empty body is no body whatever its content type says, since clients send the header with
  * every request; other kinds are refused before they are read. Plugins may add kinds for their own routes.
  *
  * A body is bounded before anything is made of it: by its bytes, by how many values it has and how deep they are, and by
@@ -94,11 +95,15 @@ export function registerBodyParsing(
     if (request.bodyShare) reply.removeHeader('connection')
   })
   const parseJson = app.getDefaultJsonParser('error', 'error')
+  const parsedJson = (request: FastifyRequest, text: string) =>
+    new Promise<unknown>((resolve, reject) => {
+      void parseJson(request, text, (error, parsed) => (error ? reject(error) : resolve(parsed)))
+    })
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
     const most = mostOf(request)
     const share = (request.bodyShare = shareOf(request))
     if (Number(request.headers['content-length'] ?? 0) > most) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
-    const chunks = await readJsonBytes(payload, most, share)
+    const chunks = await readBytes(payload, most, share, createJsonBounds())
     const size = chunks.reduce((sum, { length }) => sum + length, 0)
     if (size === 0) return undefined
     if (size > TURN_BYTES) {
@@ -112,11 +117,20 @@ export function registerBodyParsing(
     const text = Buffer.concat(chunks.splice(0), size).toString('utf8')
     // What was read and what is made of it are two pieces of work: others have their turn in between.
     if (text.length > LONG_TEXT) await letOthersRun()
-    const body = await new Promise<unknown>((resolve, reject) => {
-      void parseJson(request, text, (error, parsed) => (error ? reject(error) : resolve(parsed)))
-    })
+    const body = await parsedJson(request, text)
     if (text.length > LONG_TEXT) await letOthersRun()
     return body
+  })
+  // Never long: a launch of many values is JSON.
+  app.addContentTypeParser(FORM_TYPE, async (request: FastifyRequest, payload: IncomingMessage) => {
+    const most = Math.min(mostOf(request), SHORT_BYTES)
+    const share = (request.bodyShare = shareOf(request))
+    if (Number(request.headers['content-length'] ?? 0) > most) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
+    const text = Buffer.concat(await readBytes(payload, most, share, null)).toString('utf8')
+    if (text.trim() === '') return undefined
+    if (!isJsonText(text)) return formFields(text)
+    createJsonBounds().take(Buffer.from(text))
+    return parsedJson(request, text)
   })
   app.addContentTypeParser('*', (request, _payload, done) => {
     if (request.headers['content-length'] === '0') done(null, undefined)
@@ -124,9 +138,16 @@ export function registerBodyParsing(
   })
 }
 
-/** @throws FST_ERR_CTP_BODY_TOO_LARGE, TooLargeError, InvalidInputError, TooManyError; the rest is left unread */
-function readJsonBytes(payload: Readable, most: number, share: BodyShare): Promise<Buffer[]> {
-  const bounds = createJsonBounds()
+/**
+ * @param bounds of what is to be JSON; null: it is something else
+ * @throws FST_ERR_CTP_BODY_TOO_LARGE, TooLargeError, InvalidInputError, TooManyError; the rest is left unread
+ */
+function readBytes(
+  payload: Readable,
+  most: number,
+  share: BodyShare,
+  bounds: { take(chunk: Buffer): void } | null,
+): Promise<Buffer[]> {
   const chunks: Buffer[] = []
   let size = 0
   return new Promise((resolve, reject) => {
@@ -142,7 +163,7 @@ function readJsonBytes(payload: Readable, most: number, share: BodyShare): Promi
       try {
         if (size > most) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
         share.take(chunk.length)
-        bounds.take(chunk)
+        bounds?.take(chunk)
       } catch (error) {
         return fail(error as Error)
       }

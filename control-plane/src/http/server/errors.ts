@@ -23,12 +23,20 @@ interface Failure {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
+/** The path is known, but not for this method. */
+export class WrongMethodError extends HoldfastError {
+  constructor(method: string, methods: readonly string[]) {
+    super('method_not_allowed', `This path takes ${methods.join(', ')}, not ${method}`)
+  }
+}
+
 /** Which status each class of refusal means; the only place that knows. */
 const STATUS_OF_CLASS: readonly (readonly [abstract new (...args: never[]) => HoldfastError, number])[] = [
   [InvalidInputError, 400],
   [UnauthenticatedError, 401],
   [ForbiddenError, 403],
   [NotFoundError, 404],
+  [WrongMethodError, 405],
   [ConflictError, 409],
   [TooLargeError, 413],
   [RefusedValuesError, 422],
@@ -43,7 +51,7 @@ const FRAMEWORK_FAILURES: Readonly<Record<string, Omit<Failure, 'details'>>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     status: 415,
     code: 'unsupported_media_type',
-    error: 'The body must be JSON, with the header Content-Type: application/json',
+    error: 'The body must be JSON (Content-Type: application/json) or a form (application/x-www-form-urlencoded)',
   },
   FST_ERR_BAD_URL: { status: 400, code: 'invalid_path', error: 'The path is not a valid URL path' },
   FST_ERR_MAX_PARAM_LENGTH: { status: 404, code: 'not_found', error: 'There is nothing at this path' },

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
-import { UnauthenticatedError } from '../../errors.js'
+import { UnauthenticatedError, ForbiddenError } from '../../errors.js'
 import { type Authenticate, bearerOf } from '../route/authentication.js'
 import { textAnswers } from '../route/schemas.js'
 
@@ -12,7 +12,7 @@ export interface MetricsRoutesDeps {
   readonly authenticate: Authenticate
 }
 
-/** `GET /metrics`, for the bearer of METRICS_TOKEN and for admins; everybody else gets 401. */
+/** `GET /metrics`, for the bearer of METRICS_TOKEN and for admins; 403 to other users, and 401 without a good token. */
 export function metricsRoutes(deps: MetricsRoutesDeps): FastifyPluginAsyncTypebox {
   async function requireMonitoring(request: FastifyRequest): Promise<void> {
     const token = bearerOf(request)
@@ -20,7 +20,7 @@ export function metricsRoutes(deps: MetricsRoutesDeps): FastifyPluginAsyncTypebo
     if (deps.metricsToken !== null && isSame(token, deps.metricsToken)) return
     const { isAdmin, passwordMustChange } = await deps.authenticate(token)
     if (isAdmin && !passwordMustChange) return
-    throw new UnauthenticatedError('token_invalid', 'The metrics are for METRICS_TOKEN and for admins')
+    throw new ForbiddenError('admin_only', 'The metrics are for METRICS_TOKEN and for admins')
   }
 
   return async (app) => {
@@ -32,7 +32,7 @@ export function metricsRoutes(deps: MetricsRoutesDeps): FastifyPluginAsyncTypebo
         schema: {
           tags: ['monitoring'],
           summary: 'Metrics for Prometheus; the bearer is METRICS_TOKEN or the token of an admin',
-          response: textAnswers({ description: 'The metrics in the text format of Prometheus' }, 401),
+          response: textAnswers({ description: 'The metrics in the text format of Prometheus' }, 401, 403),
         },
       },
       async (_request, reply) => {

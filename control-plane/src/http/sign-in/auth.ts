@@ -1,10 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { Type, type Static } from 'typebox'
+import type { ApiTokens } from '../../auth/api-tokens.js'
 import { LONGEST_PASSWORD } from '../../auth/account-rules.js'
 import type { OpenId } from '../../auth/openid/open-id.js'
 import type { Sessions } from '../../auth/sessions.js'
 import type { SignIn } from '../../auth/sign-in.js'
+import type { TokenPair } from '../../auth/tokens.js'
 import { UnauthenticatedError } from '../../errors.js'
 import type { StoredUser } from '../../store/accounts/users.js'
 import { type AuditName, noteAudit } from '../route/audit-hook.js'
@@ -15,12 +17,25 @@ import { answers } from '../route/schemas.js'
 export interface AuthRoutesDeps {
   readonly signIn: SignIn
   readonly sessions: Sessions
+  readonly apiTokens: Pick<ApiTokens, 'create' | 'mostDays'>
   readonly openId: Pick<OpenId, 'logoutUrl'>
+}
+
+/** What a sign-in may say of the API token that it asks for instead of a short-lived one. */
+const longToken = {
+  expiryDays: Type.Optional(
+    Type.Union([Type.Integer(), Type.String({ maxLength: 20 })], {
+      description:
+        'token is then an API token that is good so many days, for who may have one; at most API_TOKEN_MAX_DAYS',
+    }),
+  ),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'What that API token is for' })),
 }
 
 const Credentials = Type.Object({
   username: Type.String({ minLength: 1, maxLength: 200 }),
   password: Type.String({ maxLength: LONGEST_PASSWORD }),
+  ...longToken,
 })
 
 export const Tokens = Type.Object(
@@ -58,12 +73,14 @@ export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
           summary: 'Sign in with HTTP Basic or with a JSON body: a local user, or else one of the directory',
           operationId: 'login',
           security: [{}, { basic: [] }],
+          querystring: Type.Object(longToken),
           body: Credentials,
-          response: answers(Tokens, 400, 401, 429),
+          response: answers(Tokens, 400, 401, 409, 429),
         },
         preValidation: async (request) => {
           const basic = basicCredentialsOf(request)
-          if (basic) request.body = basic
+          const { expiryDays, name } = (request.body ?? {}) as Partial<Static<typeof Credentials>>
+          if (basic) request.body = { ...basic, ...withoutUndefined({ expiryDays, name }) }
           else if (request.body === undefined || request.body === null) {
             throw new UnauthenticatedError('credentials_missing', 'A username and a password are needed')
           }
@@ -74,7 +91,8 @@ export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
         // A name that nobody has is not kept: it may be a password in the wrong field.
         const user = await deps.signIn.knownAs(username)
         if (user) noteUser(request, user)
-        return deps.signIn.signIn(username, password, request.ip, (signedIn) => noteUser(request, signedIn))
+        const pair = await deps.signIn.signIn(username, password, request.ip, (signedIn) => noteUser(request, signedIn))
+        return withLongToken(deps, request, pair, { ...request.body, ...request.query })
       },
     )
 
@@ -113,6 +131,30 @@ export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
       },
     )
   }
+}
+
+/**
+ * The pair with an API token in the place of its short-lived one, when the sign-in asks for it and the roles allow it;
+ * else the ordinary pair, as in the product family. @throws ConflictError when the user has too many
+ */
+async function withLongToken(
+  { sessions, apiTokens }: AuthRoutesDeps,
+  request: FastifyRequest,
+  pair: TokenPair,
+  { expiryDays, name = null }: Pick<Static<typeof Credentials>, 'expiryDays'> & { readonly name?: string | null },
+): Promise<TokenPair> {
+  const wanted = expiryDays === 'never' ? apiTokens.mostDays : Math.floor(Number(expiryDays ?? Number.NaN))
+  if (!(wanted >= 1) || pair.passwordMustChange) return pair
+  const caller = await sessions.authenticate(pair.token)
+  if (!caller.options.allowApiTokens) return pair
+  const days = Math.min(wanted, apiTokens.mostDays)
+  const { token, record } = await apiTokens.create(caller, { name, days, scopes: null })
+  noteAudit(request, { detail: `API token ${record.sid}` })
+  return { ...pair, token }
+}
+
+function withoutUndefined(values: object): object {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 }
 
 /** Tokens must not stay in anybody's cache. */

@@ -23,11 +23,6 @@ export function confirmRoutes(deps: {
 }): FastifyPluginAsyncTypebox {
   const { signIn, publicUrl } = deps
   return async (app) => {
-    // What browsers send for a form, so that the page needs no script.
-    app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
-      done(null, Object.fromEntries(new URLSearchParams(body.toString())))
-    })
-
     app.get(
       '/auth/confirm',
       {

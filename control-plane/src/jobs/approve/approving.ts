@@ -21,11 +21,12 @@ import { changeNode, closeNodes } from '../../store/jobs/sequences.js'
 import type { Caller } from '../../auth/caller.js'
 import type { AccountGrant, Grants } from '../../auth/grants.js'
 import { forbiddenCredential, needsOfJob } from '../needs/credential-needs.js'
-import { isOwner } from '../record/visibility.js'
+import { isOwner, seesAllJobs } from '../record/visibility.js'
 import { runnerProblem } from '../needs/runner-choice.js'
 import type { JobStatus } from '../../job-status.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
+import { statusesBefore } from '../record/status.js'
 
 export interface ApprovingDependencies {
   readonly store: Store
@@ -74,6 +75,7 @@ export async function approve(
   const { store } = dependencies
   const asked = await findJob(store.read, id)
   if (!asked) throw gone(id)
+  requireWaiting(caller, asked)
   requireApprover(caller, asked)
   const given = await givenNow(dependencies, asked, force)
   const message = isSequence(asked)
@@ -165,6 +167,7 @@ export async function reject(
   const { store, live, clock, sequences } = dependencies
   const asked = await findJobSummary(store.read, id)
   if (!asked) throw gone(id)
+  requireWaiting(caller, asked)
   if (!isOwner(caller, asked)) requireApprovingRole(caller, asked)
   const now = clock.now()
   const reason = `rejected by ${shownName(caller)}`
@@ -260,6 +263,16 @@ function problemNow(job: JobRow, runner: Runner | null, launcher: AccountGrant):
   return credential === null
     ? null
     : `The roles of ${launcherName(job)} do not allow the credential '${credential}' any more`
+}
+
+/**
+ * The state comes before whose job it is and before the roles: an own job that does not wait is 409, and so is one that
+ * nobody was ever to decide about. @throws ConflictError
+ */
+function requireWaiting(caller: Caller, job: JobSummaryRow): void {
+  if (job.status === 'approve') return
+  const wasNeverAsked = approvalOf(job) === null && seesAllJobs(caller)
+  if (isOwner(caller, job) || wasNeverAsked) requireTaken({ job, isTaken: false }, job.id)
 }
 
 function requireApprover(caller: Caller, job: JobSummaryRow): void {

@@ -75,12 +75,16 @@ function whyNotAborted({ id, status }: JobSummaryRow): string {
 }
 
 /**
- * Deletes an ended job with its subjobs, output and events.
+ * Deletes an ended job with its subjobs, output and events. A part of another job goes with its whole only.
  * @throws NotFoundError, ForbiddenError, ConflictError
  */
 export async function remove(dependencies: ActionDependencies, caller: Caller, id: number): Promise<string> {
   const { store, live, clock, uploads } = dependencies
-  await requireManageable(store.read, caller, id)
+  const asked = await requireManageable(store.read, caller, id)
+  // Its whole would go on naming it, without a job or variables to show: the node of a workflow, the recap of steps.
+  if (asked.parent_id !== null && isEnded(jobStatusOf(asked.status))) {
+    throw new ConflictError('part_of_a_job', whyPartStays(asked, asked.parent_id))
+  }
   const { job, whole, deleted } = await store.write('jobs.delete', async (queries) => {
     const current = await findJobSummary(queries, id)
     const parent = current?.parent_id ?? null
@@ -103,6 +107,10 @@ function whyNotDeleted(job: JobSummaryRow, whole: JobSummaryRow | null): string 
     return `Job ${job.id} is a part of job ${whole.id}, which has not ended but is ${whole.status}`
   }
   return `A part of job ${job.id} has not ended`
+}
+
+function whyPartStays({ id }: JobSummaryRow, whole: number): string {
+  return `Job ${id} is a part of job ${whole} and goes with it: delete job ${whole}`
 }
 
 /** Somebody was quicker. */

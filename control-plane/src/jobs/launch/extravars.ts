@@ -74,7 +74,7 @@ export function playbookVariables(
     ofForm: { inventory: false, limit: false },
     check: flag('__check__', extravars, settings.check),
     diff: flag('__diff__', extravars, settings.diff),
-    verbose: flag('__verbose__', extravars, settings.verbose),
+    verbose: isVerbose(extravars, settings.verbose),
     verbosity: settings.verbosity ?? 0,
     allowJinjaInExtravars: flag('__allowJinjaInExtravars__', extravars, settings.allowJinjaInExtravars),
     playbookFiles: settings.playbookFiles === null ? null : [...settings.playbookFiles],
@@ -111,12 +111,17 @@ function isOfAuthor({ inventory, listedInventories = [] }: PlaybookSettings, ent
   return inventory.includes(entry) || listedInventories.includes(entry)
 }
 
+/** Whether values ask for the verbose mode: judged by truth, so that "true" and 1 ask for it, too. */
+function isVerbose({ __verbose__: wanted }: Readonly<Record<string, unknown>>, fallback = false): boolean {
+  return wanted === undefined || wanted === null ? fallback : Boolean(wanted)
+}
+
 /** @throws ForbiddenError */
 export function requireVerboseAllowed(
   values: Readonly<Record<string, unknown>>,
   launcher: Pick<Caller, 'options'>,
 ): void {
-  if (values.__verbose__ === true && !launcher.options.allowVerboseMode) {
+  if (isVerbose(values) && !launcher.options.allowVerboseMode) {
     throw new ForbiddenError('verbose_not_allowed', 'Your roles do not allow the verbose mode')
   }
 }

@@ -3,7 +3,14 @@ import type { Clock } from '../../clock.js'
 import { RefusedValuesError, messageOf } from '../../errors.js'
 import type { CheckResult } from '../../forms/check/context.js'
 import { type CheckDetails, NOTHING_WRONG, isGood, summaryOf } from '../../forms/check/report.js'
-import { type Form, type FormSurroundings, LAUNCH_VALIDATIONS, type LaunchValidation } from '../../forms/form.js'
+import {
+  type Form,
+  type FormSurroundings,
+  LAUNCH_VALIDATIONS,
+  type LaunchValidation,
+  type UnknownFields,
+} from '../../forms/form.js'
+import { type UnknownName, unknownNames } from '../../forms/check/unknown-names.js'
 import type { LaunchChecks } from '../../forms/sandbox/launch-checks.js'
 import type { VerifiedUpload } from '../../forms/values/uploads.js'
 import { isSame } from '../../forms/values/plain.js'
@@ -21,6 +28,8 @@ export interface LaunchValuesDependencies {
   readonly clock: Clock
   /** LAUNCH_VALIDATION; a form can only make it stricter. */
   readonly validation: LaunchValidation
+  /** LAUNCH_UNKNOWN_FIELDS. */
+  readonly unknownFields: UnknownFields
   readonly checks: LaunchChecks
   /** MASK_EXTRAVARS_REGEX, compiled. */
   readonly maskPattern: RegExp
@@ -61,12 +70,14 @@ export interface LaunchValues {
   readonly files: readonly UploadFacts[]
   /** What password fields hold, as far as the values were checked. */
   readonly passwords: readonly string[]
+  /** Names of sent values that belong to no field, where values are checked. */
+  readonly unknown: readonly UnknownName[]
 }
 
 /**
- * Settles which values a launch runs with : under `enforce` those that were built from checked
- * field values, else what the client sent. The same holds for the names of credentials: under `enforce` only fields of the
- * form choose one (the form says which).
+ * Settles which values a launch runs with: under `enforce` those that were built from checked
+ * field values, else what the client sent. Names of credentials that the client sends count in both cases, for what the form
+ * declares; under `enforce` the checked value of a field counts before them.
  * @throws RefusedValuesError with the details of the check, TooManyError, UnavailableError
  */
 export async function valuesOfLaunch(
@@ -116,15 +127,18 @@ export async function valuesOfLaunch(
         { ...NOTHING_WRONG },
       )
     }
+    const unknown = unknownNamesOf(form, surroundings, request)
+    refuseUnknown(deps, form, unknown)
     const result = await check(request.rawFormData)
     refuseUnlessGood(result.details, problems)
     const { __verbose__ } = request.extravars
     const verbose = __verbose__ === undefined ? {} : { __verbose__ }
     return {
       values: { ...besides, ...result.extravars, ...verbose },
-      credentials: besides === null ? result.credentials : { ...request.credentials, ...result.credentials },
+      credentials: { ...request.credentials, ...result.credentials },
       files,
       passwords: result.passwords,
+      unknown,
     }
   }
 
@@ -137,7 +151,50 @@ export async function valuesOfLaunch(
     )
     await logCheck(deps, form, request.rawFormData, { values, credentials }, check)
   }
-  return { values, credentials: request.credentials, files, passwords: [] }
+  return { values, credentials: request.credentials, files, passwords: [], unknown: [] }
+}
+
+/** Of an earlier job only the changes are looked at, and before: its form may have other fields now. */
+function unknownNamesOf(form: Form, { subforms, constants }: FormSurroundings, request: LaunchValuesRequest) {
+  if (request.rawFormData === null || request.earlier) return []
+  return unknownNames(form, subforms, request.rawFormData, [
+    ...Object.keys(constants),
+    ...Object.keys(request.credentials),
+  ])
+}
+
+/** @throws RefusedValuesError naming what no field is called, and what was probably meant */
+export function refuseUnknown(
+  { unknownFields, log }: Pick<LaunchValuesDependencies, 'unknownFields' | 'log'>,
+  form: Pick<Form, 'name'>,
+  unknown: readonly UnknownName[],
+): void {
+  if (unknown.length === 0 || unknownFields === 'ignore') return
+  const names = unknown.map(({ name }) => name)
+  if (unknownFields === 'warn') {
+    log.warn({ form: form.name, unknown: names }, 'a launch sends values that belong to no field')
+    return
+  }
+  const errors = unknown.map(({ name, nearest }) => [
+    name,
+    [
+      {
+        type: 'unknown',
+        description: `there is no field ${name}${nearest === null ? '' : `; did you mean ${nearest}?`}`,
+      },
+    ],
+  ])
+  throw new RefusedValuesError('values_refused', `The values of the form are refused (${sentenceOf(unknown)})`, {
+    ...NOTHING_WRONG,
+    invalid: names,
+    validationErrors: Object.fromEntries(errors) as CheckDetails['validationErrors'],
+  })
+}
+
+function sentenceOf(unknown: readonly UnknownName[]): string {
+  const [first, ...others] = unknown
+  const meant = first?.nearest ? `, did you mean ${first.nearest}?` : ''
+  return `no field is called ${first?.name ?? ''}${meant}${others.length > 0 ? `, nor ${others.map(({ name }) => name).join(', ')}` : ''}`
 }
 
 /** The stricter of two; an unset one does not count. */

@@ -15,7 +15,7 @@ import { linkJobFiles } from '../../store/uploads/uploads.js'
 import { uploadProblem as problemOfUpload } from '../../uploads/verify.js'
 import { askForApproval, awaitedApproval } from '../record/approval.js'
 import type { ApprovalSubjects } from '../record/approval-subject.js'
-import { credentialFieldsOf } from '../needs/credential-needs.js'
+import { credentialFieldsOf, requireKnownNames } from '../needs/credential-needs.js'
 import { requireShallow } from '../record/depth.js'
 import { failJob } from '../end/ending.js'
 import { requireVerboseAllowed, userVariable } from './extravars.js'
@@ -25,6 +25,7 @@ import {
   type LaunchValuesDependencies,
   type LaunchValuesRequest,
   refuseUploads,
+  stricter,
   valuesOfLaunch,
 } from './launch-values.js'
 import { secretsOfLaunch } from './launch-passwords.js'
@@ -39,6 +40,11 @@ import type { PlannedSequence, SequencePort } from '../record/sequence-port.js'
 
 export interface LaunchRequest extends LaunchValuesRequest {
   readonly formName: string
+}
+
+export interface Launched {
+  readonly id: number
+  readonly unknownFields: readonly string[]
 }
 
 export interface LaunchDependencies extends LaunchValuesDependencies {
@@ -57,14 +63,14 @@ export interface LaunchDependencies extends LaunchValuesDependencies {
 /**
  * Creates a job and puts it on its way, or has it wait for the approval that its form asks for. A job whose runner is
  * missing or turned off is created and fails at once with the reason; it never goes to another runner.
- * @returns the id of the job
+ * @returns the id of the job, and which sent values belong to no field of the form, where that is no reason to refuse
  * @throws NotFoundError, ForbiddenError, RefusedValuesError, TooManyError, UnavailableError; nothing is created then
  */
 export async function launchJob(
   dependencies: LaunchDependencies,
   caller: Caller,
   request: LaunchRequest,
-): Promise<number> {
+): Promise<Launched> {
   const { store, forms, live, clock, runners, sequences } = dependencies
   const { extravars: sent, rawFormData, credentials: names, files } = request
   requireShallow([sent, rawFormData, names, files])
@@ -75,6 +81,9 @@ export async function launchJob(
   const surroundings = await forms.surroundingsOf(form)
   const settled = await valuesOfLaunch(dependencies, form, surroundings, caller, request)
   const { subforms } = surroundings
+  if (stricter(dependencies.validation, form.launchValidation) === 'enforce' && !request.earlier) {
+    await requireKnownNames(dependencies.credentials, caller, declaredOf(launchable, subforms), names)
+  }
   const values = { extravars: settled.values, rawFormData, checked: settled.passwords }
   const secrets = secretsOfLaunch({ form, subforms, ...values })
   await letOthersRun()
@@ -135,10 +144,11 @@ export async function launchJob(
     return jobId
   })
   live.changed('jobs')
-  if (problem !== null || approval) return id
+  const launched = { id, unknownFields: settled.unknown.map(({ name }) => name) }
+  if (problem !== null || approval) return launched
   if (sequence) sequences.advance(id)
   else if (runner) runners.jobQueued(runner.id)
-  return id
+  return launched
 }
 
 /** The field values as they are kept: without passwords, and with a mask in place of what holds one. */
@@ -159,6 +169,12 @@ async function fieldValuesToStore(
 type Launchable =
   | { readonly form: AnsibleForm; readonly planned: null }
   | { readonly form: Exclude<Form, AnsibleForm>; readonly planned: PlannedSequence }
+
+/** The variables for which a launch may name a credential. */
+function declaredOf({ form, planned }: Launchable, subforms: FormSurroundings['subforms']): Set<string> {
+  const parts = [form, ...(planned?.makings.map(({ settings }) => settings) ?? [])]
+  return new Set([...parts.flatMap((part) => Object.keys(part.credentials)), ...credentialFieldsOf(form, subforms)])
+}
 
 async function prepare(
   dependencies: LaunchDependencies,

@@ -8,6 +8,8 @@ import { ForbiddenError, RefusedValuesError } from '../../errors.js'
 import type { Field } from '../../forms/fields/field.js'
 import type { Form } from '../../forms/form.js'
 import { VaultCredentials } from '../../forms/form-schema.js'
+import { NOTHING_WRONG } from '../../forms/check/report.js'
+import { nearestName } from '../../forms/values/nearest.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
 import { type Playbook, credentialNamesOf, playbookOf } from '../record/playbook.js'
 
@@ -129,6 +131,39 @@ export function requireAllowedCredentials(
   const name = forbiddenCredential(caller, needs)
   if (name === null) return
   throw new ForbiddenError('credential_not_allowed', `Your roles do not allow the credential '${name}'`)
+}
+
+/**
+ * Looks at the names of credentials that a client sent, where values are checked: nothing of them is dropped in silence.
+ * Roles come first, so that nobody finds out about credentials that they may not use.
+ * @param declared variables for which the form takes a name
+ * @throws RefusedValuesError, ForbiddenError
+ */
+export async function requireKnownNames(
+  credentials: { has(name: string): Promise<boolean> },
+  caller: Pick<Caller, 'isAdmin' | 'allowedCredentials'>,
+  declared: ReadonlySet<string>,
+  sent: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const named = Object.entries(sent).filter(([, name]) => name !== null && name !== '')
+  for (const [key] of named) {
+    if (declared.has(key)) continue
+    const nearest = nearestName(key, declared)
+    const meant = nearest === null ? '' : `; did you mean ${nearest}?`
+    refuseNames(key, `The form takes no credential for ${JSON.stringify(key.slice(0, 200))}${meant}`)
+  }
+  const names = textsIn('credentials', Object.fromEntries(named))
+  const needs: CredentialNeeds = { credentials: names, ansibleCredentials: null, vaultCredentials: null }
+  requireAllowedCredentials(caller, { needs, problem: null })
+  for (const [key, text] of Object.entries(names)) {
+    const one = { ...needs, credentials: { [key]: text } }
+    const { problem } = await chooseCredentials(one, (name) => credentials.has(name))
+    if (problem !== null) refuseNames(key, problem)
+  }
+}
+
+function refuseNames(key: string, problem: string): never {
+  throw new RefusedValuesError('credentials_refused', problem, { ...NOTHING_WRONG, invalid: [`credentials.${key}`] })
 }
 
 /** The first needed credential that somebody's roles do not allow; null when they allow all. */

@@ -10,6 +10,7 @@ import { type JobRow, findJob, findSubjobs } from '../../store/jobs/jobs.js'
 import type { Queries } from '../../store/store.js'
 import { approvalOf, giverOf } from '../record/approval.js'
 import { type Connections, type RunnerPresence, connectionsFor, detailOf, isConnected } from './connected.js'
+import { type EventStatus, eventFilterOf } from './event-filter.js'
 import { maskValues } from '../secrets/masking.js'
 import { htmlText, plainText } from './output-text.js'
 import { passwordFieldsOf } from '../record/password-fields.js'
@@ -169,13 +170,25 @@ export function listLimit(records: string | undefined, listSize: number): number
   return Math.min(Math.max(asked, 1), Math.max(5000, listSize))
 }
 
-/** Events after an order, page by page: a job may have millions. @throws NotFoundError, ForbiddenError */
-export async function readEvents(reading: JobReading, caller: Caller, id: number, after: number, limit: number) {
-  await requireVisible(reading.queries, caller, id)
-  return eventPages(readEventPages(reading.queries, id, after, Math.max(limit, 1)))
+/** Which events of a job are asked for. */
+export interface EventsRequest {
+  readonly after: number
+  readonly limit: number
+  readonly host: string | undefined
+  readonly task: string | undefined
+  readonly type: string | undefined
+  readonly status: EventStatus | undefined
 }
 
-async function* eventPages(pages: AsyncIterable<readonly EventSummaryRow[]>) {
+/** Events after an order, page by page: a job may have millions. @throws NotFoundError, ForbiddenError */
+export async function readEvents(reading: JobReading, caller: Caller, id: number, request: EventsRequest) {
+  await requireVisible(reading.queries, caller, id)
+  const { after, limit, ...wanted } = request
+  const filter = eventFilterOf(wanted)
+  return eventPages(filter ? readEventPages(reading.queries, id, after, Math.max(limit, 1), filter) : [])
+}
+
+async function* eventPages(pages: AsyncIterable<readonly EventSummaryRow[]> | Iterable<readonly EventSummaryRow[]>) {
   for await (const page of pages) yield page.map(({ position, ...event }) => ({ order: position, ...event }))
 }
 

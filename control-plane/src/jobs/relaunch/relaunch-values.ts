@@ -4,6 +4,7 @@ import { NOTHING_WRONG } from '../../forms/check/report.js'
 import type { LaunchValidation } from '../../forms/form.js'
 import type { Field } from '../../forms/fields/field.js'
 import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
+import { credentialFieldsOf } from '../needs/credential-needs.js'
 import { ofClient } from '../launch/extravars.js'
 import { type EarlierLaunch, fieldRoots, passwordsToAskFor } from './relaunch-fields.js'
 import type { LaunchValuesRequest } from '../launch/launch-values.js'
@@ -38,7 +39,7 @@ export function valuesOfRelaunch(
     return {
       extravars: switches,
       rawFormData: fieldValues(earlier, changes),
-      credentials: {},
+      credentials: credentialsOfForm(earlier),
       besides: null,
     }
   }
@@ -120,6 +121,12 @@ function credentialsThatDiffer({ form, credentials }: EarlierLaunch): Record<str
   const isOfForm = (key: string, name: string) =>
     Object.hasOwn(form.credentials, key) && namesIn(form.credentials[key] ?? '').includes(name)
   return Object.fromEntries(Object.entries(credentials).filter(([key, name]) => !isOfForm(key, name)))
+}
+
+/** The same without those that fields of the form choose: their values choose them again. */
+function credentialsOfForm(earlier: EarlierLaunch): Record<string, string> {
+  const ofFields = new Set(credentialFieldsOf(earlier.form, earlier.subforms))
+  return Object.fromEntries(Object.entries(credentialsThatDiffer(earlier)).filter(([key]) => !ofFields.has(key)))
 }
 
 function nothingKept(id: number): RefusedValuesError {

@@ -1,5 +1,6 @@
 import type { Caller } from '../../auth/caller.js'
 import { ConflictError } from '../../errors.js'
+import { unknownNames } from '../../forms/check/unknown-names.js'
 import type { Form } from '../../forms/form.js'
 import type { JobSummaryRow } from '../../store/jobs/jobs.js'
 import { findJobFiles } from '../../store/uploads/uploads.js'
@@ -7,7 +8,7 @@ import { descriptionOf } from '../../uploads/description.js'
 import { requireShallow } from '../record/depth.js'
 import { keptValues, requireFieldValuesAllowed, requireWholeJob } from './field-values.js'
 import { type LaunchDependencies, launchJob, requireMayLaunch } from '../launch/launch.js'
-import { stricter } from '../launch/launch-values.js'
+import { stricter, refuseUnknown } from '../launch/launch-values.js'
 import { credentialNamesOf, extravarsOf } from '../record/playbook.js'
 import { passwordFieldsOf } from '../record/password-fields.js'
 import { valuesOfRelaunch } from './relaunch-values.js'
@@ -56,7 +57,10 @@ export async function relaunchJob(
   requireShallow([request.values])
   refuseMasks({ form, maskPattern: dependencies.maskPattern }, request.values)
 
-  const { subforms } = await forms.surroundingsOf(form)
+  const { subforms, constants } = await forms.surroundingsOf(form)
+  if (stricter(dependencies.validation, form.launchValidation) === 'enforce') {
+    refuseUnknown(dependencies, form, unknownNames(form, subforms, request.values, Object.keys(constants)))
+  }
   const whole = await requireWholeJob(store.read, id)
   const earlier = {
     ...{ id, form, subforms },
@@ -72,7 +76,7 @@ export async function relaunchJob(
   const again = files
     .filter(({ field }) => isFileField(field))
     .map((file): [string, object] => [file.field, descriptionOf(file, uploads.path)])
-  const newId = await launchJob(dependencies, caller, {
+  const { id: newId } = await launchJob(dependencies, caller, {
     ...values,
     formName: form.name,
     files: { ...Object.fromEntries(again), ...request.files },

@@ -11,32 +11,56 @@ const SUMMARY_COLUMNS = ['position', 'type', 'play', 'task', 'host', 'duration',
 const LINES_PER_READ = 500
 const BYTES_PER_READ = 1024 * 1024
 
+/** Which events are wanted; what is left out does not matter. */
+export interface EventFilter {
+  readonly host?: string
+  readonly task?: string
+  readonly types?: readonly string[]
+  /** Looks at the whole event, as the runner wrote it. */
+  readonly says?: (line: Buffer) => boolean
+}
+
 /**
- * Events after an order, at most `limit`, in order and page by page: a page is bounded by its bytes, whatever runners
- * put into the names of plays, tasks and hosts.
+ * Events after an order, at most `limit` of those that are wanted, in order and page by page: a page is bounded by its
+ * bytes, whatever runners put into the names of plays, tasks and hosts.
  */
 export async function* readEventPages(
   queries: Queries,
   jobId: number,
   after: number,
   limit: number,
+  filter: EventFilter = {},
 ): AsyncGenerator<EventSummaryRow[]> {
+  const measure = filter.says ? 'line' : 'summary'
   let from = after
   for (let left = limit; left > 0;) {
-    const last = await endOfRead(queries, jobId, from, { most: Math.min(left, LINES_PER_READ), measure: 'summary' })
+    const last = await endOfRead(queries, jobId, from, { most: LINES_PER_READ, measure })
     if (last === null) return
-    const rows = await queries
-      .selectFrom('job_event')
-      .select(SUMMARY_COLUMNS)
-      .where('job_id', '=', jobId)
-      .where('position', '>', from)
-      .where('position', '<=', last)
-      .orderBy('position')
-      .execute()
+    const rows = (await wantedEvents(queries, jobId, { from, last, filter })).slice(0, left)
     yield rows
     left -= rows.length
     from = last
   }
+}
+
+async function wantedEvents(
+  queries: Queries,
+  jobId: number,
+  { from, last, filter }: { readonly from: number; readonly last: number; readonly filter: EventFilter },
+): Promise<EventSummaryRow[]> {
+  const { host, task, types, says } = filter
+  let query = queries
+    .selectFrom('job_event')
+    .where('job_id', '=', jobId)
+    .where('position', '>', from)
+    .where('position', '<=', last)
+    .orderBy('position')
+  if (host !== undefined) query = query.where('host', '=', host)
+  if (task !== undefined) query = query.where('task', '=', task)
+  if (types !== undefined) query = query.where('type', 'in', types)
+  if (!says) return query.select(SUMMARY_COLUMNS).execute()
+  const rows = await query.select([...SUMMARY_COLUMNS, 'line']).execute()
+  return rows.flatMap(({ line, ...row }) => (says(line) ? [row] : []))
 }
 
 /** One event with its whole line, or null. */

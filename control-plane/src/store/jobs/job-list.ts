@@ -43,6 +43,7 @@ export type JobListRow = Readonly<Static<typeof JobListRow>>
 
 export interface JobFilter {
   readonly user?: { readonly name: string; readonly type: string }
+  /** Only jobs that this runner took on: it said at least once that it has them. */
   readonly runner?: string
   /** Limits the list to the jobs of one account, whatever else is asked for. */
   readonly visibleTo?: { readonly id: number; readonly name: string; readonly type: string }
@@ -58,7 +59,7 @@ export async function listJobs(queries: Queries, filter: JobFilter, limit: numbe
   // An account has one name for ever, so its id says all that the name would.
   if (visibleTo) query = query.where('user_id', '=', visibleTo.id)
   else if (user) query = query.where('user_type', '=', user.type).where('user_name', '=', user.name)
-  if (runner !== undefined) query = query.where('runner_name', '=', runner)
+  if (runner !== undefined) query = query.where('runner_name', '=', runner).where('held_epoch', 'is not', null)
   return newestJobs(queries, query, limit)
 }
 

@@ -25,6 +25,7 @@ import * as olderCopies from './021-older-copies.js'
 import * as orphans from './022-orphans.js'
 import * as serviceClock from './023-service-clock.js'
 import * as jobConnection from './024-job-connection.js'
+import * as jobsThatRan from './029-jobs-that-ran.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -53,6 +54,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '022-orphans': orphans,
   '023-service-clock': serviceClock,
   '024-job-connection': jobConnection,
+  '029-jobs-that-ran': jobsThatRan,
 }
 
 /** Where Kysely notes the steps that were done. */

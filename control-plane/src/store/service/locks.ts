@@ -34,3 +34,15 @@ export async function putLock(queries: Queries, name: string, lock: Lock): Promi
 export async function deleteLock(queries: Queries, name: string): Promise<void> {
   await queries.deleteFrom('lock').where('name', '=', name).execute()
 }
+
+/** Whether somebody held the lock and was not heard of since. @param silentSince see {@link findLock} */
+export async function hasSilentLock(queries: Queries, name: string, silentSince: number): Promise<boolean> {
+  const query = queries.selectFrom('lock').select('name').where('name', '=', name)
+  return (await query.where('touched_at', '<=', silentSince).executeTakeFirst()) !== undefined
+}
+
+/** Takes a lock away whose holder was not heard of. @returns false when it was taken again, or is gone */
+export async function deleteSilentLock(queries: Queries, name: string, silentSince: number): Promise<boolean> {
+  const query = queries.deleteFrom('lock').where('name', '=', name).where('touched_at', '<=', silentSince)
+  return (await query.executeTakeFirst()).numDeletedRows > 0n
+}

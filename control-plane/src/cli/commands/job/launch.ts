@@ -31,8 +31,8 @@ export const launchCommand = (run: Run) =>
           default: [] as string[],
           defaultDescription: 'none',
           describe:
-            'Name of a credential for a credential field of the form, or for any variable of its credentials where ' +
-            'launches are not checked: key=name; may be given several times',
+            'Name of a credential for a credential field of the form, or for a variable of its credentials: key=name; may ' +
+            'be given several times',
         })
         .option('verbose', { type: 'boolean', default: false, describe: 'Run the playbook in verbose mode' })
         .example('$0 job launch "Hello world" -e greeted=Ada -f', 'launch and watch')
@@ -48,6 +48,12 @@ export const launchCommand = (run: Run) =>
       const body = bodyOf(args.form, values, credentials, args.verbose)
       const files = await uploadFiles(client, paths)
       const launched = await askForJob(() => client.launchJob({ body: files ? { ...body, files } : body }))
+      const unknown = launched.unknown_fields ?? []
+      if (unknown.length > 0) {
+        await run.terminal.stderr.write(
+          `Warning: the form has no field called ${unknown.join(', ')}; these values count for nothing.\n`,
+        )
+      }
       await showNewJob(run, client, launched, `Launched job ${launched.id} of ${args.form}.`, args)
     },
   })

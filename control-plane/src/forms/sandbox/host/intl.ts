@@ -1,0 +1,86 @@
+/** What of `Intl` has objects with a format of their own. */
+const CONSTRUCTORS = {
+  DateTimeFormat: Intl.DateTimeFormat,
+  NumberFormat: Intl.NumberFormat,
+  Collator: Intl.Collator,
+  PluralRules: Intl.PluralRules,
+  RelativeTimeFormat: Intl.RelativeTimeFormat,
+  ListFormat: Intl.ListFormat,
+  DisplayNames: Intl.DisplayNames,
+} as const
+export type IntlKind = keyof typeof CONSTRUCTORS
+
+/** What a script may ask of such an object; nothing else of it can be reached. */
+const METHODS: Record<IntlKind, readonly string[]> = {
+  DateTimeFormat: ['format', 'formatToParts', 'formatRange', 'formatRangeToParts', 'resolvedOptions'],
+  NumberFormat: ['format', 'formatToParts', 'formatRange', 'formatRangeToParts', 'resolvedOptions'],
+  Collator: ['compare', 'resolvedOptions'],
+  PluralRules: ['select', 'selectRange', 'resolvedOptions'],
+  RelativeTimeFormat: ['format', 'formatToParts', 'resolvedOptions'],
+  ListFormat: ['format', 'formatToParts', 'resolvedOptions'],
+  DisplayNames: ['of', 'resolvedOptions'],
+}
+
+/** Making one takes longer than using it a hundred times, and a sort uses one for each pair. */
+const MOST_KEPT = 200
+
+/** Says how texts, numbers and dates are written and sorted. */
+export interface HostIntl {
+  /** @throws RangeError, TypeError as `Intl` does */
+  use(kind: string, locales: unknown, options: unknown, method: string, values: readonly unknown[]): unknown
+  supportedLocalesOf(kind: string, locales: unknown, options: unknown): string[]
+  canonicalLocales(locales: unknown): string[]
+  changeCase(text: string, locales: unknown, isUpper: boolean): string
+}
+
+type Locales = string | string[] | undefined
+
+/**
+ * Node's own `Intl`, for scripts that run in an engine without one. Pure: nothing but what is asked decides, and the
+ * locale and the time zone of the machine.
+ * @param locale where a script names none, or none that there is; null: that of the machine
+ */
+export function createHostIntl(locale: string | null = null): HostIntl {
+  const kept = new Map<string, object>()
+
+  function localesFor(given: unknown): Locales {
+    const named = given as Locales
+    if (locale === null) return named
+    return named === undefined ? locale : [...[named].flat(), locale]
+  }
+
+  function kindOf(kind: string): IntlKind {
+    if (Object.hasOwn(CONSTRUCTORS, kind)) return kind as IntlKind
+    throw new TypeError(`Intl.${kind} is not there`)
+  }
+
+  function madeOf(kind: IntlKind, locales: unknown, options: unknown): object {
+    const key = JSON.stringify([kind, locales, options])
+    const known = kept.get(key)
+    if (known) return known
+    const make = CONSTRUCTORS[kind] as new (locales: Locales, options: never) => object
+    const made = new make(localesFor(locales), (options ?? undefined) as never)
+    if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value ?? '')
+    kept.set(key, made)
+    return made
+  }
+
+  return {
+    use(name, locales, options, method, values) {
+      const kind = kindOf(name)
+      const made = madeOf(kind, locales, options) as Record<string, (...values: unknown[]) => unknown>
+      if (method === '') return null
+      if (!METHODS[kind].includes(method)) throw new TypeError(`Intl.${kind} has no ${method}`)
+      return made[method]?.(...values)
+    },
+    supportedLocalesOf(name, locales, options) {
+      const of = CONSTRUCTORS[kindOf(name)] as { supportedLocalesOf(locales: Locales, options: never): string[] }
+      return of.supportedLocalesOf(locales as Locales, (options ?? undefined) as never)
+    },
+    canonicalLocales: (locales) => Intl.getCanonicalLocales(locales as Locales),
+    changeCase(text, locales, isUpper) {
+      const asked = localesFor(locales)
+      return isUpper ? text.toLocaleUpperCase(asked) : text.toLocaleLowerCase(asked)
+    },
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * The helpers that forms of the product family know, as far as they only work with what they are given. A name below `fn`
+ * or `fnc` that is none of them says so when it is called.
+ */
+export const HELPERS_PRELUDE = String.raw`(function (names) {
+  const global = (name, value) => Object.defineProperty(globalThis, name, { value, writable: true, configurable: true })
+
+  /** The next name after the highest number, or the first gap; otherwise when nothing fits the pattern. */
+  function fnGetNumberedName(list, pattern, otherwise, fillGaps = false) {
+    if (!Array.isArray(list)) return otherwise
+    const digits = /#+/.exec(pattern)
+    if (!digits) return otherwise
+    const begin = pattern.slice(0, digits.index)
+    const end = pattern.slice(digits.index + digits[0].length)
+    const numbers = list
+      .map((name) => String(name))
+      .filter((name) => name.length === pattern.length && name.startsWith(begin) && name.endsWith(end))
+      .map((name) => name.slice(begin.length, begin.length + digits[0].length))
+      .filter((text) => /^[0-9]+$/.test(text) && Number(text) > 0)
+      .map(Number)
+      .sort((one, other) => one - other)
+    if (numbers.length === 0) return otherwise
+    const taken = new Set(numbers)
+    let next = numbers[numbers.length - 1] + 1
+    if (fillGaps) {
+      let gap = numbers[0] + 1
+      while (taken.has(gap)) gap += 1
+      next = gap
+    }
+    return begin + String(next).padStart(digits[0].length, '0') + end
+  }
+
+  function fnToTable(rows, { tableClass = '', escapeHtml = true, emptyCell = '', includeHeader = true } = {}) {
+    const open = '<table' + (tableClass ? ' class="' + tableClass + '"' : '') + '>'
+    if (!Array.isArray(rows) || rows.length === 0) return open + '</table>'
+    const CODES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+    const text = (value) => (escapeHtml ? String(value).replace(/[&<>"]/g, (char) => CODES[char]) : String(value))
+    const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+    const line = (cells) => '<tr>' + cells.join('') + '</tr>'
+    const head = includeHeader ? '<thead>' + line(columns.map((name) => '<th>' + text(name) + '</th>')) + '</thead>' : ''
+    const cell = (value) => '<td>' + (value === undefined || value === null ? emptyCell : text(value)) + '</td>'
+    return open + head + '<tbody>' + rows.map((row) => line(columns.map((name) => cell(row[name])))).join('') + '</tbody></table>'
+  }
+
+  const compare = (one, other) => (one < other ? -1 : one > other ? 1 : 0)
+
+  class Rows extends Array {
+    static get [Symbol.species]() { return Rows }
+    /** Any of the objects fits, with all of its properties; an asterisk stands for any letters. */
+    filterBy(...wanted) {
+      const fits = (value, wish) => {
+        if (typeof wish !== 'string' || !wish.includes('*')) return value === wish
+        const parts = wish.split('*').map((part) => part.replace(/[.*+?^$\x7b\x7d()|[\]\\]/g, '\\$&'))
+        return new RegExp('^' + parts.join('.*') + '$').test(String(value))
+      }
+      return this.filter((row) => wanted.some((wish) => Object.keys(wish).every((key) => fits(row[key], wish[key]))))
+    }
+    regexBy(...wanted) {
+      const fits = (row, wish) => Object.keys(wish).every((key) => new RegExp(wish[key]).test(row[key]))
+      return this.filter((row) => wanted.some((wish) => fits(row, wish)))
+    }
+    distinctBy(...properties) {
+      const seen = new Set()
+      return this.filter((row) => {
+        const key = JSON.stringify(properties.map((name) => row[name]))
+        if (seen.has(key)) return false
+        seen.add(key)
+        return true
+      })
+    }
+    selectAttr(wanted) {
+      return this.map((row) => Object.fromEntries(Object.keys(wanted).map((name) => [name, row[wanted[name]]])))
+    }
+    sortBy(...properties) {
+      const orders = properties.map((name) => (name[0] === '-' ? [name.slice(1), -1] : [name, 1]))
+      return Rows.from(this).sort((one, other) => {
+        for (const [name, sign] of orders) {
+          const result = compare(one[name], other[name]) * sign
+          if (result !== 0) return result
+        }
+        return 0
+      })
+    }
+  }
+  const fnArray = { from: (list) => Rows.from(list) }
+
+  /** Sorts by a name, a list of names, or objects that say more of each; an empty name means the entries themselves. */
+  function fnSort(list, order) {
+    if (order === undefined || order === null || order === '') return [...list]
+    const orders = [order].flat().flatMap((one) => (typeof one === 'string' ? [[one, {}]] : Object.entries(one)))
+    const value = (row, name, ignoreCase) => {
+      const found = name === '' ? row : row[name]
+      return ignoreCase && typeof found === 'string' ? found.toLowerCase() : found
+    }
+    return [...list].sort((one, other) => {
+      for (const [name, { direction = 'asc', ignoreCase = false }] of orders) {
+        const result = compare(value(one, name, ignoreCase), value(other, name, ignoreCase))
+        if (result !== 0) return direction === 'desc' || direction === -1 ? -result : result
+      }
+      return 0
+    })
+  }
+
+  const fnCopy = (value) => structuredClone(value)
+
+  function fnCidr(ip, netmask) {
+    const numberOf = (text) => {
+      const parts = String(text).split('.').map(Number)
+      if (parts.length !== 4 || parts.some((part) => !Number.isInteger(part) || part < 0 || part > 255)) {
+        throw new Error(text + ' is no IPv4 address')
+      }
+      return parts.reduce((sum, part) => sum * 256 + part, 0)
+    }
+    const textOf = (number) => [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.')
+    const mask = numberOf(netmask)
+    const length = 2 ** 32 - mask
+    const bits = 32 - Math.log2(length)
+    if (!Number.isInteger(bits)) throw new Error(netmask + ' is no netmask')
+    const first = Math.floor(numberOf(ip) / length) * length
+    const last = first + length - 1
+    const isLine = length <= 2
+    return {
+      networkAddress: textOf(first),
+      firstAddress: textOf(isLine ? first : first + 1),
+      lastAddress: textOf(isLine ? last : last - 1),
+      broadcastAddress: textOf(last),
+      subnetMask: textOf(mask),
+      subnetMaskLength: bits,
+      numHosts: isLine ? length : length - 2,
+      length,
+      contains: (other) => Math.floor(numberOf(other) / length) * length === first,
+    }
+  }
+
+  const known = { fnGetNumberedName, fnArray, fnToTable, fnSort, fnCopy, fnCidr }
+  for (const name of ['fnGetNumberedName', 'fnArray', 'fnToTable']) global(name, known[name])
+  const missing = (space) =>
+    new Proxy(space === 'fn' ? Object.fromEntries(names.map((name) => [name, known[name]])) : {}, {
+      get(target, name) {
+        if (typeof name === 'symbol' || Object.hasOwn(target, name)) return target[name]
+        return () => {
+          throw new Error(space + '.' + name + ' is not there in this service')
+        }
+      },
+    })
+  global('fn', missing('fn'))
+  global('fnc', missing('fnc'))
+})`

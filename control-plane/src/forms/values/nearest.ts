@@ -1,0 +1,38 @@
+/** Changes of a letter after which a name is no misspelling of another any more, for names of this length. */
+const mostChanges = (length: number) => (length <= 3 ? 1 : length <= 8 ? 2 : 3)
+
+/** Longest name that is compared: the work grows with both lengths. */
+const LONGEST = 100
+
+/** The known name that a misspelt one is nearest to; null when none is near. */
+export function nearestName(name: string, known: Iterable<string>): string | null {
+  if (name.length > LONGEST) return null
+  let best: { readonly name: string; readonly changes: number } | null = null
+  for (const one of known) {
+    if (Math.abs(one.length - name.length) > mostChanges(name.length)) continue
+    const changes = changesBetween(name.toLowerCase(), one.toLowerCase())
+    if (changes <= mostChanges(name.length) && (best === null || changes < best.changes)) best = { name: one, changes }
+  }
+  return best?.name ?? null
+}
+
+/** Letters to put in, take out, exchange, or swap with the next one, to make one text of the other. */
+function changesBetween(one: string, other: string): number {
+  let before: number[] = []
+  let above = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (let row = 1; row <= one.length; row += 1) {
+    const line = [row]
+    for (let column = 1; column <= other.length; column += 1) {
+      const isSame = one[row - 1] === other[column - 1]
+      const isSwapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
+      const left = line[column - 1] ?? 0
+      const up = above[column] ?? 0
+      const corner = (above[column - 1] ?? 0) + (isSame ? 0 : 1)
+      const swap = isSwapped && row > 1 && column > 1 ? (before[column - 2] ?? 0) + 1 : Infinity
+      line.push(Math.min(left + 1, up + 1, corner, swap))
+    }
+    before = above
+    above = line
+  }
+  return above[other.length] ?? 0
+}

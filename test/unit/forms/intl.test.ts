@@ -1,0 +1,267 @@
+import fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Evaluator } from '../../../control-plane/src/forms/check/evaluator.js'
+import { loadQuickJs } from '../../../control-plane/src/forms/sandbox/quickjs.js'
+import { NOW, check, formOf } from './check.js'
+
+/** Scripts of forms have the answers that Node.js gives, over calls that are drawn. */
+let evaluator: Evaluator
+beforeAll(async () => {
+  evaluator = (await loadQuickJs())(NOW)
+})
+
+/** What Node.js makes of the same script. The scripts are of this file. */
+const inNode = (script: string): { ok: boolean; value?: unknown } => {
+  try {
+    const value: unknown = (0, eval)(`JSON.stringify(${script})`)
+    return { ok: true, value: typeof value === 'string' ? (JSON.parse(value) as unknown) : undefined }
+  } catch {
+    return { ok: false }
+  }
+}
+const same = (script: string) => {
+  const [here, there] = [evaluator.evaluate(script, {}), inNode(script)]
+  // Both refuse; in which words does not matter.
+  if (!there.ok) expect([script, here.ok]).toEqual([script, false])
+  else expect([script, here]).toEqual([script, there])
+}
+
+const LOCALES = ['default', 'en-US', 'en-GB', 'de-DE', 'de-CH', 'fr-FR', 'ja-JP', 'ar-EG', 'pt-BR', 'sv', 'tr']
+const locale = fc.oneof(
+  fc.constant('undefined'),
+  fc.constantFrom(...LOCALES).map((name) => JSON.stringify(name)),
+  fc.constant('["zz", "nl"]'),
+)
+const pick = <T extends string>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined })
+const options = (shape: Record<string, fc.Arbitrary<unknown>>) =>
+  fc.oneof(
+    { arbitrary: fc.constant('undefined'), weight: 1 },
+    { arbitrary: fc.record(shape).map((one) => JSON.stringify(one)), weight: 6 },
+  )
+const dateOptions = options({
+  weekday: pick('short', 'long', 'narrow'),
+  year: pick('numeric', '2-digit'),
+  month: pick('numeric', '2-digit', 'short', 'long'),
+  day: pick('numeric', '2-digit'),
+  hour: pick('numeric', '2-digit'),
+  minute: pick('2-digit'),
+  hour12: fc.option(fc.boolean(), { nil: undefined }),
+  timeZone: pick('UTC', 'Europe/Berlin', 'America/New_York', 'Nowhere/Else'),
+  timeZoneName: pick('short', 'long'),
+})
+const numberOptions = options({
+  style: pick('decimal', 'percent', 'currency', 'unit'),
+  currency: pick('EUR', 'USD', 'JPY'),
+  unit: pick('gigabyte', 'kilometer-per-hour'),
+  minimumFractionDigits: fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined }),
+  maximumFractionDigits: fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined }),
+  notation: pick('compact', 'scientific'),
+  useGrouping: fc.option(fc.boolean(), { nil: undefined }),
+})
+const collatorOptions = options({
+  sensitivity: pick('base', 'accent', 'case'),
+  numeric: fc.option(fc.boolean(), { nil: undefined }),
+  caseFirst: pick('upper', 'lower'),
+})
+const time = fc.integer({ min: -2_000_000_000_000, max: 4_000_000_000_000 })
+const number = fc.oneof(fc.double(), fc.integer(), fc.constantFrom('NaN', '-0', '1/0', '12345678901234567890n'))
+const text = fc.string({
+  unit: fc.constantFrom('a', 'A', 'ä', 'z', 'ø', 'i', 'İ', '1', '10', '2', '-', ' ', 'ß'),
+  maxLength: 6,
+})
+const quoted = text.map((value) => JSON.stringify(value))
+
+describe('dates, numbers and texts are written and sorted as by Node.js', () => {
+  test('dates', () => {
+    const method = fc.constantFrom('toLocaleString', 'toLocaleDateString', 'toLocaleTimeString')
+    fc.assert(
+      fc.property(time, method, locale, dateOptions, (at, name, where, how) => {
+        same(`new Date(${at}).${name}(${where}, ${how})`)
+        same(`new Intl.DateTimeFormat(${where}, ${how}).formatToParts(${at})`)
+      }),
+      { numRuns: 400 },
+    )
+  })
+
+  test('numbers', () => {
+    fc.assert(
+      fc.property(number, locale, numberOptions, (value, where, how) => {
+        same(`(${String(value)}).toLocaleString(${where}, ${how})`)
+        same(`Intl.NumberFormat(${where}, ${how}).format(${String(value)})`)
+      }),
+      { numRuns: 400 },
+    )
+  })
+
+  test('collation and letters', () => {
+    fc.assert(
+      fc.property(
+        fc.array(text, { maxLength: 5 }),
+        quoted,
+        quoted,
+        locale,
+        collatorOptions,
+        (list, one, other, where, how) => {
+          same(`Math.sign(${one}.localeCompare(${other}, ${where}, ${how}))`)
+          same(`${JSON.stringify(list)}.sort(new Intl.Collator(${where}, ${how}).compare)`)
+          same(`[${one}.toLocaleUpperCase(${where}), ${one}.toLocaleLowerCase(${where})]`)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  test('what else forms use of Intl', () => {
+    for (const where of ['undefined', '"de"', '["zz","fr"]', '"ar"']) {
+      same(`new Intl.PluralRules(${where}).select(2)`)
+      same(`new Intl.RelativeTimeFormat(${where}, {numeric: "auto"}).format(-1, "day")`)
+      same(`new Intl.ListFormat(${where}).format(["a", "b", "c"])`)
+      same(`new Intl.DisplayNames(${where}, {type: "region"}).of("CH")`)
+      same(`new Intl.DateTimeFormat(${where}).resolvedOptions().timeZone`)
+      same(`new Intl.DateTimeFormat(${where}, {dateStyle: "medium"}).formatRange(0, 864e6)`)
+      same(`[1234.5, null, new Date(0)].toLocaleString(${where}, {timeZone: "UTC"})`)
+      same(`Intl.NumberFormat.supportedLocalesOf(["de", "zz"])`)
+      same(`Intl.getCanonicalLocales(${where})`)
+    }
+  })
+
+  test('what is not there fails by the name of its field, and gives no other value', async () => {
+    const { details } = await check(
+      formOf([{ name: 'cut', type: 'local_out', expression: 'new Intl.Segmenter("en").segment("a")' }]),
+      {},
+    )
+    expect(details.waiting).toEqual(['cut'])
+  })
+
+  test('a real name of a volume: the month in letters', async () => {
+    const expression =
+      "'vol_' + new Date('2026-03-04T10:00:00').toLocaleString('default', {month: 'short'}).toLowerCase()"
+    const { extravars } = await check(formOf([{ name: 'name', type: 'local_out', expression }]), {})
+    const month = new Date('2026-03-04T10:00:00').toLocaleString('default', { month: 'short' }).toLowerCase()
+    expect(extravars).toEqual({ name: `vol_${month}` })
+  })
+})
+
+describe('what browsers have', () => {
+  test('base64 of texts', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 20 }), (value) => {
+        const script = `btoa(${JSON.stringify(value)})`
+        const [here, there] = [evaluator.evaluate(script, {}), inNode(script)]
+        expect(here.ok).toBe(there.ok)
+        if (there.ok) expect(here).toEqual(there)
+      }),
+      { numRuns: 40 },
+    )
+    same('atob("aG9sZA==")')
+  })
+
+  test('addresses', () => {
+    for (const script of [
+      'new URL("https://ann:pw@Example.org:8443/a/../b?x=1&y=2#z")',
+      'new URL("../c?q=ü", "http://x.example/a/b/")',
+      'Object.fromEntries(["host","port","pathname","search","hash","origin","username"].map(k => [k, new URL("https://u@h:1/p?q#f")[k]]))',
+      '(() => { const u = new URL("http://h/p"); u.searchParams.append("a b", "c&d"); u.port = "81"; return u.href })()',
+      '(() => { const u = new URL("http://h/p?a=1"); u.search = "b=2"; return [u.searchParams.get("b"), u.searchParams.get("a")] })()',
+      'new URLSearchParams({a: 1, b: "x y"}).toString()',
+      '[...new URLSearchParams("?a=1&a=2&b=")]',
+      '[URL.canParse("nope"), URL.canParse("http://h")]',
+    ]) {
+      same(script)
+    }
+    expect(evaluator.evaluate('new URL("nope")', {}).ok).toBe(false)
+  })
+
+  test('copies and ids', () => {
+    const copy =
+      '(() => { const a = {d: new Date(5), m: new Map([[1, {x: 1}]]), l: [1,,3]}; a.self = a; const b = structuredClone(a); return [b !== a, b.self === b, b.m.get(1), b.d.getTime(), b.l] })()'
+    same(copy)
+    expect(evaluator.evaluate('structuredClone(() => 1)', {}).ok).toBe(false)
+    const ids = evaluator.evaluate('[crypto.randomUUID(), crypto.randomUUID()]', {}) as unknown as { value: string[] }
+    expect(ids.value[0]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    expect(ids.value[0]).not.toBe(ids.value[1])
+  })
+
+  test('nothing reaches files, a network or the program around it', () => {
+    for (const name of ['process', 'require', 'fetch', 'host', 'setTimeout', 'WebSocket', 'XMLHttpRequest', 'module']) {
+      expect(evaluator.evaluate(`typeof ${name}`, {})).toEqual({ ok: true, value: 'undefined' })
+    }
+    const escape =
+      'URL.constructor("return typeof process")() + Intl.NumberFormat.constructor("return typeof process")()'
+    expect(evaluator.evaluate(escape, {})).toEqual({ ok: true, value: 'undefinedundefined' })
+  })
+})
+
+describe('an expression of the server', () => {
+  const fields = (expression: string, more: object = {}) =>
+    formOf([{ name: 'out', type: 'expression', expression, ...more }])
+
+  test('that is plain JavaScript is evaluated, an object as an object', async () => {
+    const vol = { name: 'vol', type: 'enum', values: [{ name: 'v1', cluster: 'c1' }], default: 'v1' }
+    for (const [expression, value] of [
+      ['Math.PI', Math.PI],
+      ["'$(vol.cluster)'", 'c1'],
+      ['{a: 1}', { a: 1 }],
+      ['[1, 2].map(x => x * 2)', [2, 4]],
+      ['var x = 2; x * 3', 6],
+      ["fn.fnGetNumberedName(['server001','server002','server005'],'server###','server001',true)", 'server003'],
+      ["fn.fnSort(['b','a','c'], {'': {direction: 'desc'}})", ['c', 'b', 'a']],
+      ["fn.fnCidr('172.16.0.1','255.255.0.0').lastAddress", '172.16.255.254'],
+    ] as const) {
+      const form = formOf([vol, { name: 'out', type: 'expression', expression }])
+      const { details, extravars } = await check(form, {})
+      expect([expression, details.waiting, extravars.out]).toEqual([expression, [], value])
+    }
+    const choice = fields("['a','b']", { type: 'enum' })
+    expect((await check(choice, { out: 'b' })).extravars).toEqual({ out: 'b' })
+    expect((await check(choice, { out: 'z' })).details.invalid).toEqual(['out'])
+  })
+
+  test('that asks a data source waits, by the name of its field', async () => {
+    for (const call of [
+      "fn.fnRestBasic('get','https://x','','c')",
+      "fn.fnReadYamlFile('/etc/x')",
+      'fnc.own()',
+      'fn . fnJq({}, ".")',
+    ]) {
+      expect([call, (await check(fields(call), {})).details.waiting]).toEqual([call, ['out']])
+    }
+    expect((await check(fields("fn['fnSsh']('x')"), {})).details.waiting).toEqual(['out'])
+    expect((await check(fields('[1]', { jq: '.[]' }), {})).details.waiting).toEqual(['out'])
+  })
+})
+
+test('helpers give what their examples say', () => {
+  const list = JSON.stringify([
+    { name: 'Spiderman', has_ability: true, ability: 'web' },
+    { name: 'Superman', has_ability: true, ability: 'strong' },
+    { name: 'FamilyGuy', has_ability: false },
+    { name: 'Wolverine', has_ability: true, ability: 'healing' },
+  ])
+  const value = (script: string) => evaluator.evaluate(script, {})
+  const made = `fnArray.from(${list}).regexBy({name:'.*man$'}).filterBy({has_ability:true}).selectAttr({name:'name',ability:'ability'}).sortBy('-name')`
+  expect(value(made)).toEqual({
+    ok: true,
+    value: [
+      { name: 'Superman', ability: 'strong' },
+      { name: 'Spiderman', ability: 'web' },
+    ],
+  })
+  expect(value(`fnArray.from(${list}).filterBy({name:'S*'},{name:'Wolv*'}).distinctBy('has_ability').length`)).toEqual({
+    ok: true,
+    value: 1,
+  })
+  const numbered = (rest: string) =>
+    value(`fnGetNumberedName(['server001','server002','server005'],'server###','server001',${rest})`)
+  expect([numbered('false'), numbered('true')]).toEqual([
+    { ok: true, value: 'server006' },
+    { ok: true, value: 'server003' },
+  ])
+  expect(value("fnGetNumberedName(['other'],'server###','server001')")).toEqual({ ok: true, value: 'server001' })
+  expect(value("fnToTable([{a: 1, b: '<'}, {a: null}], {tableClass: 'table', emptyCell: '-'})")).toEqual({
+    ok: true,
+    value:
+      '<table class="table"><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td>&lt;</td></tr><tr><td>-</td><td>-</td></tr></tbody></table>',
+  })
+  expect(value('fn.fnTime()')).toEqual({ ok: false, reason: 'fn.fnTime is not there in this service' })
+})
