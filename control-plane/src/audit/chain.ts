@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../clock.js'
+import { ConflictError } from '../errors.js'
 import {
   type AuditChainRow,
   appendToChain,
@@ -73,13 +74,19 @@ export function createAuditChain(deps: {
       previous = hash
       return { id: record.id, status: record.status, position, hash }
     })
-    const isDone = await store.write('audit.chain', (queries) => appendToChain(queries, chain, links))
+    const isDone = await store.write('audit.chain', (queries) => appendToChain(queries, chain, links)).catch(lookAgain)
     // Lost against another node: what it left is next.
     return !isDone || records.length === MOST_AT_ONCE
   }
 
   async function sweep(): Promise<void> {
     while ((await chainSome()) && !sweeps.isClosed);
+  }
+
+  /** False where a record that had been given up was completed just now; the next look has it as it is. */
+  function lookAgain(error: unknown): boolean {
+    if (error instanceof ConflictError && error.code === 'audit_record_changed') return false
+    throw error
   }
 
   /** The first thing that is wrong between the anchor and the head; null: nothing. */

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { ConflictError } from '../../errors.js'
 import type { AuditChainTable, AuditTable } from '../schema.js'
 import type { Queries } from '../store.js'
 
@@ -41,7 +42,7 @@ export async function countUnchained(queries: Queries): Promise<number> {
 
 /**
  * Puts records at the end of the chain, inside a write. False: somebody else did meanwhile.
- * @throws Error when a record is not as it was read
+ * @throws ConflictError `audit_record_changed` when a record is not as it was read: the write is undone, look again
  */
 export async function appendToChain(
   queries: Queries,
@@ -65,7 +66,10 @@ export async function appendToChain(
       .where('status', status === null ? 'is' : '=', status)
       .executeTakeFirst()
     if (changed.numUpdatedRows === 0n)
-      throw new Error(`the record ${id} of the audit trail changed while it was chained`)
+      throw new ConflictError(
+        'audit_record_changed',
+        `the record ${id} of the audit trail changed while it was chained`,
+      )
   }
   return true
 }
