@@ -42,7 +42,7 @@ describe('the event callback', () => {
   it('has the method signatures of the installed ansible', async () => {
     const { told } = await drive('signatures')
     expect(told).toMatchObject({ different: [], unknown: [] })
-    expect(told['checked']).toHaveLength(22)
+    expect(told['checked']).toHaveLength(23)
   })
 
   it('is quietly off without the files of a job', async () => {

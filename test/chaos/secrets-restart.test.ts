@@ -18,7 +18,7 @@ function holdingPython(folder: string): string {
   mkdirSync(programs)
   const real = execFileSync('python3', ['-c', 'import sys; print(sys.executable)']).toString().trim()
   const script = `#!/bin/sh
-case "$*" in *sys.executable*) echo "$0"; exit;; *supervisor.py*) ;; *) exec ${real} "$@";; esac
+case "$*" in *sys.executable*) ${real} "$@" | sed 's#"${real}"#"'"$0"'"#'; exit;; *supervisor.py*) ;; *) exec ${real} "$@";; esac
 touch ${folder}/held; until [ -e ${folder}/go ]; do sleep 0.05; done
 exec ${real} "$@"
 `
@@ -43,7 +43,7 @@ test('a claimed job that was not started is started with its secrets after both 
     },
     prepare: async (folder) => {
       programs = holdingPython(folder)
-      return { controlPlane: {}, agent: { PATH: `${programs}:${process.env.PATH ?? ''}` } }
+      return { controlPlane: {}, agent: { RTE_PYTHON: join(programs, 'python3') } }
     },
   })
   const { folder } = product

@@ -116,8 +116,10 @@ export async function createFaults(folder: string): Promise<Faults> {
     CHAOS_RULES: rules,
     CHAOS_CLOCK: clocks[owner],
   })
+  // Programs of playbooks meet faults, too.
+  const agent = { ...environmentOf('runner'), RTE_PASS_ENVIRONMENT: 'LD_PRELOAD CHAOS_*' }
   return {
-    environments: { controlPlane: environmentOf('control plane'), agent: environmentOf('runner') },
+    environments: { controlPlane: environmentOf('control plane'), agent },
     arm(rule) {
       const fault = armIn(rules, rule)
       armed.add(fault)
