@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ChaosProduct } from '../kit/chaos-product.js'
 import { holdDatabase } from '../kit/database-hold.js'
 import type { FaultRule } from '../kit/preload/faults.js'
 import { PROGRAMS } from '../kit/preload/faults.js'

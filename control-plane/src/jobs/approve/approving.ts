@@ -26,7 +26,6 @@ import { runnerProblem } from '../needs/runner-choice.js'
 import type { JobStatus } from '../../job-status.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
-import { statusesBefore } from '../record/status.js'
 
 export interface ApprovingDependencies {
   readonly store: Store

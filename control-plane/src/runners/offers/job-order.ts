@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
-import { type JobOrder, MAX_INLINE_BYTES, plainUploadName } from '@holdfast/protocol'
+import { MAX_INLINE_BYTES, plainUploadName } from '@holdfast/protocol'
 import { extravarsOf, isSequence, playbookOf } from '../../jobs/job-port.js'
 import type { OfferableJob } from '../../store/jobs/dispatch.js'
 import type { JobFile } from '../../store/uploads/uploads.js'
