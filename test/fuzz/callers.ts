@@ -25,6 +25,9 @@ export async function createCallers(product: Product, world: World, tokenSecret:
   const { admin } = product
   const kept = new Set<number | string>([1])
   world.protected.set('/user', kept)
+  // The keeper's own sign-in: whoever ended it would end the whole run.
+  const { records: sessions } = await admin.get<{ records: { id: string; current: boolean }[] }>('/profile/sessions')
+  world.protected.set('/session', new Set(sessions.filter(({ current }) => current).map(({ id }) => id)))
   let expendables = 0
 
   const account = async (username: string, groups: readonly string[]): Promise<number> => {

@@ -82,10 +82,16 @@ export function unknownRoute(): NotFoundError {
   return new NotFoundError('unknown_route', 'There is nothing at this path')
 }
 
+/** Whether the client closed the connection in the middle of its request: that is no failure of the service. */
+function hasGone(error: Error, request: FastifyRequest): boolean {
+  return 'code' in error && error.code === 'ECONNRESET' && request.raw.destroyed
+}
+
 /** Answers a request with an error; a failure of our own is logged in full and reveals nothing. */
 export function sendError(error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const failure = failureOf(error)
-  if (failure.status >= 500) request.log.error({ err: error }, 'request failed')
+  if (hasGone(error, request)) request.log.info('the client went away before its request was whole')
+  else if (failure.status >= 500) request.log.error({ err: error }, 'request failed')
   if (failure.status === 401) void reply.header('www-authenticate', 'Bearer')
   if (error instanceof TooManyError) void reply.header('retry-after', String(error.retryAfterSeconds))
   // Framework errors may come before any hook has run.
