@@ -82,9 +82,12 @@ export function unknownRoute(): NotFoundError {
   return new NotFoundError('unknown_route', 'There is nothing at this path')
 }
 
-/** Whether the client closed the connection in the middle of its request: that is no failure of the service. */
+/**
+ * Whether the client closed the connection in the middle of its request: that is no failure of the service. Only the error
+ * of the request itself counts: a directory or provider that closes its connection has an error of the same code.
+ */
 function hasGone(error: Error, request: FastifyRequest): boolean {
-  return 'code' in error && error.code === 'ECONNRESET' && request.raw.destroyed
+  return request.raw.errored === error && 'code' in error && error.code === 'ECONNRESET'
 }
 
 /** Answers a request with an error; a failure of our own is logged in full and reveals nothing. */
