@@ -179,7 +179,7 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
       await server.writeForm('town.yml', '{name: town, type: ansible, playbook: x.yml, varsFiles: [town.yml]}')
       const forms = await server.parts.forms.forms.all()
       const form = forms.find(({ name }) => ['town', 'other'].includes(name))
-      return form && (await server.parts.forms.forms.surroundingsOf(form)).constants.town
+      return form && (await server.parts.forms.forms.contextOf(form)).constants.town
     },
     ...{ usual: 'usual', changed: 'changed' },
   },

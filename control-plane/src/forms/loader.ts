@@ -81,7 +81,7 @@ export function createForms(deps: FormsDeps): Forms {
       await look()
       return loaded.errors
     },
-    async surroundingsOf(form) {
+    async contextOf(form) {
       await look()
       const subforms = reachedSubforms(form, loaded.subforms)
       const contents = await Promise.all(form.varsFiles.map((path) => varsFiles.read(path)))

@@ -3,7 +3,7 @@ import type { Caller } from '../../auth/caller.js'
 import type { Credentials } from '../../credentials/credentials.js'
 import type { JobVault } from '../../credentials/job-vault.js'
 import { ForbiddenError, RefusedValuesError } from '../../errors.js'
-import type { Form, FormSurroundings, Forms, AnsibleForm } from '../../forms/form.js'
+import type { Form, FormContext, Forms, AnsibleForm } from '../../forms/form.js'
 import { valuesToStore } from '../../forms/stored-values.js'
 import { mayUseForm } from '../../forms/visibility.js'
 import type { LiveEvents } from '../../live/live-events.js'
@@ -78,16 +78,16 @@ export async function launchJob(
   await letOthersRun()
   const launchable = await requireMayLaunch(dependencies, caller, request)
   const { form } = launchable
-  const surroundings = await forms.surroundingsOf(form)
-  const settled = await valuesOfLaunch(dependencies, form, surroundings, caller, request)
-  const { subforms } = surroundings
+  const context = await forms.contextOf(form)
+  const settled = await valuesOfLaunch(dependencies, form, context, caller, request)
+  const { subforms } = context
   if (stricter(dependencies.validation, form.launchValidation) === 'enforce' && !request.earlier) {
     await requireKnownNames(dependencies.credentials, caller, declaredOf(launchable, subforms), names)
   }
   const values = { extravars: settled.values, rawFormData, checked: settled.passwords }
   const secrets = secretsOfLaunch({ form, subforms, ...values })
   await letOthersRun()
-  const prepared = await prepare(dependencies, caller, launchable, surroundings, settled, secrets)
+  const prepared = await prepare(dependencies, caller, launchable, context, settled, secrets)
   const { runner, problem, extravars, shown, secret, columns, sequence } = prepared
   await letOthersRun()
   const stored = rawFormData === null ? null : await fieldValuesToStore(form, subforms, rawFormData, secrets)
@@ -102,7 +102,7 @@ export async function launchJob(
           masked(),
           await dependencies.subjects.of(
             { form: form.name, playbook: columns.playbook, parent_id: null, job_type: form.type },
-            ...([form, surroundings, launchable.planned] as const),
+            ...([form, context, launchable.planned] as const),
           ),
         )
   const now = clock.now()
@@ -154,7 +154,7 @@ export async function launchJob(
 /** The field values as they are kept: without passwords, and with a mask in place of what holds one. */
 async function fieldValuesToStore(
   { fields, wizard }: Form,
-  subforms: FormSurroundings['subforms'],
+  subforms: FormContext['subforms'],
   rawFormData: Readonly<Record<string, unknown>>,
   secrets: LaunchSecrets,
 ): Promise<unknown> {
@@ -171,7 +171,7 @@ type Launchable =
   | { readonly form: Exclude<Form, AnsibleForm>; readonly planned: PlannedSequence }
 
 /** The variables for which a launch may name a credential. */
-function declaredOf({ form, planned }: Launchable, subforms: FormSurroundings['subforms']): Set<string> {
+function declaredOf({ form, planned }: Launchable, subforms: FormContext['subforms']): Set<string> {
   const parts = [form, ...(planned?.makings.map(({ settings }) => settings) ?? [])]
   return new Set([...parts.flatMap((part) => Object.keys(part.credentials)), ...credentialFieldsOf(form, subforms)])
 }
@@ -180,7 +180,7 @@ async function prepare(
   dependencies: LaunchDependencies,
   caller: Caller,
   { form, planned }: Launchable,
-  { subforms }: FormSurroundings,
+  { subforms }: FormContext,
   settled: LaunchValues,
   secrets: LaunchSecrets,
 ): Promise<PreparedJob & { readonly sequence: { readonly plan: string; readonly nodes: readonly string[] } | null }> {

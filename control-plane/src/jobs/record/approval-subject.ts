@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { InvalidInputError, NotFoundError, messageOf } from '../../errors.js'
-import type { Form, FormSurroundings, Forms } from '../../forms/form.js'
+import type { Form, FormContext, Forms } from '../../forms/form.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
 import type { PlannedSequence, SequencePort } from './sequence-port.js'
 
@@ -25,7 +25,7 @@ export interface ApprovalSubjects {
   of(
     job: SubjectJob,
     form: Form,
-    surroundings: FormSurroundings,
+    context: FormContext,
     planned: PlannedSequence | null,
   ): Promise<ApprovalSubject>
   /** With the form that has this name now. */
@@ -33,7 +33,7 @@ export interface ApprovalSubjects {
 }
 
 export interface ApprovalSubjectsDeps {
-  readonly forms: Pick<Forms, 'all' | 'find' | 'surroundingsOf'>
+  readonly forms: Pick<Forms, 'all' | 'find' | 'contextOf'>
   readonly planOf: SequencePort['planOf']
   /** The playbook folder. Unchanged files are not read again, and many who ask at once share one walk. */
   readonly files: { manifest(job: SubjectJob): Promise<{ readonly sha256: string }> }
@@ -53,15 +53,15 @@ export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSu
 
   async function formHash(
     form: Form,
-    surroundings: FormSurroundings,
+    context: FormContext,
     planned: PlannedSequence | null,
   ): Promise<string> {
-    const names = Object.keys(surroundings.subforms).sort()
+    const names = Object.keys(context.subforms).sort()
     const subforms = (await forms.all()).filter(({ type, name }) => type === 'subform' && names.includes(name))
     const parts = {
       form: form.source,
       subforms: subforms.map(({ source }) => source),
-      constants: surroundings.constants,
+      constants: context.constants,
       // What a multistep form runs stands in the form itself.
       workflow: form.type === 'workflow' ? (planned?.plan ?? null) : null,
     }
@@ -71,7 +71,7 @@ export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSu
   async function formHashNow(name: string): Promise<string | null> {
     try {
       const form = await forms.find(name)
-      return await formHash(form, await forms.surroundingsOf(form), await planOf(form))
+      return await formHash(form, await forms.contextOf(form), await planOf(form))
     } catch (error) {
       if (error instanceof NotFoundError) return null
       throw error
@@ -79,8 +79,8 @@ export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSu
   }
 
   return {
-    async of(job, form, surroundings, planned) {
-      const [manifest, ofForm] = await Promise.all([manifestHash(job), formHash(form, surroundings, planned)])
+    async of(job, form, context, planned) {
+      const [manifest, ofForm] = await Promise.all([manifestHash(job), formHash(form, context, planned)])
       return { manifest_sha256: manifest, form_sha256: ofForm }
     },
     async now(job) {

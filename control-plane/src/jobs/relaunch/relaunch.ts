@@ -57,7 +57,7 @@ export async function relaunchJob(
   requireShallow([request.values])
   refuseMasks({ form, maskPattern: dependencies.maskPattern }, request.values)
 
-  const { subforms, constants } = await forms.surroundingsOf(form)
+  const { subforms, constants } = await forms.contextOf(form)
   if (stricter(dependencies.validation, form.launchValidation) === 'enforce') {
     refuseUnknown(dependencies, form, unknownNames(form, subforms, request.values, Object.keys(constants)))
   }

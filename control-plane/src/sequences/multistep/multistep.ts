@@ -5,11 +5,11 @@ import { type StepsPlan, planSteps, stepsPlanOf, variablesOf } from './plan.js'
 import { tellSteps } from './tell.js'
 
 /** Multistep forms: jobs in a row. */
-export function createMultistep(forms: Pick<Forms, 'surroundingsOf'>): SequenceKind {
+export function createMultistep(forms: Pick<Forms, 'contextOf'>): SequenceKind {
   return {
     jobType: 'multistep',
     async plan(form) {
-      return form.type === 'multistep' ? planSteps(form, await forms.surroundingsOf(form)) : null
+      return form.type === 'multistep' ? planSteps(form, await forms.contextOf(form)) : null
     },
     open: (stored) => openSteps(stepsPlanOf(stored)),
     endsWithRejection: true,

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { vaultNeedsSchema } from '../../credentials/vault-needs.js'
 import { RefusedValuesError } from '../../errors.js'
 import { parsePath } from '../../forms/fields/model-path.js'
-import type { FormSurroundings, MultistepForm, Step } from '../../forms/form.js'
+import type { FormContext, MultistepForm, Step } from '../../forms/form.js'
 import { isPlainObject } from '../../forms/values/plain.js'
 import type { PlannedSequence } from '../../jobs/record/sequence-port.js'
 import type { Values } from '../kind.js'
@@ -47,7 +47,7 @@ export function stepsPlanOf(stored: unknown): StepsPlan {
 }
 
 /** @throws RefusedValuesError when a step is of a type that needs a foreign system */
-export function planSteps(form: MultistepForm, { subforms }: FormSurroundings): PlannedSequence {
+export function planSteps(form: MultistepForm, { subforms }: FormContext): PlannedSequence {
   const steps = form.steps.map(({ type, settings, ...step }): PlannedStep => {
     if (!settings) throw foreign(form, step.name, type)
     const reserved = step.key === null ? [] : keysBelow(step.key, form, subforms)
@@ -81,7 +81,7 @@ export function variablesOf({ key, reserved }: Pick<PlannedStep, 'key' | 'reserv
 function keysBelow(
   key: string,
   { fields, wizard }: Pick<MultistepForm, 'fields' | 'wizard'>,
-  subforms: FormSurroundings['subforms'],
+  subforms: FormContext['subforms'],
 ): string[] {
   const pathsOf = (page: MultistepForm['fields'], base: string) =>
     page.flatMap(({ name, model }) => (model.length > 0 ? model : [name]).map((path) => base + path))
