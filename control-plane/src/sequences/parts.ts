@@ -56,11 +56,11 @@ export async function preparePart(
 ): Promise<PreparedPart> {
   const launcher = await deps.grants.of(job)
   const { credentials, credentialFields } = launch
-  const makings = { values, credentials, credentialFields, secrets }
+  const inputs = { values, credentials, credentialFields, secrets }
   const jobType = job.job_type
   try {
-    const whole = nested && (await prepareSequence(deps, launcher, settings, nested, makings))
-    const prepared = whole ?? (await prepareJob(deps, launcher, { settings, ...makings }))
+    const whole = nested && (await prepareSequence(deps, launcher, settings, nested, inputs))
+    const prepared = whole ?? (await prepareJob(deps, launcher, { settings, ...inputs }))
     const sequence = whole && { jobType, ...whole.sequence }
     const problem = accountProblem(launcherName(job), launcher) ?? wholeProblem ?? prepared.problem
     const files = await filesOf(deps, job.id, prepared.extravars)

@@ -172,7 +172,7 @@ type Launchable =
 
 /** The variables for which a launch may name a credential. */
 function declaredOf({ form, planned }: Launchable, subforms: FormContext['subforms']): Set<string> {
-  const parts = [form, ...(planned?.makings.map(({ settings }) => settings) ?? [])]
+  const parts = [form, ...(planned?.jobs.map(({ settings }) => settings) ?? [])]
   return new Set([...parts.flatMap((part) => Object.keys(part.credentials)), ...credentialFieldsOf(form, subforms)])
 }
 
@@ -207,7 +207,7 @@ export async function requireMayLaunch(
   requireForm(form, caller)
   const launchable = await launchableOf(form, sequences)
   requireVerboseAllowed(request.extravars, caller)
-  const settings = launchable.planned?.makings.map((making) => making.settings) ?? [launchable.form]
+  const settings = launchable.planned?.jobs.map((job) => job.settings) ?? [launchable.form]
   for (const one of settings) requireRunnerAllowed(await chooseRunner(store.read, one), caller)
   return launchable
 }

@@ -58,7 +58,7 @@ export function planSteps(form: MultistepForm, { subforms }: FormContext): Plann
     plan,
     nodes: steps.map(({ name }) => name),
     problem: null,
-    makings: steps.map((step) => ({ settings: step.settings, values: (whole) => variablesOf(step, whole) })),
+    jobs: steps.map((step) => ({ settings: step.settings, values: (whole) => variablesOf(step, whole) })),
   }
 }
 
