@@ -13,12 +13,12 @@ import { takeTurn } from '../store/jobs/sequences.js'
 import { readServiceTime } from '../store/service/service-clock.js'
 import type { Queries } from '../store/store.js'
 import { type Decision, NOTHING, type OpenSequence, type SequenceKind, type Values } from './kind.js'
-import { type PartDependencies, type PreparedPart, preparePart } from './parts.js'
+import { type ChildJobDependencies, type PreparedChildJob, prepareChildJob } from './child-jobs.js'
 import { type AbortStep, type Settlement, abortStep, settle } from './settle.js'
 import { TurnWriter } from './turn-writer.js'
-import { type Whole, readWhole } from './whole.js'
+import { type ParentJob, readParentJob } from './parent-job.js'
 
-export interface AdvanceDependencies extends PartDependencies {
+export interface AdvanceDependencies extends ChildJobDependencies {
   readonly clock: Clock
   readonly live: LiveEvents
   readonly runners: RunnerPort
@@ -53,7 +53,7 @@ const REST: Turn = { result: 'rest', others: [] }
  * service before or after that write: the next look at the database decides the same, or what comes after.
  */
 export async function takeStep(deps: AdvanceDependencies, jobId: number): Promise<Turn> {
-  const whole = await readWhole(deps.store.read, deps.vault, jobId)
+  const whole = await readParentJob(deps.store.read, deps.vault, jobId)
   if (!whole) return REST
   const { job } = whole
   const isAbort = job.abort_requested === 1
@@ -74,9 +74,9 @@ export async function takeStep(deps: AdvanceDependencies, jobId: number): Promis
   const decision = abort ? NOTHING : sequence.decide(nodes, facts)
   if (isNothing(settlement, abort, decision)) return REST
 
-  const parts: PreparedPart[] = []
+  const parts: PreparedChildJob[] = []
   for (const identifier of decision.start) {
-    parts.push(await preparePart(deps, whole, identifier, await sequence.part(identifier, nodes, facts)))
+    parts.push(await prepareChildJob(deps, whole, identifier, await sequence.childJob(identifier, nodes, facts)))
   }
   const { ask } = decision
   const shown = ask === null ? undefined : sequence.approvalValues?.(ask, nodes, facts)
@@ -117,7 +117,7 @@ async function withArtifacts(queries: Queries, sequence: OpenSequence, { ended, 
 }
 
 /** Whether what was decided upon is still so. */
-async function isSame(queries: Queries, job: Whole['job']): Promise<boolean> {
+async function isSame(queries: Queries, job: ParentJob['job']): Promise<boolean> {
   const current = await findJobSummary(queries, job.id)
   return current?.status === job.status && current.abort_requested === job.abort_requested
 }
@@ -131,7 +131,7 @@ function isNothing(settlement: Settlement, abort: AbortStep | null, decision: De
 
 async function approvalFor(
   { maskPattern, subjects }: Pick<AdvanceDependencies, 'maskPattern' | 'subjects'>,
-  { job, extravars, secrets }: Whole,
+  { job, extravars, secrets }: ParentJob,
   asked: Parameters<typeof awaitedApproval>[0],
   shown: Values = extravars,
 ): Promise<JobApproval> {
@@ -140,7 +140,7 @@ async function approvalFor(
   return awaitedApproval(asked, masked, await subjects.now(job))
 }
 
-function told({ live, runners }: AdvanceDependencies, job: Whole['job'], done: Done): Turn {
+function told({ live, runners }: AdvanceDependencies, job: ParentJob['job'], done: Done): Turn {
   live.changed('jobs')
   for (const id of new Set(done.runners)) runners.jobQueued(id)
   for (const { runner_id, id, run_id } of done.aborts) {

@@ -59,7 +59,7 @@ export interface Decision {
 }
 
 /** What the job of a node runs, and with which extra variables; the launching user is among these. */
-export interface Part {
+export interface ChildJob {
   readonly settings: JobSettings
   readonly values: Values
   /** Not null: the job consists of others itself, and the settings count for nothing. */
@@ -82,7 +82,7 @@ export type SequenceEvent =
 export interface OpenSequence {
   decide(nodes: readonly NodeState[], facts: Facts): Decision
   /** Of the files only those of a nested sequence are read. */
-  part(identifier: string, nodes: readonly NodeState[], facts: Facts): Part | Promise<Part>
+  childJob(identifier: string, nodes: readonly NodeState[], facts: Facts): ChildJob | Promise<Part>
   /** The approval of a node; only asked for those that `decide` named. */
   approval(identifier: string): Approval
   /** What the texts of that approval may show; without it, the extra variables of the whole. */

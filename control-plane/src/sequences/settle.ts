@@ -1,6 +1,6 @@
 import type { NodeResult } from './kind.js'
 import { isSettled } from './node-status.js'
-import type { StoredNode, Whole } from './whole.js'
+import type { StoredNode, ParentJob } from './parent-job.js'
 
 /** What has become of nodes that are stored as running. */
 export interface Settlement {
@@ -57,7 +57,7 @@ export interface AbortStep {
 }
 
 /** An abort is passed on to all that runs; what was given up is not waited for, but hears of it when its runner is back. */
-export function abortStep(nodes: readonly StoredNode[], { job }: Pick<Whole, 'job'>): AbortStep {
+export function abortStep(nodes: readonly StoredNode[], { job }: Pick<ParentJob, 'job'>): AbortStep {
   const reason = `job ${job.id} was aborted`
   const mark = nodes
     .filter((node) => !isSettled(node.status) && (node.status !== 'running' || isLost(node)))

@@ -7,9 +7,9 @@ import { updateApproval } from '../store/jobs/approvals.js'
 import type { Queries } from '../store/store.js'
 import type { End, NodeResult, NodeState, OpenSequence, SequenceEvent } from './kind.js'
 import { requireLegalMove } from './node-status.js'
-import { type PartDependencies, type PreparedPart, insertPart } from './parts.js'
+import { type ChildJobDependencies, type PreparedChildJob, insertChildJob } from './child-jobs.js'
 import type { Settlement } from './settle.js'
-import type { Whole } from './whole.js'
+import type { ParentJob } from './parent-job.js'
 
 /** The writes of one turn, all in one transaction. */
 export class TurnWriter {
@@ -18,7 +18,7 @@ export class TurnWriter {
   constructor(
     private readonly queries: Queries,
     private readonly sequence: OpenSequence,
-    private readonly whole: Whole,
+    private readonly whole: ParentJob,
     private readonly now: number,
   ) {
     this.#nodes = [...whole.nodes]
@@ -82,12 +82,12 @@ export class TurnWriter {
   }
 
   /** @returns the jobs that consist of others themselves */
-  async start(deps: Pick<PartDependencies, 'newRunId' | 'vault'>, parts: readonly PreparedPart[]): Promise<number[]> {
+  async start(deps: Pick<ChildJobDependencies, 'newRunId' | 'vault'>, parts: readonly PreparedChildJob[]): Promise<number[]> {
     const sequences: number[] = []
     for (const part of parts) {
       const { identifier } = part
       requireLegalMove(this.#statusOf(identifier), 'running')
-      const subjobId = await insertPart(this.queries, deps, this.whole, part, this.now)
+      const subjobId = await insertChildJob(this.queries, deps, this.whole, part, this.now)
       const change = { status: 'running' as const, subjob_id: subjobId, start_time: this.now, due_time: null }
       await this.#change(identifier, { ...change, reason: null, ...kept(part) })
       await setStep(this.queries, this.whole.job.id, identifier)

@@ -24,7 +24,7 @@ function openSteps(plan: StepsPlan): OpenSequence {
   }
   return {
     decide: (nodes, facts) => decideSteps(plan, nodes, facts),
-    part(identifier, _nodes, { extravars }) {
+    childJob(identifier, _nodes, { extravars }) {
       const step = stepOf(identifier)
       return { settings: step.settings, values: variablesOf(step, extravars) }
     },

@@ -90,18 +90,18 @@ export async function planWorkflow(
 }
 
 type PlannedJobs = PlannedSequence['jobs']
-type ValuesOfWhole = (whole: PlainObject) => PlainObject
+type ValuesOfParent = (whole: PlainObject) => PlainObject
 
 /** What the nodes ask for, those of workflows in it included, each of which is looked at once. */
 async function plannedJobsOf(
   workflows: Pick<Workflows, 'find'>,
   { workflow, forAll }: Pick<WorkflowPlan, 'workflow' | 'forAll'>,
-  values: ValuesOfWhole,
+  values: ValuesOfParent,
   seen: Set<string>,
 ): Promise<PlannedJobs> {
   const jobs: PlannedJobs[number][] = []
   for (const node of workflow.nodes.filter(isJobNode)) {
-    const ofNode: ValuesOfWhole = (whole) => {
+    const ofNode: ValuesOfParent = (whole) => {
       return variablesUnderKey(variablesOf(workflow, node, {}, values(whole)), node.extraVarsKey)
     }
     if (node.type === 'job_template') {

@@ -84,7 +84,7 @@ function openWorkflow({ workflows, outputLimitBytes }: WorkflowKindDependencies,
       return { start, mark: [...marks, waits], ask, end }
     },
 
-    async part(identifier, nodes, facts) {
+    async childJob(identifier, nodes, facts) {
       const node = nodeOf(identifier)
       if (!isJobNode(node)) throw new Error(`the node ${identifier} has no job`)
       const nested = node.type === 'workflow_job_template' ? await planWorkflow(kept, node.workflow, forAll) : null
