@@ -53,39 +53,39 @@ const REST: Turn = { result: 'rest', others: [] }
  * service before or after that write: the next look at the database decides the same, or what comes after.
  */
 export async function takeStep(deps: AdvanceDependencies, jobId: number): Promise<Turn> {
-  const whole = await readParentJob(deps.store.read, deps.vault, jobId)
-  if (!whole) return REST
-  const { job } = whole
+  const parent = await readParentJob(deps.store.read, deps.vault, jobId)
+  if (!parent) return REST
+  const { job } = parent
   const isAbort = job.abort_requested === 1
   const waits = job.status === 'approve'
   // While the form's own approval is waited for, nothing has begun.
-  if (waits ? !isAbort && !whole.nodes.some(({ status }) => status === 'approve') : job.status !== 'running')
+  if (waits ? !isAbort && !parent.nodes.some(({ status }) => status === 'approve') : job.status !== 'running')
     return REST
   const kind = deps.kinds.find(({ jobType }) => jobType === job.job_type)
   if (!kind) throw new Error(`no such kind of job: ${job.job_type}`)
-  const sequence = kind.open(whole.launch.plan)
+  const sequence = kind.open(parent.launch.plan)
   const now = deps.clock.now()
   const { time: serviceTime } = await readServiceTime(deps.store.read)
-  const facts = { extravars: whole.extravars, now, serviceTime }
-  const settled = settle(whole.nodes, now)
+  const facts = { extravars: parent.extravars, now, serviceTime }
+  const settled = settle(parent.nodes, now)
   const settlement = { ...settled, nodes: await withArtifacts(deps.store.read, sequence, settled) }
   const { nodes } = settlement
-  const abort = isAbort ? abortStep(nodes, whole) : null
+  const abort = isAbort ? abortStep(nodes, parent) : null
   const decision = abort ? NOTHING : sequence.decide(nodes, facts)
   if (isNothing(settlement, abort, decision)) return REST
 
   const parts: PreparedChildJob[] = []
   for (const identifier of decision.start) {
-    parts.push(await prepareChildJob(deps, whole, identifier, await sequence.childJob(identifier, nodes, facts)))
+    parts.push(await prepareChildJob(deps, parent, identifier, await sequence.childJob(identifier, nodes, facts)))
   }
   const { ask } = decision
   const shown = ask === null ? undefined : sequence.approvalValues?.(ask, nodes, facts)
-  const approval = ask === null ? null : await approvalFor(deps, whole, sequence.approval(ask), shown)
+  const approval = ask === null ? null : await approvalFor(deps, parent, sequence.approval(ask), shown)
 
   const done = await deps.store.write('sequences.advance', async (queries): Promise<Done | null> => {
-    if (!(await takeTurn(queries, jobId, whole.version))) return null
+    if (!(await takeTurn(queries, jobId, parent.version))) return null
     if (!(await isSame(queries, job))) return null
-    const turn = new TurnWriter(queries, sequence, whole, now)
+    const turn = new TurnWriter(queries, sequence, parent, now)
     await turn.settle(settlement)
     if (waits && !abort) await turn.goOn()
     await turn.mark(abort?.mark ?? decision.mark)

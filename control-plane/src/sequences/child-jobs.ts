@@ -59,9 +59,9 @@ export async function prepareChildJob(
   const inputs = { values, credentials, credentialFields, secrets }
   const jobType = job.job_type
   try {
-    const whole = nested && (await prepareSequence(deps, launcher, settings, nested, inputs))
-    const prepared = whole ?? (await prepareJob(deps, launcher, { settings, ...inputs }))
-    const sequence = whole && { jobType, ...whole.sequence }
+    const nestedSequence = nested && (await prepareSequence(deps, launcher, settings, nested, inputs))
+    const prepared = nestedSequence ?? (await prepareJob(deps, launcher, { settings, ...inputs }))
+    const sequence = nestedSequence && { jobType, ...nestedSequence.sequence }
     const problem = accountProblem(launcherName(job), launcher) ?? parentProblem ?? prepared.problem
     const files = await filesOf(deps, job.id, prepared.extravars)
     return { ...prepared, identifier, problem, files, sequence, artifacts }

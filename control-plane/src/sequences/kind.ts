@@ -82,7 +82,7 @@ export type SequenceEvent =
 export interface OpenSequence {
   decide(nodes: readonly NodeState[], facts: Facts): Decision
   /** Of the files only those of a nested sequence are read. */
-  childJob(identifier: string, nodes: readonly NodeState[], facts: Facts): ChildJob | Promise<Part>
+  childJob(identifier: string, nodes: readonly NodeState[], facts: Facts): ChildJob | Promise<ChildJob>
   /** The approval of a node; only asked for those that `decide` named. */
   approval(identifier: string): Approval
   /** What the texts of that approval may show; without it, the extra variables of the whole. */

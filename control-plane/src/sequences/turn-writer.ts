@@ -18,10 +18,10 @@ export class TurnWriter {
   constructor(
     private readonly queries: Queries,
     private readonly sequence: OpenSequence,
-    private readonly whole: ParentJob,
+    private readonly parent: ParentJob,
     private readonly now: number,
   ) {
-    this.#nodes = [...whole.nodes]
+    this.#nodes = [...parent.nodes]
   }
 
   async settle({ ended, lost, nodes }: Settlement): Promise<void> {
@@ -38,7 +38,7 @@ export class TurnWriter {
       const why = subjob?.reason === null || subjob === null ? '' : ` (${subjob.reason})`
       await this.#say(
         `[WARNING]: Job ${subjobId ?? ''} of '${identifier}' was given up${why} and may still be at work: what follows ` +
-          `waits for its real outcome. Aborting job ${this.whole.job.id} ends the wait.`,
+          `waits for its real outcome. Aborting job ${this.parent.job.id} ends the wait.`,
       )
     }
   }
@@ -47,7 +47,7 @@ export class TurnWriter {
   async goOn(): Promise<void> {
     const changes = { dispatch: 'driven' as const }
     const move: JobMove<'running'> = { from: ['approve'], to: 'running', time: this.now, reason: null, changes }
-    await moveJob(this.queries, this.whole.job.id, move)
+    await moveJob(this.queries, this.parent.job.id, move)
   }
 
   async mark(marks: readonly NodeResult[]): Promise<void> {
@@ -64,7 +64,7 @@ export class TurnWriter {
   /** @returns the jobs whose runners, or whose own parts, have to hear of it */
   async passOn(nodes: Settlement['nodes']): Promise<JobSummaryRow[]> {
     const asked: JobSummaryRow[] = []
-    const by = this.whole.job.abort_requested_by ?? ''
+    const by = this.parent.job.abort_requested_by ?? ''
     for (const { subjobId } of nodes) {
       const job = subjobId === null ? null : await findJobSummary(this.queries, subjobId)
       if (!job) continue
@@ -87,10 +87,10 @@ export class TurnWriter {
     for (const part of parts) {
       const { identifier } = part
       requireLegalMove(this.#statusOf(identifier), 'running')
-      const subjobId = await insertChildJob(this.queries, deps, this.whole, part, this.now)
+      const subjobId = await insertChildJob(this.queries, deps, this.parent, part, this.now)
       const change = { status: 'running' as const, subjob_id: subjobId, start_time: this.now, due_time: null }
       await this.#change(identifier, { ...change, reason: null, ...kept(part) })
-      await setStep(this.queries, this.whole.job.id, identifier)
+      await setStep(this.queries, this.parent.job.id, identifier)
       await this.#tell({ what: 'started', identifier, jobId: subjobId })
       if (part.sequence) sequences.push(subjobId)
     }
@@ -98,7 +98,7 @@ export class TurnWriter {
   }
 
   async ask(identifier: string, approval: JobApproval): Promise<void> {
-    const { id } = this.whole.job
+    const { id } = this.parent.job
     const json = JSON.stringify(approval)
     if (this.#statusOf(identifier) !== 'approve') requireLegalMove(this.#statusOf(identifier), 'approve')
     await this.#change(identifier, { status: 'approve', approval: json, start_time: this.now })
@@ -111,7 +111,7 @@ export class TurnWriter {
 
   async end({ status, reason }: End): Promise<void> {
     await this.#tell({ what: 'over', nodes: this.#nodes, status })
-    const { id } = this.whole.job
+    const { id } = this.parent.job
     if (status === 'rejected') {
       const changes = { end_time: this.now, dispatch: 'done' as const }
       await moveJob(this.queries, id, { from: ['running'], to: status, time: this.now, reason, changes })
@@ -121,7 +121,7 @@ export class TurnWriter {
   }
 
   async endAborted(): Promise<void> {
-    const { id, abort_requested_by: by } = this.whole.job
+    const { id, abort_requested_by: by } = this.parent.job
     await this.#tell({ what: 'over', nodes: this.#nodes, status: 'aborted' })
     const reason = by === null ? 'aborted' : `aborted by ${by}`
     await endJob(this.queries, id, { status: 'aborted', reason, detail: null }, this.now)
@@ -137,7 +137,7 @@ export class TurnWriter {
 
   #statusOf(identifier: string): NodeState['status'] {
     const node = this.#nodes.find((known) => known.identifier === identifier)
-    if (!node) throw new Error(`job ${this.whole.job.id} has no step or node ${identifier}`)
+    if (!node) throw new Error(`job ${this.parent.job.id} has no step or node ${identifier}`)
     return node.status
   }
 
@@ -146,15 +146,15 @@ export class TurnWriter {
   }
 
   #change(identifier: string, change: NodeChange): Promise<void> {
-    return changeNode(this.queries, this.whole.job.id, identifier, change)
+    return changeNode(this.queries, this.parent.job.id, identifier, change)
   }
 
   #tell(event: SequenceEvent): Promise<void> {
-    return this.sequence.tell(this.queries, this.whole.job.id, event)
+    return this.sequence.tell(this.queries, this.parent.job.id, event)
   }
 
   #say(line: string): Promise<void> {
-    return appendServiceLine(this.queries, this.whole.job.id, line)
+    return appendServiceLine(this.queries, this.parent.job.id, line)
   }
 }
 

@@ -11,7 +11,7 @@ export interface PlannedSequence {
   /** What its jobs ask for, as far as the launch can know it: all of it must be allowed before anything is created. */
   readonly jobs: readonly {
     readonly settings: JobSettings
-    readonly values: (whole: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
+    readonly values: (parentValues: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
   }[]
 }
 

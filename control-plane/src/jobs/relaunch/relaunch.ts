@@ -93,7 +93,7 @@ function requireRelaunchable(job: JobSummaryRow): void {
   if (job.parent_id !== null) {
     throw new ConflictError(
       'part_of_a_job',
-      `Job ${job.id} is a part of job ${job.parent_id} and cannot run alone: relaunch job ${job.parent_id}`,
+      `Job ${job.id} is a child job of job ${job.parent_id} and cannot run alone: relaunch job ${job.parent_id}`,
     )
   }
   if (!isEnded(jobStatusOf(job.status))) {

@@ -58,7 +58,7 @@ export function planSteps(form: MultistepForm, { subforms }: FormContext): Plann
     plan,
     nodes: steps.map(({ name }) => name),
     problem: null,
-    jobs: steps.map((step) => ({ settings: step.settings, values: (whole) => variablesOf(step, whole) })),
+    jobs: steps.map((step) => ({ settings: step.settings, values: (parentValues) => variablesOf(step, parentValues) })),
   }
 }
 
@@ -68,13 +68,13 @@ const RESERVED = /^__.+__$/
  * The extra variables of a step: those of the whole, or with `key` only that object and the launching user (and the verbose
  * mode, which is asked for the whole). A reserved variable in there counts only if the form puts it there, as on the top.
  */
-export function variablesOf({ key, reserved }: Pick<PlannedStep, 'key' | 'reserved'>, whole: Values): Values {
-  const own = key !== null && Object.hasOwn(whole, key) ? whole[key] : undefined
-  if (!isPlainObject(own)) return whole
+export function variablesOf({ key, reserved }: Pick<PlannedStep, 'key' | 'reserved'>, parentValues: Values): Values {
+  const own = key !== null && Object.hasOwn(parentValues, key) ? parentValues[key] : undefined
+  if (!isPlainObject(own)) return parentValues
   const counts = (name: string) => !RESERVED.test(name) || reserved.includes(name)
   const values = Object.fromEntries(Object.entries(own).filter(([name]) => counts(name)))
-  const verbose = whole.__verbose__ === true ? { __verbose__: true } : {}
-  return { ...verbose, ...values, ansibleforms_user: whole.ansibleforms_user }
+  const verbose = parentValues.__verbose__ === true ? { __verbose__: true } : {}
+  return { ...verbose, ...values, ansibleforms_user: parentValues.ansibleforms_user }
 }
 
 /** The keys that fields put below a variable, with their `model` or the `defaultModel` of their page. */

@@ -84,13 +84,13 @@ export async function planWorkflow(
       return result
     },
   }
-  const jobs = await plannedJobsOf(keeping, { workflow: found.workflow, forAll }, (whole) => whole, new Set([reference]))
+  const jobs = await plannedJobsOf(keeping, { workflow: found.workflow, forAll }, (parentValues) => parentValues, new Set([reference]))
   const plan: WorkflowPlan = { workflow: found.workflow, forAll, inner }
   return { plan, nodes: found.workflow.nodes.map((node) => node.identifier), problem: null, jobs }
 }
 
 type PlannedJobs = PlannedSequence['jobs']
-type ValuesOfParent = (whole: PlainObject) => PlainObject
+type ValuesOfParent = (parentValues: PlainObject) => PlainObject
 
 /** What the nodes ask for, those of workflows in it included, each of which is looked at once. */
 async function plannedJobsOf(
@@ -101,8 +101,8 @@ async function plannedJobsOf(
 ): Promise<PlannedJobs> {
   const jobs: PlannedJobs[number][] = []
   for (const node of workflow.nodes.filter(isJobNode)) {
-    const ofNode: ValuesOfParent = (whole) => {
-      return variablesUnderKey(variablesOf(workflow, node, {}, values(whole)), node.extraVarsKey)
+    const ofNode: ValuesOfParent = (parentValues) => {
+      return variablesUnderKey(variablesOf(workflow, node, {}, values(parentValues)), node.extraVarsKey)
     }
     if (node.type === 'job_template') {
       jobs.push({ settings: settingsOf(node, forAll), values: ofNode })
