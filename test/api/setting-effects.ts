@@ -59,7 +59,7 @@ const mayUpload = (bytes: number) => async (server: TestServer) => {
 
 /** A record that is still on its way would count as one that was left behind hours ago: all are waited for. */
 async function moveClock(server: TestServer, ms: number): Promise<void> {
-  await server.parts.audit.trail.settled()
+  await server.parts.audit.trail.allStored()
   server.clock.move(ms)
 }
 

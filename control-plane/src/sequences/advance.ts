@@ -14,7 +14,7 @@ import { readServiceTime } from '../store/service/service-clock.js'
 import type { Queries } from '../store/store.js'
 import { type Decision, NOTHING, type OpenSequence, type SequenceKind, type Values } from './kind.js'
 import { type ChildJobDependencies, type PreparedChildJob, prepareChildJob } from './child-jobs.js'
-import { type AbortStep, type Settlement, abortStep, settle } from './settle.js'
+import { type AbortStep, type EndedNodes, abortStep, collectEnded } from './ended-nodes.js'
 import { TurnWriter } from './turn-writer.js'
 import { type ParentJob, readParentJob } from './parent-job.js'
 
@@ -67,12 +67,12 @@ export async function takeStep(deps: AdvanceDependencies, jobId: number): Promis
   const now = deps.clock.now()
   const { time: serviceTime } = await readServiceTime(deps.store.read)
   const facts = { extravars: parent.extravars, now, serviceTime }
-  const settled = settle(parent.nodes, now)
-  const settlement = { ...settled, nodes: await withArtifacts(deps.store.read, sequence, settled) }
-  const { nodes } = settlement
+  const outcomes = collectEnded(parent.nodes, now)
+  const found = { ...outcomes, nodes: await withArtifacts(deps.store.read, sequence, outcomes) }
+  const { nodes } = found
   const abort = isAbort ? abortStep(nodes, parent) : null
   const decision = abort ? NOTHING : sequence.decide(nodes, facts)
-  if (isNothing(settlement, abort, decision)) return REST
+  if (isNothing(found, abort, decision)) return REST
 
   const parts: PreparedChildJob[] = []
   for (const identifier of decision.start) {
@@ -86,7 +86,7 @@ export async function takeStep(deps: AdvanceDependencies, jobId: number): Promis
     if (!(await takeTurn(queries, jobId, parent.version))) return null
     if (!(await isSame(queries, job))) return null
     const turn = new TurnWriter(queries, sequence, parent, now)
-    await turn.settle(settlement)
+    await turn.storeEnded(found)
     if (waits && !abort) await turn.goOn()
     await turn.mark(abort?.mark ?? decision.mark)
     const aborts = await turn.passOn(abort?.passOn ?? [])
@@ -106,7 +106,7 @@ export async function takeStep(deps: AdvanceDependencies, jobId: number): Promis
 }
 
 /** The nodes with what those hand on that have just ended. */
-async function withArtifacts(queries: Queries, sequence: OpenSequence, { ended, nodes }: Settlement) {
+async function withArtifacts(queries: Queries, sequence: OpenSequence, { ended, nodes }: EndedNodes) {
   const gathered = [...nodes]
   for (const { node } of ended) {
     const artifacts = await sequence.artifactsOf?.(queries, node, gathered)
@@ -122,11 +122,11 @@ async function isSame(queries: Queries, job: ParentJob['job']): Promise<boolean>
   return current?.status === job.status && current.abort_requested === job.abort_requested
 }
 
-function isNothing(settlement: Settlement, abort: AbortStep | null, decision: Decision): boolean {
+function isNothing(found: EndedNodes, abort: AbortStep | null, decision: Decision): boolean {
   const { mark, start, ask, end } = decision
-  const isUnsettled = settlement.ended.length + settlement.lost.length > 0
+  const hasEnded = found.ended.length + found.lost.length > 0
   const isAbort = abort !== null && (abort.isOver || abort.mark.length + abort.passOn.length > 0)
-  return !isUnsettled && !isAbort && mark.length + start.length === 0 && ask === null && end === null
+  return !hasEnded && !isAbort && mark.length + start.length === 0 && ask === null && end === null
 }
 
 async function approvalFor(

@@ -8,7 +8,7 @@ import type { Queries } from '../store/store.js'
 import type { End, NodeResult, NodeState, OpenSequence, SequenceEvent } from './kind.js'
 import { requireLegalMove } from './node-status.js'
 import { type ChildJobDependencies, type PreparedChildJob, insertChildJob } from './child-jobs.js'
-import type { Settlement } from './settle.js'
+import type { EndedNodes } from './ended-nodes.js'
 import type { ParentJob } from './parent-job.js'
 
 /** The writes of one turn, all in one transaction. */
@@ -24,7 +24,7 @@ export class TurnWriter {
     this.#nodes = [...parent.nodes]
   }
 
-  async settle({ ended, lost, nodes }: Settlement): Promise<void> {
+  async storeEnded({ ended, lost, nodes }: EndedNodes): Promise<void> {
     this.#nodes = [...nodes]
     for (const { node, status } of ended) {
       requireLegalMove('running', status)
@@ -62,7 +62,7 @@ export class TurnWriter {
   }
 
   /** @returns the jobs whose runners, or whose own parts, have to hear of it */
-  async passOn(nodes: Settlement['nodes']): Promise<JobSummaryRow[]> {
+  async passOn(nodes: EndedNodes['nodes']): Promise<JobSummaryRow[]> {
     const asked: JobSummaryRow[] = []
     const by = this.parent.job.abort_requested_by ?? ''
     for (const { subjobId } of nodes) {

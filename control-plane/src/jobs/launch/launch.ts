@@ -79,19 +79,19 @@ export async function launchJob(
   const launchable = await requireMayLaunch(dependencies, caller, request)
   const { form } = launchable
   const context = await forms.contextOf(form)
-  const settled = await valuesOfLaunch(dependencies, form, context, caller, request)
+  const launchValues = await valuesOfLaunch(dependencies, form, context, caller, request)
   const { subforms } = context
   if (stricter(dependencies.validation, form.launchValidation) === 'enforce' && !request.earlier) {
     await requireKnownNames(dependencies.credentials, caller, declaredOf(launchable, subforms), names)
   }
-  const values = { extravars: settled.values, rawFormData, checked: settled.passwords }
+  const values = { extravars: launchValues.values, rawFormData, checked: launchValues.passwords }
   const secrets = secretsOfLaunch({ form, subforms, ...values })
   await letOthersRun()
-  const prepared = await prepare(dependencies, caller, launchable, context, settled, secrets)
+  const prepared = await prepare(dependencies, caller, launchable, context, launchValues, secrets)
   const { runner, problem, extravars, shown, secret, columns, sequence } = prepared
   await letOthersRun()
   const stored = rawFormData === null ? null : await fieldValuesToStore(form, subforms, rawFormData, secrets)
-  const jobFiles = filesOfExtravars(settled.files, extravars)
+  const jobFiles = filesOfExtravars(launchValues.files, extravars)
   const masked = () => maskValues(shown, dependencies.maskPattern, new Set(form.passwordFields))
   // Nobody is asked to approve what cannot run.
   const approval =
@@ -144,7 +144,7 @@ export async function launchJob(
     return jobId
   })
   live.changed('jobs')
-  const launched = { id, unknownFields: settled.unknown.map(({ name }) => name) }
+  const launched = { id, unknownFields: launchValues.unknown.map(({ name }) => name) }
   if (problem !== null || approval) return launched
   if (sequence) sequences.advance(id)
   else if (runner) runners.jobQueued(runner.id)
@@ -181,13 +181,13 @@ async function prepare(
   caller: Caller,
   { form, planned }: Launchable,
   { subforms }: FormContext,
-  settled: LaunchValues,
+  launchValues: LaunchValues,
   secrets: LaunchSecrets,
 ): Promise<PreparedJob & { readonly sequence: { readonly plan: string; readonly nodes: readonly string[] } | null }> {
   const common = {
-    values: { ...settled.values, ansibleforms_user: userVariable(caller, form.userExtravars) },
+    values: { ...launchValues.values, ansibleforms_user: userVariable(caller, form.userExtravars) },
     credentialFields: credentialFieldsOf(form, subforms),
-    credentials: settled.credentials,
+    credentials: launchValues.credentials,
     secrets,
   }
   if (planned) return prepareSequence(dependencies, caller, form, planned, common)

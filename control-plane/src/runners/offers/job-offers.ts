@@ -102,7 +102,7 @@ export class JobOffers {
     this.#offerAll()
       .catch((error: unknown) => {
         this.dependencies.log.error({ err: error, runner: this.connection.runnerName }, 'offering jobs failed')
-        return this.#settleTaken(error)
+        return this.#resolveTaken(error)
       })
       .finally(() => {
         this.#isOffering = false
@@ -153,7 +153,7 @@ export class JobOffers {
   }
 
   /** After a failure: what was taken goes back to its place in the queue, or the connection ends. */
-  async #settleTaken(failure: unknown): Promise<void> {
+  async #resolveTaken(failure: unknown): Promise<void> {
     const { store, clock, live, ends, log } = this.dependencies
     const ids = [...this.#taken]
     this.#taken.clear()

@@ -173,7 +173,7 @@ export class JobWriter {
     this.#measure(batch, since)
     this.dependencies.changed()
     if (finishes) this.#finished()
-    else if (record && this.#end === record && !this.#intake.hasBatch) await this.#settle(record)
+    else if (record && this.#end === record && !this.#intake.hasBatch) await this.#storeEnd(record)
   }
 
   #measure(batch: Batch, since: number | null): void {
@@ -212,7 +212,7 @@ export class JobWriter {
   }
 
   /** An end whose bytes did not all arrive in the same breath: look at what is stored now. */
-  async #settle(record: EndRecord): Promise<void> {
+  async #storeEnd(record: EndRecord): Promise<void> {
     const { stored, full } = this.#intake
     const { output, events } = stored
     const cut = { output: isCut(record, stored, full, 'output'), events: isCut(record, stored, full, 'events') }

@@ -45,7 +45,7 @@ export async function openPostgresStore(url: string): Promise<Store> {
   const commits = createGroupCommit(
     createPostgresTransactions(writing, {
       newMark: () => marks.next(node),
-      settleMs: PATIENCE_MS,
+      commitCheckMs: PATIENCE_MS,
       pause: (ms) => pause(ms),
       now: () => performance.now(),
     }),
@@ -63,7 +63,7 @@ export async function openPostgresStore(url: string): Promise<Store> {
     check: createStoreCheck(read, commits, () => Promise.resolve()),
     async close() {
       await commits.close()
-      await marks.settled()
+      await marks.written()
       await Promise.all([read.destroy(), writing.end()])
     },
   }

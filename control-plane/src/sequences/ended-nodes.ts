@@ -1,9 +1,9 @@
 import type { NodeResult } from './kind.js'
-import { isSettled } from './node-status.js'
+import { isFinal } from './node-status.js'
 import type { StoredNode, ParentJob } from './parent-job.js'
 
 /** What has become of nodes that are stored as running. */
-export interface Settlement {
+export interface EndedNodes {
   /** Their jobs have ended. */
   readonly ended: readonly { readonly node: StoredNode; readonly status: 'success' | 'failed' | 'aborted' }[]
   /** Nobody follows their jobs any more, and the output has not said so yet. */
@@ -16,7 +16,7 @@ export interface Settlement {
  * Compares the nodes with their jobs. A job that was given up may still be at work: what follows it waits for its real
  * outcome, unless none can ever come.
  */
-export function settle(nodes: readonly StoredNode[], now: number): Settlement {
+export function collectEnded(nodes: readonly StoredNode[], now: number): EndedNodes {
   const ended: { node: StoredNode; status: 'success' | 'failed' | 'aborted' }[] = []
   const lost: StoredNode[] = []
   const after = nodes.map((node) => {
@@ -26,9 +26,9 @@ export function settle(nodes: readonly StoredNode[], now: number): Settlement {
       if (node.reason === null) lost.push(node)
       return node
     }
-    const settled = { ...node, ...outcome, endTime: node.subjob?.endTime ?? now }
-    ended.push({ node: settled, status: outcome.status })
-    return settled
+    const endedNode = { ...node, ...outcome, endTime: node.subjob?.endTime ?? now }
+    ended.push({ node: endedNode, status: outcome.status })
+    return endedNode
   })
   // In the order in which they ended, whenever that is seen.
   ended.sort((one, other) => (one.node.endTime ?? now) - (other.node.endTime ?? now))
@@ -60,7 +60,7 @@ export interface AbortStep {
 export function abortStep(nodes: readonly StoredNode[], { job }: Pick<ParentJob, 'job'>): AbortStep {
   const reason = `job ${job.id} was aborted`
   const mark = nodes
-    .filter((node) => !isSettled(node.status) && (node.status !== 'running' || isLost(node)))
+    .filter((node) => !isFinal(node.status) && (node.status !== 'running' || isLost(node)))
     .map((node): NodeResult => {
       const { identifier, subjobId } = node
       if (!isLost(node)) return { identifier, status: 'do not run', reason }
