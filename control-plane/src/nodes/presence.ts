@@ -64,7 +64,7 @@ export function createPresence(deps: {
   let isClosed = false
   let address = ''
   /** A failure is said once until it works again. */
-  let isTold = false
+  let isReported = false
 
   function row(): ServiceNodeRow {
     return { id, version: deps.version, address, started_at: startedAt, last_seen: clock.now() }
@@ -72,7 +72,7 @@ export function createPresence(deps: {
 
   const isDead = (seen: Seen) => seen.stillLooks >= MOST_STILL_LOOKS
 
-  function tell(): void {
+  function notify(): void {
     for (const listener of listeners) listener()
   }
 
@@ -87,7 +87,7 @@ export function createPresence(deps: {
     if (!before) log.info(who, isDead(after) ? 'there is a node that does not move' : 'there is another node')
     else if (isDead(after) && !wasDead) log.warn(who, 'a node is silent')
     else if (!isDead(after) && wasDead) log.info(who, 'a node is back')
-    if (before && isDead(after) !== wasDead) tell()
+    if (before && isDead(after) !== wasDead) notify()
   }
 
   async function lookOnce(): Promise<void> {
@@ -98,12 +98,12 @@ export function createPresence(deps: {
     })
     // Not in the write: nodes that move at the same time would be in each other's way.
     const found = await listNodes(store.read)
-    isTold = false
+    isReported = false
     const known = new Set(found.map((node) => node.id))
     for (const [other, seen] of [...others]) {
       if (known.has(other)) continue
       others.delete(other)
-      if (!isDead(seen)) tell()
+      if (!isDead(seen)) notify()
     }
     for (const node of found) if (node.id !== id) note(node)
     const forgotten = found.filter((node) => (others.get(node.id)?.stillLooks ?? 0) >= MOST_DEAD_LOOKS)
@@ -140,9 +140,9 @@ export function createPresence(deps: {
       await look()
       stop = deps.timers.every(LOOK_MS, () => {
         look().catch((error: unknown) => {
-          if (!isTold)
+          if (!isReported)
             log.warn({ reason: messageOf(error) }, 'this node could not look after the others; it tries again')
-          isTold = true
+          isReported = true
         })
       })
     },
@@ -152,7 +152,7 @@ export function createPresence(deps: {
       stop()
       await looking?.catch(() => undefined)
       // Without it the others find out by themselves; a database that is away must not hold up the end.
-      if (!isTold) await store.write('nodes.stop', (queries) => deleteNode(queries, id)).catch(() => undefined)
+      if (!isReported) await store.write('nodes.stop', (queries) => deleteNode(queries, id)).catch(() => undefined)
     },
   }
 }

@@ -102,7 +102,7 @@ export async function takeStep(deps: AdvanceDependencies, jobId: number): Promis
       isOver: decision.end !== null || abort?.isOver === true,
     }
   })
-  return done ? told(deps, job, done) : { result: 'taken', others: [] }
+  return done ? announce(deps, job, done) : { result: 'taken', others: [] }
 }
 
 /** The nodes with what those hand on that have just ended. */
@@ -140,7 +140,7 @@ async function approvalFor(
   return awaitedApproval(asked, masked, await subjects.now(job))
 }
 
-function told({ live, runners }: AdvanceDependencies, job: ParentJob['job'], done: Done): Turn {
+function announce({ live, runners }: AdvanceDependencies, job: ParentJob['job'], done: Done): Turn {
   live.changed('jobs')
   for (const id of new Set(done.runners)) runners.jobQueued(id)
   for (const { runner_id, id, run_id } of done.aborts) {

@@ -87,7 +87,7 @@ export interface OpenSequence {
   approval(identifier: string): Approval
   /** What the texts of that approval may show; without it, the extra variables of the whole. */
   approvalValues?(identifier: string, nodes: readonly NodeState[], facts: Facts): Values
-  tell(queries: Queries, jobId: number, event: SequenceEvent): Promise<void>
+  writeOutput(queries: Queries, jobId: number, event: SequenceEvent): Promise<void>
   /** What the ended job of a node hands on; without it, nothing. */
   artifactsOf?(queries: Queries, ended: NodeState, nodes: readonly NodeState[]): Promise<Values>
 }

@@ -31,7 +31,7 @@ export class TurnWriter {
       const after = nodes.find(({ identifier }) => identifier === node.identifier) ?? node
       const artifacts = JSON.stringify(after.artifacts)
       await this.#change(node.identifier, { status, reason: node.reason, end_time: node.endTime, artifacts })
-      await this.#tell({ what: 'ended', node: after })
+      await this.#writeOutput({ what: 'ended', node: after })
     }
     for (const { identifier, subjobId, subjob } of lost) {
       await this.#change(identifier, { reason: `waits for the real outcome of job ${subjobId ?? ''}` })
@@ -57,7 +57,7 @@ export class TurnWriter {
       const times = status === 'approve' ? { start_time: this.now, due_time: dueTime ?? null } : { end_time: this.now }
       await this.#change(identifier, { status, reason, ...times, ...kept(mark) })
       this.#note(identifier, { status, reason })
-      await this.#tell({ what: 'marked', mark })
+      await this.#writeOutput({ what: 'marked', mark })
     }
   }
 
@@ -91,7 +91,7 @@ export class TurnWriter {
       const change = { status: 'running' as const, subjob_id: subjobId, start_time: this.now, due_time: null }
       await this.#change(identifier, { ...change, reason: null, ...kept(part) })
       await setStep(this.queries, this.parent.job.id, identifier)
-      await this.#tell({ what: 'started', identifier, jobId: subjobId })
+      await this.#writeOutput({ what: 'started', identifier, jobId: subjobId })
       if (part.sequence) sequences.push(subjobId)
     }
     return sequences
@@ -110,7 +110,7 @@ export class TurnWriter {
   }
 
   async end({ status, reason }: End): Promise<void> {
-    await this.#tell({ what: 'over', nodes: this.#nodes, status })
+    await this.#writeOutput({ what: 'over', nodes: this.#nodes, status })
     const { id } = this.parent.job
     if (status === 'rejected') {
       const changes = { end_time: this.now, dispatch: 'done' as const }
@@ -122,7 +122,7 @@ export class TurnWriter {
 
   async endAborted(): Promise<void> {
     const { id, abort_requested_by: by } = this.parent.job
-    await this.#tell({ what: 'over', nodes: this.#nodes, status: 'aborted' })
+    await this.#writeOutput({ what: 'over', nodes: this.#nodes, status: 'aborted' })
     const reason = by === null ? 'aborted' : `aborted by ${by}`
     await endJob(this.queries, id, { status: 'aborted', reason, detail: null }, this.now)
   }
@@ -149,8 +149,8 @@ export class TurnWriter {
     return changeNode(this.queries, this.parent.job.id, identifier, change)
   }
 
-  #tell(event: SequenceEvent): Promise<void> {
-    return this.sequence.tell(this.queries, this.parent.job.id, event)
+  #writeOutput(event: SequenceEvent): Promise<void> {
+    return this.sequence.writeOutput(this.queries, this.parent.job.id, event)
   }
 
   #say(line: string): Promise<void> {

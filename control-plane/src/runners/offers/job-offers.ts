@@ -17,7 +17,7 @@ import { type JobWithFiles, withFiles } from './offer-files.js'
 import type { OfferWatch } from './offer-watch.js'
 import { withSecrets } from './order-secrets.js'
 import type { PlaybookFiles } from '../files/playbook-files.js'
-import { failUnservable, tellWaiting } from './waiting-jobs.js'
+import { failUnservable, writeWaitingLine } from './waiting-jobs.js'
 
 /** Jobs offered in one go to a runner without a limit. */
 const MOST_OFFERS = 32
@@ -188,7 +188,7 @@ export class JobOffers {
       await this.#send(await withFiles(this.dependencies, jobs), uploads)
       this.#taken.clear()
     }
-    if (this.#isOpen && this.#isStarted) await this.#tellOrFailWaiting()
+    if (this.#isOpen && this.#isStarted) await this.#reportOrFailWaiting()
   }
 
   async #send(ready: readonly JobWithFiles[], uploads: readonly JobFile[]): Promise<void> {
@@ -211,10 +211,10 @@ export class JobOffers {
   }
 
   /** Jobs that stay in the queue learn why: nobody may give them a slot, or there is none free. */
-  async #tellOrFailWaiting(): Promise<void> {
+  async #reportOrFailWaiting(): Promise<void> {
     const { runnerId, runnerName } = this.connection
     if (this.capacity.enabled) {
-      await tellWaiting(this.dependencies, runnerId, `Waiting for a free slot on runner ${runnerName}`)
+      await writeWaitingLine(this.dependencies, runnerId, `Waiting for a free slot on runner ${runnerName}`)
     } else {
       await failUnservable(this.dependencies, runnerId)
     }

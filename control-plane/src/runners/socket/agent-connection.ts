@@ -203,7 +203,7 @@ export class AgentConnection implements RunnerConnection {
       this.send({ type: 'settings', state: approvedNow ? 'approved' : this.#phase, max_jobs: runner.maxJobs })
     }
     if (approvedNow) this.#openSession()
-    else this.#tellCapacity()
+    else this.#sendCapacity()
   }
 
   #openSession(): void {
@@ -253,7 +253,7 @@ export class AgentConnection implements RunnerConnection {
     const what = readIncoming(incoming)
     if (what.kind === 'status') {
       this.#status = this.owner.reported(this, what.message)
-      this.#tellCapacity()
+      this.#sendCapacity()
       return
     }
     if (!this.#session) throw new ProtocolError('not_approved', 'a waiting runner sent more than its status')
@@ -261,7 +261,7 @@ export class AgentConnection implements RunnerConnection {
     else if (what.frame.epoch === this.epoch) this.#session.frame(what.frame)
   }
 
-  #tellCapacity(): void {
+  #sendCapacity(): void {
     if (!this.#session) return
     const now = capacityOf(this.runner, this.status)
     if (this.#capacity && sameCapacity(this.#capacity, now)) return

@@ -97,7 +97,7 @@ export class JobWriter {
 
   /** Tells the runner of which streams nothing more is taken, if there are any. */
   sayFull(): void {
-    for (const stream of ['output', 'events'] as const) if (this.#intake.full[stream]) this.#tellFull(stream)
+    for (const stream of ['output', 'events'] as const) if (this.#intake.full[stream]) this.#sendStreamFull(stream)
   }
 
   get stored(): StreamLengths {
@@ -169,7 +169,7 @@ export class JobWriter {
     if (!isAppended) return this.#resynchronise(lengths, full)
     this.#intake.committed(batch, lengths)
     this.dependencies.send({ type: 'ack', job_id: this.jobId, output: lengths.output, events: lengths.events })
-    for (const stream of batch.filled) this.#tellFull(stream)
+    for (const stream of batch.filled) this.#sendStreamFull(stream)
     this.#measure(batch, since)
     this.dependencies.changed()
     if (finishes) this.#finished()
@@ -318,7 +318,7 @@ export class JobWriter {
     this.sayFull()
   }
 
-  #tellFull(stream: StreamName): void {
+  #sendStreamFull(stream: StreamName): void {
     const { log, send } = this.dependencies
     log.warn({ job: this.jobId, stream }, 'a runner sends more of a job than is kept')
     send({ type: 'stream_full', job_id: this.jobId, stream, length: this.#intake.stored[stream] })

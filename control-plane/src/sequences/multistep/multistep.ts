@@ -2,7 +2,7 @@ import type { Forms } from '../../forms/form.js'
 import type { OpenSequence, SequenceKind } from '../kind.js'
 import { decideSteps } from './decide.js'
 import { type StepsPlan, planSteps, stepsPlanOf, variablesOf } from './plan.js'
-import { tellSteps } from './tell.js'
+import { writeStepsOutput } from './output-lines.js'
 
 /** Multistep forms: jobs in a row. */
 export function createMultistep(forms: Pick<Forms, 'contextOf'>): SequenceKind {
@@ -33,6 +33,6 @@ function openSteps(plan: StepsPlan): OpenSequence {
       if (!approval) throw new Error(`the step ${identifier} asks for no approval`)
       return approval
     },
-    tell: (queries, jobId, event) => tellSteps(queries, jobId, plan, event),
+    writeOutput: (queries, jobId, event) => writeStepsOutput(queries, jobId, plan, event),
   }
 }

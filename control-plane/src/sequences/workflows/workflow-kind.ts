@@ -16,7 +16,7 @@ import {
   variablesUnderKey,
 } from './node-data.js'
 import { type WorkflowPlan, forAllNodesOf, planWorkflow, settingsOf, workflowPlanOf, workflowsOf } from './plan.js'
-import { tellWorkflow } from './tell.js'
+import { writeWorkflowOutput } from './output-lines.js'
 import { type JobNode, type WorkflowNode, isJobNode } from './workflow.js'
 
 export interface WorkflowKindDependencies {
@@ -103,7 +103,7 @@ function openWorkflow({ workflows, outputLimitBytes }: WorkflowKindDependencies,
     },
     approvalValues: (identifier, nodes, facts) => variablesNow({ identifier, extraData: {} }, nodes, facts),
 
-    tell: (queries, jobId, event) => tellWorkflow(queries, jobId, event, outputLimitBytes),
+    writeOutput: (queries, jobId, event) => writeWorkflowOutput(queries, jobId, event, outputLimitBytes),
 
     async artifactsOf(queries, ended) {
       const { received } = nodeDataOf(ended)

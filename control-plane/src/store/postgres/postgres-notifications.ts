@@ -47,7 +47,7 @@ export function openNotifications(
   let listening: pg.Client | null = null
   let isClosed = false
   /** Said once until it works again. */
-  let isTold = false
+  let isReported = false
   let pauseMs = FIRST_PAUSE_MS
   let cancelPause = (): void => undefined
   let connecting: Promise<void> = Promise.resolve()
@@ -68,8 +68,8 @@ export function openNotifications(
       if (listening === client) listening = null
       client.end().catch(() => undefined)
       if (isClosed) return
-      if (!isTold) log.warn({ reason }, 'no word from the other nodes until the database is reached again')
-      isTold = true
+      if (!isReported) log.warn({ reason }, 'no word from the other nodes until the database is reached again')
+      isReported = true
       cancelPause = timers.after(pauseMs, () => {
         connecting = connect()
       })
@@ -87,7 +87,7 @@ export function openNotifications(
     if (isClosed) return void (await client.end().catch(() => undefined))
     if (isOver) return
     listening = client
-    isTold = false
+    isReported = false
     pauseMs = FIRST_PAUSE_MS
     log.info({}, 'listening to the other nodes')
     listener.connected()

@@ -6,7 +6,7 @@ import type { NodeState, SequenceEvent } from '../kind.js'
 import { nodeDataOf } from './node-data.js'
 
 /** Writes what happens into the output of the workflow: that of each node under a banner when it has ended, and a recap. */
-export async function tellWorkflow(
+export async function writeWorkflowOutput(
   queries: Queries,
   jobId: number,
   event: SequenceEvent,
