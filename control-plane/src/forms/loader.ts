@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../clock.js'
 import { NotFoundError, messageOf } from '../errors.js'
-import { atMostEvery } from '../fresh.js'
+import { atMostEvery } from '../at-most-every.js'
 import type { Form, FormError, Forms } from './form.js'
 import { type FoundFile, findYamlFiles } from './form-files.js'
 import { type ParsedFile, type PlacedForm, parseFormFile } from './parse-form.js'

@@ -88,7 +88,7 @@ export async function takeStep(deps: AdvanceDependencies, jobId: number): Promis
     const turn = new TurnWriter(queries, sequence, parent, now)
     await turn.storeEnded(found)
     if (waits && !abort) await turn.goOn()
-    await turn.mark(abort?.mark ?? decision.mark)
+    await turn.storeChanges(abort?.changes ?? decision.changes)
     const aborts = await turn.passOn(abort?.passOn ?? [])
     const begun = await turn.start(deps, parts)
     if (decision.ask !== null && approval) await turn.ask(decision.ask, approval)
@@ -123,10 +123,10 @@ async function isSame(queries: Queries, job: ParentJob['job']): Promise<boolean>
 }
 
 function isNothing(found: EndedNodes, abort: AbortStep | null, decision: Decision): boolean {
-  const { mark, start, ask, end } = decision
+  const { changes, start, ask, end } = decision
   const hasEnded = found.ended.length + found.lost.length > 0
-  const isAbort = abort !== null && (abort.isOver || abort.mark.length + abort.passOn.length > 0)
-  return !hasEnded && !isAbort && mark.length + start.length === 0 && ask === null && end === null
+  const isAbort = abort !== null && (abort.isOver || abort.changes.length + abort.passOn.length > 0)
+  return !hasEnded && !isAbort && changes.length + start.length === 0 && ask === null && end === null
 }
 
 async function approvalFor(

@@ -49,7 +49,7 @@ function outcomeOfSubjob({
 
 /** What the abort of a whole comes to now. */
 export interface AbortStep {
-  readonly mark: readonly NodeResult[]
+  readonly changes: readonly NodeResult[]
   /** Running jobs to which the abort has not been passed on. */
   readonly passOn: readonly StoredNode[]
   /** Nothing of it runs any more, as far as that can be known. */
@@ -59,7 +59,7 @@ export interface AbortStep {
 /** An abort is passed on to all that runs; what was given up is not waited for, but hears of it when its runner is back. */
 export function abortStep(nodes: readonly StoredNode[], { job }: Pick<ParentJob, 'job'>): AbortStep {
   const reason = `job ${job.id} was aborted`
-  const mark = nodes
+  const changes = nodes
     .filter((node) => !isFinal(node.status) && (node.status !== 'running' || isLost(node)))
     .map((node): NodeResult => {
       const { identifier, subjobId } = node
@@ -69,7 +69,7 @@ export function abortStep(nodes: readonly StoredNode[], { job }: Pick<ParentJob,
     })
   const running = nodes.filter((node) => node.status === 'running' && !isLost(node))
   const passOn = nodes.filter((node) => node.status === 'running' && !node.subjob?.isAbortRequested)
-  return { mark, passOn, isOver: running.length === 0 }
+  return { changes, passOn, isOver: running.length === 0 }
 }
 
 function isLost({ subjob, status }: Pick<StoredNode, 'subjob' | 'status'>): boolean {

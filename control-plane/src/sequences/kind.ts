@@ -50,7 +50,7 @@ export interface End {
 
 /** What is next. Nothing at all: something has to happen first. */
 export interface Decision {
-  readonly mark: readonly NodeResult[]
+  readonly changes: readonly NodeResult[]
   /** Nodes whose jobs start now. */
   readonly start: readonly string[]
   /** The node for whose approval the whole now waits. */
@@ -72,7 +72,7 @@ export interface ChildJob {
 export type SequenceEvent =
   | { readonly what: 'started'; readonly identifier: string; readonly jobId: number }
   | { readonly what: 'ended'; readonly node: NodeState }
-  | { readonly what: 'marked'; readonly mark: NodeResult }
+  | { readonly what: 'changed'; readonly change: NodeResult }
   | { readonly what: 'over'; readonly nodes: readonly NodeState[]; readonly status: JobStatus }
 
 /**
@@ -106,4 +106,4 @@ export interface SequenceKind {
   readonly endsWithRejection: boolean
 }
 
-export const NOTHING: Decision = { mark: [], start: [], ask: null, end: null }
+export const NOTHING: Decision = { changes: [], start: [], ask: null, end: null }

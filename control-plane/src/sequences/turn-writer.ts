@@ -50,14 +50,14 @@ export class TurnWriter {
     await moveJob(this.queries, this.parent.job.id, move)
   }
 
-  async mark(marks: readonly NodeResult[]): Promise<void> {
-    for (const mark of marks) {
-      const { identifier, status, reason, dueTime } = mark
+  async storeChanges(changes: readonly NodeResult[]): Promise<void> {
+    for (const change of changes) {
+      const { identifier, status, reason, dueTime } = change
       requireLegalMove(this.#statusOf(identifier), status)
       const times = status === 'approve' ? { start_time: this.now, due_time: dueTime ?? null } : { end_time: this.now }
-      await this.#change(identifier, { status, reason, ...times, ...kept(mark) })
+      await this.#change(identifier, { status, reason, ...times, ...kept(change) })
       this.#note(identifier, { status, reason })
-      await this.#writeOutput({ what: 'marked', mark })
+      await this.#writeOutput({ what: 'changed', change })
     }
   }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Configuration } from 'openid-client'
 import { NotFoundError, UnauthenticatedError, UnavailableError, messageOf } from '../../errors.js'
-import { within } from '../../patience.js'
+import { within } from '../../time-limit.js'
 import type { Identity } from '../external-users.js'
 import type { OpenIdKind, OpenIdSettings } from '../provider-config.js'
 import type { RoleSource } from '../role-source.js'

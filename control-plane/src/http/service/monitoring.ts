@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { UnavailableError } from '../../errors.js'
-import { within } from '../../patience.js'
+import { within } from '../../time-limit.js'
 import type { Store } from '../../store/store.js'
 import { API_VERSION } from '../../version.js'
 import { answers } from '../route/schemas.js'
@@ -13,7 +13,7 @@ export interface MonitoringRoutesDeps {
 
 const PROBE = { public: true, duringStop: true } as const
 /** A probe wants an answer, also from a database that hangs; in milliseconds. */
-const PATIENCE_MS = 2000
+const TIMEOUT_MS = 2000
 
 const NotReady = Type.Object({ status: Type.Literal('not ready'), reason: Type.String() })
 
@@ -77,7 +77,7 @@ export function monitoringRoutes(deps: MonitoringRoutesDeps): FastifyPluginAsync
 async function databaseTrouble(store: Pick<Store, 'check'>): Promise<string | null> {
   const tooLate = () => new UnavailableError('database_unreachable', 'the database is slow')
   try {
-    await within(PATIENCE_MS, store.check(), tooLate)
+    await within(TIMEOUT_MS, store.check(), tooLate)
     return null
   } catch (error) {
     if (error instanceof UnavailableError) return error.code.replaceAll('_', ' ')

@@ -11,10 +11,10 @@ import type { RawData, WebSocket } from 'ws'
 import { type Rate, TokenBucket } from './token-bucket.js'
 
 /** How long the other side may take over its half of the close before the connection is cut, in milliseconds. */
-const CLOSE_PATIENCE_MS = 5000
+const CLOSE_TIMEOUT_MS = 5000
 
 /** The same for who was never approved: those who are turned away must not pile up. */
-const STRANGER_CLOSE_PATIENCE_MS = 250
+const STRANGER_CLOSE_TIMEOUT_MS = 250
 
 /**
  * Unsent bytes at which a peer that does not read is given up. Blobs wait long before this, so it is control messages,
@@ -72,7 +72,7 @@ export interface NetworkSide {
  * One WebSocket as the hub sees it: open → ended (by either side) → gone. Invariants:
  *   - handlers are attached in the constructor, so that nothing which arrives early is lost;
  *   - after `ended` the listener hears no message, though the network may still deliver some;
- *   - every close has a reason of the contract, and a peer that ignores it is cut off after CLOSE_PATIENCE_MS;
+ *   - every close has a reason of the contract, and a peer that ignores it is cut off after CLOSE_TIMEOUT_MS;
  *   - a socket that we paused ourselves never counts as silent;
  *   - from `protect` on, everything that comes and goes is sealed;
  *   - nothing is looked at that comes faster than its rate: before the approval that ends the connection, after it the
@@ -204,18 +204,18 @@ export class AgentSocket {
     // The other half of the close must be read, however full we are.
     if (this.#pausedBy.size > 0) this.socket.resume()
     this.#pausedBy.clear()
-    this.#closeWithin(this.#isApproved ? CLOSE_PATIENCE_MS : STRANGER_CLOSE_PATIENCE_MS, reason, text)
+    this.#closeWithin(this.#isApproved ? CLOSE_TIMEOUT_MS : STRANGER_CLOSE_TIMEOUT_MS, reason, text)
   }
 
   /** Closes without reading anything more: nobody shall work off what still comes. */
   #shut(reason: CloseReasonName, text: string): void {
     if (this.#pausedBy.size === 0) this.socket.pause()
-    this.#closeWithin(STRANGER_CLOSE_PATIENCE_MS, reason, text)
+    this.#closeWithin(STRANGER_CLOSE_TIMEOUT_MS, reason, text)
   }
 
-  #closeWithin(patienceMs: number, reason: CloseReasonName, text: string): void {
+  #closeWithin(timeoutMs: number, reason: CloseReasonName, text: string): void {
     this.#end(reason)
-    this.#closeTimer = setTimeout(() => this.socket.terminate(), patienceMs)
+    this.#closeTimer = setTimeout(() => this.socket.terminate(), timeoutMs)
     this.socket.close(CLOSE_REASONS[reason].code, closeText(text))
   }
 

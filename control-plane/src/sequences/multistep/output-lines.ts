@@ -20,8 +20,8 @@ function textOf({ steps }: StepsPlan, event: SequenceEvent): string {
       if (status === 'success') return `ok: [${identifier}]${job}`
       return `${status}: [${identifier}]${job}${why}${goesOn ? '\n...going on (continue)' : ''}`
     }
-    case 'marked': {
-      const { identifier, status, reason } = event.mark
+    case 'changed': {
+      const { identifier, status, reason } = event.change
       return `${status === 'aborted' ? status : 'skipping'}: [${identifier}]${reason === null ? '' : `: ${reason}`}`
     }
     case 'over':

@@ -26,8 +26,8 @@ export async function writeWorkflowOutput(
       if (lost.length === 0) return
       return say(`[WARNING]: The node '${identifier}' hands on less than it published: ${lost.join('; ')}`)
     }
-    case 'marked': {
-      const { identifier, status, reason } = event.mark
+    case 'changed': {
+      const { identifier, status, reason } = event.change
       if (status === 'skipped') return say(`${nodeBanner(identifier, status)}\n${reason ?? ''}`)
       if (status === 'failed' || status === 'aborted') {
         return say(

@@ -65,23 +65,23 @@ function openWorkflow({ workflows, outputLimitBytes }: WorkflowKindDependencies,
   return {
     decide(nodes, facts): Decision {
       const decided = decidedApprovals(nodes, facts.serviceTime, secondsFor)
-      if (decided.length > 0) return { ...NOTHING, mark: decided }
-      const { start, mark, ask, end } = decideWorkflow(workflow.nodes, {
+      if (decided.length > 0) return { ...NOTHING, changes: decided }
+      const { start, changes, ask, end } = decideWorkflow(workflow.nodes, {
         nodes: new Map(
           nodes.map((node) => [node.identifier, { ...node, isRejected: node.approval?.state === 'rejected' }]),
         ),
         isConditionMet: (node) => isConditionMet(node, variablesNow(node, nodes, facts)),
       })
-      const marks = mark.map((one) =>
+      const results = changes.map((one) =>
         one.status === 'skipped' ? { ...one, artifacts: dataNow(one.identifier, nodes) } : one,
       )
-      if (ask === null) return { start, mark: marks, ask, end }
+      if (ask === null) return { start, changes: results, ask, end }
       const seconds = secondsFor(ask)
       const waits = {
         ...({ identifier: ask, status: 'approve', reason: null, artifacts: dataNow(ask, nodes) } as const),
         ...(seconds > 0 ? { dueTime: facts.serviceTime + seconds * 1000 } : {}),
       }
-      return { start, mark: [...marks, waits], ask, end }
+      return { start, changes: [...results, waits], ask, end }
     },
 
     async childJob(identifier, nodes, facts) {

@@ -56,13 +56,13 @@ interface Waiting<Q> {
  *   - when one write of a group fails, the whole group is rolled back and each is run again in a transaction of its
  *     own, so a bad neighbour costs time and never data;
  *   - while the database is locked or cannot be written nothing is dropped: the group waits and is tried again as a whole,
- *     until `patienceMs` is over. A commit that failed counts for nothing: what it held is written once more;
+ *     until `timeoutMs` is over. A commit that failed counts for nothing: what it held is written once more;
  *   - what may have been committed is never run again: it is refused, and whoever gave it has to look.
  */
 export function createGroupCommit<Q>(
   transactions: WriteTransactions<Q>,
   options: {
-    readonly patienceMs: number
+    readonly timeoutMs: number
     readonly pause: (ms: number) => Promise<void>
     readonly now: () => number
     readonly mostInGroup?: number
@@ -119,7 +119,7 @@ export function createGroupCommit<Q>(
   async function runAgain(group: readonly Waiting<Q>[]): Promise<void> {
     await options.pause(Math.random() * CONFLICT_PAUSE_MS)
     const now = options.now()
-    const patient = group.filter(({ since }) => now - since < options.patienceMs)
+    const patient = group.filter(({ since }) => now - since < options.timeoutMs)
     for (const one of group) {
       if (!patient.includes(one)) one.reject(new UnavailableError('database_unavailable', BUSY))
     }
@@ -143,7 +143,7 @@ export function createGroupCommit<Q>(
     const patient: Waiting<Q>[] = []
     trouble = messageOf(error)
     for (const one of group) {
-      if (!closed && options.now() - one.since < options.patienceMs) patient.push(one)
+      if (!closed && options.now() - one.since < options.timeoutMs) patient.push(one)
       else
         one.reject(new UnavailableError('database_unavailable', `the database is not available: ${messageOf(error)}`))
     }

@@ -23,7 +23,7 @@ const WRITERS = 2
 const MOST_IN_GROUP = 16
 
 /** How long a write waits for a server that cannot be had before it is refused, in milliseconds. */
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 /** How long opening waits for the server, which may be starting at the same time, in milliseconds. */
 const OPEN_MS = 30_000
@@ -45,12 +45,12 @@ export async function openPostgresStore(url: string): Promise<Store> {
   const commits = createGroupCommit(
     createPostgresTransactions(writing, {
       newMark: () => marks.next(node),
-      commitCheckMs: PATIENCE_MS,
+      commitCheckMs: TIMEOUT_MS,
       pause: (ms) => pause(ms),
       now: () => performance.now(),
     }),
     {
-      patienceMs: PATIENCE_MS,
+      timeoutMs: TIMEOUT_MS,
       pause: (ms) => pause(ms),
       now: () => performance.now(),
       mostInGroup: MOST_IN_GROUP,

@@ -17,7 +17,7 @@ import type { Store } from '../store.js'
 const READERS = 2
 
 /** How long a write waits for a database that is locked or cannot be written before it is refused, in milliseconds. */
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 /** How long opening waits for other processes to let the log be brought into the main file, in milliseconds. */
 const MOVE_LOG_MS = 30_000
@@ -71,7 +71,7 @@ function createStore(writer: Statements, writing: Kysely<Database>, readers: rea
       isPassing,
       asRefusal,
     },
-    { patienceMs: PATIENCE_MS, pause: (ms) => pause(ms), now: () => performance.now() },
+    { timeoutMs: TIMEOUT_MS, pause: (ms) => pause(ms), now: () => performance.now() },
   )
   return {
     read,
