@@ -5,9 +5,9 @@ import { type AuditEntry, completeAudit, insertAudit } from '../store/audit/audi
 import type { Store } from '../store/store.js'
 
 /** Requests whose record waits for the database at once; past it records only go to the log. */
-const MOST_UNSTORED = 1000
+const MAX_UNSTORED = 1000
 /** Names come from outside; longer ones are cut. */
-const LONGEST_NAME = 200
+const MAX_NAME_LENGTH = 200
 
 /** What is known of a request when it begins. */
 export interface AuditedRequest {
@@ -56,7 +56,7 @@ export interface AuditTrail {
   close(): Promise<void>
 }
 
-export interface AuditTrailDeps {
+export interface AuditTrailDependencies {
   readonly store: Store
   readonly clock: Clock
   readonly log: { error(fields: object, text: string): void }
@@ -72,7 +72,7 @@ interface Open {
   isFinished: boolean
 }
 
-export function createAuditTrail({ store, clock, log, keepsReads = false }: AuditTrailDeps): AuditTrail {
+export function createAuditTrail({ store, clock, log, keepsReads = false }: AuditTrailDependencies): AuditTrail {
   const current = new AsyncLocalStorage<Open>()
   const unstored = new Set<Promise<void>>()
 
@@ -142,7 +142,7 @@ export function createAuditTrail({ store, clock, log, keepsReads = false }: Audi
         finish(status) {
           if (open.isFinished) return
           open.isFinished = true
-          if (unstored.size >= MOST_UNSTORED) {
+          if (unstored.size >= MAX_UNSTORED) {
             log.error({ audit: open.entry(status) }, 'a record of the audit trail could not be stored: too many wait')
             return
           }
@@ -161,5 +161,5 @@ export function createAuditTrail({ store, clock, log, keepsReads = false }: Audi
 }
 
 function textOf(value: string | number | undefined): string | null {
-  return value === undefined ? null : String(value).slice(0, LONGEST_NAME)
+  return value === undefined ? null : String(value).slice(0, MAX_NAME_LENGTH)
 }

@@ -15,10 +15,10 @@ import type { Timers } from '../timers.js'
 export const LOOK_MS = 2000
 
 /** Looks in a row in which a node did not move after which it counts as dead: it is then silent for about 8 s. */
-export const MOST_STILL_LOOKS = 4
+export const MAX_STILL_LOOKS = 4
 
 /** Looks after which a dead node is forgotten: an hour, in which somebody can see that it is missing. */
-const MOST_DEAD_LOOKS = 1800
+const MAX_DEAD_LOOKS = 1800
 
 /** Which nodes are there. */
 export interface Presence {
@@ -70,7 +70,7 @@ export function createPresence(deps: {
     return { id, version: deps.version, address, started_at: startedAt, last_seen: clock.now() }
   }
 
-  const isDead = (seen: Seen) => seen.stillLooks >= MOST_STILL_LOOKS
+  const isDead = (seen: Seen) => seen.stillLooks >= MAX_STILL_LOOKS
 
   function notify(): void {
     for (const listener of listeners) listener()
@@ -79,7 +79,7 @@ export function createPresence(deps: {
   function note(found: ServiceNodeRow): void {
     const before = others.get(found.id)
     let stillLooks = before && before.lastSeen === found.last_seen ? before.stillLooks + 1 : 0
-    if (!before && Math.abs(clock.now() - found.last_seen) > LOOK_MS * MOST_STILL_LOOKS) stillLooks = MOST_STILL_LOOKS
+    if (!before && Math.abs(clock.now() - found.last_seen) > LOOK_MS * MAX_STILL_LOOKS) stillLooks = MAX_STILL_LOOKS
     const after = { lastSeen: found.last_seen, stillLooks }
     others.set(found.id, after)
     const wasDead = before !== undefined && isDead(before)
@@ -106,7 +106,7 @@ export function createPresence(deps: {
       if (!isDead(seen)) notify()
     }
     for (const node of found) if (node.id !== id) note(node)
-    const forgotten = found.filter((node) => (others.get(node.id)?.stillLooks ?? 0) >= MOST_DEAD_LOOKS)
+    const forgotten = found.filter((node) => (others.get(node.id)?.stillLooks ?? 0) >= MAX_DEAD_LOOKS)
     for (const { id: dead, last_seen } of forgotten) {
       await store.write('nodes.forget', (queries) => deleteNode(queries, dead, last_seen))
     }

@@ -45,7 +45,7 @@ export interface OpenId {
   logoutUrl(kind: OpenIdKind): Promise<string | null>
 }
 
-export interface OpenIdDeps {
+export interface OpenIdDependencies {
   readonly roles: RoleSource
   readonly providers: Providers
   readonly cookies: FlowCookies
@@ -56,7 +56,7 @@ export interface OpenIdDeps {
 
 const NAMES: Readonly<Record<OpenIdKind, string>> = { oidc: 'OpenID Connect', azuread: 'Entra ID' }
 
-export function createOpenId(deps: OpenIdDeps): OpenId {
+export function createOpenId(deps: OpenIdDependencies): OpenId {
   const { log, cookies } = deps
 
   async function settingsOf(kind: OpenIdKind): Promise<OpenIdSettings> {

@@ -6,7 +6,7 @@ import type { Store } from '../../store/store.js'
 import { API_VERSION } from '../../version.js'
 import { answers } from '../route/schemas.js'
 
-export interface MonitoringRoutesDeps {
+export interface MonitoringRoutesDependencies {
   readonly store: Pick<Store, 'check'>
   readonly version: string
 }
@@ -18,7 +18,7 @@ const TIMEOUT_MS = 2000
 const NotReady = Type.Object({ status: Type.Literal('not ready'), reason: Type.String() })
 
 /** Probes and the version. They need no token and reveal nothing else. */
-export function monitoringRoutes(deps: MonitoringRoutesDeps): FastifyPluginAsyncTypebox {
+export function monitoringRoutes(deps: MonitoringRoutesDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     let stopping = false
     app.addHook('preClose', async () => {

@@ -22,17 +22,12 @@ export type SubjectJob = Pick<JobRow, 'form' | 'playbook' | 'parent_id' | 'job_t
 /** Tells what the approval of a job would be about now. */
 export interface ApprovalSubjects {
   /** For a launch, of the very form that it is checked with. */
-  of(
-    job: SubjectJob,
-    form: Form,
-    context: FormContext,
-    planned: PlannedSequence | null,
-  ): Promise<ApprovalSubject>
+  of(job: SubjectJob, form: Form, context: FormContext, planned: PlannedSequence | null): Promise<ApprovalSubject>
   /** With the form that has this name now. */
   now(job: SubjectJob): Promise<ApprovalSubject>
 }
 
-export interface ApprovalSubjectsDeps {
+export interface ApprovalSubjectsDependencies {
   readonly forms: Pick<Forms, 'all' | 'find' | 'contextOf'>
   readonly planOf: SequencePort['planOf']
   /** The playbook folder. Unchanged files are not read again, and many who ask at once share one walk. */
@@ -40,7 +35,7 @@ export interface ApprovalSubjectsDeps {
   readonly log: { warn(fields: object, text: string): void }
 }
 
-export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSubjectsDeps): ApprovalSubjects {
+export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSubjectsDependencies): ApprovalSubjects {
   async function manifestHash(job: SubjectJob): Promise<string | null> {
     try {
       return (await files.manifest(job)).sha256
@@ -51,11 +46,7 @@ export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSu
     }
   }
 
-  async function formHash(
-    form: Form,
-    context: FormContext,
-    planned: PlannedSequence | null,
-  ): Promise<string> {
+  async function formHash(form: Form, context: FormContext, planned: PlannedSequence | null): Promise<string> {
     const names = Object.keys(context.subforms).sort()
     const subforms = (await forms.all()).filter(({ type, name }) => type === 'subform' && names.includes(name))
     const parts = {

@@ -20,13 +20,13 @@ import type { PlaybookFiles } from '../files/playbook-files.js'
 import { failUnservable, writeWaitingLine } from './waiting-jobs.js'
 
 /** Jobs offered in one go to a runner without a limit. */
-const MOST_OFFERS = 32
+const MAX_OFFERS = 32
 
 /** How long nothing is offered after a "busy" or a failure, unless the runner's capacity changes, in milliseconds. */
 const BUSY_PAUSE_MS = 10_000
 
 /** How often an offer is made again because the playbook folder changed under it. */
-const MOST_FILE_CHANGES = 5
+const MAX_FILE_CHANGES = 5
 
 export interface JobOffersDependencies {
   readonly store: Store
@@ -118,7 +118,7 @@ export class JobOffers {
     const { store, clock, live, log, ends } = this.dependencies
     log.info({ runner: this.connection.runnerName, job: job_id, code }, message)
     const changes = (this.#fileChanges.get(job_id) ?? 0) + (code === 'files_changed' ? 1 : 0)
-    if (code === 'files_failed' || changes > MOST_FILE_CHANGES) {
+    if (code === 'files_failed' || changes > MAX_FILE_CHANGES) {
       this.#fileChanges.delete(job_id)
       await store.write('runners.refused', (queries) => failJob(queries, job_id, message, clock.now()))
     } else {
@@ -223,7 +223,7 @@ export class JobOffers {
   #freeSlots(): number {
     const { enabled, draining, maxJobs } = this.capacity
     if (!enabled || draining || this.#rest) return 0
-    return maxJobs === 0 ? MOST_OFFERS : Math.min(MOST_OFFERS, maxJobs - this.held.count)
+    return maxJobs === 0 ? MAX_OFFERS : Math.min(MAX_OFFERS, maxJobs - this.held.count)
   }
 
   #restAWhile(why: string): void {

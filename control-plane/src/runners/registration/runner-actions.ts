@@ -57,13 +57,13 @@ export interface RunnerActions {
   remove(id: number, by: string): Promise<void>
 }
 
-export interface RunnerActionDeps extends Pick<HubOptions, 'store' | 'clock' | 'live' | 'log' | 'onRevoked'> {
+export interface RunnerActionDependencies extends Pick<HubOptions, 'store' | 'clock' | 'live' | 'log' | 'onRevoked'> {
   readonly registry: Registry
   readonly queue: KeyedQueue
   readonly nodes: Nodes
 }
 
-export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
+export function createRunnerActions(deps: RunnerActionDependencies): RunnerActions {
   const { store, registry, live, log } = deps
 
   /** Runs an action in its turn with the key's handshakes: the write, then what the connection must be told. */

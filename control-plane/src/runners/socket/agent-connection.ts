@@ -13,7 +13,7 @@ import { readIncoming } from './incoming.js'
 import { type StatusMessage, statusOf } from './reported.js'
 
 /** Messages kept while a hello is being decided. An honest agent sends none before it is welcome. */
-const MOST_EARLY_MESSAGES = 100
+const MAX_EARLY_MESSAGES = 100
 
 export const TAKEN_OVER_TEXT = 'a newer connection of this runner took the socket over'
 
@@ -244,7 +244,7 @@ export class AgentConnection implements RunnerConnection {
 
   #keep(message: Incoming): void {
     // The pause stops the network; what the socket had read by then still comes.
-    if (this.#early.push(message) > MOST_EARLY_MESSAGES) {
+    if (this.#early.push(message) > MAX_EARLY_MESSAGES) {
       this.close('before_handshake', 'too many messages came before the welcome')
     }
   }

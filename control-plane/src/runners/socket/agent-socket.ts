@@ -20,14 +20,14 @@ const STRANGER_CLOSE_TIMEOUT_MS = 250
  * Unsent bytes at which a peer that does not read is given up. Blobs wait long before this, so it is control messages,
  * and far more of them than offers to a slow but honest runner.
  */
-const MOST_UNSENT_BYTES = 64 * 1024 * 1024
+const MAX_UNSENT_BYTES = 64 * 1024 * 1024
 
 /** Unsent bytes at which pings are not answered any more: who does not read the answers shall not fill the memory with them. */
-const MOST_UNSENT_PONGS_BYTES = 64 * 1024
+const MAX_UNSENT_PONGS_BYTES = 64 * 1024
 
 /** Bytes that may come before the hello: far more than one has. The second number cuts who goes on nevertheless. */
-const MOST_GREETING_BYTES = 16 * 1024
-const CUT_GREETING_BYTES = 4 * MOST_GREETING_BYTES
+const MAX_GREETING_BYTES = 16 * 1024
+const CUT_GREETING_BYTES = 4 * MAX_GREETING_BYTES
 
 /**
  * What a message costs of the rates below: a control message is parsed and checked, a ping is answered, a frame is only
@@ -107,7 +107,7 @@ export class AgentSocket {
     socket.on('close', () => this.#gone())
     socket.on('ping', (data: Buffer) => {
       if (this.#ended || !this.#keepsToRate(COST.ping)) return
-      if (socket.bufferedAmount < MOST_UNSENT_PONGS_BYTES) socket.pong(data, undefined, ignoreSendError)
+      if (socket.bufferedAmount < MAX_UNSENT_PONGS_BYTES) socket.pong(data, undefined, ignoreSendError)
     })
     network.on('data', this.#greetingCame)
   }
@@ -148,7 +148,7 @@ export class AgentSocket {
   sendText(text: string): void {
     if (this.#ended) return
     this.socket.send(this.#channel?.seal(text) ?? text, ignoreSendError)
-    if (this.socket.bufferedAmount > MOST_UNSENT_BYTES) this.cut('it does not read what it is sent')
+    if (this.socket.bufferedAmount > MAX_UNSENT_BYTES) this.cut('it does not read what it is sent')
   }
 
   /** Resolves when the bytes have left for the network, rejects when they cannot any more. */
@@ -229,7 +229,7 @@ export class AgentSocket {
   readonly #greetingCame = (bytes: Buffer): void => {
     this.#greetingBytes += bytes.length
     if (this.#greetingBytes > CUT_GREETING_BYTES) this.cut('it sent too much before the hello')
-    else if (this.#greetingBytes > MOST_GREETING_BYTES) this.close('too_large', 'too many bytes came before the hello')
+    else if (this.#greetingBytes > MAX_GREETING_BYTES) this.close('too_large', 'too many bytes came before the hello')
   }
 
   #arrived(data: RawData, isBinary: boolean): void {

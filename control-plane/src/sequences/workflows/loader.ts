@@ -24,7 +24,7 @@ export interface Workflows {
   errors(): Promise<readonly FormError[]>
 }
 
-export interface WorkflowsDeps {
+export interface WorkflowsDependencies {
   /** WORKFLOWS_PATH. */
   readonly folder: string
   readonly clock: Clock
@@ -32,7 +32,7 @@ export interface WorkflowsDeps {
 }
 
 /** The workflows below a folder. Files that did not change are not read again. */
-export function createWorkflows({ folder, clock, log }: WorkflowsDeps): Workflows {
+export function createWorkflows({ folder, clock, log }: WorkflowsDependencies): Workflows {
   let parsed = new Map<string, { readonly fingerprint: string; readonly content: ParsedWorkflowFile }>()
   let library: Library = libraryOf([], [])
   let reported = '[]'

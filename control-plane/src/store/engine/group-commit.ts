@@ -1,12 +1,12 @@
 import { UnavailableError, messageOf } from '../../errors.js'
 
 /** Writes that may be committed together, when nothing else is said. */
-const MOST_IN_GROUP = 64
+const MAX_IN_GROUP = 64
 
 /** How long a write that lost against another process waits at most before it runs again, in milliseconds. */
 const CONFLICT_PAUSE_MS = 20
 /** How often a group that loses is run again as a whole. */
-const MOST_GROUP_TRIES = 2
+const MAX_GROUP_TRIES = 2
 
 /** What the group commit needs of a database. */
 export interface WriteTransactions<Q> {
@@ -74,7 +74,7 @@ export function createGroupCommit<Q>(
   let trouble: string | null = null
 
   async function drain(): Promise<void> {
-    while (waiting.length > 0) await commitGroup(waiting.splice(0, options.mostInGroup ?? MOST_IN_GROUP))
+    while (waiting.length > 0) await commitGroup(waiting.splice(0, options.mostInGroup ?? MAX_IN_GROUP))
     // In the same step as the last look at the queue: a write that comes now must find nobody running.
     running = null
   }
@@ -112,7 +112,7 @@ export function createGroupCommit<Q>(
   function isConflict(group: readonly Waiting<Q>[], error: unknown): boolean {
     for (const each of group) each.conflicts += 1
     const tries = Math.max(...group.map(({ conflicts }) => conflicts))
-    return (group.length === 1 || tries <= MOST_GROUP_TRIES) && (transactions.isConflict?.(error, tries) ?? false)
+    return (group.length === 1 || tries <= MAX_GROUP_TRIES) && (transactions.isConflict?.(error, tries) ?? false)
   }
 
   /** Whoever was in the way is done after a little while, and not all of those who lost come back at once. */

@@ -14,7 +14,7 @@ const CHECK_MS = 2000
 
 /** How long after a failure the next connection is made: at first, and at most, in milliseconds. */
 const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 2000
+const MAX_PAUSE_MS = 2000
 
 export interface NotificationListener {
   /** Something was sent, by whomever. Comes once, in the order of sending. */
@@ -23,7 +23,7 @@ export interface NotificationListener {
   connected(): void
 }
 
-export interface NotificationDeps {
+export interface NotificationDependencies {
   readonly timers: Timers
   readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }
 }
@@ -42,7 +42,7 @@ export interface Notifications {
 export function openNotifications(
   connection: pg.ClientConfig,
   listener: NotificationListener,
-  { timers, log }: NotificationDeps,
+  { timers, log }: NotificationDependencies,
 ): Notifications {
   let listening: pg.Client | null = null
   let isClosed = false
@@ -73,7 +73,7 @@ export function openNotifications(
       cancelPause = timers.after(pauseMs, () => {
         connecting = connect()
       })
-      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)
+      pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)
     }
     client.on('error', (error) => over(messageOf(error)))
     client.on('end', () => over('the connection ended'))

@@ -20,7 +20,7 @@ const READERS = 6
 const WRITERS = 2
 
 /** Writes that are committed together: the more there are, the more often a group meets what another node writes. */
-const MOST_IN_GROUP = 16
+const MAX_IN_GROUP = 16
 
 /** How long a write waits for a server that cannot be had before it is refused, in milliseconds. */
 const TIMEOUT_MS = 10_000
@@ -53,7 +53,7 @@ export async function openPostgresStore(url: string): Promise<Store> {
       timeoutMs: TIMEOUT_MS,
       pause: (ms) => pause(ms),
       now: () => performance.now(),
-      mostInGroup: MOST_IN_GROUP,
+      mostInGroup: MAX_IN_GROUP,
     },
   )
   return {
