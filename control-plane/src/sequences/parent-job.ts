@@ -47,7 +47,11 @@ export interface ParentJob {
 }
 
 /** Reads all of a sequence; null when it is gone or no sequence. */
-export async function readParentJob(queries: Queries, vault: Pick<JobVault, 'open'>, jobId: number): Promise<ParentJob | null> {
+export async function readParentJob(
+  queries: Queries,
+  vault: Pick<JobVault, 'open'>,
+  jobId: number,
+): Promise<ParentJob | null> {
   // The version first: what is read after it may be newer, and then the turn is not got.
   const sequence = await findSequence(queries, jobId)
   const job = sequence && (await findJob(queries, jobId))

@@ -82,7 +82,10 @@ export class TurnWriter {
   }
 
   /** @returns the jobs that consist of others themselves */
-  async start(deps: Pick<ChildJobDependencies, 'newRunId' | 'vault'>, parts: readonly PreparedChildJob[]): Promise<number[]> {
+  async start(
+    deps: Pick<ChildJobDependencies, 'newRunId' | 'vault'>,
+    parts: readonly PreparedChildJob[],
+  ): Promise<number[]> {
     const sequences: number[] = []
     for (const part of parts) {
       const { identifier } = part

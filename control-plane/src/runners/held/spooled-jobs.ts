@@ -227,7 +227,12 @@ function verdictOn(job: HeldJob): 'continue' | 'stored' {
 }
 
 /** @param copyBy who accepted the older copy of a state folder that does not name the job; null: it is no copy */
-async function resolveMissing(queries: Queries, job: HeldJob, now: number, copyBy: string | null = null): Promise<void> {
+async function resolveMissing(
+  queries: Queries,
+  job: HeldJob,
+  now: number,
+  copyBy: string | null = null,
+): Promise<void> {
   if (copyBy !== null) {
     // It may have run after the copy was made: it must not run twice.
     const reason = missingReason(job.runner_name, copyBy)

@@ -17,7 +17,11 @@ export interface WaitingDependencies {
 }
 
 /** Writes once into the output of each waiting job of a runner what it waits for, and starts its patience. */
-export async function writeWaitingLine(dependencies: WaitingDependencies, runnerId: number, line: string): Promise<void> {
+export async function writeWaitingLine(
+  dependencies: WaitingDependencies,
+  runnerId: number,
+  line: string,
+): Promise<void> {
   const { store, live, queueMs } = dependencies
   if ((await findWaitingWithoutLine(store.read, runnerId)).length === 0) return
   const written = await store.write('jobs.waiting', async (queries) => {

@@ -21,7 +21,8 @@ export function decideSteps({ steps }: StepsPlan, nodes: readonly NodeState[], {
       return { ...NOTHING, changes, start: node.approval?.state === 'approved' ? [step.name] : [] }
     } else if (node.status === 'waiting') {
       const why = whyNot(step, stoppedBy, extravars)
-      if (!why) return step.approval ? { ...NOTHING, changes, ask: step.name } : { ...NOTHING, changes, start: [step.name] }
+      if (!why)
+        return step.approval ? { ...NOTHING, changes, ask: step.name } : { ...NOTHING, changes, start: [step.name] }
       changes.push({ identifier: step.name, ...why })
     }
   }

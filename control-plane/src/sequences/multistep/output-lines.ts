@@ -4,7 +4,12 @@ import type { NodeState, SequenceEvent } from '../kind.js'
 import type { StepsPlan } from './plan.js'
 
 /** Writes what happens into the output of the whole: a line for each start and end, and a recap, in the manner of ansible. */
-export async function writeStepsOutput(queries: Queries, jobId: number, plan: StepsPlan, event: SequenceEvent): Promise<void> {
+export async function writeStepsOutput(
+  queries: Queries,
+  jobId: number,
+  plan: StepsPlan,
+  event: SequenceEvent,
+): Promise<void> {
   await appendServiceLine(queries, jobId, textOf(plan, event))
 }
 

@@ -88,7 +88,12 @@ export async function planWorkflow(
       return result
     },
   }
-  const jobs = await plannedJobsOf(keeping, { workflow: found.workflow, forAll }, (parentValues) => parentValues, new Set([reference]))
+  const jobs = await plannedJobsOf(
+    keeping,
+    { workflow: found.workflow, forAll },
+    (parentValues) => parentValues,
+    new Set([reference]),
+  )
   const plan: WorkflowPlan = { workflow: found.workflow, forAll, inner }
   return { plan, nodes: found.workflow.nodes.map((node) => node.identifier), problem: null, jobs }
 }
