@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { MOST_STILL_LOOKS } from '../../control-plane/src/nodes/presence.js'
-import { findJob, insertJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { findJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import type { RawAgent } from '../support/raw-agent.js'
 import { waitFor } from '../support/wait.js'
 import { queuedJob } from '../runners/queued-job.js'

@@ -111,7 +111,9 @@ export function createExternalSignIn(deps: ExternalSignInDeps): ExternalSignIn {
       },
     },
     openId: createOpenId({
-      ...{ roles, log, publicUrl: deps.publicUrl },
+      roles,
+      log,
+      publicUrl: deps.publicUrl,
       providers: createProviders({ secrets, clock }),
       cookies,
     }),

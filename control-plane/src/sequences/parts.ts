@@ -10,7 +10,7 @@ import { type PreparedJob, prepareJob } from '../jobs/launch/prepare.js'
 import { prepareSequence } from '../jobs/launch/prepare-sequence.js'
 import { splitVariables } from '../jobs/secrets/secret-values.js'
 import { insertJobSecret } from '../store/jobs/job-secrets.js'
-import { insertJob } from '../store/jobs/jobs.js'
+import { insertJob } from '../store/jobs/new-job.js'
 import type { Runner } from '../store/runners/runners.js'
 import { insertSequence } from '../store/jobs/sequences.js'
 import type { Queries, Store } from '../store/store.js'
@@ -69,8 +69,11 @@ export async function preparePart(
     if (!(error instanceof HoldfastError)) throw error
     const { shown } = splitVariables(values, secrets)
     const columns = {
-      ...{ runner_id: null, runner_name: settings.runner, extravars: JSON.stringify(shown) },
-      ...{ credentials: '{}', playbook: JSON.stringify({ ...NO_PLAYBOOK, playbook: settings.playbook }) },
+      runner_id: null,
+      runner_name: settings.runner,
+      extravars: JSON.stringify(shown),
+      credentials: '{}',
+      playbook: JSON.stringify({ ...NO_PLAYBOOK, playbook: settings.playbook }),
     }
     const sequence = nested && { jobType, plan: JSON.stringify({ ...launch, plan: nested.plan }), nodes: nested.nodes }
     // It is read by others, too.
@@ -89,30 +92,20 @@ export async function insertPart(
 ): Promise<number> {
   const runId = deps.newRunId()
   const id = await insertJob(queries, {
+    ...part.columns,
     run_id: runId,
     form: job.form,
     target: part.identifier,
     job_type: part.sequence?.jobType ?? 'ansible',
     status: 'running',
-    status_reason: null,
-    detail: null,
+    dispatch: part.sequence ? 'driven' : 'queued',
     start_time: now,
-    end_time: null,
     user_id: job.user_id,
     user_name: job.user_name,
     user_type: job.user_type,
-    dispatch: part.sequence ? 'driven' : 'queued',
-    wait_until: null,
     parent_id: job.id,
-    step: null,
-    approval: null,
-    abort_requested: 0,
-    abort_requested_by: null,
-    abandoned_at: null,
-    raw_form_data: null,
     password_fields: job.password_fields,
     approved_manifest: job.approved_manifest,
-    ...part.columns,
   })
   if (part.secret) {
     const names = Object.keys(part.secret.variables)
@@ -131,7 +124,9 @@ async function filesOf(
   extravars: Readonly<Record<string, unknown>>,
 ): Promise<PreparedPart['files']> {
   const files = (await findJobFiles(store.read, [jobId])).map((file) => ({
-    ...{ field: file.field, uploadId: file.id, sha256: file.sha256 },
+    field: file.field,
+    uploadId: file.id,
+    sha256: file.sha256,
     description: descriptionOf(file, uploads.path),
   }))
   return filesOfExtravars(files, extravars)

@@ -8,7 +8,7 @@ import { valuesToStore } from '../../forms/stored-values.js'
 import { mayUseForm } from '../../forms/visibility.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { insertJobSecret } from '../../store/jobs/job-secrets.js'
-import { insertJob } from '../../store/jobs/jobs.js'
+import { insertJob } from '../../store/jobs/new-job.js'
 import { insertSequence } from '../../store/jobs/sequences.js'
 import type { Store } from '../../store/store.js'
 import { linkJobFiles } from '../../store/uploads/uploads.js'
@@ -110,29 +110,19 @@ export async function launchJob(
   const sealed = secret && { sealed: dependencies.vault.seal(runId, secret), names: Object.keys(secret.variables) }
   const id = await store.write('jobs.launch', async (queries) => {
     const jobId = await insertJob(queries, {
+      ...columns,
       run_id: runId,
       form: form.name,
-      target: form.name,
       job_type: form.type,
       status: approval ? 'approve' : 'running',
-      status_reason: null,
-      detail: null,
+      dispatch: approval ? 'parked' : sequence ? 'driven' : 'queued',
       start_time: now,
-      end_time: null,
       user_id: caller.id,
       user_name: caller.username,
       user_type: caller.type,
-      dispatch: approval ? 'parked' : sequence ? 'driven' : 'queued',
-      wait_until: null,
-      parent_id: null,
-      step: null,
       approval: approval && JSON.stringify(approval),
-      abort_requested: 0,
-      abort_requested_by: null,
-      abandoned_at: null,
       raw_form_data: stored === null ? null : JSON.stringify(stored),
       password_fields: JSON.stringify(form.passwordFields),
-      ...columns,
     })
     if (sealed) await insertJobSecret(queries, jobId, sealed)
     // Files were checked before. One may have gone since: throwing here undoes the row of the job as well.

@@ -68,10 +68,13 @@ export function awaitedApproval(asked: Approval, extravars: unknown, subject: Ap
 }
 
 const UNDECIDED = {
-  ...({ state: 'waiting', decided_by: null, decided_by_type: null } as const),
-  ...{ decided_by_id: null, decided_at: null },
+  state: 'waiting',
+  decided_by: null,
+  decided_by_type: null,
+  decided_by_id: null,
+  decided_at: null,
   forced: false,
-}
+} as const
 
 /** Asks for the approval of a job that was made or moved to `approve` in the same write. */
 export async function askForApproval(

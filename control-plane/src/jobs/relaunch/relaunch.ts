@@ -63,7 +63,9 @@ export async function relaunchJob(
   }
   const whole = await requireWholeJob(store.read, id)
   const earlier = {
-    ...{ id, form, subforms },
+    id,
+    form,
+    subforms,
     kept: keptValues(whole, form, subforms),
     extravars: extravarsOf(whole),
     passwordFields: [...form.passwordFields, ...passwordFieldsOf(whole)],

@@ -91,7 +91,10 @@ export function answerInventory(
       else if (reason === null && deleted) answers.push(ofPastRun(ref, deleted))
       else {
         const answer = await keepWaiting(queries, ref, reason, {
-          ...{ runnerId, contract, now, decision: decisions.get(ref.run_id) ?? null },
+          runnerId,
+          contract,
+          now,
+          decision: decisions.get(ref.run_id) ?? null,
         })
         if (answer) answers.push(answer)
         waiting.push(ref.run_id)
@@ -134,9 +137,15 @@ async function keepWaiting(
   // It is described at once, and made anew.
   if (isAble && reason === null) return kept(ref, 'unknown')
   await noteOrphan(queries, {
-    ...{ runner_id: runnerId, run_id: ref.run_id, job_number: ref.job_id, reason: reason ?? 'old_agent' },
-    ...{ service: ref.service ?? null, ended: ref.ended ? 1 : 0, reported_at: now },
-    ...{ output_bytes: ref.output, events_bytes: ref.events },
+    runner_id: runnerId,
+    run_id: ref.run_id,
+    job_number: ref.job_id,
+    reason: reason ?? 'old_agent',
+    service: ref.service ?? null,
+    ended: ref.ended ? 1 : 0,
+    reported_at: now,
+    output_bytes: ref.output,
+    events_bytes: ref.events,
   })
   return isAble ? kept(ref, 'unknown') : null
 }

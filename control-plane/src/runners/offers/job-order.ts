@@ -93,7 +93,9 @@ export function prepareOrder(
       sealed: secrets.sealed,
       output_limit_bytes: settings.outputLimitBytes,
       launched: {
-        ...{ user: job.user_name, user_type: job.user_type, time: job.start_time },
+        user: job.user_name,
+        user_type: job.user_type,
+        time: job.start_time,
         // They only say where a secret was: whoever has none of them can still tell the job.
         masked: JSON.stringify(masked).length > MOST_MASKED_CHARACTERS ? {} : masked,
       },

@@ -9,13 +9,22 @@ import type { Values } from '../kind.js'
 
 const text = v.nullable(v.string())
 const settingsSchema = v.object({
-  ...{ playbook: v.string(), playbookSubPath: text, inventory: v.array(v.string()), tags: text, limit: text },
+  playbook: v.string(),
+  playbookSubPath: text,
+  inventory: v.array(v.string()),
+  tags: text,
+  limit: text,
   // Plans of older releases have none.
   listedInventories: v.optional(v.array(v.string()), []),
-  ...{ check: v.boolean(), diff: v.boolean(), verbose: v.boolean() },
-  ...{ keepExtravars: v.boolean(), allowJinjaInExtravars: v.boolean() },
+  check: v.boolean(),
+  diff: v.boolean(),
+  verbose: v.boolean(),
+  keepExtravars: v.boolean(),
+  allowJinjaInExtravars: v.boolean(),
   playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
-  ...{ runner: text, credentials: v.record(v.string(), v.string()), ansibleCredentials: text },
+  runner: text,
+  credentials: v.record(v.string(), v.string()),
+  ansibleCredentials: text,
   vaultCredentials: vaultNeedsSchema,
 })
 
@@ -30,7 +39,10 @@ const stepSchema = v.object({
   always: v.boolean(),
   approval: v.nullable(
     v.object({
-      ...{ title: text, message: text, roles: v.array(v.string()), notifications: v.array(v.string()) },
+      title: text,
+      message: text,
+      roles: v.array(v.string()),
+      notifications: v.array(v.string()),
       allowSelf: v.boolean(),
     }),
   ),

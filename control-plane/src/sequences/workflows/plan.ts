@@ -11,9 +11,13 @@ const text = v.nullable(v.string())
 
 /** What the form says for all nodes. */
 const forAllSchema = v.object({
-  ...{ runner: text, credentials: v.record(v.string(), v.string()), ansibleCredentials: text },
+  runner: text,
+  credentials: v.record(v.string(), v.string()),
+  ansibleCredentials: text,
   vaultCredentials: vaultNeedsSchema,
-  ...{ verbose: v.boolean(), keepExtravars: v.boolean(), allowJinjaInExtravars: v.boolean() },
+  verbose: v.boolean(),
+  keepExtravars: v.boolean(),
+  allowJinjaInExtravars: v.boolean(),
   playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
 })
 const foundSchema = v.union([v.object({ workflow: workflowSchema }), v.object({ problem: v.string() })])
@@ -119,14 +123,27 @@ async function makingsOf(
 /** How the job of a node runs; what the node says wins over what the form says for all of them. */
 export function settingsOf(node: JobNode, forAll: ForAllNodes): JobSettings {
   const base: JobSettings = {
-    ...{ playbook: '', playbookSubPath: null, inventory: [], tags: null, limit: null, check: false, diff: false },
+    playbook: '',
+    playbookSubPath: null,
+    inventory: [],
+    tags: null,
+    limit: null,
+    check: false,
+    diff: false,
     ...forAll,
   }
   if (node.type !== 'job_template') return base
   const { playbook, inventory, limit, tags, skipTags, check, diff, verbosity } = node
   return {
     ...base,
-    ...{ playbook, inventory, limit, tags, skipTags, check, diff, verbosity },
+    playbook,
+    inventory,
+    limit,
+    tags,
+    skipTags,
+    check,
+    diff,
+    verbosity,
     runner: node.runner ?? forAll.runner,
     credentials: { ...forAll.credentials, ...Object.fromEntries(node.credentials.map((name) => [name, name])) },
   }

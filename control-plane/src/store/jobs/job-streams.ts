@@ -73,8 +73,13 @@ export async function appendToStreams(
   }
   // First the lengths: rows that do not belong here would collide with those of the other connection.
   const moved = await runStatement<{ shown_length: number }>(queries, MOVE_LENGTHS, [
-    ...[lengths.output, output.length, lengths.events, lengths.eventsCount],
-    ...[jobId, expected.output, expected.events],
+    lengths.output,
+    output.length,
+    lengths.events,
+    lengths.eventsCount,
+    jobId,
+    expected.output,
+    expected.events,
   ])
   const [row] = moved.rows
   if (!row) return null

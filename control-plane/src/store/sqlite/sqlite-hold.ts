@@ -86,7 +86,10 @@ async function writes(
   try {
     await handle.execute(TABLE)
     await handle.run('insert or replace into holder (id, token, pid, host, since) values (1, ?, ?, ?, ?)', [
-      ...[token, pid, host, since],
+      token,
+      pid,
+      host,
+      since,
     ])
     await handle.execute('commit')
     return true
