@@ -106,25 +106,27 @@ function passwordsThatAreGone(earlier: EarlierLaunch, extravars: PlainObject): s
   return [...ofFields, ...masked.filter((name) => ofFields.length === 0 || !roots.has(name))]
 }
 
-/** Names under which a mask stands in the place of a value that is not kept. */
+/** Names under which a mask stands in place of a value that is not kept. */
 function maskedNames({ passwordFields }: EarlierLaunch, values: PlainObject): string[] {
   if (passwordFields.length === 0) return []
   return Object.entries(values).flatMap(([name, value]) => (holdsMask(value) ? [name] : []))
 }
 
-/** @throws RefusedValuesError naming what is missing, if anything is */
+/** @throws RefusedValuesError that names what is missing, if something is missing */
 function requireKept(missing: readonly string[]): void {
   if (missing.length > 0) throw notKept([...new Set(missing)])
 }
 
-/** Names of credentials that the launch chose, not the form: the form chooses its own again, from what there is now. */
+/**
+ * Names of credentials that the launch chose, not the form. The form chooses its own again, from those that exist now.
+ */
 function credentialsThatDiffer({ form, credentials }: EarlierLaunch): Record<string, string> {
   const isOfForm = (key: string, name: string) =>
     Object.hasOwn(form.credentials, key) && namesIn(form.credentials[key] ?? '').includes(name)
   return Object.fromEntries(Object.entries(credentials).filter(([key, name]) => !isOfForm(key, name)))
 }
 
-/** The same without those that fields of the form choose: their values choose them again. */
+/** The same names without those that fields of the form choose. The values of these fields choose them again. */
 function credentialsOfForm(earlier: EarlierLaunch): Record<string, string> {
   const ofFields = new Set(credentialFieldsOf(earlier.form, earlier.subforms))
   return Object.fromEntries(Object.entries(credentialsThatDiffer(earlier)).filter(([key]) => !ofFields.has(key)))

@@ -13,14 +13,14 @@ import { plainText } from '../socket/reported.js'
 export type OrphanMessage = Extract<AgentMessage, { type: 'orphan' }>
 export type AdoptingRunner = Pick<RunnerConnection, 'runnerId' | 'runnerName' | 'fingerprint' | 'keys' | 'epoch'>
 
-/** What is shown of whoever launched a job of which nobody can say it. */
+/** Shown as the launching user of a job if nobody knows who launched it. */
 const NOBODY = { user: 'unknown', user_type: 'local' }
 
 /**
- * Decides about a job that a runner has described, because this database did not know its run: it was lost, or restored
- * from a copy that is older than the job. The product never has a playbook ended because of that. The job is made anew,
- * under a new number, and goes on from the beginning of its output to its real end. What belongs to another control plane
- * waits for an admin. Asked twice it says the same: the run is known then.
+ * Decides about a job that a runner has described, because this database does not know its run: the database was lost,
+ * or restored from a backup that is older than the job. The product never ends a playbook for that reason. A new row is
+ * made for the job under a new number, and its output arrives from the beginning to its real end. A job of another
+ * control plane waits for an admin. A second call gives the same answer, because the run is known then.
  */
 export async function takeOrphan(
   queries: Queries,
@@ -58,8 +58,8 @@ export async function takeOrphan(
 }
 
 /**
- * Makes the row of a job anew, of what its runner says. Who may see it follows from the user named. A name that a deleted
- * account had before says too little: then only admins see the job.
+ * Makes a new row for a job from what its runner says. The named user decides who may see it. A name that a deleted
+ * account had before is not clear enough. Then only admins see the job.
  */
 async function insertAdopted(
   queries: Queries,
@@ -76,7 +76,7 @@ async function insertAdopted(
     form,
     status: 'running',
     dispatch: 'claimed',
-    // By the runner's clock where nobody else can say it.
+    // The runner's clock counts, because nobody else knows the time.
     start_time: Math.min(said, now),
     adopted_at: now,
     user_id: account?.nameHadBy === null ? account.id : null,
@@ -96,7 +96,7 @@ async function insertAdopted(
 const ADOPTED_LINE =
   '[WARNING]: This job was adopted from its runner: the database did not know it. It was restored from an older copy, or lost'
 
-/** Of orders that do not say who launched them: the playbook is told it, too. */
+/** For orders that do not say who launched them. The playbook gets this user, too. */
 function launchedBy(
   description: OrphanDescription | null,
 ): { readonly user: string; readonly user_type: string; readonly time?: number; readonly masked?: object } | null {
