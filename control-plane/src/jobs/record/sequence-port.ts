@@ -1,4 +1,5 @@
 import type { Form, JobSettings } from '../../forms/form.js'
+import type { JobType } from '../../job-type.js'
 
 /** A job of several jobs, as the files have it at its launch. */
 export interface PlannedSequence {
@@ -25,7 +26,7 @@ export interface SequencePort {
   /** Something happened to a sequence: looks what is next. Returns at once and never throws. */
   advance(jobId: number): void
   /** Whether a whole ends when the approval of one of its steps is refused; else it goes on as if that had failed. */
-  endsWithRejection(jobType: string): boolean
+  endsWithRejection(jobType: JobType): boolean
 }
 
 /** Whoever ends jobs tells it after the commit. Returns at once and never throws. */
@@ -34,6 +35,6 @@ export interface JobEnds {
 }
 
 /** Whether a job consists of other jobs. */
-export function isSequence(job: { readonly job_type: string }): boolean {
+export function isSequence(job: { readonly job_type: JobType }): boolean {
   return job.job_type === 'multistep' || job.job_type === 'workflow'
 }
