@@ -105,7 +105,7 @@ export function answerInventory(
     await deleteOtherOrphans(queries, runnerId, waiting)
     const listed = new Set(runIds)
     for (const job of await findJobsOfKey(queries, holder.keys[0])) {
-      if (!listed.has(job.run_id)) await settleMissing(queries, job, now, copyBy)
+      if (!listed.has(job.run_id)) await resolveMissing(queries, job, now, copyBy)
     }
     return answers
   })
@@ -227,7 +227,12 @@ function verdictOn(job: HeldJob): 'continue' | 'stored' {
 }
 
 /** @param copyBy who accepted the older copy of a state folder that does not name the job; null: it is no copy */
-async function settleMissing(queries: Queries, job: HeldJob, now: number, copyBy: string | null = null): Promise<void> {
+async function resolveMissing(
+  queries: Queries,
+  job: HeldJob,
+  now: number,
+  copyBy: string | null = null,
+): Promise<void> {
   if (copyBy !== null) {
     // It may have run after the copy was made: it must not run twice.
     const reason = missingReason(job.runner_name, copyBy)
@@ -238,7 +243,7 @@ async function settleMissing(queries: Queries, job: HeldJob, now: number, copyBy
     const reason = `the runner '${job.runner_name ?? ''}' claimed the job and no longer knows it: ${why}`
     await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
   } else {
-    await settleUnclaimed(queries, job, now)
+    await resolveUnclaimed(queries, job, now)
   }
 }
 
@@ -248,10 +253,10 @@ async function settleMissing(queries: Queries, job: HeldJob, now: number, copyBy
  */
 export async function takeBack(queries: Queries, runnerKey: string, jobId: number, now: number): Promise<void> {
   const job = await findJobOfKey(queries, runnerKey, jobId)
-  if (job) await settleMissing(queries, job, now)
+  if (job) await resolveMissing(queries, job, now)
 }
 
-async function settleUnclaimed(queries: Queries, job: HeldJob, now: number): Promise<void> {
+async function resolveUnclaimed(queries: Queries, job: HeldJob, now: number): Promise<void> {
   if (job.abort_requested === 1) {
     await abortUnstarted(queries, job.id, job.abort_requested_by, now)
   } else if (isEnded(jobStatusOf(job.status))) {

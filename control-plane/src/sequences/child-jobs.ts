@@ -18,10 +18,10 @@ import type { JobType } from '../job-type.js'
 import { findJobFiles, linkJobFiles } from '../store/uploads/uploads.js'
 import { descriptionOf } from '../uploads/description.js'
 import type { UploadFolder } from '../uploads/upload-folder.js'
-import type { Part, Values } from './kind.js'
-import type { Whole } from './whole.js'
+import type { ChildJob, Values } from './kind.js'
+import type { ParentJob } from './parent-job.js'
 
-export interface PartDependencies {
+export interface ChildJobDependencies {
   readonly store: Store
   readonly credentials: Pick<Credentials, 'has'>
   readonly vault: JobVault
@@ -32,7 +32,7 @@ export interface PartDependencies {
 }
 
 /** The job of a step or node, ready to be stored. */
-export interface PreparedPart {
+export interface PreparedChildJob {
   readonly identifier: string
   readonly runner: Runner | null
   readonly problem: string | null
@@ -49,21 +49,21 @@ export interface PreparedPart {
  * Prepares the job of a step or node as a launch would, with what is allowed now to whoever launched the whole. What stands
  * against it is its problem: the job is made and fails at once with that reason.
  */
-export async function preparePart(
-  deps: PartDependencies,
-  { job, launch, secrets, problem: wholeProblem }: Pick<Whole, 'job' | 'launch' | 'secrets' | 'problem'>,
+export async function prepareChildJob(
+  deps: ChildJobDependencies,
+  { job, launch, secrets, problem: parentProblem }: Pick<ParentJob, 'job' | 'launch' | 'secrets' | 'problem'>,
   identifier: string,
-  { settings, values, nested = null, artifacts }: Part,
-): Promise<PreparedPart> {
+  { settings, values, nested = null, artifacts }: ChildJob,
+): Promise<PreparedChildJob> {
   const launcher = await deps.grants.of(job)
   const { credentials, credentialFields } = launch
-  const makings = { values, credentials, credentialFields, secrets }
+  const inputs = { values, credentials, credentialFields, secrets }
   const jobType = job.job_type
   try {
-    const whole = nested && (await prepareSequence(deps, launcher, settings, nested, makings))
-    const prepared = whole ?? (await prepareJob(deps, launcher, { settings, ...makings }))
-    const sequence = whole && { jobType, ...whole.sequence }
-    const problem = accountProblem(launcherName(job), launcher) ?? wholeProblem ?? prepared.problem
+    const nestedSequence = nested && (await prepareSequence(deps, launcher, settings, nested, inputs))
+    const prepared = nestedSequence ?? (await prepareJob(deps, launcher, { settings, ...inputs }))
+    const sequence = nestedSequence && { jobType, ...nestedSequence.sequence }
+    const problem = accountProblem(launcherName(job), launcher) ?? parentProblem ?? prepared.problem
     const files = await filesOf(deps, job.id, prepared.extravars)
     return { ...prepared, identifier, problem, files, sequence, artifacts }
   } catch (error) {
@@ -84,11 +84,11 @@ export async function preparePart(
 }
 
 /** Stores the job of a step or node. @returns its id */
-export async function insertPart(
+export async function insertChildJob(
   queries: Queries,
-  deps: Pick<PartDependencies, 'newRunId' | 'vault'>,
-  { job }: Pick<Whole, 'job'>,
-  part: PreparedPart,
+  deps: Pick<ChildJobDependencies, 'newRunId' | 'vault'>,
+  { job }: Pick<ParentJob, 'job'>,
+  part: PreparedChildJob,
   now: number,
 ): Promise<number> {
   const runId = deps.newRunId()
@@ -120,10 +120,10 @@ export async function insertPart(
 
 /** The uploads of the whole whose paths the part gets. */
 async function filesOf(
-  { store, uploads }: PartDependencies,
+  { store, uploads }: ChildJobDependencies,
   jobId: number,
   extravars: Readonly<Record<string, unknown>>,
-): Promise<PreparedPart['files']> {
+): Promise<PreparedChildJob['files']> {
   const files = (await findJobFiles(store.read, [jobId])).map((file) => ({
     field: file.field,
     uploadId: file.id,
