@@ -14,6 +14,7 @@ import { insertJob } from '../store/jobs/new-job.js'
 import type { Runner } from '../store/runners/runners.js'
 import { insertSequence } from '../store/jobs/sequences.js'
 import type { Queries, Store } from '../store/store.js'
+import type { JobType } from '../job-type.js'
 import { findJobFiles, linkJobFiles } from '../store/uploads/uploads.js'
 import { descriptionOf } from '../uploads/description.js'
 import type { UploadFolder } from '../uploads/upload-folder.js'
@@ -39,7 +40,7 @@ export interface PreparedChildJob {
   /** What is stored apart from the job's row, encrypted; null: nothing. */
   readonly secret: JobValues | null
   /** Not null: the child job is a parent job itself. */
-  readonly sequence: { readonly jobType: string; readonly plan: string; readonly nodes: readonly string[] } | null
+  readonly sequence: { readonly jobType: JobType; readonly plan: string; readonly nodes: readonly string[] } | null
   readonly artifacts?: Values | undefined
   readonly files: readonly { readonly field: string; readonly uploadId: number }[]
 }

@@ -2,6 +2,7 @@ import type { Approval, Form, JobSettings } from '../forms/form.js'
 import type { JobApproval } from '../jobs/record/approval.js'
 import type { PlannedSequence } from '../jobs/record/sequence-port.js'
 import type { JobStatus } from '../job-status.js'
+import type { JobType } from '../job-type.js'
 import type { Queries } from '../store/store.js'
 import type { NodeStatus } from '../node-status.js'
 
@@ -97,7 +98,7 @@ export interface OpenSequence {
 
 /** A kind of parent job. */
 export interface SequenceKind {
-  readonly jobType: string
+  readonly jobType: JobType
   /**
    * @returns null for a form of another kind
    * @throws RefusedValuesError for a form that nobody can launch

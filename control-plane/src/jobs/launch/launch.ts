@@ -3,7 +3,7 @@ import type { Caller } from '../../auth/caller.js'
 import type { Credentials } from '../../credentials/credentials.js'
 import type { JobVault } from '../../credentials/job-vault.js'
 import { ForbiddenError, RefusedValuesError } from '../../errors.js'
-import type { Form, FormContext, Forms, AnsibleForm } from '../../forms/form.js'
+import type { AnsibleForm, Form, FormContext, Forms, MultistepForm, WorkflowForm } from '../../forms/form.js'
 import { valuesToStore } from '../../forms/stored-values.js'
 import { mayUseForm } from '../../forms/visibility.js'
 import type { LiveEvents } from '../../live/live-events.js'
@@ -159,7 +159,7 @@ async function fieldValuesToStore(
 /** Something that can be launched: a form that runs one playbook, or a form with the plan of its child jobs. */
 type Launchable =
   | { readonly form: AnsibleForm; readonly planned: null }
-  | { readonly form: Exclude<Form, AnsibleForm>; readonly planned: PlannedSequence }
+  | { readonly form: MultistepForm | WorkflowForm; readonly planned: PlannedSequence }
 
 /** The variables for which a launch may name a credential. */
 function declaredOf({ form, planned }: Launchable, subforms: FormContext['subforms']): Set<string> {
@@ -217,8 +217,10 @@ function requireForm(form: Form, caller: Caller): void {
 
 async function launchableOf(form: Form, sequences: SequencePort): Promise<Launchable> {
   if (form.type === 'ansible') return { form, planned: null }
-  const planned = await sequences.planOf(form)
-  if (planned) return { form, planned }
+  if (form.type === 'multistep' || form.type === 'workflow') {
+    const planned = await sequences.planOf(form)
+    if (planned) return { form, planned }
+  }
   throw new RefusedValuesError(
     'form_type_unsupported',
     `Forms of type '${form.type}' cannot be launched by this service yet`,

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
-import type { Caller, UserType } from '../../auth/caller.js'
+import type { Caller } from '../../auth/caller.js'
+import type { UserType } from '../../user-type.js'
 import { isoTime } from '../../clock.js'
 import { InvalidInputError, NotFoundError } from '../../errors.js'
 import { countAwaitedApprovals, listAwaitingJobs } from '../../store/jobs/approvals.js'

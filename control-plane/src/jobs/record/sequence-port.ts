@@ -1,4 +1,5 @@
 import type { Form, JobSettings } from '../../forms/form.js'
+import type { JobType } from '../../job-type.js'
 
 /** The plan of a parent job, made of the files at the time of its launch. */
 export interface PlannedSequence {
@@ -34,7 +35,7 @@ export interface SequencePort {
    * Whether a parent job ends when the approval of one of its nodes is rejected. Otherwise it goes on as after a
    * failure.
    */
-  endsWithRejection(jobType: string): boolean
+  endsWithRejection(jobType: JobType): boolean
 }
 
 /** Whoever ends jobs calls it after the commit. Returns at once and never throws. */
@@ -43,6 +44,6 @@ export interface JobEnds {
 }
 
 /** Whether a job consists of other jobs. */
-export function isSequence(job: { readonly job_type: string }): boolean {
+export function isSequence(job: { readonly job_type: JobType }): boolean {
   return job.job_type === 'multistep' || job.job_type === 'workflow'
 }
