@@ -1,7 +1,7 @@
 import { NODE_STATUSES, type NodeStatus } from '../node-status.js'
 
 /** Every legal move. `skipped`: its condition is not met; `do not run`: what it waited for cannot come any more. */
-export const NODE_TRANSITIONS = {
+const NODE_TRANSITIONS = {
   waiting: ['running', 'approve', 'success', 'failed', 'aborted', 'skipped', 'do not run'],
   approve: ['running', 'success', 'failed', 'aborted', 'do not run'],
   running: ['success', 'failed', 'aborted'],

@@ -1,5 +1,5 @@
 /** Shorter secrets are not looked for inside of other values: they would be found everywhere. In characters. */
-export const SHORTEST_FOUND = 4
+const SHORTEST_FOUND = 4
 
 /** Shorter parts of a base64 text say too little. */
 const SHORTEST_BASE64 = 8

@@ -14,7 +14,7 @@ const Variables = Type.Record(Type.String(), Type.Unknown())
 const Links = orNull(Type.Array(Type.Object({ identifier: Name })))
 
 /** Nodes of one workflow; more than anybody could follow. */
-export const MAX_NODES = 1000
+const MAX_NODES = 1000
 
 /** Longest time that an approval can be given, in seconds: a year. */
 const MAX_TIMEOUT = 366 * 24 * 3600
