@@ -64,7 +64,7 @@ export interface ControlPlane {
  * room gets what from which other one.
  * @throws SettingsError, UnavailableError; everything that was opened is closed again
  */
-export async function buildControlPlane(
+async function buildControlPlane(
   settings: ControlPlaneSettings,
   overrides: ControlPlaneOverrides = {},
 ): Promise<ControlPlaneParts> {

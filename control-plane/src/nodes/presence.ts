@@ -12,7 +12,7 @@ import type { Store } from '../store/store.js'
 import type { Timers } from '../timers.js'
 
 /** How often a node announces itself and looks at the others, in milliseconds. */
-export const LOOK_MS = 2000
+const LOOK_MS = 2000
 
 /** After so many looks in a row without a move, a node counts as dead: after about 8 s of silence. */
 export const MAX_STILL_LOOKS = 4
