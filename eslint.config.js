@@ -20,6 +20,18 @@ export default tseslint.config(
       eqeqeq: ['error', 'always'],
     },
   },
+  {
+    files: ['control-plane/**/*.ts', 'protocol/**/*.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        ...['ObjectExpression', 'ArrayExpression'].map((literal) => ({
+          selector: `SpreadElement > ${literal}`,
+          message: 'a spread of a literal says nothing: write its members where it stands',
+        })),
+      ],
+    },
+  },
   { files: ['protocol/src/**'], rules: { 'no-console': 'error' } },
   {
     files: ['control-plane/src/**', 'runner-agent/src/**'],

@@ -119,12 +119,16 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   const nodes = await composeNodes(ground, settings, database)
   const live = composeLive(nodes)
   const metrics = createMetrics({
-    ...{ store, clock: ground.clock, log: ground.log },
+    store,
+    clock: ground.clock,
+    log: ground.log,
     onlineRunners: () => runners.hub.counts().online,
     nodes: () => nodes.counts(),
   })
   const auth = await composeAuth(ground, settings, {
-    ...{ store, meters: metrics.signIn, hashCost: overrides.hashCost },
+    store,
+    meters: metrics.signIn,
+    hashCost: overrides.hashCost,
     credentials: { open: (name) => credentials.credentials.open(name) },
   })
   announceFirstAdmin(auth.firstAdmin)
@@ -138,26 +142,44 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   await carryJobsOver(ground, { store, vault })
   const serviceClock = createServiceClock({ store: database, steady: ground.steady })
   const runners = await composeRunners(ground, settings, {
-    ...{ store, live, nodes, serviceClock, box, meters: metrics.streams, uploads: uploads.folder },
+    store,
+    live,
+    nodes,
+    serviceClock,
+    box,
+    meters: metrics.streams,
+    uploads: uploads.folder,
     sealSecrets: createJobSealing(jobCredentials, vault),
     ends: { jobEnded: () => sequences.sequences.jobEnded() },
   })
   // What launches and the jobs of sequences need alike.
   const forJobs = {
-    ...{ store, live, forms: forms.forms, grants, vault, credentials: jobCredentials },
-    ...{ runners: runners.dispatcher, uploads: uploads.folder },
+    store,
+    live,
+    forms: forms.forms,
+    grants,
+    vault,
+    credentials: jobCredentials,
+    runners: runners.dispatcher,
+    uploads: uploads.folder,
     newRunId: () => ground.random(16).toString('hex'),
   }
   const { approvedFiles } = runners
   const sequences = composeSequences(ground, settings, { ...forJobs, serviceClock, approvedFiles })
   const rotation = composeSecretRotation(ground, {
-    ...{ store, box, encryption, accessTokens, refreshTokenMs: settings.refreshTokenMs },
+    store,
+    box,
+    encryption,
+    accessTokens,
+    refreshTokenMs: settings.refreshTokenMs,
     otherPlaces: runners.sealedPlaces,
   })
   const jobs = composeJobs(ground, settings, {
     ...forJobs,
-    ...{ checks: forms.checks, uploadSweeper: uploads.sweeper },
-    ...{ sequences: sequences.sequences, subjects: sequences.subjects },
+    checks: forms.checks,
+    uploadSweeper: uploads.sweeper,
+    sequences: sequences.sequences,
+    subjects: sequences.subjects,
   })
   const rooms = { store, live, metrics, audit, auth, uploads, forms, credentials, rotation, runners, sequences, jobs }
   const app = await composeApp(ground, settings, rooms, { tls, moreRoutes: overrides.moreRoutes })

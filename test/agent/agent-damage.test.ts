@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { processesOf, spooledJob } from './agent-process.js'
+import { processesOf, processesThatName, spooledJob } from './agent-process.js'
 import { sha256Of, type StoredJob } from './fake-control-plane.js'
 import { orderOf, play, publish, say, waitFor } from './playbooks.js'
 import { createSetting, exactEnd, type Setting } from './setting.js'
@@ -36,6 +36,12 @@ const endOf = (runId: string, length: number): string =>
 function offerWaiting({ controlPlane, folder }: Setting): StoredJob {
   const tasks = [say('before'), waitFor(join(folder, 'go'))]
   return controlPlane.offer(orderOf(publish(controlPlane, { 'site.yml': play(...tasks) })))
+}
+
+/** Until its last task runs: what ansible needs from the folder of the job for the start of a task, it has taken by then. */
+const waits = async (setting: Setting, job: StoredJob): Promise<void> => {
+  await printed(setting, job, 'before')
+  await waitUntil('its last task runs', () => processesThatName(`-e '${join(setting.folder, 'go')}'`).length > 0)
 }
 
 const printed = ({ controlPlane }: Setting, job: StoredJob, text: string): Promise<unknown> =>
@@ -82,7 +88,7 @@ describe('a damaged spool', () => {
     const { controlPlane, folder, statePath } = setting
     const agent = await setting.join({ RTE_MAX_JOBS: '1' })
     const job = offerWaiting(setting)
-    await printed(setting, job, 'before')
+    await waits(setting, job)
     rmSync(spooledJob(statePath) ?? '', { recursive: true })
     await agent.logged('cannot look at a job')
     expect(processesOf(job.order.run_id)).not.toEqual([])
@@ -102,7 +108,7 @@ describe('a damaged spool', () => {
     const { controlPlane, statePath } = setting
     const agent = await setting.join()
     const job = offerWaiting(setting)
-    await printed(setting, job, 'before')
+    await waits(setting, job)
     rmSync(spooledJob(statePath) ?? '', { recursive: true })
     await agent.logged('cannot look at a job')
     const { job_id, run_id } = job.order

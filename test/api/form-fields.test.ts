@@ -128,7 +128,7 @@ describe('varsFiles', () => {
     await writeVars('b.yaml', 'A: {y: 2}\n')
     await server.writeForm('f.yml', '{name: f, playbook: a.yml, varsFiles: [a.yml, b.yaml]}')
     const forms = formsOf({ B: 0, C: 3 })
-    const constants = async () => (await forms.surroundingsOf(await forms.find('f'))).constants
+    const constants = async () => (await forms.contextOf(await forms.find('f'))).constants
     expect(await constants()).toEqual({ A: { x: 1, y: 2 }, B: 1, C: 3 })
     await writeVars('b.yaml', 'A: {y: 3000}\n')
     expect(await constants()).toMatchObject({ A: { x: 1, y: 3000 } })
@@ -150,7 +150,7 @@ describe('varsFiles', () => {
     expect(reasons[2]).toContain('line')
     expect(reasons[3]).toContain('.yml or .yaml')
     for (const reason of reasons.slice(4)) expect(reason).toContain('below the folder')
-    expect((await formsOf().surroundingsOf(await formsOf().find('f'))).constants).toEqual({})
+    expect((await formsOf().contextOf(await formsOf().find('f'))).constants).toEqual({})
   })
 
   async function varsFolder() {
@@ -177,7 +177,7 @@ test('stored field values hold all that was sent and no password, in rows, objec
   const forms = formsOf()
   const form = await forms.find('f')
   expect(form.passwordFields).toEqual(['pin', 'code'])
-  const { subforms } = await forms.surroundingsOf(form)
+  const { subforms } = await forms.contextOf(form)
   const row = { who: 'x', code: 'SECRET' }
   const sent = {
     a: 1,

@@ -31,7 +31,7 @@ const until = (what: string, condition: (list: FormList) => boolean) =>
   })
 const form = (name: string, more = '') => `name: ${name}\ntype: ansible\nroles: [default]\nplaybook: site.yml\n${more}`
 
-const surroundings = ({ folder }: TestServer) => ({
+const context = ({ folder }: TestServer) => ({
   folder: join(folder, 'forms'),
   varsFolder: join(folder, 'vars'),
   constants: () => Promise.resolve({}),
@@ -96,7 +96,7 @@ fields:
     )
     await until('the form', (now) => now.count === 1)
     const log = { info: () => undefined, warn: () => undefined }
-    const forms = createForms({ ...surroundings(server), clock: server.clock, log })
+    const forms = createForms({ ...context(server), clock: server.clock, log })
     expect(await forms.find('small')).toMatchObject({
       type: 'ansible',
       roles: [],
@@ -119,7 +119,7 @@ fields:
       form('pw', 'fields:\n  - {name: pin, type: password, model: ["db.accounts[0].code", other]}\n  - {name: city}\n'),
     )
     const log = { info: () => undefined, warn: () => undefined }
-    const forms = createForms({ ...surroundings(server), clock: server.clock, log })
+    const forms = createForms({ ...context(server), clock: server.clock, log })
     expect(await forms.find('pw')).toMatchObject({
       fields: [{ name: 'pin' }, { name: 'city', type: 'text' }],
       passwordFields: ['pin', 'code', 'other'],

@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely'
-import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import type { JobTable } from '../../control-plane/src/store/schema.js'
 import type { Queries } from '../../control-plane/src/store/store.js'
 import { findUserByName } from '../../control-plane/src/store/accounts/users.js'

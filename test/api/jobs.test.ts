@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { insertJob, newJobRow } from '../../control-plane/src/store/jobs/new-job.js'
 import type { StoredEvent } from '../../control-plane/src/store/jobs/job-streams.js'
 import { appendServiceLine, appendToStreams } from '../../control-plane/src/store/jobs/job-streams.js'
 import { covers } from '../interface/covers.js'
@@ -52,7 +52,7 @@ const addJobs = (count: number, changes: Partial<Row> = {}) =>
 const addManyJobs = (on: TestServer, count: number) =>
   on.store.write('test.many', async (queries) => {
     for (let done = 0; done < count; done += 500) {
-      const rows = Array.from({ length: Math.min(500, count - done) }, () => rowOf({ user_name: 'many' }))
+      const rows = Array.from({ length: Math.min(500, count - done) }, () => newJobRow(rowOf({ user_name: 'many' })))
       await queries.insertInto('job').values(rows).execute()
     }
   })

@@ -264,7 +264,7 @@ describe('deleting', () => {
     const one = await end(id, 'one')
     const two = await partOf(server, id, 'two')
     const early = await call('eve', 'DELETE', `/job/${one.id}`)
-    expect([early.status, early.body.error]).toEqual([409, expect.stringContaining(`a part of job ${id}`)])
+    expect([early.status, early.body.error]).toEqual([409, expect.stringContaining(`a child job of job ${id}`)])
     expect((await call('eve', 'DELETE', `/job/${id}`)).status).toBe(409)
     await endPart(server, two.id)
     await becomes(id, 'success')
@@ -285,7 +285,7 @@ describe('deleting', () => {
       queries.updateTable('job').set({ status: 'failed', dispatch: 'done' }).where('id', '=', id).execute(),
     )
     const early = await call('eve', 'DELETE', `/job/${id}`)
-    expect([early.status, early.body.error]).toEqual([409, `A part of job ${id} has not ended`])
+    expect([early.status, early.body.error]).toEqual([409, `A child job of job ${id} has not ended`])
     await endPart(server, one.id)
     expect((await call('eve', 'DELETE', `/job/${id}`)).status).toBe(200)
   })

@@ -59,7 +59,7 @@ const mayUpload = (bytes: number) => async (server: TestServer) => {
 
 /** A record that is still on its way would count as one that was left behind hours ago: all are waited for. */
 async function moveClock(server: TestServer, ms: number): Promise<void> {
-  await server.parts.audit.trail.settled()
+  await server.parts.audit.trail.allStored()
   server.clock.move(ms)
 }
 
@@ -179,7 +179,7 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
       await server.writeForm('town.yml', '{name: town, type: ansible, playbook: x.yml, varsFiles: [town.yml]}')
       const forms = await server.parts.forms.forms.all()
       const form = forms.find(({ name }) => ['town', 'other'].includes(name))
-      return form && (await server.parts.forms.forms.surroundingsOf(form)).constants.town
+      return form && (await server.parts.forms.forms.contextOf(form)).constants.town
     },
     ...{ usual: 'usual', changed: 'changed' },
   },

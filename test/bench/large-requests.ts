@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import { appendToStreams } from '../../control-plane/src/store/jobs/job-streams.js'
 import { openStore } from '../../control-plane/src/store/open-store.js'
 import { queuedJob } from '../runners/queued-job.js'

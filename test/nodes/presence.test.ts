@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { MOST_STILL_LOOKS } from '../../control-plane/src/nodes/presence.js'
-import { findJob, insertJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { MAX_STILL_LOOKS } from '../../control-plane/src/nodes/presence.js'
+import { findJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import type { RawAgent } from '../support/raw-agent.js'
 import { waitFor } from '../support/wait.js'
 import { queuedJob } from '../runners/queued-job.js'
@@ -37,7 +38,7 @@ async function claimedJob(agent: RawAgent, node: TestNode): Promise<number> {
 describe('a node', () => {
   test('is dead when it does not move, and its runners are offline; it is back when it moves again', async () => {
     await two.approvedAt(there, 'edge')
-    await lookAlone(here, MOST_STILL_LOOKS - 1)
+    await lookAlone(here, MAX_STILL_LOOKS - 1)
     expect(here.nodes.counts()).toEqual({ alive: 2, dead: 0 })
     expect((await here.runnerOf('edge')).online).toBe(true)
     const raised = here.raised.length

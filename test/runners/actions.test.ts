@@ -6,7 +6,7 @@ import {
   type RunnerMove,
   stateAfter,
 } from '../../control-plane/src/runners/registration/runner-states.js'
-import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import { findDefaultRunner } from '../../control-plane/src/store/runners/runners.js'
 import { RUNNER_STATES } from '../../control-plane/src/runner-state.js'
 import { waitFor } from '../support/wait.js'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createDispatcher } from '../../control-plane/src/runners/dispatch/dispatcher.js'
 import { readOutput } from '../../control-plane/src/store/jobs/job-output.js'
-import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import { waitFor } from '../support/wait.js'
 import { type HubFixture, startHub } from './hub-fixture.js'
 import { queuedJob } from './queued-job.js'

@@ -9,10 +9,11 @@ import { type SealJobSecrets, SecretsProblem } from '../../control-plane/src/cre
 import { createLiveEvents } from '../../control-plane/src/live/live-events.js'
 import type { RunnerConnection } from '../../control-plane/src/runners/socket/connection.js'
 import { JobSession } from '../../control-plane/src/runners/dispatch/job-session.js'
-import { OFFER_PATIENCE_MS } from '../../control-plane/src/runners/offers/offer-watch.js'
+import { OFFER_TIMEOUT_MS } from '../../control-plane/src/runners/offers/offer-watch.js'
 import type { PlaybookFiles } from '../../control-plane/src/runners/files/playbook-files.js'
 import { readOutput } from '../../control-plane/src/store/jobs/job-output.js'
-import { findJob, insertJob, moveJob, requestAbort } from '../../control-plane/src/store/jobs/jobs.js'
+import { findJob, moveJob, requestAbort } from '../../control-plane/src/store/jobs/jobs.js'
+import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import type { Store } from '../../control-plane/src/store/store.js'
 import { insertUpload, linkJobFiles } from '../../control-plane/src/store/uploads/uploads.js'
 import type { UploadFolder } from '../../control-plane/src/uploads/upload-folder.js'
@@ -114,7 +115,7 @@ async function expectPatienceUntil(arrive: () => void, session: JobSession): Pro
   expect(closings).toEqual([])
   arrive()
   await waitFor('the connection to be closed', () => {
-    later += OFFER_PATIENCE_MS
+    later += OFFER_TIMEOUT_MS
     session.checkOffers()
     return closings.length > 0
   })
@@ -259,7 +260,7 @@ describe('the job traffic of a connection', () => {
     const session = await openOffered(jobId)
     session.checkOffers()
     expect(closings).toEqual([])
-    later += OFFER_PATIENCE_MS + 1000
+    later += OFFER_TIMEOUT_MS + 1000
     session.checkOffers()
     expect(closings).toEqual([`internal_error: the runner gives no answer to the offer of job ${jobId}`])
     session.closed()
@@ -267,7 +268,7 @@ describe('the job traffic of a connection', () => {
     next.message({ type: 'inventory', jobs: [] })
     await waitFor('the next offer', () => sentOf('offer').length === 2)
     next.message({ type: 'claimed', job_id: jobId, run_id: RUN_ID })
-    later += OFFER_PATIENCE_MS + 1000
+    later += OFFER_TIMEOUT_MS + 1000
     next.checkOffers()
     expect(closings).toHaveLength(1)
     next.closed()
@@ -306,7 +307,7 @@ describe('the job traffic of a connection', () => {
       await linkJobFiles(queries, jobId, [{ field: 'image', uploadId }])
     })
     const session = await openOffered(jobId)
-    later += OFFER_PATIENCE_MS
+    later += OFFER_TIMEOUT_MS
     session.message({ type: 'want_upload', job_id: jobId, run_id: RUN_ID, sha256, offset: 0 })
     await waitFor('the upload to be opened', () => isAsked)
     await expectPatienceUntil(() => arrive(), session)

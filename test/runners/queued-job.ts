@@ -1,5 +1,4 @@
-import type { Insertable } from 'kysely'
-import type { JobTable } from '../../control-plane/src/store/schema.js'
+import type { NewJob } from '../../control-plane/src/store/jobs/new-job.js'
 
 const PLAYBOOK = {
   playbook: 'x.yml',
@@ -14,32 +13,21 @@ const PLAYBOOK = {
 }
 
 /** The row of a job that waits for a runner, as a launch leaves it. */
-export function queuedJob(runnerId: number, runId = '0'.repeat(32)): Insertable<JobTable> {
+export function queuedJob(runnerId: number, runId = '0'.repeat(32)): NewJob {
   return {
     run_id: runId,
     form: 'f',
-    target: 'f',
-    job_type: 'ansible',
     status: 'running',
-    status_reason: null,
-    detail: null,
+    dispatch: 'queued',
     start_time: 1,
-    end_time: null,
+    user_id: null,
     user_name: 'ann',
     user_type: 'local',
     runner_id: runnerId,
     runner_name: 'seven',
-    dispatch: 'queued',
-    wait_until: null,
-    parent_id: null,
-    step: null,
-    approval: null,
-    abort_requested: 0,
-    abort_requested_by: null,
-    abandoned_at: null,
     extravars: '{}',
     credentials: '{}',
-    raw_form_data: null,
+    password_fields: null,
     playbook: JSON.stringify(PLAYBOOK),
   }
 }

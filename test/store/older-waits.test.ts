@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { failOverdue } from '../../control-plane/src/runners/offers/waiting-jobs.js'
-import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import {
   changeNode,
   findFirstDueTime,

@@ -6,7 +6,7 @@ import {
   findStreamLengths,
   resetStreams,
 } from '../../control-plane/src/store/jobs/job-streams.js'
-import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import { queuedJob } from '../runners/queued-job.js'
 import { openTestStore } from '../support/test-database.js'
 import { KINDS, temporaryFolder } from './nodes.js'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readEventPages } from '../../control-plane/src/store/jobs/job-events.js'
 import { appendToStreams } from '../../control-plane/src/store/jobs/job-streams.js'
-import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import { type TestServer, startServer } from '../api/server.js'
 import { filePart, formOf, send } from '../api/upload-client.js'
 import { queuedJob } from '../runners/queued-job.js'

@@ -34,7 +34,7 @@ function fakeTransactions() {
   }
 }
 
-const clock = { patienceMs: 1000, pause: () => Promise.resolve(), now: () => 0 }
+const clock = { timeoutMs: 1000, pause: () => Promise.resolve(), now: () => 0 }
 
 describe('group commit', () => {
   test('writes that wait together share a commit, in their order', async () => {

@@ -4,7 +4,7 @@ import type { JobApproval } from '../../control-plane/src/jobs/record/approval.j
 import type { NodeState } from '../../control-plane/src/sequences/kind.js'
 import { decideSteps } from '../../control-plane/src/sequences/multistep/decide.js'
 import type { PlannedStep, StepsPlan } from '../../control-plane/src/sequences/multistep/plan.js'
-import { isSettled, requireLegalMove } from '../../control-plane/src/sequences/node-status.js'
+import { isFinal, requireLegalMove } from '../../control-plane/src/sequences/node-status.js'
 import { covers } from '../interface/covers.js'
 
 /** A row of steps, and what would become of each if it ran. */
@@ -79,14 +79,14 @@ function drive(steps: readonly Course[]) {
     const decision = decideSteps(plan, nodes, { extravars: EXTRAVARS, now: 0, serviceTime: 0 })
     // Asked again before anything else happened it says the same: a step that was not taken is not lost.
     expect(decideSteps(plan, nodes, { extravars: EXTRAVARS, now: 9, serviceTime: 9 })).toEqual(decision)
-    for (const { identifier, status, reason } of decision.mark) change(identifier, { status, reason })
+    for (const { identifier, status, reason } of decision.changes) change(identifier, { status, reason })
     expect(decision.start.length + (decision.ask === null ? 0 : 1) + (decision.end ? 1 : 0)).toBe(1)
     if (decision.end) return { happened, nodes, end: decision.end }
     for (const name of decision.start) {
       happened.push(`run ${name}`)
       change(name, { status: 'running' })
       expect(decideSteps(plan, nodes, { extravars: EXTRAVARS, now: 0, serviceTime: 0 })).toEqual({
-        mark: [],
+        changes: [],
         start: [],
         ask: null,
         end: null,
@@ -115,7 +115,7 @@ describe('what is next in a row of steps', () => {
         expect(nodes.map(({ status }) => status)).toEqual(expected.statuses)
         expect(end.status).toBe(expected.status)
         expect(end.reason === null).toBe(expected.status === 'success')
-        expect(nodes.every(({ status }) => isSettled(status))).toBe(true)
+        expect(nodes.every(({ status }) => isFinal(status))).toBe(true)
       }),
       { numRuns: 500 },
     )
@@ -133,6 +133,6 @@ describe('what is next in a row of steps', () => {
       now: 0,
       serviceTime: 0,
     })
-    expect(decision.mark).toEqual([{ identifier: 's0', status: 'skipped', reason: expect.any(String) }])
+    expect(decision.changes).toEqual([{ identifier: 's0', status: 'skipped', reason: expect.any(String) }])
   })
 })

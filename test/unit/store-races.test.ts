@@ -9,7 +9,7 @@ test('a write that is given just when the one before ends is not forgotten', asy
   const done = () => Promise.resolve()
   const commits = createGroupCommit(
     { queries: {}, begin: done, commit: done, rollback: done, isPassing: () => false },
-    { patienceMs: 1000, pause: done, now: () => 0 },
+    { timeoutMs: 1000, pause: done, now: () => 0 },
   )
   for (let ticks = 0; ticks < 20; ticks += 1) {
     await commits.write('first', done)

@@ -83,7 +83,7 @@ test('a part that does not come next is left out; one of another size ends the w
   transfer.take(cats.part(0, 2))
   transfer.take(cats.part(0, 2))
   transfer.take(cats.part(2, 4))
-  // Whole already: the rest of an earlier question changes nothing.
+  // ParentJob already: the rest of an earlier question changes nothing.
   transfer.take(cats.part(0, 4))
   await whole
   expect(incoming.text()).toBe('cats')

@@ -17,13 +17,13 @@ import { chainedText } from './record-text.js'
 
 const SWEEP_EVERY_MS = 2000
 /** Records that one write chains, so that other writes get their turn. */
-const MOST_AT_ONCE = 200
+const MAX_AT_ONCE = 200
 /** A record without a status for so long is chained as it is: the node that began the request is gone. */
 const LOST_AFTER_MS = 15 * 60_000
 /** Records that are verified between two turns of the event loop. */
 const VERIFIED_AT_ONCE = 200
 /** How often verifying begins anew because old records were removed meanwhile. */
-const MOST_TRIES = 5
+const MAX_TRIES = 5
 
 /** What verifying found. */
 export interface AuditVerification {
@@ -65,7 +65,7 @@ export function createAuditChain(deps: {
 
   async function chainSome(): Promise<boolean> {
     const chain = await readAuditChain(store.read)
-    const records = await findUnchained(store.read, clock.now() - LOST_AFTER_MS, MOST_AT_ONCE)
+    const records = await findUnchained(store.read, clock.now() - LOST_AFTER_MS, MAX_AT_ONCE)
     if (records.length === 0) return false
     let { head_position: position, head_hash: previous } = chain
     const links = records.map((record) => {
@@ -76,7 +76,7 @@ export function createAuditChain(deps: {
     })
     const isDone = await store.write('audit.chain', (queries) => appendToChain(queries, chain, links)).catch(lookAgain)
     // Lost against another node: what it left is next.
-    return !isDone || records.length === MOST_AT_ONCE
+    return !isDone || records.length === MAX_AT_ONCE
   }
 
   async function sweep(): Promise<void> {
@@ -115,7 +115,7 @@ export function createAuditChain(deps: {
       const problem = await problemIn(chain)
       const now = await readAuditChain(store.read)
       // Retention took records away that were about to be looked at.
-      if (problem !== null && now.anchor_position !== chain.anchor_position && tries < MOST_TRIES) continue
+      if (problem !== null && now.anchor_position !== chain.anchor_position && tries < MAX_TRIES) continue
       return {
         isWhole: problem === null,
         problem,

@@ -9,11 +9,11 @@ import { chainedText, exportedLine } from './record-text.js'
 
 const SWEEP_EVERY_MS = 2000
 /** Records that are sent in one go. */
-const MOST_AT_ONCE = 200
+const MAX_AT_ONCE = 200
 /** How long other nodes leave a place to the one that sends to it. */
 const TURN_MS = 30_000
 /** After failures fewer and fewer sweeps try again, down to one in so many. */
-const LONGEST_PAUSE = 16
+const MAX_PAUSE = 16
 
 /** A place outside of the database to which the audit trail is sent. */
 export interface AuditTarget {
@@ -61,7 +61,7 @@ export function createAuditExport(deps: {
       const after = Math.max(sent, anchor)
       const [before] = after === anchor ? [] : await readChained(store.read, after - 1, 1)
       let previous = before?.position === after ? (before.hash ?? '') : anchorHash
-      const records = await readChained(store.read, after, MOST_AT_ONCE)
+      const records = await readChained(store.read, after, MAX_AT_ONCE)
       const last = records.at(-1)?.position
       if (last === undefined || last === null) return
       const lines = records.map((record) => {
@@ -93,7 +93,7 @@ export function createAuditExport(deps: {
         if (failing.delete(target.name)) log.info({ place: target.name }, 'the audit trail can be sent again')
       } catch (error) {
         const failures = (trouble?.failures ?? 0) + 1
-        failing.set(target.name, { failures, pause: Math.min(2 ** failures, LONGEST_PAUSE) })
+        failing.set(target.name, { failures, pause: Math.min(2 ** failures, MAX_PAUSE) })
         // Once, and not for every try.
         if (failures === 1) log.warn({ place: target.name, reason: messageOf(error) }, FAILED)
       }

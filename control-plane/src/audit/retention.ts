@@ -6,7 +6,7 @@ import type { Timers } from '../timers.js'
 
 const SWEEP_EVERY_MS = 60 * 60_000
 /** Records that one write removes, so that other writes get their turn. */
-const MOST_AT_ONCE = 1000
+const MAX_AT_ONCE = 1000
 
 /** Removes records of the audit trail that are older than they have to be kept. */
 export interface AuditRetention {
@@ -30,11 +30,11 @@ export function createAuditRetention(deps: {
   async function sweep(): Promise<void> {
     if (keepMs === null) return
     const now = clock.now()
-    const range = { time: now - keepMs, now, most: MOST_AT_ONCE }
+    const range = { time: now - keepMs, now, most: MAX_AT_ONCE }
     await deps.chain.sweep()
     while (!sweeps.isClosed) {
       const removed = await store.write('audit.sweep', (queries) => deleteAuditBefore(queries, range))
-      if (removed < MOST_AT_ONCE) return
+      if (removed < MAX_AT_ONCE) return
     }
   }
 

@@ -5,9 +5,9 @@ import { type AuditEntry, completeAudit, insertAudit } from '../store/audit/audi
 import type { Store } from '../store/store.js'
 
 /** Requests whose record waits for the database at once; past it records only go to the log. */
-const MOST_UNSETTLED = 1000
+const MAX_UNSTORED = 1000
 /** Names come from outside; longer ones are cut. */
-const LONGEST_NAME = 200
+const MAX_NAME_LENGTH = 200
 
 /** What is known of a request when it begins. */
 export interface AuditedRequest {
@@ -32,7 +32,7 @@ export interface AuditRecord {
   readonly noted: AuditNote
   /** Runs the handling of the request: the first write in it carries the record. */
   run(handle: () => void): void
-  /** The request has its answer. Returns at once; see {@link AuditTrail.settled}. */
+  /** The request has its answer. Returns at once; see {@link AuditTrail.allStored}. */
   finish(status: number): void
 }
 
@@ -51,12 +51,12 @@ export interface AuditTrail {
   readonly keepsReads: boolean
   begin(request: AuditedRequest): AuditRecord
   /** Resolves when the records of all requests that were answered so far are in the database. */
-  settled(): Promise<void>
+  allStored(): Promise<void>
   /** Settles, and ends the watch over who writes for which request: every asynchronous step of the process pays for it. */
   close(): Promise<void>
 }
 
-export interface AuditTrailDeps {
+export interface AuditTrailDependencies {
   readonly store: Store
   readonly clock: Clock
   readonly log: { error(fields: object, text: string): void }
@@ -72,9 +72,9 @@ interface Open {
   isFinished: boolean
 }
 
-export function createAuditTrail({ store, clock, log, keepsReads = false }: AuditTrailDeps): AuditTrail {
+export function createAuditTrail({ store, clock, log, keepsReads = false }: AuditTrailDependencies): AuditTrail {
   const current = new AsyncLocalStorage<Open>()
-  const unsettled = new Set<Promise<void>>()
+  const unstored = new Set<Promise<void>>()
 
   function write<T>(name: string, operation: Parameters<typeof store.write<T>>[1]): Promise<T> {
     const open = current.getStore()
@@ -94,7 +94,7 @@ export function createAuditTrail({ store, clock, log, keepsReads = false }: Audi
     return carrying.then(({ result }) => result)
   }
 
-  async function settle(open: Open, status: number): Promise<void> {
+  async function storeRecord(open: Open, status: number): Promise<void> {
     const entry = open.entry(status)
     try {
       const id = (await open.carried) ?? null
@@ -107,8 +107,8 @@ export function createAuditTrail({ store, clock, log, keepsReads = false }: Audi
     }
   }
 
-  async function settled(): Promise<void> {
-    await Promise.all(unsettled)
+  async function allStored(): Promise<void> {
+    await Promise.all(unstored)
   }
 
   return {
@@ -142,24 +142,24 @@ export function createAuditTrail({ store, clock, log, keepsReads = false }: Audi
         finish(status) {
           if (open.isFinished) return
           open.isFinished = true
-          if (unsettled.size >= MOST_UNSETTLED) {
+          if (unstored.size >= MAX_UNSTORED) {
             log.error({ audit: open.entry(status) }, 'a record of the audit trail could not be stored: too many wait')
             return
           }
-          const settling = settle(open, status)
-          unsettled.add(settling)
-          void settling.finally(() => unsettled.delete(settling))
+          const storing = storeRecord(open, status)
+          unstored.add(storing)
+          void storing.finally(() => unstored.delete(storing))
         },
       }
     },
-    settled,
+    allStored,
     async close() {
-      await settled()
+      await allStored()
       current.disable()
     },
   }
 }
 
 function textOf(value: string | number | undefined): string | null {
-  return value === undefined ? null : String(value).slice(0, LONGEST_NAME)
+  return value === undefined ? null : String(value).slice(0, MAX_NAME_LENGTH)
 }

@@ -2,7 +2,7 @@ import { InvalidInputError } from '../errors.js'
 
 export const SHORTEST_PASSWORD = 12
 /** Longer ones only cost time to hash. */
-export const LONGEST_PASSWORD = 1024
+export const MAX_PASSWORD_LENGTH = 1024
 
 /**
  * Names start with a letter or digit and hold no `/` and `:`, which separate names in roles and in HTTP Basic.
@@ -21,8 +21,8 @@ export function checkPassword(password: string, username: string): void {
   if (password.length < SHORTEST_PASSWORD) {
     throw new InvalidInputError('weak_password', `A password must have at least ${SHORTEST_PASSWORD} characters`)
   }
-  if (password.length > LONGEST_PASSWORD) {
-    throw new InvalidInputError('long_password', `A password may have at most ${LONGEST_PASSWORD} characters`)
+  if (password.length > MAX_PASSWORD_LENGTH) {
+    throw new InvalidInputError('long_password', `A password may have at most ${MAX_PASSWORD_LENGTH} characters`)
   }
   if (password.toLowerCase() === username.toLowerCase()) {
     throw new InvalidInputError('weak_password', 'A password must not be the username')

@@ -64,7 +64,7 @@ export interface Accounts {
   ): Promise<void>
 }
 
-export interface AccountDeps {
+export interface AccountDependencies {
   readonly store: Store
   readonly passwords: Passwords
   readonly roles: RoleSource
@@ -73,7 +73,7 @@ export interface AccountDeps {
   readonly log: { warn(fields: object, text: string): void }
 }
 
-export function createAccounts(deps: AccountDeps): Accounts {
+export function createAccounts(deps: AccountDependencies): Accounts {
   const { store } = deps
 
   async function find(id: number): Promise<StoredUser> {

@@ -22,7 +22,7 @@ export const API_TOKEN_PREFIX = 'hfat_'
 /** How long a token is good when nothing is said, unless the most is less. */
 const DAYS_WHEN_UNSAID = 30
 /** Tokens that one user may have at once. */
-const MOST_TOKENS = 100
+const MAX_TOKENS = 100
 const DAY_MS = 24 * 60 * 60 * 1000
 /** The last use is noted this often: a script that asks every second must not write every second. */
 const USE_NOTED_EVERY_MS = 60_000
@@ -60,7 +60,7 @@ export interface ApiTokens {
   authenticate(token: string): Promise<Caller>
 }
 
-export interface ApiTokenDeps {
+export interface ApiTokenDependencies {
   readonly store: Store
   readonly roles: RoleSource
   readonly clock: Clock
@@ -74,7 +74,7 @@ export function isApiToken(token: string): boolean {
   return token.startsWith(API_TOKEN_PREFIX)
 }
 
-export function createApiTokens(deps: ApiTokenDeps): ApiTokens {
+export function createApiTokens(deps: ApiTokenDependencies): ApiTokens {
   const { store, clock } = deps
   /** Tokens whose use is being noted. */
   const noting = new Set<string>()
@@ -123,7 +123,7 @@ export function createApiTokens(deps: ApiTokenDeps): ApiTokens {
       }
       const outcome = await store.write('api-tokens.create', async (queries) => {
         if (!(await isSignedIn(queries, by.sessionId, now))) return 'not signed in' as const
-        if ((await listApiTokens(queries, by.id, now)).length >= MOST_TOKENS) return 'too many' as const
+        if ((await listApiTokens(queries, by.id, now)).length >= MAX_TOKENS) return 'too many' as const
         const { createdAt, expiresAt } = record
         const hashes = { refreshHash: null, tokenHash: hashOf(secret) }
         await insertSession(queries, {
@@ -142,7 +142,7 @@ export function createApiTokens(deps: ApiTokenDeps): ApiTokens {
         throw new ForbiddenError('sign_in_needed', 'An API token cannot make API tokens; sign in with your password')
       }
       if (outcome === 'too many') {
-        throw new ConflictError('too_many_tokens', `You have ${MOST_TOKENS} API tokens; revoke some of them first`)
+        throw new ConflictError('too_many_tokens', `You have ${MAX_TOKENS} API tokens; revoke some of them first`)
       }
       return { token: `${API_TOKEN_PREFIX}${sid}.${secret}`, record }
     },

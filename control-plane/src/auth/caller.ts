@@ -55,6 +55,10 @@ export function callerFor(
     ...grant,
     // Routes and rules that ask for an admin need not know of scopes.
     isAdmin: grant.isAdmin && scopes === null,
-    ...{ id: user.id, email: user.email, sessionId, scopes, passwordMustChange: user.passwordMustChange },
+    id: user.id,
+    email: user.email,
+    sessionId,
+    scopes,
+    passwordMustChange: user.passwordMustChange,
   }
 }

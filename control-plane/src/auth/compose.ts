@@ -13,7 +13,7 @@ import type { CredentialStore } from './provider-secrets.js'
 import { openRoleSource } from './role-source.js'
 import { createSessionRecords } from './session-records.js'
 import { createSessions } from './sessions.js'
-import { type SignInDeps, createSignIn } from './sign-in.js'
+import { type SignInDependencies, createSignIn } from './sign-in.js'
 import { createSweeper } from './sweeper.js'
 import { createTokens } from './tokens.js'
 
@@ -38,7 +38,7 @@ export interface AuthSettings {
 /** What signing in needs of other rooms. */
 export interface AuthNeeds {
   readonly store: Store
-  readonly meters: SignInDeps['meters']
+  readonly meters: SignInDependencies['meters']
   /** Secrets of directories and providers. */
   readonly credentials: CredentialStore
   /** How much work a hash of a password is; the product's own when left out. */

@@ -35,7 +35,7 @@ export interface ExternalSignIn {
   check(): Promise<void>
 }
 
-export interface ExternalSignInDeps {
+export interface ExternalSignInDependencies {
   readonly store: Store
   readonly roles: RoleSource
   readonly sessions: Sessions
@@ -50,7 +50,7 @@ export interface ExternalSignInDeps {
   readonly folder: string
 }
 
-export function createExternalSignIn(deps: ExternalSignInDeps): ExternalSignIn {
+export function createExternalSignIn(deps: ExternalSignInDependencies): ExternalSignIn {
   const { store, roles, clock, log } = deps
   const secrets = createProviderSecrets(deps)
   const cookies = createFlowCookies(deps.secret, clock)
@@ -111,7 +111,9 @@ export function createExternalSignIn(deps: ExternalSignInDeps): ExternalSignIn {
       },
     },
     openId: createOpenId({
-      ...{ roles, log, publicUrl: deps.publicUrl },
+      roles,
+      log,
+      publicUrl: deps.publicUrl,
       providers: createProviders({ secrets, clock }),
       cookies,
     }),

@@ -11,7 +11,7 @@ import type { Passwords } from './passwords.js'
 /** Name of the file in the persistent folder that keeps a generated password. */
 export const INITIAL_PASSWORD_FILE = 'initial-admin-password'
 
-export interface FirstAdminDeps {
+export interface FirstAdminDependencies {
   readonly store: Store
   readonly passwords: Passwords
   readonly clock: Clock
@@ -33,7 +33,7 @@ export interface FirstAdmin {
  * @returns null when there are accounts already
  * @throws InvalidInputError when the given name or password breaks the rules
  */
-export async function createFirstAdmin(deps: FirstAdminDeps): Promise<FirstAdmin | null> {
+export async function createFirstAdmin(deps: FirstAdminDependencies): Promise<FirstAdmin | null> {
   const { store, username } = deps
   if (await hasUsers(store.read)) return null
   checkUsername(username)

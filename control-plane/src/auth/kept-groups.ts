@@ -3,8 +3,8 @@ import { type Membership, roleGroup, storedDn, storedId, storedName } from './gr
 import type { RoleConfig } from './role-config.js'
 
 /** Groups that are kept of one user beside those that roles name, and characters of such a group. */
-const MOST_GROUPS = 5000
-const LONGEST_GROUP = 256
+const MAX_GROUPS = 5000
+const MAX_GROUP_LENGTH = 256
 
 /** What is stored of somebody's groups, without the prefix of their kind. */
 export interface KeptGroups {
@@ -33,7 +33,7 @@ export function keptGroups(
     const stored = dn === undefined ? null : storedDn(dn)
     if (stored !== null && isAsked(stored)) named.add(stored)
   }
-  const fit = [...others].filter((group) => group.length <= LONGEST_GROUP && /^[^\p{C}]+$/u.test(group)).sort()
-  const kept = fit.slice(0, Math.max(0, MOST_GROUPS - named.size))
+  const fit = [...others].filter((group) => group.length <= MAX_GROUP_LENGTH && /^[^\p{C}]+$/u.test(group)).sort()
+  const kept = fit.slice(0, Math.max(0, MAX_GROUPS - named.size))
   return { groups: [...named, ...kept].sort(), leftOut: others.size - kept.length }
 }

@@ -11,9 +11,9 @@ export interface HashCost {
 export const HASH_COST: HashCost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
 /** Hashes at once: they run in the thread pool that the database also needs. */
-const MOST_AT_ONCE = 2
+const MAX_AT_ONCE = 2
 /** Sign-ins that may wait for their turn; at some 20 ms each the last waits about a second. */
-const MOST_WAITING = 100
+const MAX_WAITING = 100
 
 /** Argon2id hashes of passwords. */
 export interface Passwords {
@@ -28,7 +28,7 @@ export interface Passwords {
 export function createPasswords(cost: HashCost = HASH_COST): Passwords {
   // 2 is Argon2id; the package's enum cannot be used with isolated modules.
   const options: Options = { ...cost, algorithm: 2 }
-  const turn = createTurns(MOST_AT_ONCE, MOST_WAITING)
+  const turn = createTurns(MAX_AT_ONCE, MAX_WAITING)
   let nobody: Promise<string> | null = null
   return {
     hash: (password) => turn(() => hash(password, options)),

@@ -6,7 +6,7 @@ import type { RoleConfig } from './role-config.js'
 import { userKey } from './roles.js'
 
 /** What is said once and not again, so that nobody can fill the log with it. */
-const MOST_SAID = 200
+const MAX_SAID = 200
 
 /** Tells whoever keeps config.yaml which of its roles somebody else could get, and how to write them instead. */
 export interface RoleAdvice {
@@ -25,7 +25,7 @@ export function createRoleAdvice(deps: {
   const said = new Set<string>()
   function warnOnce(fields: object, text: string): void {
     const key = JSON.stringify([fields, text])
-    if (said.has(key) || said.size >= MOST_SAID) return
+    if (said.has(key) || said.size >= MAX_SAID) return
     said.add(key)
     deps.log.warn(fields, text)
   }

@@ -38,7 +38,7 @@ export interface Sessions {
   aliveOf(sessionIds: readonly string[]): Promise<ReadonlySet<string>>
 }
 
-export interface SessionDeps {
+export interface SessionDependencies {
   readonly store: Store
   readonly tokens: Tokens
   readonly roles: RoleSource
@@ -49,7 +49,7 @@ export interface SessionDeps {
   readonly sessionMaxMs: number
 }
 
-export function createSessions(deps: SessionDeps): Sessions {
+export function createSessions(deps: SessionDependencies): Sessions {
   const { store, tokens, clock } = deps
 
   /** When a session is over that was begun then and is carried on now. */

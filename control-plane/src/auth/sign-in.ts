@@ -65,7 +65,7 @@ export interface SignInMeters {
   heldBack(): void
 }
 
-export interface SignInDeps {
+export interface SignInDependencies {
   readonly store: Store
   readonly passwords: Passwords
   readonly sessions: Sessions
@@ -87,7 +87,7 @@ export async function forgetGuesses(queries: Queries, username: string): Promise
   await forgetFailuresOf(queries, atEachAddress(username))
 }
 
-export function createSignIn(deps: SignInDeps): SignIn {
+export function createSignIn(deps: SignInDependencies): SignIn {
   const { store, clock } = deps
   const oneAfterTheOther = createLine()
 

@@ -11,7 +11,7 @@ import { printable } from './show/printable.js'
 import { type Terminal, writeLine } from './terminal.js'
 
 /** How long somebody may take in the browser, in milliseconds: as long as the service gives them. */
-const PATIENCE_MS = 10 * 60_000
+const TIMEOUT_MS = 10 * 60_000
 
 const NAMES = { oidc: 'OpenID Connect', azuread: 'Entra ID' } as const
 export type BrowserSignInKind = keyof typeof NAMES
@@ -101,7 +101,7 @@ function answer(response: ServerResponse, status: number, text: string): void {
 async function untilStopped<T>(wait: () => Promise<T>): Promise<T> {
   const { promise: stopped, reject } = deferred<never>()
   const interrupt = () => reject(new InterruptedError('Stopped; nobody was signed in.'))
-  const timer = setTimeout(() => reject(new NotSignedInError('Nobody signed in with the browser.')), PATIENCE_MS)
+  const timer = setTimeout(() => reject(new NotSignedInError('Nobody signed in with the browser.')), TIMEOUT_MS)
   process.once('SIGINT', interrupt)
   try {
     return await Promise.race([wait(), stopped])

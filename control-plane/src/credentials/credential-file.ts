@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { Compile } from 'typebox/compile'
 import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
-import { atMostEvery } from '../fresh.js'
+import { atMostEvery } from '../at-most-every.js'
 import { YamlProblem, problemWith, readYaml } from '../yaml-text.js'
 import { CredentialInput, type OpenCredential, problemOfSecret } from './credential.js'
 

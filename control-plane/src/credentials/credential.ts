@@ -5,7 +5,7 @@ export const CREDENTIAL_TYPES = ['userpass', 'ssh', 'vault'] as const
 export type CredentialType = (typeof CREDENTIAL_TYPES)[number]
 
 /** Most characters of a secret: a large private key has 4 thousand. */
-const LONGEST_SECRET = 32 * 1024
+const MAX_SECRET_LENGTH = 32 * 1024
 
 const optionalText = Type.Optional(Type.Union([Type.String({ maxLength: 1000 }), Type.Null()]))
 
@@ -20,7 +20,7 @@ export const CredentialInput = Type.Object({
   user: optionalText,
   password: Type.String({
     minLength: 1,
-    maxLength: LONGEST_SECRET,
+    maxLength: MAX_SECRET_LENGTH,
     description: 'The secret: a password, the private key of type ssh, the password of type vault. Never returned',
   }),
   host: optionalText,

@@ -56,7 +56,7 @@ export interface Credentials {
   check(): Promise<void>
 }
 
-export interface CredentialDeps {
+export interface CredentialDependencies {
   readonly store: Store
   readonly box: SecretBox
   readonly file: CredentialFile
@@ -64,7 +64,7 @@ export interface CredentialDeps {
   readonly log: Logger
 }
 
-export function createCredentials({ store, box, file, clock, log }: CredentialDeps): Credentials {
+export function createCredentials({ store, box, file, clock, log }: CredentialDependencies): Credentials {
   const fileNames = async () => new Set((await file.all()).map((credential) => credential.name))
 
   async function stored(id: number): Promise<StoredCredential> {

@@ -47,7 +47,7 @@ export interface SecretRotation {
   close(): Promise<void>
 }
 
-export interface SecretRotationDeps {
+export interface SecretRotationDependencies {
   readonly store: Store
   readonly clock: Clock
   readonly timers: Timers
@@ -60,7 +60,7 @@ export interface SecretRotationDeps {
   readonly refreshTokenMs: number
 }
 
-export function createSecretRotation(deps: SecretRotationDeps): SecretRotation {
+export function createSecretRotation(deps: SecretRotationDependencies): SecretRotation {
   const { store, clock, log, box, encryption } = deps
   let rotatedAt = clock.now()
   let running: Promise<unknown> = Promise.resolve()

@@ -17,7 +17,7 @@ export const vaultNeedsSchema = v.nullable(
 
 /** What a vault id may be: `@` ends it on ansible's command line. */
 export const VAULT_ID = '^[^@\\p{C}]{1,100}$'
-export const MOST_VAULTS = 20
+export const MAX_VAULTS = 20
 
 /** Vault passwords as a file or a launch names them: a text, or a list of texts and of `{name, id}`. */
 export function vaultNeedsOf(

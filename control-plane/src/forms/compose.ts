@@ -2,7 +2,7 @@ import type { Ground } from '../ground.js'
 import type { LiveEvents } from '../live/live-events.js'
 import type { Store } from '../store/store.js'
 import { createDesignerLock, createLockExpiry } from './designer-lock.js'
-import { type FormsDeps, createForms } from './loader.js'
+import { type FormsDependencies, createForms } from './loader.js'
 import { createLaunchChecks } from './sandbox/launch-checks.js'
 
 /** What forms need of the settings. */
@@ -18,7 +18,7 @@ export interface FormNeeds {
   readonly store: Store
   readonly live: LiveEvents
   /** The constants of config.yaml. */
-  readonly constants: FormsDeps['constants']
+  readonly constants: FormsDependencies['constants']
 }
 
 export type FormParts = ReturnType<typeof composeForms>

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { MOST_VAULTS, VAULT_ID } from '../credentials/vault-needs.js'
+import { MAX_VAULTS, VAULT_ID } from '../credentials/vault-needs.js'
 import { FieldFile, WizardStepFile } from './fields/field-schema.js'
 
 const Text = Type.String()
@@ -26,8 +26,8 @@ export const FORM_TYPES = [
 const STEP_TYPES = ['ansible', 'awx', 'aap', 'ascender', 'semaphore', 'rundeck', 'jenkins'] as const
 
 /** Fields of one form; more than anybody would fill in. */
-const MOST_FIELDS = 1000
-const MOST_STEPS = 500
+const MAX_FIELDS = 1000
+const MAX_STEPS = 500
 
 const Approval = Type.Object({
   title: Type.Optional(Text),
@@ -49,7 +49,7 @@ export const VaultCredentials = Type.Union([
         id: Type.Optional(Type.Union([Type.String({ pattern: VAULT_ID }), Type.Null()])),
       }),
     ]),
-    { maxItems: MOST_VAULTS },
+    { maxItems: MAX_VAULTS },
   ),
 ])
 
@@ -94,14 +94,14 @@ const FormFile = Type.Object({
   roles: Type.Optional(Names),
   description: Type.Optional(Text),
   categories: Type.Optional(Names),
-  fields: Type.Optional(Type.Union([Type.Array(FieldFile, { maxItems: MOST_FIELDS }), Type.Null()])),
+  fields: Type.Optional(Type.Union([Type.Array(FieldFile, { maxItems: MAX_FIELDS }), Type.Null()])),
   wizard: Type.Optional(Type.Array(WizardStepFile, { maxItems: 100 })),
   launchValidation: Type.Optional(Type.Enum(['off', 'log', 'enforce'])),
   userExtravars: Type.Optional(TextOrList),
   abortable: Flag,
   allowRelaunch: Flag,
   disableRelaunch: Flag,
-  steps: Type.Optional(Type.Array(StepFile, { maxItems: MOST_STEPS })),
+  steps: Type.Optional(Type.Array(StepFile, { maxItems: MAX_STEPS })),
   workflow: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
   ...runProperties,
 })

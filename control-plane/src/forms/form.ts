@@ -130,10 +130,10 @@ export interface Forms {
   find(name: string): Promise<Form>
   errors(): Promise<readonly FormError[]>
   /** What a form draws on beside its own file. */
-  surroundingsOf(form: Form): Promise<FormSurroundings>
+  contextOf(form: Form): Promise<FormContext>
 }
 
-export interface FormSurroundings {
+export interface FormContext {
   /** The subforms it reaches, however deep, with their fields. */
   readonly subforms: Readonly<Record<string, readonly Field[]>>
   /** What its `varsFiles` hold, over the constants of the configuration. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../clock.js'
 import { NotFoundError, messageOf } from '../errors.js'
-import { atMostEvery } from '../fresh.js'
+import { atMostEvery } from '../at-most-every.js'
 import type { Form, FormError, Forms } from './form.js'
 import { type FoundFile, findYamlFiles } from './form-files.js'
 import { type ParsedFile, type PlacedForm, parseFormFile } from './parse-form.js'
@@ -12,7 +12,7 @@ import { type VarsFiles, createVarsFiles, mergeDeep } from './vars-files.js'
 /** How often the folder is looked at while somebody asks, in milliseconds. */
 const LOOK_EVERY_MS = 1000
 
-export interface FormsDeps {
+export interface FormsDependencies {
   readonly folder: string
   /** VARS_FILES_PATH. */
   readonly varsFolder: string
@@ -30,7 +30,7 @@ interface Loaded {
 }
 
 /** The forms below a folder. Files that did not change are not read again. */
-export function createForms(deps: FormsDeps): Forms {
+export function createForms(deps: FormsDependencies): Forms {
   let parsed = new Map<string, { readonly fingerprint: string; readonly content: ParsedFile }>()
   let loaded: Loaded = { forms: [], byName: new Map(), subforms: new Map(), errors: [] }
   const varsFiles = createVarsFiles(deps.varsFolder)
@@ -81,7 +81,7 @@ export function createForms(deps: FormsDeps): Forms {
       await look()
       return loaded.errors
     },
-    async surroundingsOf(form) {
+    async contextOf(form) {
       await look()
       const subforms = reachedSubforms(form, loaded.subforms)
       const contents = await Promise.all(form.varsFiles.map((path) => varsFiles.read(path)))

@@ -38,7 +38,7 @@ import { registerRateLimit } from './route/rate-limit.js'
 import { registerUpgrades } from './server/upgrades.js'
 
 /** What the HTTP application is made of. */
-export interface AppDeps {
+export interface AppDependencies {
   readonly logger: FastifyBaseLogger
   /** Prefix of every path, `/` for none. */
   readonly baseUrl: string
@@ -61,7 +61,7 @@ export interface AppDeps {
 }
 
 /** The whole HTTP application, ready to listen or to be asked with `inject`. It owns nothing that was passed in. */
-export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
+export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> {
   const app = fastify(serverOptions(deps))
   const prefix = prefixOf(deps.baseUrl) + API_PREFIX
 
@@ -113,7 +113,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   return app
 }
 
-function serverOptions(deps: AppDeps): FastifyServerOptions {
+function serverOptions(deps: AppDependencies): FastifyServerOptions {
   const options: FastifyServerOptions = {
     loggerInstance: deps.logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),

@@ -13,7 +13,7 @@ import type { SequenceParts } from '../sequences/compose.js'
 import type { Store } from '../store/store.js'
 import type { UploadParts } from '../uploads/compose.js'
 import { version } from '../version.js'
-import { type AppDeps, buildApp } from './app.js'
+import { type AppDependencies, buildApp } from './app.js'
 import { appearanceRoutes } from './service/appearance.js'
 import { auditRoutes } from './service/audit.js'
 import { authRoutes } from './sign-in/auth.js'
@@ -72,7 +72,7 @@ export interface Rooms {
 }
 
 /** What the web server gets beside the rooms. */
-export interface HttpNeeds extends Pick<AppDeps, 'tls'> {
+export interface HttpNeeds extends Pick<AppDependencies, 'tls'> {
   /** Routes beside those of the product. */
   readonly moreRoutes?: readonly FastifyPluginAsync[] | undefined
 }

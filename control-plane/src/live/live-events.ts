@@ -15,20 +15,20 @@ export interface LiveEvents {
 /** When messages of other nodes may have been lost, everything is taken for changed. */
 export function createLiveEvents(bus: Bus = SILENT_BUS): LiveEvents {
   const listeners = new Set<(name: LiveName) => void>()
-  const tell = (name: LiveName) => {
+  const notify = (name: LiveName) => {
     for (const listener of listeners) listener(name)
   }
   bus.subscribe({
     received(message) {
       if (message.topic !== 'live') return
       const known = LIVE_NAMES.find((name) => name === message.name)
-      if (known) tell(known)
+      if (known) notify(known)
     },
-    missed: () => LIVE_NAMES.forEach(tell),
+    missed: () => LIVE_NAMES.forEach(notify),
   })
   return {
     changed(name) {
-      tell(name)
+      notify(name)
       bus.publish({ topic: 'live', name })
     },
     subscribe(listener) {

@@ -7,7 +7,7 @@ export const CHANGE_INTERVAL_MS = 1020
 /** How long the client waits before it connects again, in milliseconds. */
 export const RECONNECT_MS = 3000
 /** Pings that a reader may be behind before it is given up. */
-const MOST_MISSED_PINGS = 4
+const MAX_MISSED_PINGS = 4
 
 /** What a stream writes to. */
 export interface LiveReader {
@@ -63,7 +63,7 @@ export function createLiveStream(
   function ping(): void {
     if (!isBehind) return write(': ping\n\n')
     missedPings += 1
-    if (missedPings >= MOST_MISSED_PINGS) close()
+    if (missedPings >= MAX_MISSED_PINGS) close()
   }
 
   function close(): void {

@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Clock } from '../clock.js'
 import { UnavailableError } from '../errors.js'
 import { JOB_STATUSES, type JobStatus } from '../job-status.js'
-import { within } from '../patience.js'
+import { within } from '../time-limit.js'
 import { RUNNER_STATES } from '../runner-state.js'
 import { readFigures } from '../store/service/figures.js'
 import type { Store } from '../store/store.js'
@@ -12,7 +12,7 @@ const UNFINISHED: readonly JobStatus[] = ['running', 'approve']
 const ENDED = JOB_STATUSES.filter((status) => !UNFINISHED.includes(status))
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Whoever scrapes wants an answer, also while the database hangs; in milliseconds. */
-const PATIENCE_MS = 2000
+const TIMEOUT_MS = 2000
 
 /** Gauges that are read from the database when somebody looks. */
 export interface DatabaseGauges {
@@ -57,7 +57,7 @@ export function createDatabaseGauges(deps: {
     async read() {
       const tooLate = () => new UnavailableError('database_unreachable', 'the database is slow')
       const reading = readFigures(deps.store.read, deps.clock.now() - DAY_MS)
-      const figures = await within(PATIENCE_MS, reading, tooLate).catch((error: unknown) => {
+      const figures = await within(TIMEOUT_MS, reading, tooLate).catch((error: unknown) => {
         for (const gauge of gauges) gauge.reset()
         throw error
       })

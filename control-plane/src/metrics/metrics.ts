@@ -8,7 +8,7 @@ import { createDatabaseGauges } from './database-gauges.js'
 const REQUEST_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const ACK_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-export interface MetricsDeps {
+export interface MetricsDependencies {
   readonly store: Pick<Store, 'read'>
   readonly clock: Clock
   readonly log: { warn(fields: object, text: string): void }
@@ -23,7 +23,7 @@ export interface MetricsDeps {
  * knows only its own few words and none of them Prometheus. Labels are bounded: routes are patterns, statuses and states
  * are ours, runners are approved by somebody.
  */
-export function createMetrics(deps: MetricsDeps) {
+export function createMetrics(deps: MetricsDependencies) {
   const registry = new Registry()
   const registers = [registry]
   // These watch the process for as long as it lives, so there is nothing to close.

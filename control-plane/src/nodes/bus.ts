@@ -3,7 +3,7 @@ import type { Timers } from '../timers.js'
 import { type BusMessage, readLetter, writeLetter } from './messages.js'
 
 /** Bytes of one letter; PostgreSQL takes less than 8000. */
-const MOST_LETTER_BYTES = 7000
+const MAX_LETTER_BYTES = 7000
 
 /** How long letters are apart at least, in milliseconds: what comes meanwhile is in the next one, each message once. */
 const REST_MS = 50
@@ -84,7 +84,7 @@ export function createBus(deps: {
     let bytes = 0
     for (const message of waiting) {
       bytes += Buffer.byteLength(message) + 1
-      if (messages.length > 0 && bytes > MOST_LETTER_BYTES) break
+      if (messages.length > 0 && bytes > MAX_LETTER_BYTES) break
       messages.push(message)
       waiting.delete(message)
     }

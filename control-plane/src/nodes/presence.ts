@@ -15,10 +15,10 @@ import type { Timers } from '../timers.js'
 export const LOOK_MS = 2000
 
 /** Looks in a row in which a node did not move after which it counts as dead: it is then silent for about 8 s. */
-export const MOST_STILL_LOOKS = 4
+export const MAX_STILL_LOOKS = 4
 
 /** Looks after which a dead node is forgotten: an hour, in which somebody can see that it is missing. */
-const MOST_DEAD_LOOKS = 1800
+const MAX_DEAD_LOOKS = 1800
 
 /** Which nodes are there. */
 export interface Presence {
@@ -64,22 +64,22 @@ export function createPresence(deps: {
   let isClosed = false
   let address = ''
   /** A failure is said once until it works again. */
-  let isTold = false
+  let isReported = false
 
   function row(): ServiceNodeRow {
     return { id, version: deps.version, address, started_at: startedAt, last_seen: clock.now() }
   }
 
-  const isDead = (seen: Seen) => seen.stillLooks >= MOST_STILL_LOOKS
+  const isDead = (seen: Seen) => seen.stillLooks >= MAX_STILL_LOOKS
 
-  function tell(): void {
+  function notify(): void {
     for (const listener of listeners) listener()
   }
 
   function note(found: ServiceNodeRow): void {
     const before = others.get(found.id)
     let stillLooks = before && before.lastSeen === found.last_seen ? before.stillLooks + 1 : 0
-    if (!before && Math.abs(clock.now() - found.last_seen) > LOOK_MS * MOST_STILL_LOOKS) stillLooks = MOST_STILL_LOOKS
+    if (!before && Math.abs(clock.now() - found.last_seen) > LOOK_MS * MAX_STILL_LOOKS) stillLooks = MAX_STILL_LOOKS
     const after = { lastSeen: found.last_seen, stillLooks }
     others.set(found.id, after)
     const wasDead = before !== undefined && isDead(before)
@@ -87,7 +87,7 @@ export function createPresence(deps: {
     if (!before) log.info(who, isDead(after) ? 'there is a node that does not move' : 'there is another node')
     else if (isDead(after) && !wasDead) log.warn(who, 'a node is silent')
     else if (!isDead(after) && wasDead) log.info(who, 'a node is back')
-    if (before && isDead(after) !== wasDead) tell()
+    if (before && isDead(after) !== wasDead) notify()
   }
 
   async function lookOnce(): Promise<void> {
@@ -98,15 +98,15 @@ export function createPresence(deps: {
     })
     // Not in the write: nodes that move at the same time would be in each other's way.
     const found = await listNodes(store.read)
-    isTold = false
+    isReported = false
     const known = new Set(found.map((node) => node.id))
     for (const [other, seen] of [...others]) {
       if (known.has(other)) continue
       others.delete(other)
-      if (!isDead(seen)) tell()
+      if (!isDead(seen)) notify()
     }
     for (const node of found) if (node.id !== id) note(node)
-    const forgotten = found.filter((node) => (others.get(node.id)?.stillLooks ?? 0) >= MOST_DEAD_LOOKS)
+    const forgotten = found.filter((node) => (others.get(node.id)?.stillLooks ?? 0) >= MAX_DEAD_LOOKS)
     for (const { id: dead, last_seen } of forgotten) {
       await store.write('nodes.forget', (queries) => deleteNode(queries, dead, last_seen))
     }
@@ -140,9 +140,9 @@ export function createPresence(deps: {
       await look()
       stop = deps.timers.every(LOOK_MS, () => {
         look().catch((error: unknown) => {
-          if (!isTold)
+          if (!isReported)
             log.warn({ reason: messageOf(error) }, 'this node could not look after the others; it tries again')
-          isTold = true
+          isReported = true
         })
       })
     },
@@ -152,7 +152,7 @@ export function createPresence(deps: {
       stop()
       await looking?.catch(() => undefined)
       // Without it the others find out by themselves; a database that is away must not hold up the end.
-      if (!isTold) await store.write('nodes.stop', (queries) => deleteNode(queries, id)).catch(() => undefined)
+      if (!isReported) await store.write('nodes.stop', (queries) => deleteNode(queries, id)).catch(() => undefined)
     },
   }
 }

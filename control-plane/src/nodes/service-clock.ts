@@ -3,7 +3,7 @@ import { type ServiceTime, moveServiceTime, readServiceTime } from '../store/ser
 import type { Store } from '../store/store.js'
 
 /** The most that counts between two looks, in milliseconds: a process that was held up for longer has not served. */
-const MOST_COUNTED_MS = 2000
+const MAX_COUNTED_MS = 2000
 
 /**
  * Time for waits that outlast a process: how long a job may wait for its runner, how long an approval may be given. It passes
@@ -32,7 +32,7 @@ export function createServiceClock({ store, steady }: { readonly store: Store; r
 
   async function lookOnce(): Promise<number> {
     const last = before
-    const passed = last === null ? 0 : Math.min(steady.now() - last.at, MOST_COUNTED_MS)
+    const passed = last === null ? 0 : Math.min(steady.now() - last.at, MAX_COUNTED_MS)
     // After a failure the next look only looks: it is not known what this one has done.
     before = null
     const now = await store.write('service_clock.look', async (queries): Promise<ServiceTime> => {

@@ -71,8 +71,16 @@ export async function composeRunners(ground: Ground, settings: RunnerSettings, n
   const { openSession, revoked: onRevoked } = dispatcher
   const heartbeatMs = settings.runnerHeartbeatMs
   const hub = createRunnerHub({
-    ...{ ...ground, store, live, nodes, version, service: serviceKeys },
-    ...{ openSession, onRevoked, heartbeatMs, lostMs },
+    ...ground,
+    store,
+    live,
+    nodes,
+    version,
+    service: serviceKeys,
+    openSession,
+    onRevoked,
+    heartbeatMs,
+    lostMs,
   })
   onClose(() => hub.close())
   const fingerprint = () => serviceKeys.view().fingerprint

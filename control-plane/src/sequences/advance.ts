@@ -13,12 +13,12 @@ import { takeTurn } from '../store/jobs/sequences.js'
 import { readServiceTime } from '../store/service/service-clock.js'
 import type { Queries } from '../store/store.js'
 import { type Decision, NOTHING, type OpenSequence, type SequenceKind, type Values } from './kind.js'
-import { type PartDependencies, type PreparedPart, preparePart } from './parts.js'
-import { type AbortStep, type Settlement, abortStep, settle } from './settle.js'
+import { type ChildJobDependencies, type PreparedChildJob, prepareChildJob } from './child-jobs.js'
+import { type AbortStep, type EndedNodes, abortStep, collectEnded } from './ended-nodes.js'
 import { TurnWriter } from './turn-writer.js'
-import { type Whole, readWhole } from './whole.js'
+import { type ParentJob, readParentJob } from './parent-job.js'
 
-export interface AdvanceDependencies extends PartDependencies {
+export interface AdvanceDependencies extends ChildJobDependencies {
   readonly clock: Clock
   readonly live: LiveEvents
   readonly runners: RunnerPort
@@ -53,42 +53,42 @@ const REST: Turn = { result: 'rest', others: [] }
  * service before or after that write: the next look at the database decides the same, or what comes after.
  */
 export async function takeStep(deps: AdvanceDependencies, jobId: number): Promise<Turn> {
-  const whole = await readWhole(deps.store.read, deps.vault, jobId)
-  if (!whole) return REST
-  const { job } = whole
+  const parent = await readParentJob(deps.store.read, deps.vault, jobId)
+  if (!parent) return REST
+  const { job } = parent
   const isAbort = job.abort_requested === 1
   const waits = job.status === 'approve'
   // While the form's own approval is waited for, nothing has begun.
-  if (waits ? !isAbort && !whole.nodes.some(({ status }) => status === 'approve') : job.status !== 'running')
+  if (waits ? !isAbort && !parent.nodes.some(({ status }) => status === 'approve') : job.status !== 'running')
     return REST
   const kind = deps.kinds.find(({ jobType }) => jobType === job.job_type)
   if (!kind) throw new Error(`no such kind of job: ${job.job_type}`)
-  const sequence = kind.open(whole.launch.plan)
+  const sequence = kind.open(parent.launch.plan)
   const now = deps.clock.now()
   const { time: serviceTime } = await readServiceTime(deps.store.read)
-  const facts = { extravars: whole.extravars, now, serviceTime }
-  const settled = settle(whole.nodes, now)
-  const settlement = { ...settled, nodes: await withArtifacts(deps.store.read, sequence, settled) }
-  const { nodes } = settlement
-  const abort = isAbort ? abortStep(nodes, whole) : null
+  const facts = { extravars: parent.extravars, now, serviceTime }
+  const outcomes = collectEnded(parent.nodes, now)
+  const found = { ...outcomes, nodes: await withArtifacts(deps.store.read, sequence, outcomes) }
+  const { nodes } = found
+  const abort = isAbort ? abortStep(nodes, parent) : null
   const decision = abort ? NOTHING : sequence.decide(nodes, facts)
-  if (isNothing(settlement, abort, decision)) return REST
+  if (isNothing(found, abort, decision)) return REST
 
-  const parts: PreparedPart[] = []
+  const parts: PreparedChildJob[] = []
   for (const identifier of decision.start) {
-    parts.push(await preparePart(deps, whole, identifier, await sequence.part(identifier, nodes, facts)))
+    parts.push(await prepareChildJob(deps, parent, identifier, await sequence.childJob(identifier, nodes, facts)))
   }
   const { ask } = decision
   const shown = ask === null ? undefined : sequence.approvalValues?.(ask, nodes, facts)
-  const approval = ask === null ? null : await approvalFor(deps, whole, sequence.approval(ask), shown)
+  const approval = ask === null ? null : await approvalFor(deps, parent, sequence.approval(ask), shown)
 
   const done = await deps.store.write('sequences.advance', async (queries): Promise<Done | null> => {
-    if (!(await takeTurn(queries, jobId, whole.version))) return null
+    if (!(await takeTurn(queries, jobId, parent.version))) return null
     if (!(await isSame(queries, job))) return null
-    const turn = new TurnWriter(queries, sequence, whole, now)
-    await turn.settle(settlement)
+    const turn = new TurnWriter(queries, sequence, parent, now)
+    await turn.storeEnded(found)
     if (waits && !abort) await turn.goOn()
-    await turn.mark(abort?.mark ?? decision.mark)
+    await turn.storeChanges(abort?.changes ?? decision.changes)
     const aborts = await turn.passOn(abort?.passOn ?? [])
     const begun = await turn.start(deps, parts)
     if (decision.ask !== null && approval) await turn.ask(decision.ask, approval)
@@ -102,11 +102,11 @@ export async function takeStep(deps: AdvanceDependencies, jobId: number): Promis
       isOver: decision.end !== null || abort?.isOver === true,
     }
   })
-  return done ? told(deps, job, done) : { result: 'taken', others: [] }
+  return done ? announce(deps, job, done) : { result: 'taken', others: [] }
 }
 
 /** The nodes with what those hand on that have just ended. */
-async function withArtifacts(queries: Queries, sequence: OpenSequence, { ended, nodes }: Settlement) {
+async function withArtifacts(queries: Queries, sequence: OpenSequence, { ended, nodes }: EndedNodes) {
   const gathered = [...nodes]
   for (const { node } of ended) {
     const artifacts = await sequence.artifactsOf?.(queries, node, gathered)
@@ -117,21 +117,21 @@ async function withArtifacts(queries: Queries, sequence: OpenSequence, { ended, 
 }
 
 /** Whether what was decided upon is still so. */
-async function isSame(queries: Queries, job: Whole['job']): Promise<boolean> {
+async function isSame(queries: Queries, job: ParentJob['job']): Promise<boolean> {
   const current = await findJobSummary(queries, job.id)
   return current?.status === job.status && current.abort_requested === job.abort_requested
 }
 
-function isNothing(settlement: Settlement, abort: AbortStep | null, decision: Decision): boolean {
-  const { mark, start, ask, end } = decision
-  const isUnsettled = settlement.ended.length + settlement.lost.length > 0
-  const isAbort = abort !== null && (abort.isOver || abort.mark.length + abort.passOn.length > 0)
-  return !isUnsettled && !isAbort && mark.length + start.length === 0 && ask === null && end === null
+function isNothing(found: EndedNodes, abort: AbortStep | null, decision: Decision): boolean {
+  const { changes, start, ask, end } = decision
+  const hasEnded = found.ended.length + found.lost.length > 0
+  const isAbort = abort !== null && (abort.isOver || abort.changes.length + abort.passOn.length > 0)
+  return !hasEnded && !isAbort && changes.length + start.length === 0 && ask === null && end === null
 }
 
 async function approvalFor(
   { maskPattern, subjects }: Pick<AdvanceDependencies, 'maskPattern' | 'subjects'>,
-  { job, extravars, secrets }: Whole,
+  { job, extravars, secrets }: ParentJob,
   asked: Parameters<typeof awaitedApproval>[0],
   shown: Values = extravars,
 ): Promise<JobApproval> {
@@ -140,7 +140,7 @@ async function approvalFor(
   return awaitedApproval(asked, masked, await subjects.now(job))
 }
 
-function told({ live, runners }: AdvanceDependencies, job: Whole['job'], done: Done): Turn {
+function announce({ live, runners }: AdvanceDependencies, job: ParentJob['job'], done: Done): Turn {
   live.changed('jobs')
   for (const id of new Set(done.runners)) runners.jobQueued(id)
   for (const { runner_id, id, run_id } of done.aborts) {

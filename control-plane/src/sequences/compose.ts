@@ -1,6 +1,6 @@
 import type { Forms } from '../forms/form.js'
 import type { Ground } from '../ground.js'
-import { type ApprovalSubjectsDeps, createApprovalSubjects } from '../jobs/record/approval-subject.js'
+import { type ApprovalSubjectsDependencies, createApprovalSubjects } from '../jobs/record/approval-subject.js'
 import type { ServiceClock } from '../nodes/service-clock.js'
 import type { AdvanceDependencies } from './advance.js'
 import { createMultistep } from './multistep/multistep.js'
@@ -24,7 +24,7 @@ export interface SequenceNeeds extends Omit<
   readonly serviceClock: ServiceClock
   readonly forms: Forms
   /** The files to which an approval of a job is bound. */
-  readonly approvedFiles: ApprovalSubjectsDeps['files']
+  readonly approvedFiles: ApprovalSubjectsDependencies['files']
 }
 
 export type SequenceParts = ReturnType<typeof composeSequences>

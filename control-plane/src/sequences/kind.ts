@@ -50,7 +50,7 @@ export interface End {
 
 /** What is next. Nothing at all: something has to happen first. */
 export interface Decision {
-  readonly mark: readonly NodeResult[]
+  readonly changes: readonly NodeResult[]
   /** Nodes whose jobs start now. */
   readonly start: readonly string[]
   /** The node for whose approval the whole now waits. */
@@ -59,7 +59,7 @@ export interface Decision {
 }
 
 /** What the job of a node runs, and with which extra variables; the launching user is among these. */
-export interface Part {
+export interface ChildJob {
   readonly settings: JobSettings
   readonly values: Values
   /** Not null: the job consists of others itself, and the settings count for nothing. */
@@ -72,7 +72,7 @@ export interface Part {
 export type SequenceEvent =
   | { readonly what: 'started'; readonly identifier: string; readonly jobId: number }
   | { readonly what: 'ended'; readonly node: NodeState }
-  | { readonly what: 'marked'; readonly mark: NodeResult }
+  | { readonly what: 'changed'; readonly change: NodeResult }
   | { readonly what: 'over'; readonly nodes: readonly NodeState[]; readonly status: JobStatus }
 
 /**
@@ -82,12 +82,12 @@ export type SequenceEvent =
 export interface OpenSequence {
   decide(nodes: readonly NodeState[], facts: Facts): Decision
   /** Of the files only those of a nested sequence are read. */
-  part(identifier: string, nodes: readonly NodeState[], facts: Facts): Part | Promise<Part>
+  childJob(identifier: string, nodes: readonly NodeState[], facts: Facts): ChildJob | Promise<ChildJob>
   /** The approval of a node; only asked for those that `decide` named. */
   approval(identifier: string): Approval
   /** What the texts of that approval may show; without it, the extra variables of the whole. */
   approvalValues?(identifier: string, nodes: readonly NodeState[], facts: Facts): Values
-  tell(queries: Queries, jobId: number, event: SequenceEvent): Promise<void>
+  writeOutput(queries: Queries, jobId: number, event: SequenceEvent): Promise<void>
   /** What the ended job of a node hands on; without it, nothing. */
   artifactsOf?(queries: Queries, ended: NodeState, nodes: readonly NodeState[]): Promise<Values>
 }
@@ -106,4 +106,4 @@ export interface SequenceKind {
   readonly endsWithRejection: boolean
 }
 
-export const NOTHING: Decision = { mark: [], start: [], ask: null, end: null }
+export const NOTHING: Decision = { changes: [], start: [], ask: null, end: null }

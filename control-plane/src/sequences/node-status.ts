@@ -20,7 +20,7 @@ export function nodeStatusOf(text: string): NodeStatus {
 }
 
 /** Whether nothing will change any more. */
-export function isSettled(status: NodeStatus): boolean {
+export function isFinal(status: NodeStatus): boolean {
   return NODE_TRANSITIONS[status].length === 0
 }
 

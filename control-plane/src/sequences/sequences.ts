@@ -10,7 +10,7 @@ import { type AdvanceDependencies, takeStep } from './advance.js'
 const SWEEP_EVERY_MS = 2000
 
 /** Sequences that a sweep moves on at the same time. */
-const MOST_AT_ONCE = 16
+const MAX_AT_ONCE = 16
 
 /**
  * Moves jobs on that consist of others. Where each stands is only in the database; here is known only which of them are
@@ -77,8 +77,8 @@ export function createSequences(
   async function sweep(): Promise<void> {
     isAsked = false
     const due = await findDueSequences(store.read, await serviceTime())
-    for (let first = 0; first < due.length && !isClosed; first += MOST_AT_ONCE) {
-      await Promise.all(due.slice(first, first + MOST_AT_ONCE).map(look))
+    for (let first = 0; first < due.length && !isClosed; first += MAX_AT_ONCE) {
+      await Promise.all(due.slice(first, first + MAX_AT_ONCE).map(look))
     }
   }
 

@@ -7,9 +7,9 @@ import { updateApproval } from '../store/jobs/approvals.js'
 import type { Queries } from '../store/store.js'
 import type { End, NodeResult, NodeState, OpenSequence, SequenceEvent } from './kind.js'
 import { requireLegalMove } from './node-status.js'
-import { type PartDependencies, type PreparedPart, insertPart } from './parts.js'
-import type { Settlement } from './settle.js'
-import type { Whole } from './whole.js'
+import { type ChildJobDependencies, type PreparedChildJob, insertChildJob } from './child-jobs.js'
+import type { EndedNodes } from './ended-nodes.js'
+import type { ParentJob } from './parent-job.js'
 
 /** The writes of one turn, all in one transaction. */
 export class TurnWriter {
@@ -18,27 +18,27 @@ export class TurnWriter {
   constructor(
     private readonly queries: Queries,
     private readonly sequence: OpenSequence,
-    private readonly whole: Whole,
+    private readonly parent: ParentJob,
     private readonly now: number,
   ) {
-    this.#nodes = [...whole.nodes]
+    this.#nodes = [...parent.nodes]
   }
 
-  async settle({ ended, lost, nodes }: Settlement): Promise<void> {
+  async storeEnded({ ended, lost, nodes }: EndedNodes): Promise<void> {
     this.#nodes = [...nodes]
     for (const { node, status } of ended) {
       requireLegalMove('running', status)
       const after = nodes.find(({ identifier }) => identifier === node.identifier) ?? node
       const artifacts = JSON.stringify(after.artifacts)
       await this.#change(node.identifier, { status, reason: node.reason, end_time: node.endTime, artifacts })
-      await this.#tell({ what: 'ended', node: after })
+      await this.#writeOutput({ what: 'ended', node: after })
     }
     for (const { identifier, subjobId, subjob } of lost) {
       await this.#change(identifier, { reason: `waits for the real outcome of job ${subjobId ?? ''}` })
       const why = subjob?.reason === null || subjob === null ? '' : ` (${subjob.reason})`
       await this.#say(
         `[WARNING]: Job ${subjobId ?? ''} of '${identifier}' was given up${why} and may still be at work: what follows ` +
-          `waits for its real outcome. Aborting job ${this.whole.job.id} ends the wait.`,
+          `waits for its real outcome. Aborting job ${this.parent.job.id} ends the wait.`,
       )
     }
   }
@@ -47,24 +47,24 @@ export class TurnWriter {
   async goOn(): Promise<void> {
     const changes = { dispatch: 'driven' as const }
     const move: JobMove<'running'> = { from: ['approve'], to: 'running', time: this.now, reason: null, changes }
-    await moveJob(this.queries, this.whole.job.id, move)
+    await moveJob(this.queries, this.parent.job.id, move)
   }
 
-  async mark(marks: readonly NodeResult[]): Promise<void> {
-    for (const mark of marks) {
-      const { identifier, status, reason, dueTime } = mark
+  async storeChanges(changes: readonly NodeResult[]): Promise<void> {
+    for (const change of changes) {
+      const { identifier, status, reason, dueTime } = change
       requireLegalMove(this.#statusOf(identifier), status)
       const times = status === 'approve' ? { start_time: this.now, due_time: dueTime ?? null } : { end_time: this.now }
-      await this.#change(identifier, { status, reason, ...times, ...kept(mark) })
+      await this.#change(identifier, { status, reason, ...times, ...kept(change) })
       this.#note(identifier, { status, reason })
-      await this.#tell({ what: 'marked', mark })
+      await this.#writeOutput({ what: 'changed', change })
     }
   }
 
   /** @returns the jobs whose runners, or whose own parts, have to hear of it */
-  async passOn(nodes: Settlement['nodes']): Promise<JobSummaryRow[]> {
+  async passOn(nodes: EndedNodes['nodes']): Promise<JobSummaryRow[]> {
     const asked: JobSummaryRow[] = []
-    const by = this.whole.job.abort_requested_by ?? ''
+    const by = this.parent.job.abort_requested_by ?? ''
     for (const { subjobId } of nodes) {
       const job = subjobId === null ? null : await findJobSummary(this.queries, subjobId)
       if (!job) continue
@@ -82,23 +82,26 @@ export class TurnWriter {
   }
 
   /** @returns the jobs that consist of others themselves */
-  async start(deps: Pick<PartDependencies, 'newRunId' | 'vault'>, parts: readonly PreparedPart[]): Promise<number[]> {
+  async start(
+    deps: Pick<ChildJobDependencies, 'newRunId' | 'vault'>,
+    parts: readonly PreparedChildJob[],
+  ): Promise<number[]> {
     const sequences: number[] = []
     for (const part of parts) {
       const { identifier } = part
       requireLegalMove(this.#statusOf(identifier), 'running')
-      const subjobId = await insertPart(this.queries, deps, this.whole, part, this.now)
+      const subjobId = await insertChildJob(this.queries, deps, this.parent, part, this.now)
       const change = { status: 'running' as const, subjob_id: subjobId, start_time: this.now, due_time: null }
       await this.#change(identifier, { ...change, reason: null, ...kept(part) })
-      await setStep(this.queries, this.whole.job.id, identifier)
-      await this.#tell({ what: 'started', identifier, jobId: subjobId })
+      await setStep(this.queries, this.parent.job.id, identifier)
+      await this.#writeOutput({ what: 'started', identifier, jobId: subjobId })
       if (part.sequence) sequences.push(subjobId)
     }
     return sequences
   }
 
   async ask(identifier: string, approval: JobApproval): Promise<void> {
-    const { id } = this.whole.job
+    const { id } = this.parent.job
     const json = JSON.stringify(approval)
     if (this.#statusOf(identifier) !== 'approve') requireLegalMove(this.#statusOf(identifier), 'approve')
     await this.#change(identifier, { status: 'approve', approval: json, start_time: this.now })
@@ -110,8 +113,8 @@ export class TurnWriter {
   }
 
   async end({ status, reason }: End): Promise<void> {
-    await this.#tell({ what: 'over', nodes: this.#nodes, status })
-    const { id } = this.whole.job
+    await this.#writeOutput({ what: 'over', nodes: this.#nodes, status })
+    const { id } = this.parent.job
     if (status === 'rejected') {
       const changes = { end_time: this.now, dispatch: 'done' as const }
       await moveJob(this.queries, id, { from: ['running'], to: status, time: this.now, reason, changes })
@@ -121,8 +124,8 @@ export class TurnWriter {
   }
 
   async endAborted(): Promise<void> {
-    const { id, abort_requested_by: by } = this.whole.job
-    await this.#tell({ what: 'over', nodes: this.#nodes, status: 'aborted' })
+    const { id, abort_requested_by: by } = this.parent.job
+    await this.#writeOutput({ what: 'over', nodes: this.#nodes, status: 'aborted' })
     const reason = by === null ? 'aborted' : `aborted by ${by}`
     await endJob(this.queries, id, { status: 'aborted', reason, detail: null }, this.now)
   }
@@ -137,7 +140,7 @@ export class TurnWriter {
 
   #statusOf(identifier: string): NodeState['status'] {
     const node = this.#nodes.find((known) => known.identifier === identifier)
-    if (!node) throw new Error(`job ${this.whole.job.id} has no step or node ${identifier}`)
+    if (!node) throw new Error(`job ${this.parent.job.id} has no step or node ${identifier}`)
     return node.status
   }
 
@@ -146,15 +149,15 @@ export class TurnWriter {
   }
 
   #change(identifier: string, change: NodeChange): Promise<void> {
-    return changeNode(this.queries, this.whole.job.id, identifier, change)
+    return changeNode(this.queries, this.parent.job.id, identifier, change)
   }
 
-  #tell(event: SequenceEvent): Promise<void> {
-    return this.sequence.tell(this.queries, this.whole.job.id, event)
+  #writeOutput(event: SequenceEvent): Promise<void> {
+    return this.sequence.writeOutput(this.queries, this.parent.job.id, event)
   }
 
   #say(line: string): Promise<void> {
-    return appendServiceLine(this.queries, this.whole.job.id, line)
+    return appendServiceLine(this.queries, this.parent.job.id, line)
   }
 }
 

@@ -1,5 +1,9 @@
 import type { DatabasePlace } from './open-store.js'
-import type { NotificationDeps, NotificationListener, Notifications } from './postgres/postgres-notifications.js'
+import type {
+  NotificationDependencies,
+  NotificationListener,
+  Notifications,
+} from './postgres/postgres-notifications.js'
 
 /**
  * How the control planes that share a database tell each other something; null where there is only one. The driver is
@@ -7,7 +11,7 @@ import type { NotificationDeps, NotificationListener, Notifications } from './po
  */
 export async function notificationsOf(
   place: DatabasePlace,
-  deps: NotificationDeps,
+  deps: NotificationDependencies,
 ): Promise<((listener: NotificationListener) => Notifications) | null> {
   if (place.kind === 'sqlite') return null
   const [{ openNotifications }, { postgresConfigOf }] = await Promise.all([

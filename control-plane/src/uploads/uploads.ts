@@ -7,8 +7,8 @@ import { type UploadQuotas, createUploadRooms } from './room.js'
 import type { UploadFolder } from './upload-folder.js'
 
 /** Longest name of a file that is kept, in characters. */
-const LONGEST_NAME = 4096
-const LONGEST_WORD = 255
+const MAX_NAME_LENGTH = 4096
+const MAX_WORD_LENGTH = 255
 const GIB = 1024 ** 3
 
 /** What a user's program says about a file that it sends. */
@@ -120,14 +120,14 @@ function originalNameOf(given: string): string {
   if (name === '' || name === '.' || name === '..') {
     throw new InvalidInputError('file_name_missing', 'The file part has no file name')
   }
-  if (name.length > LONGEST_NAME) {
-    throw new InvalidInputError('file_name_too_long', `A file name may have ${LONGEST_NAME} characters`)
+  if (name.length > MAX_NAME_LENGTH) {
+    throw new InvalidInputError('file_name_too_long', `A file name may have ${MAX_NAME_LENGTH} characters`)
   }
   return name
 }
 
 function plainWord(text: string, fallback: string): string {
-  return text.replace(/\p{Cc}/gu, '').slice(0, LONGEST_WORD) || fallback
+  return text.replace(/\p{Cc}/gu, '').slice(0, MAX_WORD_LENGTH) || fallback
 }
 
 function sizeText(bytes: number): string {

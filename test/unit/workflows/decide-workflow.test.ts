@@ -219,7 +219,7 @@ describe('every graph', () => {
       fc.property(graphs, (graph) => {
         const run = drive(graph, (most) => most - 1)
         const { end } = run.decision
-        expect(run.advance().decision).toEqual({ start: [], mark: [], ask: null, end })
+        expect(run.advance().decision).toEqual({ start: [], changes: [], ask: null, end })
       }),
       { numRuns: 100 },
     )

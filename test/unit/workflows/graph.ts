@@ -63,7 +63,7 @@ export class Run {
   /** Every start and every question, in their order. */
   readonly started: string[] = []
   readonly asked: string[] = []
-  decision: WorkflowDecision = { start: [], mark: [], ask: null, end: null }
+  decision: WorkflowDecision = { start: [], changes: [], ask: null, end: null }
 
   constructor(
     readonly nodes: readonly WorkflowNode[],
@@ -79,17 +79,17 @@ export class Run {
         nodes: this.facts,
         isConditionMet: (node) => !this.unmet.includes(node.identifier),
       })
-      const { start, mark, ask, end } = this.decision
+      const { start, changes, ask, end } = this.decision
       for (const identifier of start) {
         this.started.push(identifier)
         this.#move(identifier, 'running')
       }
-      for (const { identifier, status, reason } of mark) this.#move(identifier, status, reason)
+      for (const { identifier, status, reason } of changes) this.#move(identifier, status, reason)
       if (ask !== null) {
         this.asked.push(ask)
         this.#move(ask, 'approve')
       }
-      if (end || (start.length === 0 && mark.length === 0 && ask === null)) return this
+      if (end || (start.length === 0 && changes.length === 0 && ask === null)) return this
     }
     throw new Error('it goes on deciding for ever')
   }

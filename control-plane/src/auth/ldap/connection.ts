@@ -3,7 +3,7 @@ import { connect, isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { ConnectionOptions } from 'node:tls'
 import { Client } from 'ldapts'
-import { within } from '../../patience.js'
+import { within } from '../../time-limit.js'
 import type { LdapSettings } from '../provider-config.js'
 
 /** How long a connection, one question, and everything together may take, in milliseconds. */

@@ -21,7 +21,7 @@ export interface Directory {
   check(settings: LdapSettings, username: string, password: string, asked: AskedGroups): Promise<Identity | null>
 }
 
-export interface DirectoryDeps {
+export interface DirectoryDependencies {
   readonly secrets: ProviderSecrets
   readonly clock: Clock
   readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void }
@@ -33,7 +33,7 @@ export interface DirectoryDeps {
 const AWAY_MS = 2000
 
 /** Sign-ins that ask the directory at once: each has a connection of its own. */
-const MOST_AT_ONCE = 50
+const MAX_AT_ONCE = 50
 
 /**
  * With these codes directories refuse somebody's password: no such entry, none with a password, a wrong password, and
@@ -41,14 +41,14 @@ const MOST_AT_ONCE = 50
  */
 const REFUSALS: ReadonlySet<number> = new Set([19, 32, 48, 49, 50, 53])
 
-export function createDirectory(deps: DirectoryDeps): Directory {
+export function createDirectory(deps: DirectoryDependencies): Directory {
   const { log, clock } = deps
   let away: { readonly until: number; readonly url: string } | null = null
 
   let asking = 0
   async function ask<T>(settings: LdapSettings, question: (client: Client) => Promise<T>): Promise<T> {
     if (away && away.url === settings.url && clock.now() < away.until) throw unreachable()
-    if (asking >= MOST_AT_ONCE) throw new UnavailableError('busy', 'Too many sign-ins at once; try again in a moment')
+    if (asking >= MAX_AT_ONCE) throw new UnavailableError('busy', 'Too many sign-ins at once; try again in a moment')
     asking += 1
     try {
       const answer = await withDirectory(settings, deps.folder, question)

@@ -18,8 +18,8 @@ import { valuesOf } from './entry.js'
 /** Groups of one answer; directories give no more than they like without pages. */
 const PAGE = 500
 /** How far groups in groups are followed, how many, and how many are asked for at once. */
-const MOST_STEPS = 20
-const MOST_GROUPS = 5000
+const MAX_STEPS = 20
+const MAX_GROUPS = 5000
 const AT_ONCE = 50
 /** With these codes a directory says that it would have to give more than it likes. */
 const TOO_MANY: ReadonlySet<number> = new Set([4, 11])
@@ -81,7 +81,7 @@ async function walk(
   }
   let last = memberships.filter(isNew)
   for (let step = 0; last.length > 0; step += 1) {
-    if (step === MOST_STEPS || memberships.length > MOST_GROUPS) return true
+    if (step === MAX_STEPS || memberships.length > MAX_GROUPS) return true
     const next: Membership[] = []
     for (const some of chunks(last)) {
       const filters = some.map(({ dn = '' }) => new EqualityFilter({ attribute: memberAttribute, value: dn }))

@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile'
 
 const PAGE_MS = 10_000
 /** Pages of a thousand memberships. */
-const MOST_PAGES = 20
+const MAX_PAGES = 20
 
 const pageCheck = Compile(
   Type.Object({
@@ -33,7 +33,7 @@ export async function graphGroups(graphUrl: string, accessToken: string): Promis
   const groups: GraphGroup[] = []
   let next: string | undefined = `${graphUrl}/v1.0/me/memberOf?$select=id,displayName&$top=999`
   for (let page = 0; next !== undefined; page += 1) {
-    if (page === MOST_PAGES) throw new Error(`Microsoft Graph has more than ${MOST_PAGES} pages of groups`)
+    if (page === MAX_PAGES) throw new Error(`Microsoft Graph has more than ${MAX_PAGES} pages of groups`)
     if (new URL(next).origin !== new URL(graphUrl).origin) {
       throw new Error(`Microsoft Graph wants the next page to be asked for elsewhere: ${new URL(next).origin}`)
     }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Configuration } from 'openid-client'
 import { NotFoundError, UnauthenticatedError, UnavailableError, messageOf } from '../../errors.js'
-import { within } from '../../patience.js'
+import { within } from '../../time-limit.js'
 import type { Identity } from '../external-users.js'
 import type { OpenIdKind, OpenIdSettings } from '../provider-config.js'
 import type { RoleSource } from '../role-source.js'
@@ -45,7 +45,7 @@ export interface OpenId {
   logoutUrl(kind: OpenIdKind): Promise<string | null>
 }
 
-export interface OpenIdDeps {
+export interface OpenIdDependencies {
   readonly roles: RoleSource
   readonly providers: Providers
   readonly cookies: FlowCookies
@@ -56,7 +56,7 @@ export interface OpenIdDeps {
 
 const NAMES: Readonly<Record<OpenIdKind, string>> = { oidc: 'OpenID Connect', azuread: 'Entra ID' }
 
-export function createOpenId(deps: OpenIdDeps): OpenId {
+export function createOpenId(deps: OpenIdDependencies): OpenId {
   const { log, cookies } = deps
 
   async function settingsOf(kind: OpenIdKind): Promise<OpenIdSettings> {

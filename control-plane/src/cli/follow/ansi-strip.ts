@@ -1,7 +1,7 @@
 import stripAnsi from 'strip-ansi'
 
 /** An escape sequence that has not ended after this many characters is none. */
-const LONGEST_SEQUENCE = 256
+const MAX_SEQUENCE = 256
 
 /** Changes output piece by piece; a piece may end inside a character or an escape sequence. */
 export interface OutputFilter {
@@ -32,7 +32,7 @@ export function createAnsiStripper(): OutputFilter {
 /** Where an escape sequence begins that the text does not end; the text's length when there is none. */
 function openSequenceAt(text: string): number {
   const start = text.lastIndexOf('\u001b')
-  if (start < 0 || text.length - start > LONGEST_SEQUENCE) return text.length
+  if (start < 0 || text.length - start > MAX_SEQUENCE) return text.length
   const tail = text.slice(start)
   const isWhole = stripAnsi(tail) !== tail
   return isWhole ? text.length : start

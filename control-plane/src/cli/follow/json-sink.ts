@@ -15,7 +15,9 @@ export function createJsonSink(terminal: Terminal, color: boolean): FollowingSin
   return {
     status: (job) =>
       line({
-        ...{ type: 'status', id: job.id, status: job.status },
+        type: 'status',
+        id: job.id,
+        status: job.status,
         // Who may give it, or who gave it.
         ...(job.approval === null ? {} : { approval: job.approval }),
       }),

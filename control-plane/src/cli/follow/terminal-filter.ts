@@ -21,7 +21,7 @@ const STRING_ENDS = '\u0007\u009c\u0018\u001a\r\n'
 /** Colours and styles: `CSI … m`. With a mark such as `>` before the numbers it is a command for the keyboard. */
 const COLOR = /^[\d;:]*$/
 /** A longer one is none. */
-const LONGEST_COLOR = 64
+const MAX_COLOR_LENGTH = 64
 /** What is never shown: control characters but tab and line ends, DEL, C1, and what turns the direction of text. */
 const NEVER_SHOWN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
 const RESET = `${ESC}[0m`
@@ -38,7 +38,7 @@ export function createTerminalFilter(color: boolean): OutputFilter {
   let isColored = false
 
   function controlEnd(last: string): string {
-    if (!color || last !== 'm' || parameters.length > LONGEST_COLOR || !COLOR.test(parameters)) return ''
+    if (!color || last !== 'm' || parameters.length > MAX_COLOR_LENGTH || !COLOR.test(parameters)) return ''
     isColored = !/^0*$/.test(parameters)
     return `${ESC}[${parameters}m`
   }
@@ -64,7 +64,7 @@ export function createTerminalFilter(color: boolean): OutputFilter {
   function takeOfCommand(character: string): string {
     if (state === 'control') {
       if (character < '@') {
-        if (parameters.length <= LONGEST_COLOR) parameters += character
+        if (parameters.length <= MAX_COLOR_LENGTH) parameters += character
         return ''
       }
       state = 'text'

@@ -5,7 +5,7 @@ import { putAt } from '../values/extravars.js'
 import { fillScript } from '../values/fill-script.js'
 import type { Resolved } from '../values/placeholders.js'
 import { isPlainObject, partOf } from '../values/plain.js'
-import { type CheckContext, type CheckInput, type CheckResult, MOST_ROWS, NO_PARENT, type Parent } from './context.js'
+import { type CheckContext, type CheckInput, type CheckResult, MAX_ROWS, NO_PARENT, type Parent } from './context.js'
 import { type CheckDetails, detailsOf, together } from './report.js'
 import type { Scope } from './scope-type.js'
 import { createScope } from './scope.js'
@@ -27,7 +27,7 @@ export function checkForm(
     constants: input.constants,
     user: input.user,
     uploads: input.uploads,
-    rows: { left: MOST_ROWS },
+    rows: { left: MAX_ROWS },
     openDefaults: new Set(),
     inDeletedRow: false,
     passwords: new Set(),

@@ -7,7 +7,7 @@ import type { PlainObject } from '../values/plain.js'
 import type { CheckDetails } from './report.js'
 
 /** Rows of all lists of a launch together. */
-export const MOST_ROWS = 500
+export const MAX_ROWS = 500
 
 /** What a check needs to know: plain data, so that it can be done in another thread. */
 export interface CheckInput {

@@ -1,7 +1,7 @@
 import type { Field } from '../fields/field.js'
 import { type PlainObject, isPlainObject, isSame } from '../values/plain.js'
 import { NO_DATA_SOURCE, runSource } from './computed.js'
-import { MOST_ROWS } from './context.js'
+import { MAX_ROWS } from './context.js'
 import { type FieldValue, refusedAs, valueIs, waitingFor } from './field-value.js'
 import { sentOrDefault } from './fallback.js'
 import { type FieldFinding, type RowError, detailsOf, rowErrorOf } from './report.js'
@@ -29,7 +29,7 @@ export function readList(field: Field, scope: Scope): FieldValue {
   const { rows } = scope.context
   if (rows.left < given.length) {
     rows.left = 0
-    return refusedAs('maxRows', `A launch may have ${MOST_ROWS} rows in all its lists`)
+    return refusedAs('maxRows', `A launch may have ${MAX_ROWS} rows in all its lists`)
   }
   rows.left -= given.length
   const checked = given.map((row: unknown, index) => checkRow(field, row, index, source, scope))

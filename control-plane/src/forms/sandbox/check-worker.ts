@@ -4,7 +4,7 @@ import { checkForm } from '../check/check-form.js'
 import { loadQuickJs } from './quickjs.js'
 import type { CheckOrder, CheckReport, WorkerSettings } from './worker-messages.js'
 
-const MOST_CHARACTERS = 8 * 1024 * 1024
+const MAX_CHARACTERS = 8 * 1024 * 1024
 
 /**
  * The thread in which launches are checked, one after the other. Whatever takes too long in here (a script, a pattern,
@@ -20,7 +20,7 @@ const report = (message: CheckReport) => port.postMessage(message)
  * fill the memory of the control plane, which takes the result.
  */
 function mostOf(values: CheckOrder['input']['values']): number {
-  return Math.max(MOST_CHARACTERS, 4 * JSON.stringify(values).length)
+  return Math.max(MAX_CHARACTERS, 4 * JSON.stringify(values).length)
 }
 
 port.on('message', ({ input }: CheckOrder) => {

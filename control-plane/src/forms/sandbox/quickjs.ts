@@ -24,11 +24,11 @@ import { WEB_PRELUDE } from './host/prelude-web.js'
  */
 const TICKS_OF_ONE = 200
 const TICKS_OF_ALL = 4000
-const LONGEST_MS = 1000
+const MAX_MS = 1000
 const MEMORY_BYTES = 16 * 1024 * 1024
 const STACK_BYTES = 256 * 1024
 /** Characters of one result. */
-const LONGEST_RESULT = 1024 * 1024
+const MAX_RESULT_LENGTH = 1024 * 1024
 /** Levels of objects and lists in one result. */
 const DEEPEST_RESULT = 100
 
@@ -87,7 +87,7 @@ function openEvaluator(engine: QuickJSWASMModule, now: number, intl: HostIntl): 
       runtime.setInterruptHandler(() => {
         ticks += 1
         ticksOfAll += 1
-        return ticks > TICKS_OF_ONE || ticksOfAll > TICKS_OF_ALL || performance.now() - began > LONGEST_MS
+        return ticks > TICKS_OF_ONE || ticksOfAll > TICKS_OF_ALL || performance.now() - began > MAX_MS
       })
     }
     if (kind === 'patterns') return (patterns ??= runtime.newContext())
@@ -162,7 +162,7 @@ function quoted(value: unknown): string {
 
 function resultOf(json: unknown): Evaluated {
   if (typeof json !== 'string') return { ok: true, value: undefined }
-  if (json.length > LONGEST_RESULT) return { ok: false, reason: 'the result is too large' }
+  if (json.length > MAX_RESULT_LENGTH) return { ok: false, reason: 'the result is too large' }
   const value: unknown = JSON.parse(json)
   return isDeeper(value, DEEPEST_RESULT) ? { ok: false, reason: 'the result is nested too deep' } : { ok: true, value }
 }

@@ -113,7 +113,10 @@ export function sessionRoutes({ sessions }: { readonly sessions: SessionRecords 
 
 function show(record: SessionRecord) {
   return {
-    ...{ id: record.id, kind: record.kind, name: record.name, network: record.network },
+    id: record.id,
+    kind: record.kind,
+    name: record.name,
+    network: record.network,
     created_at: isoTime(record.createdAt),
     expires_at: isoTime(record.expiresAt),
     last_used_at: isoTime(record.lastUsedAt),

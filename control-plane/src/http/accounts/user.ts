@@ -54,8 +54,15 @@ export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPlugin
   async function show(user: StoredUser) {
     const { id, username, type, email, groups, enabled, passwordMustChange, createdAt, nameHadBy } = user
     return {
-      ...{ id, username, type, email, groups: [...groups], enabled },
-      ...{ password_must_change: passwordMustChange, created: isoTime(createdAt), name_had_by: nameHadBy },
+      id,
+      username,
+      type,
+      email,
+      groups: [...groups],
+      enabled,
+      password_must_change: passwordMustChange,
+      created: isoTime(createdAt),
+      name_had_by: nameHadBy,
       ...(nameHadBy === null ? {} : { roles_withheld: [...(await accounts.rolesWithheld(user))] }),
     }
   }

@@ -8,7 +8,7 @@ import type { FileNames } from '../../uploads/uploads.js'
 const EXPECTED = `Send a multipart form with one part named '${FILE_PART}' that holds the file`
 
 /** Bytes of the headers of a part. A file name is the only long thing in them. */
-const MOST_HEADER_BYTES = 32 * 1024
+const MAX_HEADER_BYTES = 32 * 1024
 
 /**
  * Reads a multipart body that must hold exactly one part, the file, and hands its bytes on as they come: the next are
@@ -78,7 +78,7 @@ function parserOf(headers: IncomingHttpHeaders): BusboyInstance {
     return new Busboy({
       headers: { ...headers, 'content-type': contentType },
       preservePath: true,
-      limits: { parts: 1, headerPairs: 50, headerSize: MOST_HEADER_BYTES, fieldSize: 1024 },
+      limits: { parts: 1, headerPairs: 50, headerSize: MAX_HEADER_BYTES, fieldSize: 1024 },
       isPartAFile: (_field, _type, name) => name !== undefined,
     })
   } catch (error) {

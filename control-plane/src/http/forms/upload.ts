@@ -112,8 +112,8 @@ export function uploadRoutes(deps: {
 function sizeSaidBy(request: FastifyRequest): { readonly file: number; readonly body: number } {
   const said = Number(request.headers['content-length'] ?? 0)
   const body = Number.isSafeInteger(said) ? said : 0
-  return { file: Math.max(0, body - MOST_FRAMING_BYTES), body }
+  return { file: Math.max(0, body - MAX_FRAMING_BYTES), body }
 }
 
 /** What boundaries and headers of a form with one part take at most. */
-const MOST_FRAMING_BYTES = 64 * 1024
+const MAX_FRAMING_BYTES = 64 * 1024

@@ -7,7 +7,7 @@ import { callerOf } from '../route/guards.js'
 import { ApproveBody, ApproveQuery } from './job-schemas.js'
 import { IdParams, Message, answers, idOf } from '../route/schemas.js'
 
-export interface ApprovalRouteDeps {
+export interface ApprovalRouteDependencies {
   readonly reading: JobReading
   readonly approving: ApprovingDependencies
 }
@@ -15,7 +15,7 @@ export interface ApprovalRouteDeps {
 const tags = ['job']
 
 /** Approvals that jobs wait for: how many, and deciding about them. */
-export function jobApprovalRoutes({ reading, approving }: ApprovalRouteDeps): FastifyPluginAsyncTypebox {
+export function jobApprovalRoutes({ reading, approving }: ApprovalRouteDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
       '/job/approvals',

@@ -9,7 +9,7 @@ import { callerOf } from '../route/guards.js'
 import { FieldValues, RelaunchBody, RelaunchQuery, Relaunched } from './job-schemas.js'
 import { IdParams, answers, idOf } from '../route/schemas.js'
 
-export interface RelaunchRouteDeps {
+export interface RelaunchRouteDependencies {
   readonly launching: LaunchDependencies
 }
 
@@ -27,7 +27,7 @@ const RELAUNCH_RULES =
   'An abandoned job can be run again although it may still be at work; the message says so.'
 
 /** Field values of jobs, and running jobs again. */
-export function relaunchRoutes({ launching }: RelaunchRouteDeps): FastifyPluginAsyncTypebox {
+export function relaunchRoutes({ launching }: RelaunchRouteDependencies): FastifyPluginAsyncTypebox {
   /** Before the body is read, since who may not do it need not learn what it takes. */
   const requireAllowed = async (request: FastifyRequest) => {
     const id = idOf(request.params as { id: string })

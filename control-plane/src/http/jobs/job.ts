@@ -10,7 +10,7 @@ import { AbortQuery, Job, JobRecord, LaunchBody, Launched, ListQuery } from './j
 import { JSON_TYPE, listText, streamOf, streamed, withText } from '../route/long-answer.js'
 import { IdParams, Message, answers, booleanText, idOf, listOf } from '../route/schemas.js'
 
-export interface JobRouteDeps {
+export interface JobRouteDependencies {
   readonly reading: JobReading
   readonly launching: LaunchDependencies
   readonly actions: ActionDependencies
@@ -25,7 +25,7 @@ const LAUNCH_RULES =
   'validationErrors, rowErrors, uploads. Nothing is created then.'
 
 /** Launching, relaunching, reading, listing, aborting and deleting jobs. */
-export function jobRoutes({ reading, launching, actions }: JobRouteDeps): FastifyPluginAsyncTypebox {
+export function jobRoutes({ reading, launching, actions }: JobRouteDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     await app.register(relaunchRoutes({ launching }))
 

@@ -7,14 +7,14 @@ import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
 import { JoinTokenBody, JoinTokenRecord, NewJoinToken, joinTokenRecordOf } from './runner-schemas.js'
 import { IdParams, Message, answers, asList, idOf, listOf } from '../route/schemas.js'
 
-export interface JoinTokenRouteDeps {
+export interface JoinTokenRouteDependencies {
   readonly joinTokens: JoinTokens
 }
 
 const tags = ['runner']
 
 /** Join tokens: made, listed and taken back by admins; the token itself leaves once, with its creation. */
-export function joinTokenRoutes({ joinTokens }: JoinTokenRouteDeps): FastifyPluginAsyncTypebox {
+export function joinTokenRoutes({ joinTokens }: JoinTokenRouteDependencies): FastifyPluginAsyncTypebox {
   const requireAdminForToken = requireAdminFor(async (id) => {
     if (!(await joinTokens.exists(id))) throw new NotFoundError('no_such_join_token', `There is no join token ${id}`)
   })

@@ -8,7 +8,7 @@ import { noteAudit } from '../route/audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
 import { IdParams, Message, answers, asList, idOf, listOf, nullable } from '../route/schemas.js'
 
-export interface OrphanRouteDeps {
+export interface OrphanRouteDependencies {
   readonly orphans: OrphanActions
   readonly hub: Pick<RunnerActions, 'get'>
 }
@@ -63,7 +63,7 @@ const DECISIONS = [
 ] as const
 
 /** Jobs of runners that wait for an admin: the database does not know them, or another control plane has them. */
-export function orphanRoutes({ orphans, hub }: OrphanRouteDeps): FastifyPluginAsyncTypebox {
+export function orphanRoutes({ orphans, hub }: OrphanRouteDependencies): FastifyPluginAsyncTypebox {
   const requireAdminForRunner = requireAdminFor(async (id, request) => {
     noteAudit(request, { name: (await hub.get(id)).runner.name })
   })

@@ -7,7 +7,7 @@ import { RUNNER_STATES } from '../../runner-state.js'
 import { JOIN_TOKEN_MINUTES } from '../../runners/registration/join-tokens.js'
 
 /** Most playbooks at once that an admin may set. */
-const MOST_JOBS = 10_000
+const MAX_JOBS = 10_000
 
 /** A runner as an admin sees it. */
 export const RunnerRecord = Type.Object(
@@ -71,7 +71,7 @@ export const RunnerBody = Type.Object(
     enabled: Type.Optional(Type.Boolean()),
     is_default: Type.Optional(Type.Boolean()),
     description: Type.Optional(Type.String({ maxLength: 1000 })),
-    max_jobs: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: MOST_JOBS }))),
+    max_jobs: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: MAX_JOBS }))),
     keep: Type.Optional(
       Type.Boolean({
         description:

@@ -4,7 +4,7 @@ import type { RunnerHub } from '../../runners/registration/hub.js'
 import { unknownRoute } from '../server/errors.js'
 import { API_PREFIX } from '../route/paths.js'
 
-export interface RunnerSocketDeps {
+export interface RunnerSocketDependencies {
   readonly hub: Pick<RunnerHub, 'accept'>
 }
 
@@ -12,7 +12,7 @@ export interface RunnerSocketDeps {
  * The runners' WebSocket. No bearer token: a runner proves its key in the handshake, and nobody else gets past it. The
  * socket is handed over in the same tick, because messages that come before a handler is attached are lost.
  */
-export function runnerSocketRoute({ hub }: RunnerSocketDeps): FastifyPluginAsync {
+export function runnerSocketRoute({ hub }: RunnerSocketDependencies): FastifyPluginAsync {
   return async (app) => {
     const path = SOCKET_PATH.slice(API_PREFIX.length)
     app.route({

@@ -3,17 +3,17 @@ import type { RunnerActions } from '../../runners/registration/runner-actions.js
 import { noteAudit } from '../route/audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
 import { RunnerBody, RunnerRecord, runnerRecordOf } from './runner-schemas.js'
-import { type JoinTokenRouteDeps, joinTokenRoutes } from './join-token.js'
+import { type JoinTokenRouteDependencies, joinTokenRoutes } from './join-token.js'
 import { IdParams, Message, answers, asList, idOf, listOf } from '../route/schemas.js'
 
-export interface RunnerRouteDeps extends JoinTokenRouteDeps {
+export interface RunnerRouteDependencies extends JoinTokenRouteDependencies {
   readonly hub: RunnerActions
 }
 
 const tags = ['runner']
 
 /** Runners and their join tokens: for admins. */
-export function runnerRoutes({ hub, joinTokens }: RunnerRouteDeps): FastifyPluginAsyncTypebox {
+export function runnerRoutes({ hub, joinTokens }: RunnerRouteDependencies): FastifyPluginAsyncTypebox {
   const requireAdminForRunner = requireAdminFor(async (id, request) => {
     noteAudit(request, { name: (await hub.get(id)).runner.name })
   })

@@ -3,7 +3,7 @@ import { TooLargeError } from '../../errors.js'
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 /** Fields of one such body; more than any page or script sends. */
-const MOST_FIELDS = 1000
+const MAX_FIELDS = 1000
 
 /**
  * What `curl -d` says of every body, JSON or not. A body that begins as a JSON object is taken for one; any other is a
@@ -16,7 +16,7 @@ export function isJsonText(text: string): boolean {
 /** @throws TooLargeError */
 export function formFields(text: string): Record<string, string> {
   const fields = new URLSearchParams(text)
-  if (fields.size > MOST_FIELDS)
-    throw new TooLargeError('too_many_fields', `The body has more than ${MOST_FIELDS} fields`)
+  if (fields.size > MAX_FIELDS)
+    throw new TooLargeError('too_many_fields', `The body has more than ${MAX_FIELDS} fields`)
   return Object.fromEntries([...fields].filter(([name]) => name !== '__proto__'))
 }

@@ -4,9 +4,9 @@ import { InvalidInputError, TooLargeError } from '../../errors.js'
  * Values and names of one JSON text together. A launch with all rows that a form takes (500, of 20 columns, sent twice) has
  * 40,000. Everything that is done with a launch walks through all of them.
  */
-const MOST_VALUES = 50_000
+const MAX_VALUES = 50_000
 /** Levels of objects and lists: those that a launch may have, and the body around them. */
-const MOST_DEPTH = 101
+const MAX_DEPTH = 101
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -49,18 +49,18 @@ export function createJsonBounds(): JsonBounds {
         else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
           depth += 1
           values += 1
-          if (depth > MOST_DEPTH) throw tooDeep()
+          if (depth > MAX_DEPTH) throw tooDeep()
         }
       }
-      if (values > MOST_VALUES) throw tooMany()
+      if (values > MAX_VALUES) throw tooMany()
     },
   }
 }
 
 function tooDeep(): InvalidInputError {
-  return new InvalidInputError('too_deep', `A body may be nested ${MOST_DEPTH - 1} levels deep`)
+  return new InvalidInputError('too_deep', `A body may be nested ${MAX_DEPTH - 1} levels deep`)
 }
 
 function tooMany(): TooLargeError {
-  return new TooLargeError('too_many_values', `A body may have ${MOST_VALUES} values and names together`)
+  return new TooLargeError('too_many_values', `A body may have ${MAX_VALUES} values and names together`)
 }

@@ -86,7 +86,7 @@ export function auditRoutes(deps: {
       async (request) => {
         const { records, before, user, user_type: userType, action } = request.query
         const olderThan = before === undefined ? undefined : wholeNumberOf(before, 'before')
-        await trail.settled()
+        await trail.allStored()
         const filter = { before: olderThan, user, userType, action }
         return asList((await listAudit(trail.store.read, filter, pageSizeOf(records))).map(show))
       },
@@ -112,7 +112,7 @@ export function auditRoutes(deps: {
         if ((position === undefined) !== (hash === undefined)) {
           throw new InvalidInputError('invalid_input', 'position and hash are needed together')
         }
-        await trail.settled()
+        await trail.allStored()
         const known =
           position === undefined || hash === undefined
             ? undefined

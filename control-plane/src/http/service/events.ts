@@ -8,7 +8,7 @@ import type { Timers } from '../../timers.js'
 import { callerOf } from '../route/guards.js'
 import { textAnswers } from '../route/schemas.js'
 
-export interface EventRoutesDeps {
+export interface EventRoutesDependencies {
   readonly live: LiveEvents
   readonly sessions: Pick<Sessions, 'aliveOf'>
   readonly timers: Timers
@@ -24,7 +24,7 @@ changed while the stream was down is not sent again: read again what is shown, a
 A session has at most EVENT_STREAMS_PER_SESSION streams (429); a stream ends within a second of its session.`
 
 /** `GET /events`: the stream of what changed. Streams end with the session and with the service. */
-export function eventRoutes(deps: EventRoutesDeps): FastifyPluginAsyncTypebox {
+export function eventRoutes(deps: EventRoutesDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     const open = new Set<LiveStream>()
     const counted = createOpenStreams(deps.streamsPerSession)

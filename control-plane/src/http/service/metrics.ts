@@ -5,7 +5,7 @@ import { UnauthenticatedError, ForbiddenError } from '../../errors.js'
 import { type Authenticate, bearerOf } from '../route/authentication.js'
 import { textAnswers } from '../route/schemas.js'
 
-export interface MetricsRoutesDeps {
+export interface MetricsRoutesDependencies {
   readonly metrics: { text(): Promise<{ readonly type: string; readonly body: string }> }
   /** The token of the monitoring; null: only admins may look. */
   readonly metricsToken: string | null
@@ -13,7 +13,7 @@ export interface MetricsRoutesDeps {
 }
 
 /** `GET /metrics`, for the bearer of METRICS_TOKEN and for admins; 403 to other users, and 401 without a good token. */
-export function metricsRoutes(deps: MetricsRoutesDeps): FastifyPluginAsyncTypebox {
+export function metricsRoutes(deps: MetricsRoutesDependencies): FastifyPluginAsyncTypebox {
   async function requireMonitoring(request: FastifyRequest): Promise<void> {
     const token = bearerOf(request)
     if (token === null) throw new UnauthenticatedError('token_missing', 'A bearer token is needed')

@@ -1,24 +1,24 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { UnavailableError } from '../../errors.js'
-import { within } from '../../patience.js'
+import { within } from '../../time-limit.js'
 import type { Store } from '../../store/store.js'
 import { API_VERSION } from '../../version.js'
 import { answers } from '../route/schemas.js'
 
-export interface MonitoringRoutesDeps {
+export interface MonitoringRoutesDependencies {
   readonly store: Pick<Store, 'check'>
   readonly version: string
 }
 
 const PROBE = { public: true, duringStop: true } as const
 /** A probe wants an answer, also from a database that hangs; in milliseconds. */
-const PATIENCE_MS = 2000
+const TIMEOUT_MS = 2000
 
 const NotReady = Type.Object({ status: Type.Literal('not ready'), reason: Type.String() })
 
 /** Probes and the version. They need no token and reveal nothing else. */
-export function monitoringRoutes(deps: MonitoringRoutesDeps): FastifyPluginAsyncTypebox {
+export function monitoringRoutes(deps: MonitoringRoutesDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     let stopping = false
     app.addHook('preClose', async () => {
@@ -77,7 +77,7 @@ export function monitoringRoutes(deps: MonitoringRoutesDeps): FastifyPluginAsync
 async function databaseTrouble(store: Pick<Store, 'check'>): Promise<string | null> {
   const tooLate = () => new UnavailableError('database_unreachable', 'the database is slow')
   try {
-    await within(PATIENCE_MS, store.check(), tooLate)
+    await within(TIMEOUT_MS, store.check(), tooLate)
     return null
   } catch (error) {
     if (error instanceof UnavailableError) return error.code.replaceAll('_', ' ')

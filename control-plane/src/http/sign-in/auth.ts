@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type, type Static } from 'typebox'
 import type { ApiTokens } from '../../auth/api-tokens.js'
-import { LONGEST_PASSWORD } from '../../auth/account-rules.js'
+import { MAX_PASSWORD_LENGTH } from '../../auth/account-rules.js'
 import type { OpenId } from '../../auth/openid/open-id.js'
 import type { Sessions } from '../../auth/sessions.js'
 import type { SignIn } from '../../auth/sign-in.js'
@@ -14,7 +14,7 @@ import { callerOf } from '../route/guards.js'
 import { LIMITED } from '../route/rate-limit.js'
 import { answers } from '../route/schemas.js'
 
-export interface AuthRoutesDeps {
+export interface AuthRoutesDependencies {
   readonly signIn: SignIn
   readonly sessions: Sessions
   readonly apiTokens: Pick<ApiTokens, 'create' | 'mostDays'>
@@ -34,7 +34,7 @@ const longToken = {
 
 const Credentials = Type.Object({
   username: Type.String({ minLength: 1, maxLength: 200 }),
-  password: Type.String({ maxLength: LONGEST_PASSWORD }),
+  password: Type.String({ maxLength: MAX_PASSWORD_LENGTH }),
   ...longToken,
 })
 
@@ -60,7 +60,7 @@ const SignedOut = Type.Object(
 )
 
 /** Signing in and out. */
-export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
+export function authRoutes(deps: AuthRoutesDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     keepOutOfCaches(app)
 
@@ -138,7 +138,7 @@ export function authRoutes(deps: AuthRoutesDeps): FastifyPluginAsyncTypebox {
  * else the ordinary pair, as in the product family. @throws ConflictError when the user has too many
  */
 async function withLongToken(
-  { sessions, apiTokens }: AuthRoutesDeps,
+  { sessions, apiTokens }: AuthRoutesDependencies,
   request: FastifyRequest,
   pair: TokenPair,
   { expiryDays, name = null }: Pick<Static<typeof Credentials>, 'expiryDays'> & { readonly name?: string | null },

@@ -4,7 +4,7 @@ import { FLOW_MS } from '../../auth/openid/flow-cookie.js'
 export type FlowCookieKind = 'sign_in' | 'question'
 
 /** Sign-ins that one browser may have under way; the oldest make room. */
-const MOST_FLOWS = 8
+const MAX_FLOWS = 8
 
 /**
  * The cookies with a sign-in under way, one for each, so that two tabs do not end each other's. Scripts cannot read them,
@@ -22,7 +22,7 @@ export function flowCookies(
   const name = nameFor(flow.kind, flow.tag, publicUrl)
   // Browsers send the oldest first.
   const others = namesIn(header, flow.kind, publicUrl).filter((other) => other !== name)
-  const leaving = others.slice(0, Math.max(0, others.length - (MOST_FLOWS - 1)))
+  const leaving = others.slice(0, Math.max(0, others.length - (MAX_FLOWS - 1)))
   return [set(name, flow.value, FLOW_MS / 1000, publicUrl), ...leaving.map((other) => set(other, '', 0, publicUrl))]
 }
 

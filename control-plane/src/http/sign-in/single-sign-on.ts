@@ -15,7 +15,7 @@ import { LIMITED } from '../route/rate-limit.js'
 import { answers } from '../route/schemas.js'
 import { SentOn, sendsOn, withQuery } from './sent-on.js'
 
-export interface SingleSignOnDeps {
+export interface SingleSignOnDependencies {
   readonly signIn: ExternalSignIn
   readonly sessions: Pick<Sessions, 'begin'>
   /** PUBLIC_URL; null: not set. */
@@ -64,7 +64,7 @@ const Exchange = Type.Object({
 const NAMES: Readonly<Record<OpenIdKind, string>> = { oidc: 'OpenID Connect', azuread: 'Entra ID' }
 
 /** Signing in at a provider with a browser, for browsers and for programs that open one. */
-export function singleSignOnRoutes(deps: SingleSignOnDeps): FastifyPluginAsyncTypebox {
+export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPluginAsyncTypebox {
   const { signIn } = deps
 
   /** What the browser gets when its user is known: tokens, or the way back to the program that opened it. */

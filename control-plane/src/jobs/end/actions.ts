@@ -81,36 +81,36 @@ function whyNotAborted({ id, status }: JobSummaryRow): string {
 export async function remove(dependencies: ActionDependencies, caller: Caller, id: number): Promise<string> {
   const { store, live, clock, uploads } = dependencies
   const asked = await requireManageable(store.read, caller, id)
-  // Its whole would go on naming it, without a job or variables to show: the node of a workflow, the recap of steps.
+  // Its parent job would still name it, without a job or variables to show: the node of a workflow, the recap of steps.
   if (asked.parent_id !== null && isEnded(jobStatusOf(asked.status))) {
-    throw new ConflictError('part_of_a_job', whyPartStays(asked, asked.parent_id))
+    throw new ConflictError('part_of_a_job', whyChildStays(asked, asked.parent_id))
   }
-  const { job, whole, deleted } = await store.write('jobs.delete', async (queries) => {
+  const { job, parent, deleted } = await store.write('jobs.delete', async (queries) => {
     const current = await findJobSummary(queries, id)
-    const parent = current?.parent_id ?? null
+    const parentId = current?.parent_id ?? null
     return {
       job: current,
-      whole: parent === null ? null : await findJobSummary(queries, parent),
+      parent: parentId === null ? null : await findJobSummary(queries, parentId),
       deleted: await deleteJob(queries, id, { time: clock.now() }),
     }
   })
   if (!job) throw gone(id)
-  if (!deleted) throw new ConflictError('not_ended', whyNotDeleted(job, whole))
+  if (!deleted) throw new ConflictError('not_ended', whyNotDeleted(job, parent))
   live.changed('jobs')
   uploads.sweepSoon()
   return `Job ${id} was deleted`
 }
 
-function whyNotDeleted(job: JobSummaryRow, whole: JobSummaryRow | null): string {
+function whyNotDeleted(job: JobSummaryRow, parent: JobSummaryRow | null): string {
   if (!isEnded(jobStatusOf(job.status))) return `Job ${job.id} has not ended but is ${job.status}`
-  if (whole && !isEnded(jobStatusOf(whole.status))) {
-    return `Job ${job.id} is a part of job ${whole.id}, which has not ended but is ${whole.status}`
+  if (parent && !isEnded(jobStatusOf(parent.status))) {
+    return `Job ${job.id} is a child job of job ${parent.id}, which has not ended but is ${parent.status}`
   }
-  return `A part of job ${job.id} has not ended`
+  return `A child job of job ${job.id} has not ended`
 }
 
-function whyPartStays({ id }: JobSummaryRow, whole: number): string {
-  return `Job ${id} is a part of job ${whole} and goes with it: delete job ${whole}`
+function whyChildStays({ id }: JobSummaryRow, parentId: number): string {
+  return `Job ${id} is a child job of job ${parentId} and goes with it: delete job ${parentId}`
 }
 
 /** Somebody was quicker. */

@@ -10,8 +10,8 @@ import type { UploadSweeper } from '../../uploads/sweeper.js'
 const SWEEP_EVERY_MS = 24 * 60 * 60_000
 
 /** What one write removes, so that other writes get their turn: jobs, and rows of theirs. */
-const MOST_JOBS = 100
-const MOST_ROWS = 2000
+const MAX_JOBS = 100
+const MAX_ROWS = 2000
 
 /** Output comes in pieces of about this size. */
 const PIECE_BYTES = 4096
@@ -44,7 +44,7 @@ export function createJobRetention(deps: {
     let removed = 0
     try {
       while (!sweeps.isClosed) {
-        const batch = oneWrite(await endedJobs(store.read, before, MOST_JOBS))
+        const batch = oneWrite(await endedJobs(store.read, before, MAX_JOBS))
         if (batch.length === 0) break
         const gone = await removeJobs(batch, before)
         // What stays, because a part of it is still busy, would be found again and again.
@@ -83,7 +83,7 @@ function oneWrite(jobs: readonly EndedJob[]): readonly EndedJob[] {
   let rows = 0
   const tooMany = jobs.findIndex(({ events, outputBytes }, at) => {
     rows += events + Math.ceil(outputBytes / PIECE_BYTES)
-    return at > 0 && rows > MOST_ROWS
+    return at > 0 && rows > MAX_ROWS
   })
   return tooMany === -1 ? jobs : jobs.slice(0, tooMany)
 }

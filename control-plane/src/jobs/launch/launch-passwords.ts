@@ -7,7 +7,7 @@ import { RefusedValuesError } from '../../errors.js'
 import type { LaunchSecrets } from '../secrets/secret-values.js'
 
 /** Passwords of one launch. The runner looks for each of them in everything that the playbook prints. */
-const MOST_PASSWORDS = 1000
+const MAX_PASSWORDS = 1000
 
 type Subforms = Readonly<Record<string, readonly Field[]>>
 
@@ -31,8 +31,8 @@ export function secretsOfLaunch({ form, subforms, rawFormData, extravars, checke
   const values = new Set(checked)
   if (rawFormData) gatherSent(form, subforms, rawFormData, values)
   gatherVariables(form, subforms, extravars, values)
-  if (values.size > MOST_PASSWORDS) {
-    throw new RefusedValuesError('too_many_passwords', `A launch may have ${MOST_PASSWORDS} different passwords`)
+  if (values.size > MAX_PASSWORDS) {
+    throw new RefusedValuesError('too_many_passwords', `A launch may have ${MAX_PASSWORDS} different passwords`)
   }
   return { values: [...values], keys: new Set(form.passwordFields) }
 }

@@ -5,7 +5,7 @@ import type { CheckResult } from '../../forms/check/context.js'
 import { type CheckDetails, NOTHING_WRONG, isGood, summaryOf } from '../../forms/check/report.js'
 import {
   type Form,
-  type FormSurroundings,
+  type FormContext,
   LAUNCH_VALIDATIONS,
   type LaunchValidation,
   type UnknownFields,
@@ -83,7 +83,7 @@ export interface LaunchValues {
 export async function valuesOfLaunch(
   deps: LaunchValuesDependencies,
   form: Form,
-  surroundings: FormSurroundings,
+  context: FormContext,
   caller: Caller,
   request: LaunchValuesRequest,
 ): Promise<LaunchValues> {
@@ -101,8 +101,8 @@ export async function valuesOfLaunch(
       {
         fields: form.fields,
         wizard: form.wizard,
-        subforms: surroundings.subforms,
-        constants: surroundings.constants,
+        subforms: context.subforms,
+        constants: context.constants,
         values,
         uploads,
         user: userVariable(caller, null),
@@ -127,7 +127,7 @@ export async function valuesOfLaunch(
         { ...NOTHING_WRONG },
       )
     }
-    const unknown = unknownNamesOf(form, surroundings, request)
+    const unknown = unknownNamesOf(form, context, request)
     refuseUnknown(deps, form, unknown)
     const result = await check(request.rawFormData)
     refuseUnlessGood(result.details, problems)
@@ -143,9 +143,9 @@ export async function valuesOfLaunch(
   }
 
   refuseUploads(problems)
-  const values = { ...ofClient(form, surroundings.subforms, request.extravars), ...uploadVariables(form, uploads) }
+  const values = { ...ofClient(form, context.subforms, request.extravars), ...uploadVariables(form, uploads) }
   if (mode === 'log') {
-    const declared = [...Object.keys(form.credentials), ...credentialFieldsOf(form, surroundings.subforms)]
+    const declared = [...Object.keys(form.credentials), ...credentialFieldsOf(form, context.subforms)]
     const credentials = Object.fromEntries(
       Object.entries(request.credentials).filter(([key, name]) => declared.includes(key) && name !== ''),
     )
@@ -155,7 +155,7 @@ export async function valuesOfLaunch(
 }
 
 /** Of an earlier job only the changes are looked at, and before: its form may have other fields now. */
-function unknownNamesOf(form: Form, { subforms, constants }: FormSurroundings, request: LaunchValuesRequest) {
+function unknownNamesOf(form: Form, { subforms, constants }: FormContext, request: LaunchValuesRequest) {
   if (request.rawFormData === null || request.earlier) return []
   return unknownNames(form, subforms, request.rawFormData, [
     ...Object.keys(constants),

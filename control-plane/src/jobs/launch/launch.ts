@@ -3,12 +3,12 @@ import type { Caller } from '../../auth/caller.js'
 import type { Credentials } from '../../credentials/credentials.js'
 import type { JobVault } from '../../credentials/job-vault.js'
 import { ForbiddenError, RefusedValuesError } from '../../errors.js'
-import type { Form, FormSurroundings, Forms, AnsibleForm } from '../../forms/form.js'
+import type { Form, FormContext, Forms, AnsibleForm } from '../../forms/form.js'
 import { valuesToStore } from '../../forms/stored-values.js'
 import { mayUseForm } from '../../forms/visibility.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { insertJobSecret } from '../../store/jobs/job-secrets.js'
-import { insertJob } from '../../store/jobs/jobs.js'
+import { insertJob } from '../../store/jobs/new-job.js'
 import { insertSequence } from '../../store/jobs/sequences.js'
 import type { Store } from '../../store/store.js'
 import { linkJobFiles } from '../../store/uploads/uploads.js'
@@ -78,20 +78,20 @@ export async function launchJob(
   await letOthersRun()
   const launchable = await requireMayLaunch(dependencies, caller, request)
   const { form } = launchable
-  const surroundings = await forms.surroundingsOf(form)
-  const settled = await valuesOfLaunch(dependencies, form, surroundings, caller, request)
-  const { subforms } = surroundings
+  const context = await forms.contextOf(form)
+  const launchValues = await valuesOfLaunch(dependencies, form, context, caller, request)
+  const { subforms } = context
   if (stricter(dependencies.validation, form.launchValidation) === 'enforce' && !request.earlier) {
     await requireKnownNames(dependencies.credentials, caller, declaredOf(launchable, subforms), names)
   }
-  const values = { extravars: settled.values, rawFormData, checked: settled.passwords }
+  const values = { extravars: launchValues.values, rawFormData, checked: launchValues.passwords }
   const secrets = secretsOfLaunch({ form, subforms, ...values })
   await letOthersRun()
-  const prepared = await prepare(dependencies, caller, launchable, surroundings, settled, secrets)
+  const prepared = await prepare(dependencies, caller, launchable, context, launchValues, secrets)
   const { runner, problem, extravars, shown, secret, columns, sequence } = prepared
   await letOthersRun()
   const stored = rawFormData === null ? null : await fieldValuesToStore(form, subforms, rawFormData, secrets)
-  const jobFiles = filesOfExtravars(settled.files, extravars)
+  const jobFiles = filesOfExtravars(launchValues.files, extravars)
   const masked = () => maskValues(shown, dependencies.maskPattern, new Set(form.passwordFields))
   // Nobody is asked to approve what cannot run.
   const approval =
@@ -102,7 +102,7 @@ export async function launchJob(
           masked(),
           await dependencies.subjects.of(
             { form: form.name, playbook: columns.playbook, parent_id: null, job_type: form.type },
-            ...([form, surroundings, launchable.planned] as const),
+            ...([form, context, launchable.planned] as const),
           ),
         )
   const now = clock.now()
@@ -110,29 +110,19 @@ export async function launchJob(
   const sealed = secret && { sealed: dependencies.vault.seal(runId, secret), names: Object.keys(secret.variables) }
   const id = await store.write('jobs.launch', async (queries) => {
     const jobId = await insertJob(queries, {
+      ...columns,
       run_id: runId,
       form: form.name,
-      target: form.name,
       job_type: form.type,
       status: approval ? 'approve' : 'running',
-      status_reason: null,
-      detail: null,
+      dispatch: approval ? 'parked' : sequence ? 'driven' : 'queued',
       start_time: now,
-      end_time: null,
       user_id: caller.id,
       user_name: caller.username,
       user_type: caller.type,
-      dispatch: approval ? 'parked' : sequence ? 'driven' : 'queued',
-      wait_until: null,
-      parent_id: null,
-      step: null,
       approval: approval && JSON.stringify(approval),
-      abort_requested: 0,
-      abort_requested_by: null,
-      abandoned_at: null,
       raw_form_data: stored === null ? null : JSON.stringify(stored),
       password_fields: JSON.stringify(form.passwordFields),
-      ...columns,
     })
     if (sealed) await insertJobSecret(queries, jobId, sealed)
     // Files were checked before. One may have gone since: throwing here undoes the row of the job as well.
@@ -144,7 +134,7 @@ export async function launchJob(
     return jobId
   })
   live.changed('jobs')
-  const launched = { id, unknownFields: settled.unknown.map(({ name }) => name) }
+  const launched = { id, unknownFields: launchValues.unknown.map(({ name }) => name) }
   if (problem !== null || approval) return launched
   if (sequence) sequences.advance(id)
   else if (runner) runners.jobQueued(runner.id)
@@ -154,7 +144,7 @@ export async function launchJob(
 /** The field values as they are kept: without passwords, and with a mask in place of what holds one. */
 async function fieldValuesToStore(
   { fields, wizard }: Form,
-  subforms: FormSurroundings['subforms'],
+  subforms: FormContext['subforms'],
   rawFormData: Readonly<Record<string, unknown>>,
   secrets: LaunchSecrets,
 ): Promise<unknown> {
@@ -171,8 +161,8 @@ type Launchable =
   | { readonly form: Exclude<Form, AnsibleForm>; readonly planned: PlannedSequence }
 
 /** The variables for which a launch may name a credential. */
-function declaredOf({ form, planned }: Launchable, subforms: FormSurroundings['subforms']): Set<string> {
-  const parts = [form, ...(planned?.makings.map(({ settings }) => settings) ?? [])]
+function declaredOf({ form, planned }: Launchable, subforms: FormContext['subforms']): Set<string> {
+  const parts = [form, ...(planned?.jobs.map(({ settings }) => settings) ?? [])]
   return new Set([...parts.flatMap((part) => Object.keys(part.credentials)), ...credentialFieldsOf(form, subforms)])
 }
 
@@ -180,14 +170,14 @@ async function prepare(
   dependencies: LaunchDependencies,
   caller: Caller,
   { form, planned }: Launchable,
-  { subforms }: FormSurroundings,
-  settled: LaunchValues,
+  { subforms }: FormContext,
+  launchValues: LaunchValues,
   secrets: LaunchSecrets,
 ): Promise<PreparedJob & { readonly sequence: { readonly plan: string; readonly nodes: readonly string[] } | null }> {
   const common = {
-    values: { ...settled.values, ansibleforms_user: userVariable(caller, form.userExtravars) },
+    values: { ...launchValues.values, ansibleforms_user: userVariable(caller, form.userExtravars) },
     credentialFields: credentialFieldsOf(form, subforms),
-    credentials: settled.credentials,
+    credentials: launchValues.credentials,
     secrets,
   }
   if (planned) return prepareSequence(dependencies, caller, form, planned, common)
@@ -207,7 +197,7 @@ export async function requireMayLaunch(
   requireForm(form, caller)
   const launchable = await launchableOf(form, sequences)
   requireVerboseAllowed(request.extravars, caller)
-  const settings = launchable.planned?.makings.map((making) => making.settings) ?? [launchable.form]
+  const settings = launchable.planned?.jobs.map((job) => job.settings) ?? [launchable.form]
   for (const one of settings) requireRunnerAllowed(await chooseRunner(store.read, one), caller)
   return launchable
 }

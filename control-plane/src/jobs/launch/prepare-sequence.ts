@@ -32,10 +32,10 @@ export async function prepareSequence(
 ): Promise<PreparedJob & { readonly sequence: { readonly plan: string; readonly nodes: readonly string[] } }> {
   const extravars = Object.fromEntries(Object.entries(launch.values).filter(([key]) => key !== '__proto__'))
   requireVerboseAllowed(extravars, launcher)
-  for (const { settings, values } of planned.makings) {
+  for (const { settings, values } of planned.jobs) {
     await prepareJob(deps, launcher, { ...launch, settings, values: values(extravars) })
   }
-  const variables = [form, ...planned.makings.map(({ settings }) => settings)].flatMap((one) =>
+  const variables = [form, ...planned.jobs.map(({ settings }) => settings)].flatMap((one) =>
     Object.keys(one.credentials),
   )
   const credentials = namesFor(launch.credentials, new Set([...variables, ...launch.credentialFields]))

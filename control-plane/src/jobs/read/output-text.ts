@@ -10,7 +10,7 @@ const SLICE_LENGTH = 16 * 1024
 
 const ESCAPE = '\u001b'
 /** Characters that a colour code may have. */
-const LONGEST_CODE = 64
+const MAX_CODE_LENGTH = 64
 
 /**
  * Output as plain text, without colours, slice by slice: whoever reads it slowly makes nobody hold it in memory. Broken
@@ -53,7 +53,7 @@ function cutOf(text: string): number {
   const line = text.lastIndexOf('\n', SLICE_LENGTH - 1) + 1
   if (line > 0) return line
   const code = text.lastIndexOf(ESCAPE, SLICE_LENGTH - 1)
-  if (code > SLICE_LENGTH - LONGEST_CODE && code > 0) return code
+  if (code > SLICE_LENGTH - MAX_CODE_LENGTH && code > 0) return code
   const isSecondHalf = /[\uDC00-\uDFFF]/.test(text.charAt(SLICE_LENGTH))
   return isSecondHalf ? SLICE_LENGTH - 1 : SLICE_LENGTH
 }

@@ -22,7 +22,7 @@ import { requireVisible, seesAllJobs } from '../record/visibility.js'
 const RECORDS_PER_PAGE = 250
 
 /** Bytes of one answer of the raw output. */
-export const MOST_OUTPUT_BYTES = 1024 * 1024
+export const MAX_OUTPUT_BYTES = 1024 * 1024
 
 export interface JobReading {
   readonly queries: Queries
@@ -204,13 +204,13 @@ export async function readEvent(reading: JobReading, caller: Caller, id: number,
 }
 
 /** Deepest event that is shown as JSON: writing one asks for as much stack as it is deep. The plugin stays far below. */
-const MOST_DEPTH = 500
+const MAX_DEPTH = 500
 
 /** What the line says beyond the listed fields, its result included; an unreadable line is shown as it is. */
 function extrasOf(line: Buffer): Record<string, unknown> & { result: unknown } {
   try {
     const value: unknown = JSON.parse(line.toString('utf8'))
-    if (typeof value === 'object' && value !== null && !isDeeperThan(value, MOST_DEPTH)) {
+    if (typeof value === 'object' && value !== null && !isDeeperThan(value, MAX_DEPTH)) {
       const { order: _, result, ...extras } = value as Record<string, unknown>
       return { ...extras, result: result ?? null }
     }
@@ -232,7 +232,7 @@ function isDeeperThan(value: object, limit: number): boolean {
   return false
 }
 
-/** Output as it is, colours included, from a byte offset on; at most MOST_OUTPUT_BYTES. */
+/** Output as it is, colours included, from a byte offset on; at most MAX_OUTPUT_BYTES. */
 export async function readRawOutput(reading: JobReading, caller: Caller, id: number, offset: number): Promise<Buffer> {
   await requireVisible(reading.queries, caller, id)
   const pieces: Buffer[] = []
@@ -240,9 +240,9 @@ export async function readRawOutput(reading: JobReading, caller: Caller, id: num
   for await (const piece of readOutput(reading.queries, id, offset)) {
     pieces.push(piece)
     bytes += piece.length
-    if (bytes >= MOST_OUTPUT_BYTES) break
+    if (bytes >= MAX_OUTPUT_BYTES) break
   }
-  return Buffer.concat(pieces).subarray(0, MOST_OUTPUT_BYTES)
+  return Buffer.concat(pieces).subarray(0, MAX_OUTPUT_BYTES)
 }
 
 /** The whole output as plain text, slice by slice. @throws NotFoundError, ForbiddenError */

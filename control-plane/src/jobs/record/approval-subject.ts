@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { InvalidInputError, NotFoundError, messageOf } from '../../errors.js'
-import type { Form, FormSurroundings, Forms } from '../../forms/form.js'
+import type { Form, FormContext, Forms } from '../../forms/form.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
 import type { PlannedSequence, SequencePort } from './sequence-port.js'
 
@@ -22,25 +22,20 @@ export type SubjectJob = Pick<JobRow, 'form' | 'playbook' | 'parent_id' | 'job_t
 /** Tells what the approval of a job would be about now. */
 export interface ApprovalSubjects {
   /** For a launch, of the very form that it is checked with. */
-  of(
-    job: SubjectJob,
-    form: Form,
-    surroundings: FormSurroundings,
-    planned: PlannedSequence | null,
-  ): Promise<ApprovalSubject>
+  of(job: SubjectJob, form: Form, context: FormContext, planned: PlannedSequence | null): Promise<ApprovalSubject>
   /** With the form that has this name now. */
   now(job: SubjectJob): Promise<ApprovalSubject>
 }
 
-export interface ApprovalSubjectsDeps {
-  readonly forms: Pick<Forms, 'all' | 'find' | 'surroundingsOf'>
+export interface ApprovalSubjectsDependencies {
+  readonly forms: Pick<Forms, 'all' | 'find' | 'contextOf'>
   readonly planOf: SequencePort['planOf']
   /** The playbook folder. Unchanged files are not read again, and many who ask at once share one walk. */
   readonly files: { manifest(job: SubjectJob): Promise<{ readonly sha256: string }> }
   readonly log: { warn(fields: object, text: string): void }
 }
 
-export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSubjectsDeps): ApprovalSubjects {
+export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSubjectsDependencies): ApprovalSubjects {
   async function manifestHash(job: SubjectJob): Promise<string | null> {
     try {
       return (await files.manifest(job)).sha256
@@ -51,17 +46,13 @@ export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSu
     }
   }
 
-  async function formHash(
-    form: Form,
-    surroundings: FormSurroundings,
-    planned: PlannedSequence | null,
-  ): Promise<string> {
-    const names = Object.keys(surroundings.subforms).sort()
+  async function formHash(form: Form, context: FormContext, planned: PlannedSequence | null): Promise<string> {
+    const names = Object.keys(context.subforms).sort()
     const subforms = (await forms.all()).filter(({ type, name }) => type === 'subform' && names.includes(name))
     const parts = {
       form: form.source,
       subforms: subforms.map(({ source }) => source),
-      constants: surroundings.constants,
+      constants: context.constants,
       // What a multistep form runs stands in the form itself.
       workflow: form.type === 'workflow' ? (planned?.plan ?? null) : null,
     }
@@ -71,7 +62,7 @@ export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSu
   async function formHashNow(name: string): Promise<string | null> {
     try {
       const form = await forms.find(name)
-      return await formHash(form, await forms.surroundingsOf(form), await planOf(form))
+      return await formHash(form, await forms.contextOf(form), await planOf(form))
     } catch (error) {
       if (error instanceof NotFoundError) return null
       throw error
@@ -79,8 +70,8 @@ export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSu
   }
 
   return {
-    async of(job, form, surroundings, planned) {
-      const [manifest, ofForm] = await Promise.all([manifestHash(job), formHash(form, surroundings, planned)])
+    async of(job, form, context, planned) {
+      const [manifest, ofForm] = await Promise.all([manifestHash(job), formHash(form, context, planned)])
       return { manifest_sha256: manifest, form_sha256: ofForm }
     },
     async now(job) {

@@ -37,8 +37,8 @@ const approvalSchema = v.object({
 export type JobApproval = Readonly<v.InferOutput<typeof approvalSchema>>
 
 /** Longest texts that are kept: they are in every list of jobs. */
-const LONGEST_TITLE = 200
-const LONGEST_MESSAGE = 4000
+const MAX_TITLE_LENGTH = 200
+const MAX_MESSAGE_LENGTH = 4000
 
 /** The approval of a stored job; null when none was asked for. */
 export function approvalOf(job: Pick<JobSummaryRow, 'approval'>): JobApproval | null {
@@ -57,8 +57,8 @@ export function awaitedApproval(asked: Approval, extravars: unknown, subject: Ap
       return { known: value !== undefined, value }
     }).text
   return {
-    title: asked.title === null ? null : shortened(filled(asked.title).replace(/\s+/g, ' '), LONGEST_TITLE),
-    message: asked.message === null ? null : shortened(filled(asked.message), LONGEST_MESSAGE),
+    title: asked.title === null ? null : shortened(filled(asked.title).replace(/\s+/g, ' '), MAX_TITLE_LENGTH),
+    message: asked.message === null ? null : shortened(filled(asked.message), MAX_MESSAGE_LENGTH),
     roles: [...asked.roles],
     notifications: [...asked.notifications],
     allowSelf: asked.allowSelf,
@@ -68,10 +68,13 @@ export function awaitedApproval(asked: Approval, extravars: unknown, subject: Ap
 }
 
 const UNDECIDED = {
-  ...({ state: 'waiting', decided_by: null, decided_by_type: null } as const),
-  ...{ decided_by_id: null, decided_at: null },
+  state: 'waiting',
+  decided_by: null,
+  decided_by_type: null,
+  decided_by_id: null,
+  decided_at: null,
   forced: false,
-}
+} as const
 
 /** Asks for the approval of a job that was made or moved to `approve` in the same write. */
 export async function askForApproval(

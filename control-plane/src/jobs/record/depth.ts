@@ -1,7 +1,7 @@
 import { InvalidInputError } from '../../errors.js'
 
 /** Levels of objects and lists in the values of a launch. Python, which reads them in the end, gives up at some 1000. */
-const MOST_DEPTH = 100
+const MAX_DEPTH = 100
 
 /**
  * To be asked before anything walks through values that came from outside. It goes down level by level and calls nothing
@@ -11,8 +11,8 @@ const MOST_DEPTH = 100
 export function requireShallow(values: readonly unknown[]): void {
   let level: unknown[] = values.filter(isContainer)
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth === MOST_DEPTH) {
-      throw new InvalidInputError('too_deep', `Values may be nested ${MOST_DEPTH} levels deep`)
+    if (depth === MAX_DEPTH) {
+      throw new InvalidInputError('too_deep', `Values may be nested ${MAX_DEPTH} levels deep`)
     }
     level = level.flatMap((value) => Object.values(value as object).filter(isContainer))
   }

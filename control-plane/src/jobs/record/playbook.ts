@@ -29,11 +29,21 @@ export type Playbook = v.InferOutput<typeof playbookSchema>
 
 /** Of a job that runs no playbook itself. */
 export const NO_PLAYBOOK: Playbook = {
-  ...{ playbook: '', playbookSubPath: null, inventory: [], tags: null, skipTags: null, limit: null },
+  playbook: '',
+  playbookSubPath: null,
+  inventory: [],
+  tags: null,
+  skipTags: null,
+  limit: null,
   ofForm: { inventory: false, limit: false },
-  ...{ check: false, diff: false, verbose: false, verbosity: 0, allowJinjaInExtravars: false },
+  check: false,
+  diff: false,
+  verbose: false,
+  verbosity: 0,
+  allowJinjaInExtravars: false,
   playbookFiles: null,
-  ...{ ansibleCredentials: null, vaultCredentials: null },
+  ansibleCredentials: null,
+  vaultCredentials: null,
 }
 
 /** Values as they are kept as JSON. */

@@ -9,9 +9,9 @@ export interface PlannedSequence {
   /** Why nothing of it can run, if so: the job fails at once with this reason. */
   readonly problem: string | null
   /** What its jobs ask for, as far as the launch can know it: all of it must be allowed before anything is created. */
-  readonly makings: readonly {
+  readonly jobs: readonly {
     readonly settings: JobSettings
-    readonly values: (whole: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
+    readonly values: (parentValues: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
   }[]
 }
 

@@ -26,7 +26,7 @@ export async function readFieldValues(
 ): Promise<Record<string, unknown>> {
   const { store, forms } = dependencies
   const { form } = await requireFieldValuesAllowed(dependencies, caller, id)
-  const { subforms } = await forms.surroundingsOf(form)
+  const { subforms } = await forms.contextOf(form)
   const values = keptValues(await requireWholeJob(store.read, id), form, subforms)
   if (values === null) {
     throw new NotFoundError('no_field_values', `Job ${id} was launched without field values, so none were kept`)

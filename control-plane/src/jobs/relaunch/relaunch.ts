@@ -57,13 +57,15 @@ export async function relaunchJob(
   requireShallow([request.values])
   refuseMasks({ form, maskPattern: dependencies.maskPattern }, request.values)
 
-  const { subforms, constants } = await forms.surroundingsOf(form)
+  const { subforms, constants } = await forms.contextOf(form)
   if (stricter(dependencies.validation, form.launchValidation) === 'enforce') {
     refuseUnknown(dependencies, form, unknownNames(form, subforms, request.values, Object.keys(constants)))
   }
   const whole = await requireWholeJob(store.read, id)
   const earlier = {
-    ...{ id, form, subforms },
+    id,
+    form,
+    subforms,
     kept: keptValues(whole, form, subforms),
     extravars: extravarsOf(whole),
     passwordFields: [...form.passwordFields, ...passwordFieldsOf(whole)],
@@ -93,7 +95,7 @@ function requireRelaunchable(job: JobSummaryRow): void {
   if (job.parent_id !== null) {
     throw new ConflictError(
       'part_of_a_job',
-      `Job ${job.id} is a part of job ${job.parent_id} and cannot run alone: relaunch job ${job.parent_id}`,
+      `Job ${job.id} is a child job of job ${job.parent_id} and cannot run alone: relaunch job ${job.parent_id}`,
     )
   }
   if (!isEnded(jobStatusOf(job.status))) {

@@ -10,7 +10,7 @@ const TABLE_SIZE = 1 << 16
  * How many comparisons one finder makes. Values of a user who wants them to be many would hold up everybody; past the
  * bound every text counts as one that holds a secret, so that nothing is shown by mistake.
  */
-const MOST_COMPARISONS = 2_000_000
+const MAX_COMPARISONS = 2_000_000
 
 /** Finds secrets in texts: as they are, line by line, and as JSON, URLs, HTML and base64 show them. */
 export interface SecretFinder {
@@ -36,7 +36,7 @@ export function createSecretFinder(secrets: readonly string[]): SecretFinder {
     for (let at = 0; at + SHORTEST_FOUND <= text.length; at += 1) {
       for (const needle of table[placeOf(text, at)] ?? []) {
         comparisons += 1 + (needle.length >> 6)
-        if (comparisons > MOST_COMPARISONS || text.startsWith(needle, at)) return true
+        if (comparisons > MAX_COMPARISONS || text.startsWith(needle, at)) return true
       }
     }
     return false

@@ -17,7 +17,7 @@ import { fencedStore } from '../socket/fenced-store.js'
 import { JobSession, type JobSessionDependencies } from './job-session.js'
 import { createLastSeen } from './last-seen.js'
 import { abandonHeld, abandonSilent } from './silence.js'
-import { failOverdue, failUnservable, tellWaiting, whyNever } from '../offers/waiting-jobs.js'
+import { failOverdue, failUnservable, writeWaitingLine, whyNever } from '../offers/waiting-jobs.js'
 
 /** How often overdue waits and silent runners are looked for, in milliseconds. */
 const SWEEP_MS = 1000
@@ -95,7 +95,7 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
     if (!session && isElsewhere(nodes, runner)) return
     // A connection may have ended before its jobs were offered or told anything, or another node has queued them.
     if (session) session.offer()
-    else await tellOffline(id)
+    else await reportOffline(id)
     const isAway = lastSeen.silentFor(id) >= Math.min(AWAY_MS, dependencies.queueMs)
     const why = session ? session.whyNotTaken : isAway ? 'is not connected' : null
     if (why !== null) await failOverdue(dependencies, runner, why, time)
@@ -112,11 +112,11 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
   }
   const timer = setInterval(sweepSoon, SWEEP_MS)
 
-  async function tellOffline(runnerId: number): Promise<void> {
+  async function reportOffline(runnerId: number): Promise<void> {
     const runner = await findRunner(store.read, runnerId)
     // Whoever has its socket offers the jobs, or tells them what they wait for.
     if (!runner || isElsewhere(nodes, runner)) return
-    await tellWaiting(dependencies, runnerId, `Waiting for runner ${runner.name}, which is not connected`)
+    await writeWaitingLine(dependencies, runnerId, `Waiting for runner ${runner.name}, which is not connected`)
   }
 
   /** What other nodes were asked to abort. A session says it to its agent once. */
@@ -155,7 +155,7 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
       const session = sessions.get(runnerId)
       if (session) return session.offer()
       nodes.bus.publish({ topic: 'queued', runner: runnerId })
-      tellOffline(runnerId).catch(report('telling a job that its runner is offline'))
+      reportOffline(runnerId).catch(report('telling a job that its runner is offline'))
     },
     abortRequested(runnerId, jobId, runId) {
       const session = sessions.get(runnerId)

@@ -198,7 +198,7 @@ export class JobSession implements RunnerSession {
         return
       case 'unknown_job':
         // Of a claimed one nothing is left on the runner: it ends like one that the inventory does not name.
-        if (this.#drop(message, 'claimed too')) await this.#settleUnknown(message.job_id)
+        if (this.#drop(message, 'claimed too')) await this.#resolveUnknown(message.job_id)
         else await this.#orphans.gone(message.run_id)
         return
       case 'orphan':
@@ -233,7 +233,7 @@ export class JobSession implements RunnerSession {
     send(prepared)
   }
 
-  async #settleUnknown(jobId: number): Promise<void> {
+  async #resolveUnknown(jobId: number): Promise<void> {
     const { store, clock, live, ends } = this.dependencies
     await store.write('runners.aborted', (queries) =>
       takeBack(queries, this.connection.fingerprint, jobId, clock.now()),

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.js'
 
 /** The most that counts between two looks, in milliseconds. */
-const MOST_COUNTED_MS = 2000
+const MAX_COUNTED_MS = 2000
 
 /** A pause between two looks after which this control plane was blind: suspended, or without its database. */
 const BLIND_MS = 10_000
@@ -42,7 +42,7 @@ export function createLastSeen(steady: Clock, lostMs: number): LastSeen {
       const now = steady.now()
       const passed = lookedAt === null ? 0 : now - lookedAt
       lookedAt = now
-      if (passed <= BLIND_MS) sighted += Math.min(passed, MOST_COUNTED_MS)
+      if (passed <= BLIND_MS) sighted += Math.min(passed, MAX_COUNTED_MS)
       else for (const runnerId of seenAt.keys()) seenAt.set(runnerId, sighted + Math.max(0, RETURN_MS - lostMs))
     },
     silentFor(runnerId) {

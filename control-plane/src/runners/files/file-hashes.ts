@@ -13,7 +13,7 @@ export const READ_BYTES = 256 * 1024
 const READERS = 4
 
 /** How often a file that changes while it is read is read again. */
-const MOST_TRIES = 5
+const MAX_TRIES = 5
 
 /**
  * For this long after a change a file may change again without a new time, since file systems count time in steps; the
@@ -95,7 +95,7 @@ async function hashWhileStable(root: string, file: FoundFile): Promise<HashedFil
   const path = join(root, file.path)
   let { stamp } = file
   try {
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const sha256 = await hashOnce(path, stamp)
       if (sha256 !== null) return { path: file.path, stamp, sha256 }
       const stat = await lstat(path, { bigint: true })

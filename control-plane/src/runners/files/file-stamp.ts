@@ -25,8 +25,13 @@ export function isMissing(error: unknown): boolean {
 }
 
 const PASSING_CODES: ReadonlySet<unknown> = new Set([
-  ...['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM'],
-  ...['EIO', 'ESTALE', 'ETIMEDOUT'],
+  'EAGAIN',
+  'EMFILE',
+  'ENFILE',
+  'ENOMEM',
+  'EIO',
+  'ESTALE',
+  'ETIMEDOUT',
 ])
 
 /**

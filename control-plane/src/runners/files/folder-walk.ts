@@ -6,10 +6,10 @@ import { InvalidInputError, UnavailableError, messageOf } from '../../errors.js'
 import { type FileStamp, isMissing, isPassing, stampOf } from './file-stamp.js'
 
 /** Most entries of a folder that travels: as many as a manifest may hold. */
-const MOST_ENTRIES = 200_000
+const MAX_ENTRIES = 200_000
 
 /** Longest path that a manifest may hold, in characters. */
-const MOST_PATH_LENGTH = 4096
+const MAX_PATH_LENGTH = 4096
 
 export interface FoundFile {
   /** Relative to the folder, with `/` between its parts. */
@@ -42,13 +42,13 @@ export async function walkFolder(folder: string, maxBytes: number): Promise<Foun
     const found = await orNull(readdir(join(root, relative), { withFileTypes: true }))
     if (!found) return
     entries += found.length
-    if (entries > MOST_ENTRIES) throw refusal(`it holds more than ${MOST_ENTRIES} entries`)
+    if (entries > MAX_ENTRIES) throw refusal(`it holds more than ${MAX_ENTRIES} entries`)
     await Promise.all(found.map((entry) => visit(relative === '' ? entry.name : `${relative}/${entry.name}`, entry)))
   }
 
   async function visit(path: string, entry: Dirent): Promise<void> {
     if (entry.name === '.git') return
-    if (!isSafeRelativePath(path) || path.length > MOST_PATH_LENGTH || path.includes('\uFFFD')) {
+    if (!isSafeRelativePath(path) || path.length > MAX_PATH_LENGTH || path.includes('\uFFFD')) {
       throw refusal(`the name of ${JSON.stringify(path)} does not exist on every machine`)
     }
     if (entry.isDirectory()) return walk(path)

@@ -13,7 +13,7 @@ const KEPT_MANIFESTS = 64
 const KEPT_FILES = 400_000
 
 /** How often a folder is looked at again because a `.holdfast.yml` changed meanwhile. */
-const MOST_WALKS = 5
+const MAX_WALKS = 5
 
 interface KeptManifest {
   readonly root: string
@@ -52,7 +52,7 @@ export function createPlaybookFolder(options: {
   let waiting: Promise<Walk> | null = null
 
   async function walkOnce(): Promise<Walk> {
-    for (let walks = 0; walks < MOST_WALKS; walks += 1) {
+    for (let walks = 0; walks < MAX_WALKS; walks += 1) {
       const { root, files: found, links } = await walkFolder(options.path, options.maxBytes)
       const files = await hashes.hash(root, found)
       const rules = await rulesReader.read(root, files)

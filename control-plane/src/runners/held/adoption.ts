@@ -2,7 +2,7 @@ import type { AgentMessage, OrphanDescription } from '@holdfast/protocol'
 import { NO_PLAYBOOK } from '../../jobs/job-port.js'
 import { ownKeys } from '../../store/jobs/dispatch.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
-import { insertJob } from '../../store/jobs/jobs.js'
+import { insertJob } from '../../store/jobs/new-job.js'
 import { deleteOrphan, findOrphan, noteOrphan, type OrphanReason } from '../../store/jobs/orphans.js'
 import type { Queries } from '../../store/store.js'
 import { findUserByName } from '../../store/accounts/users.js'
@@ -31,8 +31,14 @@ export async function takeOrphan(
   const { run_id, job_id, service, description } = message
   const wait = async (reason: OrphanReason) => {
     await noteOrphan(queries, {
-      ...{ runner_id: runner.runnerId, run_id, job_number: job_id, reason, service, reported_at: now },
-      ...{ ended: message.ended ? 1 : 0, ...shownOf(description) },
+      runner_id: runner.runnerId,
+      run_id,
+      job_number: job_id,
+      reason,
+      service,
+      reported_at: now,
+      ended: message.ended ? 1 : 0,
+      ...shownOf(description),
     })
     return kept(message, 'unknown')
   }
@@ -66,16 +72,20 @@ async function insertAdopted(
   const form = plainText(description?.form ?? '') || 'unknown'
   const said = launched?.time ?? description?.claimed_at ?? now
   const id = await insertJob(queries, {
-    ...{ run_id, form, target: form, job_type: 'ansible', parent_id: null, step: null },
-    ...{ status: 'running', status_reason: null, detail: null },
+    run_id,
+    form,
+    status: 'running',
+    dispatch: 'claimed',
     // By the runner's clock where nobody else can say it.
-    ...{ start_time: Math.min(said, now), end_time: null, adopted_at: now },
+    start_time: Math.min(said, now),
+    adopted_at: now,
     user_id: account?.nameHadBy === null ? account.id : null,
     user_name: plainText(launched?.user ?? NOBODY.user),
     user_type: plainText(launched?.user_type ?? NOBODY.user_type),
-    ...{ runner_id: runner.runnerId, runner_name: runner.runnerName, runner_key: runner.fingerprint },
-    ...{ dispatch: 'claimed', wait_until: null, abandoned_at: null, abort_requested: 0, abort_requested_by: null },
-    ...{ approval: null, credentials: '{}', raw_form_data: null, password_fields: '[]' },
+    runner_id: runner.runnerId,
+    runner_name: runner.runnerName,
+    runner_key: runner.fingerprint,
+    credentials: '{}',
     extravars: JSON.stringify({ ...description?.extravars, ...launched?.masked }),
     playbook: JSON.stringify({ ...NO_PLAYBOOK, playbook: description?.playbook ?? '' }),
   })

@@ -11,7 +11,7 @@ import { type FullStreams, NONE_FULL, type StreamLimits } from '../streams/strea
 import type { StreamMeters } from '../streams/stream-meters.js'
 
 /** Ended jobs that a connection remembers. */
-const MOST_ENDED = 100
+const MAX_ENDED = 100
 
 export interface HeldJobsDependencies {
   readonly store: Store
@@ -190,7 +190,7 @@ export class HeldJobs {
   #noteEnded(jobId: number): void {
     this.#ended.add(jobId)
     const [oldest] = this.#ended
-    if (this.#ended.size > MOST_ENDED && oldest !== undefined) this.#ended.delete(oldest)
+    if (this.#ended.size > MAX_ENDED && oldest !== undefined) this.#ended.delete(oldest)
   }
 
   #find(ref: JobRef): Held {

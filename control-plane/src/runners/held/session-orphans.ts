@@ -25,7 +25,7 @@ export interface SessionOrphansDependencies {
 export class SessionOrphans {
   readonly #unknown = new Set<string>()
   /** Decisions that the agent has heard on this connection. */
-  readonly #told = new Set<string>()
+  readonly #sent = new Set<string>()
 
   constructor(
     private readonly connection: RunnerConnection,
@@ -78,13 +78,13 @@ export class SessionOrphans {
   async carryOut(): Promise<void> {
     for (const orphan of await listOrphans(this.dependencies.store.read, this.connection.runnerId)) {
       const key = `${orphan.decision ?? ''} ${orphan.runId}`
-      if (orphan.decision === null || this.#told.has(key)) continue
-      this.#told.add(key)
-      this.#tell(orphan)
+      if (orphan.decision === null || this.#sent.has(key)) continue
+      this.#sent.add(key)
+      this.#sendDecision(orphan)
     }
   }
 
-  #tell({ jobNumber, runId, decision, ended }: Orphan): void {
+  #sendDecision({ jobNumber, runId, decision, ended }: Orphan): void {
     const { send } = this.dependencies
     const ref = { job_id: jobNumber, run_id: runId }
     // The product ends a playbook only when a person asked for it: here an admin did.

@@ -91,7 +91,10 @@ export function answerInventory(
       else if (reason === null && deleted) answers.push(ofPastRun(ref, deleted))
       else {
         const answer = await keepWaiting(queries, ref, reason, {
-          ...{ runnerId, contract, now, decision: decisions.get(ref.run_id) ?? null },
+          runnerId,
+          contract,
+          now,
+          decision: decisions.get(ref.run_id) ?? null,
         })
         if (answer) answers.push(answer)
         waiting.push(ref.run_id)
@@ -102,7 +105,7 @@ export function answerInventory(
     await deleteOtherOrphans(queries, runnerId, waiting)
     const listed = new Set(runIds)
     for (const job of await findJobsOfKey(queries, holder.keys[0])) {
-      if (!listed.has(job.run_id)) await settleMissing(queries, job, now, copyBy)
+      if (!listed.has(job.run_id)) await resolveMissing(queries, job, now, copyBy)
     }
     return answers
   })
@@ -134,9 +137,15 @@ async function keepWaiting(
   // It is described at once, and made anew.
   if (isAble && reason === null) return kept(ref, 'unknown')
   await noteOrphan(queries, {
-    ...{ runner_id: runnerId, run_id: ref.run_id, job_number: ref.job_id, reason: reason ?? 'old_agent' },
-    ...{ service: ref.service ?? null, ended: ref.ended ? 1 : 0, reported_at: now },
-    ...{ output_bytes: ref.output, events_bytes: ref.events },
+    runner_id: runnerId,
+    run_id: ref.run_id,
+    job_number: ref.job_id,
+    reason: reason ?? 'old_agent',
+    service: ref.service ?? null,
+    ended: ref.ended ? 1 : 0,
+    reported_at: now,
+    output_bytes: ref.output,
+    events_bytes: ref.events,
   })
   return isAble ? kept(ref, 'unknown') : null
 }
@@ -218,7 +227,12 @@ function verdictOn(job: HeldJob): 'continue' | 'stored' {
 }
 
 /** @param copyBy who accepted the older copy of a state folder that does not name the job; null: it is no copy */
-async function settleMissing(queries: Queries, job: HeldJob, now: number, copyBy: string | null = null): Promise<void> {
+async function resolveMissing(
+  queries: Queries,
+  job: HeldJob,
+  now: number,
+  copyBy: string | null = null,
+): Promise<void> {
   if (copyBy !== null) {
     // It may have run after the copy was made: it must not run twice.
     const reason = missingReason(job.runner_name, copyBy)
@@ -229,7 +243,7 @@ async function settleMissing(queries: Queries, job: HeldJob, now: number, copyBy
     const reason = `the runner '${job.runner_name ?? ''}' claimed the job and no longer knows it: ${why}`
     await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
   } else {
-    await settleUnclaimed(queries, job, now)
+    await resolveUnclaimed(queries, job, now)
   }
 }
 
@@ -239,10 +253,10 @@ async function settleMissing(queries: Queries, job: HeldJob, now: number, copyBy
  */
 export async function takeBack(queries: Queries, runnerKey: string, jobId: number, now: number): Promise<void> {
   const job = await findJobOfKey(queries, runnerKey, jobId)
-  if (job) await settleMissing(queries, job, now)
+  if (job) await resolveMissing(queries, job, now)
 }
 
-async function settleUnclaimed(queries: Queries, job: HeldJob, now: number): Promise<void> {
+async function resolveUnclaimed(queries: Queries, job: HeldJob, now: number): Promise<void> {
   if (job.abort_requested === 1) {
     await abortUnstarted(queries, job.id, job.abort_requested_by, now)
   } else if (isEnded(jobStatusOf(job.status))) {

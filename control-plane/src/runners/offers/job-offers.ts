@@ -17,16 +17,16 @@ import { type JobWithFiles, withFiles } from './offer-files.js'
 import type { OfferWatch } from './offer-watch.js'
 import { withSecrets } from './order-secrets.js'
 import type { PlaybookFiles } from '../files/playbook-files.js'
-import { failUnservable, tellWaiting } from './waiting-jobs.js'
+import { failUnservable, writeWaitingLine } from './waiting-jobs.js'
 
 /** Jobs offered in one go to a runner without a limit. */
-const MOST_OFFERS = 32
+const MAX_OFFERS = 32
 
 /** How long nothing is offered after a "busy" or a failure, unless the runner's capacity changes, in milliseconds. */
 const BUSY_PAUSE_MS = 10_000
 
 /** How often an offer is made again because the playbook folder changed under it. */
-const MOST_FILE_CHANGES = 5
+const MAX_FILE_CHANGES = 5
 
 export interface JobOffersDependencies {
   readonly store: Store
@@ -102,7 +102,7 @@ export class JobOffers {
     this.#offerAll()
       .catch((error: unknown) => {
         this.dependencies.log.error({ err: error, runner: this.connection.runnerName }, 'offering jobs failed')
-        return this.#settleTaken(error)
+        return this.#resolveTaken(error)
       })
       .finally(() => {
         this.#isOffering = false
@@ -118,7 +118,7 @@ export class JobOffers {
     const { store, clock, live, log, ends } = this.dependencies
     log.info({ runner: this.connection.runnerName, job: job_id, code }, message)
     const changes = (this.#fileChanges.get(job_id) ?? 0) + (code === 'files_changed' ? 1 : 0)
-    if (code === 'files_failed' || changes > MOST_FILE_CHANGES) {
+    if (code === 'files_failed' || changes > MAX_FILE_CHANGES) {
       this.#fileChanges.delete(job_id)
       await store.write('runners.refused', (queries) => failJob(queries, job_id, message, clock.now()))
     } else {
@@ -153,7 +153,7 @@ export class JobOffers {
   }
 
   /** After a failure: what was taken goes back to its place in the queue, or the connection ends. */
-  async #settleTaken(failure: unknown): Promise<void> {
+  async #resolveTaken(failure: unknown): Promise<void> {
     const { store, clock, live, ends, log } = this.dependencies
     const ids = [...this.#taken]
     this.#taken.clear()
@@ -188,7 +188,7 @@ export class JobOffers {
       await this.#send(await withFiles(this.dependencies, jobs), uploads)
       this.#taken.clear()
     }
-    if (this.#isOpen && this.#isStarted) await this.#tellOrFailWaiting()
+    if (this.#isOpen && this.#isStarted) await this.#reportOrFailWaiting()
   }
 
   async #send(ready: readonly JobWithFiles[], uploads: readonly JobFile[]): Promise<void> {
@@ -211,10 +211,10 @@ export class JobOffers {
   }
 
   /** Jobs that stay in the queue learn why: nobody may give them a slot, or there is none free. */
-  async #tellOrFailWaiting(): Promise<void> {
+  async #reportOrFailWaiting(): Promise<void> {
     const { runnerId, runnerName } = this.connection
     if (this.capacity.enabled) {
-      await tellWaiting(this.dependencies, runnerId, `Waiting for a free slot on runner ${runnerName}`)
+      await writeWaitingLine(this.dependencies, runnerId, `Waiting for a free slot on runner ${runnerName}`)
     } else {
       await failUnservable(this.dependencies, runnerId)
     }
@@ -223,7 +223,7 @@ export class JobOffers {
   #freeSlots(): number {
     const { enabled, draining, maxJobs } = this.capacity
     if (!enabled || draining || this.#rest) return 0
-    return maxJobs === 0 ? MOST_OFFERS : Math.min(MOST_OFFERS, maxJobs - this.held.count)
+    return maxJobs === 0 ? MAX_OFFERS : Math.min(MAX_OFFERS, maxJobs - this.held.count)
   }
 
   #restAWhile(why: string): void {

@@ -10,7 +10,7 @@ import type { OrderSecrets } from './order-secrets.js'
 import type { JobFileNeeds } from '../files/playbook-part.js'
 
 /** Most characters of JSON by which an order tells where its secrets were. */
-const MOST_MASKED_CHARACTERS = 65_536
+const MAX_MASKED_CHARACTERS = 65_536
 
 /** What an order needs of the service beside its job. */
 export interface OrderSettings {
@@ -93,9 +93,11 @@ export function prepareOrder(
       sealed: secrets.sealed,
       output_limit_bytes: settings.outputLimitBytes,
       launched: {
-        ...{ user: job.user_name, user_type: job.user_type, time: job.start_time },
+        user: job.user_name,
+        user_type: job.user_type,
+        time: job.start_time,
         // They only say where a secret was: whoever has none of them can still tell the job.
-        masked: JSON.stringify(masked).length > MOST_MASKED_CHARACTERS ? {} : masked,
+        masked: JSON.stringify(masked).length > MAX_MASKED_CHARACTERS ? {} : masked,
       },
     },
   }

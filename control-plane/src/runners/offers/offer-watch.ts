@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.js'
  * How long an offer may stay without an answer while nothing that the runner asked for is being sent, in milliseconds.
  * A slow host needs its time to make a large playbook folder; one that needs longer than this is stuck.
  */
-export const OFFER_PATIENCE_MS = 10 * 60_000
+export const OFFER_TIMEOUT_MS = 10 * 60_000
 
 /**
  * Watches the offers of one connection. An agent answers each of them: it claims, refuses or asks for files. One that is
@@ -30,7 +30,7 @@ export class OfferWatch {
     const now = this.steady.now()
     for (const [jobId, since] of this.#since) {
       if (isSending) this.#since.set(jobId, now)
-      else if (now - since > OFFER_PATIENCE_MS) return jobId
+      else if (now - since > OFFER_TIMEOUT_MS) return jobId
     }
     return null
   }

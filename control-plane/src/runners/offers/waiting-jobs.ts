@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.js'
 import { type JobEnds, failJob, runnerProblem } from '../../jobs/job-port.js'
 import type { LiveEvents } from '../../live/live-events.js'
-import { findUntoldWaiting, findWaiting, resetWaitUntil, setWaitUntil } from '../../store/jobs/dispatch.js'
+import { findWaitingWithoutLine, findWaiting, resetWaitUntil, setWaitUntil } from '../../store/jobs/dispatch.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
 import { type Runner, findRunner } from '../../store/runners/runners.js'
 import { SERVICE_CLOCK_ORIGIN, readServiceTime } from '../../store/service/service-clock.js'
@@ -17,12 +17,16 @@ export interface WaitingDependencies {
 }
 
 /** Writes once into the output of each waiting job of a runner what it waits for, and starts its patience. */
-export async function tellWaiting(dependencies: WaitingDependencies, runnerId: number, line: string): Promise<void> {
+export async function writeWaitingLine(
+  dependencies: WaitingDependencies,
+  runnerId: number,
+  line: string,
+): Promise<void> {
   const { store, live, queueMs } = dependencies
-  if ((await findUntoldWaiting(store.read, runnerId)).length === 0) return
-  const told = await store.write('jobs.waiting', async (queries) => {
+  if ((await findWaitingWithoutLine(store.read, runnerId)).length === 0) return
+  const written = await store.write('jobs.waiting', async (queries) => {
     const { time } = await readServiceTime(queries)
-    const jobs = await findUntoldWaiting(queries, runnerId)
+    const jobs = await findWaitingWithoutLine(queries, runnerId)
     let count = 0
     for (const job of jobs) {
       // Another node may tell it at the same time.
@@ -32,7 +36,7 @@ export async function tellWaiting(dependencies: WaitingDependencies, runnerId: n
     }
     return count
   })
-  if (told > 0) live.changed('jobs')
+  if (written > 0) live.changed('jobs')
 }
 
 /** Why a runner can have no job at all, so that the jobs that wait for it fail at once; null: it can. */

@@ -42,13 +42,13 @@ export function createHubPoll(deps: {
   /** When the first question was asked that has no answer yet; null: the latest one was answered. */
   let askedAt: number | null = null
   /** A failure is said once until it works again. */
-  let isTold = false
+  let isReported = false
 
   async function pollOnce(): Promise<void> {
     const connections = new Map(registry.all().map((connection) => [connection.runnerId, connection]))
     const rows = await findRunnersOfNode(store.read, [...connections.keys()], nodes.id)
     askedAt = null
-    isTold = false
+    isReported = false
     const known = new Map(rows.map((row) => [row.id, row]))
     const changed = [...connections].filter(([id, connection]) => isNews(connection, known.get(id)))
     const lost = rows.filter((row) => row.connectedNode === nodes.id && !connections.has(row.id))
@@ -83,8 +83,8 @@ export function createHubPoll(deps: {
   }
 
   const failed = (error: unknown) => {
-    if (!isTold) log.warn({ reason: messageOf(error) }, 'looking after runners failed; it is tried again')
-    isTold = true
+    if (!isReported) log.warn({ reason: messageOf(error) }, 'looking after runners failed; it is tried again')
+    isReported = true
   }
 
   const pollQuietly = () => {

@@ -132,7 +132,10 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
 
   function accept(socket: WebSocket, address: string, network: NetworkSide): void {
     const handshake = new Handshake({
-      ...{ random, version, time: clock.now(), service: options.service },
+      random,
+      version,
+      time: clock.now(),
+      service: options.service,
       tls: network instanceof TLSSocket ? network : null,
     })
     const connection = new AgentConnection(owner, socket, network, address, handshake)
@@ -210,7 +213,13 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
   const steady = options.steady ?? createSteadyClock(clock)
   const startedAt = steady.now()
   const poll = createHubPoll({
-    ...{ store, nodes, registry, queue, log, refresh, steady },
+    store,
+    nodes,
+    registry,
+    queue,
+    log,
+    refresh,
+    steady,
     // So that they find another node before their jobs are given up.
     letGoMs: (options.lostMs ?? Infinity) / 2,
   })

@@ -11,7 +11,7 @@ import type { Registry } from './registry.js'
 import type { Rivals } from './rivals.js'
 import type { Strangers } from '../socket/strangers.js'
 
-export interface JoinDeps extends Pick<HubOptions, 'store' | 'clock' | 'live' | 'log'> {
+export interface JoinDependencies extends Pick<HubOptions, 'store' | 'clock' | 'live' | 'log'> {
   readonly limits: HubLimits
   readonly registry: Registry
   readonly nodes: Nodes
@@ -30,7 +30,7 @@ export interface JoinDeps extends Pick<HubOptions, 'store' | 'clock' | 'live' | 
  * Who has an approved key or a good join token is decided at once. Everybody else is a stranger: a few of them are
  * decided at a time, and those of one address at a bounded rate.
  */
-export async function join(deps: JoinDeps, connection: AgentConnection): Promise<void> {
+export async function join(deps: JoinDependencies, connection: AgentConnection): Promise<void> {
   const { payload, fingerprint, ancestors } = connection.hello
   const request: JoinRequest = {
     payload,
@@ -59,7 +59,7 @@ export async function join(deps: JoinDeps, connection: AgentConnection): Promise
 
 /** Whether an approved key or a good join token says who this is. What is decided is looked at again inside the write. */
 async function isAwaited(
-  { store }: JoinDeps,
+  { store }: JoinDependencies,
   { fingerprint, ancestors, tokenHash, time }: JoinRequest,
 ): Promise<boolean> {
   for (const key of [fingerprint, ...ancestors]) {
@@ -69,7 +69,7 @@ async function isAwaited(
   return tokenHash !== null && isJoinTokenGood(store.read, tokenHash, time)
 }
 
-async function decide(deps: JoinDeps, connection: AgentConnection, request: JoinRequest): Promise<void> {
+async function decide(deps: JoinDependencies, connection: AgentConnection, request: JoinRequest): Promise<void> {
   const { payload, fingerprint, ancestors } = request
   const who = { runner: payload.name, fingerprint, ip: connection.address }
   let decision: JoinDecision
@@ -118,7 +118,7 @@ async function decide(deps: JoinDeps, connection: AgentConnection, request: Join
 }
 
 /** Whether an older process of the same identity still runs, under today's key or one before it. */
-async function anyRival(deps: JoinDeps, fingerprints: readonly string[], generation: number): Promise<boolean> {
+async function anyRival(deps: JoinDependencies, fingerprints: readonly string[], generation: number): Promise<boolean> {
   for (const fingerprint of fingerprints) if (await deps.rivals.answers({ fingerprint, generation })) return true
   return false
 }

@@ -29,12 +29,12 @@ export function hashJoinToken(token: string): string {
   return createHash('sha256').update(joinSecretOf(token)).digest('hex')
 }
 
-export interface JoinTokenDeps extends Pick<HubOptions, 'store' | 'clock' | 'random' | 'log'> {
+export interface JoinTokenDependencies extends Pick<HubOptions, 'store' | 'clock' | 'random' | 'log'> {
   /** Of this control plane's key: a token tells a new runner whom to obey. */
   readonly fingerprint: () => string
 }
 
-export function createJoinTokens(deps: JoinTokenDeps): JoinTokens {
+export function createJoinTokens(deps: JoinTokenDependencies): JoinTokens {
   return {
     async create({ name, ttlMinutes }, by) {
       const token = joinTokenOf(deps.random(TOKEN_BYTES).toString('base64url'), deps.fingerprint())

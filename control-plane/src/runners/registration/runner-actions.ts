@@ -57,13 +57,13 @@ export interface RunnerActions {
   remove(id: number, by: string): Promise<void>
 }
 
-export interface RunnerActionDeps extends Pick<HubOptions, 'store' | 'clock' | 'live' | 'log' | 'onRevoked'> {
+export interface RunnerActionDependencies extends Pick<HubOptions, 'store' | 'clock' | 'live' | 'log' | 'onRevoked'> {
   readonly registry: Registry
   readonly queue: KeyedQueue
   readonly nodes: Nodes
 }
 
-export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
+export function createRunnerActions(deps: RunnerActionDependencies): RunnerActions {
   const { store, registry, live, log } = deps
 
   /** Runs an action in its turn with the key's handshakes: the write, then what the connection must be told. */
@@ -71,13 +71,13 @@ export function createRunnerActions(deps: RunnerActionDeps): RunnerActions {
     id: number,
     what: { readonly write: string; readonly done: string; readonly by: string },
     write: (queries: Queries, runner: Runner) => Promise<Runner | null>,
-    tell: (connection: AgentConnection, runner: Runner | null) => void,
+    send: (connection: AgentConnection, runner: Runner | null) => void,
   ): Promise<void> {
     const { fingerprint, name, ip } = await known(store.read, id)
     await deps.queue.run(fingerprint, async () => {
       const after = await store.write(what.write, async (queries) => write(queries, await known(queries, id)))
       const connection = registry.find({ id, fingerprint })
-      if (connection) tell(connection, after)
+      if (connection) send(connection, after)
       deps.nodes.bus.publish({ topic: 'runner', runner: id })
       log.info({ runner: name, fingerprint, ip, by: what.by }, `runner ${what.done}`)
       live.changed('runners')

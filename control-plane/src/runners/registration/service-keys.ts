@@ -50,7 +50,7 @@ export interface ServiceKeys extends ServiceIdentitySource {
   close(): Promise<void>
 }
 
-export interface ServiceKeyDeps {
+export interface ServiceKeyDependencies {
   readonly store: Store
   readonly clock: Clock
   readonly timers: Timers
@@ -60,7 +60,7 @@ export interface ServiceKeyDeps {
 }
 
 /** Reads the keys, and makes the first one where there is none; nodes that start together come to the same one. */
-export async function openServiceKeys(deps: ServiceKeyDeps): Promise<ServiceKeys> {
+export async function openServiceKeys(deps: ServiceKeyDependencies): Promise<ServiceKeys> {
   const { store, clock, log, bus, box } = deps
   let keys = await store.write('service-key.make', async (queries) => {
     const stored = await listServiceKeys(queries)

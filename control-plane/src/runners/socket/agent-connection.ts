@@ -13,7 +13,7 @@ import { readIncoming } from './incoming.js'
 import { type StatusMessage, statusOf } from './reported.js'
 
 /** Messages kept while a hello is being decided. An honest agent sends none before it is welcome. */
-const MOST_EARLY_MESSAGES = 100
+const MAX_EARLY_MESSAGES = 100
 
 export const TAKEN_OVER_TEXT = 'a newer connection of this runner took the socket over'
 
@@ -203,7 +203,7 @@ export class AgentConnection implements RunnerConnection {
       this.send({ type: 'settings', state: approvedNow ? 'approved' : this.#phase, max_jobs: runner.maxJobs })
     }
     if (approvedNow) this.#openSession()
-    else this.#tellCapacity()
+    else this.#sendCapacity()
   }
 
   #openSession(): void {
@@ -244,7 +244,7 @@ export class AgentConnection implements RunnerConnection {
 
   #keep(message: Incoming): void {
     // The pause stops the network; what the socket had read by then still comes.
-    if (this.#early.push(message) > MOST_EARLY_MESSAGES) {
+    if (this.#early.push(message) > MAX_EARLY_MESSAGES) {
       this.close('before_handshake', 'too many messages came before the welcome')
     }
   }
@@ -253,7 +253,7 @@ export class AgentConnection implements RunnerConnection {
     const what = readIncoming(incoming)
     if (what.kind === 'status') {
       this.#status = this.owner.reported(this, what.message)
-      this.#tellCapacity()
+      this.#sendCapacity()
       return
     }
     if (!this.#session) throw new ProtocolError('not_approved', 'a waiting runner sent more than its status')
@@ -261,7 +261,7 @@ export class AgentConnection implements RunnerConnection {
     else if (what.frame.epoch === this.epoch) this.#session.frame(what.frame)
   }
 
-  #tellCapacity(): void {
+  #sendCapacity(): void {
     if (!this.#session) return
     const now = capacityOf(this.runner, this.status)
     if (this.#capacity && sameCapacity(this.#capacity, now)) return

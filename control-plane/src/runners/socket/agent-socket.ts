@@ -11,23 +11,23 @@ import type { RawData, WebSocket } from 'ws'
 import { type Rate, TokenBucket } from './token-bucket.js'
 
 /** How long the other side may take over its half of the close before the connection is cut, in milliseconds. */
-const CLOSE_PATIENCE_MS = 5000
+const CLOSE_TIMEOUT_MS = 5000
 
 /** The same for who was never approved: those who are turned away must not pile up. */
-const STRANGER_CLOSE_PATIENCE_MS = 250
+const STRANGER_CLOSE_TIMEOUT_MS = 250
 
 /**
  * Unsent bytes at which a peer that does not read is given up. Blobs wait long before this, so it is control messages,
  * and far more of them than offers to a slow but honest runner.
  */
-const MOST_UNSENT_BYTES = 64 * 1024 * 1024
+const MAX_UNSENT_BYTES = 64 * 1024 * 1024
 
 /** Unsent bytes at which pings are not answered any more: who does not read the answers shall not fill the memory with them. */
-const MOST_UNSENT_PONGS_BYTES = 64 * 1024
+const MAX_UNSENT_PONGS_BYTES = 64 * 1024
 
 /** Bytes that may come before the hello: far more than one has. The second number cuts who goes on nevertheless. */
-const MOST_GREETING_BYTES = 16 * 1024
-const CUT_GREETING_BYTES = 4 * MOST_GREETING_BYTES
+const MAX_GREETING_BYTES = 16 * 1024
+const CUT_GREETING_BYTES = 4 * MAX_GREETING_BYTES
 
 /**
  * What a message costs of the rates below: a control message is parsed and checked, a ping is answered, a frame is only
@@ -72,7 +72,7 @@ export interface NetworkSide {
  * One WebSocket as the hub sees it: open → ended (by either side) → gone. Invariants:
  *   - handlers are attached in the constructor, so that nothing which arrives early is lost;
  *   - after `ended` the listener hears no message, though the network may still deliver some;
- *   - every close has a reason of the contract, and a peer that ignores it is cut off after CLOSE_PATIENCE_MS;
+ *   - every close has a reason of the contract, and a peer that ignores it is cut off after CLOSE_TIMEOUT_MS;
  *   - a socket that we paused ourselves never counts as silent;
  *   - from `protect` on, everything that comes and goes is sealed;
  *   - nothing is looked at that comes faster than its rate: before the approval that ends the connection, after it the
@@ -107,7 +107,7 @@ export class AgentSocket {
     socket.on('close', () => this.#gone())
     socket.on('ping', (data: Buffer) => {
       if (this.#ended || !this.#keepsToRate(COST.ping)) return
-      if (socket.bufferedAmount < MOST_UNSENT_PONGS_BYTES) socket.pong(data, undefined, ignoreSendError)
+      if (socket.bufferedAmount < MAX_UNSENT_PONGS_BYTES) socket.pong(data, undefined, ignoreSendError)
     })
     network.on('data', this.#greetingCame)
   }
@@ -148,7 +148,7 @@ export class AgentSocket {
   sendText(text: string): void {
     if (this.#ended) return
     this.socket.send(this.#channel?.seal(text) ?? text, ignoreSendError)
-    if (this.socket.bufferedAmount > MOST_UNSENT_BYTES) this.cut('it does not read what it is sent')
+    if (this.socket.bufferedAmount > MAX_UNSENT_BYTES) this.cut('it does not read what it is sent')
   }
 
   /** Resolves when the bytes have left for the network, rejects when they cannot any more. */
@@ -204,18 +204,18 @@ export class AgentSocket {
     // The other half of the close must be read, however full we are.
     if (this.#pausedBy.size > 0) this.socket.resume()
     this.#pausedBy.clear()
-    this.#closeWithin(this.#isApproved ? CLOSE_PATIENCE_MS : STRANGER_CLOSE_PATIENCE_MS, reason, text)
+    this.#closeWithin(this.#isApproved ? CLOSE_TIMEOUT_MS : STRANGER_CLOSE_TIMEOUT_MS, reason, text)
   }
 
   /** Closes without reading anything more: nobody shall work off what still comes. */
   #shut(reason: CloseReasonName, text: string): void {
     if (this.#pausedBy.size === 0) this.socket.pause()
-    this.#closeWithin(STRANGER_CLOSE_PATIENCE_MS, reason, text)
+    this.#closeWithin(STRANGER_CLOSE_TIMEOUT_MS, reason, text)
   }
 
-  #closeWithin(patienceMs: number, reason: CloseReasonName, text: string): void {
+  #closeWithin(timeoutMs: number, reason: CloseReasonName, text: string): void {
     this.#end(reason)
-    this.#closeTimer = setTimeout(() => this.socket.terminate(), patienceMs)
+    this.#closeTimer = setTimeout(() => this.socket.terminate(), timeoutMs)
     this.socket.close(CLOSE_REASONS[reason].code, closeText(text))
   }
 
@@ -229,7 +229,7 @@ export class AgentSocket {
   readonly #greetingCame = (bytes: Buffer): void => {
     this.#greetingBytes += bytes.length
     if (this.#greetingBytes > CUT_GREETING_BYTES) this.cut('it sent too much before the hello')
-    else if (this.#greetingBytes > MOST_GREETING_BYTES) this.close('too_large', 'too many bytes came before the hello')
+    else if (this.#greetingBytes > MAX_GREETING_BYTES) this.close('too_large', 'too many bytes came before the hello')
   }
 
   #arrived(data: RawData, isBinary: boolean): void {

@@ -4,7 +4,7 @@ import type { AgentSocket } from './agent-socket.js'
 const CHECKS_PER_HEARTBEAT = 4
 
 /** Checks without any traffic after which a connection is dead: two heartbeats. */
-const MOST_SILENT_CHECKS = 2 * CHECKS_PER_HEARTBEAT
+const MAX_SILENT_CHECKS = 2 * CHECKS_PER_HEARTBEAT
 
 export interface Heartbeat {
   close(): void
@@ -25,7 +25,7 @@ export function createHeartbeat(
     checks += 1
     const pings = checks % CHECKS_PER_HEARTBEAT === 0
     for (const socket of sockets()) {
-      if (socket.checkSilence() > MOST_SILENT_CHECKS) lost(socket)
+      if (socket.checkSilence() > MAX_SILENT_CHECKS) lost(socket)
       else if (pings) socket.ping()
     }
   }, heartbeatMs / CHECKS_PER_HEARTBEAT)

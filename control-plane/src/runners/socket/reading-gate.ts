@@ -5,8 +5,8 @@ const HIGH_WATER_BYTES = 8 * 1024 * 1024
 const LOW_WATER_BYTES = 2 * 1024 * 1024
 
 /** The same for messages that wait to be handled, and for blobs that were asked for. */
-const MOST_WAITING_MESSAGES = 500
-const MOST_WAITING_BLOBS = 20_000
+const MAX_WAITING_MESSAGES = 500
+const MAX_WAITING_BLOBS = 20_000
 
 /**
  * Stops reading from a connection when more comes than can be worked off, and goes on when most of it is done. Whoever
@@ -53,10 +53,10 @@ export class ReadingGate {
   #regulate(): void {
     const [bytes, messages, blobs] = [this.#bytes, this.#messages, this.waitingBlobs()]
     if (!this.#isPaused) {
-      if (bytes <= HIGH_WATER_BYTES && messages <= MOST_WAITING_MESSAGES && blobs <= MOST_WAITING_BLOBS) return
+      if (bytes <= HIGH_WATER_BYTES && messages <= MAX_WAITING_MESSAGES && blobs <= MAX_WAITING_BLOBS) return
       this.#isPaused = true
       this.connection.pause()
-    } else if (bytes < LOW_WATER_BYTES && messages < MOST_WAITING_MESSAGES / 2 && blobs < MOST_WAITING_BLOBS / 2) {
+    } else if (bytes < LOW_WATER_BYTES && messages < MAX_WAITING_MESSAGES / 2 && blobs < MAX_WAITING_BLOBS / 2) {
       this.#isPaused = false
       this.connection.resume()
     }

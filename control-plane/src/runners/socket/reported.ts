@@ -3,7 +3,7 @@ import type { RunnerStatus } from '../../store/runners/runner-status.js'
 import type { Runner } from '../../store/runners/runners.js'
 
 /** Most playbooks that a report may name; more is a nonsense value that no column has to hold. */
-const MOST_JOBS = 1_000_000
+const MAX_JOBS = 1_000_000
 
 /** A clock that differs by less than this from what is shown is not news, in milliseconds. */
 const SKEW_STEP_MS = 1000
@@ -17,7 +17,7 @@ export function plainText(text: string): string {
 
 /** A number of jobs as an agent reports it, cut to what is stored and shown. */
 export function reportedJobs(count: number): number {
-  return Math.min(count, MOST_JOBS)
+  return Math.min(count, MAX_JOBS)
 }
 
 /** The agent's clock minus ours, in whole milliseconds. JSON can spell numbers that are no times; they are cut. */

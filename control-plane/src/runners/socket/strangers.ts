@@ -3,10 +3,10 @@ import type { AgentConnection } from './agent-connection.js'
 import { type Rate, TokenBucket } from './token-bucket.js'
 
 /** Requests of strangers that are decided at once: what they cost the database is bounded, whoever comes. */
-const MOST_AT_ONCE = 2
+const MAX_AT_ONCE = 2
 
 /** Addresses that are remembered with what came from them, and how many are left when they are too many. */
-const MOST_ADDRESSES = 10_000
+const MAX_ADDRESSES = 10_000
 const ADDRESSES_LEFT = 9_000
 
 export interface Strangers {
@@ -35,7 +35,7 @@ export function createStrangers(rateOfAddress: Rate, now: () => number): Strange
   }
 
   function turnOf(connection: AgentConnection): Promise<boolean> {
-    if (deciding >= MOST_AT_ONCE) return new Promise((resolve) => waiting.set(connection, resolve))
+    if (deciding >= MAX_AT_ONCE) return new Promise((resolve) => waiting.set(connection, resolve))
     deciding += 1
     return Promise.resolve(true)
   }
@@ -57,7 +57,7 @@ export function createStrangers(rateOfAddress: Rate, now: () => number): Strange
       const network = networkOf(address)
       let bucket = buckets.get(network)
       if (!bucket) {
-        if (buckets.size >= MOST_ADDRESSES) forgetSome()
+        if (buckets.size >= MAX_ADDRESSES) forgetSome()
         bucket = new TokenBucket(rateOfAddress, now)
         buckets.set(network, bucket)
       }

@@ -97,7 +97,7 @@ export class JobWriter {
 
   /** Tells the runner of which streams nothing more is taken, if there are any. */
   sayFull(): void {
-    for (const stream of ['output', 'events'] as const) if (this.#intake.full[stream]) this.#tellFull(stream)
+    for (const stream of ['output', 'events'] as const) if (this.#intake.full[stream]) this.#sendStreamFull(stream)
   }
 
   get stored(): StreamLengths {
@@ -169,11 +169,11 @@ export class JobWriter {
     if (!isAppended) return this.#resynchronise(lengths, full)
     this.#intake.committed(batch, lengths)
     this.dependencies.send({ type: 'ack', job_id: this.jobId, output: lengths.output, events: lengths.events })
-    for (const stream of batch.filled) this.#tellFull(stream)
+    for (const stream of batch.filled) this.#sendStreamFull(stream)
     this.#measure(batch, since)
     this.dependencies.changed()
     if (finishes) this.#finished()
-    else if (record && this.#end === record && !this.#intake.hasBatch) await this.#settle(record)
+    else if (record && this.#end === record && !this.#intake.hasBatch) await this.#storeEnd(record)
   }
 
   #measure(batch: Batch, since: number | null): void {
@@ -212,7 +212,7 @@ export class JobWriter {
   }
 
   /** An end whose bytes did not all arrive in the same breath: look at what is stored now. */
-  async #settle(record: EndRecord): Promise<void> {
+  async #storeEnd(record: EndRecord): Promise<void> {
     const { stored, full } = this.#intake
     const { output, events } = stored
     const cut = { output: isCut(record, stored, full, 'output'), events: isCut(record, stored, full, 'events') }
@@ -318,7 +318,7 @@ export class JobWriter {
     this.sayFull()
   }
 
-  #tellFull(stream: StreamName): void {
+  #sendStreamFull(stream: StreamName): void {
     const { log, send } = this.dependencies
     log.warn({ job: this.jobId, stream }, 'a runner sends more of a job than is kept')
     send({ type: 'stream_full', job_id: this.jobId, stream, length: this.#intake.stored[stream] })

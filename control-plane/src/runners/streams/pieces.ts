@@ -1,5 +1,5 @@
 /** Pieces that are kept as they came; more are joined, since a small piece costs far more memory than its bytes. */
-const MOST_LOOSE = 1000
+const MAX_LOOSE = 1000
 
 /** Bytes that come in pieces of any size and are taken out in order. What they cost is bounded by what they hold. */
 export class Pieces {
@@ -14,7 +14,7 @@ export class Pieces {
   add(piece: Buffer): void {
     if (piece.length === 0) return
     this.#bytes += piece.length
-    if (this.#loose.push(piece) >= MOST_LOOSE) this.#join()
+    if (this.#loose.push(piece) >= MAX_LOOSE) this.#join()
   }
 
   /** Like `add`, but the piece stays one of its own. */

@@ -14,13 +14,13 @@ const NEWLINE = 0x0a
 const OPENING_BRACE = 0x7b
 
 /** Most events of one batch. Each becomes a row and costs memory, however short its line is. */
-const MOST_EVENTS = 2000
+const MAX_EVENTS = 2000
 
 /** Most characters of a field by which an event is listed; its line has the rest. The event callback keeps to the same. */
-const MOST_FIELD = 4000
+const MAX_FIELD = 4000
 
 /** Bytes that may come for a full stream. What was under way when the runner was told is far less. */
-const MOST_OVERFLOW_BYTES = 16 * 1024 * 1024
+const MAX_OVERFLOW_BYTES = 16 * 1024 * 1024
 
 /** What has come in and is not stored yet, taken out for one write. */
 export interface Batch {
@@ -85,7 +85,7 @@ export class StreamIntake {
 
   /** More comes of a full stream than an honest runner can have had under way. */
   get isAbused(): boolean {
-    return this.#overflowBytes > MOST_OVERFLOW_BYTES
+    return this.#overflowBytes > MAX_OVERFLOW_BYTES
   }
 
   get hasBatch(): boolean {
@@ -144,9 +144,9 @@ export class StreamIntake {
     const { stored, limits } = this
     const events: StoredEvent[] = []
     let eventsBytes = 0
-    for (let piece = this.#lines.first(); piece && events.length < MOST_EVENTS; piece = this.#lines.first()) {
+    for (let piece = this.#lines.first(); piece && events.length < MAX_EVENTS; piece = this.#lines.first()) {
       let from = 0
-      while (from < piece.length && events.length < MOST_EVENTS) {
+      while (from < piece.length && events.length < MAX_EVENTS) {
         const line = piece.subarray(from, endOfLine(piece, from))
         const isOver = stored.events + eventsBytes + from + line.length > limits.eventsBytes
         if (isOver || stored.eventsCount + events.length >= limits.events) {
@@ -221,7 +221,7 @@ function freshHashes(): Record<StreamName, Hash> {
 
 /** A field that is longer than any of the callback's comes from somebody else. */
 function shortFields({ play, task, host, time }: EventLine): Pick<StoredEvent, 'play' | 'task' | 'host' | 'time'> {
-  const short = (text: string | null) => (text === null ? null : text.slice(0, MOST_FIELD))
+  const short = (text: string | null) => (text === null ? null : text.slice(0, MAX_FIELD))
   return { play: short(play), task: short(task), host: short(host), time: time.slice(0, 40) }
 }
 

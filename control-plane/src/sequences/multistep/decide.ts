@@ -7,27 +7,28 @@ import type { PlannedStep, StepsPlan } from './plan.js'
  * aborted stops those after it, unless it says `continue` or they say `always`.
  */
 export function decideSteps({ steps }: StepsPlan, nodes: readonly NodeState[], { extravars }: Facts): Decision {
-  const mark: NodeResult[] = []
+  const changes: NodeResult[] = []
   let stoppedBy: string | null = null
   let passedOver: string | null = null
   for (const [index, step] of steps.entries()) {
     const node = nodes[index]
-    if (node === undefined || node.status === 'running') return { ...NOTHING, mark }
+    if (node === undefined || node.status === 'running') return { ...NOTHING, changes }
     if (node.status === 'failed' || node.status === 'aborted') {
       const failure = failureText(node)
       if (step.continue) passedOver ??= failure
       else stoppedBy ??= failure
     } else if (node.status === 'approve') {
-      return { ...NOTHING, mark, start: node.approval?.state === 'approved' ? [step.name] : [] }
+      return { ...NOTHING, changes, start: node.approval?.state === 'approved' ? [step.name] : [] }
     } else if (node.status === 'waiting') {
       const why = whyNot(step, stoppedBy, extravars)
-      if (!why) return step.approval ? { ...NOTHING, mark, ask: step.name } : { ...NOTHING, mark, start: [step.name] }
-      mark.push({ identifier: step.name, ...why })
+      if (!why)
+        return step.approval ? { ...NOTHING, changes, ask: step.name } : { ...NOTHING, changes, start: [step.name] }
+      changes.push({ identifier: step.name, ...why })
     }
   }
-  if (stoppedBy !== null) return { ...NOTHING, mark, end: { status: 'failed', reason: stoppedBy } }
-  if (passedOver !== null) return { ...NOTHING, mark, end: { status: 'warning', reason: passedOver } }
-  return { ...NOTHING, mark, end: { status: 'success', reason: null } }
+  if (stoppedBy !== null) return { ...NOTHING, changes, end: { status: 'failed', reason: stoppedBy } }
+  if (passedOver !== null) return { ...NOTHING, changes, end: { status: 'warning', reason: passedOver } }
+  return { ...NOTHING, changes, end: { status: 'success', reason: null } }
 }
 
 /** Why a step does not run, or null. */

@@ -2,14 +2,14 @@ import type { Forms } from '../../forms/form.js'
 import type { OpenSequence, SequenceKind } from '../kind.js'
 import { decideSteps } from './decide.js'
 import { type StepsPlan, planSteps, stepsPlanOf, variablesOf } from './plan.js'
-import { tellSteps } from './tell.js'
+import { writeStepsOutput } from './output-lines.js'
 
 /** Multistep forms: jobs in a row. */
-export function createMultistep(forms: Pick<Forms, 'surroundingsOf'>): SequenceKind {
+export function createMultistep(forms: Pick<Forms, 'contextOf'>): SequenceKind {
   return {
     jobType: 'multistep',
     async plan(form) {
-      return form.type === 'multistep' ? planSteps(form, await forms.surroundingsOf(form)) : null
+      return form.type === 'multistep' ? planSteps(form, await forms.contextOf(form)) : null
     },
     open: (stored) => openSteps(stepsPlanOf(stored)),
     endsWithRejection: true,
@@ -24,7 +24,7 @@ function openSteps(plan: StepsPlan): OpenSequence {
   }
   return {
     decide: (nodes, facts) => decideSteps(plan, nodes, facts),
-    part(identifier, _nodes, { extravars }) {
+    childJob(identifier, _nodes, { extravars }) {
       const step = stepOf(identifier)
       return { settings: step.settings, values: variablesOf(step, extravars) }
     },
@@ -33,6 +33,6 @@ function openSteps(plan: StepsPlan): OpenSequence {
       if (!approval) throw new Error(`the step ${identifier} asks for no approval`)
       return approval
     },
-    tell: (queries, jobId, event) => tellSteps(queries, jobId, plan, event),
+    writeOutput: (queries, jobId, event) => writeStepsOutput(queries, jobId, plan, event),
   }
 }

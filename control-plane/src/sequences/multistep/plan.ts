@@ -2,20 +2,29 @@ import * as v from 'valibot'
 import { vaultNeedsSchema } from '../../credentials/vault-needs.js'
 import { RefusedValuesError } from '../../errors.js'
 import { parsePath } from '../../forms/fields/model-path.js'
-import type { FormSurroundings, MultistepForm, Step } from '../../forms/form.js'
+import type { FormContext, MultistepForm, Step } from '../../forms/form.js'
 import { isPlainObject } from '../../forms/values/plain.js'
 import type { PlannedSequence } from '../../jobs/record/sequence-port.js'
 import type { Values } from '../kind.js'
 
 const text = v.nullable(v.string())
 const settingsSchema = v.object({
-  ...{ playbook: v.string(), playbookSubPath: text, inventory: v.array(v.string()), tags: text, limit: text },
+  playbook: v.string(),
+  playbookSubPath: text,
+  inventory: v.array(v.string()),
+  tags: text,
+  limit: text,
   // Plans of older releases have none.
   listedInventories: v.optional(v.array(v.string()), []),
-  ...{ check: v.boolean(), diff: v.boolean(), verbose: v.boolean() },
-  ...{ keepExtravars: v.boolean(), allowJinjaInExtravars: v.boolean() },
+  check: v.boolean(),
+  diff: v.boolean(),
+  verbose: v.boolean(),
+  keepExtravars: v.boolean(),
+  allowJinjaInExtravars: v.boolean(),
   playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
-  ...{ runner: text, credentials: v.record(v.string(), v.string()), ansibleCredentials: text },
+  runner: text,
+  credentials: v.record(v.string(), v.string()),
+  ansibleCredentials: text,
   vaultCredentials: vaultNeedsSchema,
 })
 
@@ -30,7 +39,10 @@ const stepSchema = v.object({
   always: v.boolean(),
   approval: v.nullable(
     v.object({
-      ...{ title: text, message: text, roles: v.array(v.string()), notifications: v.array(v.string()) },
+      title: text,
+      message: text,
+      roles: v.array(v.string()),
+      notifications: v.array(v.string()),
       allowSelf: v.boolean(),
     }),
   ),
@@ -47,7 +59,7 @@ export function stepsPlanOf(stored: unknown): StepsPlan {
 }
 
 /** @throws RefusedValuesError when a step is of a type that needs a foreign system */
-export function planSteps(form: MultistepForm, { subforms }: FormSurroundings): PlannedSequence {
+export function planSteps(form: MultistepForm, { subforms }: FormContext): PlannedSequence {
   const steps = form.steps.map(({ type, settings, ...step }): PlannedStep => {
     if (!settings) throw foreign(form, step.name, type)
     const reserved = step.key === null ? [] : keysBelow(step.key, form, subforms)
@@ -58,7 +70,7 @@ export function planSteps(form: MultistepForm, { subforms }: FormSurroundings): 
     plan,
     nodes: steps.map(({ name }) => name),
     problem: null,
-    makings: steps.map((step) => ({ settings: step.settings, values: (whole) => variablesOf(step, whole) })),
+    jobs: steps.map((step) => ({ settings: step.settings, values: (parentValues) => variablesOf(step, parentValues) })),
   }
 }
 
@@ -68,20 +80,20 @@ const RESERVED = /^__.+__$/
  * The extra variables of a step: those of the whole, or with `key` only that object and the launching user (and the verbose
  * mode, which is asked for the whole). A reserved variable in there counts only if the form puts it there, as on the top.
  */
-export function variablesOf({ key, reserved }: Pick<PlannedStep, 'key' | 'reserved'>, whole: Values): Values {
-  const own = key !== null && Object.hasOwn(whole, key) ? whole[key] : undefined
-  if (!isPlainObject(own)) return whole
+export function variablesOf({ key, reserved }: Pick<PlannedStep, 'key' | 'reserved'>, parentValues: Values): Values {
+  const own = key !== null && Object.hasOwn(parentValues, key) ? parentValues[key] : undefined
+  if (!isPlainObject(own)) return parentValues
   const counts = (name: string) => !RESERVED.test(name) || reserved.includes(name)
   const values = Object.fromEntries(Object.entries(own).filter(([name]) => counts(name)))
-  const verbose = whole.__verbose__ === true ? { __verbose__: true } : {}
-  return { ...verbose, ...values, ansibleforms_user: whole.ansibleforms_user }
+  const verbose = parentValues.__verbose__ === true ? { __verbose__: true } : {}
+  return { ...verbose, ...values, ansibleforms_user: parentValues.ansibleforms_user }
 }
 
 /** The keys that fields put below a variable, with their `model` or the `defaultModel` of their page. */
 function keysBelow(
   key: string,
   { fields, wizard }: Pick<MultistepForm, 'fields' | 'wizard'>,
-  subforms: FormSurroundings['subforms'],
+  subforms: FormContext['subforms'],
 ): string[] {
   const pathsOf = (page: MultistepForm['fields'], base: string) =>
     page.flatMap(({ name, model }) => (model.length > 0 ? model : [name]).map((path) => base + path))

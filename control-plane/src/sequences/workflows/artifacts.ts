@@ -9,13 +9,13 @@ export interface Published {
 }
 
 /** Artifacts of one node as JSON: they are handed on to every node behind it. */
-const MOST_CHARACTERS = 1024 * 1024
+const MAX_CHARACTERS = 1024 * 1024
 
 /** The types of events that can tell of artifacts. */
 export const EVENTS_OF_ARTIFACTS = ['runner_on_ok', 'runner_item_on_ok']
 const DATA_PATH = 'ansible_stats.data'
 /** Paths of what was cut are themselves cut at this length (the event plugin's `_MAX_PATH`). */
-const LONGEST_PATH = 200
+const MAX_PATH_LENGTH = 200
 
 /**
  * Gathers the artifacts of a run from its events, line by line in their order, as ansible's own summary would: values of
@@ -62,7 +62,7 @@ export function createArtifacts(): { add(line: Buffer): void; published(): Publi
       const sizes = [...values].map(([key, value]) => ({ key, size: key.length + JSON.stringify(value).length + 4 }))
       let total = sizes.reduce((sum, { size }) => sum + size, 2)
       for (const { key, size } of sizes.sort((one, other) => other.size - one.size)) {
-        if (total <= MOST_CHARACTERS) break
+        if (total <= MAX_CHARACTERS) break
         total -= size
         tear(key, 'too large')
       }
@@ -98,7 +98,7 @@ function cutsIn(result: PlainObject): readonly string[] | null {
 /** Whether something was cut in what stands at `place`. */
 function isWithin(path: string, place: string): boolean {
   if (path === place || path.startsWith(`${place}.`)) return true
-  return path.length >= LONGEST_PATH && place.startsWith(path)
+  return path.length >= MAX_PATH_LENGTH && place.startsWith(path)
 }
 
 /** Two values of one key as ansible puts them together; of another type, the later one does not count. */

@@ -22,7 +22,7 @@ export interface WorkflowFacts {
 export interface WorkflowDecision {
   /** Nodes whose jobs start, in the order of the file. */
   readonly start: readonly string[]
-  readonly mark: readonly {
+  readonly changes: readonly {
     readonly identifier: string
     readonly status: 'skipped' | 'do not run'
     readonly reason: string
@@ -69,16 +69,16 @@ export function decideWorkflow(nodes: readonly WorkflowNode[], facts: WorkflowFa
   const refused = nodes.find((node) => factsOf(facts, node).isRejected && !isHandled(node))
   if (refused) {
     const because = `'${refused.identifier}' was rejected`
-    const mark = nodes
+    const changes = nodes
       .filter((node) => statuses.get(node.identifier) === 'waiting')
       .map(({ identifier }) => ({ identifier, status: 'do not run', reason: because }) as const)
-    if (has('running', 'approve')) return { start: [], mark, ask: null, end: null }
-    return { start: [], mark, ask: null, end: { status: 'rejected', reason: factsOf(facts, refused).reason } }
+    if (has('running', 'approve')) return { start: [], changes, ask: null, end: null }
+    return { start: [], changes, ask: null, end: { status: 'rejected', reason: factsOf(facts, refused).reason } }
   }
 
   const parents = parentsOf(nodes)
-  const mark = unreachable(nodes, parents, statuses)
-  for (const { identifier, status } of mark) statuses.set(identifier, status)
+  const changes = unreachable(nodes, parents, statuses)
+  for (const { identifier, status } of changes) statuses.set(identifier, status)
   const ready = nodes.filter((node) => {
     return statuses.get(node.identifier) === 'waiting' && isReached(node, parents, statuses) === true
   })
@@ -95,7 +95,7 @@ export function decideWorkflow(nodes: readonly WorkflowNode[], facts: WorkflowFa
   const isMoving = runnable.length > 0 || has('running', 'approve')
   const ask = isMoving ? null : (approvals[0]?.identifier ?? null)
   const end = ready.length > 0 || has('running', 'approve', 'waiting') ? null : endOf(nodes, facts)
-  return { start, mark: [...mark, ...skipped], ask, end }
+  return { start, changes: [...changes, ...skipped], ask, end }
 }
 
 /** The nodes that can no longer start, and what only they could start. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.js'
 import { messageOf } from '../../errors.js'
 import { type FoundFile, findYamlFiles } from '../../forms/form-files.js'
 import type { FormError } from '../../forms/form.js'
-import { atMostEvery } from '../../fresh.js'
+import { atMostEvery } from '../../at-most-every.js'
 import { type Library, libraryOf } from './library.js'
 import { type ParsedWorkflowFile, parseWorkflowFile } from './parse-workflow-file.js'
 import type { Workflow } from './workflow.js'
@@ -24,7 +24,7 @@ export interface Workflows {
   errors(): Promise<readonly FormError[]>
 }
 
-export interface WorkflowsDeps {
+export interface WorkflowsDependencies {
   /** WORKFLOWS_PATH. */
   readonly folder: string
   readonly clock: Clock
@@ -32,7 +32,7 @@ export interface WorkflowsDeps {
 }
 
 /** The workflows below a folder. Files that did not change are not read again. */
-export function createWorkflows({ folder, clock, log }: WorkflowsDeps): Workflows {
+export function createWorkflows({ folder, clock, log }: WorkflowsDependencies): Workflows {
   let parsed = new Map<string, { readonly fingerprint: string; readonly content: ParsedWorkflowFile }>()
   let library: Library = libraryOf([], [])
   let reported = '[]'

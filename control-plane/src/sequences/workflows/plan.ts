@@ -11,9 +11,13 @@ const text = v.nullable(v.string())
 
 /** What the form says for all nodes. */
 const forAllSchema = v.object({
-  ...{ runner: text, credentials: v.record(v.string(), v.string()), ansibleCredentials: text },
+  runner: text,
+  credentials: v.record(v.string(), v.string()),
+  ansibleCredentials: text,
   vaultCredentials: vaultNeedsSchema,
-  ...{ verbose: v.boolean(), keepExtravars: v.boolean(), allowJinjaInExtravars: v.boolean() },
+  verbose: v.boolean(),
+  keepExtravars: v.boolean(),
+  allowJinjaInExtravars: v.boolean(),
   playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
 })
 const foundSchema = v.union([v.object({ workflow: workflowSchema }), v.object({ problem: v.string() })])
@@ -74,7 +78,7 @@ export async function planWorkflow(
   const found = await workflows.find(reference)
   if ('problem' in found) {
     const plan: WorkflowPlan = { workflow: { name: reference, extraVars: {}, nodes: [] }, forAll, inner: [] }
-    return { plan, nodes: [], problem: found.problem, makings: [] }
+    return { plan, nodes: [], problem: found.problem, jobs: [] }
   }
   const inner: InnerWorkflow[] = []
   const keeping: Pick<Workflows, 'find'> = {
@@ -84,49 +88,67 @@ export async function planWorkflow(
       return result
     },
   }
-  const makings = await makingsOf(keeping, { workflow: found.workflow, forAll }, (whole) => whole, new Set([reference]))
+  const jobs = await plannedJobsOf(
+    keeping,
+    { workflow: found.workflow, forAll },
+    (parentValues) => parentValues,
+    new Set([reference]),
+  )
   const plan: WorkflowPlan = { workflow: found.workflow, forAll, inner }
-  return { plan, nodes: found.workflow.nodes.map((node) => node.identifier), problem: null, makings }
+  return { plan, nodes: found.workflow.nodes.map((node) => node.identifier), problem: null, jobs }
 }
 
-type Makings = PlannedSequence['makings']
-type ValuesOfWhole = (whole: PlainObject) => PlainObject
+type PlannedJobs = PlannedSequence['jobs']
+type ValuesOfParent = (parentValues: PlainObject) => PlainObject
 
 /** What the nodes ask for, those of workflows in it included, each of which is looked at once. */
-async function makingsOf(
+async function plannedJobsOf(
   workflows: Pick<Workflows, 'find'>,
   { workflow, forAll }: Pick<WorkflowPlan, 'workflow' | 'forAll'>,
-  values: ValuesOfWhole,
+  values: ValuesOfParent,
   seen: Set<string>,
-): Promise<Makings> {
-  const makings: Makings[number][] = []
+): Promise<PlannedJobs> {
+  const jobs: PlannedJobs[number][] = []
   for (const node of workflow.nodes.filter(isJobNode)) {
-    const ofNode: ValuesOfWhole = (whole) => {
-      return variablesUnderKey(variablesOf(workflow, node, {}, values(whole)), node.extraVarsKey)
+    const ofNode: ValuesOfParent = (parentValues) => {
+      return variablesUnderKey(variablesOf(workflow, node, {}, values(parentValues)), node.extraVarsKey)
     }
     if (node.type === 'job_template') {
-      makings.push({ settings: settingsOf(node, forAll), values: ofNode })
+      jobs.push({ settings: settingsOf(node, forAll), values: ofNode })
     } else if (!seen.has(node.workflow)) {
       seen.add(node.workflow)
       const found = await workflows.find(node.workflow)
       if ('problem' in found) continue
-      makings.push(...(await makingsOf(workflows, { workflow: found.workflow, forAll }, ofNode, seen)))
+      jobs.push(...(await plannedJobsOf(workflows, { workflow: found.workflow, forAll }, ofNode, seen)))
     }
   }
-  return makings
+  return jobs
 }
 
 /** How the job of a node runs; what the node says wins over what the form says for all of them. */
 export function settingsOf(node: JobNode, forAll: ForAllNodes): JobSettings {
   const base: JobSettings = {
-    ...{ playbook: '', playbookSubPath: null, inventory: [], tags: null, limit: null, check: false, diff: false },
+    playbook: '',
+    playbookSubPath: null,
+    inventory: [],
+    tags: null,
+    limit: null,
+    check: false,
+    diff: false,
     ...forAll,
   }
   if (node.type !== 'job_template') return base
   const { playbook, inventory, limit, tags, skipTags, check, diff, verbosity } = node
   return {
     ...base,
-    ...{ playbook, inventory, limit, tags, skipTags, check, diff, verbosity },
+    playbook,
+    inventory,
+    limit,
+    tags,
+    skipTags,
+    check,
+    diff,
+    verbosity,
     runner: node.runner ?? forAll.runner,
     credentials: { ...forAll.credentials, ...Object.fromEntries(node.credentials.map((name) => [name, name])) },
   }

@@ -23,8 +23,8 @@ export async function readNode(reading: JobReading, caller: Caller, id: number, 
   const row = sequence && (await findNode(queries, id, identifier))
   const nodes = sequence ? workflowPlanOf((JSON.parse(sequence.plan) as { plan: unknown }).plan).workflow.nodes : []
   const node = nodes.find((known) => known.identifier === identifier)
-  const whole = await findJob(queries, id)
-  if (!row || !node || !whole) throw notFound(`The workflow of job ${id} has no node '${identifier}'`)
+  const parent = await findJob(queries, id)
+  if (!row || !node || !parent) throw notFound(`The workflow of job ${id} has no node '${identifier}'`)
   const job = row.subjob_id === null ? null : await findJob(queries, row.subjob_id)
   return {
     node: {
@@ -40,8 +40,8 @@ export async function readNode(reading: JobReading, caller: Caller, id: number, 
       approval: approvalRecordOf(row),
     },
     job: job?.id ?? null,
-    extravars: job ? await maskedFor(reading, whole, extravarsOf(job)) : {},
-    artifacts: await maskedFor(reading, whole, storedDataOf(row).own),
+    extravars: job ? await maskedFor(reading, parent, extravarsOf(job)) : {},
+    artifacts: await maskedFor(reading, parent, storedDataOf(row).own),
   }
 }
 

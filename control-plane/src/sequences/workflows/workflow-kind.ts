@@ -16,7 +16,7 @@ import {
   variablesUnderKey,
 } from './node-data.js'
 import { type WorkflowPlan, forAllNodesOf, planWorkflow, settingsOf, workflowPlanOf, workflowsOf } from './plan.js'
-import { tellWorkflow } from './tell.js'
+import { writeWorkflowOutput } from './output-lines.js'
 import { type JobNode, type WorkflowNode, isJobNode } from './workflow.js'
 
 export interface WorkflowKindDependencies {
@@ -65,26 +65,26 @@ function openWorkflow({ workflows, outputLimitBytes }: WorkflowKindDependencies,
   return {
     decide(nodes, facts): Decision {
       const decided = decidedApprovals(nodes, facts.serviceTime, secondsFor)
-      if (decided.length > 0) return { ...NOTHING, mark: decided }
-      const { start, mark, ask, end } = decideWorkflow(workflow.nodes, {
+      if (decided.length > 0) return { ...NOTHING, changes: decided }
+      const { start, changes, ask, end } = decideWorkflow(workflow.nodes, {
         nodes: new Map(
           nodes.map((node) => [node.identifier, { ...node, isRejected: node.approval?.state === 'rejected' }]),
         ),
         isConditionMet: (node) => isConditionMet(node, variablesNow(node, nodes, facts)),
       })
-      const marks = mark.map((one) =>
+      const results = changes.map((one) =>
         one.status === 'skipped' ? { ...one, artifacts: dataNow(one.identifier, nodes) } : one,
       )
-      if (ask === null) return { start, mark: marks, ask, end }
+      if (ask === null) return { start, changes: results, ask, end }
       const seconds = secondsFor(ask)
       const waits = {
         ...({ identifier: ask, status: 'approve', reason: null, artifacts: dataNow(ask, nodes) } as const),
         ...(seconds > 0 ? { dueTime: facts.serviceTime + seconds * 1000 } : {}),
       }
-      return { start, mark: [...marks, waits], ask, end }
+      return { start, changes: [...results, waits], ask, end }
     },
 
-    async part(identifier, nodes, facts) {
+    async childJob(identifier, nodes, facts) {
       const node = nodeOf(identifier)
       if (!isJobNode(node)) throw new Error(`the node ${identifier} has no job`)
       const nested = node.type === 'workflow_job_template' ? await planWorkflow(kept, node.workflow, forAll) : null
@@ -103,7 +103,7 @@ function openWorkflow({ workflows, outputLimitBytes }: WorkflowKindDependencies,
     },
     approvalValues: (identifier, nodes, facts) => variablesNow({ identifier, extraData: {} }, nodes, facts),
 
-    tell: (queries, jobId, event) => tellWorkflow(queries, jobId, event, outputLimitBytes),
+    writeOutput: (queries, jobId, event) => writeWorkflowOutput(queries, jobId, event, outputLimitBytes),
 
     async artifactsOf(queries, ended) {
       const { received } = nodeDataOf(ended)

@@ -14,10 +14,10 @@ const Variables = Type.Record(Type.String(), Type.Unknown())
 const Links = orNull(Type.Array(Type.Object({ identifier: Name })))
 
 /** Nodes of one workflow; more than anybody could follow. */
-export const MOST_NODES = 1000
+export const MAX_NODES = 1000
 
 /** Longest time that an approval can be given, in seconds: a year. */
-const LONGEST_TIMEOUT = 366 * 24 * 3600
+const MAX_TIMEOUT = 366 * 24 * 3600
 
 /** One of `workflow_job_templates`. Its nodes are looked at one by one, so that an error can name the node. */
 const WorkflowFile = Type.Object({
@@ -28,13 +28,13 @@ const WorkflowFile = Type.Object({
   limit: orNull(Text),
   job_tags: orNull(Text),
   skip_tags: orNull(Text),
-  related: Type.Object({ workflow_nodes: Type.Array(Type.Unknown(), { minItems: 1, maxItems: MOST_NODES }) }),
+  related: Type.Object({ workflow_nodes: Type.Array(Type.Unknown(), { minItems: 1, maxItems: MAX_NODES }) }),
 })
 
 const templateProperties = {
   name: Name,
   description: orNull(Text),
-  timeout: orNull(Type.Integer({ minimum: 0, maximum: LONGEST_TIMEOUT })),
+  timeout: orNull(Type.Integer({ minimum: 0, maximum: MAX_TIMEOUT })),
 }
 const Template = Type.Object({ ...templateProperties, type: Type.String() })
 

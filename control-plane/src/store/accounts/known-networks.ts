@@ -1,7 +1,7 @@
 import type { Queries } from '../store.js'
 
 /** Networks that are remembered of one user, those of the latest sign-ins. */
-const MOST_NETWORKS = 20
+const MAX_NETWORKS = 20
 
 /** Whether a user has signed in from a network since a time. */
 export async function isKnownNetwork(
@@ -33,7 +33,7 @@ export async function noteNetwork(queries: Queries, userId: number, network: str
     .where('user_id', '=', userId)
     .orderBy('last_at', 'desc')
     .limit(1)
-    .offset(MOST_NETWORKS - 1)
+    .offset(MAX_NETWORKS - 1)
     .executeTakeFirst()
   if (kept) {
     await queries

@@ -3,7 +3,7 @@ import { type StoredUser, parseUser } from './users.js'
 import type { Queries } from '../store.js'
 
 /** More sessions than these nobody reads; the newest are shown. */
-const MOST_LISTED = 5000
+const MAX_LISTED = 5000
 
 /** A session that is to be begun. */
 export interface NewSession {
@@ -106,7 +106,7 @@ export async function listSessions(
     .$if(of.kind !== null, (query) => query.where('kind', '=', of.kind ?? ''))
     .orderBy('session.created_at', 'desc')
     .orderBy('session.id')
-    .limit(MOST_LISTED)
+    .limit(MAX_LISTED)
     .execute()
   return rows.map((row) => ({
     id: row.id,

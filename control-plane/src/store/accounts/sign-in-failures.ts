@@ -21,7 +21,7 @@ export interface FailureLimit {
 }
 
 /** Longest time for which a key is held back, and how long it is remembered that it was, in milliseconds. */
-const LONGEST_LOCK_MS = 24 * 3_600_000
+const MAX_LOCK_MS = 24 * 3_600_000
 const LOCKS_COUNT_MS = 24 * 3_600_000
 
 /**
@@ -38,7 +38,7 @@ export async function countFailure(queries: Queries, key: string, limit: Failure
   const locksBefore = row && (row.locks_count_until ?? 0) > now ? row.locks : 0
   const isTooMany = failures === limit.failures
   const locks = isTooMany ? locksBefore + 1 : locksBefore
-  const lockMs = Math.min(LONGEST_LOCK_MS, limit.lockMs * 2 ** Math.max(0, locks - 1))
+  const lockMs = Math.min(MAX_LOCK_MS, limit.lockMs * 2 ** Math.max(0, locks - 1))
   const locked_until = failures >= limit.failures ? now + lockMs : null
   const locks_count_until = locked_until === null ? (row?.locks_count_until ?? null) : locked_until + LOCKS_COUNT_MS
   const values = { failures, first_at, locked_until, locks, locks_count_until }

@@ -44,7 +44,10 @@ export async function insertUser(queries: Queries, user: NewUser): Promise<Store
   const row = await queries
     .insertInto('user')
     .values({
-      ...{ username, username_key: usernameKey(username), type, name_had_by: nameHadBy },
+      username,
+      username_key: usernameKey(username),
+      type,
+      name_had_by: nameHadBy,
       password_hash: user.passwordHash,
       ...(user.subject === undefined ? {} : { subject: user.subject }),
       email: user.email,

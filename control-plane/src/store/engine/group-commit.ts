@@ -1,12 +1,12 @@
 import { UnavailableError, messageOf } from '../../errors.js'
 
 /** Writes that may be committed together, when nothing else is said. */
-const MOST_IN_GROUP = 64
+const MAX_IN_GROUP = 64
 
 /** How long a write that lost against another process waits at most before it runs again, in milliseconds. */
 const CONFLICT_PAUSE_MS = 20
 /** How often a group that loses is run again as a whole. */
-const MOST_GROUP_TRIES = 2
+const MAX_GROUP_TRIES = 2
 
 /** What the group commit needs of a database. */
 export interface WriteTransactions<Q> {
@@ -56,13 +56,13 @@ interface Waiting<Q> {
  *   - when one write of a group fails, the whole group is rolled back and each is run again in a transaction of its
  *     own, so a bad neighbour costs time and never data;
  *   - while the database is locked or cannot be written nothing is dropped: the group waits and is tried again as a whole,
- *     until `patienceMs` is over. A commit that failed counts for nothing: what it held is written once more;
+ *     until `timeoutMs` is over. A commit that failed counts for nothing: what it held is written once more;
  *   - what may have been committed is never run again: it is refused, and whoever gave it has to look.
  */
 export function createGroupCommit<Q>(
   transactions: WriteTransactions<Q>,
   options: {
-    readonly patienceMs: number
+    readonly timeoutMs: number
     readonly pause: (ms: number) => Promise<void>
     readonly now: () => number
     readonly mostInGroup?: number
@@ -74,7 +74,7 @@ export function createGroupCommit<Q>(
   let trouble: string | null = null
 
   async function drain(): Promise<void> {
-    while (waiting.length > 0) await commitGroup(waiting.splice(0, options.mostInGroup ?? MOST_IN_GROUP))
+    while (waiting.length > 0) await commitGroup(waiting.splice(0, options.mostInGroup ?? MAX_IN_GROUP))
     // In the same step as the last look at the queue: a write that comes now must find nobody running.
     running = null
   }
@@ -112,14 +112,14 @@ export function createGroupCommit<Q>(
   function isConflict(group: readonly Waiting<Q>[], error: unknown): boolean {
     for (const each of group) each.conflicts += 1
     const tries = Math.max(...group.map(({ conflicts }) => conflicts))
-    return (group.length === 1 || tries <= MOST_GROUP_TRIES) && (transactions.isConflict?.(error, tries) ?? false)
+    return (group.length === 1 || tries <= MAX_GROUP_TRIES) && (transactions.isConflict?.(error, tries) ?? false)
   }
 
   /** Whoever was in the way is done after a little while, and not all of those who lost come back at once. */
   async function runAgain(group: readonly Waiting<Q>[]): Promise<void> {
     await options.pause(Math.random() * CONFLICT_PAUSE_MS)
     const now = options.now()
-    const patient = group.filter(({ since }) => now - since < options.patienceMs)
+    const patient = group.filter(({ since }) => now - since < options.timeoutMs)
     for (const one of group) {
       if (!patient.includes(one)) one.reject(new UnavailableError('database_unavailable', BUSY))
     }
@@ -143,7 +143,7 @@ export function createGroupCommit<Q>(
     const patient: Waiting<Q>[] = []
     trouble = messageOf(error)
     for (const one of group) {
-      if (!closed && options.now() - one.since < options.patienceMs) patient.push(one)
+      if (!closed && options.now() - one.since < options.timeoutMs) patient.push(one)
       else
         one.reject(new UnavailableError('database_unavailable', `the database is not available: ${messageOf(error)}`))
     }

@@ -17,7 +17,9 @@ export async function insertAwaitedApproval(
   const job = queries.selectFrom('job').select(['user_id', 'user_name', 'user_type']).where('id', '=', jobId)
   const user = await job.executeTakeFirstOrThrow()
   const rows = [...new Set(approval.roles)].map((role) => ({
-    ...{ role, job_id: jobId, allow_self: approval.allowSelf ? 1 : 0 },
+    role,
+    job_id: jobId,
+    allow_self: approval.allowSelf ? 1 : 0,
     ...user,
   }))
   if (rows.length > 0) await queries.insertInto('awaited_approval').values(rows).execute()

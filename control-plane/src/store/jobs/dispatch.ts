@@ -187,7 +187,7 @@ export async function findJobOfKey(queries: Queries, runnerKey: string, jobId: n
 }
 
 /** Waiting jobs of a runner that have not been told that they wait. */
-export function findUntoldWaiting(queries: Queries, runnerId: number): Promise<Pick<JobRow, 'id'>[]> {
+export function findWaitingWithoutLine(queries: Queries, runnerId: number): Promise<Pick<JobRow, 'id'>[]> {
   return queries
     .selectFrom('job')
     .select('id')

@@ -21,18 +21,18 @@ export interface StoredEvent {
 }
 
 /** Output is stored in pieces of at most this many bytes, so that reading a few at a time is bounded. */
-const MOST_PIECE_BYTES = 256 * 1024
+const MAX_PIECE_BYTES = 256 * 1024
 
 const EVENT_COLUMNS = ['job_id', 'position', 'type', 'play', 'task', 'host', 'duration', 'time', 'line'] as const
 /**
- * An insert has at most `MOST_ROWS` rows. Each number of rows up to `MOST_ODD_ROWS` has a statement of its own; above it
- * there is only the one of `MOST_ROWS`. So there are few different statements, and the database keeps them prepared.
+ * An insert has at most `MAX_ROWS` rows. Each number of rows up to `MAX_ODD_ROWS` has a statement of its own; above it
+ * there is only the one of `MAX_ROWS`. So there are few different statements, and the database keeps them prepared.
  */
-const MOST_ROWS = 256
-const MOST_ODD_ROWS = 64
+const MAX_ROWS = 256
+const MAX_ODD_ROWS = 64
 /** Texts of inserts by their number of rows. */
 const EVENT_INSERTS: ReadonlyMap<number, string> = new Map(
-  [...Array.from({ length: MOST_ODD_ROWS }, (_, index) => index + 1), MOST_ROWS].map((rows) => {
+  [...Array.from({ length: MAX_ODD_ROWS }, (_, index) => index + 1), MAX_ROWS].map((rows) => {
     const row = `(${EVENT_COLUMNS.map(() => '?').join(',')})`
     return [rows, `insert into job_event (${EVENT_COLUMNS.join(',')}) values ${Array(rows).fill(row).join(',')}`]
   }),
@@ -73,14 +73,19 @@ export async function appendToStreams(
   }
   // First the lengths: rows that do not belong here would collide with those of the other connection.
   const moved = await runStatement<{ shown_length: number }>(queries, MOVE_LENGTHS, [
-    ...[lengths.output, output.length, lengths.events, lengths.eventsCount],
-    ...[jobId, expected.output, expected.events],
+    lengths.output,
+    output.length,
+    lengths.events,
+    lengths.eventsCount,
+    jobId,
+    expected.output,
+    expected.events,
   ])
   const [row] = moved.rows
   if (!row) return null
   const position = row.shown_length - output.length
-  for (let done = 0; done < output.length; done += MOST_PIECE_BYTES) {
-    const piece = output.subarray(done, done + MOST_PIECE_BYTES)
+  for (let done = 0; done < output.length; done += MAX_PIECE_BYTES) {
+    const piece = output.subarray(done, done + MAX_PIECE_BYTES)
     await runStatement(queries, INSERT_PIECE, [jobId, position + done, piece])
   }
   await insertEvents(queries, jobId, expected.eventsCount, events)
@@ -96,7 +101,7 @@ async function insertEvents(
   let done = 0
   while (done < events.length) {
     const left = events.length - done
-    const rows = left >= MOST_ROWS ? MOST_ROWS : Math.min(left, MOST_ODD_ROWS)
+    const rows = left >= MAX_ROWS ? MAX_ROWS : Math.min(left, MAX_ODD_ROWS)
     const parameters: unknown[] = []
     for (const [index, event] of events.slice(done, done + rows).entries()) {
       parameters.push(jobId, count + done + index + 1, event.type, event.play, event.task, event.host)

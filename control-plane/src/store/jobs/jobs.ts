@@ -1,4 +1,4 @@
-import type { Insertable, Selectable, Updateable } from 'kysely'
+import type { Selectable, Updateable } from 'kysely'
 import { type PastRun, notePastRuns } from './orphans.js'
 import type { JobStatus, StatusBefore } from '../../job-status.js'
 import type { Queries } from '../store.js'
@@ -37,16 +37,6 @@ const SUMMARY_COLUMNS = [
 ] as const
 
 export type JobSummaryRow = Pick<JobRow, (typeof SUMMARY_COLUMNS)[number]>
-
-/** Creates a job with empty streams. Returns its id. */
-export async function insertJob(queries: Queries, job: Insertable<JobTable>): Promise<number> {
-  const { id } = await queries.insertInto('job').values(job).returning('id').executeTakeFirstOrThrow()
-  await queries
-    .insertInto('job_stream')
-    .values({ job_id: id, output_length: 0, shown_length: 0, events_length: 0, events_count: 0 })
-    .execute()
-  return id
-}
 
 /** A job with everything, or null. */
 export async function findJob(queries: Queries, id: number): Promise<JobRow | null> {

@@ -2,8 +2,22 @@ import pg from 'pg'
 
 /** The connection to the server could not be made, or broke. */
 const NETWORK_CODES: ReadonlySet<string> = new Set([
-  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'],
-  ...['ENETUNREACH', 'ENETDOWN', 'EHOSTDOWN', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE', 'ENOBUFS', 'ENOENT'],
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EHOSTDOWN',
+  'EADDRNOTAVAIL',
+  'EMFILE',
+  'ENFILE',
+  'ENOBUFS',
+  'ENOENT',
 ])
 
 /** What the driver says of a connection that is over, or of an answer that does not come; it has no code for that. */
@@ -24,7 +38,7 @@ const CONFLICTS: ReadonlySet<string> = new Set(['40001', '40P01'])
  * A write looks before it inserts, so the next try finds what there is now.
  */
 const BROKEN_RULES: ReadonlySet<string> = new Set(['23505', '23503'])
-const MOST_RULE_TRIES = 3
+const MAX_RULE_TRIES = 3
 
 /** True for an error that may be over without anybody changing the request. */
 export function isPassing(error: unknown): boolean {
@@ -39,7 +53,7 @@ export function isPassing(error: unknown): boolean {
 export function isConflict(error: unknown, tries = 1): boolean {
   if (!(error instanceof pg.DatabaseError)) return false
   const code = codeOf(error)
-  return CONFLICTS.has(code) || (BROKEN_RULES.has(code) && tries <= MOST_RULE_TRIES)
+  return CONFLICTS.has(code) || (BROKEN_RULES.has(code) && tries <= MAX_RULE_TRIES)
 }
 
 /**

@@ -8,7 +8,7 @@ export interface WriteMarks {
   /** A mark that no transaction had before. */
   next(node: string): string
   /** Resolves when no sweep is under way. */
-  settled(): Promise<void>
+  written(): Promise<void>
 }
 
 /** Old marks go with the writes that make new ones: a node that writes nothing has nothing to remove. */
@@ -28,7 +28,7 @@ export function createWriteMarks(pool: pg.Pool, now: () => number): WriteMarks {
       }
       return `${node}-${count}`
     },
-    async settled() {
+    async written() {
       await sweeping
     },
   }

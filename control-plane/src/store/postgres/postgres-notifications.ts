@@ -14,7 +14,7 @@ const CHECK_MS = 2000
 
 /** How long after a failure the next connection is made: at first, and at most, in milliseconds. */
 const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 2000
+const MAX_PAUSE_MS = 2000
 
 export interface NotificationListener {
   /** Something was sent, by whomever. Comes once, in the order of sending. */
@@ -23,7 +23,7 @@ export interface NotificationListener {
   connected(): void
 }
 
-export interface NotificationDeps {
+export interface NotificationDependencies {
   readonly timers: Timers
   readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }
 }
@@ -42,12 +42,12 @@ export interface Notifications {
 export function openNotifications(
   connection: pg.ClientConfig,
   listener: NotificationListener,
-  { timers, log }: NotificationDeps,
+  { timers, log }: NotificationDependencies,
 ): Notifications {
   let listening: pg.Client | null = null
   let isClosed = false
   /** Said once until it works again. */
-  let isTold = false
+  let isReported = false
   let pauseMs = FIRST_PAUSE_MS
   let cancelPause = (): void => undefined
   let connecting: Promise<void> = Promise.resolve()
@@ -68,12 +68,12 @@ export function openNotifications(
       if (listening === client) listening = null
       client.end().catch(() => undefined)
       if (isClosed) return
-      if (!isTold) log.warn({ reason }, 'no word from the other nodes until the database is reached again')
-      isTold = true
+      if (!isReported) log.warn({ reason }, 'no word from the other nodes until the database is reached again')
+      isReported = true
       cancelPause = timers.after(pauseMs, () => {
         connecting = connect()
       })
-      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)
+      pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)
     }
     client.on('error', (error) => over(messageOf(error)))
     client.on('end', () => over('the connection ended'))
@@ -87,7 +87,7 @@ export function openNotifications(
     if (isClosed) return void (await client.end().catch(() => undefined))
     if (isOver) return
     listening = client
-    isTold = false
+    isReported = false
     pauseMs = FIRST_PAUSE_MS
     log.info({}, 'listening to the other nodes')
     listener.connected()

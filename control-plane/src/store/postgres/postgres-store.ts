@@ -20,10 +20,10 @@ const READERS = 6
 const WRITERS = 2
 
 /** Writes that are committed together: the more there are, the more often a group meets what another node writes. */
-const MOST_IN_GROUP = 16
+const MAX_IN_GROUP = 16
 
 /** How long a write waits for a server that cannot be had before it is refused, in milliseconds. */
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 /** How long opening waits for the server, which may be starting at the same time, in milliseconds. */
 const OPEN_MS = 30_000
@@ -45,15 +45,15 @@ export async function openPostgresStore(url: string): Promise<Store> {
   const commits = createGroupCommit(
     createPostgresTransactions(writing, {
       newMark: () => marks.next(node),
-      settleMs: PATIENCE_MS,
+      commitCheckMs: TIMEOUT_MS,
       pause: (ms) => pause(ms),
       now: () => performance.now(),
     }),
     {
-      patienceMs: PATIENCE_MS,
+      timeoutMs: TIMEOUT_MS,
       pause: (ms) => pause(ms),
       now: () => performance.now(),
-      mostInGroup: MOST_IN_GROUP,
+      mostInGroup: MAX_IN_GROUP,
     },
   )
   return {
@@ -63,7 +63,7 @@ export async function openPostgresStore(url: string): Promise<Store> {
     check: createStoreCheck(read, commits, () => Promise.resolve()),
     async close() {
       await commits.close()
-      await marks.settled()
+      await marks.written()
       await Promise.all([read.destroy(), writing.end()])
     },
   }

@@ -12,7 +12,7 @@ export interface TransactionOptions {
   /** A text that no transaction of any node had before. */
   readonly newMark: () => string
   /** How long to ask what became of a commit, in milliseconds. */
-  readonly settleMs: number
+  readonly commitCheckMs: number
   readonly pause: (ms: number) => Promise<void>
   readonly now: () => number
 }
@@ -28,7 +28,7 @@ export interface TransactionOptions {
  */
 export function createPostgresTransactions(
   pool: pg.Pool,
-  { newMark, settleMs, pause, now }: TransactionOptions,
+  { newMark, commitCheckMs, pause, now }: TransactionOptions,
 ): WriteTransactions<Queries> {
   let client: pg.PoolClient | null = null
 
@@ -49,8 +49,8 @@ export function createPostgresTransactions(
     client = null
   }
 
-  async function settle(mark: string, lost: unknown): Promise<'committed' | 'abandoned'> {
-    const deadline = now() + settleMs
+  async function outcomeOf(mark: string, lost: unknown): Promise<'committed' | 'abandoned'> {
+    const deadline = now() + commitCheckMs
     for (;;) {
       try {
         const results = (await pool.query(
@@ -86,7 +86,7 @@ export function createPostgresTransactions(
       } catch (error) {
         if (isRefusal(error)) throw error
         letGo(true)
-        if ((await settle(mark, error)) === 'abandoned') throw error
+        if ((await outcomeOf(mark, error)) === 'abandoned') throw error
       }
       letGo(false)
     },

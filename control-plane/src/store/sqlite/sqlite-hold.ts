@@ -8,7 +8,7 @@ import { openHandle } from './sqlite-handle.js'
 import type { Statements } from './sqlite-statements.js'
 
 /** How long two control planes that start at the same moment may be in each other's way, in milliseconds. */
-const SETTLE_MS = 10_000
+const HOLD_WAIT_MS = 10_000
 
 /** Who holds a database, for the one that is refused. */
 export interface Holder {
@@ -47,12 +47,12 @@ const TABLE =
 export async function holdSqliteFile(
   path: string,
   holder: Holder & { readonly token: string },
-  options: { readonly warn: (text: string) => void; readonly settleMs?: number },
+  options: { readonly warn: (text: string) => void; readonly waitMs?: number },
 ): Promise<DatabaseHold> {
   const lockPath = `${await resolved(path)}-lock`
   await keepFilePrivate(lockPath, options.warn)
   const handle = await openHandle(lockPath, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE)
-  const deadline = performance.now() + (options.settleMs ?? SETTLE_MS)
+  const deadline = performance.now() + (options.waitMs ?? HOLD_WAIT_MS)
   try {
     for (;;) {
       if (!(await begins(handle)) || performance.now() > deadline) throw await heldBy(handle, path)
@@ -86,7 +86,10 @@ async function writes(
   try {
     await handle.execute(TABLE)
     await handle.run('insert or replace into holder (id, token, pid, host, since) values (1, ?, ?, ?, ?)', [
-      ...[token, pid, host, since],
+      token,
+      pid,
+      host,
+      since,
     ])
     await handle.execute('commit')
     return true

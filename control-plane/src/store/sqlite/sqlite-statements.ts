@@ -1,7 +1,7 @@
 import type sqlite3 from 'sqlite3'
 
 /** Prepared statements kept for use again; beyond this many the least recently used goes. */
-const MOST_STATEMENTS = 200
+const MAX_STATEMENTS = 200
 
 export interface RunResult {
   readonly changes: number
@@ -37,7 +37,7 @@ export function createStatements(handle: sqlite3.Database): Statements {
     })
     prepared.set(sql, made)
     const oldest = prepared.keys().next()
-    if (prepared.size > MOST_STATEMENTS && !oldest.done) {
+    if (prepared.size > MAX_STATEMENTS && !oldest.done) {
       // Runs that were given to it before end before it does.
       void prepared.get(oldest.value)?.then((statement) => statement.finalize())
       prepared.delete(oldest.value)

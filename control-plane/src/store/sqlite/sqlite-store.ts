@@ -17,10 +17,10 @@ import type { Store } from '../store.js'
 const READERS = 2
 
 /** How long a write waits for a database that is locked or cannot be written before it is refused, in milliseconds. */
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 /** How long opening waits for other processes to let the log be brought into the main file, in milliseconds. */
-const SETTLE_MS = 30_000
+const MOVE_LOG_MS = 30_000
 
 /**
  * Opens (and creates) the database file and brings its tables up to date. WAL with `synchronous=FULL`: a commit is on
@@ -28,7 +28,7 @@ const SETTLE_MS = 30_000
  *
  * A commit whose sync failed does not count: the log's index is not moved on, nobody reads it, and the next commit writes
  * all its frames anew over it, so that its own sync covers them. Only a process that is killed in between leaves such a
- * commit behind for the next one to find, see `settleLog`.
+ * commit behind for the next one to find, see `moveLogIntoFile`.
  * @param warn told when others may read the file and that cannot be changed
  * @throws UnavailableError when the file cannot be opened or what it holds cannot be made durable
  */
@@ -40,7 +40,7 @@ export async function openSqliteStore(path: string, warn: (text: string) => void
     await writer.execute(
       'pragma journal_mode=wal; pragma synchronous=full; pragma foreign_keys=on; pragma wal_autocheckpoint=4000; pragma cache_size=-16000',
     )
-    await settleLog(path, writer)
+    await moveLogIntoFile(path, writer)
     const writing = new Kysely<Database>({ dialect: createSqliteDialect([writer]) })
     await migrate(writing)
     for (let count = 0; count < READERS; count += 1) {
@@ -71,7 +71,7 @@ function createStore(writer: Statements, writing: Kysely<Database>, readers: rea
       isPassing,
       asRefusal,
     },
-    { patienceMs: PATIENCE_MS, pause: (ms) => pause(ms), now: () => performance.now() },
+    { timeoutMs: TIMEOUT_MS, pause: (ms) => pause(ms), now: () => performance.now() },
   )
   return {
     read,
@@ -91,10 +91,10 @@ function createStore(writer: Statements, writing: Kysely<Database>, readers: rea
  * may be gone after a power loss. Copied and synced it is as good as any other, and only then may a runner hear of it.
  * @throws UnavailableError when that cannot be done
  */
-async function settleLog(path: string, writer: Statements): Promise<void> {
-  const deadline = performance.now() + SETTLE_MS
+async function moveLogIntoFile(path: string, writer: Statements): Promise<void> {
+  const deadline = performance.now() + MOVE_LOG_MS
   for (;;) {
-    const problem = await settleOnce(writer)
+    const problem = await moveLogOnce(writer)
     if (problem === null) return
     if (performance.now() > deadline)
       throw new UnavailableError('database_unreachable', `the database ${path} cannot be taken up: ${problem}`)
@@ -103,7 +103,7 @@ async function settleLog(path: string, writer: Statements): Promise<void> {
 }
 
 /** Null when everything is in the main file, else why not. */
-async function settleOnce(writer: Statements): Promise<string | null> {
+async function moveLogOnce(writer: Statements): Promise<string | null> {
   try {
     const [row] = (await writer.all('pragma wal_checkpoint(full)', [])) as { log: number; checkpointed: number }[]
     return row && row.log > row.checkpointed ? 'another process holds its log' : null

@@ -11,7 +11,7 @@ export interface JobFile extends UploadRow {
 }
 
 /** How many names are asked for in one statement. */
-const MOST_NAMES = 500
+const MAX_NAMES = 500
 
 export async function insertUpload(queries: Queries, upload: Insertable<UploadTable>): Promise<number> {
   return (await queries.insertInto('upload').values(upload).returning('id').executeTakeFirstOrThrow()).id
@@ -25,8 +25,8 @@ export async function findUpload(queries: Queries, storedName: string): Promise<
 /** Which of these stored names belong to an upload. */
 export async function findStoredNames(queries: Queries, names: readonly string[]): Promise<Set<string>> {
   const known = new Set<string>()
-  for (let first = 0; first < names.length; first += MOST_NAMES) {
-    const some = names.slice(first, first + MOST_NAMES)
+  for (let first = 0; first < names.length; first += MAX_NAMES) {
+    const some = names.slice(first, first + MAX_NAMES)
     const rows = await queries.selectFrom('upload').select('stored_name').where('stored_name', 'in', some).execute()
     for (const row of rows) known.add(row.stored_name)
   }

@@ -6,7 +6,7 @@ import { fetchJob } from '../../follow/job-reader.js'
 import type { Output } from '../../terminal.js'
 
 /** Parts that are shown of one job. */
-const MOST_PARTS = 100
+const MAX_PARTS = 100
 
 /** The jobs that a job consists of. */
 export interface Parts {
@@ -27,14 +27,14 @@ const COLUMNS: readonly Column<JobRecord>[] = [
 /** Reads the jobs that a job consists of; one that was deleted is left out. */
 export async function partsOf(client: Client, ids: readonly number[]): Promise<Parts> {
   const shown: JobRecord[] = []
-  for (const id of ids.slice(0, MOST_PARTS)) {
+  for (const id of ids.slice(0, MAX_PARTS)) {
     try {
       shown.push(await fetchJob(client, id))
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error
     }
   }
-  return { shown, more: Math.max(0, ids.length - MOST_PARTS) }
+  return { shown, more: Math.max(0, ids.length - MAX_PARTS) }
 }
 
 /** A table of them. */

@@ -22,7 +22,7 @@ const METHODS: Record<IntlKind, readonly string[]> = {
 }
 
 /** Making one takes longer than using it a hundred times, and a sort uses one for each pair. */
-const MOST_KEPT = 200
+const MAX_KEPT = 200
 
 /** Says how texts, numbers and dates are written and sorted. */
 export interface HostIntl {
@@ -60,7 +60,7 @@ export function createHostIntl(locale: string | null = null): HostIntl {
     if (known) return known
     const make = CONSTRUCTORS[kind] as new (locales: Locales, options: never) => object
     const made = new make(localesFor(locales), (options ?? undefined) as never)
-    if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value ?? '')
+    if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value ?? '')
     kept.set(key, made)
     return made
   }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createSteadyClock } from '../../control-plane/src/clock.js'
 import { type Dispatcher, createDispatcher } from '../../control-plane/src/runners/dispatch/dispatcher.js'
-import { insertJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import { waitFor } from '../support/wait.js'
 import { passLooks } from './pass-looks.js'
 import { type HubFixture, startHub } from './hub-fixture.js'

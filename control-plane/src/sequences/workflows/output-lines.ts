@@ -6,7 +6,7 @@ import type { NodeState, SequenceEvent } from '../kind.js'
 import { nodeDataOf } from './node-data.js'
 
 /** Writes what happens into the output of the workflow: that of each node under a banner when it has ended, and a recap. */
-export async function tellWorkflow(
+export async function writeWorkflowOutput(
   queries: Queries,
   jobId: number,
   event: SequenceEvent,
@@ -26,8 +26,8 @@ export async function tellWorkflow(
       if (lost.length === 0) return
       return say(`[WARNING]: The node '${identifier}' hands on less than it published: ${lost.join('; ')}`)
     }
-    case 'marked': {
-      const { identifier, status, reason } = event.mark
+    case 'changed': {
+      const { identifier, status, reason } = event.change
       if (status === 'skipped') return say(`${nodeBanner(identifier, status)}\n${reason ?? ''}`)
       if (status === 'failed' || status === 'aborted') {
         return say(

@@ -4,7 +4,12 @@ import type { NodeState, SequenceEvent } from '../kind.js'
 import type { StepsPlan } from './plan.js'
 
 /** Writes what happens into the output of the whole: a line for each start and end, and a recap, in the manner of ansible. */
-export async function tellSteps(queries: Queries, jobId: number, plan: StepsPlan, event: SequenceEvent): Promise<void> {
+export async function writeStepsOutput(
+  queries: Queries,
+  jobId: number,
+  plan: StepsPlan,
+  event: SequenceEvent,
+): Promise<void> {
   await appendServiceLine(queries, jobId, textOf(plan, event))
 }
 
@@ -20,8 +25,8 @@ function textOf({ steps }: StepsPlan, event: SequenceEvent): string {
       if (status === 'success') return `ok: [${identifier}]${job}`
       return `${status}: [${identifier}]${job}${why}${goesOn ? '\n...going on (continue)' : ''}`
     }
-    case 'marked': {
-      const { identifier, status, reason } = event.mark
+    case 'changed': {
+      const { identifier, status, reason } = event.change
       return `${status === 'aborted' ? status : 'skipping'}: [${identifier}]${reason === null ? '' : `: ${reason}`}`
     }
     case 'over':

@@ -1,9 +1,9 @@
 import type { NodeResult } from './kind.js'
-import { isSettled } from './node-status.js'
-import type { StoredNode, Whole } from './whole.js'
+import { isFinal } from './node-status.js'
+import type { StoredNode, ParentJob } from './parent-job.js'
 
 /** What has become of nodes that are stored as running. */
-export interface Settlement {
+export interface EndedNodes {
   /** Their jobs have ended. */
   readonly ended: readonly { readonly node: StoredNode; readonly status: 'success' | 'failed' | 'aborted' }[]
   /** Nobody follows their jobs any more, and the output has not said so yet. */
@@ -16,7 +16,7 @@ export interface Settlement {
  * Compares the nodes with their jobs. A job that was given up may still be at work: what follows it waits for its real
  * outcome, unless none can ever come.
  */
-export function settle(nodes: readonly StoredNode[], now: number): Settlement {
+export function collectEnded(nodes: readonly StoredNode[], now: number): EndedNodes {
   const ended: { node: StoredNode; status: 'success' | 'failed' | 'aborted' }[] = []
   const lost: StoredNode[] = []
   const after = nodes.map((node) => {
@@ -26,9 +26,9 @@ export function settle(nodes: readonly StoredNode[], now: number): Settlement {
       if (node.reason === null) lost.push(node)
       return node
     }
-    const settled = { ...node, ...outcome, endTime: node.subjob?.endTime ?? now }
-    ended.push({ node: settled, status: outcome.status })
-    return settled
+    const endedNode = { ...node, ...outcome, endTime: node.subjob?.endTime ?? now }
+    ended.push({ node: endedNode, status: outcome.status })
+    return endedNode
   })
   // In the order in which they ended, whenever that is seen.
   ended.sort((one, other) => (one.node.endTime ?? now) - (other.node.endTime ?? now))
@@ -49,7 +49,7 @@ function outcomeOfSubjob({
 
 /** What the abort of a whole comes to now. */
 export interface AbortStep {
-  readonly mark: readonly NodeResult[]
+  readonly changes: readonly NodeResult[]
   /** Running jobs to which the abort has not been passed on. */
   readonly passOn: readonly StoredNode[]
   /** Nothing of it runs any more, as far as that can be known. */
@@ -57,10 +57,10 @@ export interface AbortStep {
 }
 
 /** An abort is passed on to all that runs; what was given up is not waited for, but hears of it when its runner is back. */
-export function abortStep(nodes: readonly StoredNode[], { job }: Pick<Whole, 'job'>): AbortStep {
+export function abortStep(nodes: readonly StoredNode[], { job }: Pick<ParentJob, 'job'>): AbortStep {
   const reason = `job ${job.id} was aborted`
-  const mark = nodes
-    .filter((node) => !isSettled(node.status) && (node.status !== 'running' || isLost(node)))
+  const changes = nodes
+    .filter((node) => !isFinal(node.status) && (node.status !== 'running' || isLost(node)))
     .map((node): NodeResult => {
       const { identifier, subjobId } = node
       if (!isLost(node)) return { identifier, status: 'do not run', reason }
@@ -69,7 +69,7 @@ export function abortStep(nodes: readonly StoredNode[], { job }: Pick<Whole, 'jo
     })
   const running = nodes.filter((node) => node.status === 'running' && !isLost(node))
   const passOn = nodes.filter((node) => node.status === 'running' && !node.subjob?.isAbortRequested)
-  return { mark, passOn, isOver: running.length === 0 }
+  return { changes, passOn, isOver: running.length === 0 }
 }
 
 function isLost({ subjob, status }: Pick<StoredNode, 'subjob' | 'status'>): boolean {

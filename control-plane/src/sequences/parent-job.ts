@@ -33,7 +33,7 @@ export interface StoredNode extends NodeState {
 }
 
 /** A sequence as it is stored. */
-export interface Whole {
+export interface ParentJob {
   readonly job: JobRow
   readonly version: number
   readonly launch: SequencePlan
@@ -47,7 +47,11 @@ export interface Whole {
 }
 
 /** Reads all of a sequence; null when it is gone or no sequence. */
-export async function readWhole(queries: Queries, vault: Pick<JobVault, 'open'>, jobId: number): Promise<Whole | null> {
+export async function readParentJob(
+  queries: Queries,
+  vault: Pick<JobVault, 'open'>,
+  jobId: number,
+): Promise<ParentJob | null> {
   // The version first: what is read after it may be newer, and then the turn is not got.
   const sequence = await findSequence(queries, jobId)
   const job = sequence && (await findJob(queries, jobId))
@@ -67,7 +71,7 @@ async function openVariables(
   queries: Queries,
   vault: Pick<JobVault, 'open'>,
   job: JobRow,
-): Promise<Pick<Whole, 'extravars' | 'secrets' | 'problem'>> {
+): Promise<Pick<ParentJob, 'extravars' | 'secrets' | 'problem'>> {
   const stored = v.parse(objectSchema, JSON.parse(job.extravars))
   const keys = new Set(passwordFieldsOf(job))
   const kept = (await findJobSecrets(queries, [job.id])).get(job.id)

@@ -10,17 +10,17 @@ import { type PreparedJob, prepareJob } from '../jobs/launch/prepare.js'
 import { prepareSequence } from '../jobs/launch/prepare-sequence.js'
 import { splitVariables } from '../jobs/secrets/secret-values.js'
 import { insertJobSecret } from '../store/jobs/job-secrets.js'
-import { insertJob } from '../store/jobs/jobs.js'
+import { insertJob } from '../store/jobs/new-job.js'
 import type { Runner } from '../store/runners/runners.js'
 import { insertSequence } from '../store/jobs/sequences.js'
 import type { Queries, Store } from '../store/store.js'
 import { findJobFiles, linkJobFiles } from '../store/uploads/uploads.js'
 import { descriptionOf } from '../uploads/description.js'
 import type { UploadFolder } from '../uploads/upload-folder.js'
-import type { Part, Values } from './kind.js'
-import type { Whole } from './whole.js'
+import type { ChildJob, Values } from './kind.js'
+import type { ParentJob } from './parent-job.js'
 
-export interface PartDependencies {
+export interface ChildJobDependencies {
   readonly store: Store
   readonly credentials: Pick<Credentials, 'has'>
   readonly vault: JobVault
@@ -31,7 +31,7 @@ export interface PartDependencies {
 }
 
 /** The job of a step or node, ready to be stored. */
-export interface PreparedPart {
+export interface PreparedChildJob {
   readonly identifier: string
   readonly runner: Runner | null
   readonly problem: string | null
@@ -48,29 +48,32 @@ export interface PreparedPart {
  * Prepares the job of a step or node as a launch would, with what is allowed now to whoever launched the whole. What stands
  * against it is its problem: the job is made and fails at once with that reason.
  */
-export async function preparePart(
-  deps: PartDependencies,
-  { job, launch, secrets, problem: wholeProblem }: Pick<Whole, 'job' | 'launch' | 'secrets' | 'problem'>,
+export async function prepareChildJob(
+  deps: ChildJobDependencies,
+  { job, launch, secrets, problem: parentProblem }: Pick<ParentJob, 'job' | 'launch' | 'secrets' | 'problem'>,
   identifier: string,
-  { settings, values, nested = null, artifacts }: Part,
-): Promise<PreparedPart> {
+  { settings, values, nested = null, artifacts }: ChildJob,
+): Promise<PreparedChildJob> {
   const launcher = await deps.grants.of(job)
   const { credentials, credentialFields } = launch
-  const makings = { values, credentials, credentialFields, secrets }
+  const inputs = { values, credentials, credentialFields, secrets }
   const jobType = job.job_type
   try {
-    const whole = nested && (await prepareSequence(deps, launcher, settings, nested, makings))
-    const prepared = whole ?? (await prepareJob(deps, launcher, { settings, ...makings }))
-    const sequence = whole && { jobType, ...whole.sequence }
-    const problem = accountProblem(launcherName(job), launcher) ?? wholeProblem ?? prepared.problem
+    const nestedSequence = nested && (await prepareSequence(deps, launcher, settings, nested, inputs))
+    const prepared = nestedSequence ?? (await prepareJob(deps, launcher, { settings, ...inputs }))
+    const sequence = nestedSequence && { jobType, ...nestedSequence.sequence }
+    const problem = accountProblem(launcherName(job), launcher) ?? parentProblem ?? prepared.problem
     const files = await filesOf(deps, job.id, prepared.extravars)
     return { ...prepared, identifier, problem, files, sequence, artifacts }
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error
     const { shown } = splitVariables(values, secrets)
     const columns = {
-      ...{ runner_id: null, runner_name: settings.runner, extravars: JSON.stringify(shown) },
-      ...{ credentials: '{}', playbook: JSON.stringify({ ...NO_PLAYBOOK, playbook: settings.playbook }) },
+      runner_id: null,
+      runner_name: settings.runner,
+      extravars: JSON.stringify(shown),
+      credentials: '{}',
+      playbook: JSON.stringify({ ...NO_PLAYBOOK, playbook: settings.playbook }),
     }
     const sequence = nested && { jobType, plan: JSON.stringify({ ...launch, plan: nested.plan }), nodes: nested.nodes }
     // It is read by others, too.
@@ -80,39 +83,29 @@ export async function preparePart(
 }
 
 /** Stores the job of a step or node. @returns its id */
-export async function insertPart(
+export async function insertChildJob(
   queries: Queries,
-  deps: Pick<PartDependencies, 'newRunId' | 'vault'>,
-  { job }: Pick<Whole, 'job'>,
-  part: PreparedPart,
+  deps: Pick<ChildJobDependencies, 'newRunId' | 'vault'>,
+  { job }: Pick<ParentJob, 'job'>,
+  part: PreparedChildJob,
   now: number,
 ): Promise<number> {
   const runId = deps.newRunId()
   const id = await insertJob(queries, {
+    ...part.columns,
     run_id: runId,
     form: job.form,
     target: part.identifier,
     job_type: part.sequence?.jobType ?? 'ansible',
     status: 'running',
-    status_reason: null,
-    detail: null,
+    dispatch: part.sequence ? 'driven' : 'queued',
     start_time: now,
-    end_time: null,
     user_id: job.user_id,
     user_name: job.user_name,
     user_type: job.user_type,
-    dispatch: part.sequence ? 'driven' : 'queued',
-    wait_until: null,
     parent_id: job.id,
-    step: null,
-    approval: null,
-    abort_requested: 0,
-    abort_requested_by: null,
-    abandoned_at: null,
-    raw_form_data: null,
     password_fields: job.password_fields,
     approved_manifest: job.approved_manifest,
-    ...part.columns,
   })
   if (part.secret) {
     const names = Object.keys(part.secret.variables)
@@ -126,12 +119,14 @@ export async function insertPart(
 
 /** The uploads of the whole whose paths the part gets. */
 async function filesOf(
-  { store, uploads }: PartDependencies,
+  { store, uploads }: ChildJobDependencies,
   jobId: number,
   extravars: Readonly<Record<string, unknown>>,
-): Promise<PreparedPart['files']> {
+): Promise<PreparedChildJob['files']> {
   const files = (await findJobFiles(store.read, [jobId])).map((file) => ({
-    ...{ field: file.field, uploadId: file.id, sha256: file.sha256 },
+    field: file.field,
+    uploadId: file.id,
+    sha256: file.sha256,
     description: descriptionOf(file, uploads.path),
   }))
   return filesOfExtravars(files, extravars)

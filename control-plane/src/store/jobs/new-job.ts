@@ -1,0 +1,55 @@
+import type { Insertable } from 'kysely'
+import type { JobTable } from '../schema.js'
+import type { Queries } from '../store.js'
+
+type JobColumns = Insertable<JobTable>
+
+/** What each new job says of itself. */
+type Required =
+  | 'run_id'
+  | 'form'
+  | 'status'
+  | 'dispatch'
+  | 'start_time'
+  | 'user_id'
+  | 'user_name'
+  | 'user_type'
+  | 'runner_id'
+  | 'runner_name'
+  | 'extravars'
+  | 'credentials'
+  | 'playbook'
+
+/** A job that is to be stored. What is left out has the value of a job that was just launched and asks for nothing. */
+export type NewJob = Pick<JobColumns, Required> & Partial<Omit<JobColumns, Required>>
+
+/** The whole row of a new job. No other place knows which columns a new job has. */
+export function newJobRow(job: NewJob): JobColumns {
+  return {
+    target: job.form,
+    job_type: 'ansible',
+    status_reason: null,
+    detail: null,
+    end_time: null,
+    wait_until: null,
+    parent_id: null,
+    step: null,
+    approval: null,
+    abort_requested: 0,
+    abort_requested_by: null,
+    abandoned_at: null,
+    raw_form_data: null,
+    password_fields: '[]',
+    ...job,
+  }
+}
+
+/** Creates a job with empty streams. @returns its id */
+export async function insertJob(queries: Queries, job: NewJob): Promise<number> {
+  const { id } = await queries.insertInto('job').values(newJobRow(job)).returning('id').executeTakeFirstOrThrow()
+  await queries
+    .insertInto('job_stream')
+    .values({ job_id: id, output_length: 0, shown_length: 0, events_length: 0, events_count: 0 })
+    .execute()
+  return id
+}
