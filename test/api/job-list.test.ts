@@ -1,6 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { JobTable } from '../../control-plane/src/store/schema.js'
 import { join } from 'node:path'
+import type { UserType } from '../../control-plane/src/user-type.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listAwaitingJobs } from '../../control-plane/src/store/jobs/approvals.js'
 import { type JobFilter, listJobs } from '../../control-plane/src/store/jobs/job-list.js'
@@ -56,7 +57,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-async function addJob(queries: TestServer['store']['read'], user: string, type: string, runner: string | null) {
+async function addJob(queries: TestServer['store']['read'], user: string, type: UserType, runner: string | null) {
   const job: Insertable<JobTable> = {
     ...{ run_id: 'r', form: 'Deploy “ü”\n', target: 'Deploy', job_type: 'ansible', status: 'failed' as const },
     ...{ status_reason: 'a host\tfailed', detail: null, start_time: 1_700_000_000_000, end_time: null },
@@ -173,7 +174,7 @@ describe('visibility', () => {
   })
 })
 
-const ann = { id: 2, name: 'ann', type: 'local' }
+const ann = { id: 2, name: 'ann', type: 'local' as const }
 test.skipIf(IS_ON_POSTGRES).each<[string, JobFilter]>([
   ['nothing', {}],
   ['user', { user: ann }],

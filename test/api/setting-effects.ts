@@ -88,7 +88,7 @@ export const FILES = {
 }
 
 /** A job as far as its files matter. */
-const JOB = { form: 'open', playbook: '{"playbook":"x.yml"}', parent_id: null, job_type: 'multistep' }
+const JOB = { form: 'open', playbook: '{"playbook":"x.yml"}', parent_id: null, job_type: 'multistep' as const }
 
 /** Whether a playbook folder of 1.5 MB can be sent. */
 async function manifestOfLarge(server: TestServer): Promise<string> {

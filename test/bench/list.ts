@@ -22,8 +22,8 @@ const CONFIG = `roles:
 `
 
 /** The second account, after the first admin. */
-const OWNER = { id: 2, name: 'user-7', type: 'local' }
-const LDAP = { name: 'user-49', type: 'ldap' }
+const OWNER = { id: 2, name: 'user-7', type: 'local' as const }
+const LDAP = { name: 'user-49', type: 'ldap' as const }
 const GIVER: ApprovalGiver = { id: 4, roles: ['ops', 'default'] }
 
 interface Question {

@@ -57,7 +57,7 @@ fields:
         '    - name: markup\n      ansible.builtin.debug:\n        msg: "<b>bold</b> & {{ injected }}"\n',
       ),
       'numbers.yml': play(
-        `    - name: given\n      ansible.builtin.debug:\n        var: numbers\n    - name: large\n      ansible.builtin.debug:\n        msg: "{{ '{\"big\": [1180591620717411303424, -1152921504606846977, 0.1]}' | from_json }}"\n`,
+        `    - name: given\n      ansible.builtin.debug:\n        var: numbers\n    - name: large\n      ansible.builtin.debug:\n        msg: "{{ '{\\"big\\": [1180591620717411303424, -1152921504606846977, 0.1]}' | from_json }}"\n`,
       ),
       'elsewhere.yml': play('    - ansible.builtin.debug:\n'),
       'sub/arguments.yml': play(

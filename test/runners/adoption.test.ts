@@ -98,7 +98,15 @@ describe('a job that the database does not know', () => {
 
   test('is nobody’s where a deleted account had the name before', async () => {
     const account = {
-      ...{ username: 'ada', type: 'local', passwordHash: null, email: null, groups: [], enabled: true, createdAt: 1 },
+      ...{
+        username: 'ada',
+        type: 'local' as const,
+        passwordHash: null,
+        email: null,
+        groups: [],
+        enabled: true,
+        createdAt: 1,
+      },
     }
     const first = await store.write('test', (queries) => insertUser(queries, account))
     await store.write('test', (queries) => deleteUser(queries, first?.id ?? 0))

@@ -8,7 +8,7 @@ import { findLock } from '../../control-plane/src/store/service/locks.js'
 import { deleteUser, findUserByName, insertUser } from '../../control-plane/src/store/accounts/users.js'
 import { createTestDatabase } from '../support/test-database.js'
 
-const ACCOUNT = { type: 'local', passwordHash: null, email: null, groups: [], enabled: true }
+const ACCOUNT = { type: 'local' as const, passwordHash: null, email: null, groups: [], enabled: true }
 const decidedBy = (name: string, time: number) =>
   JSON.stringify({ title: null, decided_by: name, decided_by_type: 'local', decided_at: time })
 

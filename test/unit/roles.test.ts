@@ -4,7 +4,7 @@ import { grantOf } from '../../control-plane/src/auth/roles.js'
 import { mayUseForm } from '../../control-plane/src/forms/visibility.js'
 import { covers } from '../interface/covers.js'
 
-const jo = { type: 'local', username: 'jo', groups: ['local/ops', 'local/dev'], isLaterOfName: false }
+const jo = { type: 'local' as const, username: 'jo', groups: ['local/ops', 'local/dev'], isLaterOfName: false }
 const grant = (...roles: Role[]) => grantOf(jo, { roles })
 const optionsOf = (...roles: Role[]) => grant(...roles).options
 

@@ -1,3 +1,4 @@
+import type { Selectable } from 'kysely'
 import { expect, expectTypeOf, test } from 'vitest'
 import {
   DISPATCH_MOVES,
@@ -6,12 +7,16 @@ import {
   type DispatchBefore,
 } from '../../control-plane/src/job-dispatch.js'
 import { JOB_STATUSES, type JobStatus, STATUS_MOVES, type StatusBefore } from '../../control-plane/src/job-status.js'
+import type { JobType } from '../../control-plane/src/job-type.js'
 import type { NodeStatus } from '../../control-plane/src/node-status.js'
 import type { RunnerState } from '../../control-plane/src/runner-state.js'
 import { type JobMove, moveJob } from '../../control-plane/src/store/jobs/jobs.js'
 import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
-import type { JobTable, RunnerTable, SequenceNodeTable } from '../../control-plane/src/store/schema.js'
+import { findUserByName } from '../../control-plane/src/store/accounts/users.js'
+import { changeNode } from '../../control-plane/src/store/jobs/sequences.js'
+import type { JobTable, RunnerTable, SequenceNodeTable, UserTable } from '../../control-plane/src/store/schema.js'
 import type { Queries } from '../../control-plane/src/store/store.js'
+import type { UserType } from '../../control-plane/src/user-type.js'
 import { queuedJob } from '../runners/queued-job.js'
 
 /** The compiler looks at this file with all others (`tsc -b`): each expected error has to be one. */
@@ -32,6 +37,18 @@ export async function mistakes(queries: Queries): Promise<void> {
   await moveJob(queries, 1, { ...nothing, from: ['running'], to: 'approve', changes: { dispatch: 'parked' } })
   // @ts-expect-error a typing error
   await queries.selectFrom('job').select('id').where('dispatch', '=', 'quued').execute()
+  // @ts-expect-error a typing error
+  await insertJob(queries, { ...queuedJob(1), job_type: 'ansibel' })
+  // @ts-expect-error a typing error
+  await insertJob(queries, { ...queuedJob(1), user_type: 'lokal' })
+  // @ts-expect-error a typing error
+  await findUserByName(queries, 'lokal', 'ann')
+  // @ts-expect-error a typing error
+  await queries.selectFrom('runner').select('id').where('state', '=', 'aproved').execute()
+  // @ts-expect-error a typing error
+  await changeNode(queries, 1, 'a', { status: 'skiped' })
+  // @ts-expect-error a typing error
+  await queries.selectFrom('session').select('id').where('kind', '=', 'logn').execute()
 }
 
 test('columns of states have the types of their tables of moves', () => {
@@ -39,6 +56,9 @@ test('columns of states have the types of their tables of moves', () => {
   expectTypeOf<JobTable['dispatch']>().toEqualTypeOf<Dispatch>()
   expectTypeOf<RunnerTable['state']>().toEqualTypeOf<RunnerState>()
   expectTypeOf<SequenceNodeTable['status']>().toEqualTypeOf<NodeStatus>()
+  expectTypeOf<Selectable<JobTable>['user_type']>().toEqualTypeOf<UserType>()
+  expectTypeOf<Selectable<JobTable>['job_type']>().toEqualTypeOf<JobType>()
+  expectTypeOf<UserTable['type']>().toEqualTypeOf<UserType>()
   expectTypeOf<StatusBefore<'success'>>().toEqualTypeOf<'running' | 'abandoned'>()
   expectTypeOf<DispatchBefore<'offered'>>().toEqualTypeOf<'queued'>()
   expectTypeOf<JobMove<'rejected'>['from'][number]>().toEqualTypeOf<'running' | 'approve'>()

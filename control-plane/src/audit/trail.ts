@@ -3,6 +3,7 @@ import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
 import { type AuditEntry, completeAudit, insertAudit } from '../store/audit/audit.js'
 import type { Store } from '../store/store.js'
+import type { UserType } from '../user-type.js'
 
 /** Requests whose record waits for the database at once; past it records only go to the log. */
 const MAX_UNSTORED = 1000
@@ -19,7 +20,7 @@ export interface AuditedRequest {
 
 /** What becomes known while it is handled; a later word wins. */
 export interface AuditNote {
-  readonly user?: { readonly name: string; readonly type: string; readonly id: number }
+  readonly user?: { readonly name: string; readonly type: UserType; readonly id: number }
   readonly id?: string | number
   readonly name?: string
   readonly detail?: string

@@ -3,10 +3,7 @@ import { requireProvider } from './provider-presence.js'
 import type { RoleConfig } from './role-config.js'
 import { type RoleOptions, grantOf, roleSubjectOf } from './roles.js'
 import { type TokenScope, narrowest } from './token-scopes.js'
-
-/** Kinds of users (service interface, Authentication). */
-export const USER_TYPES = ['local', 'ldap', 'azuread', 'oidc'] as const
-export type UserType = (typeof USER_TYPES)[number]
+import type { UserType } from '../user-type.js'
 
 /** Who makes a request, with the roles as config.yaml has them now. */
 export interface Caller {
@@ -47,7 +44,7 @@ export function callerFor(
   token?: { readonly scopes: readonly TokenScope[] | null },
 ): Caller {
   requireProvider(user, config)
-  const subject = { ...roleSubjectOf(user), type: user.type as UserType }
+  const subject = { ...roleSubjectOf(user), type: user.type }
   const grant = grantOf(subject, config)
   const scopes = token ? narrowest(token.scopes, grant.tokenScopes) : null
   return {

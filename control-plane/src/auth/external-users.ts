@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js'
 import type { Queries, Store } from '../store/store.js'
 import { type StoredUser, findUserByName, findUserBySubject, insertUser, updateUser } from '../store/accounts/users.js'
-import type { UserType } from './caller.js'
+import type { UserType } from '../user-type.js'
 import type { Membership } from './group-names.js'
 import { type KeptGroups, keptGroups } from './kept-groups.js'
 import type { RoleConfig } from './role-config.js'

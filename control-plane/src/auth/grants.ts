@@ -2,6 +2,7 @@ import { type StoredUser, findUser } from '../store/accounts/users.js'
 import type { Store } from '../store/store.js'
 import type { RoleSource } from './role-source.js'
 import { type RoleGrant, grantOf, roleSubjectOf } from './roles.js'
+import type { UserType } from '../user-type.js'
 
 /** What the roles give now to somebody who is not making a request, and whether they could make one. */
 export interface AccountGrant extends RoleGrant {
@@ -14,7 +15,7 @@ export interface Grants {
   of(launched: {
     readonly user_id: number | null
     readonly user_name: string
-    readonly user_type: string
+    readonly user_type: UserType
   }): Promise<AccountGrant>
 }
 

@@ -1,4 +1,4 @@
-import type { UserType } from './caller.js'
+import type { UserType } from '../user-type.js'
 import { type Membership, roleGroup, storedDn, storedId, storedName } from './group-names.js'
 import type { RoleConfig } from './role-config.js'
 

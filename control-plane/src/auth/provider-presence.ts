@@ -1,10 +1,11 @@
 import { UnauthenticatedError } from '../errors.js'
 import { withoutSlash } from './provider-checks.js'
 import type { RoleConfig } from './role-config.js'
+import type { UserType } from '../user-type.js'
 
 /** Where an account comes from. */
 interface Origin {
-  readonly type: string
+  readonly type: UserType
   readonly subject: string | null
 }
 

@@ -4,6 +4,7 @@ import type { Identity } from './external-users.js'
 import { isNamedLoosely, roleGroup, storedDn, storedId, storedName } from './group-names.js'
 import type { RoleConfig } from './role-config.js'
 import { userKey } from './roles.js'
+import { userTypeOf } from '../user-type.js'
 
 /** What is said once and not again, so that nobody can fill the log with it. */
 const MAX_SAID = 200
@@ -47,10 +48,11 @@ export function createRoleAdvice(deps: {
   async function lookAtUsers({ roles }: RoleConfig): Promise<void> {
     for (const { name, users = [] } of roles) {
       for (const user of users) {
-        const [, type = '', username = ''] = /^([^/]*)\/(.*)$/s.exec(user) ?? []
-        const found = await findUserByName(deps.store.read, type, username)
+        const [, prefix = '', username = ''] = /^([^/]*)\/(.*)$/s.exec(user) ?? []
+        const type = userTypeOf(prefix)
+        const found = type && (await findUserByName(deps.store.read, type, username))
         if (found?.nameHadBy === null) continue
-        const wasHad = found !== null || (await findPastName(deps.store.read, type, username)) !== null
+        const wasHad = found !== null || (type && (await findPastName(deps.store.read, type, username))) !== null
         if (found) warnOnce({ role: name, user, id: found.id }, WITHHELD)
         else if (wasHad) warnOnce({ role: name, user }, 'the account of this name was deleted: nobody has the role')
         else if (type !== 'local') warnOnce({ role: name, user }, UNCLAIMED)

@@ -2,6 +2,7 @@ import { type StoredUser, usernameKey } from '../store/accounts/users.js'
 import { roleGroup } from './group-names.js'
 import type { Role, RoleConfig } from './role-config.js'
 import type { TokenScope } from './token-scopes.js'
+import type { UserType } from '../user-type.js'
 
 export const ADMIN_ROLE = 'admin'
 /** The role that everyone has, and the name it had before. */
@@ -19,7 +20,7 @@ export interface RoleOptions {
 
 /** What decides about a user's roles. */
 export interface RoleSubject {
-  readonly type: string
+  readonly type: UserType
   readonly username: string
   /** With prefix: `local/ops`. */
   readonly groups: readonly string[]

@@ -1,8 +1,10 @@
 import type { ColumnType, Generated } from 'kysely'
 import type { Dispatch } from '../job-dispatch.js'
 import type { JobStatus } from '../job-status.js'
+import type { JobType } from '../job-type.js'
 import type { NodeStatus } from '../node-status.js'
 import type { RunnerState } from '../runner-state.js'
+import type { UserType } from '../user-type.js'
 
 /**
  * The tables. Times are milliseconds since the epoch, booleans 0 or 1, JSON is text, bytes are blobs: the same on
@@ -50,7 +52,7 @@ export interface UserTable {
   username: string
   /** Lower-case name, unique with the type. */
   username_key: string
-  type: string
+  type: UserType
   password_hash: string | null
   /** What the provider of a user who is not local knows them by, unique with the type; null where there is only a name. */
   subject: ColumnType<string | null, string | null | undefined, string | null>
@@ -72,7 +74,7 @@ export interface UserTable {
 
 /** The names of deleted accounts: the next account of that name is somebody else. */
 export interface PastNameTable {
-  type: Fixed<string>
+  type: Fixed<UserType>
   /** As in `user`. */
   username_key: Fixed<string>
   /** The last account that had it; 0 when its id is not known any more. */
@@ -82,8 +84,8 @@ export interface PastNameTable {
 export interface SessionTable {
   id: Fixed<string>
   user_id: Fixed<number>
-  /** `login` or `api`. */
-  kind: Fixed<string>
+  /** `login`: of a sign-in; `api`: an API token. */
+  kind: Fixed<'login' | 'api'>
   name: string | null
   /** SHA-256 of the one refresh token that is good now; null for API tokens. */
   refresh_hash: string | null
@@ -132,7 +134,7 @@ export interface JobTable {
   run_id: Fixed<string>
   form: Fixed<string>
   target: Fixed<string>
-  job_type: Fixed<string>
+  job_type: Fixed<JobType>
   status: JobStatus
   status_reason: string | null
   /** What the status does not say, such as "no structured events". */
@@ -142,7 +144,7 @@ export interface JobTable {
   /** The account that launched it, also when that account is gone; null: of before accounts were noted, and nobody's. */
   user_id: Fixed<number | null>
   user_name: Fixed<string>
-  user_type: Fixed<string>
+  user_type: Fixed<UserType>
   /** Row of the runner on which it waits or is. Who has the job is said by its key, for rows come and go. */
   runner_id: number | null
   runner_name: string | null
@@ -217,7 +219,7 @@ export interface JobOutputTable {
   job_id: Fixed<number>
   position: Fixed<number>
   /** `runner`: a piece of the runner's stream; `service`: a line of our own. */
-  origin: Fixed<string>
+  origin: Fixed<'runner' | 'service'>
   data: Fixed<Buffer>
 }
 
@@ -305,7 +307,7 @@ export interface OrphanTable {
   /** What its runner said of it; null: nothing. */
   form: string | null
   user_name: string | null
-  user_type: string | null
+  user_type: UserType | null
   claimed_at: number | null
   /** When its runner named it last. */
   reported_at: number
@@ -318,7 +320,7 @@ export interface OrphanTable {
 export interface PastRunTable {
   run_id: Fixed<string>
   /** `stored`: its end was stored. `asked`: a person deleted it before that. */
-  how: Fixed<string>
+  how: Fixed<'stored' | 'asked'>
   deleted_at: Fixed<number>
 }
 
@@ -369,7 +371,7 @@ export interface AuditTable {
   id: Generated<number>
   time: Fixed<number>
   user_name: string | null
-  user_type: string | null
+  user_type: UserType | null
   /** The account; null in records of older releases, and where nobody is known. */
   user_id: ColumnType<number | null, number | null | undefined, number | null>
   address: Fixed<string>
@@ -471,7 +473,7 @@ export interface AwaitedApprovalTable {
   /** Who launched the job, so that what somebody may give is answered without looking at jobs. */
   user_id: Fixed<number | null>
   user_name: Fixed<string>
-  user_type: Fixed<string>
+  user_type: Fixed<UserType>
 }
 
 /** A job that consists of others. */

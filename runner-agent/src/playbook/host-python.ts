@@ -92,7 +92,7 @@ function* candidatesOf(environment: Environment, named: string | null): Generato
 }
 
 /** What the first line of ansible-playbook says; null when it is a wrapper of another kind, or not here. */
-function interpreterOfAnsible(path: string | undefined): string | null {
+export function interpreterOfAnsible(path: string | undefined): string | null {
   try {
     return interpreterOf(beginningOf(findProgram('ansible-playbook', path)))
   } catch (error) {

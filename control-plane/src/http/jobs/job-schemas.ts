@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { USER_TYPES } from '../../auth/caller.js'
+import { USER_TYPES } from '../../user-type.js'
 import { EVENT_STATUSES } from '../../jobs/read/event-filter.js'
 import { booleanText, integerText, nullable } from '../route/schemas.js'
 import { NODE_TYPES } from '../../sequences/workflows/workflow.js'

@@ -9,18 +9,19 @@ import { findUserByName } from '../../store/accounts/users.js'
 import type { RunnerConnection } from '../socket/connection.js'
 import { type Resumption, kept, ofPastRun, resumptionOfRun } from './spooled-jobs.js'
 import { plainText } from '../socket/reported.js'
+import { type UserType, userTypeOf } from '../../user-type.js'
 
 export type OrphanMessage = Extract<AgentMessage, { type: 'orphan' }>
 export type AdoptingRunner = Pick<RunnerConnection, 'runnerId' | 'runnerName' | 'fingerprint' | 'keys' | 'epoch'>
 
-/** What is shown of whoever launched a job of which nobody can say it. */
-const NOBODY = { user: 'unknown', user_type: 'local' }
+/** Shown as the launching user of a job if nobody knows who launched it. */
+const NOBODY = { user: 'unknown', user_type: 'local' } as const
 
 /**
- * Decides about a job that a runner has described, because this database did not know its run: it was lost, or restored
- * from a copy that is older than the job. The product never has a playbook ended because of that. The job is made anew,
- * under a new number, and goes on from the beginning of its output to its real end. What belongs to another control plane
- * waits for an admin. Asked twice it says the same: the run is known then.
+ * Decides about a job that a runner has described, because this database does not know its run: the database was lost,
+ * or restored from a backup that is older than the job. The product never ends a playbook for that reason. A new row is
+ * made for the job under a new number, and its output arrives from the beginning to its real end. A job of another
+ * control plane waits for an admin. A second call gives the same answer, because the run is known then.
  */
 export async function takeOrphan(
   queries: Queries,
@@ -58,8 +59,8 @@ export async function takeOrphan(
 }
 
 /**
- * Makes the row of a job anew, of what its runner says. Who may see it follows from the user named. A name that a deleted
- * account had before says too little: then only admins see the job.
+ * Makes a new row for a job from what its runner says. The named user decides who may see it. A name that a deleted
+ * account had before is not clear enough. Then only admins see the job.
  */
 async function insertAdopted(
   queries: Queries,
@@ -67,7 +68,7 @@ async function insertAdopted(
   { run_id, description }: Pick<OrphanMessage, 'run_id' | 'description'>,
   now: number,
 ): Promise<number> {
-  const launched = description?.launched ?? launchedBy(description)
+  const launched = launcherOf(description)
   const account = launched ? await findUserByName(queries, launched.user_type, launched.user) : null
   const form = plainText(description?.form ?? '') || 'unknown'
   const said = launched?.time ?? description?.claimed_at ?? now
@@ -76,12 +77,12 @@ async function insertAdopted(
     form,
     status: 'running',
     dispatch: 'claimed',
-    // By the runner's clock where nobody else can say it.
+    // The runner's clock counts, because nobody else knows the time.
     start_time: Math.min(said, now),
     adopted_at: now,
     user_id: account?.nameHadBy === null ? account.id : null,
     user_name: plainText(launched?.user ?? NOBODY.user),
-    user_type: plainText(launched?.user_type ?? NOBODY.user_type),
+    user_type: launched?.user_type ?? NOBODY.user_type,
     runner_id: runner.runnerId,
     runner_name: runner.runnerName,
     runner_key: runner.fingerprint,
@@ -96,10 +97,22 @@ async function insertAdopted(
 const ADOPTED_LINE =
   '[WARNING]: This job was adopted from its runner: the database did not know it. It was restored from an older copy, or lost'
 
-/** Of orders that do not say who launched them: the playbook is told it, too. */
-function launchedBy(
-  description: OrphanDescription | null,
-): { readonly user: string; readonly user_type: string; readonly time?: number; readonly masked?: object } | null {
+interface Launcher<UserTypeText extends string = UserType> {
+  readonly user: string
+  readonly user_type: UserTypeText
+  readonly time?: number
+  readonly masked?: object
+}
+
+/** Who launched a job, as its runner says; null: it does not say, or it names an unknown type of user. */
+function launcherOf(description: OrphanDescription | null): Launcher | null {
+  const said = description?.launched ?? launchedBy(description)
+  const type = said && userTypeOf(said.user_type)
+  return said && type && { ...said, user_type: type }
+}
+
+/** For orders that do not say who launched them: the user that the playbook gets. */
+function launchedBy(description: OrphanDescription | null): Launcher<string> | null {
   const user = description?.extravars?.ansibleforms_user
   if (typeof user !== 'object' || user === null) return null
   const { username, type } = user as { username?: unknown; type?: unknown }
@@ -108,11 +121,11 @@ function launchedBy(
 
 function shownOf(description: OrphanDescription | null) {
   if (description === null) return {}
-  const launched = description.launched ?? launchedBy(description)
+  const launched = launcherOf(description)
   return {
     form: plainText(description.form),
     user_name: launched ? plainText(launched.user) : null,
-    user_type: launched ? plainText(launched.user_type) : null,
+    user_type: launched?.user_type ?? null,
     claimed_at: description.claimed_at,
   }
 }

@@ -14,9 +14,9 @@ const identifiers = v.array(v.string())
 
 const nodeEntries = {
   identifier: v.string(),
-  /** Identifiers of the nodes that links of this one lead to. */
+  /** Identifiers of the nodes to which the links of this node lead. */
   links: v.object({ success: identifiers, failure: identifiers, always: identifiers }),
-  /** It starts when all links into it have fired, and not with the first. */
+  /** It starts when all links into it have fired, and not with the first one. */
   needsAllParents: v.boolean(),
 }
 

@@ -1,6 +1,7 @@
 import { textsOf } from '../sql/json-sql.js'
 import { type StoredUser, parseUser } from './users.js'
 import type { Queries } from '../store.js'
+import type { UserType } from '../../user-type.js'
 
 /** More sessions than these nobody reads; the newest are shown. */
 const MAX_LISTED = 5000
@@ -59,7 +60,7 @@ export async function findAliveSessions(
   queries: Queries,
   sessionIds: readonly string[],
   now: number,
-): Promise<{ readonly id: string; readonly type: string; readonly subject: string | null }[]> {
+): Promise<{ readonly id: string; readonly type: UserType; readonly subject: string | null }[]> {
   return queries
     .selectFrom('session')
     .innerJoin('user', 'user.id', 'session.user_id')
@@ -103,7 +104,7 @@ export async function listSessions(
     .select(['expires_at', 'last_used_at'])
     .where('expires_at', '>', now)
     .$if(of.userId !== null, (query) => query.where('user_id', '=', of.userId ?? 0))
-    .$if(of.kind !== null, (query) => query.where('kind', '=', of.kind ?? ''))
+    .$if(of.kind !== null, (query) => query.where('kind', '=', of.kind ?? 'login'))
     .orderBy('session.created_at', 'desc')
     .orderBy('session.id')
     .limit(MAX_LISTED)

@@ -1,12 +1,15 @@
 import type { Selectable } from 'kysely'
 import type { UserTable } from '../schema.js'
 import type { Queries } from '../store.js'
+import { Type } from 'typebox'
+import { USER_TYPES, type UserType } from '../../user-type.js'
+import { rowParser } from '../sql/row-parser.js'
 
 /** An account as it is stored. */
 export interface StoredUser {
   readonly id: number
   readonly username: string
-  readonly type: string
+  readonly type: UserType
   readonly passwordHash: string | null
   /** What the provider of a user who is not local knows them by; null where the name is all there is. */
   readonly subject: string | null
@@ -68,7 +71,7 @@ export async function findUser(queries: Queries, id: number): Promise<StoredUser
   return row ? parseUser(row) : null
 }
 
-export async function findUserByName(queries: Queries, type: string, username: string): Promise<StoredUser | null> {
+export async function findUserByName(queries: Queries, type: UserType, username: string): Promise<StoredUser | null> {
   const row = await queries
     .selectFrom('user')
     .selectAll()
@@ -78,7 +81,7 @@ export async function findUserByName(queries: Queries, type: string, username: s
   return row ? parseUser(row) : null
 }
 
-export async function findUserBySubject(queries: Queries, type: string, subject: string): Promise<StoredUser | null> {
+export async function findUserBySubject(queries: Queries, type: UserType, subject: string): Promise<StoredUser | null> {
   const row = await queries
     .selectFrom('user')
     .selectAll()
@@ -135,7 +138,7 @@ export async function deleteUser(queries: Queries, id: number): Promise<boolean>
 }
 
 /** The deleted account that had a name last, 0 when its id is not known any more; null: nobody had it. */
-export async function findPastName(queries: Queries, type: string, username: string): Promise<number | null> {
+export async function findPastName(queries: Queries, type: UserType, username: string): Promise<number | null> {
   const row = await queries
     .selectFrom('past_name')
     .select('user_id')
@@ -151,7 +154,10 @@ export async function acceptName(queries: Queries, id: number): Promise<StoredUs
   return findUser(queries, id)
 }
 
-export function parseUser(row: Selectable<UserTable>): StoredUser {
+const parseColumns = rowParser('user', { type: Type.Enum(USER_TYPES) })
+
+export function parseUser(stored: Selectable<UserTable>): StoredUser {
+  const row = parseColumns(stored)
   return {
     id: row.id,
     username: row.username,

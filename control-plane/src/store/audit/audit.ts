@@ -1,13 +1,14 @@
 import type { Selectable } from 'kysely'
 import type { AuditTable } from '../schema.js'
 import type { Queries } from '../store.js'
+import type { UserType } from '../../user-type.js'
 
 /** Who did what to what, and how it came out. Never values, passwords or tokens. */
 export interface AuditEntry {
   /** Milliseconds since the epoch. */
   readonly time: number
   /** Null: nobody who is known. */
-  readonly user: { readonly name: string; readonly type: string; readonly id?: number | null } | null
+  readonly user: { readonly name: string; readonly type: UserType; readonly id?: number | null } | null
   readonly address: string
   /** Such as `job.abort`. */
   readonly action: string
@@ -47,7 +48,7 @@ export interface AuditFilter {
   /** Only older records than this one. */
   readonly before?: number
   readonly user?: string
-  readonly userType?: string
+  readonly userType?: UserType
   readonly action?: string
 }
 

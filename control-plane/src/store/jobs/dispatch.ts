@@ -1,5 +1,5 @@
 import type { Dispatch, DispatchBefore } from '../../job-dispatch.js'
-import type { JobRow } from './jobs.js'
+import { type JobRow, parseJob } from './jobs.js'
 import type { Queries } from '../store.js'
 
 /** What the dispatcher needs to know of a job to offer it. */
@@ -102,7 +102,7 @@ export async function takeQueued(
       'start_time',
     ])
     .execute()
-  return taken.sort((one, other) => one.id - other.id)
+  return taken.map(parseJob).sort((one, other) => one.id - other.id)
 }
 
 /** Puts an offered job back into the queue, at its old place, unless it was given up meanwhile. */
@@ -152,38 +152,42 @@ export async function takeOverJobs(queries: Queries, { runnerId, keys }: JobHold
 }
 
 /** The jobs that the owner of a key was offered or has claimed and that have not ended. */
-export function findJobsOfKey(queries: Queries, runnerKey: string): Promise<HeldJob[]> {
-  return queries
+export async function findJobsOfKey(queries: Queries, runnerKey: string): Promise<HeldJob[]> {
+  const rows = await queries
     .selectFrom('job')
     .select(HELD_COLUMNS)
     .where('dispatch', 'in', ['offered', 'claimed'])
     .where('runner_key', '=', runnerKey)
     .orderBy('id')
     .execute()
+  return rows.map(parseJob)
 }
 
 /** The jobs of these runs, whoever has them and whatever became of them. */
-export function findJobsOfRuns(queries: Queries, runIds: readonly string[]): Promise<HeldJob[]> {
-  if (runIds.length === 0) return Promise.resolve([])
-  return queries.selectFrom('job').select(HELD_COLUMNS).where('run_id', 'in', runIds).execute()
+export async function findJobsOfRuns(queries: Queries, runIds: readonly string[]): Promise<HeldJob[]> {
+  if (runIds.length === 0) return []
+  const rows = await queries.selectFrom('job').select(HELD_COLUMNS).where('run_id', 'in', runIds).execute()
+  return rows.map(parseJob)
 }
 
 /** The jobs that are with the runner of a row and have not ended. */
-export function findHeldJobs(queries: Queries, runnerId: number): Promise<HeldJob[]> {
-  return queries
+export async function findHeldJobs(queries: Queries, runnerId: number): Promise<HeldJob[]> {
+  const rows = await queries
     .selectFrom('job')
     .select(HELD_COLUMNS)
     .where('dispatch', 'in', ['offered', 'claimed'])
     .where('runner_id', '=', runnerId)
     .orderBy('id')
     .execute()
+  return rows.map(parseJob)
 }
 
 /** A job that the owner of a key was offered or has claimed; null when it has ended or is another one's. */
 export async function findJobOfKey(queries: Queries, runnerKey: string, jobId: number): Promise<HeldJob | null> {
   const query = queries.selectFrom('job').select(HELD_COLUMNS).where('id', '=', jobId)
   const held = query.where('runner_key', '=', runnerKey).where('dispatch', 'in', ['offered', 'claimed'])
-  return (await held.executeTakeFirst()) ?? null
+  const row = await held.executeTakeFirst()
+  return row ? parseJob(row) : null
 }
 
 /** Waiting jobs of a runner that have not been told that they wait. */

@@ -4,6 +4,9 @@ import { Compile } from 'typebox/compile'
 import { selectAsJson } from '../sql/json-sql.js'
 import type { Database } from '../schema.js'
 import type { Queries } from '../store.js'
+import { JOB_STATUSES } from '../../job-status.js'
+import { JOB_TYPES } from '../../job-type.js'
+import { USER_TYPES, type UserType } from '../../user-type.js'
 
 const textOrNull = Type.Union([Type.String(), Type.Null()])
 const numberOrNull = Type.Union([Type.Integer(), Type.Null()])
@@ -13,14 +16,14 @@ const listColumns = {
   id: Type.Integer(),
   form: Type.String(),
   target: Type.String(),
-  job_type: Type.String(),
-  status: Type.String(),
+  job_type: Type.Enum(JOB_TYPES),
+  status: Type.Enum(JOB_STATUSES),
   status_reason: textOrNull,
   detail: textOrNull,
   start_time: Type.Integer(),
   end_time: numberOrNull,
   user_name: Type.String(),
-  user_type: Type.String(),
+  user_type: Type.Enum(USER_TYPES),
   runner_id: numberOrNull,
   runner_name: textOrNull,
   parent_id: numberOrNull,
@@ -42,11 +45,11 @@ const jobList = Compile(Type.Array(JobListRow))
 export type JobListRow = Readonly<Static<typeof JobListRow>>
 
 export interface JobFilter {
-  readonly user?: { readonly name: string; readonly type: string }
+  readonly user?: { readonly name: string; readonly type: UserType }
   /** Only jobs that this runner took on: it said at least once that it has them. */
   readonly runner?: string
   /** Limits the list to the jobs of one account, whatever else is asked for. */
-  readonly visibleTo?: { readonly id: number; readonly name: string; readonly type: string }
+  readonly visibleTo?: { readonly id: number; readonly name: string; readonly type: UserType }
 }
 
 type JobQuery = SelectQueryBuilder<Database, 'job', object>

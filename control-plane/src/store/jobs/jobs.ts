@@ -1,9 +1,13 @@
 import type { Selectable, Updateable } from 'kysely'
+import { Type } from 'typebox'
 import { type PastRun, notePastRuns } from './orphans.js'
-import type { JobStatus, StatusBefore } from '../../job-status.js'
+import { JOB_STATUSES, type JobStatus, type StatusBefore } from '../../job-status.js'
+import { JOB_TYPES } from '../../job-type.js'
 import type { Queries } from '../store.js'
-import type { DISPATCH_OF_STATUS } from '../../job-dispatch.js'
+import { DISPATCHES, type DISPATCH_OF_STATUS } from '../../job-dispatch.js'
 import type { JobTable } from '../schema.js'
+import { rowParser } from '../sql/row-parser.js'
+import { USER_TYPES } from '../../user-type.js'
 
 export type JobRow = Selectable<JobTable>
 
@@ -38,14 +42,24 @@ const SUMMARY_COLUMNS = [
 
 export type JobSummaryRow = Pick<JobRow, (typeof SUMMARY_COLUMNS)[number]>
 
+/** Holds a row of the table of jobs, or some of its columns, to the words that its states have. */
+export const parseJob = rowParser('job', {
+  status: Type.Enum(JOB_STATUSES),
+  dispatch: Type.Enum(DISPATCHES),
+  job_type: Type.Enum(JOB_TYPES),
+  user_type: Type.Enum(USER_TYPES),
+})
+
 /** A job with everything, or null. */
 export async function findJob(queries: Queries, id: number): Promise<JobRow | null> {
-  return (await queries.selectFrom('job').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
+  const row = await queries.selectFrom('job').selectAll().where('id', '=', id).executeTakeFirst()
+  return row ? parseJob(row) : null
 }
 
 /** A job without its long texts, or null. */
 export async function findJobSummary(queries: Queries, id: number): Promise<JobSummaryRow | null> {
-  return (await queries.selectFrom('job').select(SUMMARY_COLUMNS).where('id', '=', id).executeTakeFirst()) ?? null
+  const row = await queries.selectFrom('job').select(SUMMARY_COLUMNS).where('id', '=', id).executeTakeFirst()
+  return row ? parseJob(row) : null
 }
 
 /** Ids of the jobs below a job, in their order. */

@@ -1,6 +1,7 @@
 import type { Insertable, Selectable } from 'kysely'
 import type { OrphanTable } from '../schema.js'
 import type { Queries } from '../store.js'
+import type { UserType } from '../../user-type.js'
 
 /**
  * Why a job that a runner has is not taken up by itself:
@@ -31,7 +32,7 @@ export interface Orphan {
   /** Null: its runner has not described it. */
   readonly form: string | null
   readonly userName: string | null
-  readonly userType: string | null
+  readonly userType: UserType | null
   readonly claimedAt: number | null
   readonly reportedAt: number
   readonly decision: OrphanDecision | null

@@ -1,17 +1,21 @@
 import type { Selectable } from 'kysely'
+import { Type } from 'typebox'
 import { SERVICE_CLOCK_ORIGIN } from '../service/service-clock.js'
 import type { SequenceNodeTable } from '../schema.js'
-import type { NodeStatus } from '../../node-status.js'
+import { JOB_STATUSES, type JobStatus } from '../../job-status.js'
+import { NODE_STATUSES, type NodeStatus } from '../../node-status.js'
+import { RUNNER_STATES, type RunnerState } from '../../runner-state.js'
+import { rowParser } from '../sql/row-parser.js'
 import type { Queries } from '../store.js'
 
 /** A step or node with what matters of its job; null: it has none (yet, or any more). */
 export interface SequenceNodeRow extends Selectable<SequenceNodeTable> {
-  readonly subjob_status: string | null
+  readonly subjob_status: JobStatus | null
   readonly subjob_reason: string | null
   readonly subjob_end_time: number | null
   readonly subjob_abort_requested: number | null
   /** State of the runner that the subjob is on; null: it is on none, or that was deleted. */
-  readonly runner_state: string | null
+  readonly runner_state: RunnerState | null
 }
 
 /** A change of a step or node. */
@@ -52,9 +56,15 @@ export async function findSequence(
   return (await query.executeTakeFirst()) ?? null
 }
 
+const parseNode = rowParser('step or workflow node', {
+  status: Type.Enum(NODE_STATUSES),
+  subjob_status: Type.Union([Type.Enum(JOB_STATUSES), Type.Null()]),
+  runner_state: Type.Union([Type.Enum(RUNNER_STATES), Type.Null()]),
+})
+
 /** The steps or nodes of a sequence, as written. */
-export function findNodes(queries: Queries, jobId: number): Promise<SequenceNodeRow[]> {
-  return queries
+export async function findNodes(queries: Queries, jobId: number): Promise<SequenceNodeRow[]> {
+  const rows = await queries
     .selectFrom('sequence_node')
     .leftJoin('job as subjob', 'subjob.id', 'sequence_node.subjob_id')
     .leftJoin('runner', 'runner.id', 'subjob.runner_id')
@@ -69,6 +79,7 @@ export function findNodes(queries: Queries, jobId: number): Promise<SequenceNode
     .where('sequence_node.job_id', '=', jobId)
     .orderBy('sequence_node.position')
     .execute()
+  return rows.map(parseNode)
 }
 
 /** A step or node as it is stored, or null. */
@@ -78,7 +89,8 @@ export async function findNode(
   identifier: string,
 ): Promise<Selectable<SequenceNodeTable> | null> {
   const query = queries.selectFrom('sequence_node').selectAll().where('job_id', '=', jobId)
-  return (await query.where('identifier', '=', identifier).executeTakeFirst()) ?? null
+  const row = await query.where('identifier', '=', identifier).executeTakeFirst()
+  return row ? parseNode(row) : null
 }
 
 /** Whoever gets true may move the sequence on in this write; false: somebody else did since it was read. */

@@ -26,6 +26,7 @@ import * as orphans from './022-orphans.js'
 import * as serviceClock from './023-service-clock.js'
 import * as jobConnection from './024-job-connection.js'
 import * as jobsThatRan from './029-jobs-that-ran.js'
+import * as userTypes from './034-user-types.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -55,6 +56,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '023-service-clock': serviceClock,
   '024-job-connection': jobConnection,
   '029-jobs-that-ran': jobsThatRan,
+  '034-user-types': userTypes,
 }
 
 /** Where Kysely notes the steps that were done. */

@@ -1,6 +1,8 @@
 import type { Insertable, Selectable, Updateable } from 'kysely'
+import { Type } from 'typebox'
 import type { RunnerTable } from '../schema.js'
 import { RUNNER_STATES, type RunnerState } from '../../runner-state.js'
+import { rowParser } from '../sql/row-parser.js'
 import type { Queries } from '../store.js'
 
 /** A runner as the database knows it. Times are milliseconds since the epoch; `online` is the socket's business. */
@@ -92,10 +94,10 @@ export async function findRunnersOfNode(
       where.or([where('connected_node', '=', nodeId), ...(ids.length > 0 ? [where('id', 'in', ids)] : [])]),
     )
     .execute()
-  return rows.map((row) => ({
+  return rows.map(parseColumns).map((row) => ({
     id: row.id,
     fingerprint: row.fingerprint,
-    state: parseState(row.state),
+    state: row.state,
     epoch: row.epoch,
     enabled: row.enabled === 1,
     maxJobs: row.max_jobs,
@@ -237,11 +239,14 @@ function parsed(row: Selectable<RunnerTable> | undefined): Runner | null {
   return row ? parseRunner(row) : null
 }
 
-function parseRunner(row: Selectable<RunnerTable>): Runner {
+const parseColumns = rowParser('runner', { state: Type.Enum(RUNNER_STATES) })
+
+function parseRunner(stored: Selectable<RunnerTable>): Runner {
+  const row = parseColumns(stored)
   return {
     id: row.id,
     name: row.name,
-    state: parseState(row.state),
+    state: row.state,
     enabled: row.enabled === 1,
     isDefault: row.is_default === 1,
     mode: row.mode,
@@ -277,10 +282,4 @@ function parseRunner(row: Selectable<RunnerTable>): Runner {
     connectedNode: row.connected_node,
     keptBy: row.kept_by,
   }
-}
-
-function parseState(state: string): RunnerState {
-  const known = RUNNER_STATES.find((one) => one === state)
-  if (!known) throw new Error(`the database holds a runner of unknown state ${JSON.stringify(state)}`)
-  return known
 }
