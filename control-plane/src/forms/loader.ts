@@ -33,7 +33,8 @@ export function createForms(deps: FormsDependencies): Forms {
   let collected = collect([], [])
   /** Of what `collected` was made. */
   let last: { readonly contents: ReadonlyMap<string, ParsedFile>; readonly folderErrors: string } = {
-    ...{ contents: new Map(), folderErrors: '[]' },
+    contents: new Map(),
+    folderErrors: '[]',
   }
   const varsFiles = createVarsFiles(deps.varsFolder, deps.clock)
   let reported = ''
