@@ -4,7 +4,7 @@ import { NODE_STATUSES, type NodeStatus } from '../node-status.js'
  * Every legal move. `skipped`: the condition of the node is not met. `do not run`: the end that the node waited for
  * cannot come any more.
  */
-export const NODE_TRANSITIONS = {
+const NODE_TRANSITIONS = {
   waiting: ['running', 'approve', 'success', 'failed', 'aborted', 'skipped', 'do not run'],
   approve: ['running', 'success', 'failed', 'aborted', 'do not run'],
   running: ['success', 'failed', 'aborted'],

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { Caller } from '../../auth/caller.js'
 import { ForbiddenError, RefusedValuesError } from '../../errors.js'
 import type { Field } from '../../forms/fields/field.js'
-import type { AnsibleForm, Form, PlaybookSettings } from '../../forms/form.js'
+import type { Form, PlaybookSettings } from '../../forms/form.js'
 import { type Said, requireCommandWords, requirePlainNames } from './command-words.js'
 import type { Playbook } from '../record/playbook.js'
 
@@ -34,15 +34,6 @@ export function ofClient(
   const files = new Set(form.fields.filter((field) => field.type === 'file').map((field) => field.name))
   const counts = (key: string) => !files.has(key) && (!RESERVED.test(key) || declared.has(key))
   return Object.fromEntries(Object.entries(extravars).filter(([key]) => counts(key)))
-}
-
-/** The extra variables of a launch, the launching user among them, and how its playbook runs. See `playbookVariables`. */
-export function buildExtravars(
-  form: AnsibleForm,
-  values: Readonly<Record<string, unknown>>,
-  caller: Caller,
-): { readonly extravars: Record<string, unknown>; readonly playbook: Playbook } {
-  return playbookVariables(form, { ...values, ansibleforms_user: userVariable(caller, form.userExtravars) }, caller)
 }
 
 /**

@@ -24,7 +24,7 @@ import { requireVisible, seesAllJobs } from '../record/visibility.js'
 const RECORDS_PER_PAGE = 250
 
 /** Most bytes of one answer with raw output. */
-export const MAX_OUTPUT_BYTES = 1024 * 1024
+const MAX_OUTPUT_BYTES = 1024 * 1024
 
 export interface JobReading {
   readonly queries: Queries
@@ -38,7 +38,7 @@ export interface JobReading {
 }
 
 /** One record of a list: the job as its row shows it. */
-export function recordOf(job: JobListRow, connections: Connections) {
+function recordOf(job: JobListRow, connections: Connections) {
   return {
     id: job.id,
     form: job.form,

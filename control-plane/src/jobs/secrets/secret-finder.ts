@@ -1,5 +1,5 @@
 /** Shortest secret that is looked for inside other values, in characters. Shorter ones would be found everywhere. */
-export const SHORTEST_FOUND = 4
+const SHORTEST_FOUND = 4
 
 /** Shortest part of a base64 text that is looked for, in characters. Shorter parts would be found by chance. */
 const SHORTEST_BASE64 = 8

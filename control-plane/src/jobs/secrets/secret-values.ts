@@ -11,7 +11,7 @@ export interface LaunchSecrets {
   readonly keys: ReadonlySet<string>
 }
 
-export const NO_SECRETS: LaunchSecrets = { values: [], keys: new Set() }
+const NO_SECRETS: LaunchSecrets = { values: [], keys: new Set() }
 
 /** Extra variables, split into what may be shown and what is secret. */
 export interface SplitVariables {

@@ -51,7 +51,7 @@ export function hasFired(parent: Parent, status: NodeStatus): boolean | null {
 }
 
 /** Whether a link handles the failure of a node. */
-export function isHandled({ links }: Pick<WorkflowNode, 'links'>): boolean {
+function isHandled({ links }: Pick<WorkflowNode, 'links'>): boolean {
   return links.failure.length + links.always.length > 0
 }
 

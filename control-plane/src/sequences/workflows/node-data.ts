@@ -30,7 +30,7 @@ export function storedDataOf(row: { readonly artifacts: string | null }): NodeDa
 }
 
 /** What a node passes on: what it received, and over that what it published. */
-export function handedOn({ received, own }: Pick<NodeData, 'received' | 'own'>): PlainObject {
+function handedOn({ received, own }: Pick<NodeData, 'received' | 'own'>): PlainObject {
   return { ...received, ...own }
 }
 

@@ -14,7 +14,7 @@ const Variables = Type.Record(Type.String(), Type.Unknown())
 const Links = orNull(Type.Array(Type.Object({ identifier: Name })))
 
 /** Most nodes of one workflow. */
-export const MAX_NODES = 1000
+const MAX_NODES = 1000
 
 /** Longest time for an approval, in seconds: a year. */
 const MAX_TIMEOUT = 366 * 24 * 3600

@@ -6,7 +6,6 @@ export type LinkKind = (typeof LINK_KINDS)[number]
 
 /** The kinds of nodes that can run, in the words of workflow files. */
 export const NODE_TYPES = ['job_template', 'workflow_job_template', 'workflow_approval_template'] as const
-export type NodeType = (typeof NODE_TYPES)[number]
 
 const text = v.nullable(v.string())
 const values = v.record(v.string(), v.unknown())
