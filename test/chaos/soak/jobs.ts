@@ -10,6 +10,8 @@ import { startsPath } from './playbooks.js'
 /** Jobs that run at the same time. */
 const IN_FLIGHT = 7
 const LOOK_MS = 250
+/** Pause after a job that failed at once: its runner is shut out, and further launches would only be refused too. */
+const REFUSED_MS = 2000
 const PATIENCE_MS = 300_000
 
 /** A list record, as far as the soak reads it. */
@@ -73,8 +75,8 @@ export function createUsers(chaos: ChaosProduct, chance: Chance): SoakUsers {
     if (status !== 200 && status !== 409) complaints.push(`the abort of job ${jobId} was answered ${status}`)
   }
 
-  /** A launch whose answer got lost may have happened: the next one has another name. */
-  const launch = async (plan: PlannedJob): Promise<void> => {
+  /** A launch whose answer got lost may have happened: the next one has another name. @returns the job, if it is known */
+  const launch = async (plan: PlannedJob): Promise<number | null> => {
     plans.set(plan.name, plan)
     const extravars =
       plan.kind === 'emitted'
@@ -88,25 +90,32 @@ export function createUsers(chaos: ChaosProduct, chance: Chance): SoakUsers {
     const form = plan.kind === 'emitted' ? 'synthetic' : plan.playbook.form
     try {
       const { status, body } = await product.admin.request('POST', '/job', { formName: form, extravars })
-      if (status === 200 && plan.abortAfterMs !== null) {
-        const aborting = abort((body as { id: number }).id, plan.abortAfterMs).finally(() => aborts.delete(aborting))
+      if (status !== 200 && status !== 503) complaints.push(`a launch was answered ${status}: ${JSON.stringify(body)}`)
+      if (status !== 200) return null
+      const { id } = body as { id: number }
+      if (plan.abortAfterMs !== null) {
+        const aborting = abort(id, plan.abortAfterMs).finally(() => aborts.delete(aborting))
         aborts.add(aborting)
       }
-      if (status !== 200 && status !== 503) complaints.push(`a launch was answered ${status}: ${JSON.stringify(body)}`)
+      return id
     } catch {
       await pause(LOOK_MS)
+      return null
     }
   }
 
   return {
     async launchUntil(until) {
+      let last: number | null = null
       for (let number = 1; !until.aborted;) {
         const records = await look()
+        if (records?.some(({ id, status }) => id === last && status === 'failed')) await pause(REFUSED_MS)
         const open = records?.filter(({ status }) => status === 'running').length ?? IN_FLIGHT
         if (open < IN_FLIGHT) {
-          await launch(planJob(chance.fork(`job ${number}`), number))
+          last = await launch(planJob(chance.fork(`job ${number}`), number))
           number += 1
         } else {
+          last = null
           await pause(LOOK_MS)
         }
       }

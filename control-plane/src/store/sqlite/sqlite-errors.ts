@@ -25,12 +25,18 @@ const UNSURE_CODE = 'SQLITE_CORRUPT'
 
 /** True for an error that may be over without anybody changing the request. */
 export function isPassing(error: unknown): boolean {
+  if (error instanceof UnavailableError) return error.code === 'database_unavailable'
   return error instanceof Error && 'code' in error && PASSING_CODES.has(error.code)
+}
+
+/** True for an error after which only new handles help (sqlite-handles.ts): SQLite has tried for seconds to get a lock. */
+export function isStuck(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'SQLITE_PROTOCOL'
 }
 
 /** What whoever gave a statement is told: a database that cannot be had now in the words of the house, else the error itself. */
 export function asRefusal(error: unknown): unknown {
-  if (!isPassing(error) && !isUnsure(error)) return error
+  if (error instanceof UnavailableError || !(isPassing(error) || isUnsure(error))) return error
   const message = `the database cannot be used now: ${messageOf(error)}`
   return new UnavailableError('database_unavailable', message, undefined, { cause: error })
 }

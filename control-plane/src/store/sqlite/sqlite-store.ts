@@ -2,13 +2,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Kysely, sql } from 'kysely'
 import sqlite3 from 'sqlite3'
 import { UnavailableError, messageOf } from '../../errors.js'
-import { createGroupCommit } from '../engine/group-commit.js'
+import {
+  type GroupCommit,
+  OutcomeUnknownError,
+  type WriteTransactions,
+  createGroupCommit,
+} from '../engine/group-commit.js'
 import { migrate } from '../migrations/index.js'
 import { keepFilePrivate } from './private-file.js'
 import type { Database } from '../schema.js'
 import { createSqliteDialect } from './sqlite-dialect.js'
-import { asReader, asRefusal, isPassing } from './sqlite-errors.js'
+import { asReader, asRefusal, isPassing, isStuck } from './sqlite-errors.js'
 import { openHandle } from './sqlite-handle.js'
+import { type Handles, openHandles } from './sqlite-handles.js'
 import type { Statements } from './sqlite-statements.js'
 import { createStoreCheck } from '../engine/store-check.js'
 import type { Store } from '../store.js'
@@ -22,6 +28,9 @@ const TIMEOUT_MS = 10_000
 /** How long opening waits for other processes to let the log be brought into the main file, in milliseconds. */
 const MOVE_LOG_MS = 30_000
 
+/** The same when the file is opened anew: then requests are refused meanwhile, and it is tried again. */
+const MOVE_LOG_AGAIN_MS = 2000
+
 /**
  * Opens (and creates) the database file and brings its tables up to date. WAL with `synchronous=FULL`: a commit is on
  * the disk before anybody is told. One handle writes, others read; sharing a handle would mix transactions.
@@ -34,45 +43,64 @@ const MOVE_LOG_MS = 30_000
  */
 export async function openSqliteStore(path: string, warn: (text: string) => void = () => undefined): Promise<Store> {
   await keepFilePrivate(path, warn)
-  const writer = await openHandle(path, sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE)
-  const readers: Statements[] = []
+  // The first opening may have to wait for others; a later one is tried again by whoever needs it.
+  let mostMs = MOVE_LOG_MS
+  const open = (): Promise<Statements[]> => openAll(path, mostMs)
+  // Nobody reads before the store is there.
+  let renew = (): void => undefined
+  const handles = await openHandles({ open, isStuck, warn }, () => renew())
+  mostMs = MOVE_LOG_AGAIN_MS
+  const writing = new Kysely<Database>({ dialect: createSqliteDialect([handles.writer]) })
   try {
+    await migrate(writing)
+  } catch (error) {
+    await handles.close()
+    throw error
+  }
+  const commits = createGroupCommit(transactionsOf(handles, writing), {
+    timeoutMs: TIMEOUT_MS,
+    pause: (ms) => pause(ms),
+    now: () => performance.now(),
+  })
+  let isAsked = false
+  renew = () => {
+    if (isAsked) return
+    isAsked = true
+    // Every write begins with a look whether the handles are to be replaced.
+    const asked = commits.write('store.renew', () => Promise.resolve())
+    // Refused while the file cannot be opened: the next read asks again.
+    asked.catch(() => undefined).finally(() => (isAsked = false))
+  }
+  return createStore(handles, commits)
+}
+
+/** Opens all handles. @throws what the first one that failed threw; then none is open */
+async function openAll(path: string, mostMs: number): Promise<Statements[]> {
+  const opened: Statements[] = []
+  const openOne = async (mode: number): Promise<Statements> => {
+    const handle = await openHandle(path, mode)
+    opened.push(handle)
+    return handle
+  }
+  try {
+    const writer = await openOne(sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE)
     await writer.execute(
       'pragma journal_mode=wal; pragma synchronous=full; pragma foreign_keys=on; pragma wal_autocheckpoint=4000; pragma cache_size=-16000',
     )
-    await moveLogIntoFile(path, writer)
-    const writing = new Kysely<Database>({ dialect: createSqliteDialect([writer]) })
-    await migrate(writing)
+    await moveLogIntoFile(path, writer, mostMs)
     for (let count = 0; count < READERS; count += 1) {
-      const reader = asReader(await openHandle(path, sqlite3.OPEN_READONLY))
-      readers.push(reader)
+      const reader = await openOne(sqlite3.OPEN_READONLY)
       await reader.execute('pragma query_only=on; pragma cache_size=-16000')
     }
-    return createStore(writer, writing, readers)
+    return opened
   } catch (error) {
-    for (const handle of [writer, ...readers]) await handle.close()
+    for (const handle of opened) await handle.close()
     throw error
   }
 }
 
-function createStore(writer: Statements, writing: Kysely<Database>, readers: readonly Statements[]): Store {
-  const read = new Kysely<Database>({ dialect: createSqliteDialect(readers) })
-  const commits = createGroupCommit(
-    {
-      queries: writing,
-      begin: () => writer.run('begin immediate', []).then(() => undefined),
-      commit: () => writer.run('commit', []).then(() => undefined),
-      // After some errors (disk full) SQLite has rolled back by itself and a second rollback is an error of no meaning.
-      rollback: () =>
-        writer.run('rollback', []).then(
-          () => undefined,
-          () => undefined,
-        ),
-      isPassing,
-      asRefusal,
-    },
-    { timeoutMs: TIMEOUT_MS, pause: (ms) => pause(ms), now: () => performance.now() },
-  )
+function createStore(handles: Handles, commits: GroupCommit<Kysely<Database>>): Store {
+  const read = new Kysely<Database>({ dialect: createSqliteDialect(handles.readers.map(asReader)) })
   return {
     read,
     write: (name, operation) => commits.write(name, operation),
@@ -80,8 +108,39 @@ function createStore(writer: Statements, writing: Kysely<Database>, readers: rea
     check: createStoreCheck(read, commits, (queries) => sql`pragma user_version = 0`.execute(queries)),
     async close() {
       await commits.close()
-      for (const handle of [...readers, writer]) await handle.close()
+      await handles.close()
     },
+  }
+}
+
+function transactionsOf(handles: Handles, queries: Kysely<Database>): WriteTransactions<Kysely<Database>> {
+  const { writer } = handles
+  /** A commit failed and none has succeeded since. */
+  let commitFailed = false
+  return {
+    queries,
+    async begin() {
+      // No transaction is open here, so the handles may be replaced.
+      const isNew = await handles.renewIfStuck()
+      const isUnsure = isNew && commitFailed
+      commitFailed &&= !isNew
+      // Opening the file may have found in its log what the failed commit had written. So its writes must not run again.
+      if (isUnsure) throw new OutcomeUnknownError('the file was opened anew after a commit had failed')
+      await writer.run('begin immediate', [])
+    },
+    async commit() {
+      commitFailed = true
+      await writer.run('commit', [])
+      commitFailed = false
+    },
+    // After some errors (disk full) SQLite has rolled back by itself and a second rollback is an error of no meaning.
+    rollback: () =>
+      writer.run('rollback', []).then(
+        () => undefined,
+        () => undefined,
+      ),
+    isPassing,
+    asRefusal,
   }
 }
 
@@ -91,8 +150,8 @@ function createStore(writer: Statements, writing: Kysely<Database>, readers: rea
  * may be gone after a power loss. Copied and synced it is as good as any other, and only then may a runner hear of it.
  * @throws UnavailableError when that cannot be done
  */
-async function moveLogIntoFile(path: string, writer: Statements): Promise<void> {
-  const deadline = performance.now() + MOVE_LOG_MS
+async function moveLogIntoFile(path: string, writer: Statements, mostMs: number): Promise<void> {
+  const deadline = performance.now() + mostMs
   for (;;) {
     const problem = await moveLogOnce(writer)
     if (problem === null) return
