@@ -26,6 +26,7 @@ export interface Sequences extends SequencePort, JobEnds {
   close(): Promise<void>
 }
 
+/** Makes the {@link Sequences}. The sweeps begin at once. */
 export function createSequences(
   deps: AdvanceDependencies & { readonly timers: Timers; readonly serviceClock: ServiceClock },
 ): Sequences {
