@@ -86,7 +86,7 @@ export function createSequences(
 
   const sweeps = startSweeps(deps, {
     everyMs: SWEEP_EVERY_MS,
-    failure: 'jobs that consist of others could not be looked after',
+    failure: 'parent jobs could not be moved on',
     sweep,
   })
 

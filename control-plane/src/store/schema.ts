@@ -497,7 +497,7 @@ export interface AwaitedApprovalTable {
   user_type: Fixed<UserType>
 }
 
-/** A job that consists of others. */
+/** A parent job. */
 export interface JobSequenceTable {
   job_id: Fixed<number>
   /** Goes up with every step that is taken, so that two control planes never take the same one. */
