@@ -22,7 +22,7 @@ const caller: Caller = {
     allowApiTokens: false,
   },
   isAdmin: false,
-  ...{ tokenScopes: null, scopes: null, passwordMustChange: false, isLaterOfName: false, rolesWithheld: [] },
+  ...{ tokenScopes: null, scopes: null, passwordMustChange: false, isLaterOfName: false, rolesWithheld: [], pageOptions: {} },
   allowedRunners: null,
   allowedCredentials: null,
   sessionId: 's',

@@ -28,6 +28,7 @@ const Kinds = Type.Object(
     ldapEnabled: Type.Boolean({ description: 'POST /auth/login also takes names and passwords of a directory' }),
     azureAdEnabled: Type.Boolean({ description: 'GET /auth/azuread begins a sign-in at Entra ID' }),
     oidcEnabled: Type.Boolean({ description: 'GET /auth/oidc begins a sign-in at a provider of OpenID Connect' }),
+    ssoAutoLogin: Type.Optional(Type.Boolean({ description: 'Never: nobody is sent to a provider unasked' })),
     publicUrl: Type.Optional(
       Type.String({ description: 'PUBLIC_URL: where a browser has to begin, since it comes back there' }),
     ),
@@ -105,7 +106,7 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
           signIn.openId.isOn('oidc'),
         ])
         const { publicUrl } = deps
-        return { ldapEnabled, azureAdEnabled, oidcEnabled, ...(publicUrl === null ? {} : { publicUrl }) }
+        return { ldapEnabled, azureAdEnabled, oidcEnabled, ssoAutoLogin: false, ...(publicUrl === null ? {} : { publicUrl }) }
       },
     )
 
@@ -167,6 +168,22 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
         },
       )
     }
+
+    // The name that pages of the product family have for it.
+    app.get(
+      '/auth/azureadoauth2',
+      {
+        config: { public: true, ...LIMITED },
+        schema: {
+          tags: ['sign-in'],
+          summary: 'The same as GET /auth/azuread, where the browser is sent',
+          operationId: 'beginAzureadSignInByOtherName',
+          security: [],
+          response: sendsOn(404, 429),
+        },
+      },
+      async (_request, reply) => sendOn(reply, `${deps.publicUrl ?? ''}${API_PREFIX}/auth/azuread`),
+    )
 
     await app.register(confirmRoutes(deps))
 
