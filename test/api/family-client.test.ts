@@ -109,7 +109,10 @@ describe('before and at the sign-in', () => {
     expect(user).toMatchObject({ options: { showJobs: true, showExtravars: false, showExtraVars: false } })
     expect(user).toMatchObject({ options: { showDesigner: false, showSettings: false, allowJobRelaunch: true } })
     const admin = payloadOf(server.admin).user
-    expect(admin).toMatchObject({ roles: ['admin', 'default'], options: { showDesigner: true, allowStoredJobs: false } })
+    expect(admin).toMatchObject({
+      roles: ['admin', 'default'],
+      options: { showDesigner: true, allowStoredJobs: false },
+    })
     // It only says so: what somebody may do is looked up at every request.
     expect((await get('/profile', String(body.token))).body).toMatchObject({ options: { showExtravars: false } })
     const next = await server.call('POST', '/token', { json: { refreshtoken: body.refreshtoken } })
@@ -118,7 +121,10 @@ describe('before and at the sign-in', () => {
 
   test('a user with more roles than a header can carry still signs in', async () => {
     covers('family.token')
-    const many = Array.from({ length: 250 }, (_, at) => `  - {name: a-role-of-many-roles-${at}, users: [local/many]}\n`).join('')
+    const many = Array.from(
+      { length: 250 },
+      (_, at) => `  - {name: a-role-of-many-roles-${at}, users: [local/many]}\n`,
+    ).join('')
     const crowded = await startServer({ config: `${CONFIG}${many}`, forms: {} })
     try {
       const { token } = await crowded.addUser('many')
@@ -137,7 +143,10 @@ describe('forms', () => {
     const { body } = await get('/config/formlist?timestamp=1')
     const forms = body.forms as { name: string }[]
     expect(forms.map(({ name }) => name)).toEqual(['Order', 'Machine', 'Asked'])
-    expect(forms[0]).toEqual({ ...{ name: 'Order', type: 'ansible', icon: 'server' }, ...{ description: '', categories: ['Cloud/VMs'] } })
+    expect(forms[0]).toEqual({
+      ...{ name: 'Order', type: 'ansible', icon: 'server' },
+      ...{ description: '', categories: ['Cloud/VMs'] },
+    })
     expect(body.categories).toEqual([
       { name: 'Default', icon: 'bars' },
       { name: 'Cloud', icon: 'cloud', items: [{ name: 'VMs', icon: 'bars' }] },
@@ -163,7 +172,10 @@ describe('forms', () => {
     expect((await get('/config')).status).toBe(403)
     const { body } = await get('/config', server.admin)
     expect((body.forms as unknown[]).length).toBe(7)
-    expect(body).toMatchObject({ constants: { SITE: 'north' }, roles: [{ name: 'admin' }, { name: 'ops' }, { name: 'default' }] })
+    expect(body).toMatchObject({
+      constants: { SITE: 'north' },
+      roles: [{ name: 'admin' }, { name: 'ops' }, { name: 'default' }],
+    })
   })
 })
 
@@ -205,7 +217,12 @@ describe('a launch of a wizard', () => {
     drafts: { basics: { size: 2, owner: 'ann' }, extras: { note: 'half writ' }, network: { vlan: 9 } },
     skipped: { extras: true },
   }
-  const extravars = { vm: { size: 2, root: 'the root one' }, owner: 'ann', codes: { first: 'c0de one' }, net: { vlan: 9 } }
+  const extravars = {
+    vm: { size: 2, root: 'the root one' },
+    owner: 'ann',
+    codes: { first: 'c0de one' },
+    net: { vlan: 9 },
+  }
 
   test('sends the steps as drafts; a field with a slash before its model is at the root', async () => {
     covers('family.wizard', 'family.passwords')
@@ -268,7 +285,11 @@ describe('jobs', () => {
     const asked = { formName: 'Asked', extravars: {}, rawFormData: {} }
     const plain = { formName: 'Order', extravars: { login: { pin: 'hush' } }, rawFormData: { size: 1 } }
     const running = (await launch(plain)).body.id
-    expect((await get(`/job/${Number(running)}`)).body).toMatchObject({ status: 'running', subjobs: [], output: expect.any(String) })
+    expect((await get(`/job/${Number(running)}`)).body).toMatchObject({
+      status: 'running',
+      subjobs: [],
+      output: expect.any(String),
+    })
     expect((await post(`/job/${Number(running)}/abort`, {})).body).toEqual({ message: expect.any(String) })
     const waiting = Number((await launch(asked)).body.id)
     expect((await get('/job/approvals', otto)).text).toBe('1')
@@ -293,7 +314,11 @@ describe('the lock of the designer', () => {
     expect(body).not.toHaveProperty('lock')
     expect((await post('/lock', {}, server.admin)).body).toMatchObject({ message: expect.any(String), match: true })
     const held = (await get('/lock')).body
-    const lock = { username: 'admin', type: 'local', created: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/) }
+    const lock = {
+      username: 'admin',
+      type: 'local',
+      created: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
+    }
     expect(held).toMatchObject({ free: false, match: false, lock, locked: true, holder: 'local/admin' })
     const released = await server.call('DELETE', '/lock', { token: server.admin })
     expect(released.body).toEqual({ message: expect.any(String) })

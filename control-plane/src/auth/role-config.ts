@@ -108,7 +108,9 @@ function readCategories(value: unknown, depth = 0): Category[] {
     const { name, icon, items } = entry as Readonly<Record<string, unknown>>
     if (typeof name !== 'string' || name === '') return []
     const below = readCategories(items, depth + 1)
-    return [{ name, icon: typeof icon === 'string' ? icon : DEFAULT_ICON, ...(below.length > 0 ? { items: below } : {}) }]
+    return [
+      { name, icon: typeof icon === 'string' ? icon : DEFAULT_ICON, ...(below.length > 0 ? { items: below } : {}) },
+    ]
   })
 }
 

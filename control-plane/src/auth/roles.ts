@@ -4,10 +4,10 @@ import type { Role, RoleConfig } from './role-config.js'
 import type { TokenScope } from './token-scopes.js'
 import type { UserType } from '../user-type.js'
 
-export const ADMIN_ROLE = 'admin'
+const ADMIN_ROLE = 'admin'
 /** The role that everyone has, and the name it had before. */
 export const EVERYONE_ROLE = 'default'
-export const OLD_EVERYONE_ROLE = 'public'
+const OLD_EVERYONE_ROLE = 'public'
 
 /** Options of roles that gate actions, all resolved: an admin holds every one. */
 export interface RoleOptions {
@@ -76,7 +76,14 @@ const SHOWN_TO = {
 } as const
 
 /** What this service does not have, whatever a role says: pages lead nobody there. */
-const NOT_THERE = ['allowBackupOps', 'allowScheduledJobs', 'allowStoredJobs', 'allowPlannedJobs', 'allowChat', 'allowMcp']
+const NOT_THERE = [
+  'allowBackupOps',
+  'allowScheduledJobs',
+  'allowStoredJobs',
+  'allowPlannedJobs',
+  'allowChat',
+  'allowMcp',
+]
 
 const OPTION_NAMES = Object.keys(BUILT_IN) as (keyof RoleOptions)[]
 
@@ -153,7 +160,8 @@ function resolveOptions(own: readonly Role[], everyone: readonly Role[], isAdmin
 
 function resolvePageOptions(own: readonly Role[], everyone: readonly Role[], isAdmin: boolean): PageOptions {
   const shown = Object.entries(SHOWN_TO).map(([name, to]): [string, boolean] => {
-    const said = ({ options }: Role) => options?.[name] ?? (name === 'showExtravars' ? options?.showExtraVars : null) ?? []
+    const said = ({ options }: Role) =>
+      options?.[name] ?? (name === 'showExtravars' ? options?.showExtraVars : null) ?? []
     const named = own.flatMap(said)
     const [filled = to === 'all' || isAdmin] = everyone.flatMap(said)
     return [name, named.length > 0 ? named.every(Boolean) : filled]

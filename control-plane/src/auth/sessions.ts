@@ -146,7 +146,17 @@ export function createSessions(deps: SessionDependencies): Sessions {
 const MAX_ROLES_LENGTH = 4000
 
 /** What pages of the product family read out of the token: who is signed in, and what to show them. */
-function tokenUser({ username, id, type, email, roles, options, pageOptions, isAdmin, passwordMustChange }: Caller): TokenUser {
+function tokenUser({
+  username,
+  id,
+  type,
+  email,
+  roles,
+  options,
+  pageOptions,
+  isAdmin,
+  passwordMustChange,
+}: Caller): TokenUser {
   const shown = JSON.stringify(roles).length <= MAX_ROLES_LENGTH ? roles : isAdmin ? [ADMIN_ROLE] : []
   return {
     ...{ username, id, type, roles: shown, options: { ...options, ...pageOptions } },

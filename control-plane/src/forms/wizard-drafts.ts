@@ -18,7 +18,11 @@ export function areDrafts({ wizard }: Wizard, sent: PlainObject): boolean {
  * The same values in the shape of this service: `{<step>: {<field>: value}}`. Other values are handed back as they are.
  * @param skipped whether steps count that the page says were skipped; a step that is not optional always counts
  */
-export function withoutDrafts(form: Wizard, sent: PlainObject, skipped: 'with skipped' | 'without skipped'): PlainObject {
+export function withoutDrafts(
+  form: Wizard,
+  sent: PlainObject,
+  skipped: 'with skipped' | 'without skipped',
+): PlainObject {
   if (!areDrafts(form, sent)) return sent
   const { drafts, skipped: marks } = sent as { readonly drafts: PlainObject; readonly skipped?: unknown }
   const isSkipped = (name: string) =>

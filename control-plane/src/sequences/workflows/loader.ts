@@ -8,17 +8,17 @@ import { type Library, libraryOf } from './library.js'
 import { type ParsedWorkflowFile, parseWorkflowFile } from './parse-workflow-file.js'
 import type { Workflow } from './workflow.js'
 
-/** How often the folder is looked at while somebody asks, in milliseconds. */
+/** How often the folder is read while somebody asks, in milliseconds. */
 const LOOK_EVERY_MS = 1000
 
-/** Folders of folders are looked into so far. */
+/** Folders below the folder are read down to this depth. */
 const DEPTH = 6
 
 /** The workflows as the files have them now. */
 export interface Workflows {
   /**
-   * The workflow that a form or a node names: by its path below the folder, by a file name that only one file has, or by
-   * the name of the workflow.
+   * The workflow that a form or a node names. The name is a path below the folder, a file name that only one file has,
+   * or the name of the workflow.
    */
   find(reference: string): Promise<{ readonly workflow: Workflow } | { readonly problem: string }>
   errors(): Promise<readonly FormError[]>
@@ -31,7 +31,7 @@ export interface WorkflowsDependencies {
   readonly log: { warn(fields: object, text: string): void }
 }
 
-/** The workflows below a folder. Files that did not change are not read again. */
+/** The workflows below a folder. Unchanged files are not read again. */
 export function createWorkflows({ folder, clock, log }: WorkflowsDependencies): Workflows {
   let parsed = new Map<string, { readonly fingerprint: string; readonly content: ParsedWorkflowFile }>()
   let library: Library = libraryOf([], [])
@@ -54,10 +54,13 @@ export function createWorkflows({ folder, clock, log }: WorkflowsDependencies): 
   }
 
   const look = atMostEvery(LOOK_EVERY_MS, clock, readFolder)
-  /** For what was not found: it may have come just now, with the form that names it. */
+  /**
+   * Reads the folder at once when a workflow was not found. It may have arrived just now, together with the form that
+   * names it.
+   */
   const lookAgain = atMostEvery(0, clock, readFolder)
 
-  /** The same mistakes are not told every second. */
+  /** Logs mistakes only when they are new. */
   function logWhenNew(): void {
     const summary = JSON.stringify(library.errors)
     if (summary === reported) return
