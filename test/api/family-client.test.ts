@@ -92,7 +92,7 @@ describe('before and at the sign-in', () => {
     expect(await open('/app/config')).toMatchObject({ defaultLanguage: 'en', logTz: 'UTC', chatEnabled: false })
     expect(await open('/logo')).toEqual({ logo: null, isDefault: true })
     expect(await open('/version')).toMatchObject({ version: expect.any(String) })
-    const settings = { azureAdEnabled: false, oidcEnabled: false, ssoAutoLogin: false }
+    const settings = { azureAdEnabled: false, oidcEnabled: false }
     expect(await open('/auth/settings')).toMatchObject(settings)
     expect(await open('/auth/logout')).toEqual({ logoutUrl: null })
     const azure = await server.call('GET', '/auth/azureadoauth2')

@@ -40,7 +40,7 @@ export interface RoleConfig {
 }
 
 /** A category of forms, with those below it. */
-export interface Category {
+interface Category {
   readonly name: string
   readonly icon: string
   readonly items?: Category[]

@@ -4,7 +4,7 @@ import type { Role, RoleConfig } from './role-config.js'
 import type { TokenScope } from './token-scopes.js'
 import type { UserType } from '../user-type.js'
 
-const ADMIN_ROLE = 'admin'
+export const ADMIN_ROLE = 'admin'
 /** The role that everyone has, and the name it had before. */
 export const EVERYONE_ROLE = 'default'
 const OLD_EVERYONE_ROLE = 'public'

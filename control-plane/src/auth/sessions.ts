@@ -159,7 +159,11 @@ function tokenUser({
 }: Caller): TokenUser {
   const shown = JSON.stringify(roles).length <= MAX_ROLES_LENGTH ? roles : isAdmin ? [ADMIN_ROLE] : []
   return {
-    ...{ username, id, type, roles: shown, options: { ...options, ...pageOptions } },
+    username,
+    id,
+    type,
+    roles: shown,
+    options: { ...options, ...pageOptions },
     ...(email === null ? {} : { email }),
     ...(passwordMustChange ? { mustChangePassword: true } : {}),
   }

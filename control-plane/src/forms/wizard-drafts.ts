@@ -10,7 +10,7 @@ const OF_PAGES = new Set(['__wizard__', 'drafts', 'skipped', 'completed'])
  * Whether field values are those of a wizard in the shape of the product family's pages:
  * `{__wizard__: true, drafts: {<step>: {<field>: value}}, skipped: {<step>: true}}`.
  */
-export function areDrafts({ wizard }: Wizard, sent: PlainObject): boolean {
+function areDrafts({ wizard }: Wizard, sent: PlainObject): boolean {
   return wizard.length > 0 && sent.__wizard__ === true && isPlainObject(sent.drafts)
 }
 

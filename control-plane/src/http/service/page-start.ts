@@ -55,8 +55,11 @@ export function pageStartRoutes(deps: {
         schema: { ...open('How a page begins', 'getAppConfig'), response: answers(AppConfig) },
       },
       async () => ({
-        ...{ defaultLanguage: 'en', defaultTheme: null, defaultThemeColor: null },
-        ...{ logTz: 'UTC', chatEnabled: false },
+        defaultLanguage: 'en',
+        defaultTheme: null,
+        defaultThemeColor: null,
+        logTz: 'UTC',
+        chatEnabled: false,
       }),
     )
 

@@ -28,7 +28,6 @@ const Kinds = Type.Object(
     ldapEnabled: Type.Boolean({ description: 'POST /auth/login also takes names and passwords of a directory' }),
     azureAdEnabled: Type.Boolean({ description: 'GET /auth/azuread begins a sign-in at Entra ID' }),
     oidcEnabled: Type.Boolean({ description: 'GET /auth/oidc begins a sign-in at a provider of OpenID Connect' }),
-    ssoAutoLogin: Type.Optional(Type.Boolean({ description: 'Never: nobody is sent to a provider unasked' })),
     publicUrl: Type.Optional(
       Type.String({ description: 'PUBLIC_URL: where a browser has to begin, since it comes back there' }),
     ),
@@ -106,7 +105,13 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
           signIn.openId.isOn('oidc'),
         ])
         const { publicUrl } = deps
-        return { ldapEnabled, azureAdEnabled, oidcEnabled, ssoAutoLogin: false, ...(publicUrl === null ? {} : { publicUrl }) }
+        return {
+          ldapEnabled,
+          azureAdEnabled,
+          oidcEnabled,
+         
+          ...(publicUrl === null ? {} : { publicUrl }),
+        }
       },
     )
 
