@@ -576,8 +576,6 @@ export interface SignInKinds {
   azureAdEnabled: boolean
   /** GET /auth/oidc begins a sign-in at a provider of OpenID Connect */
   oidcEnabled: boolean
-  /** Never: nobody is sent to a provider unasked */
-  ssoAutoLogin?: boolean
   /** PUBLIC_URL: where a browser has to begin, since it comes back there */
   publicUrl?: string
 }
@@ -739,7 +737,6 @@ export const signInKindsSchema: v.GenericSchema<unknown, SignInKinds> = v.looseO
   ldapEnabled: v.boolean(),
   azureAdEnabled: v.boolean(),
   oidcEnabled: v.boolean(),
-  ssoAutoLogin: v.optional(v.boolean()),
   publicUrl: v.optional(v.string()),
 })
 
