@@ -64,7 +64,7 @@ export interface ControlPlane {
  * which other one.
  * @throws SettingsError, UnavailableError; whatever was opened is closed again
  */
-export async function buildControlPlane(
+async function buildControlPlane(
   settings: ControlPlaneSettings,
   overrides: ControlPlaneOverrides = {},
 ): Promise<ControlPlaneParts> {

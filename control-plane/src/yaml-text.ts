@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import type { Validator } from 'typebox/compile'
-import { LineCounter, isNode, parseDocument } from 'yaml'
+import { type Document, LineCounter, isNode, parseDocument, visit } from 'yaml'
+import { isExactNumeral } from '@holdfast/protocol'
 
 /** Something in a YAML text that a person must put right. */
 export class YamlProblem extends Error {
@@ -31,6 +32,11 @@ export function readYaml(text: string): YamlText {
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: true })
   const [error] = document.errors
   if (error) throw new YamlProblem(lines.linePos(error.pos[0]).line, error.message)
+  const inexact = inexactNumber(document)
+  if (inexact) {
+    const reason = `the number ${inexact.source} cannot be kept digit by digit: put it in quotes`
+    throw new YamlProblem(lines.linePos(inexact.offset).line, reason)
+  }
 
   function lineOf(path: readonly (string | number)[]): number {
     for (let length = path.length; length >= 0; length -= 1) {
@@ -45,6 +51,27 @@ export function readYaml(text: string): YamlText {
   } catch (problem) {
     throw new YamlProblem(1, problem instanceof Error ? problem.message : String(problem))
   }
+}
+
+/** The first number of a YAML document that JavaScript would change by reading it; null: there is none. */
+export function inexactNumber(document: Document.Parsed): { readonly source: string; readonly offset: number } | null {
+  let found: { source: string; offset: number } | null = null
+  visit(document, {
+    Scalar(_key, node) {
+      if (typeof node.value !== 'number') return undefined
+      // As it stands in the file: 0x10, 1_000, +5 and .5 are numbers too.
+      const source = node.source ?? String(node.value)
+      const isExact = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(source)
+        ? isExactNumeral(source.replace(/^\+/, ''))
+        : Number.isInteger(node.value)
+          ? Number.isSafeInteger(node.value)
+          : Number.isFinite(node.value)
+      if (isExact) return undefined
+      found = { source: source.slice(0, 60), offset: node.range?.[0] ?? 0 }
+      return visit.BREAK
+    },
+  })
+  return found
 }
 
 /** Where a value breaks a schema and how; null when it does not. */

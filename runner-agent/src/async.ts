@@ -40,18 +40,3 @@ export function createSerialQueue(): SerialQueue {
     },
   }
 }
-
-/** Waits at most `milliseconds` for a promise; false when the time was up first. */
-export async function within(milliseconds: number, promise: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const timeUp = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => {
-      resolve(false)
-    }, milliseconds)
-  })
-  try {
-    return await Promise.race([promise.then(() => true), timeUp])
-  } finally {
-    clearTimeout(timer)
-  }
-}

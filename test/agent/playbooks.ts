@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { JobOrder, Manifest } from '@holdfast/protocol'
 import type { FakeControlPlane } from './fake-control-plane.js'
-import { sha256Of } from './fake-control-plane.js'
 
 /** A playbook folder: text by path. */
 export type PlaybookFolder = Readonly<Record<string, string>>
@@ -68,5 +67,3 @@ export const waitFor = (path: string): object => ({
 
 /** A task that leaves a trace of each run of the playbook. */
 export const leaveTrace = (path: string): object => ({ name: 'trace', shell: `echo run >> '${path}'` })
-
-export { sha256Of }

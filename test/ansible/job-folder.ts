@@ -16,7 +16,7 @@ const supervisor = join(agentFolder, 'supervisor.py')
 const callbackFolder = join(agentFolder, 'callback')
 
 /** The programs by their full paths, and the Python that ansible itself runs with. */
-export const ansiblePlaybook = findProgram('ansible-playbook')
+const ansiblePlaybook = findProgram('ansible-playbook')
 export const python = readFileSync(ansiblePlaybook, 'utf8').split('\n', 1)[0]?.split(/[! ]/).at(-1) ?? 'python3'
 
 /** The supervisor needs no ansible: HOLDFAST_TEST_PYTHON names another Python to prove it with. */

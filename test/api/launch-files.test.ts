@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { copyJobFiles, findJobFiles, linkJobFiles } from '../../control-plane/src/store/uploads/uploads.js'
+import { findJobFiles, linkJobFiles } from '../../control-plane/src/store/uploads/uploads.js'
 import { waitFor } from '../support/wait.js'
 import { type TestServer, startServer } from './server.js'
 import { stored, upload } from './upload-client.js'
@@ -216,17 +216,6 @@ describe('clean-up', () => {
     expect((await server.call('DELETE', `/job/${String(ids[1])}`, { token: ann.token })).status).toBe(200)
     await waitFor('the file to go', () => files().length === 0)
     expect(await launch({ cert })).toMatchObject({ status: 422 })
-  })
-
-  test('a copy of a job refers to the same uploads', async () => {
-    const cert = await upload(server, 'a', 'x', ann.token)
-    const first = Number((await launch({ cert })).body.id)
-    const second = Number((await launch({})).body.id)
-    await server.store.write('test', (queries) => copyJobFiles(queries, first, second))
-    await server.call('DELETE', `/job/${first}`, { token: ann.token })
-    await server.parts.uploads.sweeper.sweep()
-    expect(await findJobFiles(server.store.read, [second])).toMatchObject([{ field: 'cert' }])
-    expect(files()).toHaveLength(1)
   })
 
   test('an upload that was removed between the look and the launch is named, and nothing is linked', async () => {

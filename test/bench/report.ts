@@ -9,7 +9,7 @@ export interface Figure {
   readonly note: string
 }
 
-export function isReached(figure: Figure): boolean {
+function isReached(figure: Figure): boolean {
   if (!figure.reach) return true
   return figure.reach.better === 'lower' ? figure.value <= figure.reach.value : figure.value >= figure.reach.value
 }

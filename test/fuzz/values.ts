@@ -6,7 +6,7 @@ import type { Schema } from './document.js'
 export type Hint = (property: string, chance: Chance) => unknown
 
 /** The same value of an arbitrary for the same chance. */
-export function drawn<T>(chance: Chance, arbitrary: fc.Arbitrary<T>): T {
+function drawn<T>(chance: Chance, arbitrary: fc.Arbitrary<T>): T {
   return fc.sample(arbitrary, { seed: chance.between(0, 2 ** 31 - 1), numRuns: 1 })[0] as T
 }
 

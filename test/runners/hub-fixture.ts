@@ -19,7 +19,7 @@ import { TEST_SERVICE, TEST_SERVICE_SOURCE, fingerprintOfService } from '../supp
 import { openTestStore } from '../support/test-database.js'
 
 /** A session that only remembers. A test may put something into `onMessage` or `onFrame`. */
-export class RecordingSession {
+class RecordingSession {
   readonly messages: JobMessage[] = []
   readonly frames: StreamFrame[] = []
   readonly capacities: RunnerCapacity[] = []

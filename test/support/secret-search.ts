@@ -2,7 +2,7 @@ import { type Dirent, existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Every form of a secret that must be found nowhere: plain, JSON, base64 and URL-encoded; a key also line by line. */
-export function formsOf(secret: string): string[] {
+function formsOf(secret: string): string[] {
   const lines = secret.split('\n').filter((line) => line.length > 8 && !line.startsWith('-----'))
   const parts = lines.length > 1 ? [secret.trim(), ...lines] : [secret.trim()]
   return parts.flatMap((part) => {

@@ -11,7 +11,7 @@ import { waitFor } from './wait.js'
 /** Where Debian has the server, which is not on the path of an ordinary user. */
 const PROGRAM = '/usr/sbin/slapd'
 
-export const SUFFIX = 'dc=example,dc=com'
+const SUFFIX = 'dc=example,dc=com'
 export const PEOPLE = `ou=people,${SUFFIX}`
 export const GROUPS = `ou=groups,${SUFFIX}`
 /** May read everything; nobody else may read anything. */

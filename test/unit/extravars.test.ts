@@ -3,7 +3,7 @@ import type { Caller } from '../../control-plane/src/auth/caller.js'
 import { ForbiddenError, RefusedValuesError } from '../../control-plane/src/errors.js'
 import type { AnsibleForm } from '../../control-plane/src/forms/form.js'
 import { parseField } from '../../control-plane/src/forms/fields/parse-field.js'
-import { buildExtravars, ofClient } from '../../control-plane/src/jobs/launch/extravars.js'
+import { ofClient, playbookVariables, userVariable } from '../../control-plane/src/jobs/launch/extravars.js'
 import { MASK, maskValues } from '../../control-plane/src/jobs/secrets/masking.js'
 import { covers } from '../interface/covers.js'
 
@@ -66,7 +66,7 @@ function form(changes: Partial<AnsibleForm> = {}): AnsibleForm {
 
 const fields = (...names: string[]) => names.map((name) => parseField({ name }))
 const build = (form: AnsibleForm, sent: Record<string, unknown>, by = caller) =>
-  buildExtravars(form, ofClient(form, {}, sent), by)
+  playbookVariables(form, { ...ofClient(form, {}, sent), ansibleforms_user: userVariable(by, form.userExtravars) }, by)
 
 describe('extra variables of a launch', () => {
   test('a reserved key counts only when the form declares it; the verbose switch always', () => {

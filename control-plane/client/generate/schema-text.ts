@@ -14,7 +14,7 @@ export interface Schema {
 }
 
 /** `#/components/schemas/Job` → `Job`. */
-export function nameOf(reference: string): string {
+function nameOf(reference: string): string {
   return reference.slice(reference.lastIndexOf('/') + 1)
 }
 

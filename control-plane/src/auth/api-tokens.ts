@@ -17,7 +17,7 @@ import { type TokenScope, allowsScope, narrowest } from './token-scopes.js'
 import { hashOf, invalidToken, randomId, randomName } from './tokens.js'
 
 /** What every API token begins with, so that people and scanners of secrets know one when they see it. */
-export const API_TOKEN_PREFIX = 'hfat_'
+const API_TOKEN_PREFIX = 'hfat_'
 
 /** How long a token is good when nothing is said, unless the most is less. */
 const DAYS_WHEN_UNSAID = 30

@@ -9,7 +9,7 @@ import { checkPassword, checkUsername } from './account-rules.js'
 import type { Passwords } from './passwords.js'
 
 /** Name of the file in the persistent folder that keeps a generated password. */
-export const INITIAL_PASSWORD_FILE = 'initial-admin-password'
+const INITIAL_PASSWORD_FILE = 'initial-admin-password'
 
 export interface FirstAdminDependencies {
   readonly store: Store

@@ -8,7 +8,7 @@ export interface HashCost {
   readonly parallelism: number
 }
 
-export const HASH_COST: HashCost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+const HASH_COST: HashCost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
 /** Hashes at once: they run in the thread pool that the database also needs. */
 const MAX_AT_ONCE = 2

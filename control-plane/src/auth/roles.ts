@@ -4,10 +4,10 @@ import type { Role, RoleConfig } from './role-config.js'
 import type { TokenScope } from './token-scopes.js'
 import type { UserType } from '../user-type.js'
 
-export const ADMIN_ROLE = 'admin'
+const ADMIN_ROLE = 'admin'
 /** The role that everyone has, and the name it had before. */
 export const EVERYONE_ROLE = 'default'
-export const OLD_EVERYONE_ROLE = 'public'
+const OLD_EVERYONE_ROLE = 'public'
 
 /** Options of roles that gate actions, all resolved: an admin holds every one. */
 export interface RoleOptions {

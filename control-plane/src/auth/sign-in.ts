@@ -24,8 +24,8 @@ const MINUTE = 60_000
  * takes 15 minutes, each further one twice as long as the one before.
  */
 export const ACCOUNT_LIMIT: FailureLimit = { failures: 5, windowMs: 15 * MINUTE, lockMs: 15 * MINUTE }
-export const ADDRESS_LIMIT: FailureLimit = { failures: 30, windowMs: 15 * MINUTE, lockMs: 15 * MINUTE }
-export const NAME_LIMIT: FailureLimit = { failures: 50, windowMs: 15 * MINUTE, lockMs: 15 * MINUTE }
+const ADDRESS_LIMIT: FailureLimit = { failures: 30, windowMs: 15 * MINUTE, lockMs: 15 * MINUTE }
+const NAME_LIMIT: FailureLimit = { failures: 50, windowMs: 15 * MINUTE, lockMs: 15 * MINUTE }
 
 /** How long it counts that somebody has signed in from a network, in milliseconds. */
 export const NETWORK_KNOWN_MS = 30 * 24 * 60 * MINUTE

@@ -8,8 +8,6 @@ export interface CredentialNeeds {
   readonly vaultCredentials: VaultNeeds | null
 }
 
-export const NO_NEEDS: CredentialNeeds = { credentials: {}, ansibleCredentials: null, vaultCredentials: null }
-
 /** The names in `a,b`, in their order. */
 export function namesIn(text: string): string[] {
   return text

@@ -9,7 +9,7 @@ const Names = Type.Array(Type.String({ minLength: 1 }))
 const TextOrList = Type.Union([Text, Type.Array(Text)])
 
 /** Types that need a foreign system load like the others; only a launch refuses them. */
-export const FORM_TYPES = [
+const FORM_TYPES = [
   'ansible',
   'multistep',
   'workflow',

@@ -15,7 +15,7 @@ import type { JobEnds, SequencePort } from './record/sequence-port.js'
 export interface JobSettings {
   readonly launchValidation: LaunchValidation
   readonly unknownFields: UnknownFields
-  /** Jobs that a list holds when the client does not say. */
+  /** Number of jobs in a list when the client asks for no number. */
   readonly jobsListSize: number
   readonly maskExtravars: RegExp
   /** In milliseconds; null: kept for ever. */
@@ -38,7 +38,9 @@ export interface JobNeeds
 
 export type JobParts = ReturnType<typeof composeJobs>
 
-/** Encrypts what an older release stored in clear. To be done before any job is offered. */
+/**
+ * Encrypts the passwords that an older release stored in clear. It has to end before any job is offered to a runner.
+ */
 export async function carryJobsOver(
   { log }: Ground,
   { store, vault }: Pick<JobNeeds, 'store' | 'vault'>,
@@ -47,7 +49,7 @@ export async function carryJobsOver(
   if (carriedOver > 0) log.info({ jobs: carriedOver }, 'passwords of jobs of an older release were encrypted')
 }
 
-/** Launching, reading, approving and ending jobs, and how long they are kept. */
+/** Builds everything that launches, shows, approves, ends and deletes jobs. */
 export function composeJobs(ground: Ground, settings: JobSettings, needs: JobNeeds) {
   const { clock, timers, log, onClose } = ground
   const { store, forms, live, runners, sequences, subjects, grants, uploadSweeper } = needs

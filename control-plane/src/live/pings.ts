@@ -1,6 +1,6 @@
 import type { Timers } from '../timers.js'
 
-export const PING_INTERVAL_MS = 15_000
+const PING_INTERVAL_MS = 15_000
 /**
  * Each stream belongs to one beat of the interval, so that the work of many is spread over it. At every beat
  * all sessions are looked up, so that a stream ends within a second of its session.

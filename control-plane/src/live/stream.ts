@@ -3,7 +3,7 @@ import type { LiveName } from './live-events.js'
 import type { Pings } from './pings.js'
 
 /** At most one change of a name in this time, in milliseconds; a little over a second, so that a client never sees two within one. */
-export const CHANGE_INTERVAL_MS = 1020
+const CHANGE_INTERVAL_MS = 1020
 /** How long the client waits before it connects again, in milliseconds. */
 export const RECONNECT_MS = 3000
 /** Pings that a reader may be behind before it is given up. */

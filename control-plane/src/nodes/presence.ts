@@ -12,7 +12,7 @@ import type { Store } from '../store/store.js'
 import type { Timers } from '../timers.js'
 
 /** How often a node says that it is there, and looks at the others, in milliseconds. */
-export const LOOK_MS = 2000
+const LOOK_MS = 2000
 
 /** Looks in a row in which a node did not move after which it counts as dead: it is then silent for about 8 s. */
 export const MAX_STILL_LOOKS = 4

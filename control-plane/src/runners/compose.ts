@@ -38,15 +38,17 @@ export interface RunnerNeeds extends Pick<DispatcherDependencies, 'sealSecrets' 
   readonly live: LiveEvents
   readonly nodes: Nodes
   readonly serviceClock: ServiceClock
-  /** Told when jobs end. */
+  /** Informed when jobs end. */
   readonly ends: JobEnds
-  /** What is encrypted with ENCRYPTION_SECRET. */
+  /** Encrypts and decrypts with ENCRYPTION_SECRET. */
   readonly box: SecretBox
 }
 
 export type RunnerParts = Awaited<ReturnType<typeof composeRunners>>
 
-/** The runners: their membership and their sockets, the jobs that go to them, and the files that they are sent. */
+/**
+ * Builds everything about runners: who they are, their sockets, the jobs that go to them, and the files that they get.
+ */
 export async function composeRunners(ground: Ground, settings: RunnerSettings, needs: RunnerNeeds) {
   const { clock, timers, log, onClose } = ground
   const { store, live, nodes } = needs
@@ -64,7 +66,8 @@ export async function composeRunners(ground: Ground, settings: RunnerSettings, n
   })
   onClose(() => dispatcher.close())
   const isOnFile = settings.database.kind === 'sqlite'
-  // Every node on PostgreSQL has ENCRYPTION_SECRET; a file of its own outlives a change of that one.
+  // On PostgreSQL all nodes share ENCRYPTION_SECRET. On SQLite the service key has a secret file of its own, so that it
+  // outlives a change of ENCRYPTION_SECRET.
   const keyBox = isOnFile ? createSecretBox(await keptSecret(settings.persistentPath, 'service-secret')) : box
   const serviceKeys = await openServiceKeys({ store, clock, timers, log, bus: nodes.bus, box: keyBox })
   onClose(() => serviceKeys.close())
@@ -92,9 +95,12 @@ export async function composeRunners(ground: Ground, settings: RunnerSettings, n
     serviceKeys,
     joinTokens: createJoinTokens({ ...ground, store, fingerprint }),
     orphans: createOrphanActions({ store, live, log, decided }),
-    /** The files to which an approval of a job is bound. */
+    /** The files that an approval of a job is given for. */
     approvedFiles: { manifest: (job: Parameters<typeof approvedNeedsOf>[0]) => files.manifest(approvedNeedsOf(job)) },
-    /** What is encrypted with ENCRYPTION_SECRET here; on a file the keys have a secret of their own. */
+    /**
+     * The places of this room with values encrypted by ENCRYPTION_SECRET. On SQLite the service key has a secret of its
+     * own.
+     */
     sealedPlaces: isOnFile ? [] : [sealedKeys],
   }
 }

@@ -29,28 +29,29 @@ export interface AdvanceDependencies extends ChildJobDependencies {
   readonly maskPattern: RegExp
 }
 
-/** What was done in a turn, for those who are to hear of it after the commit. */
+/** What one turn has stored. Others are informed about it after the commit. */
 interface Done {
   readonly runners: readonly number[]
-  /** New jobs that consist of others. */
+  /** New child jobs that are parent jobs themselves. */
   readonly begun: readonly number[]
   readonly aborts: readonly JobSummaryRow[]
   readonly isOver: boolean
 }
 
-/** What a turn comes to: `taken`: look again; `rest`: something has to happen first. */
+/** The result of a turn. `taken`: a step was stored, so look again. `rest`: something has to happen first. */
 export interface Turn {
   readonly result: 'taken' | 'rest'
-  /** Other sequences for which this one has done something. */
+  /** Other parent jobs for which this turn stored something. */
   readonly others: readonly number[]
 }
 
 const REST: Turn = { result: 'rest', others: [] }
 
 /**
- * Moves a sequence on by one step, all of it in one write, if nobody else did meanwhile (`takeTurn`): what has ended is
- * noted, what comes next is decided, jobs are made, an approval is asked for, the parent job ends. Whatever stops the
- * service before or after that write: the next look at the database decides the same, or what comes after.
+ * Moves a parent job on by one step. All of it is one write, guarded against a second writer (`takeTurn`): it stores
+ * which child jobs have ended, decides what is next, creates jobs, asks for an approval, or ends the parent job. The
+ * service may stop before or after that write. The next look at the database then decides the same, or the step after
+ * it.
  */
 export async function takeStep(deps: AdvanceDependencies, jobId: number): Promise<Turn> {
   const parent = await readParentJob(deps.store.read, deps.vault, jobId)
@@ -58,7 +59,7 @@ export async function takeStep(deps: AdvanceDependencies, jobId: number): Promis
   const { job } = parent
   const isAbort = job.abort_requested === 1
   const waits = job.status === 'approve'
-  // While the form's own approval is waited for, nothing has begun.
+  // While the form's own approval is open, no child job has begun.
   if (waits ? !isAbort && !parent.nodes.some(({ status }) => status === 'approve') : job.status !== 'running')
     return REST
   const kind = deps.kinds.find(({ jobType }) => jobType === job.job_type)
@@ -105,7 +106,7 @@ export async function takeStep(deps: AdvanceDependencies, jobId: number): Promis
   return done ? announce(deps, job, done) : { result: 'taken', others: [] }
 }
 
-/** The nodes with what those hand on that have just ended. */
+/** The nodes, with the data that the nodes which have just ended pass on. */
 async function withArtifacts(queries: Queries, sequence: OpenSequence, { ended, nodes }: EndedNodes) {
   const gathered = [...nodes]
   for (const { node } of ended) {
@@ -116,7 +117,7 @@ async function withArtifacts(queries: Queries, sequence: OpenSequence, { ended, 
   return gathered
 }
 
-/** Whether what was decided upon is still so. */
+/** Whether the facts of the decision are still true. */
 async function isSame(queries: Queries, job: ParentJob['job']): Promise<boolean> {
   const current = await findJobSummary(queries, job.id)
   return current?.status === job.status && current.abort_requested === job.abort_requested

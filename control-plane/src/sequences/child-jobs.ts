@@ -27,27 +27,28 @@ export interface ChildJobDependencies {
   readonly vault: JobVault
   readonly grants: Grants
   readonly uploads: Pick<UploadFolder, 'path'>
-  /** A random id of 32 hex digits. */
+  /** Makes a random id of 32 hexadecimal digits. */
   readonly newRunId: () => string
 }
 
-/** The job of a step or node, ready to be stored. */
+/** The job of a step or workflow node, ready to be stored. */
 export interface PreparedChildJob {
   readonly identifier: string
   readonly runner: Runner | null
   readonly problem: string | null
   readonly columns: PreparedJob['columns']
-  /** What is kept apart from the row, encrypted; null: nothing. */
+  /** What is stored apart from the job's row, encrypted; null: nothing. */
   readonly secret: JobValues | null
-  /** The job consists of others itself. */
+  /** Not null: the child job is a parent job itself. */
   readonly sequence: { readonly jobType: JobType; readonly plan: string; readonly nodes: readonly string[] } | null
   readonly artifacts?: Values | undefined
   readonly files: readonly { readonly field: string; readonly uploadId: number }[]
 }
 
 /**
- * Prepares the job of a step or node as a launch would, with what is allowed now to whoever launched the whole. What stands
- * against it is its problem: the job is made and fails at once with that reason.
+ * Prepares the job of a step or workflow node as a launch would, with the rights that the launcher of the parent job
+ * has now. If something is not allowed, that is the job's `problem`: the job is created and fails at once with this
+ * reason.
  */
 export async function prepareChildJob(
   deps: ChildJobDependencies,
@@ -77,13 +78,13 @@ export async function prepareChildJob(
       playbook: JSON.stringify({ ...NO_PLAYBOOK, playbook: settings.playbook }),
     }
     const sequence = nested && { jobType, plan: JSON.stringify({ ...launch, plan: nested.plan }), nodes: nested.nodes }
-    // It is read by others, too.
+    // Others read this message too, so it must not say "your".
     const problem = error.message.replace(/^Your roles/, `The roles of ${launcherName(job)}`)
     return { identifier, runner: null, problem, columns, secret: null, files: [], sequence, artifacts }
   }
 }
 
-/** Stores the job of a step or node. @returns its id */
+/** Stores the job of a step or workflow node. @returns its id */
 export async function insertChildJob(
   queries: Queries,
   deps: Pick<ChildJobDependencies, 'newRunId' | 'vault'>,
@@ -118,7 +119,7 @@ export async function insertChildJob(
   return id
 }
 
-/** The uploads of the whole whose paths the part gets. */
+/** The uploads of the parent job whose paths the child job gets. */
 async function filesOf(
   { store, uploads }: ChildJobDependencies,
   jobId: number,

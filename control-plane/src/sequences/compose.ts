@@ -12,7 +12,7 @@ import { createWorkflowKind } from './workflows/workflow-kind.js'
 export interface SequenceSettings {
   readonly workflowsPath: string
   readonly maskExtravars: RegExp
-  /** In bytes. */
+  /** Most output of a parent job, in bytes. */
   readonly maxOutputBytes: number
 }
 
@@ -23,20 +23,22 @@ export interface SequenceNeeds extends Omit<
 > {
   readonly serviceClock: ServiceClock
   readonly forms: Forms
-  /** The files to which an approval of a job is bound. */
+  /** The files that an approval of a job is given for. */
   readonly approvedFiles: ApprovalSubjectsDependencies['files']
 }
 
 export type SequenceParts = ReturnType<typeof composeSequences>
 
-/** Jobs that consist of others: the workflow files, the kinds of sequences, and what moves them on. */
+/**
+ * Builds everything about parent jobs: the workflow files, the kinds of parent jobs, and the part that moves them on.
+ */
 export function composeSequences(ground: Ground, settings: SequenceSettings, needs: SequenceNeeds) {
   const { clock, timers, log, onClose } = ground
   const { forms, approvedFiles, ...others } = needs
   const workflows = createWorkflows({ folder: settings.workflowsPath, clock, log })
   const subjects = createApprovalSubjects({
     forms,
-    // The kinds of sequences need the subjects in turn; nobody asks before both are there.
+    // The kinds and the approval subjects need each other. Nobody calls `planOf` before both exist.
     planOf: (form) => sequences.planOf(form),
     files: approvedFiles,
     log,

@@ -2,19 +2,19 @@ import type { NodeResult } from './kind.js'
 import { isFinal } from './node-status.js'
 import type { StoredNode, ParentJob } from './parent-job.js'
 
-/** What has become of nodes that are stored as running. */
+/** What has happened to the nodes that are stored as running. */
 export interface EndedNodes {
-  /** Their jobs have ended. */
+  /** The nodes whose jobs have ended. */
   readonly ended: readonly { readonly node: StoredNode; readonly status: 'success' | 'failed' | 'aborted' }[]
-  /** Nobody follows their jobs any more, and the output has not said so yet. */
+  /** The nodes whose jobs nobody follows any more, if the output does not say so yet. */
   readonly lost: readonly StoredNode[]
-  /** All nodes as they are with that. */
+  /** All nodes with these changes. */
   readonly nodes: readonly StoredNode[]
 }
 
 /**
- * Compares the nodes with their jobs. A job that was given up may still be at work: what follows it waits for its real
- * outcome, unless none can ever come.
+ * Compares the nodes with their jobs. An abandoned job may still run. So the nodes after it wait for its real outcome,
+ * unless that can never arrive.
  */
 export function collectEnded(nodes: readonly StoredNode[], now: number): EndedNodes {
   const ended: { node: StoredNode; status: 'success' | 'failed' | 'aborted' }[] = []
@@ -30,7 +30,7 @@ export function collectEnded(nodes: readonly StoredNode[], now: number): EndedNo
     ended.push({ node: endedNode, status: outcome.status })
     return endedNode
   })
-  // In the order in which they ended, whenever that is seen.
+  // In the order of their ends, not of the look.
   ended.sort((one, other) => (one.node.endTime ?? now) - (other.node.endTime ?? now))
   return { ended, lost, nodes: after }
 }
@@ -47,16 +47,19 @@ function outcomeOfSubjob({
   return isCutOff ? { status: 'failed', reason: `${reason ?? 'it was given up'}; its end is not waited for` } : 'lost'
 }
 
-/** What the abort of a whole comes to now. */
+/** What the abort of a parent job does now. */
 export interface AbortStep {
   readonly changes: readonly NodeResult[]
-  /** Running jobs to which the abort has not been passed on. */
+  /** Running jobs that have not been asked to abort yet. */
   readonly passOn: readonly StoredNode[]
-  /** Nothing of it runs any more, as far as that can be known. */
+  /** No child job runs any more, as far as this can be known. */
   readonly isOver: boolean
 }
 
-/** An abort is passed on to all that runs; what was given up is not waited for, but hears of it when its runner is back. */
+/**
+ * Passes an abort on to every running child job. An abandoned job is not waited for, but it hears of the abort when its
+ * runner is back.
+ */
 export function abortStep(nodes: readonly StoredNode[], { job }: Pick<ParentJob, 'job'>): AbortStep {
   const reason = `job ${job.id} was aborted`
   const changes = nodes

@@ -8,7 +8,7 @@ import type { NodeStatus } from '../node-status.js'
 
 export type Values = Readonly<Record<string, unknown>>
 
-/** A step or node of a sequence as it stands. */
+/** A step or workflow node as it is stored. */
 export interface NodeState {
   readonly identifier: string
   readonly status: NodeStatus
@@ -16,60 +16,60 @@ export interface NodeState {
   readonly startTime: number | null
   readonly endTime: number | null
   readonly reason: string | null
-  /** What it asks for or was given; its `state` says which. */
+  /** The approval that it asks for or has got. The `state` of the approval says which. */
   readonly approval: JobApproval | null
-  /** Until when its approval may be given, by the service clock. */
+  /** The time until which its approval may be given, by the service clock. */
   readonly dueTime: number | null
   readonly artifacts: Values
 }
 
-/** What a decision may depend on beside the plan and the nodes. */
+/** What a decision may depend on in addition to the plan and the nodes. */
 export interface Facts {
-  /** Those of the form. */
+  /** The extra variables of the form. */
   readonly extravars: Values
   readonly now: number
-  /** By the service clock: what approvals with an end of their time are compared with. */
+  /** The time by the service clock. It is compared with the due times of approvals. */
   readonly serviceTime: number
 }
 
-/** A node that is settled without a job, or begins to wait for its approval (`approve`). */
+/** A node that ends without a job, or that begins to wait for its approval (`approve`). */
 export interface NodeResult {
   readonly identifier: string
   readonly status: Exclude<NodeStatus, 'waiting' | 'running'>
   readonly reason: string | null
-  /** Until when an approval may be given, by the service clock. */
+  /** The time until which an approval may be given, by the service clock. */
   readonly dueTime?: number
-  /** What is kept with the node from now on. */
+  /** The data that is stored with the node. */
   readonly artifacts?: Values
 }
 
-/** How a whole ends. */
+/** How a parent job ends. */
 export interface End {
   readonly status: Extract<JobStatus, 'success' | 'failed' | 'warning' | 'rejected'>
   readonly reason: string | null
 }
 
-/** What is next. Nothing at all: something has to happen first. */
+/** The next steps of a parent job. When all of it is empty, something has to happen first. */
 export interface Decision {
   readonly changes: readonly NodeResult[]
-  /** Nodes whose jobs start now. */
+  /** The nodes whose jobs start now. */
   readonly start: readonly string[]
-  /** The node for whose approval the whole now waits. */
+  /** The node for whose approval the parent job waits now. */
   readonly ask: string | null
   readonly end: End | null
 }
 
-/** What the job of a node runs, and with which extra variables; the launching user is among these. */
+/** What the job of a node runs, and with which extra variables. The launching user is among these. */
 export interface ChildJob {
   readonly settings: JobSettings
   readonly values: Values
-  /** Not null: the job consists of others itself, and the settings count for nothing. */
+  /** Not null: the child job is a parent job itself, and `settings` are not used. */
   readonly nested?: PlannedSequence | null
-  /** What is kept with the node from now on. */
+  /** The data that is stored with the node. */
   readonly artifacts?: Values
 }
 
-/** What the output of a whole is told. */
+/** What can be written into the output of a parent job. */
 export type SequenceEvent =
   | { readonly what: 'started'; readonly identifier: string; readonly jobId: number }
   | { readonly what: 'ended'; readonly node: NodeState }
@@ -77,33 +77,39 @@ export type SequenceEvent =
   | { readonly what: 'over'; readonly nodes: readonly NodeState[]; readonly status: JobStatus }
 
 /**
- * A sequence with its plan. Everything here is a pure function of the plan and of what is stored; only `tell` writes, into
- * the output of the whole, inside the write in which what it tells happens.
+ * A parent job's plan, ready to be asked. Everything here is a pure function of the plan and of what is stored. Only
+ * `writeOutput` writes: into the output of the parent job, inside the write that stores the event.
  */
 export interface OpenSequence {
   decide(nodes: readonly NodeState[], facts: Facts): Decision
-  /** Of the files only those of a nested sequence are read. */
+  /** It reads no files, except those of a nested workflow. */
   childJob(identifier: string, nodes: readonly NodeState[], facts: Facts): ChildJob | Promise<ChildJob>
-  /** The approval of a node; only asked for those that `decide` named. */
+  /** The approval of a node. It is asked only for nodes that `decide` named in `ask`. */
   approval(identifier: string): Approval
-  /** What the texts of that approval may show; without it, the extra variables of the whole. */
+  /**
+   * The values that the texts of that approval may show. Without this function they are the extra variables of the
+   * parent job.
+   */
   approvalValues?(identifier: string, nodes: readonly NodeState[], facts: Facts): Values
   writeOutput(queries: Queries, jobId: number, event: SequenceEvent): Promise<void>
-  /** What the ended job of a node hands on; without it, nothing. */
+  /** What the ended job of a node passes on. Without this function it passes on nothing. */
   artifactsOf?(queries: Queries, ended: NodeState, nodes: readonly NodeState[]): Promise<Values>
 }
 
-/** A kind of jobs that consist of others. */
+/** A kind of parent job. */
 export interface SequenceKind {
   readonly jobType: JobType
   /**
    * @returns null for a form of another kind
-   * @throws RefusedValuesError for a form that cannot be launched by anybody
+   * @throws RefusedValuesError for a form that nobody can launch
    */
   plan(form: Form): Promise<PlannedSequence | null>
-  /** @param stored what `plan` gave as its plan */
+  /** @param stored the plan that `plan` returned */
   open(stored: unknown): OpenSequence
-  /** The refused approval of a node ends the whole as rejected; else `decide` is asked what follows. */
+  /**
+   * True: the parent job ends as rejected when the approval of a node is rejected. Otherwise `decide` is asked how it
+   * goes on.
+   */
   readonly endsWithRejection: boolean
 }
 

@@ -20,39 +20,39 @@ const planSchema = v.object({
   plan: v.unknown(),
 })
 
-/** A node with what matters of its job, if it has one. */
+/** A step or workflow node with the facts of its child job, if it has one. */
 export interface StoredNode extends NodeState {
   readonly subjob: {
     readonly status: string
     readonly reason: string | null
     readonly endTime: number | null
     readonly isAbortRequested: boolean
-    /** Its runner was revoked or deleted: it can report nothing any more. */
+    /** Its runner was revoked or deleted, so it can report nothing any more. */
     readonly isCutOff: boolean
   } | null
 }
 
-/** A sequence as it is stored. */
+/** A parent job as it is stored. */
 export interface ParentJob {
   readonly job: JobRow
   readonly version: number
   readonly launch: SequencePlan
   /** In clear. */
   readonly extravars: Values
-  /** What of them must not be seen. */
+  /** Which of the variables must not be shown. */
   readonly secrets: LaunchSecrets
-  /** Why the passwords cannot be had, if so: no job can be started then. */
+  /** Why the passwords cannot be decrypted, if so. No child job can start then. */
   readonly problem: string | null
   readonly nodes: readonly StoredNode[]
 }
 
-/** Reads all of a sequence; null when it is gone or no sequence. */
+/** Reads all of a parent job; null when it is gone or is no parent job. */
 export async function readParentJob(
   queries: Queries,
   vault: Pick<JobVault, 'open'>,
   jobId: number,
 ): Promise<ParentJob | null> {
-  // The version first: what is read after it may be newer, and then the turn is not got.
+  // The version is read first. What is read after it may be newer. Then the guarded write of the turn does not succeed.
   const sequence = await findSequence(queries, jobId)
   const job = sequence && (await findJob(queries, jobId))
   if (!job) return null
@@ -94,7 +94,7 @@ function nodeOf(row: SequenceNodeRow): StoredNode {
     endTime: row.end_time,
     reason: row.reason,
     approval: approvalOf(row),
-    // One of an older release is by a wall clock; the sweep puts another in its place.
+    // A due time of an older release counts by the wall clock. The sweep replaces it.
     dueTime: row.due_time !== null && row.due_time >= SERVICE_CLOCK_ORIGIN ? row.due_time : null,
     artifacts: row.artifacts === null ? {} : v.parse(objectSchema, JSON.parse(row.artifacts)),
     subjob:

@@ -6,22 +6,23 @@ import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'
 import { type AdvanceDependencies, takeStep } from './advance.js'
 
-/** How often the database is asked whether there is something to do that nobody said. */
+/** How often the database is asked for work that nobody announced, in milliseconds. */
 const SWEEP_EVERY_MS = 2000
 
-/** Sequences that a sweep moves on at the same time. */
+/** Parent jobs that a sweep moves on at the same time. */
 const MAX_AT_ONCE = 16
 
 /**
- * Moves jobs on that consist of others. Where each stands is only in the database; here is known only which of them are
- * being looked at, so that each is moved by one hand at a time:
- *   looked at ⇄ looked at, and something happened meanwhile (it is looked at once more) → forgotten
- * Whoever knows that something happened says so; the sweep finds by itself what nobody said, after a restart too.
+ * Moves parent jobs on. Where a parent job stands is only in the database. This part only knows which parent jobs are
+ * being moved on at the moment, so that each is moved on by one call at a time.
+ *
+ * Whoever knows that something happened calls `advance`. If that happens while the parent job is being moved on, it is
+ * looked at once more afterwards. The sweep finds what nobody announced, also after a restart.
  */
 export interface Sequences extends SequencePort, JobEnds {
-  /** Looks for everything there is to do, and does it. */
+  /** Looks for everything that can go on, and moves it on. */
   sweep(): Promise<void>
-  /** Resolves when what is under way has ended. */
+  /** Resolves when all work that has begun is done. */
   close(): Promise<void>
 }
 
@@ -62,7 +63,7 @@ export function createSequences(
     if (!isClosed) void look(jobId)
   }
 
-  /** Moves the service clock on while an approval waits whose time is limited; else nothing depends on it. */
+  /** Moves the service clock on while an approval with a time limit waits. Otherwise nothing depends on that clock. */
   async function serviceTime(): Promise<number> {
     const first = await findFirstDueTime(store.read)
     if (first === null) return 0
@@ -99,7 +100,7 @@ export function createSequences(
     advance,
     endsWithRejection: (jobType) => kinds.find((kind) => kind.jobType === jobType)?.endsWithRejection ?? true,
     jobEnded() {
-      // Many jobs may end at once: one look finds what follows of all of them.
+      // Many jobs may end at once. One look at the database finds what follows of all of them.
       if (isAsked || isClosed) return
       isAsked = true
       sweeps.soon(sweep)

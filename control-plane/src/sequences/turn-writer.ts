@@ -43,7 +43,7 @@ export class TurnWriter {
     }
   }
 
-  /** The parent job waits no more for an approval, although nobody gave or refused it. */
+  /** Lets the parent job go on. It does not wait for its approval any more, although nobody gave or rejected it. */
   async goOn(): Promise<void> {
     const changes = { dispatch: 'driven' as const }
     const move: JobMove<'running'> = { from: ['approve'], to: 'running', time: this.now, reason: null, changes }
@@ -61,7 +61,7 @@ export class TurnWriter {
     }
   }
 
-  /** @returns the jobs whose runners, or whose own parts, have to hear of it */
+  /** @returns the jobs whose runners, or whose own child jobs, have to hear of the abort */
   async passOn(nodes: EndedNodes['nodes']): Promise<JobSummaryRow[]> {
     const asked: JobSummaryRow[] = []
     const by = this.parent.job.abort_requested_by ?? ''
@@ -81,7 +81,7 @@ export class TurnWriter {
     return asked
   }
 
-  /** @returns the jobs that consist of others themselves */
+  /** @returns those of the started jobs that are parent jobs themselves */
   async start(
     deps: Pick<ChildJobDependencies, 'newRunId' | 'vault'>,
     parts: readonly PreparedChildJob[],
@@ -130,7 +130,7 @@ export class TurnWriter {
     await endJob(this.queries, id, { status: 'aborted', reason, detail: null }, this.now)
   }
 
-  /** A part that consists of others and waits for an approval: nothing of it runs. */
+  /** Aborts a child job that is a parent job and waits for an approval: nothing of it runs. */
   async #abortAsking(job: JobSummaryRow, by: string): Promise<void> {
     const reason = `aborted by ${by}`
     await endJob(this.queries, job.id, { status: 'aborted', reason, detail: null }, this.now)

@@ -8,7 +8,7 @@ import type { UploadFolder } from './upload-folder.js'
 const SWEEP_EVERY_MS = 10 * 60_000
 
 /** How long an upload waits for a job, and a file for its row. */
-export const UNUSED_MS = 24 * 60 * 60_000
+const UNUSED_MS = 24 * 60 * 60_000
 
 /**
  * Removes what nobody needs: uploads whose last job was deleted, uploads that got no job within a day, and files of the

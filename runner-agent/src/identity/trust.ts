@@ -187,7 +187,7 @@ export function readTrust(statePath: string): TrustFile | null {
 }
 
 /** @throws SettingsError */
-export function parseFingerprint(text: string): string {
+function parseFingerprint(text: string): string {
   const result = v.safeParse(fingerprintSchema, text.trim())
   if (!result.success) throw new SettingsError(`the fingerprint ${firstIssue(result.issues)}`)
   return result.output

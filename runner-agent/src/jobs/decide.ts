@@ -62,7 +62,7 @@ export type Step =
   | { readonly do: 'report removed' }
 
 /** Until a supervisor is told again: it may have failed to look. */
-export const TELL_AGAIN_MS = 5_000
+const TELL_AGAIN_MS = 5_000
 /** Until what could not be ended is tried again. */
 const FORCE_AGAIN_MS = 10_000
 

@@ -66,7 +66,7 @@ export function createOrphanReports({ send, foreignService }: OrphanReportsOptio
  * What the claim says of a job; null when it cannot be read.
  * @param withVariables false for a control plane that only has to decide about the job: they are none of its business
  */
-export function descriptionOf(folder: JobFolder, withVariables: boolean): OrphanDescription | null {
+function descriptionOf(folder: JobFolder, withVariables: boolean): OrphanDescription | null {
   const claim = folder.claim()
   if (claim.kind !== 'present') return null
   const { order, claimed_at } = claim.content

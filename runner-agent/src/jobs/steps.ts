@@ -13,7 +13,7 @@ import { isErrno, isPassing, syncFolder, writeDurably } from '../host/durable.js
 import { type Claim, folderNameOf, type JobFileName, type JobFolder, type JobKey } from '../spool/job-folder.js'
 
 /** How long what a lost supervisor leaves is looked for and ended. */
-export const END_TREE_MS = 10_000
+const END_TREE_MS = 10_000
 
 /** What the steps of a job need of the agent. */
 export interface StepServices {

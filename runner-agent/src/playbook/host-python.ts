@@ -106,7 +106,7 @@ export function interpreterOfAnsible(path: string | undefined): string | null {
  * script in front where the path is too long for the kernel or has a space.
  * @returns null when it names none by its path
  */
-export function interpreterOf(beginning: string): string | null {
+function interpreterOf(beginning: string): string | null {
   const [first = '', second = ''] = beginning.split('\n')
   const plain = /^#!\s*(\/\S+)/.exec(first)?.[1] ?? null
   if (plain === null) return null

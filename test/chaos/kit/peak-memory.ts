@@ -3,10 +3,10 @@ import { expect } from 'vitest'
 import type { Product } from '../../support/product.js'
 
 /** What each program may have in memory at most, in megabytes, whatever jobs print and however many read it. */
-export const MOST_MEMORY_MB = { agent: 250, controlPlane: 400 } as const
+const MOST_MEMORY_MB = { agent: 250, controlPlane: 400 } as const
 
 /** The most memory that a living process has had so far, in megabytes (VmHWM). */
-export function peakMemoryOf(pid: number): number {
+function peakMemoryOf(pid: number): number {
   const [, kibibytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? []
   if (kibibytes === undefined) throw new Error(`process ${pid} does not say how much memory it has had`)
   return Math.round(Number(kibibytes) / 1024)

@@ -47,7 +47,7 @@ const OF_CHANGES: readonly FaultCode[] = [...OF_LOOKS, 'ENOSPC', 'EROFS', 'EDQUO
 const OF_LOCKS: readonly FaultCode[] = ['ENOLCK', 'EIO', 'ENOMEM', 'EAGAIN']
 
 /** The errors with which calls of this kind fail in practice. */
-export function codesOf(operation: Operation): readonly FaultCode[] {
+function codesOf(operation: Operation): readonly FaultCode[] {
   if (operation === 'open') return OF_OPENING
   if (operation === 'lock') return OF_LOCKS
   return LOOKS.has(operation) || operation === 'map' ? OF_LOOKS : OF_CHANGES

@@ -9,7 +9,7 @@ import { type OpenEvaluator, loadQuickJs } from '../../../control-plane/src/form
 export const NOW = Date.UTC(2026, 2, 4, 5, 6, 7)
 
 /** The forms of a YAML text, by name. Fails when one of them is wrong. */
-export function formsOf(text: string): Map<string, Form> {
+function formsOf(text: string): Map<string, Form> {
   const { forms, errors } = parseFormFile('forms.yml', text)
   if (errors.length > 0) throw new Error(JSON.stringify(errors))
   return new Map(forms.map(({ form }) => [form.name, form]))

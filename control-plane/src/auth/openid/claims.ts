@@ -23,7 +23,7 @@ export function identityOf(settings: OpenIdSettings, claims: Claims, graph: read
  * The claim that a path leads to: `groups`, `realm_access.roles`. A dot that belongs to a name has a backslash before it;
  * a claim whose whole name is the path goes first.
  */
-export function claimAt(claims: Claims, path: string): unknown {
+function claimAt(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path]
   let value: unknown = claims
   for (const part of path.match(/(?:\\[\s\S]|[^.\\])+/g) ?? []) {

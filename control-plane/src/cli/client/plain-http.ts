@@ -17,7 +17,7 @@ export function refusePlainHttp(server: string, insecure: boolean, environment: 
 }
 
 /** Whether a host is this machine. */
-export function isLoopback(hostname: string): boolean {
+function isLoopback(hostname: string): boolean {
   const host = hostname.toLowerCase().replace(/\.$/, '')
   return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }

@@ -8,7 +8,7 @@ import { cliErrorOf } from './words.js'
 const DEFAULT_SERVER = 'http://127.0.0.1:8000'
 
 /** One spelling for each server, so that a saved session is found again. @throws UsageError */
-export function normalServer(text: string): string {
+function normalServer(text: string): string {
   let url: URL
   try {
     url = new URL(/^[a-z]+:\/\//i.test(text) ? text : `http://${text}`)

@@ -10,10 +10,10 @@ const Description = Type.Optional(Type.Union([Text, Type.Null()]))
 const Comparison = Type.Optional(Type.Object({ field: Name, description: Description }))
 
 /** Names under which the product family knows special kinds of expressions. */
-export const FIELD_ALIASES = ['local', 'local_out', 'credential'] as const
+const FIELD_ALIASES = ['local', 'local_out', 'credential'] as const
 
 /** Names of types in older forms: `query` is an enum, `table` a list. */
-export const OLDER_TYPES = ['query', 'table'] as const
+const OLDER_TYPES = ['query', 'table'] as const
 
 /** A field as it stands in its file. Properties that only matter to a page are other people's and stay as they are. */
 export const FieldFile = Type.Object({

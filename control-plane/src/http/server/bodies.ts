@@ -3,13 +3,15 @@ import type { Readable } from 'node:stream'
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { type FastifyInstance, type FastifyRequest, errorCodes } from 'fastify'
 import { networkOf } from '../../auth/network.js'
+import { findInexactNumber } from '@holdfast/protocol'
+import { InvalidInputError } from '../../errors.js'
 import type { Timers } from '../../timers.js'
 import { type BodyShare, createBodyShares } from './body-shares.js'
 import { createBodyTurns } from './body-turns.js'
 import { answerStalledRequest } from './errors.js'
 import { keepHeapSmall } from '../../heap-growth.js'
 import { FORM_TYPE, formFields, isJsonText } from './form-bodies.js'
-import { createJsonBounds } from './json-bounds.js'
+import { type JsonBounds, createJsonBounds } from './json-bounds.js'
 
 /** How long a JSON body may take to be there, in milliseconds: what a request may take by default in Node.js. */
 const WHOLE_BODY_MS = 300_000
@@ -103,7 +105,8 @@ export function registerBodyParsing(
     const most = mostOf(request)
     const share = (request.bodyShare = shareOf(request))
     if (Number(request.headers['content-length'] ?? 0) > most) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
-    const chunks = await readBytes(payload, most, share, createJsonBounds())
+    const bounds = createJsonBounds()
+    const chunks = await readBytes(payload, most, share, bounds)
     const size = chunks.reduce((sum, { length }) => sum + length, 0)
     if (size === 0) return undefined
     if (size > TURN_BYTES) {
@@ -118,6 +121,7 @@ export function registerBodyParsing(
     // What was read and what is made of it are two pieces of work: others have their turn in between.
     if (text.length > LONG_TEXT) await letOthersRun()
     const body = await parsedJson(request, text)
+    requireExactNumbers(text, bounds)
     if (text.length > LONG_TEXT) await letOthersRun()
     return body
   })
@@ -129,8 +133,11 @@ export function registerBodyParsing(
     const text = Buffer.concat(await readBytes(payload, most, share, null)).toString('utf8')
     if (text.trim() === '') return undefined
     if (!isJsonText(text)) return formFields(text)
-    createJsonBounds().take(Buffer.from(text))
-    return parsedJson(request, text)
+    const bounds = createJsonBounds()
+    bounds.take(Buffer.from(text))
+    const body = await parsedJson(request, text)
+    requireExactNumbers(text, bounds)
+    return body
   })
   app.addContentTypeParser('*', (request, _payload, done) => {
     if (request.headers['content-length'] === '0') done(null, undefined)
@@ -175,6 +182,23 @@ function readBytes(
     }
     payload.on('data', take).on('end', end).on('error', fail).on('close', broken)
   })
+}
+
+/**
+ * A number that JavaScript has not would reach the playbook as another one. It is refused, and where it stands is said; in a long
+ * body only the number, because looking for the place takes time.
+ * @throws InvalidInputError
+ */
+function requireExactNumbers(text: string, bounds: JsonBounds): void {
+  const numeral = bounds.inexactNumber()
+  if (numeral === null) return
+  const path = text.length > LONG_TEXT ? undefined : findInexactNumber(text)?.path
+  const shown = numeral.length > 60 ? `${numeral.slice(0, 60)}…` : numeral
+  throw new InvalidInputError(
+    'inexact_number',
+    `${path === undefined ? 'The number' : `${path}: the number`} ${shown} cannot be kept digit by digit; send it as a text`,
+    { number: shown, ...(path === undefined ? {} : { path }) },
+  )
 }
 
 function isMultipart({ headers }: IncomingMessage): boolean {

@@ -37,31 +37,34 @@ export interface ApprovingDependencies {
   readonly subjects: Pick<ApprovalSubjects, 'now'>
 }
 
-/** What became of a decision: it was taken, or somebody was quicker (`job` is null when it was deleted). */
+/**
+ * The result of a decision. Either it was stored, or somebody else decided first. `job` is null when the job was
+ * deleted.
+ */
 type Taken = { readonly job: JobSummaryRow | null; readonly isTaken: boolean }
 
-/** What is given: the job goes on with what is there now, and with nothing else. */
+/** What an approval is given for: the job runs exactly what is there now. */
 interface Given {
-  /** Null: the job is rejected, or does not wait. */
+  /** Null: the job is rejected, or it does not wait. */
   readonly subject: ApprovalSubject | null
-  /** What had changed since it was asked for, in words; not empty only when the approval was forced. */
+  /** What has changed since the approval was asked for, in words. It is not empty only when the approval was forced. */
   readonly changes: readonly string[]
 }
 
 const NOTHING_GIVEN: Given = { subject: null, changes: [] }
 
-/** What came of an approval. */
+/** The result of an approval. */
 export interface Approved {
   readonly message: string
-  /** What had changed since the approval was asked for, and was approved all the same. */
+  /** What had changed since the approval was asked for, and was approved although it had changed. */
   readonly changes: readonly string[]
 }
 
 /**
- * Approves a waiting job and sends it on its way. What has changed while it waited counts: a job whose runner is gone or
- * off, or not allowed any more to whoever launched it, fails with that reason, as it does at a launch; so does one of
- * somebody whose account was blocked or deleted. When what it would run is not what the approval was asked for, the caller
- * is told and the job goes on waiting, unless they insist.
+ * Approves a waiting job and starts it. What has changed while the job waited counts. The job fails with the reason
+ * when its runner is gone or turned off, when whoever launched it may not use that runner any more, or when their
+ * account was blocked or deleted. When the job would run something else than what the approval was asked for, the
+ * caller gets an error and the job goes on waiting. With `force` the caller approves the new content.
  * @param force approve what is there now, whatever was there before
  * @throws NotFoundError, ForbiddenError, ConflictError, UnavailableError
  */
@@ -83,9 +86,11 @@ export async function approve(
   return { message, changes: given.changes }
 }
 
-/** What an approval is about now. @throws ConflictError when that is not what it was asked for, UnavailableError */
+/**
+ * What the job would run now. @throws ConflictError when the approval was asked for something else, UnavailableError
+ */
 async function givenNow({ subjects }: ApprovingDependencies, asked: JobRow, force: boolean): Promise<Given> {
-  // Whoever was quicker is told below.
+  // The job does not wait any more. `take` below answers the caller.
   if (asked.status !== 'approve') return NOTHING_GIVEN
   const before = approvalOf(asked)?.subject ?? null
   const subject = await subjects.now(asked)
@@ -130,7 +135,7 @@ async function approveJob(
   return `Job ${id} was approved`
 }
 
-/** What has changed while it waited is looked at for each of its jobs, when its turn comes. */
+/** Each child job checks what has changed while the approval waited, when the child job starts. */
 async function approveSequence(
   { store, live, clock, sequences }: ApprovingDependencies,
   caller: Caller,
@@ -148,14 +153,14 @@ async function approveSequence(
   return `Job ${asked.id} was approved`
 }
 
-/** A job that consists of others goes on. Its parts run what it is bound to. */
+/** Lets a parent job go on. Its child jobs run only what was approved. */
 function goesOn(now: number, bound: { readonly approved_manifest?: string | null } = {}): JobMove<'running'> {
   const changes = { dispatch: 'driven' as const, ...bound }
   return { from: ['approve'], to: 'running', time: now, reason: null, changes }
 }
 
 /**
- * Rejects a waiting job: it ends `rejected` and never runs. Whoever launched it may do so, too.
+ * Rejects a waiting job. It ends `rejected` and never runs. Whoever launched the job may reject it, too.
  * @throws NotFoundError, ForbiddenError, ConflictError
  */
 export async function reject(
@@ -173,7 +178,7 @@ export async function reject(
   const endsHere = asked.step === null || sequences.endsWithRejection(asked.job_type)
   const result = await store.write('jobs.reject', async (queries) => {
     const changes = { end_time: now, dispatch: 'done' as const }
-    // Only what waits can be refused; a workflow ends as rejected from where it goes on, by itself.
+    // Only a waiting job is rejected here. A workflow goes on first, and its own rules end it as rejected.
     const ends: JobMove<'rejected'> = { from: ['approve'], to: 'rejected', time: now, reason, changes }
     const taken = endsHere
       ? await take(queries, caller, asked, 'rejected', now, ends)
@@ -189,8 +194,8 @@ export async function reject(
 }
 
 /**
- * A waiting job that its runner has already: it was approved, and the database that knew by whom was replaced by an older
- * one. It runs, and is shown so.
+ * Approves a waiting job that its runner has already. Somebody approved it before, and the database that knew about it
+ * was replaced by an older backup. The job runs, so it is shown as running.
  */
 export async function approvedBefore(
   queries: Queries,
@@ -210,7 +215,7 @@ export async function approvedBefore(
 }
 
 /**
- * Moves the job if it still waits for the approval that the caller was allowed to decide about, and notes who decided, in
+ * Moves the job if it still waits for the approval that the caller was allowed to decide about. Stores who decided, in
  * the job and in its output.
  */
 async function take<To extends JobStatus>(
@@ -230,7 +235,7 @@ async function take<To extends JobStatus>(
   const about = subject ? { subject, forced: changes.length > 0 } : {}
   const decision = JSON.stringify({ ...decided(approval, state, caller, now), ...about })
   await updateApproval(queries, id, decision)
-  // Of a job that consists of others: what waits is its step or node.
+  // In a parent job, the step or workflow node waits, not the job itself.
   if (job.step !== null) await changeNode(queries, id, job.step, { approval: decision, due_time: null })
   const word = state === 'approved' ? 'Approved' : '[WARNING]: Rejected'
   await appendServiceLine(queries, id, `${word} by ${shownName(caller)} at ${isoTime(now)}`)
@@ -240,14 +245,14 @@ async function take<To extends JobStatus>(
   return { job, isTaken: true }
 }
 
-/** The runner of a job as it is now: the same one, or the one that has its name by now. */
+/** The runner of a job as it is now: the same runner, or the runner that has its name now. */
 async function runnerNow(queries: Queries, job: JobRow): Promise<Runner | null> {
   const same = job.runner_id === null ? null : await findRunner(queries, job.runner_id)
   if (same || job.runner_name === null) return same
   return findRunnerByName(queries, job.runner_name)
 }
 
-/** Why a job cannot go on its way although it was approved, or null. */
+/** The reason why an approved job cannot start, or null. */
 function problemNow(job: JobRow, runner: Runner | null, launcher: AccountGrant): string | null {
   if (launcher.account === 'blocked') return `The account of ${launcherName(job)}, who launched this job, is blocked`
   if (launcher.account === 'none') return `The account of ${launcherName(job)}, who launched this job, was deleted`
@@ -265,8 +270,8 @@ function problemNow(job: JobRow, runner: Runner | null, launcher: AccountGrant):
 }
 
 /**
- * The state comes before whose job it is and before the roles: an own job that does not wait is 409, and so is one that
- * nobody was ever to decide about. @throws ConflictError
+ * Checks the state of the job before its owner and the roles. So an own job that does not wait is answered with 409,
+ * and so is a job that never needed an approval. @throws ConflictError
  */
 function requireWaiting(caller: Caller, job: JobSummaryRow): void {
   if (job.status === 'approve') return

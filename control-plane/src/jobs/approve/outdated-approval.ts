@@ -5,7 +5,7 @@ import { abortUnstarted, failJob } from '../end/ending.js'
 import type { Queries } from '../../store/store.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
 
-/** Whether a job may run this playbook folder: one that was approved only runs what was approved. */
+/** Whether a job may run this playbook folder. A job that was approved runs only the content that was approved. */
 export function mayRun(job: { readonly approved_manifest: string | null }, manifestSha256: string): boolean {
   return job.approved_manifest === null || job.approved_manifest === manifestSha256
 }
@@ -13,9 +13,9 @@ export function mayRun(job: { readonly approved_manifest: string | null }, manif
 const CHANGED = 'The playbook folder changed after the approval'
 
 /**
- * Takes back a job that was approved with another playbook folder than there is now, inside a write. It asks for its
- * approval once more. A step or node has none of its own to ask for, so it fails with the reason, and its whole goes on as
- * after every failure.
+ * Takes back the approval of a job whose playbook folder has changed since, inside a write. The job asks for its
+ * approval once more. A step or workflow node has no approval of its own to ask for. So it fails with the reason, and
+ * its parent job goes on as after every failure.
  */
 export async function takeBackOutdated(queries: Queries, jobId: number, manifestSha256: string, now: number) {
   const job = await findJobSummary(queries, jobId)

@@ -24,11 +24,12 @@ export interface ActionDependencies {
 }
 
 /**
- * Asks for the end of a running job. It answers when the request is stored; the job turns `aborted` when the runner
- * confirms that the process tree is gone, or at once when no runner has it yet; one that consists of others when all of
- * them have ended. A job that was given up keeps the wish: its runner hears of it at once, or when it connects. What has
- * ended until then keeps its real end, since only the runner's report makes it `aborted`.
- * @param alsoAbandoned ask for the end of a job that was given up, too
+ * Asks for the end of a running job. The call returns when the request is stored. The job gets the status `aborted`
+ * when its runner confirms that all its processes are gone. It gets it at once when no runner has the job yet. A parent
+ * job gets it when all its child jobs have ended. An abandoned job keeps the request: its runner hears of it at once,
+ * or when it connects. A job that ended before the request arrived keeps its real end, because only the report of the
+ * runner makes a job `aborted`.
+ * @param alsoAbandoned ask for the end of an abandoned job, too
  * @throws NotFoundError, ForbiddenError, ConflictError
  */
 export async function abort(
@@ -41,13 +42,13 @@ export async function abort(
   await requireManageable(store.read, caller, id)
   const now = clock.now()
   const statuses: readonly JobStatus[] = alsoAbandoned ? ['running', 'abandoned'] : ['running']
-  // Refusals are thrown afterwards: inside a write they would make its whole group start anew.
+  // Errors are thrown after the write. An error inside a write would run the whole group of writes again.
   const { job, requested, ended } = await store.write('jobs.abort', async (queries) => {
     const current = await findJobSummary(queries, id)
     if (!current || !(await requestAbort(queries, id, shownName(caller), statuses))) {
       return { job: current, requested: false, ended: false }
     }
-    // Of one that was given up only its runner can say that nothing of it runs.
+    // Only the runner can say that nothing of an abandoned job runs any more.
     if (current.dispatch === 'queued' && current.status === 'running') {
       return { job: current, requested: true, ended: await abortUnstarted(queries, id, caller.username, now) }
     }
@@ -75,13 +76,13 @@ function whyNotAborted({ id, status }: JobSummaryRow): string {
 }
 
 /**
- * Deletes an ended job with its subjobs, output and events. A part of another job goes with its whole only.
+ * Deletes an ended job with its child jobs, output and events. A child job is deleted with its parent job only.
  * @throws NotFoundError, ForbiddenError, ConflictError
  */
 export async function remove(dependencies: ActionDependencies, caller: Caller, id: number): Promise<string> {
   const { store, live, clock, uploads } = dependencies
   const asked = await requireManageable(store.read, caller, id)
-  // Its parent job would still name it, without a job or variables to show: the node of a workflow, the recap of steps.
+  // The parent job would still name the deleted job, but would have no job or variables to show for it.
   if (asked.parent_id !== null && isEnded(jobStatusOf(asked.status))) {
     throw new ConflictError('part_of_a_job', whyChildStays(asked, asked.parent_id))
   }
@@ -113,7 +114,7 @@ function whyChildStays({ id }: JobSummaryRow, parentId: number): string {
   return `Job ${id} is a child job of job ${parentId} and goes with it: delete job ${parentId}`
 }
 
-/** Somebody was quicker. */
+/** The error for a job that somebody else deleted first. */
 function gone(id: number): NotFoundError {
   return new NotFoundError('job_not_found', `There is no job ${id}`)
 }

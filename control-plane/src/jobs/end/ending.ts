@@ -4,7 +4,7 @@ import type { Queries } from '../../store/store.js'
 import type { Outcome } from './outcome.js'
 import { statusesBefore } from '../record/status.js'
 
-/** Ends a job with its real outcome, inside a write. False when it had already ended. */
+/** Ends a job with its real outcome, inside a write. Returns false when the job had already ended. */
 export function endJob(queries: Queries, jobId: number, outcome: Outcome, now: number): Promise<boolean> {
   return moveJob(queries, jobId, {
     from: statusesBefore(outcome.status),
@@ -16,14 +16,14 @@ export function endJob(queries: Queries, jobId: number, outcome: Outcome, now: n
   })
 }
 
-/** Ends a job that no runner ran, as failed, and says so in its output too. */
+/** Ends a job that never ran as failed, and writes the reason into its output. */
 export async function failJob(queries: Queries, jobId: number, reason: string, now: number): Promise<boolean> {
   const ended = await endJob(queries, jobId, { status: 'failed', reason, detail: null }, now)
   if (ended) await appendServiceLine(queries, jobId, `[ERROR]: ${reason}`)
   return ended
 }
 
-/** Ends a job that never started, as aborted. */
+/** Ends a job that never started as aborted. */
 export async function abortUnstarted(
   queries: Queries,
   jobId: number,
@@ -37,7 +37,8 @@ export async function abortUnstarted(
 }
 
 /**
- * Gives a job up: nobody follows it any more. What arrives later is still stored, and the real outcome replaces this.
+ * Marks a job as abandoned: nobody follows it any more. What its runner sends later is still stored, and the real
+ * outcome replaces this status.
  */
 export function abandonJob(queries: Queries, jobId: number, reason: string, now: number): Promise<boolean> {
   return moveJob(queries, jobId, {

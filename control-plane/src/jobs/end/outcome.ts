@@ -1,16 +1,16 @@
 import type { EndRecord } from '@holdfast/protocol'
 import type { JobStatus } from '../../job-status.js'
 
-/** How a job ended, as it is shown. */
+/** How a job ended, as the interface shows it. */
 export interface Outcome {
   readonly status: Extract<JobStatus, 'success' | 'failed' | 'warning' | 'aborted'>
-  /** Why, in one sentence; null for a success. */
+  /** The reason in one sentence; null for a success. */
   readonly reason: string | null
-  /** What the status does not say: cut output, missing events. */
+  /** What the status does not tell, such as output that was cut or events that are missing. */
   readonly detail: string | null
 }
 
-/** What ansible-playbook means by its exit status. */
+/** What the exit statuses of ansible-playbook mean. */
 const EXIT_MEANINGS: Readonly<Record<number, string>> = {
   1: 'an error stopped it',
   2: 'a host failed',
@@ -22,8 +22,8 @@ const EXIT_MEANINGS: Readonly<Record<number, string>> = {
 }
 
 /**
- * The outcome of a run. Only the exit status decides between success and failure: events
- * illustrate it, and so does what was cut.
+ * The outcome of a run. Only the exit status decides between success and failure. Events and cut output do not change
+ * it.
  */
 export function outcomeOf(record: EndRecord, abortedBy: string | null): Outcome {
   return { ...verdictOf(record, abortedBy), detail: detailOf(record, abortedBy) }
@@ -61,7 +61,7 @@ function detailOf(record: EndRecord, abortedBy: string | null): string | null {
   const details: string[] = []
   const ran = record.cause === 'exited' || record.cause === 'signaled'
   if (ran && abortedBy !== null) details.push(vainAbort(record, abortedBy))
-  // The other causes show it as the reason.
+  // For the other causes, the message is already the reason.
   if (ran && record.message !== null) details.push(record.message)
   if (ran && !record.events.plugin_seen && record.events.before_play !== true) {
     details.push('no structured events: the event plugin did not start')
@@ -72,7 +72,9 @@ function detailOf(record: EndRecord, abortedBy: string | null): string | null {
   return details.length > 0 ? details.join('; ') : null
 }
 
-/** Why a job whose abort was asked for has an end of its own: it had ended, or something of it could not be ended. */
+/**
+ * Why a job that should be aborted has another end: it had ended before, or some of its processes could not be ended.
+ */
 function vainAbort(record: EndRecord, abortedBy: string): string {
   return record.message === null
     ? `${abortedBy} asked for an abort when the playbook had already ended`

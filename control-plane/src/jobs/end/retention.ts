@@ -9,20 +9,20 @@ import type { UploadSweeper } from '../../uploads/sweeper.js'
 
 const SWEEP_EVERY_MS = 24 * 60 * 60_000
 
-/** What one write removes, so that other writes get their turn: jobs, and rows of theirs. */
+/** How much one write removes: at most so many jobs and rows. Small writes let other writes get their turn. */
 const MAX_JOBS = 100
 const MAX_ROWS = 2000
 
-/** Output comes in pieces of about this size. */
+/** Output is stored in pieces of about this size, in bytes. */
 const PIECE_BYTES = 4096
 
 /**
- * Deletes jobs that ended longer ago than they have to be kept, as their owners could: with subjobs, output, events and
- * uploads. A job that runs or waits is never one of them.
+ * Deletes jobs whose time after their end is over, with their child jobs, output, events and uploads. A job that runs
+ * or waits is never deleted.
  */
 export interface JobRetention {
   sweep(): Promise<void>
-  /** Resolves when a sweep that is under way has ended. */
+  /** Resolves when a sweep that runs at the moment has ended. */
   close(): Promise<void>
 }
 
@@ -47,7 +47,7 @@ export function createJobRetention(deps: {
         const batch = oneWrite(await endedJobs(store.read, before, MAX_JOBS))
         if (batch.length === 0) break
         const gone = await removeJobs(batch, before)
-        // What stays, because a part of it is still busy, would be found again and again.
+        // Jobs that stay, because a child job has not ended, would be found again and again.
         if (gone === 0) break
         removed += gone
         deps.live.changed('jobs')
@@ -60,7 +60,7 @@ export function createJobRetention(deps: {
     }
   }
 
-  /** A job of which the real outcome came meanwhile has ended anew, and stays. */
+  /** A job whose real outcome arrived in the meantime has a new end, and stays. */
   function removeJobs(batch: readonly EndedJob[], before: number): Promise<number> {
     return store.write('jobs.sweep', async (queries) => {
       let removed = 0
@@ -78,7 +78,7 @@ export function createJobRetention(deps: {
   return { sweep, close: () => sweeps.close() }
 }
 
-/** The first jobs that one write may remove; at least one. */
+/** The first jobs that one write may remove: at least one. */
 function oneWrite(jobs: readonly EndedJob[]): readonly EndedJob[] {
   let rows = 0
   const tooMany = jobs.findIndex(({ events, outputBytes }, at) => {

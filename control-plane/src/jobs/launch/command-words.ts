@@ -12,7 +12,7 @@ import { posix } from 'node:path'
 import { RefusedValuesError } from '../../errors.js'
 import type { Playbook } from '../record/playbook.js'
 
-/** Which of the settings a value of the launch says, and not the form itself. */
+/** Which of the settings come from the values of the launch. The others come from the form itself. */
 export interface Said {
   readonly inventories: readonly string[]
   readonly limit: boolean
@@ -21,7 +21,7 @@ export interface Said {
 
 /**
  * Checks everything of a job that goes into the command line of ansible-playbook. The runner checks it again. What the
- * form itself says goes through the same parsers; only it may name any file of the playbook folder.
+ * form itself says goes through the same parsers, but only the form may name any file of the playbook folder.
  * @throws RefusedValuesError that names the reserved key
  */
 export function requireCommandWords(playbook: Playbook, said: Said): void {
@@ -38,13 +38,15 @@ export function requireCommandWords(playbook: Playbook, said: Said): void {
 }
 
 /**
- * ansible keeps values as data, but not always the names in them: none may look like a template.
+ * Refuses names that look like a template. ansible takes values as data, but it may take names of variables inside them
+ * for templates.
  * @throws RefusedValuesError that names the variable
  */
 export function requirePlainNames(extravars: Readonly<Record<string, unknown>>): void {
   for (const [variable, value] of Object.entries(extravars)) {
     if (holdsTemplate(variable)) refuse(variable, 'its name looks like a template')
-    // Without calls for each level: values from playbooks may be nested deeper than calls can be.
+    // A list of open values in place of recursion: values from playbooks may be nested deeper than the call stack
+    // allows.
     const open = [value]
     while (open.length > 0) {
       const one = open.pop()
@@ -56,7 +58,7 @@ export function requirePlainNames(extravars: Readonly<Record<string, unknown>>):
   }
 }
 
-/** A list of hosts has a comma; the form itself may also name a file that has one. */
+/** A list of hosts has a comma. The form itself may also name a file whose name has a comma. */
 function requireInventory(entry: string, isSaid: boolean): void {
   if (entry.includes(',')) {
     try {
@@ -66,21 +68,21 @@ function requireInventory(entry: string, isSaid: boolean): void {
       parseCommandPath(entry)
     }
   } else if (isSaid && !entry.startsWith('/')) {
-    // From the working folder it may go up first; that it stays in the playbook folder is for the runner to see.
+    // A path may go up from the working folder first. The runner checks that it stays in the playbook folder.
     requireInventoryPath(posix.normalize(entry).replace(/^(?:\.\.\/)+/, ''))
   } else {
-    // Whether an absolute path lies in the playbook folder, and where, only the runner can say.
+    // Only the runner can tell whether an absolute path lies in the playbook folder.
     parseCommandPath(entry)
   }
 }
 
-/** Only the form itself may have a file read, `@path`. */
+/** Only the form itself may use `@path`, which makes ansible read a file. */
 function requireLimit(limit: string, isSaid: boolean): void {
   if (!isSaid && limit.startsWith('@')) parseCommandPath(limit.slice(1))
   else parseLimit(limit)
 }
 
-/** ansible shows lines of a file that is no playbook. */
+/** Only playbooks are allowed, because ansible prints lines of a file that is no playbook. */
 function requirePlaybookName(parts: readonly string[]): void {
   const isHidden = parts.some((part) => part.startsWith('.') || /^(?:group_vars|host_vars|vars)$/i.test(part))
   if (isHidden || !/\.(?:ya?ml|json)$/i.test(parts.at(-1) ?? '')) {

@@ -3,15 +3,15 @@ import * as v from 'valibot'
 import type { Caller } from '../../auth/caller.js'
 import { ForbiddenError, RefusedValuesError } from '../../errors.js'
 import type { Field } from '../../forms/fields/field.js'
-import type { AnsibleForm, Form, PlaybookSettings } from '../../forms/form.js'
+import type { Form, PlaybookSettings } from '../../forms/form.js'
 import { type Said, requireCommandWords, requirePlainNames } from './command-words.js'
 import type { Playbook } from '../record/playbook.js'
 
-/** Keys that belong to the service: a client may send one only if the form declares a field of that name. */
+/** Reserved keys. They belong to the service. A client may send one only if the form declares a field of that name. */
 const RESERVED = /^__.+__$/
 
 const { entries: order } = jobOrderSchema
-/** What an order to a runner can carry: a longer one would be refused by every runner, again and again. */
+/** The lengths that an order to a runner can carry. Every runner would refuse a longer one, again and again. */
 const CARRIED = [
   ['playbook', order.playbook],
   ['playbookSubPath', order.playbook_sub_path],
@@ -21,8 +21,8 @@ const CARRIED = [
 ] as const
 
 /**
- * What counts of what a client sent as extra variables: a reserved key only if the form declares a field of that name (or
- * it is `__verbose__`), and nothing for a file field, since it is no upload.
+ * Selects those extra variables of a client that count. A reserved key counts only if the form declares a field of that
+ * name, or if it is `__verbose__`. Nothing counts for a file field, because a value is no upload.
  */
 export function ofClient(
   form: Pick<Form, 'fields' | 'wizard'>,
@@ -36,29 +36,20 @@ export function ofClient(
   return Object.fromEntries(Object.entries(extravars).filter(([key]) => counts(key)))
 }
 
-/** The extra variables of a launch, the launching user among them, and how its playbook runs. See `playbookVariables`. */
-export function buildExtravars(
-  form: AnsibleForm,
-  values: Readonly<Record<string, unknown>>,
-  caller: Caller,
-): { readonly extravars: Record<string, unknown>; readonly playbook: Playbook } {
-  return playbookVariables(form, { ...values, ansibleforms_user: userVariable(caller, form.userExtravars) }, caller)
-}
-
 /**
- * The extra variables of a job and the playbook settings that follow from them: each
- * static property of the form or step fills `__<property>__` unless the values hold that key, and the argument is taken from
- * there.
- * @param values built from checked field values, or what counts of what the client sent
+ * Builds the extra variables of a job, and the playbook settings that follow from them. Each static property of the
+ * form or step sets `__<property>__`, unless the values have that key already. The playbook settings are then taken
+ * from these variables.
+ * @param values built from checked field values, or the part of the client's extra variables that counts
  * @throws ForbiddenError when the values ask for the verbose mode and the roles do not allow it
- * @throws RefusedValuesError when a reserved key has a value of the wrong type, or one that could be more than data to ansible
+ * @throws RefusedValuesError when a reserved key has a value of the wrong type, or a value that ansible could run
  */
 export function playbookVariables(
   settings: PlaybookSettings,
   values: Readonly<Record<string, unknown>>,
   launcher: Pick<Caller, 'options'>,
 ): { readonly extravars: Record<string, unknown>; readonly playbook: Playbook } {
-  // `__proto__` as a key of a plain object would be its prototype.
+  // A plain assignment of the key `__proto__` would set the prototype of the object.
   const extravars = Object.fromEntries(Object.entries(values).filter(([key]) => key !== '__proto__'))
   requireVerboseAllowed(extravars, launcher)
   let playbook: Playbook = {
@@ -78,7 +69,7 @@ export function playbookVariables(
     verbosity: settings.verbosity ?? 0,
     allowJinjaInExtravars: flag('__allowJinjaInExtravars__', extravars, settings.allowJinjaInExtravars),
     playbookFiles: settings.playbookFiles === null ? null : [...settings.playbookFiles],
-    // Chosen afterwards, from what there is.
+    // The credentials are chosen later, from those that exist.
     ansibleCredentials: null,
     vaultCredentials: null,
   }
@@ -91,7 +82,7 @@ export function playbookVariables(
   }
   requireCommandWords(playbook, said)
   if (!playbook.allowJinjaInExtravars) requirePlainNames(extravars)
-  // A list of hosts is the same, whoever says it.
+  // A list of hosts means the same, whether the form or the launch says it.
   const namesFile = said.inventories.some((entry) => !entry.includes(','))
   playbook = { ...playbook, ofForm: { inventory: !namesFile, limit: !said.limit } }
   extravars.__playbook__ = playbook.playbook
@@ -106,12 +97,12 @@ export function playbookVariables(
   return { extravars, playbook }
 }
 
-/** Whether the form itself names an inventory, as its own or as a choice. */
+/** Whether the form itself names this inventory, as its own or as one of its choices. */
 function isOfAuthor({ inventory, listedInventories = [] }: PlaybookSettings, entry: string): boolean {
   return inventory.includes(entry) || listedInventories.includes(entry)
 }
 
-/** Whether values ask for the verbose mode: judged by truth, so that "true" and 1 ask for it, too. */
+/** Whether the values ask for the verbose mode. Every true value asks for it: "true" and 1, too. */
 function isVerbose({ __verbose__: wanted }: Readonly<Record<string, unknown>>, fallback = false): boolean {
   return wanted === undefined || wanted === null ? fallback : Boolean(wanted)
 }
@@ -126,7 +117,7 @@ export function requireVerboseAllowed(
   }
 }
 
-/** The launching user. @param keys `userExtravars` of the form; null: everything */
+/** The variable with the launching user. @param keys `userExtravars` of the form; null: everything */
 export function userVariable(caller: Caller, keys: readonly string[] | null): Record<string, unknown> {
   const user: Record<string, unknown> = {
     username: caller.username,

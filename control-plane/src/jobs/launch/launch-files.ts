@@ -5,17 +5,17 @@ import type { Queries } from '../../store/store.js'
 import type { UploadFolder } from '../../uploads/upload-folder.js'
 import { type UploadFacts, type UploadProblem, uploadProblem, verifyUploads } from '../../uploads/verify.js'
 
-/** The uploads of a launch, looked up. */
+/** The uploads of a launch, as they were found. */
 export interface LaunchFiles {
   readonly facts: readonly UploadFacts[]
-  /** What is wrong with the others. */
+  /** The problems of the uploads that cannot be used. */
   readonly problems: readonly UploadProblem[]
-  /** For the check of the form: by field what was found; null: an upload that cannot be used. */
+  /** The uploads by file field, for the check of the form. Null: an upload that cannot be used. */
   readonly verified: Readonly<Record<string, VerifiedUpload | null>>
 }
 
 /**
- * Looks up what a launch says of its files. A form takes them for its own file fields only.
+ * Looks up the uploads that a launch names. A form accepts uploads for its own file fields only.
  * @param launch.earlier uploads of the job that is run again
  */
 export async function launchFiles(
@@ -41,8 +41,8 @@ export async function launchFiles(
 }
 
 /**
- * The uploads that go to the runner: those whose path the playbook gets. The file of a hidden field, or of one that is
- * not put out, stays here.
+ * The uploads that go to the runner: those whose path is in the extra variables. The file of a hidden field stays here,
+ * and so does the file of a field without output.
  */
 export function filesOfExtravars(
   files: readonly UploadFacts[],

@@ -6,25 +6,25 @@ import { type PlainObject, isPlainObject, partOf } from '../../forms/values/plai
 import { RefusedValuesError } from '../../errors.js'
 import type { LaunchSecrets } from '../secrets/secret-values.js'
 
-/** Passwords of one launch. The runner looks for each of them in everything that the playbook prints. */
+/** Most passwords of one launch. The runner looks for each of them in everything that the playbook prints. */
 const MAX_PASSWORDS = 1000
 
 type Subforms = Readonly<Record<string, readonly Field[]>>
 
-/** A launch, as far as it says what its passwords are. */
+/** The parts of a launch that can hold passwords. */
 export interface LaunchOfPasswords {
   readonly form: Pick<Form, 'fields' | 'wizard' | 'passwordFields'>
   readonly subforms: Subforms
-  /** Field values that were sent; null: none. */
+  /** The field values that the client sent; null: none. */
   readonly rawFormData: PlainObject | null
   readonly extravars: PlainObject
-  /** Values of password fields that a check came to, defaults and computed ones included. */
+  /** The values of password fields after the check, defaults and computed values included. */
   readonly checked: readonly string[]
 }
 
 /**
- * The passwords of a launch: whatever password fields hold, in the field values that were sent, in those that were checked,
- * and in the variables.
+ * The passwords of a launch: all values of password fields in the sent field values, in the checked ones and in the
+ * variables.
  * @throws RefusedValuesError when there are too many
  */
 export function secretsOfLaunch({ form, subforms, rawFormData, extravars, checked }: LaunchOfPasswords): LaunchSecrets {
@@ -37,7 +37,7 @@ export function secretsOfLaunch({ form, subforms, rawFormData, extravars, checke
   return { values: [...values], keys: new Set(form.passwordFields) }
 }
 
-/** Field values have the names of the fields; rows and pages are objects of such. */
+/** Field values have the names of the fields. Rows and pages are objects with such names. */
 function gatherSent(form: LaunchOfPasswords['form'], subforms: Subforms, sent: PlainObject, into: Set<string>): void {
   const ofFields = (fields: readonly Field[], values: unknown): void => {
     if (!isPlainObject(values)) return
@@ -55,7 +55,7 @@ function gatherSent(form: LaunchOfPasswords['form'], subforms: Subforms, sent: P
   }
 }
 
-/** In the variables a field stands where its `model` says. */
+/** In the variables, a field stands at the place that its `model` names. */
 function gatherVariables(
   form: LaunchOfPasswords['form'],
   subforms: Subforms,
@@ -78,7 +78,7 @@ function gatherVariables(
   }
 }
 
-/** What stands under one of the keys, at any depth. */
+/** Collects what stands under one of the keys, at any depth. */
 function gatherUnder(value: unknown, keys: ReadonlySet<string>, into: Set<string>): void {
   if (typeof value !== 'object' || value === null) return
   for (const [key, entry] of Object.entries(value)) {
@@ -87,7 +87,7 @@ function gatherUnder(value: unknown, keys: ReadonlySet<string>, into: Set<string
   }
 }
 
-/** Texts and numbers; true and false are no passwords. */
+/** Collects texts and numbers. True and false are no passwords. */
 function gatherTexts(value: unknown, into: Set<string>): void {
   if (typeof value === 'number' || (typeof value === 'string' && value !== '')) into.add(String(value))
   if (typeof value !== 'object' || value === null) return

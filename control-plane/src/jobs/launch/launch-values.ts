@@ -22,7 +22,7 @@ import { ofClient, userVariable } from './extravars.js'
 import { launchFiles } from './launch-files.js'
 import { refuseMasks } from '../secrets/sent-masks.js'
 
-/** What decides about the values of a launch. */
+/** What decides which values a launch runs with. */
 export interface LaunchValuesDependencies {
   readonly store: Pick<Store, 'read'>
   readonly clock: Clock
@@ -40,23 +40,23 @@ export interface LaunchValuesDependencies {
 /** The parts of a launch request that hold values. */
 export interface LaunchValuesRequest {
   readonly extravars: Readonly<Record<string, unknown>>
-  /** Null: the launch brings none. */
+  /** Null: the launch has no field values. */
   readonly rawFormData: Readonly<Record<string, unknown>> | null
-  /** Names of credentials by the form's variables and credential fields. */
+  /** Names of credentials, by the form's variables and credential fields. */
   readonly credentials: Readonly<Record<string, unknown>>
-  /** By file field what its upload was answered with, as the client says. */
+  /** By file field, the answer to the upload as the client repeats it. */
   readonly files: Readonly<Record<string, unknown>>
-  /** What an earlier job leaves to the one that repeats it; a client can say nothing of it. */
+  /** What an earlier job passes to the job that repeats it. A client cannot set it. */
   readonly earlier?: EarlierJob
 }
 
 /** What only a relaunch brings. */
 export interface EarlierJob {
-  /** Ids of its uploads, which may be used again whoever uploaded them. */
+  /** Ids of the earlier job's uploads. They may be used again, whoever uploaded them. */
   readonly uploads: ReadonlySet<number>
   /**
-   * Not null: the values are checked whatever the mode is, since the variables have to be built from them; these are
-   * variables that no field puts out, and go along as they are.
+   * Not null: the values are checked in every mode, because the variables have to be built from them. These variables
+   * belong to no field. They are passed on as they are.
    */
   readonly besides: Readonly<Record<string, unknown>> | null
 }
@@ -64,20 +64,20 @@ export interface EarlierJob {
 /** The values that a launch runs with. */
 export interface LaunchValues {
   readonly values: Readonly<Record<string, unknown>>
-  /** Names of credentials that count beside those of the form; none has been looked at yet. */
+  /** Names of credentials that count in addition to those of the form. None has been checked yet. */
   readonly credentials: Readonly<Record<string, unknown>>
   /** The uploads of the launch. */
   readonly files: readonly UploadFacts[]
-  /** What password fields hold, as far as the values were checked. */
+  /** The values of password fields, if the values were checked. */
   readonly passwords: readonly string[]
-  /** Names of sent values that belong to no field, where values are checked. */
+  /** Names of sent values that belong to no field, if the values were checked. */
   readonly unknown: readonly UnknownName[]
 }
 
 /**
- * Settles which values a launch runs with: under `enforce` those that were built from checked
- * field values, else what the client sent. Names of credentials that the client sends count in both cases, for what the form
- * declares; under `enforce` the checked value of a field counts before them.
+ * Decides which values a launch runs with. Under `enforce` they are built from the checked field values. In the other
+ * modes they are what the client sent. Names of credentials that the client sends count in every mode, if the form
+ * declares them. Under `enforce`, the checked value of a field has priority.
  * @throws RefusedValuesError with the details of the check, TooManyError, UnavailableError
  */
 export async function valuesOfLaunch(
@@ -113,7 +113,7 @@ export async function valuesOfLaunch(
 
   const besides = request.earlier?.besides ?? null
   const mode = besides === null ? stricter(deps.validation, form.launchValidation) : 'enforce'
-  // Under `enforce` the variables of the client count for nothing.
+  // Under `enforce` the extra variables of the client are not used.
   refuseMasks(
     { form, maskPattern: deps.maskPattern },
     request.rawFormData,
@@ -154,7 +154,7 @@ export async function valuesOfLaunch(
   return { values, credentials: request.credentials, files, passwords: [], unknown: [] }
 }
 
-/** Of an earlier job only the changes are looked at, and before: its form may have other fields now. */
+/** A relaunch checks only the changed names, and does so before. The form may have other fields now. */
 function unknownNamesOf(form: Form, { subforms, constants }: FormContext, request: LaunchValuesRequest) {
   if (request.rawFormData === null || request.earlier) return []
   return unknownNames(form, subforms, request.rawFormData, [
@@ -163,7 +163,7 @@ function unknownNamesOf(form: Form, { subforms, constants }: FormContext, reques
   ])
 }
 
-/** @throws RefusedValuesError naming what no field is called, and what was probably meant */
+/** @throws RefusedValuesError that names the values without a field, and the field that was probably meant */
 export function refuseUnknown(
   { unknownFields, log }: Pick<LaunchValuesDependencies, 'unknownFields' | 'log'>,
   form: Pick<Form, 'name'>,
@@ -197,13 +197,13 @@ function sentenceOf(unknown: readonly UnknownName[]): string {
   return `no field is called ${first?.name ?? ''}${meant}${others.length > 0 ? `, nor ${others.map(({ name }) => name).join(', ')}` : ''}`
 }
 
-/** The stricter of two; an unset one does not count. */
+/** The stricter of two modes. A mode that is not set does not count. */
 export function stricter(setting: LaunchValidation, form: LaunchValidation | null): LaunchValidation {
   if (form === null) return setting
   return LAUNCH_VALIDATIONS.indexOf(form) > LAUNCH_VALIDATIONS.indexOf(setting) ? form : setting
 }
 
-/** Without a check the files are still ours: what the client wrote for a file field was dropped before. */
+/** Uploads are used also without a check. What the client wrote for a file field was removed before. */
 function uploadVariables(
   form: Form,
   uploads: Readonly<Record<string, VerifiedUpload | null>>,
@@ -212,17 +212,17 @@ function uploadVariables(
   return Object.fromEntries(files.map((field) => [field.name, uploads[field.name]?.description]))
 }
 
-/** @throws RefusedValuesError naming each field whose upload cannot be used, if any, and what is wrong with it */
+/** @throws RefusedValuesError that names each field whose upload cannot be used, and the problem */
 export function refuseUploads(problems: readonly UploadProblem[]): void {
   refuseUnlessGood({ ...NOTHING_WRONG, uploads: problems.map(({ field }) => field) }, problems)
 }
 
-/** @param problems of uploads; those that the details do not name are of fields that are not shown, and do not matter */
+/** @param problems of uploads. If the details do not name such a field, it is not shown, and its problem is ignored. */
 function refuseUnlessGood(details: CheckDetails, problems: readonly UploadProblem[]): void {
   if (isGood(details)) return
   const { missing, invalid, waiting, uploads } = details
   const ofUploads = problems.filter(({ field }) => uploads.includes(field))
-  // A map, because a client names these fields: a name such as `toString` is there in every plain object.
+  // A map, because clients choose these names, and a plain object has names such as `toString` already.
   const errors = new Map(Object.entries(details.validationErrors))
   for (const { field, reason, message } of ofUploads) {
     errors.set(field, [...(errors.get(field) ?? []), { type: reason, description: message }])
@@ -242,7 +242,7 @@ function refuseUnlessGood(details: CheckDetails, problems: readonly UploadProble
   )
 }
 
-/** Says what `enforce` would do, by names and never with a value. Nothing of it holds up the launch. */
+/** Logs what `enforce` would do. It logs names and never a value. A failure here does not stop the launch. */
 async function logCheck(
   deps: LaunchValuesDependencies,
   form: Form,

@@ -56,14 +56,15 @@ export interface LaunchDependencies extends LaunchValuesDependencies {
   readonly credentials: Pick<Credentials, 'has'>
   readonly vault: Pick<JobVault, 'seal'>
   readonly subjects: Pick<ApprovalSubjects, 'of'>
-  /** A random id of 32 hex digits. */
+  /** Makes a random id of 32 hexadecimal digits. */
   readonly newRunId: () => string
 }
 
 /**
- * Creates a job and puts it on its way, or has it wait for the approval that its form asks for. A job whose runner is
- * missing or turned off is created and fails at once with the reason; it never goes to another runner.
- * @returns the id of the job, and which sent values belong to no field of the form, where that is no reason to refuse
+ * Creates a job and queues it, or lets it wait for the approval that its form asks for. If its runner is missing or
+ * turned off, the job is created and fails at once with the reason. A job never goes to another runner instead.
+ * @returns the id of the job, and the names of sent values that belong to no field, if that is no reason to refuse the
+ *   launch
  * @throws NotFoundError, ForbiddenError, RefusedValuesError, TooManyError, UnavailableError; nothing is created then
  */
 export async function launchJob(
@@ -74,7 +75,7 @@ export async function launchJob(
   const { store, forms, live, clock, runners, sequences } = dependencies
   const { extravars: sent, rawFormData, credentials: names, files } = request
   requireShallow([sent, rawFormData, names, files])
-  // Each of these steps may walk through megabytes of values. Between them other requests have their turn.
+  // Each of these steps may go through megabytes of values. Other requests get their turn in between.
   await letOthersRun()
   const launchable = await requireMayLaunch(dependencies, caller, request)
   const { form } = launchable
@@ -93,7 +94,7 @@ export async function launchJob(
   const stored = rawFormData === null ? null : await fieldValuesToStore(form, subforms, rawFormData, secrets)
   const jobFiles = filesOfExtravars(launchValues.files, extravars)
   const masked = () => maskValues(shown, dependencies.maskPattern, new Set(form.passwordFields))
-  // Nobody is asked to approve what cannot run.
+  // A job that cannot run asks nobody for an approval.
   const approval =
     form.approval === null || problem !== null
       ? null
@@ -125,7 +126,7 @@ export async function launchJob(
       password_fields: JSON.stringify(form.passwordFields),
     })
     if (sealed) await insertJobSecret(queries, jobId, sealed)
-    // Files were checked before. One may have gone since: throwing here undoes the row of the job as well.
+    // The files were checked before, but one may be gone now. The error also undoes the insert of the job.
     const gone = await linkJobFiles(queries, jobId, jobFiles)
     if (gone.length > 0) refuseUploads(gone.map((field) => problemOfUpload(field, 'unknown')))
     if (sequence) await insertSequence(queries, jobId, sequence)
@@ -141,7 +142,7 @@ export async function launchJob(
   return launched
 }
 
-/** The field values as they are kept: without passwords, and with a mask in place of what holds one. */
+/** The field values as they are stored: without passwords, and with a mask in place of values that contain one. */
 async function fieldValuesToStore(
   { fields, wizard }: Form,
   subforms: FormContext['subforms'],
@@ -149,13 +150,13 @@ async function fieldValuesToStore(
   secrets: LaunchSecrets,
 ): Promise<unknown> {
   const kept = valuesToStore({ fields, wizard, subforms }, rawFormData)
-  // Nothing to look for, and each walk through the largest values takes tens of milliseconds.
+  // There is nothing to look for. Going through the largest values takes tens of milliseconds, so it is left out.
   if (secrets.values.length === 0) return kept
   await letOthersRun()
   return maskSecrets(kept, createSecretFinder(secrets.values), new Set(), false)
 }
 
-/** Something that can be launched: a form that runs one playbook, or one with the plan of its jobs. */
+/** Something that can be launched: a form that runs one playbook, or a form with the plan of its child jobs. */
 type Launchable =
   | { readonly form: AnsibleForm; readonly planned: null }
   | { readonly form: MultistepForm | WorkflowForm; readonly planned: PlannedSequence }
@@ -185,8 +186,8 @@ async function prepare(
 }
 
 /**
- * What must be allowed to a launch whatever its field values are: the form, the verbose mode, the runners.
- * @throws NotFoundError, ForbiddenError, RefusedValuesError for a form that cannot be launched by anybody
+ * Checks what a launch needs whatever its field values are: the form, the verbose mode, the runners.
+ * @throws NotFoundError, ForbiddenError, RefusedValuesError for a form that nobody can launch
  */
 export async function requireMayLaunch(
   { store, forms, sequences }: Pick<LaunchDependencies, 'store' | 'forms' | 'sequences'>,

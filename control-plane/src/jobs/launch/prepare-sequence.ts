@@ -3,24 +3,24 @@ import { chooseCredentials } from '../../credentials/needs.js'
 import { credentialNeedsOf, withLaunchNames } from '../needs/credential-needs.js'
 import { requireVerboseAllowed } from './extravars.js'
 import { NO_PLAYBOOK } from '../record/playbook.js'
-import { type JobMakings, type Launcher, type PreparedJob, prepareJob } from './prepare.js'
+import { type JobInputs, type Launcher, type PreparedJob, prepareJob } from './prepare.js'
 import type { PlannedSequence } from '../record/sequence-port.js'
 import { maskSecrets, splitVariables } from '../secrets/secret-values.js'
 import { createSecretFinder } from '../secrets/secret-finder.js'
 
-/** What is kept of a launch for the jobs that follow from it. */
+/** What is stored of a launch for its child jobs. */
 export interface SequencePlan {
   /** Names of credentials that fields or the client chose, by variable. */
   readonly credentials: Readonly<Record<string, string>>
   readonly credentialFields: readonly string[]
-  /** What its kind made of the form. */
+  /** The plan, made of the form by its kind (multistep or workflow). */
   readonly plan: unknown
 }
 
 /**
- * The job that consists of others. Everything that these will ask for is checked now, with the values of the launch: what is
- * not allowed is refused before anything is created. What is missing (a runner, a credential) is the problem of the part
- * that needs it, when its turn comes.
+ * Prepares a parent job. Everything that its child jobs may ask for is checked now, with the values of the launch. What
+ * is not allowed is refused before anything is created. What is missing (a runner, a credential) becomes the problem of
+ * the child job that needs it, when that job starts.
  * @throws ForbiddenError, RefusedValuesError
  */
 export async function prepareSequence(
@@ -28,7 +28,7 @@ export async function prepareSequence(
   launcher: Launcher,
   form: Pick<Form, 'credentials' | 'ansibleCredentials' | 'vaultCredentials'>,
   planned: PlannedSequence,
-  launch: Pick<JobMakings, 'values' | 'credentialFields' | 'credentials' | 'secrets'>,
+  launch: Pick<JobInputs, 'values' | 'credentialFields' | 'credentials' | 'secrets'>,
 ): Promise<PreparedJob & { readonly sequence: { readonly plan: string; readonly nodes: readonly string[] } }> {
   const extravars = Object.fromEntries(Object.entries(launch.values).filter(([key]) => key !== '__proto__'))
   requireVerboseAllowed(extravars, launcher)
@@ -47,7 +47,7 @@ export async function prepareSequence(
   )
   const chosen = await chooseCredentials(needs, (name) => deps.credentials.has(name))
   const { shown, secret } = splitVariables(extravars, launch.secrets)
-  // What is no credential was typed by somebody, perhaps into a password field.
+  // A name without a credential may be a password that somebody typed into the wrong field.
   const finder = createSecretFinder(chosen.problem === null ? [] : launch.secrets.values)
   const named = maskSecrets(credentials, finder, new Set(), false) as typeof credentials
   const found = maskSecrets(chosen.needs.credentials, finder, new Set(), false) as typeof credentials
@@ -69,8 +69,8 @@ export async function prepareSequence(
   }
 }
 
-/** What counts of the names that were sent. */
-function namesFor(sent: JobMakings['credentials'], variables: ReadonlySet<string>): Record<string, string> {
+/** The credential names of the launch that count here. */
+function namesFor(sent: JobInputs['credentials'], variables: ReadonlySet<string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(sent).filter(
       (entry): entry is [string, string] =>

@@ -17,32 +17,35 @@ import { chooseRunner, requireRunnerAllowed } from '../needs/runner-choice.js'
 import { type SecretFinder, createSecretFinder } from '../secrets/secret-finder.js'
 import { type LaunchSecrets, maskSecrets, splitVariables } from '../secrets/secret-values.js'
 
-/** Whoever a job is launched for, as far as it decides about what the job may use. */
+/** The rights of whoever launches a job: what decides which runners and credentials the job may use. */
 export type Launcher = Pick<Caller, 'isAdmin' | 'options' | 'allowedRunners' | 'allowedCredentials'>
 
-/** What a job that runs one playbook is made of: a form or a step, and values. */
-export interface JobMakings {
+/** What a job with one playbook is made of: a form or a step, and values. */
+export interface JobInputs {
   readonly settings: JobSettings
-  /** The launching user is among them. */
+  /** The extra variables, with the launching user among them. */
   readonly values: Readonly<Record<string, unknown>>
   /** Names of the fields whose values name credentials. */
   readonly credentialFields: readonly string[]
   /** Names of credentials by variable, as fields have them or the client sent them. */
   readonly credentials: Readonly<Record<string, unknown>>
-  /** What of the values must not be seen. */
+  /** Which of the values must not be shown. */
   readonly secrets: LaunchSecrets
 }
 
 /** A job that can be stored. */
 export interface PreparedJob {
   readonly runner: Runner | null
-  /** Why it cannot run, if so: it is to fail at once with this reason. */
+  /** Why the job cannot run, if so. It then fails at once with this reason. */
   readonly problem: string | null
-  /** As fields and statics give them, in clear; the row also has the names of the credentials. */
+  /**
+   * The extra variables of fields and static properties, in clear. The stored row also has the names of the
+   * credentials.
+   */
   readonly extravars: Readonly<Record<string, unknown>>
-  /** The same with masks in the place of passwords. */
+  /** The same extra variables with masks in place of passwords. */
   readonly shown: Readonly<Record<string, unknown>>
-  /** What is kept apart from the row, encrypted; null: nothing. */
+  /** What is stored apart from the job's row, encrypted; null: nothing. */
   readonly secret: JobValues | null
   readonly columns: Pick<Insertable<JobTable>, 'runner_id' | 'runner_name' | 'extravars' | 'credentials' | 'playbook'>
 }
@@ -54,7 +57,7 @@ export interface PreparedJob {
 export async function prepareJob(
   deps: { readonly store: Pick<Store, 'read'>; readonly credentials: Pick<Credentials, 'has'> },
   launcher: Launcher,
-  { settings, values, credentialFields, credentials: sent, secrets }: JobMakings,
+  { settings, values, credentialFields, credentials: sent, secrets }: JobInputs,
 ): Promise<PreparedJob> {
   const choice = await chooseRunner(deps.store.read, settings)
   requireRunnerAllowed(choice, launcher)
@@ -65,7 +68,7 @@ export async function prepareJob(
   const finder = createSecretFinder(secrets.values)
   requireOffCommandLine(values, finder)
   const { shown, secret } = splitVariables(extravars, secrets)
-  // What is no credential was typed by somebody, perhaps into a password field; such a job fails at once.
+  // A name without a credential may be a password that somebody typed into the wrong field. Such a job fails at once.
   const needs = chosen.problem === null ? chosen.needs : masked(chosen.needs, finder)
   const { credentials, ansibleCredentials, vaultCredentials } = needs
   await letOthersRun()
@@ -85,11 +88,14 @@ export async function prepareJob(
   }
 }
 
-/** Variables that become arguments of ansible-playbook. */
+/** Extra variables that become arguments of ansible-playbook. */
 const ARGUMENTS = ['__inventory__', '__limit__', '__tags__', '__playbook__', '__playbookSubPath__']
 
-/** Every user of the runner's host can read a command line. @throws RefusedValuesError */
-function requireOffCommandLine(values: JobMakings['values'], finder: SecretFinder): void {
+/**
+ * Refuses secrets in arguments, because every user of the runner's host can read a command line. @throws
+ * RefusedValuesError
+ */
+function requireOffCommandLine(values: JobInputs['values'], finder: SecretFinder): void {
   const found = ARGUMENTS.find((name) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined
     return maskSecrets(value, finder, new Set(), false) !== value

@@ -28,8 +28,9 @@ const credentialProperties = Compile(CredentialProperties)
 const namesSchema = v.record(v.string(), v.string())
 
 /**
- * The credentials of a launch: what the form (or step, or node) asks for and the launch says, chosen from what there is
- * and allowed to the caller. Nothing is created here; a need for which there is no credential is the answer's problem.
+ * Chooses the credentials of a launch. The form, step or workflow node says what it needs, and the launch may name
+ * others. The caller must be allowed to use each of them. Nothing is created here. If a credential does not exist, the
+ * result has a `problem`.
  * @throws RefusedValuesError, ForbiddenError
  */
 export async function credentialsOfLaunch(
@@ -53,8 +54,8 @@ export async function credentialsOfLaunch(
 }
 
 /**
- * What a form, a step or a node asks for, as its source says it.
- * @throws RefusedValuesError when the properties are not what they should be
+ * The credentials that a form, a step or a workflow node asks for.
+ * @throws RefusedValuesError when the properties have the wrong form
  */
 export function credentialNeedsOf(source: Readonly<Record<string, unknown>>): CredentialNeeds {
   const { credentials, ansibleCredentials, vaultCredentials } = source
@@ -72,7 +73,7 @@ export function credentialNeedsOf(source: Readonly<Record<string, unknown>>): Cr
   }
 }
 
-/** Names of the fields whose values name credentials, those of a wizard's steps included. */
+/** Names of the fields whose values name credentials, also in the steps of a wizard. */
 export function credentialFieldsOf(
   form: Pick<Form, 'fields' | 'wizard'>,
   subforms: Readonly<Record<string, readonly Field[]>>,
@@ -82,10 +83,10 @@ export function credentialFieldsOf(
 }
 
 /**
- * Lays what the launch says over what the form says: the reserved extra variables (which are there only if the form
- * declares fields of those names), then the names sent for the form's variables and for its credential fields. Other
- * names are dropped, as extra variables of the service's own are.
- * @throws RefusedValuesError naming what is not a text
+ * Replaces the names of the form by the names of the launch. First come the reserved extra variables, which exist only
+ * if the form declares fields of those names. Then come the names that were sent for the form's variables and for its
+ * credential fields. Other names are dropped, as other reserved variables are.
+ * @throws RefusedValuesError that names what is not a text
  */
 export function withLaunchNames(
   form: CredentialNeeds,
@@ -109,7 +110,7 @@ export function withLaunchNames(
   }
 }
 
-/** The reserved extra variables that tell a playbook which credentials it got: names only. */
+/** The reserved extra variables that tell a playbook which credentials it got. They hold names only. */
 export function credentialVariables({ credentials, ansibleCredentials, vaultCredentials }: CredentialNeeds) {
   return {
     ...(Object.keys(credentials).length > 0 ? { __credentials__: credentials } : {}),
@@ -118,7 +119,7 @@ export function credentialVariables({ credentials, ansibleCredentials, vaultCred
   }
 }
 
-/** As a file would name them. */
+/** The vault needs in the form that a file has. */
 function shownVaults(needs: VaultNeeds): unknown {
   return typeof needs === 'string' ? needs : needs.map(({ id, name }) => (id === null ? name : { id, name }))
 }
@@ -134,9 +135,9 @@ export function requireAllowedCredentials(
 }
 
 /**
- * Looks at the names of credentials that a client sent, where values are checked: nothing of them is dropped in silence.
- * Roles come first, so that nobody finds out about credentials that they may not use.
- * @param declared variables for which the form takes a name
+ * Checks the names of credentials that a client sent, in the modes that check values. No unknown name is dropped
+ * without an error. Roles are checked first. So nobody learns which credentials exist beyond those that they may use.
+ * @param declared variables for which the form accepts a name
  * @throws RefusedValuesError, ForbiddenError
  */
 export async function requireKnownNames(
@@ -166,7 +167,7 @@ function refuseNames(key: string, problem: string): never {
   throw new RefusedValuesError('credentials_refused', problem, { ...NOTHING_WRONG, invalid: [`credentials.${key}`] })
 }
 
-/** The first needed credential that somebody's roles do not allow; null when they allow all. */
+/** The first credential that somebody's roles do not allow; null when they allow all. */
 export function forbiddenCredential(
   { isAdmin, allowedCredentials }: Pick<Caller, 'isAdmin' | 'allowedCredentials'>,
   needs: CredentialNeeds,
@@ -176,13 +177,13 @@ export function forbiddenCredential(
   return allNames(needs).find((name) => !patterns.some((pattern) => pattern.test(name))) ?? null
 }
 
-/** The chosen needs of a stored job. */
+/** The credentials that were chosen for a stored job. */
 export function needsOfJob(job: Pick<JobRow, 'credentials' | 'playbook'>): CredentialNeeds {
   const { ansibleCredentials, vaultCredentials }: Playbook = playbookOf(job)
   return { credentials: credentialNamesOf(job), ansibleCredentials, vaultCredentials }
 }
 
-/** A role's entry is a regular expression for whole names. */
+/** An entry of a role is a regular expression for whole names. */
 function credentialPattern(entry: string): RegExp {
   return new RegExp(`^(?:${entry})$`, 'u')
 }

@@ -4,13 +4,13 @@ import type { JobSettings } from '../../forms/form.js'
 import { type Runner, findDefaultRunner, findRunnerByName } from '../../store/runners/runners.js'
 import type { Queries } from '../../store/store.js'
 
-/** The runner of a job, and why it cannot run there, if so. */
+/** The runner of a job, and the reason why the job cannot run there, if there is one. */
 export interface RunnerChoice {
   readonly runner: Runner | null
   readonly problem: string | null
 }
 
-/** The runner that a form or step names, else the default one; never another instead. */
+/** The runner that a form or step names, or else the default runner. A job never gets another runner instead. */
 export async function chooseRunner(
   queries: Queries,
   { runner: name }: Pick<JobSettings, 'runner'>,
@@ -35,7 +35,10 @@ export function requireRunnerAllowed(
   throw new ForbiddenError('runner_not_allowed', `Your roles do not allow jobs on the runner '${runner.name}'`)
 }
 
-/** Why a runner cannot get jobs at all, or null. Being offline, full or draining is no problem: the job waits. */
+/**
+ * The reason why a runner can get no jobs at all, or null. A runner that is offline, full or draining can: the job
+ * waits.
+ */
 export function runnerProblem(runner: Pick<Runner, 'name' | 'state' | 'enabled'>): string | null {
   if (runner.state !== 'approved') return `The runner '${runner.name}' is not approved`
   return runner.enabled ? null : `The runner '${runner.name}' is turned off`

@@ -1,6 +1,6 @@
 import { isFinal, jobStatusOf } from '../record/status.js'
 
-/** A job as far as it decides whether its runner has it. */
+/** The columns of a job that tell whether its runner has it. */
 interface HeldRow {
   readonly status: string
   readonly runner_id: number | null
@@ -10,23 +10,23 @@ interface HeldRow {
   readonly abort_requested: number
 }
 
-/** By id of a runner the number of its connection (`runner.epoch`); only runners that are connected are in it. */
+/** The number of the connection (`runner.epoch`) by runner id. Only connected runners are in it. */
 export type Connections = ReadonlyMap<number, number>
 
 /** What reading jobs asks of the room of runners. */
 export interface RunnerPresence {
-  /** Those of these runners that are connected, here or at another node. */
+  /** Finds those of these runners that are connected, at this node or at another one. */
   connectionsOf(runnerIds: readonly number[]): Promise<Connections>
 }
 
-/** The connections of the runners that may have one of these jobs now. */
+/** Finds the connections of the runners that may have one of these jobs now. */
 export function connectionsFor(presence: RunnerPresence, jobs: readonly HeldRow[]): Promise<Connections> {
   const ids = jobs.flatMap((job) => (mayBeHeld(job) && job.runner_id !== null ? [job.runner_id] : []))
   return ids.length === 0 ? Promise.resolve(new Map()) : presence.connectionsOf([...new Set(ids)])
 }
 
 /**
- * Whether the runner of a job has it now. That the runner is connected does not say so: it has to have named the job on
+ * Whether the runner of a job has it now. A connection alone does not tell that. The runner must have named the job on
  * this very connection.
  */
 export function isConnected(job: HeldRow, connections: Connections): boolean {
@@ -37,7 +37,10 @@ function mayBeHeld(job: HeldRow): boolean {
   return job.held_epoch !== null && !isFinal(jobStatusOf(job.status))
 }
 
-/** The detail of a job with what `abandoned` does not say: whether it still runs, and that its abort is asked for. */
+/**
+ * The detail of a job, with two facts that `abandoned` does not tell: whether it still runs, and whether its abort was
+ * asked for.
+ */
 export function detailOf(job: HeldRow, connections: Connections): string | null {
   if (job.status !== 'abandoned') return job.detail
   const isBack = isConnected(job, connections)

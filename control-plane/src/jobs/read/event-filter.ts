@@ -1,10 +1,10 @@
 import type { EventFilter } from '../../store/jobs/job-events.js'
 
-/** What came of a task at a host. A task that changed something is `ok` and `changed`, as in the recap. */
+/** The results of a task on a host. A task that changed something is `ok` and `changed`, as in ansible's recap. */
 export const EVENT_STATUSES = ['ok', 'changed', 'failed', 'ignored', 'rescued', 'skipped', 'unreachable'] as const
 export type EventStatus = (typeof EVENT_STATUSES)[number]
 
-/** By status: the one type of event that has it, and what the event must say in addition. */
+/** By status: the only type of event with this status, and what the event must contain in addition. */
 const OF_STATUS: Record<EventStatus, { readonly type: string; readonly says?: string }> = {
   ok: { type: 'runner_on_ok' },
   changed: { type: 'runner_on_ok', says: 'changed' },
@@ -15,7 +15,7 @@ const OF_STATUS: Record<EventStatus, { readonly type: string; readonly says?: st
   unreachable: { type: 'runner_on_unreachable' },
 }
 
-/** The filter of the database for what was asked; null: no event can be all of that. */
+/** Makes the database filter of what was asked for. Null: no event can match all of it. */
 export function eventFilterOf(wanted: {
   readonly host: string | undefined
   readonly task: string | undefined
@@ -35,7 +35,7 @@ export function eventFilterOf(wanted: {
   }
 }
 
-/** Whether a flag of an event is set; in a line that nobody can read it is not. */
+/** Whether a flag of an event is set. In a line that cannot be parsed it is not. */
 function isTrue(line: Buffer, flag: string): boolean {
   try {
     const event: unknown = JSON.parse(line.toString('utf8'))

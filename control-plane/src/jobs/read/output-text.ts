@@ -3,18 +3,18 @@ import AnsiToHtml from 'ansi-to-html'
 import stripAnsi from 'strip-ansi'
 
 /**
- * Characters converted before other requests get their turn: one large output must not hold up the whole service. A
- * line without end is cut too, since the converter's patterns fail on strings of many megabytes.
+ * Characters that are converted before other requests get their turn, so that a large output does not block the
+ * service. A very long line is cut, too, because the patterns of the converter fail on strings of many megabytes.
  */
 const SLICE_LENGTH = 16 * 1024
 
 const ESCAPE = '\u001b'
-/** Characters that a colour code may have. */
+/** Most characters of a colour code. */
 const MAX_CODE_LENGTH = 64
 
 /**
- * Output as plain text, without colours, slice by slice: whoever reads it slowly makes nobody hold it in memory. Broken
- * UTF-8 becomes the replacement character.
+ * Output as plain text without colours, slice by slice. So a slow reader makes nobody hold the whole output in memory.
+ * Broken UTF-8 becomes the replacement character.
  */
 export function plainText(pieces: AsyncIterable<Buffer>): AsyncGenerator<string> {
   return convert(pieces, (text) => stripAnsi(text))
@@ -22,7 +22,7 @@ export function plainText(pieces: AsyncIterable<Buffer>): AsyncGenerator<string>
 
 /** Output as HTML with the colours of the job page, everything else escaped. Line breaks stay line breaks. */
 export function htmlText(pieces: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  // `stream` keeps a colour that is open at the end of a slice open in the next one.
+  // With `stream`, a colour that is open at the end of a slice stays open in the next one.
   const converter = new AnsiToHtml({ escapeXML: true, newline: false, stream: true })
   return convert(pieces, (text) => converter.toHtml(text))
 }
@@ -47,7 +47,9 @@ async function* convert(pieces: AsyncIterable<Buffer>, convertSlice: (text: stri
   }
 }
 
-/** Where a slice may end: after a line, or in a line without end at least not inside a colour code or a character. */
+/**
+ * Where a slice may end: after a line. In a very long line it must at least not be inside a colour code or a character.
+ */
 function cutOf(text: string): number {
   if (text.length <= SLICE_LENGTH) return text.length
   const line = text.lastIndexOf('\n', SLICE_LENGTH - 1) + 1

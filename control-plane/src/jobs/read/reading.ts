@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { parseKept, textOfKept } from '@holdfast/protocol'
 import type { Caller } from '../../auth/caller.js'
 import type { UserType } from '../../user-type.js'
 import { isoTime } from '../../clock.js'
@@ -19,11 +20,11 @@ import { extravarsOf } from '../record/playbook.js'
 import { jobStatusOf } from '../record/status.js'
 import { requireVisible, seesAllJobs } from '../record/visibility.js'
 
-/** Jobs of a list that are made ready at once. */
+/** Number of jobs of a list that are converted at once. */
 const RECORDS_PER_PAGE = 250
 
-/** Bytes of one answer of the raw output. */
-export const MAX_OUTPUT_BYTES = 1024 * 1024
+/** Most bytes of one answer with raw output. */
+const MAX_OUTPUT_BYTES = 1024 * 1024
 
 export interface JobReading {
   readonly queries: Queries
@@ -31,13 +32,13 @@ export interface JobReading {
   readonly maskPattern: RegExp
   /** JOBS_LIST_SIZE. */
   readonly listSize: number
-  /** Password fields of a form as it is now; empty for a form that is gone. */
+  /** The password fields of a form as it is now. Empty for a form that is gone. */
   readonly passwordFieldsOf: (form: string) => Promise<ReadonlySet<string>>
   readonly runners: RunnerPresence
 }
 
-/** A list record: the job as its row shows it. */
-export function recordOf(job: JobListRow, connections: Connections) {
+/** One record of a list: the job as its row shows it. */
+function recordOf(job: JobListRow, connections: Connections) {
   return {
     id: job.id,
     form: job.form,
@@ -62,7 +63,7 @@ export function recordOf(job: JobListRow, connections: Connections) {
   }
 }
 
-/** The approval of a job, or of a node of it, as it is shown. */
+/** The approval of a job or workflow node, as the interface shows it. */
 export function approvalRecordOf(job: { readonly approval: string | null }) {
   const approval = approvalOf(job)
   if (!approval) return null
@@ -70,7 +71,7 @@ export function approvalRecordOf(job: { readonly approval: string | null }) {
   return { ...shown, decided_at: isoTime(approval.decided_at) }
 }
 
-/** How the output of a job is wanted. */
+/** In which form the output of a job is wanted. */
 export type OutputForm = 'text' | 'html' | 'none'
 
 const outputAs: Record<OutputForm, (queries: Queries, id: number) => AsyncIterable<string>> = {
@@ -80,7 +81,7 @@ const outputAs: Record<OutputForm, (queries: Queries, id: number) => AsyncIterab
 }
 
 /**
- * A job with extra variables (masked), and its output apart: that may be very large and is read slice by slice.
+ * A job with its extra variables (masked). Its output comes apart: it may be very large, and is read slice by slice.
  * @throws NotFoundError, ForbiddenError
  */
 export async function readJob(reading: JobReading, caller: Caller, id: number, form: OutputForm) {
@@ -101,13 +102,14 @@ export async function readJob(reading: JobReading, caller: Caller, id: number, f
   }
 }
 
-/** Values of a job as people may see them. */
+/** The values of a job as people may see them. */
 export async function maskedFor(
   reading: Pick<JobReading, 'maskPattern' | 'passwordFieldsOf'>,
   job: Pick<JobRow, 'form' | 'password_fields'>,
   values: Readonly<Record<string, unknown>>,
 ): Promise<Record<string, unknown>> {
-  // Also those of the form as it was: it may have been changed or removed since.
+  // The password fields of the form at the time of the launch count, too. The form may have been changed or removed
+  // since.
   const passwordFields = new Set([...(await reading.passwordFieldsOf(job.form)), ...passwordFieldsOf(job)])
   return maskValues(values, reading.maskPattern, passwordFields) as Record<string, unknown>
 }
@@ -117,11 +119,11 @@ export interface ListRequest {
   readonly user: string | undefined
   readonly userType: UserType | undefined
   readonly runner: string | undefined
-  /** Only the jobs that wait for an approval which the caller may give. */
+  /** List only jobs that wait for an approval which the caller may give. */
   readonly waiting: boolean
 }
 
-/** The jobs that the caller may see, newest first. Filters never widen what that is. */
+/** The jobs that the caller may see, newest first. No filter shows more than that. */
 export async function readJobs(reading: JobReading, caller: Caller, request: ListRequest) {
   const filter: JobFilter = {
     ...(request.user === undefined ? {} : { user: { name: request.user, type: request.userType ?? 'local' } }),
@@ -135,14 +137,17 @@ export async function readJobs(reading: JobReading, caller: Caller, request: Lis
   return recordPages(jobs, await connectionsFor(reading.runners, jobs))
 }
 
-/** Records of a list some at a time, since a list may have thousands. */
+/** Converts the records of a list in portions, because a list may have thousands. */
 function* recordPages(jobs: readonly JobListRow[], connections: Connections) {
   for (let from = 0; from < jobs.length; from += RECORDS_PER_PAGE) {
     yield jobs.slice(from, from + RECORDS_PER_PAGE).map((job) => recordOf(job, connections))
   }
 }
 
-/** Own jobs and those to approve come from an index each: one question for both would have to look at every job. */
+/**
+ * The caller's own jobs and the jobs to approve each come from an index. One query for both would have to read every
+ * job.
+ */
 async function visibleJobs(queries: Queries, caller: Caller, filter: JobFilter, limit: number) {
   const jobs = await listJobs(queries, filter, limit)
   if (!filter.visibleTo) return jobs
@@ -150,7 +155,7 @@ async function visibleJobs(queries: Queries, caller: Caller, filter: JobFilter, 
   return newestOf([...jobs, ...(await listAwaitingJobs(queries, giverOf(caller), filter, limit, oldest))], limit)
 }
 
-/** The first jobs of several lists, each once, newest first. */
+/** The first jobs of several lists, each job once, newest first. */
 function newestOf(jobs: readonly JobListRow[], limit: number): JobListRow[] {
   const byId = new Map(jobs.map((job) => [job.id, job]))
   return [...byId.values()].sort((one, other) => other.id - one.id).slice(0, limit)
@@ -162,8 +167,8 @@ export function countApprovals(reading: JobReading, caller: Caller): Promise<num
 }
 
 /**
- * How many records a list may have: the default without a number, at least 1, at most 5000 or the default if that is
- * higher. Never an error.
+ * How many records a list may have. Without a number it is the default. Otherwise it is at least 1 and at most 5000, or
+ * at most the default if that is higher. Never throws.
  */
 export function listLimit(records: string | undefined, listSize: number): number {
   const asked = records === undefined || records.trim() === '' ? Number.NaN : Math.trunc(Number(records))
@@ -181,7 +186,10 @@ export interface EventsRequest {
   readonly status: EventStatus | undefined
 }
 
-/** Events after an order, page by page: a job may have millions. @throws NotFoundError, ForbiddenError */
+/**
+ * The events of a job after a given order, page by page, because a job may have millions. @throws NotFoundError,
+ * ForbiddenError
+ */
 export async function readEvents(reading: JobReading, caller: Caller, id: number, request: EventsRequest) {
   await requireVisible(reading.queries, caller, id)
   const { after, limit, ...wanted } = request
@@ -193,7 +201,9 @@ async function* eventPages(pages: AsyncIterable<readonly EventSummaryRow[]> | It
   for await (const page of pages) yield page.map(({ position, ...event }) => ({ order: position, ...event }))
 }
 
-/** One event with its whole result. @throws NotFoundError, ForbiddenError, InvalidInputError for a broken order */
+/**
+ * One event with its whole result, as the text of a JSON object: its numbers stand there as the playbook wrote them, and
+ * JavaScript would change long ones. @throws NotFoundError, ForbiddenError, InvalidInputError for a broken order */
 export async function readEvent(reading: JobReading, caller: Caller, id: number, orderText: string) {
   await requireVisible(reading.queries, caller, id)
   if (!/^[+-]?\d+$/.test(orderText)) throw new InvalidInputError('order_not_a_number', 'order must be a whole number')
@@ -201,27 +211,34 @@ export async function readEvent(reading: JobReading, caller: Caller, id: number,
   const row = Number.isSafeInteger(order) ? await findEvent(reading.queries, id, order) : null
   if (!row) throw new NotFoundError('event_not_found', `Job ${id} has no event ${orderText}`)
   const { line, position, job_id: _, ...event } = row
-  return { ...extrasOf(line), ...event, order: position }
+  const { extras, mark } = extrasOf(line)
+  return textOfKept({ ...extras, ...event, order: position }, mark)
 }
 
-/** Deepest event that is shown as JSON: writing one asks for as much stack as it is deep. The plugin stays far below. */
+/**
+ * Deepest event that is shown as JSON. Writing JSON needs stack for each level. The event callback stays far below this
+ * depth.
+ */
 const MAX_DEPTH = 500
 
-/** What the line says beyond the listed fields, its result included; an unreadable line is shown as it is. */
-function extrasOf(line: Buffer): Record<string, unknown> & { result: unknown } {
+/**
+ * What the line of an event has beyond the listed fields, such as its result. A line that cannot be parsed is shown as
+ * it is.
+ */
+function extrasOf(line: Buffer): { readonly extras: Record<string, unknown>; readonly mark: string | null } {
   try {
-    const value: unknown = JSON.parse(line.toString('utf8'))
+    const { value, mark } = parseKept(line.toString('utf8'))
     if (typeof value === 'object' && value !== null && !isDeeperThan(value, MAX_DEPTH)) {
       const { order: _, result, ...extras } = value as Record<string, unknown>
-      return { ...extras, result: result ?? null }
+      return { extras: { ...extras, result: result ?? null }, mark }
     }
   } catch {
-    // Not JSON: torn or foreign. It was stored byte by byte, and is shown so.
+    // The line is no JSON: it is cut, or a playbook wrote it. It was stored byte by byte, and is shown in the same way.
   }
-  return { result: { unreadable: line.toString('utf8') } }
+  return { extras: { result: { unreadable: line.toString('utf8') } }, mark: null }
 }
 
-/** Looks level by level, since a recursion would need the very stack that is to be spared. */
+/** Goes level by level, because a recursion would need the stack that this check protects. */
 function isDeeperThan(value: object, limit: number): boolean {
   let level = [value]
   for (let depth = 1; level.length > 0; depth += 1) {
@@ -233,7 +250,7 @@ function isDeeperThan(value: object, limit: number): boolean {
   return false
 }
 
-/** Output as it is, colours included, from a byte offset on; at most MAX_OUTPUT_BYTES. */
+/** The output as it is, with colours, from a byte offset on; at most MAX_OUTPUT_BYTES. */
 export async function readRawOutput(reading: JobReading, caller: Caller, id: number, offset: number): Promise<Buffer> {
   await requireVisible(reading.queries, caller, id)
   const pieces: Buffer[] = []

@@ -8,20 +8,20 @@ import type { PlannedSequence, SequencePort } from './sequence-port.js'
 const hash = v.nullable(v.string())
 
 /**
- * What an approval is about, as two hashes. `manifest_sha256` is that of the playbook folder. `form_sha256` covers the form
- * as its file has it, its subforms, its constants, and the workflows that it runs. Null: it could not be read, so nobody
- * knows what it was.
+ * What an approval is given for, as two hashes. `manifest_sha256` stands for the playbook folder. `form_sha256` stands
+ * for the form as its file has it, its subforms, its constants, and the workflows that it runs. Null: the content could
+ * not be read, so nobody knows what it was.
  */
 export const approvalSubjectSchema = v.object({ manifest_sha256: hash, form_sha256: hash })
 
 export type ApprovalSubject = Readonly<v.InferOutput<typeof approvalSubjectSchema>>
 
-/** What is asked of a job to know which files it gets. */
+/** The columns of a job that decide which files it gets. */
 export type SubjectJob = Pick<JobRow, 'form' | 'playbook' | 'parent_id' | 'job_type'>
 
-/** Tells what the approval of a job would be about now. */
+/** Computes what the approval of a job would be given for now. */
 export interface ApprovalSubjects {
-  /** For a launch, of the very form that it is checked with. */
+  /** For a launch: of exactly the form that the launch is checked with. */
   of(job: SubjectJob, form: Form, context: FormContext, planned: PlannedSequence | null): Promise<ApprovalSubject>
   /** With the form that has this name now. */
   now(job: SubjectJob): Promise<ApprovalSubject>
@@ -30,7 +30,7 @@ export interface ApprovalSubjects {
 export interface ApprovalSubjectsDependencies {
   readonly forms: Pick<Forms, 'all' | 'find' | 'contextOf'>
   readonly planOf: SequencePort['planOf']
-  /** The playbook folder. Unchanged files are not read again, and many who ask at once share one walk. */
+  /** The playbook folder. Unchanged files are not read again, and callers at the same time share one walk. */
   readonly files: { manifest(job: SubjectJob): Promise<{ readonly sha256: string }> }
   readonly log: { warn(fields: object, text: string): void }
 }
@@ -53,7 +53,7 @@ export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSu
       form: form.source,
       subforms: subforms.map(({ source }) => source),
       constants: context.constants,
-      // What a multistep form runs stands in the form itself.
+      // The steps of a multistep form stand in the form itself.
       workflow: form.type === 'workflow' ? (planned?.plan ?? null) : null,
     }
     return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
@@ -81,7 +81,7 @@ export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSu
   }
 }
 
-/** What is not the same any more, in words; empty: nothing. A hash that was not known counts as another one. */
+/** What has changed, in words; empty: nothing. A hash that was not known counts as changed. */
 export function changesOf(asked: ApprovalSubject, now: ApprovalSubject): string[] {
   const changed = (before: string | null, after: string | null) => before === null || before !== after
   return [

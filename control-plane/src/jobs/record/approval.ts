@@ -12,9 +12,9 @@ import type { Queries } from '../../store/store.js'
 import { type ApprovalSubject, approvalSubjectSchema } from './approval-subject.js'
 
 /**
- * The approval of a job, kept with it as JSON. A job that asks for one is `approve` and `parked`: no queue has it, so
- * that no runner can get it and nothing can give it up. It leaves that state once: approved, it goes into the queue of
- * its runner; rejected, it has ended.
+ * The approval of a job, stored with the job as JSON. A job that needs an approval has the status `approve` and the
+ * dispatch state `parked`. It is in no queue, so no runner can get it and nothing can fail it. It leaves this state
+ * only once: when it is approved it goes into the queue of its runner, and when it is rejected it has ended.
  */
 const approvalSchema = v.object({
   title: v.nullable(v.string()),
@@ -25,18 +25,18 @@ const approvalSchema = v.object({
   state: v.picklist(['waiting', 'approved', 'rejected']),
   decided_by: v.nullable(v.string()),
   decided_by_type: v.nullable(v.string()),
-  /** The account of who decided; never shown. */
+  /** The account of who decided; it is never shown. */
   decided_by_id: v.optional(v.nullable(v.number()), null),
   decided_at: v.nullable(v.number()),
-  /** What it is about; null: it was asked for by a release that did not note it. */
+  /** What the approval is given for. Null: an older release, which did not store this, asked for the approval. */
   subject: v.optional(v.nullable(approvalSubjectSchema), null),
-  /** It was given although what it is about had changed since it was asked for. */
+  /** The approval was given although its subject had changed since it was asked for. */
   forced: v.optional(v.boolean(), false),
 })
 
 export type JobApproval = Readonly<v.InferOutput<typeof approvalSchema>>
 
-/** Longest texts that are kept: they are in every list of jobs. */
+/** Longest texts that are stored, in characters: they are in every list of jobs. */
 const MAX_TITLE_LENGTH = 200
 const MAX_MESSAGE_LENGTH = 4000
 
@@ -46,9 +46,9 @@ export function approvalOf(job: Pick<JobSummaryRow, 'approval'>): JobApproval | 
 }
 
 /**
- * What a form, a step or a node asks for, with the placeholders of its texts filled.
- * @param extravars masked: whoever may approve need not see secrets
- * @param subject what it is about, as it is now
+ * The approval that a form, a step or a workflow node asks for, with the placeholders in its texts filled.
+ * @param extravars masked, because whoever may approve need not see secrets
+ * @param subject what the approval is given for, as it is now
  */
 export function awaitedApproval(asked: Approval, extravars: unknown, subject: ApprovalSubject): JobApproval {
   const filled = (text: string) =>
@@ -76,13 +76,13 @@ const UNDECIDED = {
   forced: false,
 } as const
 
-/** Asks for the approval of a job that was made or moved to `approve` in the same write. */
+/** Asks for the approval of a job that the same write inserted or moved to `approve`. */
 export async function askForApproval(
   queries: Queries,
   job: { readonly id: number; readonly target: string },
   approval: JobApproval,
 ): Promise<void> {
-  // `public` is the old name of `default`: in the table everyone has one name.
+  // `public` is the old name of the role `default`. The table has one name for it.
   const roles = approval.roles.map((role) => (isEveryone(role) ? EVERYONE_ROLE : role))
   await insertAwaitedApproval(queries, job.id, { roles, allowSelf: approval.allowSelf })
   const banner = `APPROVE [${approval.title ?? job.target}] `
@@ -96,13 +96,13 @@ function giversText({ roles }: Pick<JobApproval, 'roles'>): string {
   return roles.length === 0 ? 'an admin' : `${roles.join(', ')} or an admin`
 }
 
-/** Whether one of the caller's roles may give an approval; admins may give every one. */
+/** Whether one of the caller's roles may give an approval. Admins may give every approval. */
 export function hasApprovingRole(caller: Pick<Caller, 'isAdmin' | 'roles'>, approval: JobApproval | null): boolean {
   if (caller.isAdmin) return true
   return approval !== null && approval.roles.some((role) => isEveryone(role) || caller.roles.includes(role))
 }
 
-/** The caller as a giver of approvals; null for an admin, who may give every one. */
+/** The caller as somebody who gives approvals; null for an admin, who may give every one. */
 export function giverOf(caller: Caller): ApprovalGiver | null {
   return caller.isAdmin ? null : { id: caller.id, roles: caller.roles }
 }
@@ -123,12 +123,15 @@ export function decided(
   return { ...approval, state, ...decider, decided_at: now }
 }
 
-/** The same approval asked for once more, about what is there now. */
+/** The same approval, asked for once more for what is there now. */
 export function askedAgain(approval: JobApproval, subject: ApprovalSubject): JobApproval {
   return { ...approval, ...UNDECIDED, subject }
 }
 
-/** Values in a text come from a user: they must not send commands to the terminal of whoever reads it. */
+/**
+ * Shortens a text and escapes control characters. Users choose these values, and they must not send commands to the
+ * terminal of a reader.
+ */
 function shortened(text: string, most: number): string {
   const printable = text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' ')
   return printable.length > most ? `${printable.slice(0, most - 1)}…` : printable

@@ -1,11 +1,13 @@
 import { InvalidInputError } from '../../errors.js'
 
-/** Levels of objects and lists in the values of a launch. Python, which reads them in the end, gives up at some 1000. */
+/**
+ * Most levels of objects and lists in the values of a launch. In the end Python reads them, and it fails at about 1000.
+ */
 const MAX_DEPTH = 100
 
 /**
- * To be asked before anything walks through values that came from outside. It goes down level by level and calls nothing
- * on the way, so that no depth can hurt.
+ * Call this before anything goes through values that came from outside. It goes down level by level without recursion,
+ * so no depth can do harm.
  * @throws InvalidInputError
  */
 export function requireShallow(values: readonly unknown[]): void {

@@ -2,23 +2,26 @@ import * as v from 'valibot'
 import { vaultNeedsSchema } from '../../credentials/vault-needs.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
 
-/** What a job's order to the runner needs beside the extra variables; kept as JSON with the job. */
+/** What the order of a job needs in addition to the extra variables. It is stored as JSON with the job. */
 export const playbookSchema = v.object({
   playbook: v.string(),
   playbookSubPath: v.nullable(v.string()),
   inventory: v.array(v.string()),
   tags: v.nullable(v.string()),
-  /** Only nodes of workflows have these two. */
+  /** Only workflow nodes have these two. */
   skipTags: v.optional(v.nullable(v.string()), null),
   verbosity: v.optional(v.number(), 0),
   limit: v.nullable(v.string()),
-  /** What the author of the form says itself; jobs of older releases do not tell. */
+  /** Which settings the author of the form chose. Jobs of older releases do not have it. */
   ofForm: v.optional(v.object({ inventory: v.boolean(), limit: v.boolean() }), { inventory: false, limit: false }),
   check: v.boolean(),
   diff: v.boolean(),
   verbose: v.boolean(),
   allowJinjaInExtravars: v.boolean(),
-  /** Files and folders of the playbook folder that the form asks for; null: those that its folder asks for, or all. */
+  /**
+   * Files and folders of the playbook folder that the form asks for. Null: those that the playbook's own folder asks
+   * for, or all.
+   */
   playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
   /** Names of credentials; jobs of older releases have none. */
   ansibleCredentials: v.optional(v.nullable(v.string()), null),
@@ -27,7 +30,7 @@ export const playbookSchema = v.object({
 
 export type Playbook = v.InferOutput<typeof playbookSchema>
 
-/** Of a job that runs no playbook itself. */
+/** For a job that runs no playbook itself. */
 export const NO_PLAYBOOK: Playbook = {
   playbook: '',
   playbookSubPath: null,

@@ -1,4 +1,4 @@
-/** What the room of jobs asks of the room of runners. Both calls return at once and never throw. */
+/** What jobs ask of runners. Both calls return at once and never throw. */
 export interface RunnerPort {
   /** A job waits in the queue of this runner. */
   jobQueued(runnerId: number): void

@@ -1,35 +1,44 @@
 import type { Form, JobSettings } from '../../forms/form.js'
 import type { JobType } from '../../job-type.js'
 
-/** A job of several jobs, as the files have it at its launch. */
+/** The plan of a parent job, made of the files at the time of its launch. */
 export interface PlannedSequence {
-  /** What is kept of it: later changes of the files do not reach a job under way. No secrets, only names. */
+  /**
+   * What is stored of the plan. Later changes of the files do not reach a job that has been launched. It holds no
+   * secrets, only names.
+   */
   readonly plan: unknown
-  /** Names of the steps or identifiers of the nodes, each once, in their order. */
+  /** Names of the steps, or identifiers of the workflow nodes, each once, in their order. */
   readonly nodes: readonly string[]
-  /** Why nothing of it can run, if so: the job fails at once with this reason. */
+  /** Why nothing of the plan can run, if so. The job then fails at once with this reason. */
   readonly problem: string | null
-  /** What its jobs ask for, as far as the launch can know it: all of it must be allowed before anything is created. */
+  /**
+   * The child jobs, as far as the launch can know them. The launch checks that all of it is allowed before anything is
+   * created.
+   */
   readonly jobs: readonly {
     readonly settings: JobSettings
     readonly values: (parentValues: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
   }[]
 }
 
-/** What the room of jobs asks of the room of sequences. */
+/** What jobs ask of sequences. */
 export interface SequencePort {
   /**
-   * @returns null for a form that is no sequence
-   * @throws RefusedValuesError for one that cannot be launched by anybody
+   * @returns null for a form that makes no parent job
+   * @throws RefusedValuesError for a form that nobody can launch
    */
   planOf(form: Form): Promise<PlannedSequence | null>
-  /** Something happened to a sequence: looks what is next. Returns at once and never throws. */
+  /** Call it when something happened to a parent job. It looks for the next step. Returns at once and never throws. */
   advance(jobId: number): void
-  /** Whether a whole ends when the approval of one of its steps is refused; else it goes on as if that had failed. */
+  /**
+   * Whether a parent job ends when the approval of one of its nodes is rejected. Otherwise it goes on as after a
+   * failure.
+   */
   endsWithRejection(jobType: JobType): boolean
 }
 
-/** Whoever ends jobs tells it after the commit. Returns at once and never throws. */
+/** Whoever ends jobs calls it after the commit. Returns at once and never throws. */
 export interface JobEnds {
   jobEnded(): void
 }

@@ -1,6 +1,6 @@
 import { JOB_STATUSES, type JobStatus, STATUS_MOVES, type StatusBefore } from '../../job-status.js'
 
-/** Reads a status from a row. @throws Error for one that this release does not know */
+/** Reads a status from a row. @throws Error for a status that this release does not know */
 export function jobStatusOf(text: string): JobStatus {
   const status = JOB_STATUSES.find((known) => known === text)
   if (!status) throw new Error(`unknown job status ${JSON.stringify(text)}`)
@@ -14,12 +14,12 @@ export function statusesBefore<To extends JobStatus>(to: To): StatusBefore<To>[]
   return JOB_STATUSES.filter(isBefore)
 }
 
-/** True when the job has ended as far as people are concerned; an abandoned one may still change once. */
+/** Whether a job has ended as people see it. An abandoned job counts, but its status may still change once. */
 export function isEnded(status: JobStatus): boolean {
   return status !== 'running' && status !== 'approve'
 }
 
-/** True when nothing changes the status any more. */
+/** Whether nothing changes the status any more. */
 export function isFinal(status: JobStatus): boolean {
   return STATUS_MOVES[status].length === 0
 }

@@ -8,19 +8,19 @@ import { isSequence } from './sequence-port.js'
 
 type Owned = Pick<JobSummaryRow, 'user_id'>
 
-/** By account: a name may be given again to somebody else. */
+/** Whether the caller launched the job. It compares accounts, because a name may be given to somebody else later. */
 export function isOwner(caller: Caller, job: Owned): boolean {
   return job.user_id === caller.id
 }
 
-/** May read every job (service interface, rule 6). */
+/** Whether the caller may read every job. */
 export function seesAllJobs(caller: Caller): boolean {
   return caller.isAdmin || caller.options.showAllJobLogs || caller.options.manageAllJobs
 }
 
 /**
- * A job that the caller may read: beside their own, one that waits for an approval which a role of theirs may give, since
- * they have to see what they decide about; and one that they decided about, since they answer for it.
+ * A job that the caller may read. Beside their own jobs, these are the jobs whose approval they may give, because they
+ * have to see what they decide about, and the jobs whose approval they decided, because they answer for them.
  * @throws NotFoundError, ForbiddenError
  */
 export async function requireVisible(queries: Queries, caller: Caller, id: number): Promise<JobSummaryRow> {
@@ -33,7 +33,7 @@ export async function requireVisible(queries: Queries, caller: Caller, id: numbe
 }
 
 /**
- * A job that the caller may act on: their own, or any for an admin or a role with `manageAllJobs`.
+ * A job that the caller may change: their own job, or any job for an admin or a role with `manageAllJobs`.
  * @throws NotFoundError, ForbiddenError
  */
 export async function requireManageable(queries: Queries, caller: Caller, id: number): Promise<JobSummaryRow> {
@@ -55,7 +55,7 @@ function isDecider(caller: Caller, approval: JobApproval): boolean {
   return approval.decided_by_id === caller.id
 }
 
-/** Of a job that consists of others, each approval on the way may have been decided by somebody else. */
+/** In a parent job, somebody else may have decided each approval. */
 async function hasDecidedOnTheWay(queries: Queries, caller: Caller, job: JobSummaryRow): Promise<boolean> {
   if (!isSequence(job)) return false
   const approvals = (await findNodes(queries, job.id)).map(approvalOf)

@@ -15,8 +15,8 @@ export interface FieldValuesDependencies {
 }
 
 /**
- * The field values that a job was launched with, without passwords. Nothing is hidden because of its name: whoever may run
- * the job again has to know what with. A mask stands where a password was a part of a value.
+ * The field values that a job was launched with, without passwords. No value is hidden because of its name, because
+ * whoever may run the job again has to know its values. A mask stands where a value contained a password.
  * @throws NotFoundError, ForbiddenError
  */
 export async function readFieldValues(
@@ -35,9 +35,9 @@ export async function readFieldValues(
 }
 
 /**
- * A job whose field values the caller may have, and its form (service interface, rule 7): their own job, or any for an
- * admin or a role with `manageAllJobs`; with the role option `allowJobRelaunch`; of a form that allows relaunch. A form
- * that is gone allows nothing.
+ * A job whose field values the caller may have, and its form. It has to be their own job, or any job for an admin or a
+ * role with `manageAllJobs`. They need the role option `allowJobRelaunch`, and the form has to allow relaunch. A form
+ * that is gone does not allow it.
  * @throws NotFoundError, ForbiddenError
  */
 export async function requireFieldValuesAllowed(
@@ -59,7 +59,7 @@ export async function requireFieldValuesAllowed(
   return { job, form }
 }
 
-/** The job with its long texts. @throws NotFoundError when somebody was quicker and deleted it */
+/** The job with its long texts. @throws NotFoundError when somebody has deleted it since */
 export async function requireWholeJob(queries: Queries, id: number): Promise<JobRow> {
   const job = await findJob(queries, id)
   if (!job) throw new NotFoundError('job_not_found', `There is no job ${id}`)
@@ -67,8 +67,8 @@ export async function requireWholeJob(queries: Queries, id: number): Promise<Job
 }
 
 /**
- * The field values that were kept with a job; null when it was launched without any. What has become a password field or
- * a file field since is left out; the values of fields that are gone are not.
+ * The field values that were stored with a job; null when it was launched without any. Fields that have become password
+ * fields or file fields since are left out. Values of fields that are gone stay.
  */
 export function keptValues(
   job: Pick<JobRow, 'raw_form_data'>,

@@ -5,15 +5,15 @@ import { passwordKeys } from '../../forms/subforms.js'
 import { holdsMask } from '../secrets/masking.js'
 import { type PlainObject, isEmpty, isPlainObject, isSame, partOf } from '../../forms/values/plain.js'
 
-/** An earlier job, as far as it decides about one that repeats it. */
+/** The parts of an earlier job that decide about the job that repeats it. */
 export interface EarlierLaunch {
   readonly id: number
   readonly form: Pick<Form, 'name' | 'fields' | 'wizard' | 'credentials'>
   readonly subforms: Readonly<Record<string, readonly Field[]>>
-  /** Null: it was launched without field values. */
+  /** Null: the job was launched without field values. */
   readonly kept: PlainObject | null
   readonly extravars: PlainObject
-  /** Keys of its password fields: with none, no mask stands in the place of anything. */
+  /** Keys of its password fields. If there are none, no value holds a mask. */
   readonly passwordFields: readonly string[]
   /** Names of credentials by variable. */
   readonly credentials: Readonly<Record<string, string>>
@@ -40,14 +40,15 @@ function firstOf(path: string): string[] {
 }
 
 /**
- * Fields with which the earlier job got passwords that the new one would go without: to run without them in silence
- * would not be as it ran. Whoever wants none says so, with an empty value. Those of a wizard step are named `step.field`.
+ * The fields with passwords that the earlier job had and the new one would not have. Without them the new job would run
+ * in another way, and nobody would notice. A user who wants no password sends an empty value. Fields of a wizard step
+ * are named `step.field`.
  * @param values what the relaunch would be checked with
  */
 export function passwordsToAskFor({ form, subforms, kept, extravars }: EarlierLaunch, values: PlainObject): string[] {
   const isGiven = (name: string, now: PlainObject, before: PlainObject) =>
     Object.hasOwn(now, name) && !isSame(now[name], Object.hasOwn(before, name) ? before[name] : undefined)
-  // A password that is no variable itself may be a part of others.
+  // A password that is no variable itself may be contained in other values.
   const isHeldElsewhere = holdsMask(extravars)
   const asked = (fields: readonly Field[], base: readonly PathStep[], now: PlainObject, before: PlainObject) =>
     fields

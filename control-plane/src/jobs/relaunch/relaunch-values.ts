@@ -17,14 +17,15 @@ type RelaunchValues = Pick<LaunchValuesRequest, 'extravars' | 'rawFormData' | 'c
 
 /**
  * The values of a relaunch:
- *   - where launches are checked, the field values that were kept with `changes` laid over them, checked like any others;
- *   - where they are not, without changes: the extra variables as they were;
- *   - with changes: built anew from the field values, since what hangs on a changed value has to change with it, and for
- *     that checked all the same. Variables that no field puts out stay. A job that had only variables has them changed.
- * Passwords are gone with the end of the job: they, and what held one, have to come again.
- * The verbose mode is no part of how a job ran: it is asked for each time.
+ * - Where launches are checked: the stored field values with `changes` over them, checked like any others.
+ * - Where launches are not checked, and there are no changes: the extra variables as they were.
+ * - With changes: the variables are built again from the field values, and the values are checked in every mode,
+ *   because what depends on a changed value has to change with it. Variables that belong to no field stay. If the job
+ *   had only variables, the changes replace variables.
+ * Passwords are removed when a job ends. So they, and all values that contained one, have to be sent again. The verbose
+ * mode is not kept: whoever wants it asks for it each time.
  * @param mode how strictly a launch of this form is checked now
- * @throws RefusedValuesError when something is needed that was not kept
+ * @throws RefusedValuesError when something is needed that was not stored
  */
 export function valuesOfRelaunch(
   earlier: EarlierLaunch,
@@ -64,14 +65,14 @@ export function valuesOfRelaunch(
   }
 }
 
-/** What counts of the variables of the job: those that a client could have sent. */
+/** The variables of the job that a client could have sent. */
 function sentVariables({ form, subforms, extravars }: EarlierLaunch): Record<string, unknown> {
   const isVerboseField = fieldRoots(form, subforms).has('__verbose__')
   const counts = (key: string) => key !== 'ansibleforms_user' && (key !== '__verbose__' || isVerboseField)
   return Object.fromEntries(Object.entries(ofClient(form, subforms, extravars)).filter(([key]) => counts(key)))
 }
 
-/** The kept field values with the changes over them; a step of a wizard field by field. */
+/** The stored field values with the changes over them. The values of a wizard step are replaced field by field. */
 function fieldValues(earlier: EarlierLaunch, changes: PlainObject): Record<string, unknown> {
   const kept = earlier.kept ?? {}
   const steps = new Set(earlier.form.wizard.map(({ name }) => name))
@@ -80,7 +81,7 @@ function fieldValues(earlier: EarlierLaunch, changes: PlainObject): Record<strin
     const before = isPlainObject(kept[name]) ? kept[name] : {}
     laid[name] = steps.has(name) && isPlainObject(change) ? { ...before, ...change } : change
   }
-  // What is computed is computed anew, whatever it was.
+  // Computed values are always computed again.
   const computed = new Set(earlier.form.fields.filter(isComputed).map(({ name }) => name))
   const values = Object.fromEntries(
     Object.entries(laid).filter(([name, value]) => !(computed.has(name) && holdsMask(value))),
@@ -94,8 +95,8 @@ function isComputed({ type, editable, source }: Field): boolean {
 }
 
 /**
- * Names of what the old job had and the new one would go without, where nothing is checked: fields whose passwords are
- * gone, and other variables that held one.
+ * Used where nothing is checked: names of what the earlier job had and the new one would not have. These are fields
+ * whose passwords are gone, and other variables that contained one.
  */
 function passwordsThatAreGone(earlier: EarlierLaunch, extravars: PlainObject): string[] {
   const masked = maskedNames(earlier, extravars)
@@ -105,25 +106,27 @@ function passwordsThatAreGone(earlier: EarlierLaunch, extravars: PlainObject): s
   return [...ofFields, ...masked.filter((name) => ofFields.length === 0 || !roots.has(name))]
 }
 
-/** Names under which a mask stands in the place of a value that is not kept. */
+/** Names under which a mask stands in place of a value that is not kept. */
 function maskedNames({ passwordFields }: EarlierLaunch, values: PlainObject): string[] {
   if (passwordFields.length === 0) return []
   return Object.entries(values).flatMap(([name, value]) => (holdsMask(value) ? [name] : []))
 }
 
-/** @throws RefusedValuesError naming what is missing, if anything is */
+/** @throws RefusedValuesError that names what is missing, if something is missing */
 function requireKept(missing: readonly string[]): void {
   if (missing.length > 0) throw notKept([...new Set(missing)])
 }
 
-/** Names of credentials that the launch chose, not the form: the form chooses its own again, from what there is now. */
+/**
+ * Names of credentials that the launch chose, not the form. The form chooses its own again, from those that exist now.
+ */
 function credentialsThatDiffer({ form, credentials }: EarlierLaunch): Record<string, string> {
   const isOfForm = (key: string, name: string) =>
     Object.hasOwn(form.credentials, key) && namesIn(form.credentials[key] ?? '').includes(name)
   return Object.fromEntries(Object.entries(credentials).filter(([key, name]) => !isOfForm(key, name)))
 }
 
-/** The same without those that fields of the form choose: their values choose them again. */
+/** The same names without those that fields of the form choose. The values of these fields choose them again. */
 function credentialsOfForm(earlier: EarlierLaunch): Record<string, string> {
   const ofFields = new Set(credentialFieldsOf(earlier.form, earlier.subforms))
   return Object.fromEntries(Object.entries(credentialsThatDiffer(earlier)).filter(([key]) => !ofFields.has(key)))

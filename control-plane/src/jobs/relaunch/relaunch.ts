@@ -17,17 +17,17 @@ import { isEnded, jobStatusOf } from '../record/status.js'
 
 /** How a job is run again. */
 export interface RelaunchRequest {
-  /** Laid over the kept field values; empty: as it ran. */
+  /** Values that replace stored field values; empty: run the job as it ran. */
   readonly values: Readonly<Record<string, unknown>>
-  /** By file field another upload, or null for none; the others are used again. */
+  /** By file field: another upload, or null for none. The uploads of all other fields are used again. */
   readonly files: Readonly<Record<string, unknown>>
   readonly verbose: boolean
 }
 
 /**
- * Whether the caller may run a job again at all: what reading its field values takes (service interface, rule 11), and
- * what any launch of its form takes. The state of the job and the values are looked at afterwards.
- * @throws NotFoundError, ForbiddenError, RefusedValuesError for a form that cannot be launched by anybody
+ * Checks whether the caller may run a job again at all. They need the rights to read its field values and the rights to
+ * launch its form. The state of the job and the values are checked afterwards.
+ * @throws NotFoundError, ForbiddenError, RefusedValuesError for a form that nobody can launch
  */
 export async function requireMayRelaunch(
   dependencies: LaunchDependencies,
@@ -41,9 +41,9 @@ export async function requireMayRelaunch(
 }
 
 /**
- * Runs an ended job once more, as it ran or with changes, as a new job of the caller. It goes the way of every launch:
- * the form and the roles count as they are now.
- * @throws NotFoundError, ForbiddenError, ConflictError, and what a launch throws; nothing is created then
+ * Runs an ended job again, as it ran or with changes. It becomes a new job of the caller, and it takes the same way as
+ * every launch: the form and the roles count as they are now.
+ * @throws NotFoundError, ForbiddenError, ConflictError, and the errors of a launch; nothing is created then
  */
 export async function relaunchJob(
   dependencies: LaunchDependencies,
@@ -88,8 +88,8 @@ export async function relaunchJob(
 }
 
 /**
- * A job that was given up counts as ended: whoever runs it again does so knowingly, since a runner that is gone for good
- * must not keep people from going on. The message says that the old one may still be at work.
+ * An abandoned job counts as ended, so that people can go on when a runner never comes back. The message says that the
+ * old job may still run, so whoever runs it again knows.
  */
 function requireRelaunchable(job: JobSummaryRow): void {
   if (job.parent_id !== null) {

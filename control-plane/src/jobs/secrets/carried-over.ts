@@ -8,9 +8,9 @@ import { type LaunchSecrets, maskSecrets, splitVariables } from './secret-values
 import { createSecretFinder } from './secret-finder.js'
 
 /**
- * Takes the passwords out of the rows of jobs that an older release launched and that have not ended: they go on with
- * theirs, which are kept as those of new jobs are. Does nothing when it was done before.
- * @returns how many jobs that was
+ * Moves the passwords out of the rows of jobs that an older release launched and that have not ended. They are then
+ * stored like the passwords of new jobs. Does nothing when that was done before.
+ * @returns the number of these jobs
  */
 export async function sealOpenJobs(store: Store, vault: Pick<JobVault, 'seal'>): Promise<number> {
   if ((await findOpenJobs(store.read)).length === 0) return 0
@@ -45,7 +45,7 @@ async function sealJob(queries: Queries, vault: Pick<JobVault, 'seal'>, job: Ope
   return true
 }
 
-/** What stands under the keys of password fields. */
+/** Collects the values under the keys of password fields. */
 function gather(value: unknown, keys: ReadonlySet<string>, isSecret: boolean, into: Set<string>): void {
   if (isSecret && (typeof value === 'number' || (typeof value === 'string' && value !== ''))) into.add(String(value))
   if (typeof value !== 'object' || value === null) return

@@ -1,11 +1,11 @@
-/** What stands in place of a secret. */
+/** The text that stands in place of a secret. */
 export const MASK = '********'
 
 /**
- * Hides values by their names, at any depth: whatever stands under the key of a password field, and every text under a key
- * that matches the pattern, also in lists and objects below it. Numbers, true and false are no secrets because of a name.
- * The input is not changed.
- * @param keyPattern MASK_EXTRAVARS_REGEX
+ * Hides values by their names, at any depth. It hides everything under the key of a password field, and every text
+ * under a key that matches the pattern, also in lists and objects below it. Numbers, true and false are not hidden
+ * because of a matching name. The input is not changed.
+ * @param keyPattern MASK_EXTRAVARS_REGEX, compiled
  */
 export function maskValues(value: unknown, keyPattern: RegExp, passwordFields: ReadonlySet<string>): unknown {
   return masked(value, false)

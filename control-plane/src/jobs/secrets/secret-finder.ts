@@ -1,26 +1,26 @@
-/** Shorter secrets are not looked for inside of other values: they would be found everywhere. In characters. */
-export const SHORTEST_FOUND = 4
+/** Shortest secret that is looked for inside other values, in characters. Shorter ones would be found everywhere. */
+const SHORTEST_FOUND = 4
 
-/** Shorter parts of a base64 text say too little. */
+/** Shortest part of a base64 text that is looked for, in characters. Shorter parts would be found by chance. */
 const SHORTEST_BASE64 = 8
 
 const TABLE_SIZE = 1 << 16
 
 /**
- * How many comparisons one finder makes. Values of a user who wants them to be many would hold up everybody; past the
- * bound every text counts as one that holds a secret, so that nothing is shown by mistake.
+ * Most comparisons of one finder. Without a bound, a user could send values that keep the service busy. Past the bound,
+ * every text counts as one with a secret, so that no secret is shown by mistake.
  */
 const MAX_COMPARISONS = 2_000_000
 
-/** Finds secrets in texts: as they are, line by line, and as JSON, URLs, HTML and base64 show them. */
+/** Finds secrets in texts: as they are, line by line, and in the forms of JSON, URLs, HTML and base64. */
 export interface SecretFinder {
-  /** Whether a secret stands in the text. */
+  /** Whether the text contains a secret. */
   holds(text: string): boolean
-  /** The text with `mask` in the place of each secret. For short texts. */
+  /** The text with `mask` in place of each secret. For short texts only. */
   hide(text: string, mask: string): string
 }
 
-/** @param secrets those that are too short are left out */
+/** @param secrets secrets that are too short are ignored */
 export function createSecretFinder(secrets: readonly string[]): SecretFinder {
   const needles = [...new Set(secrets.flatMap(formsOf))].filter((form) => form.length >= SHORTEST_FOUND)
   if (needles.length === 0) return { holds: () => false, hide: (text) => text }
@@ -48,7 +48,7 @@ export function createSecretFinder(secrets: readonly string[]): SecretFinder {
   }
 }
 
-/** A number for the first four characters of what begins there. */
+/** A number for the first four characters at this place. */
 function placeOf(text: string, at: number): number {
   const code = (offset: number) => text.charCodeAt(at + offset)
   return (((code(0) * 31 + code(1)) * 31 + code(2)) * 31 + code(3)) & (TABLE_SIZE - 1)
@@ -57,7 +57,7 @@ function placeOf(text: string, at: number): number {
 function formsOf(secret: string): string[] {
   const whole = secret.trim()
   const lines = whole.split(/\r?\n/).map((line) => line.trim())
-  // The first and last line of a key are the same for every key.
+  // The first and the last line of a private key are the same for every key, so they are no secret.
   const parts = lines.length < 2 ? [whole] : [whole, ...lines.filter((line) => !line.startsWith('-----'))]
   return [...parts.flatMap(writtenForms), ...base64Forms(whole)]
 }
@@ -65,12 +65,15 @@ function formsOf(secret: string): string[] {
 function writtenForms(part: string): string[] {
   const once = JSON.stringify(part).slice(1, -1)
   const html = part.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
-  // `encodeURIComponent` throws for half of a pair of surrogates.
+  // `encodeURIComponent` throws for one half of a surrogate pair.
   const url = /\p{Surrogate}/u.test(part) ? [] : [encodeURIComponent(part)]
   return [part, once, JSON.stringify(once).slice(1, -1), html, ...url]
 }
 
-/** By itself, and inside of something longer (`user:password`): there it may begin at any of three places of a group. */
+/**
+ * The base64 forms of a text: by itself, and inside a longer text such as `user:password`. There it may begin at any of
+ * three places of a group.
+ */
 function base64Forms(text: string): string[] {
   const bytes = Buffer.from(text, 'utf8')
   if (bytes.length < SHORTEST_FOUND) return []

@@ -3,28 +3,28 @@ import { isEmpty } from '../../forms/values/plain.js'
 import { MASK } from './masking.js'
 import { type SecretFinder, createSecretFinder } from './secret-finder.js'
 
-/** What must not be seen of the values of a launch. */
+/** The parts of a launch's values that must not be shown. */
 export interface LaunchSecrets {
-  /** Passwords: hidden wherever they stand, also inside of other texts. */
+  /** Passwords. They are hidden wherever they stand, also inside other texts. */
   readonly values: readonly string[]
-  /** Keys of password fields: whatever stands under them is hidden, however short. */
+  /** Keys of password fields. Every value under them is hidden, however short. */
   readonly keys: ReadonlySet<string>
 }
 
-export const NO_SECRETS: LaunchSecrets = { values: [], keys: new Set() }
+const NO_SECRETS: LaunchSecrets = { values: [], keys: new Set() }
 
-/** Extra variables, apart. */
+/** Extra variables, split into what may be shown and what is secret. */
 export interface SplitVariables {
-  /** All of them, with a mask in the place of each value that holds a password: this may be stored and shown. */
+  /** All variables, with a mask in place of each value that contains a password. They may be stored and shown. */
   readonly shown: Record<string, unknown>
-  /** Those in which a mask stands, each whole; null when there is none. */
+  /** The complete values of the masked variables; null when there are none. */
   readonly secret: JobValues | null
 }
 
-/** The launching user: what is told of them is no password, whatever their fields are called. */
+/** The variable with the launching user. Its values are no passwords, whatever the user's fields are called. */
 const USER_VARIABLE = 'ansibleforms_user'
 
-/** Takes the extra variables that hold a password out of those that may be seen. */
+/** Separates the extra variables that contain a password from those that may be shown. */
 export function splitVariables(
   extravars: Readonly<Record<string, unknown>>,
   { values, keys }: LaunchSecrets,
@@ -45,9 +45,9 @@ export function splitVariables(
 }
 
 /**
- * A value with a mask in the place of each text and number that is a password or holds one; the very same value when there
- * is none.
- * @param isSecret whether it stands under the key of a password field
+ * A value with a mask in place of each text and number that is a password or contains one. When there is none, the same
+ * value is returned.
+ * @param isSecret whether the value stands under the key of a password field
  */
 export function maskSecrets(
   value: unknown,

@@ -13,9 +13,10 @@ export interface ShownMasks {
 const DESCRIPTION = 'this is the mask that stands for a value which is not shown; send the value itself'
 
 /**
- * Refuses values in which a client sends back a mask that it was shown: a mask is never a value. With password fields every
- * value may be shown as one, because it may hold a password; without them only those that are hidden by their names.
- * @param values names of fields or variables, with what was sent for them
+ * Refuses masks that a client was shown and sends back: a mask is never a value. If the form has password fields, any
+ * value may have been shown as a mask, because it may contain a password. Otherwise only values that are hidden by
+ * their names have been.
+ * @param values the sent values, by name of the field or variable
  * @throws RefusedValuesError that names each of them
  */
 export function refuseMasks({ form, maskPattern }: ShownMasks, ...values: readonly (object | null)[]): void {
@@ -36,7 +37,7 @@ export function refuseMasks({ form, maskPattern }: ShownMasks, ...values: readon
   )
 }
 
-/** Whether a mask stands below a name that the pattern hides. */
+/** Whether a mask stands under a name that the pattern hides. */
 function isMaskOfName(name: string, value: unknown, maskPattern: RegExp): boolean {
   if (maskPattern.test(name)) return holdsMask(value)
   if (typeof value !== 'object' || value === null) return false

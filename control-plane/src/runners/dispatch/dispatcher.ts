@@ -19,30 +19,33 @@ import { createLastSeen } from './last-seen.js'
 import { abandonHeld, abandonSilent } from './silence.js'
 import { failOverdue, failUnservable, writeWaitingLine, whyNever } from '../offers/waiting-jobs.js'
 
-/** How often overdue waits and silent runners are looked for, in milliseconds. */
+/** How often the dispatcher looks for overdue jobs and silent runners, in milliseconds. */
 const SWEEP_MS = 1000
 
-/** How long a runner must have been away before a job may fail because of that: its agent dials again within 30 s. */
+/**
+ * How long a runner must have been away before a job may fail for that reason, in milliseconds. Its agent dials again
+ * within 30 s.
+ */
 const AWAY_MS = 60_000
 
 export interface DispatcherDependencies extends Omit<JobSessionDependencies, 'closed' | 'steady'> {
   readonly log: Logger
   /** RTE_LOST_SECONDS, in milliseconds. */
   readonly lostMs: number
-  /** By which silence is measured; without it one made of `clock`. */
+  /** The clock for silence; without it, one is made of `clock`. */
   readonly steady?: Clock
-  /** By which waiting is measured; without it one of its own. */
+  /** The clock for waiting jobs; without it, the dispatcher makes its own. */
   readonly serviceClock?: ServiceClock
-  /** This control plane among others; left out: it is the only one. */
+  /** This node among others; left out: it is the only one. */
   readonly nodes?: Nodes
 }
 
-/** Brings jobs to runners: knows the sessions of this node, and looks after jobs that wait for a runner in vain. */
+/** Brings jobs to runners. It knows the sessions of this node, and it ends the wait of jobs that can get no runner. */
 export interface Dispatcher extends RunnerPort, RunnerPresence {
   readonly openSession: OpenSession
-  /** An admin decided about jobs of a runner that wait for that. */
+  /** An admin decided about jobs of the runner that waited for this decision. */
   orphansDecided(runnerId: number): void
-  /** A runner was revoked: its reports are refused from now on, so its jobs are given up. */
+  /** A runner was revoked. Its reports are refused from now on, so its jobs are abandoned. */
   revoked(runnerId: number): Promise<void>
   close(): Promise<void>
 }
@@ -66,7 +69,7 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
     }
     if (nodes.isShared && sessions.size > 0) {
       await passAbortsOn()
-      // What another node was told about unknown jobs of a runner that is here.
+      // Decisions about unknown jobs of a runner here, which another node has stored.
       for (const runnerId of await findRunnersWithDecisions(store.read)) sessions.get(runnerId)?.orphansDecided()
     }
     const waitedFor = await findRunnersWaitedFor(store.read)
@@ -75,8 +78,8 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
     for (const id of new Set([...waitedFor, ...holding])) runners.set(id, await findRunner(store.read, id))
     const isAnybodyAway = [...runners.values()].some((runner) => runner !== null && !isOnline(runner))
     lastSeen.keepOnly([...runners.keys()])
-    // No wait is kept as another process's clock, and time passes only while the thing could have happened: whoever cannot
-    // store now throws here, and concludes nothing.
+    // No wait is kept as another process's clock, and time passes only while the thing could have happened. A node that
+    // cannot write now throws here, and decides nothing.
     const time = waitedFor.length > 0 || isAnybodyAway ? await serviceClock.look() : null
     lastSeen.looked()
     for (const [id, runner] of runners) if (runner !== null && isOnline(runner)) lastSeen.note(id)
@@ -87,13 +90,16 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
     }
   }
 
-  /** Tells the jobs that wait for a runner what they wait for, offers them, or fails them when their time is over. */
+  /**
+   * Looks after the jobs that wait for a runner: offers them, writes into their output what they wait for, or fails
+   * them when their time is over.
+   */
   async function lookAfterWaiting(id: number, runner: Runner | null, time: number): Promise<void> {
     if (runner === null || whyNever(runner) !== null) return failUnservable(dependencies, id)
     const session = sessions.get(id)
-    // Whoever has its socket offers the jobs, or tells them what they wait for.
+    // The node with the runner's socket offers the jobs, or writes what they wait for.
     if (!session && isElsewhere(nodes, runner)) return
-    // A connection may have ended before its jobs were offered or told anything, or another node has queued them.
+    // A connection may have ended before its jobs were offered, or another node has queued them.
     if (session) session.offer()
     else await reportOffline(id)
     const isAway = lastSeen.silentFor(id) >= Math.min(AWAY_MS, dependencies.queueMs)
@@ -114,12 +120,12 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
 
   async function reportOffline(runnerId: number): Promise<void> {
     const runner = await findRunner(store.read, runnerId)
-    // Whoever has its socket offers the jobs, or tells them what they wait for.
+    // The node with the runner's socket offers the jobs, or writes what they wait for.
     if (!runner || isElsewhere(nodes, runner)) return
     await writeWaitingLine(dependencies, runnerId, `Waiting for runner ${runner.name}, which is not connected`)
   }
 
-  /** What other nodes were asked to abort. A session says it to its agent once. */
+  /** Passes on aborts that other nodes stored. A session sends each of them to its agent once. */
   async function passAbortsOn(): Promise<void> {
     for (const { id, run_id, runner_id } of await findAskedAborts(store.read)) {
       if (runner_id !== null) sessions.get(runner_id)?.abort(id, run_id)
@@ -144,7 +150,7 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
           if (sessions.get(connection.runnerId) !== session) return
           sessions.delete(connection.runnerId)
           lastSeen.note(connection.runnerId)
-          // The jobs that it has are shown as no longer connected.
+          // Clients have to see that its jobs are not connected any more.
           if (session.holdsJobs) given.live.changed('jobs')
         },
       })

@@ -21,11 +21,15 @@ export interface JobSessionDependencies
 }
 
 /**
- * The job traffic of one connection of an approved runner. The order of things:
- *   1. the agent lists its spool (`inventory`); the database says what becomes of each job (`resume`);
- *   2. only then are jobs offered (JobOffers);
- *   3. the agent claims (or refuses) and its streams flow into the jobs that it holds (HeldJobs), until the end is stored.
- * Control messages are handled one after the other; frames and ends at once, since writers exist before they can come.
+ * The job traffic of one connection of an approved runner. Things happen in this order:
+ *
+ * 1. The agent lists its spool (`inventory`). The database says how each job goes on (`resume`).
+ * 2. Only then are jobs offered (JobOffers).
+ * 3. The agent claims or refuses them. The streams of claimed jobs arrive until the end of the job is stored
+ *   (HeldJobs).
+ *
+ * Control messages are handled one after the other. Frames and ends are handled at once, because their writers exist
+ * before they can arrive.
  */
 export class JobSession implements RunnerSession {
   readonly #held: HeldJobs
@@ -36,12 +40,12 @@ export class JobSession implements RunnerSession {
   readonly #gate: ReadingGate
   readonly #orphans: SessionOrphans
   #messages: Promise<void> = Promise.resolve()
-  /** Messages that are being handled or wait for their turn. */
+  /** Number of messages that are being handled or wait for their turn. */
   #handling = 0
   #isListed = false
   #isResumed = false
   #isOpen = true
-  /** Jobs that the latest look found without a live offer. */
+  /** Jobs that the latest check found without an offer on this connection. */
   #withoutOffer: ReadonlySet<number> = new Set()
 
   constructor(
@@ -88,7 +92,7 @@ export class JobSession implements RunnerSession {
       if (this.#isListed) throw new ProtocolError('bad_message', 'a second inventory')
       this.#isListed = true
     }
-    // `claimed` counts at once: its frames may be the very next thing to arrive.
+    // A claim counts at once, because the first frames of the job may arrive right after it.
     if (message.type === 'claimed') {
       this.#held.claim(message)
       this.#watch.answered(message.job_id)
@@ -96,7 +100,10 @@ export class JobSession implements RunnerSession {
     this.#take(() => this.#handle(message))
   }
 
-  /** Does one thing after the other. What fails ends the connection: the next one begins anew with the list. */
+  /**
+   * Runs tasks one after the other. A task that fails ends the connection, and the next connection begins with a new
+   * list.
+   */
   #take(task: () => Promise<void>): void {
     this.#gate.tookMessage()
     this.#handling += 1
@@ -130,26 +137,31 @@ export class JobSession implements RunnerSession {
     this.dependencies.closed()
   }
 
-  /** Tells the agent to abort a job, at once or as soon as it has heard of it. After a reconnect `resume` says so. */
+  /**
+   * Asks the agent to abort a job: at once, or as soon as it has heard of the job. After a reconnect, `resume` says so.
+   */
   abort(jobId: number, runId: string): void {
     this.#held.abort(jobId, runId)
   }
 
-  /** Ends a connection whose agent leaves an offer without an answer: its next inventory tells what became of the job. */
+  /**
+   * Ends a connection whose agent leaves an offer without an answer. Its next inventory shows what happened to the job.
+   */
   checkOffers(): void {
     const jobId = this.#watch.overdue(this.#blobs.isSending || this.#uploads.isSending)
     if (jobId === null || !this.#isOpen) return
     this.connection.close('internal_error', `the runner gives no answer to the offer of job ${jobId}`)
   }
 
-  /** An admin decided about jobs of the runner that wait for that. */
+  /** An admin decided about jobs of the runner that waited for this decision. */
   orphansDecided(): void {
     if (this.#isListed) this.#take(() => this.#orphans.carryOut())
   }
 
   /**
-   * Ends a connection that knows nothing of a job which is `offered` to its runner: its next inventory settles the job.
-   * Two looks in a row must find it so, since the first may be older than what has happened here since.
+   * Ends this connection if the database says that a job is `offered` to its runner, and the connection knows nothing
+   * of that job. The next inventory then shows what happened to it. Two checks in a row must find the job, because the
+   * first one may be older than what this connection has done since.
    * @param offered the jobs of this runner that the database has as offered
    */
   checkOffered(offered: readonly number[]): void {
@@ -170,14 +182,14 @@ export class JobSession implements RunnerSession {
     return this.#offers.whyNotTaken
   }
 
-  /** Jobs may wait for this runner. */
+  /** Call it when jobs may wait for this runner. */
   offer(): void {
     this.#offers.offer()
   }
 
   async #handle(message: Exclude<JobMessage, { type: 'end' }>): Promise<void> {
     const { store, live } = this.dependencies
-    // The next connection lists its jobs anew. A claim counts in any case: the job may run, and must never run twice.
+    // The next connection lists its jobs again. A claim always counts: the job may run, and it must never run twice.
     if (!this.#isOpen && message.type !== 'claimed') return
     switch (message.type) {
       case 'inventory':
@@ -197,7 +209,8 @@ export class JobSession implements RunnerSession {
         this.#wanted(message, (prepared) => this.#uploads.send(prepared, message))
         return
       case 'unknown_job':
-        // Of a claimed one nothing is left on the runner: it ends like one that the inventory does not name.
+        // Nothing is left on the runner of a job that it claimed. So the job ends like a job that is missing in the
+        // inventory.
         if (this.#drop(message, 'claimed too')) await this.#resolveUnknown(message.job_id)
         else await this.#orphans.gone(message.run_id)
         return
@@ -225,7 +238,7 @@ export class JobSession implements RunnerSession {
     this.#offers.start()
   }
 
-  /** The agent needs something for a job that it was offered. */
+  /** The agent needs something for a job that was offered to it. */
   #wanted(ref: JobRef, send: (prepared: PreparedOrder) => void): void {
     const prepared = this.#held.orderOf(ref)
     if (!prepared) return

@@ -1,35 +1,42 @@
 import type { Clock } from '../../clock.js'
 
-/** The most that counts between two looks, in milliseconds. */
+/** Most milliseconds that count between two looks. */
 const MAX_COUNTED_MS = 2000
 
-/** A pause between two looks after which this control plane was blind: suspended, or without its database. */
+/**
+ * A pause between two looks, in milliseconds, after which this control plane counts as blind: it was suspended, or had
+ * no database.
+ */
 const BLIND_MS = 10_000
 
-/** How long a runner may need to come back to a control plane that was blind: its agent dials again within 30 s. */
+/**
+ * How long a runner may need to come back to a control plane that was blind, in milliseconds. Its agent dials again
+ * within 30 s.
+ */
 const RETURN_MS = 35_000
 
 /**
- * How long runners are away, as this control plane has seen it. Only time counts in which it could see and store: its own
- * blindness is no silence of a runner. After such a time every runner gets the whole time anew, as after a start.
+ * How long runners have been away, as this control plane has seen it. Only time counts in which it could see and store.
+ * While it is blind, no runner counts as silent. After such a time every runner gets the full time again, as after a
+ * start.
  */
 export interface LastSeen {
-  /** It is connected now, or was until now. */
+  /** The runner is connected now, or was until now. */
   note(runnerId: number): void
-  /** Everything could be seen and stored just now: the time since the last such look counts. */
+  /** This control plane could read and write just now. So the time since the last such look counts. */
   looked(): void
   /**
-   * How long a runner has been silent, in milliseconds. One of which nothing is known is silent from now on: a restart of
-   * this process gives every runner the whole time to come back.
+   * How long a runner has been silent, in milliseconds. An unknown runner is silent from now on. So a restart of this
+   * process gives every runner the full time to come back.
    */
   silentFor(runnerId: number): number
-  /** Forgets all but these: the silence of others matters to nobody. */
+  /** Forgets all other runners, whose silence does not matter. */
   keepOnly(runnerIds: readonly number[]): void
 }
 
 /**
- * @param steady time that does not jump: nobody is silent because a clock was set
- * @param lostMs silence after which a runner is given up, in milliseconds
+ * @param steady a clock that does not jump: no runner becomes silent because a clock was set
+ * @param lostMs silence after which a runner's jobs are abandoned, in milliseconds
  */
 export function createLastSeen(steady: Clock, lostMs: number): LastSeen {
   const seenAt = new Map<number, number>()

@@ -11,14 +11,16 @@ export interface SilenceDependencies {
   readonly clock: Clock
   readonly live: LiveEvents
   readonly ends?: JobEnds | undefined
-  /** RTE_LOST_SECONDS in milliseconds: silence after which a runner's jobs are shown abandoned. */
+  /** RTE_LOST_SECONDS in milliseconds: silence after which a runner's jobs are abandoned. */
   readonly lostMs: number
-  /** Whether a runner is connected, here or at another node. */
+  /** Whether a runner is connected, at this node or at another one. */
   readonly isOnline: (runner: Runner) => boolean
   readonly lastSeen: LastSeen
 }
 
-/** Gives up the running jobs of a runner that has been silent too long, or that was deleted. @param runner null: deleted */
+/**
+ * Abandons the running jobs of a runner that has been silent too long, or that was deleted. @param runner null: deleted
+ */
 export async function abandonSilent(
   dependencies: SilenceDependencies,
   runnerId: number,
@@ -38,8 +40,8 @@ export async function abandonSilent(
 }
 
 /**
- * Gives up every running job that a runner holds, with a reason.
- * @param isSpared looks again inside the write: the runner may have come back since it was decided upon
+ * Abandons every running job that a runner has, with a reason.
+ * @param isSpared checked again inside the write, because the runner may have come back since the decision
  */
 export async function abandonHeld(
   { store, clock, live, ends }: Pick<SilenceDependencies, 'store' | 'clock' | 'live' | 'ends'>,

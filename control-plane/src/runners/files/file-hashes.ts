@@ -12,12 +12,12 @@ export const READ_BYTES = 256 * 1024
 /** Files read at the same time. */
 const READERS = 4
 
-/** How often a file that changes while it is read is read again. */
+/** How often a file is read again if it changes while it is read. */
 const MAX_TRIES = 5
 
 /**
- * For this long after a change a file may change again without a new time, since file systems count time in steps; the
- * hash of such a file is good for now and not remembered. Milliseconds.
+ * A file system may count time in steps of up to this many milliseconds. A file that changed so recently may change
+ * again without a new time. Its hash is used now, but it is not remembered.
  */
 const SETTLE_MS = 2000
 
@@ -25,12 +25,13 @@ export interface HashedFile extends FoundFile {
   readonly sha256: string
 }
 
-/** SHA-256 of files, remembered as long as the file is the same by path and stamp. */
+/** SHA-256 of files. A hash is remembered while the path and the stamp of the file stay the same. */
 export interface FileHashes {
   /**
-   * Hashes the files of a folder, reading only what is new. Files that are not among them are forgotten; those that went
-   * away meanwhile are left out.
-   * @throws InvalidInputError for a file that may not be read or never stays the same; UnavailableError when it cannot be now
+   * Hashes the files of a folder and reads only those that are new or changed. Files outside this list are forgotten.
+   * Files that have gone since are left out.
+   * @throws InvalidInputError for a file that may not be read or that changes all the time; UnavailableError when it
+   *   cannot be read now
    */
   hash(root: string, files: readonly FoundFile[]): Promise<HashedFile[]>
 }
@@ -67,7 +68,7 @@ export function createFileHashes(now: () => number): FileHashes {
       try {
         await Promise.all(Array.from({ length: READERS }, readOn))
       } finally {
-        // Also after a failure: the next walk need not read everything again.
+        // Also after a failure, so that the next walk need not read everything again.
         remembered = fresh
       }
       return hashed.filter((file) => file !== null)
@@ -75,11 +76,11 @@ export function createFileHashes(now: () => number): FileHashes {
   }
 }
 
-/** Opens a file that must still be the one of a stamp; null when it is another or gone. The caller closes it. */
+/** Opens a file if it still has this stamp; null when it has changed or gone. The caller closes it. */
 export async function openStamped(path: string, stamp: FileStamp): Promise<FileHandle | null> {
   let handle: FileHandle
   try {
-    // A pipe or link that took the file's place must neither hold us up nor lead us elsewhere.
+    // If a pipe or a link has taken the file's place, it must not block the service or lead it to another file.
     handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
     if (isMissing(error) || (error instanceof Error && 'code' in error && error.code === 'ELOOP')) return null
@@ -113,7 +114,7 @@ async function hashWhileStable(root: string, file: FoundFile): Promise<HashedFil
   throw refusal(`${file.path} changes all the time while it is read`)
 }
 
-/** Null when the file was not the same before and after. */
+/** Null when the file changed while it was read. */
 async function hashOnce(path: string, stamp: FileStamp): Promise<string | null> {
   const handle = await openStamped(path, stamp)
   if (!handle) return null

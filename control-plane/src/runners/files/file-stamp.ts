@@ -1,11 +1,11 @@
 import type { BigIntStats } from 'node:fs'
 
-/** Tells one version of a file from another without reading it. */
+/** Tells one version of a file from another one without reading it. */
 export interface FileStamp {
   readonly size: number
   /** Inode, size, and the times of the last changes in nanoseconds. */
   readonly key: string
-  /** When its content or mode changed last, milliseconds since the epoch. */
+  /** When its content or mode changed last, in milliseconds since the epoch. */
   readonly changedAt: number
   readonly executable: boolean
 }
@@ -19,7 +19,7 @@ export function stampOf(stat: BigIntStats): FileStamp {
   }
 }
 
-/** True for "there is no such file", also when a folder above it went away or became a file. */
+/** Whether the error says "there is no such file". That includes a folder above it that has gone or become a file. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 }
@@ -35,8 +35,8 @@ const PASSING_CODES: ReadonlySet<unknown> = new Set([
 ])
 
 /**
- * True for an error that says something about the host or its disk just now, and nothing about the file. A file that may
- * not be read (EACCES) stays so until a person changes it.
+ * Whether the error is about the host or its disk at this moment, and not about the file. A file that may not be read
+ * (EACCES) stays so until a person changes it.
  */
 export function isPassing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && PASSING_CODES.has(error.code)

@@ -6,7 +6,7 @@ import { YamlProblem, problemWith, readYaml } from '../../yaml-text.js'
 import { type HashedFile, openStamped } from './file-hashes.js'
 import { FOLDER_RULES_FILE, type FolderRules } from './playbook-part.js'
 
-/** More than anybody writes about a folder. */
+/** Largest file of rules that is read, in bytes. */
 const LARGEST_FILE_BYTES = 64 * 1024
 
 const RulesFile = Type.Object(
@@ -18,9 +18,9 @@ const RulesFile = Type.Object(
 )
 const rulesFile = Compile(RulesFile)
 
-/** Reads the rules of the folders of a playbook folder, each file again only when its content changed. */
+/** Reads the rules of the folders in a playbook folder. A file is read again only when its content has changed. */
 export interface FolderRulesReader {
-  /** @returns null when a file changed since it was hashed: the folder has to be looked at again */
+  /** @returns null when a file has changed since it was hashed: the folder has to be walked again */
   read(root: string, files: readonly HashedFile[]): Promise<readonly FolderRules[] | null>
 }
 
@@ -55,7 +55,7 @@ async function readFile(root: string, file: HashedFile): Promise<FolderRules | n
   }
 }
 
-/** A file that cannot be used closes its folder: what it would have kept back must not be sent. */
+/** A file that cannot be used closes its folder. Otherwise files could be sent that it should keep back. */
 function rulesOf(folder: string, text: string): FolderRules {
   try {
     const yaml = readYaml(text)

@@ -5,31 +5,31 @@ import { isSafeLink, isSafeRelativePath } from '@holdfast/protocol'
 import { InvalidInputError, UnavailableError, messageOf } from '../../errors.js'
 import { type FileStamp, isMissing, isPassing, stampOf } from './file-stamp.js'
 
-/** Most entries of a folder that travels: as many as a manifest may hold. */
+/** Most entries of a folder that is sent: as many as a manifest may hold. */
 const MAX_ENTRIES = 200_000
 
 /** Longest path that a manifest may hold, in characters. */
 const MAX_PATH_LENGTH = 4096
 
 export interface FoundFile {
-  /** Relative to the folder, with `/` between its parts. */
+  /** The path relative to the folder, with `/` between its parts. */
   readonly path: string
   readonly stamp: FileStamp
 }
 
-/** A folder as it was found, sorted by path. */
+/** The content of a folder, sorted by path. */
 export interface FoundFolder {
-  /** The folder itself with every link in its own path resolved. */
+  /** The folder, with every link in its own path resolved. */
   readonly root: string
   readonly files: readonly FoundFile[]
   readonly links: readonly { readonly path: string; readonly target: string }[]
 }
 
 /**
- * Finds everything in a folder, reading no file. Version control (`.git`) stays behind. Links are taken as links and
- * never followed, so nothing outside the folder is ever looked at.
- * @throws InvalidInputError naming the path of what may not travel: special files, links that leave the folder, names
- *   that do not exist on every machine; or when there is too much
+ * Lists everything in a folder without reading a file. Version control (`.git`) is left out. Links are listed as links
+ * and never followed, so nothing outside the folder is read.
+ * @throws InvalidInputError that names what may not be sent: special files, links that leave the folder, names that do
+ *   not exist on every machine, or too many entries
  */
 export async function walkFolder(folder: string, maxBytes: number): Promise<FoundFolder> {
   const root = await rootOf(folder)
@@ -53,7 +53,7 @@ export async function walkFolder(folder: string, maxBytes: number): Promise<Foun
     }
     if (entry.isDirectory()) return walk(path)
     const stat = await orNull(lstat(join(root, path), { bigint: true }))
-    // Gone between the listing and the look: as if it had gone before.
+    // It has gone since it was listed.
     if (!stat) return
     if (stat.isDirectory()) return walk(path)
     if (stat.isSymbolicLink()) return addLink(path)
@@ -88,7 +88,10 @@ async function rootOf(folder: string): Promise<string> {
   throw new InvalidInputError('playbook_folder', `The playbook folder ${folder} is not a folder`)
 }
 
-/** Null for what has gone meanwhile. @throws InvalidInputError for what may not be read; UnavailableError when it passes */
+/**
+ * Null for what has gone since. @throws InvalidInputError for what may not be read; UnavailableError when the error
+ * will pass
+ */
 async function orNull<T>(result: Promise<T>): Promise<T | null> {
   try {
     return await result
@@ -99,7 +102,7 @@ async function orNull<T>(result: Promise<T>): Promise<T | null> {
   }
 }
 
-/** The folder cannot be read just now. That says nothing about what is in it. */
+/** The folder cannot be read now. That says nothing about its content. */
 export function unreadable(error: unknown): UnavailableError {
   const message = `The playbook folder cannot be read now: ${messageOf(error)}`
   return new UnavailableError('playbook_folder', message, undefined, { cause: error })
@@ -115,7 +118,7 @@ function kindOf(stat: BigIntStats): string {
   return 'a device'
 }
 
-/** By code units, so that every machine sorts alike. */
+/** Sorts by code units, so that every machine sorts in the same way. */
 function byPath(one: { readonly path: string }, other: { readonly path: string }): number {
   return one.path < other.path ? -1 : 1
 }

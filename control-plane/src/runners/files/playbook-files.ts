@@ -1,17 +1,16 @@
 import type { JobFileNeeds } from './playbook-part.js'
 
-/** The playbook folder as blobs by hash, for runners that get their files sent. */
+/** The playbook folder as blobs by hash, for runners that get their files from the control plane. */
 export interface PlaybookFiles {
   /**
-   * Manifest of the folder as it is now; unchanged files are not read again.
-   * @param needs what the job says that it needs: the manifest lists only that part. Left out: everything that is for all
-   * @throws InvalidInputError when the folder is missing, holds something that may not travel, is over RTE_FILES_MAX_MB, or
-   *   keeps the job's playbook from its form
+   * The manifest of the folder as it is now. Unchanged files are not read again.
+   * @param needs what the job needs: the manifest lists only that part. Left out: everything that is for all jobs
+   * @throws InvalidInputError when the folder is missing, contains something that may not be sent, is larger than
+   *   RTE_FILES_MAX_MB, or does not give the job's playbook to its form
    */
   manifest(needs?: JobFileNeeds): Promise<{ readonly sha256: string; readonly json: Buffer }>
   /**
-   * Opens the blob of that hash: a manifest made before, or a file of it. Null when it cannot be had any more
-   * because the file changed or went away.
+   * Opens the blob with that hash: an earlier manifest, or a file of it. Null when the file has changed or gone since.
    */
   open(
     manifestSha256: string,

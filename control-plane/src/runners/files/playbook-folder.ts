@@ -8,11 +8,14 @@ import { refusal, walkFolder } from './folder-walk.js'
 import type { PlaybookFiles } from './playbook-files.js'
 import { FOLDER_RULES_FILE, type FolderRules, type JobFileNeeds, partForJob } from './playbook-part.js'
 
-/** Manifests kept for the runners that still fetch files of an older one, and how many files these may list together. */
+/**
+ * How many manifests are kept for runners that still fetch files of an older one, and how many files they may list
+ * together.
+ */
 const KEPT_MANIFESTS = 64
 const KEPT_FILES = 400_000
 
-/** How often a folder is looked at again because a `.holdfast.yml` changed meanwhile. */
+/** How often a folder is walked again because a `.holdfast.yml` changed during the walk. */
 const MAX_WALKS = 5
 
 interface KeptManifest {
@@ -21,22 +24,23 @@ interface KeptManifest {
   readonly files: ReadonlyMap<string, HashedFile>
 }
 
-/** The folder as one walk found it. */
+/** What one walk found in the folder. */
 interface Walk {
   readonly root: string
   readonly files: readonly HashedFile[]
   readonly links: Manifest['links']
   readonly rules: readonly FolderRules[]
-  /** Manifests that were made of it, by what the job needs. */
+  /** The manifests that were made of this walk, by the needs of the job. */
   readonly made: Map<string, { readonly sha256: string; readonly json: Buffer }>
 }
 
 /**
- * The playbook folder (ANSIBLE_PATH) as blobs. What must hold:
- *   - a manifest tells the folder as it was after the call began: a call during a walk gets the next walk, which it
- *     shares with every other call that came meanwhile, so there is at most one walk and one that waits;
- *   - a job gets only the part that is for it (`playbook-part.ts`), and a blob only by a manifest that lists it;
- *   - a blob is only opened as long as its file is the very one that was hashed; the runner checks the hash once more.
+ * The playbook folder (ANSIBLE_PATH) as blobs. These rules hold:
+ *
+ * - A manifest shows the folder as it was after the call began. A call during a walk gets the next walk, and shares it
+ *   with all other calls that came in the meantime. So there is at most one walk that runs and one that waits.
+ * - A job gets only the part that is for it (`playbook-part.ts`), and a blob only if its manifest lists it.
+ * - A blob is opened only while its file is the one that was hashed. The runner checks the hash again.
  */
 export function createPlaybookFolder(options: {
   readonly path: string
@@ -90,7 +94,7 @@ export function createPlaybookFolder(options: {
     return { sha256, json }
   }
 
-  /** The newest stay; the one that was just made always does. */
+  /** The newest manifests stay. The one that was just made always stays. */
   function keep(sha256: string, manifest: KeptManifest): void {
     keptFiles += manifest.files.size - (kept.get(sha256)?.files.size ?? 0)
     kept.delete(sha256)
@@ -119,7 +123,7 @@ export function createPlaybookFolder(options: {
       const path = join(manifest.root, file.path)
       const handle = await openStamped(path, file.stamp)
       if (!handle) return null
-      // Opened again when the content is asked for, so that one who never asks leaves no file open.
+      // It is opened again when the content is read. So a caller who never reads leaves no file open.
       await handle.close()
       return { size: file.stamp.size, content: contentOf(path, file) }
     },

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { InvalidInputError } from '../../errors.js'
 
-/** Name of the file in a folder of playbooks that says who gets the folder, and what its playbooks need. */
+/** Name of the file that says which forms get a folder of playbooks, and what its playbooks need. */
 export const FOLDER_RULES_FILE = '.holdfast.yml'
 
 /** What a job says about the files that it needs. Paths start at the playbook folder. */
@@ -16,21 +16,21 @@ export interface JobFileNeeds {
   readonly files: readonly string[] | null
 }
 
-/** What the `.holdfast.yml` of a folder says. */
+/** The rules in the `.holdfast.yml` of a folder. */
 export interface FolderRules {
   /** '' for the playbook folder itself. */
   readonly folder: string
   /** Names of the forms whose jobs get this folder; null: all. */
   readonly forms: readonly string[] | null
-  /** What jobs whose playbook is in this folder need beside the folder; null: the file does not say. */
+  /** What jobs with a playbook in this folder need in addition to the folder; null: the file does not say. */
   readonly needs: readonly string[] | null
-  /** Why the file cannot be used; then nobody gets the folder. */
+  /** Why the file cannot be used. Nobody gets the folder then. */
   readonly problem: string | null
 }
 
 /**
- * Which paths of the playbook folder a job gets. Without rules and without `playbookFiles` these are all.
- * @returns a question about a path
+ * Decides which paths of the playbook folder a job gets. Without rules and without `playbookFiles` it gets all.
+ * @returns a function that answers for a path
  * @throws InvalidInputError when the job's own playbook is in a folder that the job does not get
  */
 export function partForJob(rules: readonly FolderRules[], needs: JobFileNeeds | null): (path: string) => boolean {
@@ -45,12 +45,12 @@ export function partForJob(rules: readonly FolderRules[], needs: JobFileNeeds | 
     (wanted === null || [...wanted, ...always].some((one) => isBelow(path, one)))
 }
 
-/** A job that nobody asks for, such as a look at the whole folder, is of no form. */
+/** What is no job, such as a check of the whole folder, has no form. */
 function isFor({ forms }: FolderRules, needs: JobFileNeeds | null): boolean {
   return forms === null || (needs !== null && forms.includes(needs.form))
 }
 
-/** What the nearest folder around a playbook says that it needs, itself included; null: everything. */
+/** The needs that the nearest folder around a playbook names, with that folder itself; null: everything. */
 function needsOfFolder(rules: readonly FolderRules[], playbook: string): readonly string[] | null {
   const nearestFirst = rules
     .filter((rule) => rule.needs !== null && isBelow(playbook, rule.folder))

@@ -14,14 +14,14 @@ import { type UserType, userTypeOf } from '../../user-type.js'
 export type OrphanMessage = Extract<AgentMessage, { type: 'orphan' }>
 export type AdoptingRunner = Pick<RunnerConnection, 'runnerId' | 'runnerName' | 'fingerprint' | 'keys' | 'epoch'>
 
-/** What is shown of whoever launched a job of which nobody can say it. */
+/** Shown as the launching user of a job if nobody knows who launched it. */
 const NOBODY = { user: 'unknown', user_type: 'local' } as const
 
 /**
- * Decides about a job that a runner has described, because this database did not know its run: it was lost, or restored
- * from a copy that is older than the job. The product never has a playbook ended because of that. The job is made anew,
- * under a new number, and goes on from the beginning of its output to its real end. What belongs to another control plane
- * waits for an admin. Asked twice it says the same: the run is known then.
+ * Decides about a job that a runner has described, because this database does not know its run: the database was lost,
+ * or restored from a backup that is older than the job. The product never ends a playbook for that reason. A new row is
+ * made for the job under a new number, and its output arrives from the beginning to its real end. A job of another
+ * control plane waits for an admin. A second call gives the same answer, because the run is known then.
  */
 export async function takeOrphan(
   queries: Queries,
@@ -59,8 +59,8 @@ export async function takeOrphan(
 }
 
 /**
- * Makes the row of a job anew, of what its runner says. Who may see it follows from the user named. A name that a deleted
- * account had before says too little: then only admins see the job.
+ * Makes a new row for a job from what its runner says. The named user decides who may see it. A name that a deleted
+ * account had before is not clear enough. Then only admins see the job.
  */
 async function insertAdopted(
   queries: Queries,
@@ -77,7 +77,7 @@ async function insertAdopted(
     form,
     status: 'running',
     dispatch: 'claimed',
-    // By the runner's clock where nobody else can say it.
+    // The runner's clock counts, because nobody else knows the time.
     start_time: Math.min(said, now),
     adopted_at: now,
     user_id: account?.nameHadBy === null ? account.id : null,
@@ -104,14 +104,14 @@ interface Launcher<UserTypeText extends string = UserType> {
   readonly masked?: object
 }
 
-/** Who launched a job, as its runner says it; null: it does not say, or names a type of users that there is not. */
+/** Who launched a job, as its runner says; null: it does not say, or it names an unknown type of user. */
 function launcherOf(description: OrphanDescription | null): Launcher | null {
   const said = description?.launched ?? launchedBy(description)
   const type = said && userTypeOf(said.user_type)
   return said && type && { ...said, user_type: type }
 }
 
-/** Of orders that do not say who launched them: the playbook is told it, too. */
+/** For orders that do not say who launched them: the user that the playbook gets. */
 function launchedBy(description: OrphanDescription | null): Launcher<string> | null {
   const user = description?.extravars?.ansibleforms_user
   if (typeof user !== 'object' || user === null) return null

@@ -10,7 +10,7 @@ import type { OlderCopy } from '../streams/older-copy.js'
 import { type FullStreams, NONE_FULL, type StreamLimits } from '../streams/stream-limits.js'
 import type { StreamMeters } from '../streams/stream-meters.js'
 
-/** Ended jobs that a connection remembers. */
+/** Number of ended jobs that a connection remembers. */
 const MAX_ENDED = 100
 
 export interface HeldJobsDependencies {
@@ -20,22 +20,22 @@ export interface HeldJobsDependencies {
   readonly ends?: JobEnds | undefined
   readonly log: Logger
   readonly meters?: StreamMeters
-  /** What is kept of one job, at most. */
+  /** Limits of what is stored of one job. */
   readonly limits: StreamLimits
   /** Does nothing when the connection is gone. */
   readonly send: (message: ServerMessage) => void
-  /** Bytes left the memory: they are stored, or must come again. */
+  /** These bytes are not in memory any more: they are stored, or the agent has to send them again. */
   readonly released: (bytes: number) => void
   /** The end of a job is stored, or the job was deleted. */
   readonly ended: (jobId: number) => void
-  /** The row of a job is gone, and nobody asked for that: the next list of the runner has it made anew. */
+  /** The row of a job is gone and nobody asked for that. With the runner's next list a new row is made. */
   readonly missing: (jobId: number) => void
 }
 
-/** A job that this runner was offered or has claimed. */
+/** A job that was offered to this runner, or that it has claimed. */
 interface Held {
   readonly writer: JobWriter
-  /** What was offered; null when the job was with the runner before this connection. */
+  /** What was offered; null when the runner had the job before this connection. */
   readonly prepared: PreparedOrder | null
   isClaimed: boolean
   /** The agent was told to abort it. */
@@ -46,16 +46,19 @@ interface Held {
 export type JobRef = { readonly job_id: number; readonly run_id: string }
 
 /**
- * The jobs that are with the runner of one connection. A runner reaches only these: whatever it says of another one breaks
- * the contract. Each has the writer of its streams, which exists before frames can come.
- *   offered → claimed → ended (remembered for a while, because frames may still be on their way)
- *   offered → dropped (refused, or unknown to the agent)
+ * The jobs that the runner of one connection has. A runner reaches only these jobs. A message about another job breaks
+ * the contract. Each job has the writer of its streams before frames can arrive. The states of a job here:
+ *
+ * - offered → claimed → ended. An ended job is remembered for a while, because frames may still be on their way.
+ * - offered → dropped: the agent refused it or does not know it.
  */
 export class HeldJobs {
   readonly #jobs = new Map<number, Held>()
-  /** Jobs that ended on this connection: what was on its way when the end was stored is no offence. */
+  /** Jobs that ended on this connection. Frames that were on their way at that time break no rule. */
   readonly #ended = new Set<number>()
-  /** Jobs whose abort was asked for before they were offered or resumed here: the agent hears of it right after. */
+  /**
+   * Jobs whose abort was asked for before they were offered or resumed here. The agent gets the abort right afterwards.
+   */
   readonly #lateAborts = new Set<number>()
 
   constructor(private readonly dependencies: HeldJobsDependencies) {}
@@ -69,8 +72,8 @@ export class HeldJobs {
   }
 
   /**
-   * From now on frames are taken for a job that the agent has in its spool.
-   * @param isAborting the agent hears with the answer to its list that it shall abort it
+   * From now on frames are accepted for a job that the agent has in its spool.
+   * @param isAborting the answer to the agent's list tells the agent to abort the job
    * @param copy the job is reported from an older copy of the state folder
    */
   resume(
@@ -83,17 +86,17 @@ export class HeldJobs {
     this.#hold(ref, stored, full, null, isAborting, copy)
   }
 
-  /** The agent has heard what is stored of a job: it hears now of which streams nothing more is taken. */
+  /** Call it after the agent has got what is stored of a job. The agent then learns which of its streams are full. */
   sayFull({ job_id }: JobRef): void {
     this.#jobs.get(job_id)?.writer.sayFull()
   }
 
-  /** Whether a run is with the runner under that number. */
+  /** Whether the runner has this run under that number. */
   hasRun({ job_id, run_id }: JobRef): boolean {
     return this.#jobs.get(job_id)?.writer.runId === run_id
   }
 
-  /** A job is about to be offered; its frames count once it is claimed. */
+  /** A job is about to be offered. Its frames are accepted once it is claimed. */
   offer(prepared: PreparedOrder): void {
     this.#hold(prepared.order, { output: 0, events: 0, eventsCount: 0 }, NONE_FULL, prepared, false)
   }
@@ -103,12 +106,15 @@ export class HeldJobs {
     this.#find(ref).isClaimed = true
   }
 
-  /** What was offered of a job, or null when it was not offered on this connection. @throws ProtocolError `not_yours` */
+  /**
+   * The order that was offered for a job, or null when it was not offered on this connection. @throws ProtocolError
+   * `not_yours`
+   */
   orderOf(ref: JobRef): PreparedOrder | null {
     return this.#find(ref).prepared
   }
 
-  /** Takes in a piece of a stream and says how many bytes it holds in memory. @throws ProtocolError `not_yours` */
+  /** Takes a piece of a stream, and reports how many bytes of it stay in memory. @throws ProtocolError `not_yours` */
   takeFrame(frame: StreamFrame, counted: (bytes: number) => void): void {
     if (this.#ended.has(frame.jobId)) return
     const held = this.#jobs.get(frame.jobId)
@@ -117,7 +123,7 @@ export class HeldJobs {
     held.writer.take(frame)
   }
 
-  /** Takes in how a job ended. @throws ProtocolError `not_yours` */
+  /** Takes the end record of a job. @throws ProtocolError `not_yours` */
   takeEnd(jobId: number, record: EndRecord): void {
     if (this.#ended.has(jobId)) return
     this.#find({ job_id: jobId, run_id: record.run_id }).writer.takeEnd(record)
@@ -126,7 +132,7 @@ export class HeldJobs {
   /**
    * Forgets a job that the runner does not have.
    * @param which `unclaimed`: a job that the runner has claimed is kept
-   * @returns false when nothing was dropped: the job was not held here, or is kept
+   * @returns false when nothing was dropped: the job was not here, or it is claimed and `which` is `unclaimed`
    */
   drop(ref: JobRef, which: 'unclaimed' | 'claimed too'): boolean {
     const held = this.#jobs.get(ref.job_id)
@@ -135,7 +141,7 @@ export class HeldJobs {
     return this.#jobs.delete(ref.job_id)
   }
 
-  /** Tells the agent once to abort a job, at once or as soon as it has heard of it (`sayLateAbort`). */
+  /** Asks the agent once to abort a job: at once, or as soon as it has heard of the job (`sayLateAbort`). */
   abort(jobId: number, runId: string): void {
     const held = this.#jobs.get(jobId)
     if (!held) {
@@ -147,7 +153,7 @@ export class HeldJobs {
     this.dependencies.send({ type: 'abort', job_id: jobId, run_id: runId })
   }
 
-  /** The agent has heard of a job: if an abort came before that, it hears of that now. */
+  /** The agent has heard of a job. If an abort was asked for before that, the agent gets it now. */
   sayLateAbort({ job_id, run_id }: JobRef): void {
     if (this.#lateAborts.delete(job_id)) this.abort(job_id, run_id)
   }

@@ -12,12 +12,12 @@ export interface OrphanView {
   readonly runnerName: string
 }
 
-/** What admins do about jobs that a runner has and that are not taken up by themselves. */
+/** What admins can do with jobs that a runner has and that are not adopted automatically. */
 export interface OrphanActions {
   list(): Promise<OrphanView[]>
   /**
-   * Notes a decision. The runner hears of it at once, or when it connects; until it is carried out another one may be made.
-   * @throws NotFoundError, ConflictError for one that cannot be adopted
+   * Stores a decision. The runner gets it at once, or when it connects. Until then, an admin may store another one.
+   * @throws NotFoundError, ConflictError for a job that cannot be adopted
    */
   decide(runnerId: number, runId: string, decision: OrphanDecision, by: string): Promise<void>
 }
@@ -53,7 +53,7 @@ export function createOrphanActions(deps: {
   }
 }
 
-/** Refusals are thrown after the write: inside it they would make its whole group start anew. */
+/** Errors are thrown after the write. An error inside a write would run the whole group of writes again. */
 async function refusalOf(
   queries: Queries,
   runnerId: number,

@@ -1,7 +1,7 @@
 import type { JobOrder } from '@holdfast/protocol'
 import type { JobFile } from '../../store/uploads/uploads.js'
 
-/** An order and, when the extra variables are too large for it, their JSON as a blob. */
+/** An order, with its extra variables as a blob of JSON if they are too large for the order. */
 export interface PreparedOrder {
   readonly order: JobOrder
   readonly extravarsBlob: Buffer | null

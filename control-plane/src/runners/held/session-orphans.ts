@@ -17,14 +17,13 @@ export interface SessionOrphansDependencies {
 }
 
 /**
- * The jobs of one connection that the database did not know when the runner listed them:
- *   listed → described → adopted (it goes on as every job does)
- *                      → waiting for an admin, who has it adopted, ended or forgotten
- * Only what was in the list can be described, so a runner cannot fill the database by this.
+ * The jobs of one connection that the database did not know when the runner listed them. A job is listed, then
+ * described. Then it is adopted and goes on as every job does, or it waits for an admin, who has it adopted, ended or
+ * forgotten. Only a listed job can be described, so a runner cannot fill the database in this way.
  */
 export class SessionOrphans {
   readonly #unknown = new Set<string>()
-  /** Decisions that the agent has heard on this connection. */
+  /** Decisions that were sent to the agent on this connection. */
   readonly #sent = new Set<string>()
 
   constructor(
@@ -33,14 +32,14 @@ export class SessionOrphans {
     private readonly dependencies: SessionOrphansDependencies,
   ) {}
 
-  /** What the list of the runner was answered with. */
+  /** Takes the answer to the runner's list. */
   listed(jobs: readonly ResumedJob[]): void {
     for (const { run_id, verdict } of jobs) if (verdict === 'unknown') this.#unknown.add(run_id)
-    // Those that wait for an admin are shown with their runner.
+    // The list of runners shows the jobs that wait for an admin.
     this.dependencies.live.changed('runners')
   }
 
-  /** The agent described a job. @throws ProtocolError `not_yours` for one that it was not asked for */
+  /** The agent described a job. @throws ProtocolError `not_yours` for a job that it was not asked about */
   async take(message: OrphanMessage): Promise<void> {
     const { store, clock, live, log, send } = this.dependencies
     if (!this.#unknown.has(message.run_id)) {
@@ -66,7 +65,7 @@ export class SessionOrphans {
     live.changed('runners')
   }
 
-  /** The agent has nothing of a run any more. */
+  /** The agent has removed everything of a run. */
   async gone(runId: string): Promise<void> {
     const { store, live } = this.dependencies
     if (!this.#unknown.delete(runId)) return
@@ -74,7 +73,7 @@ export class SessionOrphans {
     live.changed('runners')
   }
 
-  /** Tells the agent what an admin decided, once on each connection, until the job is none that waits any more. */
+  /** Sends the agent what an admin decided, once on each connection, until the job does not wait any more. */
   async carryOut(): Promise<void> {
     for (const orphan of await listOrphans(this.dependencies.store.read, this.connection.runnerId)) {
       const key = `${orphan.decision ?? ''} ${orphan.runId}`
@@ -94,7 +93,7 @@ export class SessionOrphans {
   }
 }
 
-/** How a job is named here, which may be by another number than on its runner. */
+/** The reference of a job here. Its number may differ from the one on its runner. */
 export function refOf({ job_id, number = job_id, run_id }: ResumedJob): JobRef {
   return { job_id: number, run_id }
 }

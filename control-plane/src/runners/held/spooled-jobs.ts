@@ -29,7 +29,7 @@ import { takeAcceptedCopy } from '../../store/runners/runners.js'
 import { type OlderCopy, missingReason } from '../streams/older-copy.js'
 import { ALL_FULL, type FullStreams, NONE_FULL } from '../streams/stream-limits.js'
 
-/** What becomes of a job in an agent's spool, and what is stored of it. */
+/** How a job in an agent's spool goes on, and what is stored of it. */
 export interface Resumption {
   readonly job: ResumedJob
   readonly stored: StreamLengths
@@ -42,35 +42,38 @@ const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
 
 /** The runner whose list is answered. */
 export interface ListedRunner extends JobHolder {
-  /** The newest contract that its agent speaks. */
+  /** The newest contract number that its agent knows. */
   readonly contract: number
-  /** Of the connection over which it says so. */
+  /** The epoch of the connection on which it sent the list. */
   readonly epoch: number
 }
 
-/** Who has a job from now on, and over which connection it says so. */
+/** The runner that has a job from now on, and the connection on which it said so. */
 export type ConnectedHolder = JobHolder & Pick<ListedRunner, 'epoch'>
 
 type JobRef = Pick<SpooledJob, 'job_id' | 'run_id'>
 
 /**
- * Compares an agent's spool with the database after a (re)connect. Jobs are known by run and key. So those of a runner that
- * was removed, or that replaced its keys, are found again and go on.
- *   - jobs that the agent never claimed go back into the queue, jobs that it claimed and lost are ended with that reason;
- *   - jobs that it has go on from what is stored;
- *   - jobs that this database does not know are described by the agent and made anew (`adoption.ts`). The product ends a
- *     playbook only when a person asked for it, never because a list names what it does not know: so only a job that a
- *     person deleted is to be forgotten. An agent that is too old to describe a job hears nothing of it, and keeps it;
- *   - a list that comes from an older copy of the state folder, which an admin accepted, says less: what is stored stays, and
- *     what it does not name may have run;
- *   - jobs of another control plane wait, also where the database knows them: it may be a copy of the right one.
+ * Compares an agent's spool with the database when the agent has connected. Jobs are known by run id and key. So jobs
+ * of a runner that was removed, or that replaced its keys, are found again and go on.
+ *
+ * - Jobs that the agent never claimed go back into the queue. Jobs that it claimed and lost are ended with that reason.
+ * - Jobs that it has go on from what is stored.
+ * - Jobs that this database does not know are described by the agent, and get a new row (`adoption.ts`). The product
+ *   ends a playbook only when a person asked for it, never because a list names what it does not know. So only a job
+ *   that a person deleted is to be forgotten. An agent that is too old to describe a job gets no answer for it, and
+ *   keeps it.
+ * - A list may come from an older copy of the state folder, which an admin accepted. Then what is stored stays, and a
+ *   job that the list does not name may have run.
+ * - Jobs of another control plane wait, also if the database knows them: the database may be a copy.
  */
 export function answerInventory(
   { store, clock }: { readonly store: Store; readonly clock: Clock },
   { runnerId, keys, contract, epoch }: ListedRunner,
   spooled: readonly SpooledJob[],
 ): Promise<Resumption[]> {
-  // All of it in its turn with the writes: what an older connection of the runner still had under way is stored by then.
+  // This runs in its turn among the writes. So what an older connection of the runner had begun to write is stored by
+  // then.
   return store.write('runners.inventory', async (queries) => {
     const now = clock.now()
     const holder = { runnerId, epoch, keys: await ownKeys(queries, { runnerId, keys }) }
@@ -98,7 +101,7 @@ export function answerInventory(
         })
         if (answer) answers.push(answer)
         waiting.push(ref.run_id)
-        // It is on the runner, whoever it belongs to: it is not offered any more.
+        // The runner has the job, whoever it belongs to. So it is not offered any more.
         if (job && isOf(holder, job)) await markClaimed(queries, job.id, epoch)
       }
     }
@@ -111,15 +114,15 @@ export function answerInventory(
   })
 }
 
-/** Why a job of the list is not taken up by itself; null: it is, or it is to be described. */
+/** Why a job of the list is not adopted automatically; null: it is, or the agent is asked to describe it. */
 function whyItWaits(ref: SpooledJob, job: HeldJob | undefined, holder: JobHolder): OrphanReason | null {
   if (ref.service !== undefined) return 'other_service'
   return job && !isOf(holder, job) ? 'other_runner' : null
 }
 
 /**
- * A job that waits for an admin, or for its description. Null: an agent that knows no other answer than to forget it hears
- * nothing, unless an admin said so.
+ * A job that waits for an admin, or for its description. Null: the agent is too old for this and gets no answer, unless
+ * an admin decided.
  */
 async function keepWaiting(
   queries: Queries,
@@ -134,7 +137,7 @@ async function keepWaiting(
 ): Promise<Resumption | null> {
   const isAble = contract >= ADOPTING_CONTRACT
   if (decision === 'forget') return ofPastRun(ref, 'asked')
-  // It is described at once, and made anew.
+  // The agent describes it now, and it gets a new row.
   if (isAble && reason === null) return kept(ref, 'unknown')
   await noteOrphan(queries, {
     runner_id: runnerId,
@@ -151,8 +154,8 @@ async function keepWaiting(
 }
 
 /**
- * What becomes of a run that an agent has, by what the database knows of it.
- * @returns null when it knows nothing
+ * How a run goes on that an agent has, by what the database knows of it.
+ * @returns null when the database knows nothing of it
  */
 export async function resumptionOfRun(
   queries: Queries,
@@ -167,14 +170,14 @@ export async function resumptionOfRun(
 }
 
 /**
- * A run has a random name that only its runner is told. So it says enough where no key is noted, in a database that was
- * restored or is older than the keys of jobs.
+ * Only the runner of a run is told its random run id. So the id is enough where no key is stored: in a database that
+ * was restored, or that is older than the keys of jobs.
  */
 function isOf({ keys }: JobHolder, { runner_key: key }: HeldJob): boolean {
   return key === null || keys.includes(key)
 }
 
-/** What becomes of a job that is the runner's. Its number may be another one than the runner knows. */
+/** How a job goes on that belongs to the runner. The runner may know it under another number. */
 async function resumptionOf(
   queries: Queries,
   job: HeldJob,
@@ -184,7 +187,7 @@ async function resumptionOf(
 ): Promise<Resumption> {
   if (copyBy !== null) await noteOlderCopy(queries, job.id, copyBy)
   const copy = copyOf(job, copyBy)
-  // The end of a copy is compared with the stored one, so it has to come.
+  // The end in the copy is compared with the stored end, so the agent has to send it.
   const verdict = copy?.isEnded ? 'continue' : verdictOn(job)
   if (verdict === 'stored') return { ...kept(ref, verdict), copy }
   const stored = (await findStreamLengths(queries, job.id)) ?? NOTHING_STORED
@@ -201,20 +204,23 @@ async function resumptionOf(
   return { job: job.id === job_id ? answer : { ...answer, number: job.id }, stored, full, copy }
 }
 
-/** Whether a job of a list is reported from an older copy: by this list, or by one whose jobs are still being compared. */
+/**
+ * The older copy that a job of a list is reported from: this list itself, or a list whose jobs are still being
+ * compared.
+ */
 function copyOf(job: HeldJob, copyBy: string | null): OlderCopy | null {
   const acceptedBy = copyBy ?? job.older_copy
   return acceptedBy === null ? null : { acceptedBy, isEnded: job.dispatch === 'done' }
 }
 
-/** A job that was deleted: nothing of it is made anew. What ran of one that a person deleted is to end. */
+/** For a job that was deleted. It gets no new row. If a person deleted it, what still runs of it is to end. */
 export function ofPastRun(ref: JobRef, how: PastRun): Resumption {
   if (how === 'stored') return kept(ref, 'stored')
   const answer = kept(ref, 'forget')
   return { ...answer, job: { ...answer.job, asked: true } }
 }
 
-/** An answer by which nothing of the job is sent. */
+/** An answer after which the agent sends nothing of the job. */
 export function kept({ job_id, run_id }: JobRef, verdict: 'unknown' | 'stored' | 'forget'): Resumption {
   const job = { job_id, run_id, verdict, output: 0, events: 0, abort: false }
   return { job, stored: NOTHING_STORED, full: NONE_FULL, copy: null }
@@ -234,11 +240,11 @@ async function resolveMissing(
   copyBy: string | null = null,
 ): Promise<void> {
   if (copyBy !== null) {
-    // It may have run after the copy was made: it must not run twice.
+    // The job may have run after the copy was made. So it must not run again.
     const reason = missingReason(job.runner_name, copyBy)
     await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
   } else if (job.dispatch === 'claimed') {
-    // Which of the two cannot be told apart from here: a restored database knows nothing of what it had stored before.
+    // From here nobody can tell which of the two it is. A restored database does not know what it had stored before.
     const why = 'its spool was lost, or this database was restored from a backup'
     const reason = `the runner '${job.runner_name ?? ''}' claimed the job and no longer knows it: ${why}`
     await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
@@ -248,8 +254,8 @@ async function resolveMissing(
 }
 
 /**
- * Settles a job that its runner refused or does not have: one that was not claimed goes back into the queue, if it still
- * is to run, one that was claimed is lost.
+ * Decides about a job that its runner refused or does not have. If it was not claimed and may still run, it goes back
+ * into the queue. If it was claimed, it ends as lost.
  */
 export async function takeBack(queries: Queries, runnerKey: string, jobId: number, now: number): Promise<void> {
   const job = await findJobOfKey(queries, runnerKey, jobId)
@@ -260,7 +266,7 @@ async function resolveUnclaimed(queries: Queries, job: HeldJob, now: number): Pr
   if (job.abort_requested === 1) {
     await abortUnstarted(queries, job.id, job.abort_requested_by, now)
   } else if (isEnded(jobStatusOf(job.status))) {
-    // People saw it end; it must not start behind their backs.
+    // People saw it end, so it must not start afterwards.
     const reason = `given up on its way to the runner '${job.runner_name ?? ''}', which never started it`
     await endJob(queries, job.id, { status: 'failed', reason, detail: null }, now)
   } else {

@@ -19,13 +19,16 @@ import { withSecrets } from './order-secrets.js'
 import type { PlaybookFiles } from '../files/playbook-files.js'
 import { failUnservable, writeWaitingLine } from './waiting-jobs.js'
 
-/** Jobs offered in one go to a runner without a limit. */
+/** Most jobs that are offered in one go to a runner without a limit. */
 const MAX_OFFERS = 32
 
-/** How long nothing is offered after a "busy" or a failure, unless the runner's capacity changes, in milliseconds. */
+/**
+ * How long nothing is offered after a refusal with "busy" or a failure, in milliseconds. A change of the runner's
+ * capacity ends the pause.
+ */
 const BUSY_PAUSE_MS = 10_000
 
-/** How often an offer is made again because the playbook folder changed under it. */
+/** How often an offer is made again because the playbook folder changed during the offer. */
 const MAX_FILE_CHANGES = 5
 
 export interface JobOffersDependencies {
@@ -46,16 +49,20 @@ export interface JobOffersDependencies {
 }
 
 /**
- * Offers the waiting jobs of a runner to its agent, as long as there are free slots, oldest first. A job is marked as
- * offered in the database before the offer is sent, so that whatever happens next nobody takes it for unsent.
- *   not started (the agent's spool is not known yet) → offering ⇄ resting (after a "busy" or a failure) → closed
+ * Offers the waiting jobs of a runner to its agent while there are free slots, oldest first. A job is marked as offered
+ * in the database before the offer is sent. So, whatever happens next, nobody takes the offer for unsent. The states of
+ * this part:
  *
- * A job that was taken out of the queue is either offered, or settled, or the connection is closed: the next one's
- * inventory then settles it. A step that fails in between never leaves it `offered` with nobody who offers it.
+ * - not started: the agent's spool is not known yet
+ * - offering ⇄ resting, after a refusal with "busy" or a failure
+ * - closed
+ *
+ * A job that was taken out of the queue is offered, or it goes back, or the connection is closed. In the last case the
+ * next inventory shows what happened to it. A step that fails in between never leaves a job `offered` without an offer.
  */
 export class JobOffers {
   readonly #fileChanges = new Map<number, number>()
-  /** Jobs that were taken out of the queue and are not offered yet. */
+  /** Jobs that were taken out of the queue and have not been offered yet. */
   readonly #taken = new Set<number>()
   #isStarted = false
   #isOpen = true
@@ -73,7 +80,7 @@ export class JobOffers {
     private readonly dependencies: JobOffersDependencies,
   ) {}
 
-  /** It is known what the agent has, and what it was offered before. */
+  /** Call it when it is known what the agent has, and what it was offered before. */
   start(): void {
     this.#isStarted = true
     this.offer()
@@ -85,7 +92,7 @@ export class JobOffers {
     this.offer()
   }
 
-  /** The end of a job is stored: what a refusal was for (slots, room in the spool) may be over with it. */
+  /** The end of a job is stored. The reason of a refusal (no slot, no space in the spool) may be over with it. */
   jobEnded(jobId: number): void {
     this.#fileChanges.delete(jobId)
     this.#endRest()
@@ -113,7 +120,7 @@ export class JobOffers {
       })
   }
 
-  /** The agent does not take an offer: the job fails, or goes back to its place in the queue. */
+  /** The agent refused an offer. The job fails, or goes back to its place in the queue. */
   async refused({ job_id, code, message }: Extract<AgentMessage, { type: 'refused' }>): Promise<void> {
     const { store, clock, live, log, ends } = this.dependencies
     log.info({ runner: this.connection.runnerName, job: job_id, code }, message)
@@ -133,7 +140,9 @@ export class JobOffers {
     this.offer()
   }
 
-  /** True while jobs are taken out of the queue: what is `offered` in the database need not be offered yet. */
+  /**
+   * True while jobs are being taken out of the queue. A job that the database has as `offered` need not be offered yet.
+   */
   get isOffering(): boolean {
     return this.#isOffering
   }
@@ -152,13 +161,13 @@ export class JobOffers {
     this.#endRest()
   }
 
-  /** After a failure: what was taken goes back to its place in the queue, or the connection ends. */
+  /** After a failure: the jobs go back to their places in the queue, or the connection ends. */
   async #resolveTaken(failure: unknown): Promise<void> {
     const { store, clock, live, ends, log } = this.dependencies
     const ids = [...this.#taken]
     this.#taken.clear()
     try {
-      // Nobody knows which jobs, if any, are taken.
+      // Nobody knows whether jobs were taken, and which.
       if (isAnswerLost(failure)) throw failure
       if (ids.length > 0) {
         await store.write('runners.give_back', async (queries) => {

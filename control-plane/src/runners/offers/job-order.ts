@@ -9,17 +9,17 @@ import type { PreparedOrder } from '../held/prepared-order.js'
 import type { OrderSecrets } from './order-secrets.js'
 import type { JobFileNeeds } from '../files/playbook-part.js'
 
-/** Most characters of JSON by which an order tells where its secrets were. */
+/** Most characters of the JSON in which an order says where its secrets stood. */
 const MAX_MASKED_CHARACTERS = 65_536
 
-/** What an order needs of the service beside its job. */
+/** What an order needs of the service in addition to its job. */
 export interface OrderSettings {
   readonly outputLimitBytes: number
-  /** Where uploads are: their paths in the extra variables begin with it. */
+  /** The folder of the uploads. Their paths in the extra variables begin with it. */
   readonly uploadPath: string
 }
 
-/** What a job needs of the playbook folder. */
+/** Which part of the playbook folder a job needs. */
 export function fileNeedsOf(job: Pick<OfferableJob, 'form' | 'playbook'>): JobFileNeeds {
   const { playbook, playbookSubPath, inventory, playbookFiles } = playbookOf(job)
   const workingFolder = playbookSubPath ?? ''
@@ -28,15 +28,15 @@ export function fileNeedsOf(job: Pick<OfferableJob, 'form' | 'playbook'>): JobFi
     form: job.form,
     playbook: fromRoot(playbook),
     workingFolder,
-    // What has a comma is a list of hosts.
+    // An inventory with a comma is a list of hosts, not a file.
     inventories: inventory.filter((source) => !source.includes(',')).map(fromRoot),
     files: playbookFiles,
   }
 }
 
 /**
- * The files that the approval of a job covers: those that the job gets. The approval of a job that consists of others, which
- * its parts inherit, covers everything that jobs of the form may get.
+ * The files that the approval of a job covers: the files that the job gets. The approval of a parent job counts for its
+ * child jobs, too. So it covers all files that jobs of the form may get.
  */
 export function approvedNeedsOf(job: Pick<OfferableJob, 'form' | 'playbook' | 'parent_id' | 'job_type'>): JobFileNeeds {
   if (job.parent_id === null && !isSequence(job)) return fileNeedsOf(job)
@@ -45,7 +45,7 @@ export function approvedNeedsOf(job: Pick<OfferableJob, 'form' | 'playbook' | 'p
 
 /**
  * Builds the order of a job for a runner.
- * @param secrets of the job, sealed to that runner
+ * @param secrets the secrets of the job, sealed to that runner
  */
 export function prepareOrder(
   job: OfferableJob,
@@ -54,7 +54,7 @@ export function prepareOrder(
   settings: OrderSettings,
 ): PreparedOrder {
   const playbook = playbookOf(job)
-  // Where a secret is, the stored variable has a mask, which must never be taken for a value.
+  // In place of a secret, the stored variable has a mask. A mask must never be taken for a value.
   const all = Object.entries(extravarsOf(job))
   const open = all.filter(([name]) => !secrets.names.includes(name))
   const masked = Object.fromEntries(all.filter(([name]) => secrets.names.includes(name)))
@@ -96,7 +96,7 @@ export function prepareOrder(
         user: job.user_name,
         user_type: job.user_type,
         time: job.start_time,
-        // They only say where a secret was: whoever has none of them can still tell the job.
+        // These paths only say where secrets stood. A job without secrets needs none of them.
         masked: JSON.stringify(masked).length > MAX_MASKED_CHARACTERS ? {} : masked,
       },
     },

@@ -16,15 +16,16 @@ export interface OfferFilesDependencies {
   readonly files: PlaybookFiles
 }
 
-/** A job with the hash of the manifest of its files. */
+/** A job and the hash of the manifest of its files. */
 export interface JobWithFiles {
   readonly job: OfferableJob
   readonly manifest: string
 }
 
 /**
- * The jobs with the manifests of their files as they are now. Those whose files cannot be had have failed with that reason.
- * @throws UnavailableError when the folder cannot be read just now: that says nothing about the jobs, which wait on
+ * Adds to each job the manifest of its files as they are now. A job whose files cannot be used fails with that reason.
+ * @throws UnavailableError when the folder cannot be read at the moment. That says nothing about the jobs, so they go
+ *   on waiting
  */
 export async function withFiles(
   dependencies: OfferFilesDependencies,
@@ -34,11 +35,11 @@ export async function withFiles(
   const ready: JobWithFiles[] = []
   const failed: { readonly id: number; readonly reason: string }[] = []
   const outdated: { readonly id: number; readonly manifest: string }[] = []
-  // Asked for at once: they share one look at the folder.
+  // All at once, so that they share one walk through the folder.
   await Promise.all(
     jobs.map(async (job) => {
       try {
-        // Both of the same look, so that what is compared is what is sent.
+        // Both come from the same walk, so that the files that are compared are the files that are sent.
         const [sent, approved] = await Promise.all([
           files.manifest(fileNeedsOf(job)),
           job.approved_manifest === null ? null : files.manifest(approvedNeedsOf(job)),
@@ -62,7 +63,7 @@ export async function withFiles(
   return ready.sort((one, other) => one.job.id - other.job.id)
 }
 
-/** Jobs that were approved with another playbook folder: they are not offered. */
+/** Takes back the approval of jobs that were approved with other files. They are not offered. */
 async function giveBackOutdated(
   { store, clock, live, ends }: OfferFilesDependencies,
   outdated: readonly { readonly id: number; readonly manifest: string }[],

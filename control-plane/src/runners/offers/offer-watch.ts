@@ -1,22 +1,23 @@
 import type { Clock } from '../../clock.js'
 
 /**
- * How long an offer may stay without an answer while nothing that the runner asked for is being sent, in milliseconds.
- * A slow host needs its time to make a large playbook folder; one that needs longer than this is stuck.
+ * How long an offer may stay without an answer while nothing is being sent that the runner asked for, in milliseconds.
+ * A slow host needs time to write a large playbook folder. A host that needs longer than this is stuck.
  */
 export const OFFER_TIMEOUT_MS = 10 * 60_000
 
 /**
- * Watches the offers of one connection. An agent answers each of them: it claims, refuses or asks for files. One that is
- * alive and does not, has lost the offer or hangs over it, and the job would hold its slot for ever.
+ * Watches the offers of one connection. An agent answers each offer: it claims, refuses, or asks for files. An agent
+ * that is alive and does not answer has lost the offer or is stuck. Without this watch, the job would keep its slot for
+ * ever.
  */
 export class OfferWatch {
-  /** When something was last heard or sent about each offer that waits for its answer, by the steady clock. */
+  /** By job: when something was last heard or sent about an offer without an answer, by the steady clock. */
   readonly #since = new Map<number, number>()
 
   constructor(private readonly steady: Clock) {}
 
-  /** A job was offered, or the runner asked for something that it needs. */
+  /** Call it when a job was offered, or when the runner asked for something that the job needs. */
   note(jobId: number): void {
     this.#since.set(jobId, this.steady.now())
   }
@@ -25,7 +26,7 @@ export class OfferWatch {
     this.#since.delete(jobId)
   }
 
-  /** A job whose offer nobody answers, or null. While files are on their way the answer cannot come. */
+  /** A job whose offer gets no answer, or null. While files are being sent, the answer cannot come yet. */
   overdue(isSending: boolean): number | null {
     const now = this.steady.now()
     for (const [jobId, since] of this.#since) {

@@ -6,10 +6,10 @@ import { isPassing } from '../files/file-stamp.js'
 import type { PreparedOrder } from '../held/prepared-order.js'
 import type { PlaybookFiles } from '../files/playbook-files.js'
 
-/** Bytes handed to the connection at a time. */
+/** Bytes that are passed to the connection at a time. */
 const PIECE_BYTES = 256 * 1024
 
-/** Sends the blobs that offered jobs need, one after the other, so that a large folder fills no memory. */
+/** Sends the blobs that offered jobs need, one after the other, so that a large folder does not fill the memory. */
 export class OrderBlobs {
   #sending: Promise<void> = Promise.resolve()
   #underWay = 0
@@ -22,12 +22,12 @@ export class OrderBlobs {
     private readonly sent: () => void,
   ) {}
 
-  /** True until everything that was asked for is sent, or cannot be. */
+  /** True until everything that the runner asked for has been sent or cannot be sent. */
   get isSending(): boolean {
     return this.#underWay > 0
   }
 
-  /** Blobs that were asked for and are not sent. */
+  /** Number of blobs that the runner asked for and that have not been sent. */
   get waiting(): number {
     return this.#waiting
   }
@@ -44,7 +44,7 @@ export class OrderBlobs {
             left -= 1
             this.#waiting -= 1
             this.sent()
-            // Small blobs that the network takes at once would leave no turn to anybody else.
+            // Small blobs that the network takes at once would let nobody else have a turn.
             await nextTurn()
           }
         } finally {
@@ -52,7 +52,7 @@ export class OrderBlobs {
         }
       })
       .catch((error: unknown) => {
-        // The connection is gone, and with it the agent's reservation.
+        // The connection has ended, and with it the agent's reservation.
         this.log.warn({ job: prepared.order.job_id, reason: messageOf(error) }, 'could not send the files of a job')
       })
       .finally(() => {
@@ -73,9 +73,10 @@ export class OrderBlobs {
         return
       }
     } catch (error) {
-      // It cannot be read, changed while it was sent, or the connection is gone, and then nobody hears this.
+      // The blob cannot be read, it changed while it was sent, or the connection has ended.
       this.log.info({ job: order.job_id, reason: messageOf(error) }, 'a file of a job could not be sent whole')
-      // Nothing is wrong with the file. The agent waits for it in vain, gives the offer back, and the job is offered again.
+      // The file is all right, only the moment is not. The agent waits in vain and gives the offer back. Then the job
+      // is offered again.
       if (isPassing(error)) return
     }
     const { job_id, run_id } = order

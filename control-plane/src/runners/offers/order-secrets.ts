@@ -17,16 +17,16 @@ export interface OrderSecretsDependencies {
 
 /** The secrets of a job for its order. */
 export interface OrderSecrets {
-  /** Sealed to the runner; null when the job needs none. */
+  /** Sealed to the runner's key; null when the job needs none. */
   readonly sealed: string | null
-  /** Names of the extra variables that are in there, and that the order leaves out. */
+  /** Names of the extra variables that are sealed. The order leaves them out. */
   readonly names: readonly string[]
 }
 
 /**
- * Jobs that were taken out of the queue, each with its secrets sealed to the runner. A job whose
- * secrets cannot be had fails with that reason and is left out.
- * @throws what the store throws when it fails itself; the jobs that are left are then the caller's to settle
+ * Yields the jobs that were taken out of the queue, each with its secrets sealed to the runner. A job whose secrets
+ * cannot be opened fails with that reason and is left out.
+ * @throws the error of the store when the store itself fails; the caller then has to put the other jobs back
  */
 export async function* withSecrets(
   dependencies: OrderSecretsDependencies,

@@ -9,9 +9,9 @@ import type { PreparedOrder } from '../held/prepared-order.js'
 type WantUpload = Extract<AgentMessage, { type: 'want_upload' }>
 
 /**
- * Sends uploaded files over one connection. They may be huge, so they wait for nobody and nobody waits for them: the
- * connection takes turns between all that is being sent, frame by frame. One file of one job is under way once: who
- * asks again, with another offset, gets it from there instead.
+ * Sends uploaded files over one connection. They may be huge, so no other message waits for them: the connection takes
+ * turns between everything that it sends, frame by frame. Each file of a job is sent only once at a time. If the agent
+ * asks again with another offset, the file starts again from there.
  */
 export class UploadSender {
   readonly #sending = new Map<string, AbortController>()
@@ -22,7 +22,7 @@ export class UploadSender {
     private readonly log: Logger,
   ) {}
 
-  /** True while a file is on its way. */
+  /** True while a file is being sent. */
   get isSending(): boolean {
     return this.#sending.size > 0
   }
@@ -38,7 +38,7 @@ export class UploadSender {
     })
   }
 
-  /** The job is not this connection's any more. */
+  /** The connection does not have this job any more. */
   stop(jobId: number): void {
     for (const [key, ending] of this.#sending) if (key.startsWith(`${jobId} `)) ending.abort()
   }
@@ -63,10 +63,11 @@ export class UploadSender {
         )
       }
     } catch (error) {
-      // Nobody waits for it now, the connection is gone and nobody hears this, or the file cannot be read.
+      // The sending was stopped, the connection has ended, or the file cannot be read.
       if (signal.aborted) return
       this.log.warn({ job: job_id, reason: messageOf(error) }, 'an uploaded file of a job could not be sent')
-      // Nothing is wrong with the file. The agent waits for it in vain, gives the offer back, and the job is offered again.
+      // The file is all right, only the moment is not. The agent waits in vain and gives the offer back. Then the job
+      // is offered again.
       if (isPassing(error)) return
     }
     this.connection.send({ type: 'blob_gone', job_id, run_id, sha256 })

@@ -16,7 +16,9 @@ export interface WaitingDependencies {
   readonly queueMs: number
 }
 
-/** Writes once into the output of each waiting job of a runner what it waits for, and starts its patience. */
+/**
+ * Writes once into the output of each waiting job of a runner what it waits for, and starts the time limit of its wait.
+ */
 export async function writeWaitingLine(
   dependencies: WaitingDependencies,
   runnerId: number,
@@ -29,7 +31,7 @@ export async function writeWaitingLine(
     const jobs = await findWaitingWithoutLine(queries, runnerId)
     let count = 0
     for (const job of jobs) {
-      // Another node may tell it at the same time.
+      // Another node may write the line at the same time.
       if (!(await setWaitUntil(queries, job.id, time + queueMs))) continue
       await appendServiceLine(queries, job.id, line)
       count += 1
@@ -39,7 +41,7 @@ export async function writeWaitingLine(
   if (written > 0) live.changed('jobs')
 }
 
-/** Why a runner can have no job at all, so that the jobs that wait for it fail at once; null: it can. */
+/** Why a runner can have no job at all; null: it can. Jobs that wait for such a runner fail at once. */
 export function whyNever(runner: Runner | null): string | null {
   return runner === null ? 'The runner of this job was deleted' : runnerProblem(runner)
 }
@@ -51,9 +53,9 @@ export async function failUnservable(dependencies: WaitingDependencies, runnerId
 }
 
 /**
- * Fails the waiting jobs of a runner whose patience is over.
- * @param why what the runner is or does now that it has not taken them, such as `has no free slot`; it must be known
- * @param time of the service clock
+ * Fails the waiting jobs of a runner whose time to wait is over.
+ * @param why what the runner does instead of taking them, such as `has no free slot`; it must be known
+ * @param time by the service clock
  */
 export async function failOverdue(
   dependencies: WaitingDependencies,

@@ -6,14 +6,16 @@ export const CLONE_TEXT =
   'another process continues this identity: two hosts use copies of one state folder, or an old copy was restored'
 
 /**
- * True when the sender of a hello is the one that continues a runner's identity. The agent counts its generation up,
- * durably, at every start, so:
- *   - a higher generation is a newer start: it continues, unless the process before it still runs (which is asked of
- *     its connection, before this rule);
- *   - the same generation by the same process is a reconnect;
- *   - the same generation by another process, or a lower one, comes from a copy of the state folder.
- * An admin may accept such a copy: its generation and process are the known ones from then on, and the process that it
- * replaces is refused, however high it has counted.
+ * Whether the sender of a hello continues the identity of a runner. An agent counts its generation up at every start
+ * and stores it durably. So:
+ *
+ * - A higher generation is a newer start. It continues the identity, unless the older process still runs. The
+ *   connection of the older process is asked about that before this rule.
+ * - The same generation of the same process is a reconnect.
+ * - The same generation of another process, or a lower generation, comes from a copy of the state folder.
+ *
+ * An admin may accept such a copy. From then on its generation and process are the known ones. The process that it
+ * replaces is refused, however high its generation is.
  */
 export function continuesIdentity(
   known: Pick<Runner, 'generation' | 'instance' | 'replacedInstance'>,

@@ -12,11 +12,14 @@ import type { Rate } from '../socket/token-bucket.js'
 export interface HubLimits extends JoinLimits, AdmissionLimits {
   /** How long a request stays when its socket is gone and no admin marked it, in milliseconds. */
   readonly graceMs: number
-  /** How long the hello may take, in milliseconds. */
+  /** How long the hello may take to arrive, in milliseconds. */
   readonly helloMs: number
-  /** Hellos of strangers that are looked at, of one address. */
+  /** How many hellos of unknown agents are handled for each address. */
   readonly strangersOfAddress: Rate
-  /** How long an older process may take to show that it still runs when a newer one of the same identity says hello. */
+  /**
+   * How long an older process may take to show that it still runs, in milliseconds. It is asked when a newer process
+   * with the same identity says hello.
+   */
   readonly answerMs: number
   /** How long `close` waits for the other sides, in milliseconds. */
   readonly closeMs: number
@@ -37,26 +40,26 @@ export const HUB_LIMITS: HubLimits = {
   closeMs: 2000,
 }
 
-/** What the hub and its parts are made of. */
+/** What the hub and its parts need. */
 export interface HubOptions {
   readonly store: Store
   readonly clock: Clock
   readonly random: (bytes: number) => Buffer
   readonly live: LiveEvents
   readonly log: Logger
-  /** Release of this control plane, said in the challenge. */
+  /** The release of this control plane, as the challenge names it. */
   readonly version: string
-  /** By which key this control plane proves itself to runners. */
+  /** The key by which this control plane proves to runners who it is. */
   readonly service: ServiceIdentitySource
   readonly openSession: OpenSession
-  /** Called after a runner was revoked and its socket closed: its jobs are nobody's now. */
+  /** Called after a runner was revoked and its socket was closed, to take care of its jobs. */
   readonly onRevoked?: (runnerId: number) => Promise<void> | void
   readonly heartbeatMs?: number
-  /** This control plane among others; left out: it is the only one. */
+  /** This node among others; left out: it is the only one. */
   readonly nodes?: Nodes
-  /** RTE_LOST_SECONDS, in milliseconds: how long a runner may be silent before its jobs are given up. */
+  /** RTE_LOST_SECONDS, in milliseconds: how long a runner may be silent before its jobs are abandoned. */
   readonly lostMs?: number
-  /** By which that is measured; without it one made of `clock`. */
+  /** The clock for silence; without it, one is made of `clock`. */
   readonly steady?: Clock
   readonly limits?: Partial<HubLimits>
 }

@@ -8,22 +8,24 @@ import type { AgentConnection } from '../socket/agent-connection.js'
 import type { KeyedQueue } from './keyed-queue.js'
 import type { Registry } from './registry.js'
 
-/** How often the rows of connected runners are looked at for what other nodes did to them, in milliseconds. */
+/** How often this node reads the rows of its connected runners, in milliseconds, to find what other nodes changed. */
 const POLL_MS = 2000
 
 /**
- * Keeps the connections of this node in line with what other nodes write. While the database is out of reach that cannot be
- * done, and nothing of a runner can be stored here; after a while its runners are let go, since another node may reach it.
+ * Keeps the connections of this node in line with what other nodes store. It cannot do so while it does not reach the
+ * database, and then nothing of a runner can be stored here. So after a while it closes the connections of its runners,
+ * because another node may reach the database.
  */
 export interface HubPoll {
-  /** Looks at all of them; runs by itself where there are other nodes. */
+  /** Checks all of them. It runs automatically where there are other nodes. */
   poll(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Other nodes say at once what they did to a runner; this covers what was not heard. Each connection is dealt with in the
- * queue of its key and by the row as it is then: what was read for all of them together may be old by that time.
+ * Other nodes announce at once what they changed of a runner. This poll finds what was not heard. Each connection is
+ * handled in the queue of its key, by its row as it is then, because the row that was read for all of them may be old
+ * by that time.
  */
 export function createHubPoll(deps: {
   readonly store: Store
@@ -32,16 +34,16 @@ export function createHubPoll(deps: {
   readonly queue: KeyedQueue
   readonly log: Logger
   readonly refresh: (runnerId: number) => Promise<void>
-  /** Time that does not jump. */
+  /** A clock that does not jump. */
   readonly steady: Clock
-  /** How long the database may be out of reach before the runners are let go, in milliseconds. */
+  /** How long the database may be out of reach before the runners' connections are closed, in milliseconds. */
   readonly letGoMs: number
 }): HubPoll {
   const { store, nodes, registry, queue, log, steady } = deps
   let polling: Promise<void> | null = null
-  /** When the first question was asked that has no answer yet; null: the latest one was answered. */
+  /** When the first question was asked that has no answer yet; null: the latest question was answered. */
   let askedAt: number | null = null
-  /** A failure is said once until it works again. */
+  /** A failure is logged once, until it works again. */
   let isReported = false
 
   async function pollOnce(): Promise<void> {
@@ -55,7 +57,10 @@ export function createHubPoll(deps: {
     await Promise.all([...changed.map(([id]) => deps.refresh(id)), ...lost.map(disown)])
   }
 
-  /** The row says that this node has the socket, which it has not (any more): its end could not be stored then. */
+  /**
+   * Corrects a row that says this node has the socket, although it has not. When the socket ended, that could not be
+   * stored.
+   */
   function disown({ id, fingerprint }: WatchedRunner): Promise<void> {
     return queue.run(fingerprint, async () => {
       if (registry.of(fingerprint)) return
@@ -88,7 +93,7 @@ export function createHubPoll(deps: {
   }
 
   const pollQuietly = () => {
-    // A question may fail, or stay without any answer. The time between two questions says nothing about the database.
+    // A question may fail or stay without an answer. The time between two questions says nothing about the database.
     askedAt ??= steady.now()
     const blindMs = steady.now() - askedAt
     poll().catch(failed)
@@ -113,7 +118,7 @@ export function createHubPoll(deps: {
   }
 }
 
-/** Whether a row differs in what its connection is about. */
+/** Whether a row differs in something that matters for its connection. */
 function isNews({ runner, phase }: AgentConnection, row: WatchedRunner | undefined): boolean {
   if (!row || row.epoch !== runner.epoch || row.enabled !== runner.enabled || row.maxJobs !== runner.maxJobs)
     return true

@@ -24,39 +24,50 @@ import { type RunnerActions, createRunnerActions } from './runner-actions.js'
 import { createStatusWriter } from './status-writer.js'
 import { createStrangers } from '../socket/strangers.js'
 
-/** How often requests that were left and old join tokens are looked for, in milliseconds. */
+/** How often the hub looks for abandoned requests and old join tokens, in milliseconds. */
 const SWEEP_MS = 15_000
 
-/** How often the log tells at most that strangers crowd at the door, in milliseconds. */
+/** How often the log says at most that too many unknown agents connect, in milliseconds. */
 const TELL_MS = 10_000
 
-/** How long a join token stays listed after its time, in milliseconds: who joined by it can be seen that long. */
+/**
+ * How long a join token stays in the list after its time, in milliseconds. So admins can see for a while who joined by
+ * it.
+ */
 const TOKEN_MEMORY_MS = 30 * 24 * 60 * 60 * 1000
 
-/** How long the run of a deleted job is remembered, in milliseconds: as long as a runner remembers what it ran. */
+/** How long the run of a deleted job is remembered, in milliseconds: as long as a runner remembers its runs. */
 const PAST_RUN_MEMORY_MS = 90 * 24 * 60 * 60 * 1000
 
-/** The runners' end of the control plane: it owns every socket, every timer of theirs, and the actions on runners. */
+/** The part of the control plane that has the runners: every socket and timer of theirs, and the actions on runners. */
 export interface RunnerHub extends RunnerActions {
-  /** Takes a fresh WebSocket. Call in the very tick in which it was opened, else early messages are lost. */
+  /**
+   * Takes a new WebSocket. Call it in the same tick in which the socket was opened; otherwise early messages are lost.
+   */
   accept(socket: WebSocket, address: string, network: NetworkSide): void
-  /** Brings the connections of all runners, or of one, in line with the database after another node changed it. */
+  /** Brings the connections of all runners, or of one, in line with the database after another node has changed it. */
   refresh(runnerId?: number): Promise<void>
-  /** Removes requests whose socket is gone for long, and old join tokens; runs by itself every 15 seconds. */
+  /**
+   * Removes requests whose socket has been gone for long, and old join tokens. It runs automatically every 15 seconds.
+   */
   sweep(): Promise<void>
-  /** Numbers for the metrics: sockets in all, and accepted runners with one. */
+  /** Numbers for the metrics: all sockets, and accepted runners with a socket. */
   counts(): { readonly sockets: number; readonly online: number }
-  /** Closes every socket with `going_away`, waits for them (bounded), and for the writes under way. May be called again. */
+  /**
+   * Closes every socket with `going_away`, and waits a limited time for them and for the writes that have begun. It may
+   * be called again.
+   */
   close(): Promise<void>
 }
 
 /**
- * Invariants that the parts keep together:
- *   - everything that decides about one key (hello, approve, revoke, refresh …) runs in one queue per key: the database
- *     is asked, the row is stored, and the connection is told in the same turn;
- *   - a runner has at most one registered connection, the one with the highest stored epoch; the one it replaces is
- *     ended before the new one is welcome;
- *   - what an admin sees is raised after the commit and never before.
+ * These rules hold for the parts together:
+ *
+ * - Everything that decides about one key (hello, approve, revoke, refresh and others) runs in one queue per key. In
+ *   one turn the database is asked, the row is stored, and the connection is informed.
+ * - A runner has at most one registered connection: the one with the highest stored epoch. The connection that it
+ *   replaces is ended before the new one gets its welcome.
+ * - Changes are announced to admins after the commit, never before.
  */
 export function createRunnerHub(options: HubOptions): RunnerHub {
   const { store, clock, random, live, log, version } = options
@@ -75,9 +86,9 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
   }
   const parts = { ...options, nodes, limits, registry, queue, rivals, admission, strangers, known, displaced }
   const statuses = createStatusWriter({ store, log, changed: () => live.changed('runners') })
-  /** Every connection that the network still has. */
+  /** Every connection that still exists on the network. */
   const present = new Set<AgentConnection>()
-  /** Those whose hello is awaited, with the timer that ends the wait. */
+  /** The connections whose hello has not come yet, with the timer that ends the wait. */
   const greetings = new Map<AgentConnection, NodeJS.Timeout>()
   let turnedAway = { count: 0, telling: null as NodeJS.Timeout | null }
   let closing: { emptied: () => void } | null = null
@@ -101,7 +112,7 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
     reported(connection, message) {
       const status = reportedStatus(message, clock.now())
       const { urgent, visible } = newsIn(connection.status, status)
-      // Nothing is offered to a runner that waits, so nothing that it says is urgent.
+      // A runner that waits for approval is offered nothing, so nothing that it reports is urgent.
       const isUrgent = urgent && connection.phase === 'approved'
       statuses.note(connection.runnerId, connection.epoch, status, { urgent: isUrgent, visible })
       return status
@@ -124,7 +135,10 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
     },
   }
 
-  /** Runs a task in the queues of several keys; always in the same order, so that no two tasks wait for each other. */
+  /**
+   * Runs a task in the queues of several keys. The order of the keys is always the same, so that no two tasks wait for
+   * each other.
+   */
   function inTurnOf(keys: readonly string[], task: () => Promise<void>): Promise<void> {
     const inner = [...new Set(keys)].sort().reduce((next, key) => () => queue.run(key, next), task)
     return inner()
@@ -158,7 +172,9 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
     greetings.delete(connection)
   }
 
-  /** Strangers are too many; told once in a while, since their number is theirs to choose. */
+  /**
+   * Logs that there are too many unknown agents. It logs only once in a while, because they choose how many they are.
+   */
   function turnAway(connection: AgentConnection, stage: AdmissionStage): void {
     connection.close('too_many_waiting', 'too many connections are in their handshake')
     turnedAway.count += 1
@@ -220,7 +236,7 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
     log,
     refresh,
     steady,
-    // So that they find another node before their jobs are given up.
+    // In time, so that the runners find another node before their jobs are abandoned.
     letGoMs: (options.lostMs ?? Infinity) / 2,
   })
   const heartbeat = createHeartbeat(
@@ -229,7 +245,7 @@ export function createRunnerHub(options: HubOptions): RunnerHub {
     (socket) => socket.close('heartbeat_lost', 'nothing came for two heartbeats'),
   )
   const sweepTimer = setInterval(() => {
-    // Runners that waited when this node stopped get as long to come back as everybody else.
+    // Runners that waited for approval when this node stopped have the same time to come back as all others.
     if (steady.now() - startedAt >= limits.graceMs) sweep().catch(sayFailed('the sweep of requests'))
   }, SWEEP_MS)
   sweepTimer.unref()

@@ -20,35 +20,36 @@ import { CLONE_TEXT, continuesIdentity } from './clone-rule.js'
 import { clockSkew, plainText, reportedJobs } from '../socket/reported.js'
 import { type WaitingLimits, placeFor } from './join-requests.js'
 
-/** A proven hello and what the server adds to it. */
+/** A hello whose signature is right, and what the server adds to it. */
 export interface JoinRequest {
   readonly payload: HelloPayload
   readonly fingerprint: string
-  /** Of the keys that it had before, proven, the newest first. */
+  /** Fingerprints of the keys that it had before, proven by signatures, the newest first. */
   readonly ancestors: readonly string[]
   readonly address: string
-  /** An older process of the same identity is connected and has just shown that it runs. */
+  /** An older process of the same identity is connected, and has just shown that it runs. */
   readonly rivalAnswers: boolean
   /** SHA-256 of the join token in hex, or null when none was sent. */
   readonly tokenHash: string | null
   readonly time: number
-  /** The node that has the socket. */
+  /** The node with the socket. */
   readonly nodeId: string
-  /** Whether a request has its socket, here or at another node. */
+  /** Whether the agent of a request is connected, at this node or at another one. */
   readonly isConnected: (waiting: WaitingRunner) => boolean
 }
 
 export interface JoinLimits extends WaitingLimits {
-  /** Refused requests (known name, other key) that are kept to be shown. */
+  /** Most refused requests (known name, other key) that are kept to be shown. */
   readonly mostDenied: number
 }
 
 /**
- * What becomes of a hello. `visible` says that something an admin sees has changed beside `online`.
- *   - `back`: an approved or waiting runner that was here before
- *   - `asked`: a new request
- *   - `joined`: approved at once by a join token
- * `replaced` is the fingerprint under which the runner was known until now, if it has new keys.
+ * The decision about a hello. `visible`: something that an admin sees has changed, in addition to `online`. `replaced`:
+ * the fingerprint under which the runner was known until now, if it has new keys.
+ *
+ * - `back`: an approved or waiting runner that was here before
+ * - `asked`: a new request
+ * - `joined`: approved at once by a join token
  */
 export type JoinDecision =
   | {
@@ -56,7 +57,7 @@ export type JoinDecision =
       readonly how: 'back' | 'asked' | 'joined'
       readonly runner: Runner
       readonly replaced: string | null
-      /** The request that had to go for it, if there is one. */
+      /** The request that was removed to make room, if there is one. */
       readonly displaced: number | null
     }
   | {
@@ -69,20 +70,20 @@ export type JoinDecision =
     }
 
 /**
- * Decides a hello inside one write: whoever asks is matched by key first, then by name. The same write stores the new
- * epoch, consumes the join token and approves, so that a crash leaves all or nothing of it.
+ * Decides about a hello inside one write. The agent is looked up by its key first, then by its name. The same write
+ * stores the new epoch, uses up the join token and approves. So after a crash either all of it is stored or nothing.
  */
 export async function decideHello(queries: Queries, request: JoinRequest, limits: JoinLimits): Promise<JoinDecision> {
   const known = await findRunnerByFingerprint(queries, request.fingerprint)
   if (known?.state === 'revoked') return refused('revoked', 'an admin revoked this runner', known.id)
-  // An approved key keeps the name that an admin approved, whatever the agent calls itself now.
+  // An approved key keeps the name that an admin approved, whatever name the agent sends now.
   if (known?.state === 'approved') return acceptAgain(queries, known, request, {})
 
   const former = known === null || known.state === 'denied' ? await findFormer(queries, request.ancestors) : null
   if (former?.state === 'revoked') return refused('revoked', 'an admin revoked this runner', former.id)
   if (former) {
     if (known) await deleteRunner(queries, known.id)
-    // The old key signed the new one: it is the same runner, and nobody has to approve it again.
+    // The old key signed the new one. So it is the same runner, and nobody has to approve it again.
     return acceptAgain(queries, former, request, {
       fingerprint: request.fingerprint,
       identity_key: request.payload.identity_key,
@@ -91,7 +92,7 @@ export async function decideHello(queries: Queries, request: JoinRequest, limits
 
   const owner = await findRunnerByName(queries, request.payload.name)
   const isOthers = owner !== null && owner.fingerprint !== request.fingerprint
-  // Whoever only asks keeps nobody out that an admin gave a token.
+  // A request that waits does not keep a name from a runner with a join token of an admin.
   const gives = isOthers && owner.state === 'waiting' && (await hasGoodToken(queries, request))
   if (isOthers && !gives) return deny(queries, known, request, limits)
   if (gives) await deleteRunner(queries, owner.id)
@@ -103,8 +104,8 @@ export async function decideHello(queries: Queries, request: JoinRequest, limits
     const decision = await joinByToken(queries, waiting, request, request.tokenHash)
     if (decision?.kind === 'accepted') return { ...decision, displaced }
     if (decision !== null) return decision
-    // A token that is worth nothing keeps nobody from asking: a runner that joined by it and was removed, or whose database
-    // was lost, still has it in its settings.
+    // A token that is used up or unknown still allows a request without it. A runner that joined by it still has it in
+    // its settings, also when it was removed or its database was lost.
   }
   if (waiting) return acceptAgain(queries, waiting, request, {})
   const place = placeFor(request.address, await listWaitingRunners(queries), request.isConnected, limits)
@@ -118,7 +119,7 @@ async function hasGoodToken(queries: Queries, { tokenHash, time }: JoinRequest):
   return tokenHash !== null && isJoinTokenGood(queries, tokenHash, time)
 }
 
-/** What approving writes: switched on, and the default when there is none. */
+/** The columns of an approval. The runner is turned on, and becomes the default runner when there is none. */
 export async function approvedNow(queries: Queries, by: string, time: number) {
   const isDefault = (await findDefaultRunner(queries)) === null
   return { state: 'approved' as const, enabled: 1, is_default: isDefault ? 1 : 0, approved_at: time, approved_by: by }
@@ -141,7 +142,7 @@ async function acceptAgain(
 ): Promise<JoinDecision> {
   const { payload } = request
   if (request.rivalAnswers || !continuesIdentity(known, payload)) return refuseClone(queries, known, request)
-  // A restarted agent has not begun to drain; a reconnecting one may have.
+  // A restarted agent does not drain yet. A reconnected one may drain already.
   const restarted = payload.generation > known.generation ? { draining: 0 } : {}
   const runner = await updateRunner(queries, known.id, known.state, {
     ...helloColumns(request),
@@ -210,7 +211,7 @@ function refused(reason: CloseReasonName, text: string, runnerId: number | null)
   return { kind: 'refused', reason, text, runnerId, visible: false }
 }
 
-/** What every hello says anew. */
+/** The columns that every hello sets. */
 function helloColumns({ payload, address, time }: JoinRequest) {
   return {
     sealing_key: payload.sealing_key,

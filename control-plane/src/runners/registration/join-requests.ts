@@ -2,19 +2,20 @@ import { networkOf } from '../../auth/network.js'
 import type { WaitingRunner } from '../../store/runners/runners.js'
 
 export interface WaitingLimits {
-  /** Requests that may wait for an admin at once. */
+  /** Most requests that may wait for an admin at the same time. */
   readonly mostWaiting: number
-  /** The same of one network address (IPv6: of one /64). */
+  /** The same limit for one network address (IPv6: for one /64). */
   readonly mostWaitingOfAddress: number
 }
 
-/** Whether a request may be put on the list, and which one has to go for it, by its id. */
+/** Whether a request may be added to the list, and the id of the request that has to go for it. */
 export type Place =
   { readonly isFree: true; readonly instead: number | null } | { readonly isFree: false; readonly text: string }
 
 /**
- * Finds a place on the list of requests. Room is made by, in this order: a request whose socket is gone, and the newest
- * of the address that has the most, if that has more than the newcomer's would. Nobody goes whom an admin marked.
+ * Finds a place in the list of requests. To make room, a request whose socket is gone is removed first. Otherwise the
+ * newest request of the address with the most requests is removed, if that address has more than the new one's would
+ * have. A request that an admin marked is never removed.
  * @param list the oldest first
  */
 export function placeFor(
@@ -38,7 +39,7 @@ export function placeFor(
   return { isFree: false, text: `${list.length} requests wait for approval already` }
 }
 
-/** The requests of the address that has the most, those apart that an admin marked. */
+/** The requests of the address with the most requests. Requests that an admin marked do not count. */
 function largestOf(list: readonly WaitingRunner[]): readonly WaitingRunner[] {
   const byNetwork = new Map<string, WaitingRunner[]>()
   for (const one of list) {

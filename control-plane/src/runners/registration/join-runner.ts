@@ -19,16 +19,16 @@ export interface JoinDependencies extends Pick<HubOptions, 'store' | 'clock' | '
   readonly admission: Admission
   readonly strangers: Strangers
   readonly known: KnownAddresses
-  /** A request had to go for another one: its connection is to hear of it, in its own turn. */
+  /** A request was removed for another one. Its connection is informed in its own turn. */
   readonly displaced: (runnerId: number) => void
 }
 
 /**
- * Carries a proven hello through the database and back to its connection. Must not run twice at once for one key: the
- * order of the stored epochs is the order in which connections take each other over.
+ * Takes a hello whose signature is right through the database and back to its connection. It must not run twice at once
+ * for one key, because the order of the stored epochs is the order in which connections replace each other.
  *
- * Who has an approved key or a good join token is decided at once. Everybody else is a stranger: a few of them are
- * decided at a time, and those of one address at a bounded rate.
+ * An agent with an approved key or a valid join token is decided about at once. All others are unknown: a few of them
+ * are handled at a time, and only so many of one address.
  */
 export async function join(deps: JoinDependencies, connection: AgentConnection): Promise<void> {
   const { payload, fingerprint, ancestors } = connection.hello
@@ -57,7 +57,7 @@ export async function join(deps: JoinDependencies, connection: AgentConnection):
   await deps.strangers.inTurn(connection, () => decide(deps, connection, request))
 }
 
-/** Whether an approved key or a good join token says who this is. What is decided is looked at again inside the write. */
+/** Whether an approved key or a valid join token says who this is. The write that decides checks it again. */
 async function isAwaited(
   { store }: JoinDependencies,
   { fingerprint, ancestors, tokenHash, time }: JoinRequest,
@@ -103,7 +103,7 @@ async function decide(deps: JoinDependencies, connection: AgentConnection, reque
   }
   if (decision.replaced !== null) deps.log.info({ ...who, replaced: decision.replaced }, 'runner replaced its key')
   if (runner.state === 'approved') deps.known.note(connection.address)
-  // The new epoch is stored, so the older connection is fenced even if this one did not live to see it.
+  // The new epoch is stored. So the older connection can write nothing any more, even if this one has ended since.
   for (const key of [fingerprint, ...ancestors]) {
     const isIts = key === fingerprint || deps.registry.of(key)?.runnerId === runner.id
     if (isIts) deps.registry.takeOut(key)?.close('taken_over', TAKEN_OVER_TEXT)
@@ -117,7 +117,7 @@ async function decide(deps: JoinDependencies, connection: AgentConnection, reque
   deps.live.changed('runners')
 }
 
-/** Whether an older process of the same identity still runs, under today's key or one before it. */
+/** Whether an older process of the same identity still runs, under the current key or an earlier one. */
 async function anyRival(deps: JoinDependencies, fingerprints: readonly string[], generation: number): Promise<boolean> {
   for (const fingerprint of fingerprints) if (await deps.rivals.answers({ fingerprint, generation })) return true
   return false

@@ -10,12 +10,14 @@ import {
 } from '../../store/runners/join-tokens.js'
 import type { HubOptions } from './hub-options.js'
 
-/** Minutes for which a join token is good when nothing is said, and at most. */
+/** How many minutes a join token is valid: when no time is given, and at most. */
 export const JOIN_TOKEN_MINUTES = { default: 30, most: 1440 } as const
 
 const TOKEN_BYTES = 32
 
-/** Tokens that approve a runner's first request at once: each works once, is shown once, and is stored as its hash. */
+/**
+ * Tokens that approve the first request of a runner at once. Each works once, is shown once, and is stored as its hash.
+ */
 export interface JoinTokens {
   create(given: { name: string | null; ttlMinutes: number }, by: string): Promise<{ token: string; record: JoinToken }>
   list(): Promise<JoinToken[]>
@@ -30,7 +32,7 @@ export function hashJoinToken(token: string): string {
 }
 
 export interface JoinTokenDependencies extends Pick<HubOptions, 'store' | 'clock' | 'random' | 'log'> {
-  /** Of this control plane's key: a token tells a new runner whom to obey. */
+  /** The fingerprint of this control plane's key. The token tells a new runner which control plane to trust. */
   readonly fingerprint: () => string
 }
 

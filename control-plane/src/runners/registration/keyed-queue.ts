@@ -1,4 +1,7 @@
-/** Runs tasks of the same key one after the other, in the order in which they came; different keys run freely. */
+/**
+ * Runs tasks of the same key one after the other, in the order in which they came. Tasks of different keys do not wait
+ * for each other.
+ */
 export interface KeyedQueue {
   run<T>(key: string, task: () => Promise<T>): Promise<T>
   /** Resolves when nothing runs or waits any more. */

@@ -2,12 +2,14 @@ import { networkOf } from '../../auth/network.js'
 import { findApprovedAddresses } from '../../store/runners/runners.js'
 import type { Store } from '../../store/store.js'
 
-/** Network addresses from which approved runners came. They are kept some room when strangers fill the door. */
+/**
+ * Network addresses from which approved runners came. Some places are kept for them when many unknown agents connect.
+ */
 export interface KnownAddresses {
   has(network: string): boolean
-  /** An approved runner came from there. */
+  /** An approved runner came from this address. */
   note(address: string): void
-  /** Reads anew which they are; the old ones stand until it is done. */
+  /** Reads the addresses again. The old ones are used until that is done. */
   refresh(): Promise<void>
 }
 

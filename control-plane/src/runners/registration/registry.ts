@@ -5,11 +5,11 @@ export interface Registry {
   add(connection: AgentConnection): void
   /** The connection of a key; null when there is none. */
   of(fingerprint: string): AgentConnection | null
-  /** Takes out the connection of a key, if there is one: a newer one has been accepted. */
+  /** Removes the connection of a key, if there is one, because a newer one has been accepted. */
   takeOut(fingerprint: string): AgentConnection | null
-  /** False when the connection was never registered, or was taken out before. */
+  /** False when the connection was never registered, or was removed before. */
   remove(connection: AgentConnection): boolean
-  /** The connection that serves this very row; null when there is none. */
+  /** The connection of exactly this row; null when there is none. */
   find(runner: { readonly id: number; readonly fingerprint: string }): AgentConnection | null
   all(): AgentConnection[]
 }

@@ -3,20 +3,20 @@ import { findRunnerByFingerprint } from '../../store/runners/runners.js'
 import type { Store } from '../../store/store.js'
 import type { Registry } from './registry.js'
 
-/** How much longer than the older process itself another node is waited for, in milliseconds. */
+/** How much longer to wait for another node than for the older process itself, in milliseconds. */
 const REPLY_MS = 1000
 
-/** Asks whether an older process of the same identity still runs, wherever its socket is. */
+/** Finds out whether an older process of the same identity still runs, at whichever node its socket is. */
 export interface Rivals {
-  /** @param newcomer what the newer process says of itself */
+  /** @param newcomer what the newer process says about itself */
   answers(newcomer: { readonly fingerprint: string; readonly generation: number }): Promise<boolean>
   close(): void
 }
 
 /**
- * An agent starts only when the one before it is gone, so a newer one comes from a copy of the state folder while the
- * older one still runs, and what it believes of the jobs in there is wrong. The older one's socket may be at another
- * node, which then asks it; a node that says nothing has none.
+ * An agent starts only when the agent before it has ended. So, if the older process still runs, the newer one comes
+ * from a copy of the state folder, and what it knows of the jobs in there is wrong. The socket of the older process may
+ * be at another node, which then asks it. A node that does not answer does not have it.
  */
 export function createRivals(deps: {
   readonly store: Store

@@ -18,25 +18,26 @@ import type { KeyedQueue } from './keyed-queue.js'
 import type { Registry } from './registry.js'
 import { type RunnerMove, stateAfter } from './runner-states.js'
 
-/** A runner as an admin sees it: its row, and whether a node that is there has its socket. */
+/** A runner as an admin sees it: its row, and whether it is connected to a living node. */
 export interface RunnerView {
   readonly runner: Runner
   readonly online: boolean
 }
 
-/** What an admin may set; what is left out stays. `maxJobs` null gives way to the agent's own number. */
+/** What an admin may set. What is left out stays. With `maxJobs: null` the agent's own number counts. */
 export interface RunnerChanges {
   readonly enabled?: boolean
   readonly isDefault?: boolean
   readonly description?: string
   readonly maxJobs?: number | null
-  /** A request stays when its socket goes. */
+  /** True: a request stays when its socket goes. */
   readonly keep?: boolean
 }
 
 /**
- * What people do with runners. Every action is one conditional write, then the connection is brought in line with the
- * stored row, then `runners` is raised. Each throws NotFoundError, and ConflictError when the state does not allow it.
+ * What people do with runners. Every action is one conditional write. After it, the connection is brought in line with
+ * the stored row, and the change is announced. Each action throws NotFoundError, and ConflictError when the state does
+ * not allow it.
  */
 export interface RunnerActions {
   list(): Promise<RunnerView[]>
@@ -44,16 +45,18 @@ export interface RunnerActions {
   approve(id: number, by: string): Promise<void>
   reject(id: number, by: string): Promise<void>
   revoke(id: number, by: string): Promise<void>
-  /** Undoes a revoke: the runner is let in again with the key that it has, and what it still knows of its jobs counts. */
+  /**
+   * Undoes a revoke. The runner is accepted again with the key that it has, and what it still knows of its jobs counts.
+   */
   reinstate(id: number, by: string): Promise<void>
   /**
-   * The process that was refused as a clone is the right one: its state folder was put back from an older copy. What it
-   * reports is compared with what is stored, once it is back.
+   * Accepts the process that was refused as a clone: its state folder was restored from an older copy. What it reports
+   * is compared with what is stored, once it is back.
    * @throws ConflictError also while the runner is connected, or when nobody was refused
    */
   acceptCopy(id: number, by: string): Promise<void>
   update(id: number, changes: RunnerChanges, by: string): Promise<void>
-  /** @throws ConflictError also while jobs of it are unfinished */
+  /** @throws ConflictError also while jobs of the runner have not ended */
   remove(id: number, by: string): Promise<void>
 }
 
@@ -66,7 +69,7 @@ export interface RunnerActionDependencies extends Pick<HubOptions, 'store' | 'cl
 export function createRunnerActions(deps: RunnerActionDependencies): RunnerActions {
   const { store, registry, live, log } = deps
 
-  /** Runs an action in its turn with the key's handshakes: the write, then what the connection must be told. */
+  /** Runs an action in the queue of the key: first the write, then the message to the connection. */
   async function act(
     id: number,
     what: { readonly write: string; readonly done: string; readonly by: string },
@@ -106,7 +109,8 @@ export function createRunnerActions(deps: RunnerActionDependencies): RunnerActio
         (connection) => connection.close('rejected', 'an admin rejected the request; it may be made again'),
       ),
     async revoke(id, by) {
-      // Nothing is ended because of it: the runner is shut out, and keeps its playbooks and its spool until it is let in again.
+      // Nothing is ended because of this. The runner is shut out. It keeps its playbooks and its spool until it is
+      // accepted again.
       await act(
         id,
         { write: 'runners.revoke', done: 'revoked', by },
@@ -131,7 +135,7 @@ export function createRunnerActions(deps: RunnerActionDependencies): RunnerActio
         id,
         { write: 'runners.accept', done: 'accepted with an older copy of its state folder', by },
         (queries, runner) => {
-          // What the other process says of the jobs would be taken for lost, and its playbooks run.
+          // While the accepted process is connected, its jobs would be taken for lost, and its playbooks still run.
           if (viewOf(runner).online) {
             throw new ConflictError(
               'runner_online',
@@ -175,7 +179,7 @@ async function known(queries: Queries, id: number): Promise<Runner> {
   return runner
 }
 
-/** Makes a legal move with what else changes; null when the row is gone now. @throws ConflictError */
+/** Makes a legal move, with other changes; null when the row has gone. @throws ConflictError */
 async function move(queries: Queries, runner: Runner, by: RunnerMove, changes: RunnerUpdate): Promise<Runner | null> {
   const state = stateAfter(runner.state, by)
   if (state !== 'gone') return updateRunner(queries, runner.id, runner.state, { ...changes, state })
@@ -216,7 +220,7 @@ async function change(queries: Queries, runner: Runner, changes: RunnerChanges, 
   }
   if (isDefault) await clearDefaultRunner(queries)
   return updateRunner(queries, runner.id, runner.state, {
-    // A column that keeps its value makes the statement whole when nothing was given.
+    // A column that keeps its value: without any change the SQL statement would not be complete.
     state: runner.state,
     ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
     ...(isDefault === undefined ? {} : { is_default: isDefault ? 1 : 0 }),

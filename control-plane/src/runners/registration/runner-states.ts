@@ -1,13 +1,16 @@
 import { ConflictError } from '../../errors.js'
 import type { RunnerState } from '../../runner-state.js'
 
-/** What can happen to a runner's state. `expire`: the runner that asked is gone, or had to go for another one. */
+/**
+ * What can happen to the state of a runner. `expire`: the agent that asked is gone, or its request was removed for
+ * another one.
+ */
 export type RunnerMove = 'approve' | 'reject' | 'expire' | 'revoke' | 'reinstate' | 'remove'
 
 /**
- * Every legal move of a runner's state; `gone` means that the row is removed. A row begins as `waiting` (a free name),
- * `denied` (a name that another key owns) or `approved` (a join token). Only a move of its own leads back from `revoked`,
- * so that nobody lets a runner in again by mistake who approves requests.
+ * Every legal move of a runner's state. `gone` means that the row is removed. A row begins as `waiting` (a free name),
+ * `denied` (a name that belongs to another key) or `approved` (a join token). Only a move of its own leads out of
+ * `revoked`. So nobody who approves requests accepts a revoked runner by mistake.
  */
 export const RUNNER_MOVES = {
   waiting: { approve: 'approved', reject: 'gone', expire: 'gone', remove: 'gone' },

@@ -22,30 +22,39 @@ import type { Queries, Store } from '../../store/store.js'
 import type { Timers } from '../../timers.js'
 import type { ServiceIdentity, ServiceIdentitySource } from '../socket/handshake.js'
 
-/** How often another node's rotation is looked for, in milliseconds; usually the bus tells it at once. */
+/** How often to look for a rotation by another node, in milliseconds. Usually the bus announces it at once. */
 const LOOK_MS = 5000
 
-/** What people may know of the key. */
+/** What people may know of the service key. */
 export interface ServiceKeyView {
   readonly fingerprint: string
   readonly createdAt: number
-  /** Fingerprints of the keys from which runners follow to this one, the newest first. */
+  /** Fingerprints of earlier keys from which runners can follow to this key, the newest first. */
   readonly previous: readonly string[]
 }
 
 export interface Rotation {
-  /** The key that is thought to be today's; another one is a conflict, so that a repeated request rotates once. */
+  /**
+   * The fingerprint that the caller takes for the current one. Another one is a conflict, so that a repeated request
+   * rotates only once.
+   */
   readonly from: string | null
-  /** True: the old key does not sign the new one. Each runner has to be told by hand to trust it. */
+  /** True: the old key does not sign the new one. An admin then has to tell each runner to trust the new key. */
   readonly breakSuccession: boolean
 }
 
-/** The key by which every node of this service proves itself to runners: made at the first start, kept in the database. */
+/**
+ * The key by which every node of this service proves to runners who it is. It is made at the first start and stored in
+ * the database.
+ */
 export interface ServiceKeys extends ServiceIdentitySource {
   view(): ServiceKeyView
-  /** Replaces the key. @throws ConflictError, UnavailableError when the old one should sign and cannot be opened */
+  /**
+   * Replaces the key. @throws ConflictError, UnavailableError when the old key should sign the new one and cannot be
+   * opened
+   */
   rotate(rotation: Rotation, by: string): Promise<ServiceKeyView>
-  /** Looks what other nodes did. */
+  /** Reads what other nodes changed. */
   refresh(): Promise<void>
   close(): Promise<void>
 }
@@ -59,7 +68,7 @@ export interface ServiceKeyDependencies {
   readonly box: SecretBox
 }
 
-/** Reads the keys, and makes the first one where there is none; nodes that start together come to the same one. */
+/** Reads the keys, and makes the first one when there is none. Nodes that start together get the same one. */
 export async function openServiceKeys(deps: ServiceKeyDependencies): Promise<ServiceKeys> {
   const { store, clock, log, bus, box } = deps
   let keys = await store.write('service-key.make', async (queries) => {
@@ -158,7 +167,7 @@ export async function openServiceKeys(deps: ServiceKeyDependencies): Promise<Ser
   return service
 }
 
-/** What the private half of the key is bound to where it rests. */
+/** The owner that the sealed private key is bound to. */
 export function ownerOfServiceKey(publicKey: string): string {
   return `service key ${publicKey}`
 }
@@ -169,7 +178,7 @@ function todayOf(keys: readonly StoredServiceKey[]): StoredServiceKey {
   return today
 }
 
-/** As runners read it: the oldest first, without a gap up to today's key. */
+/** The keys as runners read them: the oldest first, without a gap up to the current key. */
 function successionOf(keys: readonly StoredServiceKey[]): Succession {
   const links = []
   for (const { publicKey, signature } of keys.slice(1, 1 + MOST_SUCCESSIONS)) {
@@ -179,7 +188,7 @@ function successionOf(keys: readonly StoredServiceKey[]): Succession {
   return links
 }
 
-/** What nobody follows from any more goes. */
+/** Removes old keys that no runner needs to follow any more. */
 async function forgetOld(queries: Queries): Promise<StoredServiceKey[]> {
   const keys = await listServiceKeys(queries)
   const kept = 1 + successionOf(keys).length

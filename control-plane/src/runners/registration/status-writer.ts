@@ -3,14 +3,14 @@ import { messageOf } from '../../errors.js'
 import { type RunnerStatus, storeRunnerStatus } from '../../store/runners/runner-status.js'
 import type { Store } from '../../store/store.js'
 
-/** How long statuses are gathered before they are written together, in milliseconds. */
+/** How long statuses are collected before they are written together, in milliseconds. */
 const GATHER_MS = 1000
 
 export interface StatusWriter {
   /**
-   * Notes a runner's newest status. It is written with those of the other runners within a second, or at once when it
-   * decides what may be offered (`urgent`). `visible`: an admin's page shows something else now. `over`: it is the last of
-   * its connection.
+   * Stores the newest status of a runner. It is written within a second, together with those of other runners. It is
+   * written at once when it decides what may be offered (`urgent`). `visible`: an admin's page shows something else
+   * now. `over`: it is the last status of its connection.
    */
   note(
     runnerId: number,
@@ -29,11 +29,11 @@ interface Noted {
   readonly over: boolean
 }
 
-/** Keeps a crowd of heartbeats from becoming a crowd of commits: one write holds the statuses of all runners. */
+/** Makes few commits of many heartbeats: one write stores the statuses of all runners. */
 export function createStatusWriter(deps: {
   readonly store: Store
   readonly log: Logger
-  /** Called after the write when something visible was in it. */
+  /** Called after the write when it changed something visible. */
   readonly changed: () => void
 }): StatusWriter {
   const noted = new Map<number, Noted>()
@@ -46,7 +46,7 @@ export function createStatusWriter(deps: {
     if (timer) clearTimeout(timer)
     timer = null
     isQueued = false
-    // In one order on every node: two of them may have a runner of the other's in their batch.
+    // Every node writes in the same order, because two nodes may have each other's runners in their batch.
     const batch = [...noted].sort(([one], [other]) => one - other)
     noted.clear()
     if (batch.length === 0) return
@@ -56,12 +56,12 @@ export function createStatusWriter(deps: {
       })
       if (batch.some(([, one]) => one.visible)) deps.changed()
     } catch (error) {
-      // The next heartbeat brings the same numbers, newer.
+      // The next heartbeat brings newer numbers.
       deps.log.warn({ err: error }, `runner status not stored: ${messageOf(error)}`)
     }
   }
 
-  /** One write at a time, and one that waits: whatever is noted until it begins is in it. */
+  /** One write runs at a time, and at most one waits. A waiting write takes everything that comes until it begins. */
   function start(): void {
     if (isQueued) return
     isQueued = true

@@ -2,40 +2,40 @@ import { networkOf } from '../../auth/network.js'
 import type { AgentConnection } from './agent-connection.js'
 import { FairPool } from './fair-pool.js'
 
-/** Where a connection is that has not shown that it is awaited. */
+/** The stage of a connection that has not shown yet that it is expected. */
 export type AdmissionStage = 'greeting' | 'checking' | 'queued'
 
 export interface AdmissionLimits {
-  /** Connections in one stage. */
+  /** Most connections in one stage. */
   readonly mostUnproven: number
-  /** The same of one network address (IPv6: of one /64). */
+  /** Most connections in one stage from one network address (IPv6: from one /64). */
   readonly mostUnprovenOfAddress: number
-  /** Of those, how many an address from which an approved runner came may have before it counts as crowded. */
+  /** How many of these an address from which an approved runner came may have before it counts as crowded. */
   readonly reserveOfKnownAddress: number
 }
 
 export interface Admission {
-  /** Puts a connection into a stage, from whichever it was in. Another one may have to go for it. */
+  /** Puts a connection into a stage and takes it out of its earlier one. Another connection may have to go for it. */
   enter(connection: AgentConnection, stage: AdmissionStage): void
-  /** The connection is awaited, decided or gone. */
+  /** The connection is expected, decided about, or gone. */
   leave(connection: AgentConnection): void
-  /** Connections in all stages. */
+  /** Number of connections in all stages. */
   readonly size: number
 }
 
 /**
- * Keeps a bounded number of connections that have proven nothing yet:
+ * Keeps the number of connections bounded that have proven nothing yet. The stages:
  *
- *   greeting   the challenge is sent, the hello is awaited                 → checking, left
- *   checking   the hello is good; the database is asked who that is       → queued (a stranger), left (awaited)
- *   queued     a stranger, whose request waits for its turn to be stored  → left
+ * - greeting: the challenge is sent and the hello has not come. Next: checking, or left.
+ * - checking: the hello is right, and the database is asked who the agent is. Next: queued for an unknown agent, left
+ *   for an expected one.
+ * - queued: an unknown agent whose request waits to be stored. Next: left.
  *
- * Each stage is a pool of its own, shared fairly between addresses, and nobody is refused at the door: the newest always
- * gets in and somebody else goes. So whoever answers at once gets through as long as it is not the case that, between
- * its arrival and its answer, as many other addresses come as the pool has places. What fills the last stage keeps
- * nobody out of the first.
+ * Each stage is a pool of its own, shared fairly between addresses. Nobody is refused at the start: the newest
+ * connection always gets in, and another one goes. So an agent that answers at once gets through, unless as many other
+ * addresses connect before its answer as the pool has places. A full last stage keeps nobody out of the first.
  * @param isKnown whether an approved runner came from that address
- * @param evict closes a connection that had to go
+ * @param evict closes a connection that has to go
  */
 export function createAdmission(
   limits: AdmissionLimits,

@@ -12,7 +12,7 @@ import type { Handshake, ProvenHello } from './handshake.js'
 import { readIncoming } from './incoming.js'
 import { type StatusMessage, statusOf } from './reported.js'
 
-/** Messages kept while a hello is being decided. An honest agent sends none before it is welcome. */
+/** Most messages that are kept while a hello is being decided. A correct agent sends none before its welcome. */
 const MAX_EARLY_MESSAGES = 100
 
 export const TAKEN_OVER_TEXT = 'a newer connection of this runner took the socket over'
@@ -22,9 +22,9 @@ export interface ConnectionOwner {
   readonly log: Logger
   readonly heartbeatMs: number
   readonly openSession: OpenSession
-  /** A hello was proven; the owner answers with `accept` or `close`. */
+  /** The signature of a hello is right. The owner answers with `accept` or `close`. */
   proven(connection: AgentConnection): void
-  /** An accepted runner reported; returns the status as it is kept. */
+  /** An accepted runner reported its status. Returns the status as it is stored. */
   reported(connection: AgentConnection, message: StatusMessage): RunnerStatus
   ended(connection: AgentConnection): void
   gone(connection: AgentConnection): void
@@ -82,7 +82,7 @@ export class AgentConnection implements RunnerConnection {
     return this.#runner !== null
   }
 
-  /** True once the hello was good, also after the end. */
+  /** True once the hello was right, also after the end. */
   get proven(): boolean {
     return this.#hello !== null
   }
@@ -133,7 +133,7 @@ export class AgentConnection implements RunnerConnection {
     return this.runner.epoch
   }
 
-  /** The first words of the connection. */
+  /** Sends the first message of the connection. */
   challenge(): void {
     this.socket.sendText(this.handshake.challenge)
   }
@@ -159,7 +159,10 @@ export class AgentConnection implements RunnerConnection {
     this.socket.close(reason, text)
   }
 
-  /** The hello was accepted and its epoch is stored: welcomes the agent and takes up what it sent meanwhile. */
+  /**
+   * The hello was accepted and its epoch is stored. Sends the welcome to the agent, and handles what the agent has sent
+   * since.
+   */
   accept(runner: Runner): void {
     if (this.#phase !== 'deciding') return
     this.#runner = runner
@@ -243,7 +246,7 @@ export class AgentConnection implements RunnerConnection {
   }
 
   #keep(message: Incoming): void {
-    // The pause stops the network; what the socket had read by then still comes.
+    // The pause stops the network. What the socket had read before still arrives.
     if (this.#early.push(message) > MAX_EARLY_MESSAGES) {
       this.close('before_handshake', 'too many messages came before the welcome')
     }
@@ -278,7 +281,7 @@ export class AgentConnection implements RunnerConnection {
     this.owner.ended(this)
   }
 
-  /** Whatever one message breaks, it breaks this connection only. */
+  /** An error in one message ends this connection only. */
   #guard(action: () => void): void {
     try {
       action()

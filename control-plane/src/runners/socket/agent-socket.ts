@@ -10,58 +10,61 @@ import {
 import type { RawData, WebSocket } from 'ws'
 import { type Rate, TokenBucket } from './token-bucket.js'
 
-/** How long the other side may take over its half of the close before the connection is cut, in milliseconds. */
+/** How long the other side may take to close before the connection is cut, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 5000
 
-/** The same for who was never approved: those who are turned away must not pile up. */
+/** The same for agents that were never approved, so that refused connections do not collect. */
 const STRANGER_CLOSE_TIMEOUT_MS = 250
 
 /**
- * Unsent bytes at which a peer that does not read is given up. Blobs wait long before this, so it is control messages,
- * and far more of them than offers to a slow but honest runner.
+ * Unsent bytes at which a peer that does not read is cut off. Blobs wait long before this limit. So the bytes are
+ * control messages, far more than a slow but correct runner ever has waiting.
  */
 const MAX_UNSENT_BYTES = 64 * 1024 * 1024
 
-/** Unsent bytes at which pings are not answered any more: who does not read the answers shall not fill the memory with them. */
+/** Unsent bytes at which pings get no answer any more, so that a peer that does not read cannot fill the memory. */
 const MAX_UNSENT_PONGS_BYTES = 64 * 1024
 
-/** Bytes that may come before the hello: far more than one has. The second number cuts who goes on nevertheless. */
+/** Most bytes before the hello, which needs far less. At the second number, the connection is cut. */
 const MAX_GREETING_BYTES = 16 * 1024
 const CUT_GREETING_BYTES = 4 * MAX_GREETING_BYTES
 
 /**
- * What a message costs of the rates below: a control message is parsed and checked, a ping is answered, a frame is only
- * copied, and how many bytes of frames are under way is bounded elsewhere.
+ * What each kind of message costs of the rates below. A control message is parsed and checked. A ping is answered. A
+ * frame is only copied, and another limit bounds the bytes of frames.
  */
 const COST = { text: 4, frame: 1, ping: 2 }
 
 /**
- * What an approved runner may send: 5000 control messages or 20,000 frames a second. Who sends more is not read for a
- * moment, so an honest runner with very much to say sends larger frames and loses nothing.
+ * What an approved runner may send: 5000 control messages or 20,000 frames a second. When it sends more, reading pauses
+ * for a moment. So a correct runner with much to send uses larger frames and loses nothing.
  */
 const APPROVED_RATE: Rate = { burst: 20_000, perSecond: 20_000 }
 
-/** What anybody else may send beside its heartbeats, and how much of a rate a heartbeat adds: a ping and a status, twice. */
+/** What all others may send in addition to heartbeats, and how much a heartbeat adds: a ping and a status, twice. */
 const STRANGER_BURST = 600
 const STRANGER_PER_SECOND = 40
 const COST_OF_HEARTBEAT = 2 * (COST.text + COST.ping)
 
-/** Text is a control message, bytes are a frame. */
+/** A text is a control message, bytes are a frame. */
 export type Incoming = string | Buffer
 
-/** Who stopped the reading. It goes on when nobody does. */
+/** Who paused the reading. It goes on when nobody pauses it any more. */
 export type PauseReason = 'deciding' | 'session' | 'rate'
 
-/** What a socket tells its owner. */
+/** What a socket reports to its owner. */
 export interface SocketListener {
   message(message: Incoming): void
-  /** Called once, when nothing will come or go any more: at our own close at once, before the network has done its part. */
+  /**
+   * Called once, when nothing will come or go any more. When we close, it is called at once, before the network has
+   * closed.
+   */
   ended(): void
-  /** Called once, after `ended`, when the connection is gone from the network too. */
+  /** Called once, after `ended`, when the connection is also gone from the network. */
   gone(): void
 }
 
-/** The network below a WebSocket: all that came over it counts, also the parts of a message that is not whole yet. */
+/** The network below a WebSocket. Everything that came over it counts, also the parts of an incomplete message. */
 export interface NetworkSide {
   readonly bytesRead: number
   on(event: 'data', listener: (bytes: Buffer) => void): unknown
@@ -69,14 +72,15 @@ export interface NetworkSide {
 }
 
 /**
- * One WebSocket as the hub sees it: open → ended (by either side) → gone. Invariants:
- *   - handlers are attached in the constructor, so that nothing which arrives early is lost;
- *   - after `ended` the listener hears no message, though the network may still deliver some;
- *   - every close has a reason of the contract, and a peer that ignores it is cut off after CLOSE_TIMEOUT_MS;
- *   - a socket that we paused ourselves never counts as silent;
- *   - from `protect` on, everything that comes and goes is sealed;
- *   - nothing is looked at that comes faster than its rate: before the approval that ends the connection, after it the
- *     reading waits.
+ * One WebSocket as the hub sees it: open, then ended (by either side), then gone. These rules hold:
+ *
+ * - Handlers are attached in the constructor, so that nothing that arrives early is lost.
+ * - After `ended` the listener gets no message, though the network may still deliver some.
+ * - Every close has a reason of the contract. A peer that ignores it is cut off after CLOSE_TIMEOUT_MS.
+ * - A socket that we paused never counts as silent.
+ * - From `protect` on, everything that comes and goes is sealed.
+ * - Nothing is handled that comes faster than its rate. Before the approval the connection ends then; after it the
+ *   reading waits.
  */
 export class AgentSocket {
   #silentChecks = 0
@@ -102,7 +106,7 @@ export class AgentSocket {
     const perSecond = STRANGER_PER_SECOND + (COST_OF_HEARTBEAT * 1000) / heartbeatMs
     this.#rate = new TokenBucket({ burst: STRANGER_BURST, perSecond }, now)
     socket.on('message', (data, isBinary) => this.#arrived(data, isBinary))
-    // The library closes the socket after an error (broken WebSocket framing, a message over its limit) by itself.
+    // The library closes the socket after an error: broken WebSocket framing, or a message over its limit.
     socket.on('error', () => undefined)
     socket.on('close', () => this.#gone())
     socket.on('ping', (data: Buffer) => {
@@ -112,18 +116,18 @@ export class AgentSocket {
     network.on('data', this.#greetingCame)
   }
 
-  /** The hello is there: from now on messages may be large. */
+  /** The hello has arrived. From now on messages may be large. */
   greeted(): void {
     this.network.off('data', this.#greetingCame)
   }
 
-  /** The runner is approved: it may send as much as is worked off. */
+  /** The runner is approved. It may send as much as can be handled. */
   approved(): void {
     this.#isApproved = true
     this.#rate = new TokenBucket(APPROVED_RATE, this.now)
   }
 
-  /** The proof is sent: from now on every message is sealed, in both directions. */
+  /** The proof was sent. From now on every message is sealed, in both directions. */
   protect(channel: SealedChannel): void {
     this.#channel = channel
   }
@@ -132,12 +136,14 @@ export class AgentSocket {
     return this.#ended
   }
 
-  /** Why we ended it; null when the other side or the network did. */
+  /** Why we ended it; null when the other side or the network ended it. */
   get endedBecause(): string | null {
     return this.#because
   }
 
-  /** How many checks in a row nothing came, this one included. A pause of our own starts the count anew. */
+  /**
+   * Counts how many checks in a row found nothing new, this one included. A pause of our own starts the count again.
+   */
   checkSilence(): number {
     const bytes = this.network.bytesRead
     this.#silentChecks = this.#pausedBy.size > 0 || bytes !== this.#heardBytes ? 0 : this.#silentChecks + 1
@@ -151,7 +157,7 @@ export class AgentSocket {
     if (this.socket.bufferedAmount > MAX_UNSENT_BYTES) this.cut('it does not read what it is sent')
   }
 
-  /** Resolves when the bytes have left for the network, rejects when they cannot any more. */
+  /** Resolves when the bytes have left for the network. Rejects when they cannot leave any more. */
   sendBytes(bytes: Buffer): Promise<void> {
     if (this.#ended) return Promise.reject(new Error('the connection is closed'))
     return new Promise((resolve, reject) => {
@@ -166,8 +172,8 @@ export class AgentSocket {
   }
 
   /**
-   * Whether somebody is there at the other end: true when a ping made for this question is answered in time. Bytes that
-   * were on their way already prove nothing, and neither does a socket that we do not read.
+   * Whether the other side is alive: true when it answers a ping of this question in time. Bytes that were on their way
+   * before prove nothing. A socket that we do not read proves nothing either.
    */
   answers(withinMs: number): Promise<boolean> {
     if (this.#ended) return Promise.resolve(false)
@@ -201,13 +207,13 @@ export class AgentSocket {
   /** Closes with a reason of the contract; the first call wins. */
   close(reason: CloseReasonName, text: string): void {
     if (this.#ended) return
-    // The other half of the close must be read, however full we are.
+    // The close of the other side must be read, however much waits here.
     if (this.#pausedBy.size > 0) this.socket.resume()
     this.#pausedBy.clear()
     this.#closeWithin(this.#isApproved ? CLOSE_TIMEOUT_MS : STRANGER_CLOSE_TIMEOUT_MS, reason, text)
   }
 
-  /** Closes without reading anything more: nobody shall work off what still comes. */
+  /** Closes without reading anything more, so that nothing has to be handled that still comes. */
   #shut(reason: CloseReasonName, text: string): void {
     if (this.#pausedBy.size === 0) this.socket.pause()
     this.#closeWithin(STRANGER_CLOSE_TIMEOUT_MS, reason, text)
@@ -219,13 +225,13 @@ export class AgentSocket {
     this.socket.close(CLOSE_REASONS[reason].code, closeText(text))
   }
 
-  /** Ends the connection without asking the other side. */
+  /** Ends the connection without waiting for the other side. */
   cut(why: string): void {
     this.#end(why)
     this.socket.terminate()
   }
 
-  /** Before anybody has proven anything, not even the start of a large message is kept. */
+  /** Before the other side has proven who it is, not even the start of a large message is kept. */
   readonly #greetingCame = (bytes: Buffer): void => {
     this.#greetingBytes += bytes.length
     if (this.#greetingBytes > CUT_GREETING_BYTES) this.cut('it sent too much before the hello')
@@ -251,12 +257,12 @@ export class AgentSocket {
       this.close(error.reason, error.message)
       return
     }
-    // Sealed, both kinds look the same.
+    // When sealed, both kinds look the same.
     if (this.#isApproved && typeof message === 'string') this.#keepsToRate(COST.text - COST.frame)
     this.listener.message(message)
   }
 
-  /** Counts what came. False: it comes too fast from somebody who is not approved, and the connection has ended. */
+  /** Counts what came. False: somebody who is not approved sends too fast, and the connection has ended. */
   #keepsToRate(cost: number): boolean {
     const tooFastMs = this.#rate.take(cost)
     if (tooFastMs === 0) return true
@@ -292,7 +298,7 @@ function toBuffer(data: RawData): Buffer {
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data)
 }
 
-/** A message that cannot be sent is no news: the close of the same connection says it. */
+/** A message that cannot be sent needs no report: the close of the same connection tells it. */
 function ignoreSendError(): void {
   return undefined
 }

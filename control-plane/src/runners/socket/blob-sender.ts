@@ -7,9 +7,9 @@ export interface FrameSink {
 }
 
 /**
- * Sends the blobs of one connection. One frame is under way at a time, whatever the number of blobs: the next one is
- * handed to the socket when the last has left for the network. So a control message never waits behind more than one
- * frame, a slow network slows the reading of files, and several blobs take turns frame by frame.
+ * Sends the blobs of one connection. Only one frame is on its way at a time, however many blobs there are. The next
+ * frame is passed to the socket when the last one has left for the network. So a control message never waits behind
+ * more than one frame, a slow network slows down the reading of files, and several blobs take turns frame by frame.
  */
 export class BlobSender {
   #lane: Promise<unknown> = Promise.resolve()
@@ -17,9 +17,9 @@ export class BlobSender {
   constructor(private readonly sink: FrameSink) {}
 
   /**
-   * Sends the blob of that hash: `source` is what it holds from the offset `from` up to its `size`. An empty blob is one
+   * Sends the blob of that hash. `source` is its content from the offset `from` up to its `size`. An empty blob is one
    * empty frame.
-   * @throws Error when the connection ends meanwhile, the source fails, or the source is not `size` bytes long
+   * @throws Error when the connection ends, the source fails, or the source is not `size` bytes long
    */
   async send(sha256: string, size: number, source: AsyncIterable<Buffer>, from = 0): Promise<void> {
     let offset = from

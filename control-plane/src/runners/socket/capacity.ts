@@ -2,7 +2,7 @@ import type { RunnerStatus } from '../../store/runners/runner-status.js'
 import type { Runner } from '../../store/runners/runners.js'
 import type { RunnerCapacity } from './connection.js'
 
-/** What a runner may be given: the switch and the limit of an admin, else what its agent says. */
+/** How many jobs a runner may have: the switch and the limit of an admin count first, then what its agent reports. */
 export function capacityOf(runner: Runner, status: RunnerStatus): RunnerCapacity {
   return { enabled: runner.enabled, draining: status.draining, maxJobs: runner.maxJobs ?? status.agentMaxJobs }
 }

@@ -1,11 +1,14 @@
 import type { AgentMessage, CloseReasonName, ServerMessage, StreamFrame } from '@holdfast/protocol'
 
-/** The live socket of an approved runner, after the handshake. One runner has at most one; a newer one fences it. */
+/**
+ * The open socket of an approved runner, after the handshake. A runner has at most one. A newer one fences it: the
+ * older one can write nothing any more.
+ */
 export interface RunnerConnection {
   readonly runnerId: number
   readonly runnerName: string
   readonly fingerprint: string
-  /** That one, then those of the keys that it had before: its jobs are known by them. */
+  /** The fingerprint of its key, then those of the keys that it had before. Its jobs are known by these. */
   readonly keys: readonly [string, ...string[]]
   /** The newest contract that its agent speaks. */
   readonly contract: number
@@ -15,27 +18,27 @@ export interface RunnerConnection {
   readonly epoch: number
   send(message: ServerMessage): void
   /**
-   * Sends a blob, or what it holds from an offset on, in frames, waiting while the socket's buffer is full; control messages go between its frames.
-   * Rejects when the connection closes meanwhile or the source fails.
+   * Sends a blob, or its content from an offset on, in frames. It waits while the buffer of the socket is full. Control
+   * messages go between the frames. Rejects when the connection closes or the source fails.
    */
   sendBlob(sha256: string, size: number, source: AsyncIterable<Buffer>, from?: number): Promise<void>
-  /** Stops and resumes reading from the socket: how a slow database slows a fast runner. */
+  /** Stops and resumes reading from the socket. In this way a slow database slows down a fast runner. */
   pause(): void
   resume(): void
   close(reason: CloseReasonName, text: string): void
 }
 
-/** Messages that are about jobs; the hub keeps the handshake and the status to itself. */
+/** Messages about jobs. The hub handles the handshake and the status itself. */
 export type JobMessage = Exclude<AgentMessage, { type: 'greeting' | 'hello' | 'status' }>
 
 /**
- * What handles the job traffic of one connection. Calls come in the order in which things arrived. A thrown
- * ProtocolError closes the connection with its reason.
+ * Handles the job traffic of one connection. The calls come in the order in which messages arrived. A ProtocolError
+ * closes the connection with its reason.
  */
 export interface RunnerSession {
   message(message: JobMessage): void
   frame(frame: StreamFrame): void
-  /** The runner's capacity, switch or drain changed: there may be something to offer, or nothing more. */
+  /** The runner's capacity, switch or drain changed. So there may be something to offer, or nothing more. */
   capacityChanged(capacity: RunnerCapacity): void
   closed(): void
 }
@@ -44,9 +47,11 @@ export interface RunnerSession {
 export interface RunnerCapacity {
   readonly enabled: boolean
   readonly draining: boolean
-  /** Playbooks at once, 0 = no limit: the admin's number, else the agent's. */
+  /** Playbooks at the same time, 0 = no limit. The admin's number counts, or else the agent's. */
   readonly maxJobs: number
 }
 
-/** Makes the session of a connection; called for each approved connection, at once after `welcome` or the approval. */
+/**
+ * Makes the session of a connection. It is called for each approved connection, right after `welcome` or the approval.
+ */
 export type OpenSession = (connection: RunnerConnection, capacity: RunnerCapacity) => RunnerSession

@@ -1,17 +1,17 @@
 /** How large a pool may grow. */
 export interface PoolLimits {
-  /** Members in all. */
+  /** Most members. */
   readonly most: number
-  /** Members of one group. */
+  /** Most members of one group. */
   readonly mostOfGroup: number
-  /** Members that a group may have before it counts as large: what is kept free for those who are known. */
+  /** How many members a group may have before it counts as large. In this way places are kept for known groups. */
   readonly reserveOf: (group: string) => number
 }
 
 /**
- * A bounded crowd, shared fairly between groups. A newcomer always gets in. When there is no room, the oldest member of
- * the largest group has to go: a group that fills the pool pushes out its own members, and who is alone in its group
- * stays as long as any other group has more than one. Where all are alone, the oldest goes.
+ * A bounded number of members, shared fairly between groups. A new member always gets in. When there is no room, the
+ * oldest member of the largest group has to go. So a group that fills the pool pushes out its own members. A member
+ * that is alone in its group stays while another group has more than one. If all are alone, the oldest goes.
  */
 export class FairPool<Member> {
   /** Groups and their members, each in the order in which they came. */
@@ -24,7 +24,7 @@ export class FairPool<Member> {
     return this.#groupOf.size
   }
 
-  /** Takes a member in. @returns who had to go for it, or null */
+  /** Adds a member. @returns the member that had to go for it, or null */
   add(member: Member, group: string): Member | null {
     this.delete(member)
     const mates = this.#groups.get(group)

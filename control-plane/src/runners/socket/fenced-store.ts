@@ -11,11 +11,11 @@ const TEXTS: Record<Fenced, string> = {
 }
 
 /**
- * The store as one connection of a runner may use it where other nodes share the work: each write looks, in its own
- * transaction, whether this still is the runner's newest connection and the runner approved. If not, nothing is written,
- * the connection is closed with that reason and the write rejects. Writes of all nodes come out as if they had been done
- * one after the other, so what an older connection still had under way at another node is either done before the newer
- * one is welcome, or not at all.
+ * The store as one connection of a runner may use it, where several nodes share the work. Each write checks in its own
+ * transaction that this is still the newest connection of the runner, and that the runner is approved. If not, nothing
+ * is written, the connection is closed with that reason, and the write rejects. The writes of all nodes have the same
+ * result as if they had run one after the other. So what an older connection had begun at another node is either done
+ * before the newer one gets its welcome, or never done.
  */
 export function fencedStore(store: Store, connection: RunnerConnection): Store {
   return {

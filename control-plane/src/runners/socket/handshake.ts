@@ -27,7 +27,7 @@ import type { Incoming } from './agent-socket.js'
 /** Bytes of a challenge's nonce. */
 const NONCE_BYTES = 32
 
-/** The key by which the control plane proves itself, and those that it had before. */
+/** The key by which the control plane proves who it is, and the keys that it had before. */
 export interface ServiceIdentity {
   readonly privatePem: string
   /** Raw public key, base64. */
@@ -35,12 +35,12 @@ export interface ServiceIdentity {
   readonly succession: Succession
 }
 
-/** Gives today's identity. @throws UnavailableError when its key cannot be opened */
+/** Gives the current identity. @throws UnavailableError when its key cannot be opened */
 export interface ServiceIdentitySource {
   current(): ServiceIdentity
 }
 
-/** A hello whose signature was good: this process holds the key. */
+/** A hello whose signature is right: this process has the key. */
 export interface ProvenHello {
   readonly payload: HelloPayload
   readonly fingerprint: string
@@ -51,7 +51,7 @@ export interface ProvenHello {
 /** What the handshake needs of its connection. */
 export interface HandshakeOptions {
   readonly random: (bytes: number) => Buffer
-  /** Milliseconds since the epoch, said in the challenge. */
+  /** The time in the challenge, in milliseconds since the epoch. */
   readonly time: number
   readonly version: string
   readonly service: ServiceIdentitySource
@@ -59,18 +59,21 @@ export interface HandshakeOptions {
   readonly tls: TlsExporter | null
 }
 
-/** The proof, and what seals everything after it. */
+/** The proof, and the channel that seals everything after it. */
 export interface Proof {
   readonly message: ServerMessage
   readonly channel: SealedChannel
 }
 
-/** The only part of a payload that every contract keeps, so that strangers to ours still get a useful answer. */
+/** The only part of a payload that every contract has. With it, agents of other contracts still get a useful answer. */
 const contractOnlySchema = v.object({ contract: countSchema })
 
-/** One handshake, seen from the control plane (docs/protocol.md, section 1): `challenge`, `answer`, `readHello`, once each. */
+/**
+ * One handshake, on the side of the control plane (docs/protocol.md, section 1): `challenge`, `answer`, `readHello`,
+ * once each.
+ */
 export class Handshake {
-  /** Text of the challenge, sent as it is: both sides sign it. */
+  /** The text of the challenge, sent as it is, because both sides sign it. */
   readonly challenge: string
   #transcript = ''
   #identityKey = ''
@@ -88,13 +91,13 @@ export class Handshake {
   }
 
   /**
-   * Reads the greeting, the first message of a connection, and proves that this control plane holds its key.
+   * Reads the greeting, which is the first message of a connection, and proves that this control plane has its key.
    * @throws ProtocolError `before_handshake`, `bad_message`, `too_large`, `contract_mismatch`
    */
   answer(greeting: Incoming): Proof {
     if (typeof greeting !== 'string') throw new ProtocolError('before_handshake', 'a frame came before the greeting')
     const said = parseAgentMessage(greeting)
-    // Agents of older contracts begin with it.
+    // Agents of older contracts begin with a hello.
     if (said.type === 'hello') checkContract(said.payload)
     if (said.type !== 'greeting') throw new ProtocolError('before_handshake', `${said.type} came before the greeting`)
     const { tls } = this.options
@@ -120,7 +123,7 @@ export class Handshake {
   }
 
   /**
-   * Reads the first sealed message and proves that its sender holds the key of the greeting.
+   * Reads the first sealed message, and checks that its sender has the key of the greeting.
    * @throws ProtocolError `before_handshake`, `bad_message`, `too_large`, `contract_mismatch`, `bad_signature`
    */
   readHello(message: Incoming): ProvenHello {
@@ -146,7 +149,7 @@ function checkContract(payload: string): void {
   if (contract !== CONTRACT) throw new ProtocolError('contract_mismatch', mismatchText(contract))
 }
 
-/** Says which side to update; short enough for a close frame. */
+/** Says which side has to be updated. It is short enough for a close frame. */
 function mismatchText(theirs: number): string {
   return theirs < CONTRACT
     ? `update the runner agent: it speaks contract ${theirs}, this control plane ${CONTRACT}`

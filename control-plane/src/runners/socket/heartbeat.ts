@@ -1,9 +1,9 @@
 import type { AgentSocket } from './agent-socket.js'
 
-/** Looks at each socket this often in one heartbeat, so that a loss is noticed soon after two of them. */
+/** How many checks there are in one heartbeat. So a loss is noticed soon after two heartbeats. */
 const CHECKS_PER_HEARTBEAT = 4
 
-/** Checks without any traffic after which a connection is dead: two heartbeats. */
+/** Checks without any traffic after which a connection counts as dead: two heartbeats. */
 const MAX_SILENT_CHECKS = 2 * CHECKS_PER_HEARTBEAT
 
 export interface Heartbeat {
@@ -11,9 +11,9 @@ export interface Heartbeat {
 }
 
 /**
- * One timer for all sockets: pings each once a heartbeat and gives up those from which nothing came for two. Checks are
- * counted and no time is compared, so neither a jumping clock nor a pause of this process can make a live runner look
- * dead: whatever arrived meanwhile is read before the second check that follows.
+ * One timer for all sockets. It pings each socket once in a heartbeat, and closes those from which nothing came for two
+ * heartbeats. It counts checks and compares no times. So neither a jumping clock nor a pause of this process can make a
+ * living runner look dead: what arrived in the meantime is read before the second check.
  */
 export function createHeartbeat(
   heartbeatMs: number,

@@ -3,13 +3,13 @@ import type { Incoming } from './agent-socket.js'
 import type { JobMessage } from './connection.js'
 import type { StatusMessage } from './reported.js'
 
-/** What may come after the handshake. */
+/** The messages that may come after the handshake. */
 export type Arrived =
   | { readonly kind: 'status'; readonly message: StatusMessage }
   | { readonly kind: 'message'; readonly message: JobMessage }
   | { readonly kind: 'frame'; readonly frame: StreamFrame }
 
-/** Reads what came over an accepted connection. @throws ProtocolError `bad_message`, `bad_frame`, `too_large` */
+/** Parses what came over an accepted connection. @throws ProtocolError `bad_message`, `bad_frame`, `too_large` */
 export function readIncoming(incoming: Incoming): Arrived {
   if (typeof incoming !== 'string') {
     const frame = decodeFrame(incoming)

@@ -1,23 +1,26 @@
 import type { RunnerConnection } from './connection.js'
 
-/** Bytes of one connection that may wait in memory for the database before reading from its socket stops. */
+/** Bytes of one connection that may wait in memory for the database. Above this, reading from its socket stops. */
 const HIGH_WATER_BYTES = 8 * 1024 * 1024
 const LOW_WATER_BYTES = 2 * 1024 * 1024
 
-/** The same for messages that wait to be handled, and for blobs that were asked for. */
+/** The same limit for messages that wait, and for blobs that the runner asked for. */
 const MAX_WAITING_MESSAGES = 500
 const MAX_WAITING_BLOBS = 20_000
 
 /**
- * Stops reading from a connection when more comes than can be worked off, and goes on when most of it is done. Whoever
- * takes something in counts it here, and counts it off when it has left the memory.
+ * Stops reading from a connection when more arrives than can be handled, and goes on when most of it is done. Whoever
+ * takes something in counts it here, and counts it down when it has left the memory.
  */
 export class ReadingGate {
   #bytes = 0
   #messages = 0
   #isPaused = false
 
-  /** @param waitingBlobs how many blobs were asked for and are not sent; `blobSent` says when that changed */
+  /**
+   * @param waitingBlobs number of blobs that the runner asked for and that have not been sent; `blobSent` reports a
+   *   change
+   */
   constructor(
     private readonly connection: Pick<RunnerConnection, 'pause' | 'resume'>,
     private readonly waitingBlobs: () => number,
@@ -29,7 +32,7 @@ export class ReadingGate {
     this.#regulate()
   }
 
-  /** They are stored, or must come again. */
+  /** The bytes are stored, or the agent has to send them again. */
   releasedBytes(count: number): void {
     this.#bytes -= count
     this.#regulate()

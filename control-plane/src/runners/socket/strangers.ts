@@ -2,10 +2,12 @@ import { networkOf } from '../../auth/network.js'
 import type { AgentConnection } from './agent-connection.js'
 import { type Rate, TokenBucket } from './token-bucket.js'
 
-/** Requests of strangers that are decided at once: what they cost the database is bounded, whoever comes. */
+/** Requests of unknown agents that are handled at once. So the load on the database is bounded, however many come. */
 const MAX_AT_ONCE = 2
 
-/** Addresses that are remembered with what came from them, and how many are left when they are too many. */
+/**
+ * How many addresses are remembered, with the number of their requests, and how many are kept when there are too many.
+ */
 const MAX_ADDRESSES = 10_000
 const ADDRESSES_LEFT = 9_000
 

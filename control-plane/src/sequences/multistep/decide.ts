@@ -3,8 +3,8 @@ import { NOTHING } from '../kind.js'
 import type { PlannedStep, StepsPlan } from './plan.js'
 
 /**
- * What is next in a row of steps. One runs at a time, in their order; a step that failed or was
- * aborted stops those after it, unless it says `continue` or they say `always`.
+ * Decides which step is next. One step runs at a time, in their order. A step that failed or was aborted stops the
+ * steps after it, unless it says `continue` or they say `always`.
  */
 export function decideSteps({ steps }: StepsPlan, nodes: readonly NodeState[], { extravars }: Facts): Decision {
   const changes: NodeResult[] = []

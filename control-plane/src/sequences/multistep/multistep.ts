@@ -4,7 +4,7 @@ import { decideSteps } from './decide.js'
 import { type StepsPlan, planSteps, stepsPlanOf, variablesOf } from './plan.js'
 import { writeStepsOutput } from './output-lines.js'
 
-/** Multistep forms: jobs in a row. */
+/** The kind of parent job that multistep forms make: child jobs one after the other. */
 export function createMultistep(forms: Pick<Forms, 'contextOf'>): SequenceKind {
   return {
     jobType: 'multistep',

@@ -3,7 +3,9 @@ import type { Queries } from '../../store/store.js'
 import type { NodeState, SequenceEvent } from '../kind.js'
 import type { StepsPlan } from './plan.js'
 
-/** Writes what happens into the output of the whole: a line for each start and end, and a recap, in the manner of ansible. */
+/**
+ * Writes events into the output of the parent job: a line for each start and end, and a recap, in the style of ansible.
+ */
 export async function writeStepsOutput(
   queries: Queries,
   jobId: number,

@@ -14,7 +14,7 @@ const settingsSchema = v.object({
   inventory: v.array(v.string()),
   tags: text,
   limit: text,
-  // Plans of older releases have none.
+  // Plans of older releases do not have it.
   listedInventories: v.optional(v.array(v.string()), []),
   check: v.boolean(),
   diff: v.boolean(),
@@ -32,7 +32,7 @@ const stepSchema = v.object({
   name: v.string(),
   settings: settingsSchema,
   key: text,
-  /** Reserved variables below `key` that count: those that fields of the form put there. */
+  /** The reserved variables below `key` that count: those that come from fields of the form. */
   reserved: v.array(v.string()),
   ifExtraVar: text,
   continue: v.boolean(),
@@ -49,7 +49,7 @@ const stepSchema = v.object({
 })
 const planSchema = v.object({ steps: v.array(stepSchema) })
 
-/** A step as it stood at the launch. */
+/** A step as it was at the launch. */
 export type PlannedStep = v.InferOutput<typeof stepSchema>
 export type StepsPlan = v.InferOutput<typeof planSchema>
 
@@ -77,8 +77,9 @@ export function planSteps(form: MultistepForm, { subforms }: FormContext): Plann
 const RESERVED = /^__.+__$/
 
 /**
- * The extra variables of a step: those of the whole, or with `key` only that object and the launching user (and the verbose
- * mode, which is asked for the whole). A reserved variable in there counts only if the form puts it there, as on the top.
+ * The extra variables of a step. They are those of the parent job. With `key` they are only the object under that key,
+ * the launching user, and the verbose mode of the parent job. A reserved variable in that object counts only if a field
+ * of the form puts it there.
  */
 export function variablesOf({ key, reserved }: Pick<PlannedStep, 'key' | 'reserved'>, parentValues: Values): Values {
   const own = key !== null && Object.hasOwn(parentValues, key) ? parentValues[key] : undefined
@@ -89,7 +90,7 @@ export function variablesOf({ key, reserved }: Pick<PlannedStep, 'key' | 'reserv
   return { ...verbose, ...values, ansibleforms_user: parentValues.ansibleforms_user }
 }
 
-/** The keys that fields put below a variable, with their `model` or the `defaultModel` of their page. */
+/** The keys that fields put below a variable, by their `model` or the `defaultModel` of their page. */
 function keysBelow(
   key: string,
   { fields, wizard }: Pick<MultistepForm, 'fields' | 'wizard'>,

@@ -1,31 +1,34 @@
+import { holdsKept, parseKept } from '@holdfast/protocol'
 import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
 import { RESERVED } from './node-data.js'
 
 /** What a playbook published with `set_stats`. */
 export interface Published {
   readonly artifacts: PlainObject
-  /** In words, what it published beside that and could not be taken over. */
+  /** In words: what the playbook published in addition, and could not be taken over. */
   readonly lost: readonly string[]
 }
 
-/** Artifacts of one node as JSON: they are handed on to every node behind it. */
+/** Most characters of the artifacts of one node as JSON. They are passed on to every node behind it. */
 const MAX_CHARACTERS = 1024 * 1024
 
-/** The types of events that can tell of artifacts. */
+/** The types of events that can contain artifacts. */
 export const EVENTS_OF_ARTIFACTS = ['runner_on_ok', 'runner_item_on_ok']
+/** Why a value is left out whose number a later launch could not be given as it is. */
+const INEXACT = 'a number that cannot be kept digit by digit (publish it as a text)'
 const DATA_PATH = 'ansible_stats.data'
-/** Paths of what was cut are themselves cut at this length (the event plugin's `_MAX_PATH`). */
+/** The event callback cuts the paths of cut values at this length (`_MAX_PATH` there). */
 const MAX_PATH_LENGTH = 200
 
 /**
- * Gathers the artifacts of a run from its events, line by line in their order, as ansible's own summary would: values of
- * several hosts are put together unless the task says `aggregate: false`, those that are `per_host` do not count. A value
- * that was cut to fit into an event is not taken for whole, but left out and named.
+ * Collects the artifacts of a run from its events, line by line, as ansible's own summary does. Values of several hosts
+ * are put together, unless the task says `aggregate: false`. Values that are `per_host` do not count. A value that was
+ * cut to fit into an event is left out, and its name is reported.
  */
 export function createArtifacts(): { add(line: Buffer): void; published(): Published } {
   const values = new Map<string, unknown>()
   const lost = new Set<string>()
-  /** Keys of which at least a part is missing, and why. */
+  /** Keys whose value is incomplete, and why. */
   const torn = new Map<string, string>()
   const tear = (key: string, why: string) => {
     values.delete(key)
@@ -35,7 +38,7 @@ export function createArtifacts(): { add(line: Buffer): void; published(): Publi
   return {
     add(line) {
       if (!line.includes('"ansible_stats"') && !line.includes('set_stats"')) return
-      const event = readEvent(line)
+      const { event, mark } = readEvent(line)
       if (!event || !EVENTS_OF_ARTIFACTS.includes(String(event.type))) return
       const result = isPlainObject(event.result) ? event.result : {}
       if (result.censored !== undefined && /(^|\.)set_stats$/.test(String(event.action))) {
@@ -47,13 +50,17 @@ export function createArtifacts(): { add(line: Buffer): void; published(): Publi
       if (!isPlainObject(stats) || stats.per_host !== false || !isPlainObject(stats.data)) return
       if (cuts?.includes(DATA_PATH)) lost.add('some values: there were too many for an event')
       for (const [key, value] of Object.entries(stats.data)) {
-        // A playbook must not choose what the next one runs with.
+        // A playbook must not choose the service's own variables for the next playbook.
         if (RESERVED.test(key)) continue
         const before = stats.aggregate === true ? values.get(key) : undefined
         const isCut = cuts === null || cuts.some((path) => isWithin(path, `${DATA_PATH}.${key}`))
-        if (isCut || (stats.aggregate === true && torn.has(key))) tear(key, 'too large for an event')
+        const lostBefore = stats.aggregate === true ? torn.get(key) : undefined
+        const whole = before === undefined ? value : together(before, value)
+        if (lostBefore !== undefined) tear(key, lostBefore)
+        else if (isCut) tear(key, 'too large for an event')
+        else if ((mark !== null && holdsKept(value, mark)) || isTooLargeSum(whole, before)) tear(key, INEXACT)
         else {
-          values.set(key, before === undefined ? value : together(before, value))
+          values.set(key, whole)
           torn.delete(key)
         }
       }
@@ -74,17 +81,23 @@ export function createArtifacts(): { add(line: Buffer): void; published(): Publi
   }
 }
 
-function readEvent(line: Buffer): PlainObject | null {
+/** @returns with texts in the place of numbers that JavaScript would change, which begin with `mark` */
+function readEvent(line: Buffer): { readonly event: PlainObject | null; readonly mark: string | null } {
   try {
-    const event: unknown = JSON.parse(line.toString('utf8'))
-    return isPlainObject(event) ? event : null
+    const { value: event, mark } = parseKept(line.toString('utf8'))
+    return { event: isPlainObject(event) ? event : null, mark }
   } catch {
-    // Torn or foreign: it was stored as it came, and says nothing here.
-    return null
+    // The line is cut, or a playbook wrote it. It was stored as it came, and it tells nothing here.
+    return { event: null, mark: null }
   }
 }
 
-/** Where the result of an event was cut, by paths; null when that is not known. */
+/** Python adds whole numbers of any length. */
+function isTooLargeSum(sum: unknown, before: unknown): boolean {
+  return Number.isInteger(sum) && Number.isInteger(before) && !Number.isSafeInteger(sum)
+}
+
+/** The paths at which the result of an event was cut; null when they are not known. */
 function cutsIn(result: PlainObject): readonly string[] | null {
   const notes = result._cut
   if (notes === undefined) return []
@@ -95,13 +108,13 @@ function cutsIn(result: PlainObject): readonly string[] | null {
     : null
 }
 
-/** Whether something was cut in what stands at `place`. */
+/** Whether something was cut in the value at `place`. */
 function isWithin(path: string, place: string): boolean {
   if (path === place || path.startsWith(`${place}.`)) return true
   return path.length >= MAX_PATH_LENGTH && place.startsWith(path)
 }
 
-/** Two values of one key as ansible puts them together; of another type, the later one does not count. */
+/** Puts two values of one key together as ansible does. A later value of another type does not count. */
 function together(before: unknown, later: unknown): unknown {
   if (isPlainObject(before)) return isPlainObject(later) ? mergeHash(before, later) : before
   if (Array.isArray(before)) return Array.isArray(later) ? [...(before as unknown[]), ...(later as unknown[])] : before

@@ -2,23 +2,23 @@ import type { NodeStatus } from '../../node-status.js'
 import { type Parent, parentsOf } from './links.js'
 import { type JobNode, type LinkKind, type WorkflowNode, isJobNode } from './workflow.js'
 
-/** What is known of a node when something is decided. */
+/** The facts of a workflow node that a decision needs. */
 export interface NodeFacts {
   readonly status: NodeStatus
   /** Why it ended so. */
   readonly reason: string | null
-  /** It is an approval node and somebody said no. */
+  /** The node is an approval node, and somebody rejected it. */
   readonly isRejected: boolean
 }
 
-/** What is known of a workflow job when something is decided. */
+/** The facts of a workflow job that a decision needs. */
 export interface WorkflowFacts {
   readonly nodes: ReadonlyMap<string, NodeFacts>
-  /** Whether the extra variable that a node depends on is true. Asked only when the node could start. */
+  /** Whether the extra variable that a node depends on is true. It is asked only when the node could start. */
   readonly isConditionMet: (node: JobNode) => boolean
 }
 
-/** What happens next; nothing of it has happened yet. */
+/** The next steps of a workflow. None of them has been done yet. */
 export interface WorkflowDecision {
   /** Nodes whose jobs start, in the order of the file. */
   readonly start: readonly string[]
@@ -27,7 +27,7 @@ export interface WorkflowDecision {
     readonly status: 'skipped' | 'do not run'
     readonly reason: string
   }[]
-  /** The approval node that is to be asked about. */
+  /** The approval node that asks next. */
   readonly ask: string | null
   readonly end: {
     readonly status: 'success' | 'failed' | 'rejected'
@@ -35,7 +35,7 @@ export interface WorkflowDecision {
   } | null
 }
 
-/** Which links fire after which end. An aborted node, or one that did not run, fires none. */
+/** Which links fire after which end. A node that was aborted or did not run fires none. */
 const FIRES: Readonly<Partial<Record<NodeStatus, readonly LinkKind[]>>> = {
   success: ['success', 'always'],
   skipped: ['success', 'always'],
@@ -44,24 +44,25 @@ const FIRES: Readonly<Partial<Record<NodeStatus, readonly LinkKind[]>>> = {
   'do not run': [],
 }
 
-/** Whether a link from a node into another has fired; null as long as that is open. */
+/** Whether a link from one node to another has fired; null while that is open. */
 export function hasFired(parent: Parent, status: NodeStatus): boolean | null {
   const fires = FIRES[status]
   return fires === undefined ? null : fires.some((kind) => parent.kinds.has(kind))
 }
 
-/** Whether the failure of a node is taken care of. */
-export function isHandled({ links }: Pick<WorkflowNode, 'links'>): boolean {
+/** Whether a link handles the failure of a node. */
+function isHandled({ links }: Pick<WorkflowNode, 'links'>): boolean {
   return links.failure.length + links.always.length > 0
 }
 
 /**
- * Decides how a workflow goes on. Pure: the same facts lead to the same decision, and a node that
- * is not `waiting` is never started. It is asked again after each decision, until there is nothing more to do:
- *   - nodes without parents start, others with the first link into them that fires, or with all;
- *   - what no link can reach any more does not run, nor does what only it could start;
- *   - an approval is asked for when nothing else runs or can go on, one at a time, in the order of the file;
- *   - an approval that was refused, and that nothing takes care of, ends the workflow.
+ * Decides how a workflow goes on. The function is pure: the same facts give the same decision. A node that is not
+ * `waiting` never starts. The caller asks again after each decision, until there is nothing more to do.
+ *
+ * - Nodes without parents start. Other nodes start with the first link into them that fires, or when all have fired.
+ * - A node that no link can reach any more does not run. The same is true for nodes that only it could start.
+ * - An approval is asked for when nothing else runs or can go on: one at a time, in the order of the file.
+ * - A rejected approval that no link handles ends the workflow.
  */
 export function decideWorkflow(nodes: readonly WorkflowNode[], facts: WorkflowFacts): WorkflowDecision {
   const statuses = new Map(nodes.map((node) => [node.identifier, factsOf(facts, node).status]))
@@ -98,7 +99,7 @@ export function decideWorkflow(nodes: readonly WorkflowNode[], facts: WorkflowFa
   return { start, changes: [...changes, ...skipped], ask, end }
 }
 
-/** The nodes that can no longer start, and what only they could start. */
+/** The nodes that can no longer start, and the nodes that only they could start. */
 function unreachable(
   nodes: readonly WorkflowNode[],
   parents: ReadonlyMap<string, readonly Parent[]>,
@@ -118,7 +119,7 @@ function unreachable(
   return found
 }
 
-/** Whether links start a node: true, never, or still open (null). */
+/** Whether links start a node: true, false for never, or null while it is open. */
 function isReached(
   node: WorkflowNode,
   parents: ReadonlyMap<string, readonly Parent[]>,

@@ -2,8 +2,8 @@ import { deciderName } from '../../jobs/record/approval.js'
 import type { NodeResult, NodeState } from '../kind.js'
 
 /**
- * The approval nodes that need wait no longer: somebody has decided, or their time is over. That time passes only while
- * the approval could have been given.
+ * The approval nodes that need not wait any longer: somebody has decided, or their time is over. That time passes only
+ * while the approval could have been given.
  * @param serviceTime by the service clock
  * @param secondsFor how long the approval of a node may take
  */

@@ -6,11 +6,11 @@ import type { NestedNode, Workflow } from './workflow.js'
 
 /** A workflow file as it was read. */
 export interface LibraryFile extends ParsedWorkflowFile {
-  /** Below the folder of workflows. */
+  /** The path below the folder of workflows. */
   readonly name: string
 }
 
-/** All workflows of a folder, and what is wrong with them. */
+/** All workflows of a folder, and their mistakes. */
 export interface Library {
   readonly errors: readonly FormError[]
   find(reference: string): { readonly workflow: Workflow } | { readonly problem: string }
@@ -18,7 +18,7 @@ export interface Library {
 
 type Found = { readonly placed: PlacedWorkflow } | { readonly problem: string }
 
-/** Puts the files of a folder together: workflows that lead back to themselves through others are left out. */
+/** Puts the files of a folder together. Workflows that contain themselves through others are left out. */
 export function libraryOf(files: readonly LibraryFile[], folderErrors: readonly FormError[]): Library {
   const errors: FormError[] = [...folderErrors]
   const report = (file: string, line: number, reason: string) => errors.push({ file, line, form: null, reason })
@@ -37,7 +37,10 @@ export function libraryOf(files: readonly LibraryFile[], folderErrors: readonly 
   }
 }
 
-/** By the path, then by a file name, then by the name of a workflow; what is named twice is named not well enough. */
+/**
+ * Looks a workflow up by its path, then by a file name, then by its own name. A name that fits two workflows finds
+ * none.
+ */
 function lookUp(files: readonly LibraryFile[], reference: string): Found {
   const path = posix.normalize(reference)
   const byPath = files.filter((file) => file.name === path)
@@ -56,7 +59,7 @@ function lookUp(files: readonly LibraryFile[], reference: string): Found {
   return { problem: `Several workflows are named '${reference}' (${places}): give the path of the file` }
 }
 
-/** Whether a file has to do with workflows at all. */
+/** Whether a file contains workflows at all. */
 function isUsed(file: LibraryFile): boolean {
   return file.workflows.length > 0 || file.errors.length > 0
 }
@@ -71,7 +74,7 @@ function onlyOneOf(file: LibraryFile, reference: string): Found {
   return { problem: `The workflow file '${reference}' holds several workflows (${names}): give the name of one` }
 }
 
-/** What is wrong with workflows in workflows. @returns for each that leads back to itself by which way */
+/** Reports mistakes of workflows in workflows. @returns by workflow that contains itself, the way back to it */
 function reportNesting(
   files: readonly LibraryFile[],
   report: (file: string, line: number, reason: string) => void,

@@ -2,7 +2,7 @@ import { LINK_KINDS, type LinkKind, type WorkflowNode } from './workflow.js'
 
 type Linked = Pick<WorkflowNode, 'identifier' | 'links'>
 
-/** A node from which links lead into another, and when they fire. */
+/** A node from which links lead to another one, and when they fire. */
 export interface Parent {
   readonly identifier: string
   readonly kinds: ReadonlySet<LinkKind>
@@ -25,7 +25,9 @@ export function parentsOf(nodes: readonly Linked[]): ReadonlyMap<string, readonl
   return parents
 }
 
-/** What makes links of a workflow impossible to follow, and at which node; null when nothing does. */
+/**
+ * The reason why the links of a workflow cannot be followed, and the node with the problem; null when there is none.
+ */
 export function problemOfLinks(nodes: readonly Linked[]): { identifier: string; reason: string } | null {
   const known = new Set(nodes.map((node) => node.identifier))
   for (const node of nodes) {
@@ -49,7 +51,9 @@ export function problemOfLinks(nodes: readonly Linked[]): { identifier: string; 
   return { identifier: cycle[0] ?? '', reason: `its links lead back to it (${cycle.join(' → ')})` }
 }
 
-/** The first cycle of a graph, its first point repeated at the end; null when there is none. Never recursive. */
+/**
+ * The first cycle of a graph, with its first point repeated at the end; null when there is none. It uses no recursion.
+ */
 export function cycleIn(points: readonly string[], next: ReadonlyMap<string, readonly string[]>): string[] | null {
   const done = new Set<string>()
   for (const start of points) {

@@ -1,24 +1,21 @@
-import { readFile } from 'node:fs/promises'
 import type { Clock } from '../../clock.js'
 import { messageOf } from '../../errors.js'
-import { type FoundFile, findYamlFiles } from '../../forms/form-files.js'
+import { findYamlFiles } from '../../forms/form-files.js'
 import type { FormError } from '../../forms/form.js'
-import { atMostEvery } from '../../at-most-every.js'
+import { createParsedFiles } from '../../forms/parsed-files.js'
+import { freshLook } from '../../fresh-look.js'
 import { type Library, libraryOf } from './library.js'
 import { type ParsedWorkflowFile, parseWorkflowFile } from './parse-workflow-file.js'
 import type { Workflow } from './workflow.js'
 
-/** How often the folder is looked at while somebody asks, in milliseconds. */
-const LOOK_EVERY_MS = 1000
-
-/** Folders of folders are looked into so far. */
+/** Folders below the folder are read down to this depth. */
 const DEPTH = 6
 
 /** The workflows as the files have them now. */
 export interface Workflows {
   /**
-   * The workflow that a form or a node names: by its path below the folder, by a file name that only one file has, or by
-   * the name of the workflow.
+   * The workflow that a form or a node names. The name is a path below the folder, a file name that only one file has,
+   * or the name of the workflow.
    */
   find(reference: string): Promise<{ readonly workflow: Workflow } | { readonly problem: string }>
   errors(): Promise<readonly FormError[]>
@@ -31,33 +28,23 @@ export interface WorkflowsDependencies {
   readonly log: { warn(fields: object, text: string): void }
 }
 
-/** The workflows below a folder. Files that did not change are not read again. */
+/** The workflows below a folder. Unchanged files are not read again. */
 export function createWorkflows({ folder, clock, log }: WorkflowsDependencies): Workflows {
-  let parsed = new Map<string, { readonly fingerprint: string; readonly content: ParsedWorkflowFile }>()
+  const parsed = createParsedFiles(clock, parseWorkflowFile, unreadable)
   let library: Library = libraryOf([], [])
   let reported = '[]'
 
-  async function readFolder(): Promise<void> {
+  const look = freshLook(async () => {
     const { files, errors } = await findYamlFiles(folder, { noun: 'workflow', depth: DEPTH })
-    const next: typeof parsed = new Map()
-    for (const file of files) {
-      const known = parsed.get(file.name)
-      const isKnown = known?.fingerprint === file.fingerprint
-      next.set(file.name, isKnown ? known : { fingerprint: file.fingerprint, content: await parseFound(file) })
-    }
-    parsed = next
+    const contents = await parsed.read(files)
     library = libraryOf(
-      [...next].map(([name, file]) => ({ name, ...file.content })),
+      [...contents].map(([name, content]) => ({ name, ...content })),
       errors,
     )
     logWhenNew()
-  }
+  })
 
-  const look = atMostEvery(LOOK_EVERY_MS, clock, readFolder)
-  /** For what was not found: it may have come just now, with the form that names it. */
-  const lookAgain = atMostEvery(0, clock, readFolder)
-
-  /** The same mistakes are not told every second. */
+  /** Logs mistakes only when they are new. */
   function logWhenNew(): void {
     const summary = JSON.stringify(library.errors)
     if (summary === reported) return
@@ -68,9 +55,6 @@ export function createWorkflows({ folder, clock, log }: WorkflowsDependencies): 
   return {
     async find(reference) {
       await look()
-      const found = library.find(reference)
-      if ('workflow' in found) return found
-      await lookAgain()
       return library.find(reference)
     },
     async errors() {
@@ -80,10 +64,6 @@ export function createWorkflows({ folder, clock, log }: WorkflowsDependencies): 
   }
 }
 
-async function parseFound(file: FoundFile): Promise<ParsedWorkflowFile> {
-  try {
-    return parseWorkflowFile(file.name, await readFile(file.path, 'utf8'))
-  } catch (error) {
-    return { workflows: [], errors: [{ file: file.name, line: 1, reason: messageOf(error) }] }
-  }
+function unreadable(file: string, error: unknown): ParsedWorkflowFile {
+  return { workflows: [], errors: [{ file, line: 1, reason: messageOf(error) }] }
 }

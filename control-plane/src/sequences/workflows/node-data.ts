@@ -7,19 +7,19 @@ import type { JobNode, Workflow, WorkflowNode } from './workflow.js'
 
 const values = v.record(v.string(), v.unknown())
 
-/** The data of a node as it is kept with it. */
+/** The data of a workflow node, as it is stored with the node. */
 const nodeDataSchema = v.object({
-  /** What fired parents handed on to it when it started. */
+  /** What parents whose link fired passed on to it when it started. */
   received: v.optional(values, {}),
   /** Its artifacts: what it published itself. */
   own: v.optional(values, {}),
-  /** In words, what it published beside those. */
+  /** In words: what it published in addition and could not be stored. */
   lost: v.optional(v.array(v.string()), []),
 })
 
 export type NodeData = Readonly<v.InferOutput<typeof nodeDataSchema>>
 
-/** Reads the data of a node from what is kept with it. */
+/** Reads the data of a node from its stored text. */
 export function nodeDataOf({ artifacts }: { readonly artifacts: PlainObject }): NodeData {
   return v.parse(nodeDataSchema, artifacts)
 }
@@ -29,12 +29,12 @@ export function storedDataOf(row: { readonly artifacts: string | null }): NodeDa
   return v.parse(nodeDataSchema, JSON.parse(row.artifacts ?? '{}'))
 }
 
-/** What a node hands on: what it received, and over that what it published. */
-export function handedOn({ received, own }: Pick<NodeData, 'received' | 'own'>): PlainObject {
+/** What a node passes on: what it received, and over that what it published. */
+function handedOn({ received, own }: Pick<NodeData, 'received' | 'own'>): PlainObject {
   return { ...received, ...own }
 }
 
-/** What a node receives that starts now: from every parent whose link has fired, in the order of the file. */
+/** What a node receives when it starts: from every parent whose link has fired, in the order of the file. */
 export function receivedBy(
   nodes: readonly WorkflowNode[],
   identifier: string,
@@ -47,8 +47,8 @@ export function receivedBy(
 }
 
 /**
- * The variables of a node: the later of these wins: its own `extra_data`, what it received, `extra_vars` of the workflow,
- * the values of the form.
+ * The variables of a node. Later ones replace earlier ones: its own `extra_data`, what it received, `extra_vars` of the
+ * workflow, the values of the form.
  */
 export function variablesOf(
   workflow: Pick<Workflow, 'extraVars'>,
@@ -59,12 +59,13 @@ export function variablesOf(
   return { ...node.extraData, ...received, ...workflow.extraVars, ...formValues }
 }
 
-/** Names that belong to the service. */
+/** Names of the service's own variables. */
 export const RESERVED = /^__.*__$/
 
 /**
- * What of its variables a node gets: with `extra_vars_key` only those below that one, and what is said of the whole: the
- * user and the verbose mode. Reserved variables below it count for nothing: whoever launches could put them there.
+ * The variables that a node gets. With `extra_vars_key` these are only the variables below that key, plus the user and
+ * the verbose mode of the parent job. Reserved variables below the key do not count, because whoever launches could put
+ * them there.
  */
 export function variablesUnderKey(variables: PlainObject, key: string | null): PlainObject {
   const part = key === null || !Object.hasOwn(variables, key) ? undefined : variables[key]
@@ -74,12 +75,12 @@ export function variablesUnderKey(variables: PlainObject, key: string | null): P
   return Object.fromEntries([...own, ...ofWhole])
 }
 
-/** Whether a node's condition is met: its variable is exactly true. */
+/** Whether the condition of a node is met: its variable is exactly true. */
 export function isConditionMet(node: Pick<JobNode, 'ifExtraVar'>, variables: PlainObject): boolean {
   return node.ifExtraVar === null || (Object.hasOwn(variables, node.ifExtraVar) && variables[node.ifExtraVar] === true)
 }
 
-/** What a workflow publishes: all that its nodes did, the later ones winning. */
+/** What a workflow publishes: everything that its nodes published. Later nodes replace earlier ones. */
 export function ownDataIn(
   rows: readonly { readonly end_time: number | null; readonly artifacts: string | null }[],
 ): Record<string, unknown> {

@@ -5,7 +5,10 @@ import type { NodeStatus } from '../../node-status.js'
 import type { NodeState, SequenceEvent } from '../kind.js'
 import { nodeDataOf } from './node-data.js'
 
-/** Writes what happens into the output of the workflow: that of each node under a banner when it has ended, and a recap. */
+/**
+ * Writes events of a workflow into its output: the output of each node, under a banner when the node has ended, and a
+ * recap.
+ */
 export async function writeWorkflowOutput(
   queries: Queries,
   jobId: number,

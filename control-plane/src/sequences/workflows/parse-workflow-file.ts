@@ -6,18 +6,18 @@ import { problemOfLinks } from './links.js'
 import { type NodeFile, type WorkflowFile, nodeFile, workflowFile } from './workflow-schema.js'
 import type { Workflow, WorkflowNode } from './workflow.js'
 
-/** A workflow with the file and the line where it stands. */
+/** A workflow with the file and the line in which it stands. */
 export interface PlacedWorkflow {
   readonly workflow: Workflow
   readonly file: string
   readonly line: number
-  /** Why no job can run it although it is well written; null when one can. */
+  /** The reason why no job can run it although its syntax is right; null when a job can run it. */
   readonly refusal: string | null
   /** The line of a node. */
   readonly lineOf: (identifier: string) => number
 }
 
-/** What is wrong in a workflow file. */
+/** A mistake in a workflow file. */
 export interface WorkflowError {
   readonly file: string
   readonly line: number
@@ -34,13 +34,13 @@ type Path = readonly (string | number)[]
 /** The key that makes a YAML file a workflow file. */
 const KEY = 'workflow_job_templates'
 
-/** Pulls of repositories are known and cannot be run yet. */
+/** Pulls of repositories (AWX projects) have this type. They cannot be run yet. */
 const PROJECT = 'project'
 
 /**
- * Reads the text of a YAML file below the folder of workflows. A file without `workflow_job_templates` is none of them and
- * has neither workflows nor errors. A workflow with an error is left out, the others of its file stay.
- * @param file its name for people, relative to the folder
+ * Reads the text of a YAML file below the folder of workflows. A file without `workflow_job_templates` is no workflow
+ * file, and has neither workflows nor mistakes. A workflow with a mistake is left out, and the others of its file stay.
+ * @param file its name as people see it, relative to the folder
  */
 export function parseWorkflowFile(file: string, text: string): ParsedWorkflowFile {
   const workflows: PlacedWorkflow[] = []
@@ -183,7 +183,10 @@ function inventoryOf({ inventory }: Pick<NodeFile, 'inventory'>): string[] | nul
   return name ? [name] : null
 }
 
-/** Variables stand in a file as they are, or, as AWX writes those of a workflow, as a text of YAML or JSON. */
+/**
+ * Reads variables. A file has them as an object, or as a text of YAML or JSON, as AWX writes the variables of a
+ * workflow.
+ */
 function variablesOf(
   given: Readonly<Record<string, unknown>> | string | null | undefined,
   refuse: (reason: string) => never,

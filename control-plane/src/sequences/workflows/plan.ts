@@ -9,7 +9,7 @@ import { type JobNode, type Workflow, isJobNode, workflowSchema } from './workfl
 
 const text = v.nullable(v.string())
 
-/** What the form says for all nodes. */
+/** What the form sets for all nodes. */
 const forAllSchema = v.object({
   runner: text,
   credentials: v.record(v.string(), v.string()),
@@ -24,26 +24,29 @@ const foundSchema = v.union([v.object({ workflow: workflowSchema }), v.object({ 
 const planSchema = v.object({
   workflow: workflowSchema,
   forAll: forAllSchema,
-  /** Workflows that nodes name, also those of workflows in it; plans of older releases have none. */
+  /** The workflows that nodes name, also inside other workflows. Plans of older releases have none. */
   inner: v.optional(v.array(v.object({ reference: v.string(), found: foundSchema })), []),
 })
 
 export type ForAllNodes = Readonly<v.InferOutput<typeof forAllSchema>>
 
-/** A workflow job as it stood at its launch. */
+/** A workflow as it was when its job was launched. */
 export interface WorkflowPlan {
   readonly workflow: Workflow
   readonly forAll: ForAllNodes
   readonly inner: readonly InnerWorkflow[]
 }
 
-/** What a node named at the launch: a change of its file does not reach the job, and nobody runs what was not approved. */
+/**
+ * A workflow that a node named at the launch. A later change of its file does not reach the job. So nobody runs what
+ * was not approved.
+ */
 export interface InnerWorkflow {
   readonly reference: string
   readonly found: Awaited<ReturnType<Workflows['find']>>
 }
 
-/** The workflows that a plan holds, and for plans without any those of the files. */
+/** Finds the workflows that a plan holds. For a plan without any, it finds those of the files. */
 export function workflowsOf(
   { inner }: Pick<WorkflowPlan, 'inner'>,
   files: Pick<Workflows, 'find'>,
@@ -61,13 +64,14 @@ export function workflowPlanOf(stored: unknown): WorkflowPlan {
   return v.parse(planSchema, stored)
 }
 
-/** What a form says for all nodes of its workflow. */
+/** What a form sets for all nodes of its workflow. */
 export function forAllNodesOf(form: WorkflowForm): ForAllNodes {
   return v.parse(forAllSchema, form)
 }
 
 /**
- * The plan of a workflow as the files have it now. A workflow that is not there, or cannot run, is the problem of its job.
+ * Makes the plan of a workflow from the files as they are now. If a workflow is missing or cannot run, the plan has a
+ * `problem`.
  * @param reference as a form or a node names it
  */
 export async function planWorkflow(
@@ -101,7 +105,7 @@ export async function planWorkflow(
 type PlannedJobs = PlannedSequence['jobs']
 type ValuesOfParent = (parentValues: PlainObject) => PlainObject
 
-/** What the nodes ask for, those of workflows in it included, each of which is looked at once. */
+/** What the nodes ask for, including those of workflows inside the workflow. Each workflow is looked at once. */
 async function plannedJobsOf(
   workflows: Pick<Workflows, 'find'>,
   { workflow, forAll }: Pick<WorkflowPlan, 'workflow' | 'forAll'>,
@@ -125,7 +129,7 @@ async function plannedJobsOf(
   return jobs
 }
 
-/** How the job of a node runs; what the node says wins over what the form says for all of them. */
+/** How the job of a node runs. What the node says replaces what the form says for all nodes. */
 export function settingsOf(node: JobNode, forAll: ForAllNodes): JobSettings {
   const base: JobSettings = {
     playbook: '',

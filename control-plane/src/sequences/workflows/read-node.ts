@@ -12,7 +12,8 @@ import { workflowPlanOf } from './plan.js'
 import type { WorkflowNode } from './workflow.js'
 
 /**
- * A node of a workflow job: how it stands, its job, the extra variables of that and what it published, secrets masked.
+ * Shows a workflow node: its status, its job, the extra variables of that job and what it published, with secrets
+ * masked.
  * @throws NotFoundError, ForbiddenError
  */
 export async function readNode(reading: JobReading, caller: Caller, id: number, identifier: string) {
@@ -34,7 +35,7 @@ export async function readNode(reading: JobReading, caller: Caller, id: number, 
       status: nodeStatusOf(row.status),
       reason: row.reason,
       start: isoTime(row.start_time),
-      // Of what never began there is no end.
+      // A node that never started has no end.
       end: row.start_time === null ? null : isoTime(row.end_time),
       links: node.links,
       approval: approvalRecordOf(row),
@@ -45,7 +46,7 @@ export async function readNode(reading: JobReading, caller: Caller, id: number, 
   }
 }
 
-/** What it runs, or what it asks. */
+/** The playbook that a node runs, or the question that it asks. */
 function nameOf(node: WorkflowNode): string {
   switch (node.type) {
     case 'job_template':

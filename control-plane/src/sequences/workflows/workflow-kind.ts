@@ -21,11 +21,11 @@ import { type JobNode, type WorkflowNode, isJobNode } from './workflow.js'
 
 export interface WorkflowKindDependencies {
   readonly workflows: Pick<Workflows, 'find'>
-  /** PROCESS_MAX_BUFFER_MB in bytes: the output of a workflow repeats that of its nodes up to there. */
+  /** PROCESS_MAX_BUFFER_MB in bytes. The output of a workflow repeats the output of its nodes up to this size. */
   readonly outputLimitBytes: number
 }
 
-/** Workflow forms: jobs in a graph. */
+/** The kind of parent job that workflow forms make. */
 export function createWorkflowKind(deps: WorkflowKindDependencies): SequenceKind {
   return {
     jobType: 'workflow',
@@ -119,7 +119,7 @@ function openWorkflow({ workflows, outputLimitBytes }: WorkflowKindDependencies,
 
 const NO_DATA: NodeData = { received: {}, own: {}, lost: [] }
 
-/** What a playbook published, from its stored events. */
+/** What a playbook published, read from its stored events. */
 async function publishedBy(queries: Queries, jobId: number): Promise<Pick<NodeData, 'own' | 'lost'>> {
   const artifacts = createArtifacts()
   for await (const line of readEventLines(queries, jobId, EVENTS_OF_ARTIFACTS)) artifacts.add(line)

@@ -1,11 +1,11 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 
-/** Exports write null for what is not set. */
+/** AWX writes null in its exports for what is not set. */
 const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 
 const Name = Type.String({ minLength: 1, maxLength: 512 })
-/** It is shown in output. */
+/** Identifiers are shown in output. */
 const Identifier = Type.String({ minLength: 1, maxLength: 512, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' })
 const Text = Type.String({ maxLength: 4096 })
 const Flag = Type.Boolean()
@@ -13,17 +13,17 @@ const Named = Type.Object({ name: Name })
 const Variables = Type.Record(Type.String(), Type.Unknown())
 const Links = orNull(Type.Array(Type.Object({ identifier: Name })))
 
-/** Nodes of one workflow; more than anybody could follow. */
-export const MAX_NODES = 1000
+/** Most nodes of one workflow. */
+const MAX_NODES = 1000
 
-/** Longest time that an approval can be given, in seconds: a year. */
+/** Longest time for an approval, in seconds: a year. */
 const MAX_TIMEOUT = 366 * 24 * 3600
 
-/** One of `workflow_job_templates`. Its nodes are looked at one by one, so that an error can name the node. */
+/** An entry of `workflow_job_templates`. Its nodes are checked one by one, so that an error can name the node. */
 const WorkflowFile = Type.Object({
   name: Name,
   extra_vars: orNull(Type.Union([Variables, Type.String()])),
-  // For the nodes that have none of their own.
+  // For the nodes without an inventory of their own.
   inventory: orNull(Type.Union([Named, Text])),
   limit: orNull(Text),
   job_tags: orNull(Text),
@@ -46,7 +46,7 @@ const Approval = Type.Object({
   allowSelf: orNull(Flag),
 })
 
-/** A node in the syntax of AWX's exports; keys that are not named here are accepted and not used. */
+/** A node in the syntax of AWX's exports. Other keys are accepted and not used. */
 const NodeFile = Type.Object({
   identifier: Identifier,
   unified_job_template: orNull(Template),
@@ -69,7 +69,7 @@ const NodeFile = Type.Object({
       success_nodes: Links,
       failure_nodes: Links,
       always_nodes: Links,
-      /** So awxkit exports approvals. */
+      /** awxkit exports approvals under this key. */
       create_approval_template: orNull(Type.Object(templateProperties)),
     }),
   ),

@@ -6,7 +6,6 @@ export type LinkKind = (typeof LINK_KINDS)[number]
 
 /** The kinds of nodes that can run, in the words of workflow files. */
 export const NODE_TYPES = ['job_template', 'workflow_job_template', 'workflow_approval_template'] as const
-export type NodeType = (typeof NODE_TYPES)[number]
 
 const text = v.nullable(v.string())
 const values = v.record(v.string(), v.unknown())
@@ -14,9 +13,9 @@ const identifiers = v.array(v.string())
 
 const nodeEntries = {
   identifier: v.string(),
-  /** Identifiers of the nodes that links of this one lead to. */
+  /** Identifiers of the nodes to which the links of this node lead. */
   links: v.object({ success: identifiers, failure: identifiers, always: identifiers }),
-  /** It starts when all links into it have fired, and not with the first. */
+  /** It starts when all links into it have fired, and not with the first one. */
   needsAllParents: v.boolean(),
 }
 

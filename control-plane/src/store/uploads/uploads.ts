@@ -54,20 +54,6 @@ export async function linkJobFiles(
   return []
 }
 
-/** Gives a job the uploads of another: its step, its node, or the same once more. */
-export async function copyJobFiles(queries: Queries, fromJobId: number, toJobId: number): Promise<void> {
-  const rows = await queries
-    .selectFrom('job_file')
-    .select(['field', 'upload_id'])
-    .where('job_id', '=', fromJobId)
-    .execute()
-  if (rows.length === 0) return
-  await queries
-    .insertInto('job_file')
-    .values(rows.map((row) => ({ ...row, job_id: toJobId })))
-    .execute()
-}
-
 /** The uploads of jobs, by job and field. */
 export function findJobFiles(queries: Queries, jobIds: readonly number[]): Promise<JobFile[]> {
   if (jobIds.length === 0) return Promise.resolve([])
