@@ -28,8 +28,8 @@ const RUFF_SETTINGS = {
   },
 }
 
-/** What ruff finds in one text, as lines `row:column code message`. */
-export function lintPython(text, workspace = new Workspace(RUFF_SETTINGS, PositionEncoding.Utf16)) {
+/** What ruff finds in one text, each as `row:column code message`. */
+function lintPython(text, workspace) {
   return workspace
     .check(text)
     .map(({ start_location: at, code, message }) => `${at.row}:${at.column} ${code ?? 'syntax'} ${message}`)
