@@ -3,7 +3,7 @@ import type { Validator } from 'typebox/compile'
 import { type Document, LineCounter, isNode, parseDocument, visit } from 'yaml'
 import { isExactNumeral } from '@holdfast/protocol'
 
-/** Something in a YAML text that a person must put right. */
+/** A mistake in a YAML text that a person must correct. */
 export class YamlProblem extends Error {
   override readonly name = 'YamlProblem'
 
@@ -16,15 +16,15 @@ export class YamlProblem extends Error {
   }
 }
 
-/** A YAML text as plain values that know where they stand. */
+/** The values of a YAML text, with the lines where they stand. */
 export interface YamlText {
   readonly value: unknown
-  /** Line of the value at a path, or of the nearest thing around it, counted from 1. */
+  /** The line of the value at a path, or of the nearest value around it, counted from 1. */
   lineOf(path: readonly (string | number)[]): number
 }
 
 /**
- * Reads one YAML document. Aliases cannot blow up: the library bounds them.
+ * Reads one YAML document. The library bounds aliases, so they cannot fill the memory.
  * @throws YamlProblem
  */
 export function readYaml(text: string): YamlText {
@@ -74,7 +74,7 @@ export function inexactNumber(document: Document.Parsed): { readonly source: str
   return found
 }
 
-/** Where a value breaks a schema and how; null when it does not. */
+/** Where and how a value does not fit a schema; null when it fits. */
 export function problemWith(
   validator: Validator<Record<never, never>, TSchema>,
   value: unknown,

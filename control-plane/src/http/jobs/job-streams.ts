@@ -10,7 +10,7 @@ import { IdParams, answers, idOf, integerText, listOf, textAnswers, wholeNumberO
 const tags = ['job']
 const TEXT = 'text/plain; charset=utf-8'
 
-/** What a job produced: its structured events and its output. */
+/** Routes for what a job produced: its events and its output. */
 export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

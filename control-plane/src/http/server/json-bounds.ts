@@ -2,11 +2,11 @@ import { isExactNumeral } from '@holdfast/protocol'
 import { InvalidInputError, TooLargeError } from '../../errors.js'
 
 /**
- * Values and names of one JSON text together. A launch with all rows that a form takes (500, of 20 columns, sent twice) has
- * 40,000. Everything that is done with a launch walks through all of them.
+ * Most values and names of one JSON text. A launch with all rows that a form accepts (500 with 20 columns, sent twice)
+ * has 40,000. Every step of a launch goes through all of them.
  */
 const MAX_VALUES = 50_000
-/** Levels of objects and lists: those that a launch may have, and the body around them. */
+/** Most levels of objects and lists: those of a launch, and the body around them. */
 const MAX_DEPTH = 101
 
 const QUOTE = 0x22
