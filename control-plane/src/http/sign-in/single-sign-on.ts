@@ -106,7 +106,13 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
           signIn.openId.isOn('oidc'),
         ])
         const { publicUrl } = deps
-        return { ldapEnabled, azureAdEnabled, oidcEnabled, ...(publicUrl === null ? {} : { publicUrl }) }
+        return {
+          ldapEnabled,
+          azureAdEnabled,
+          oidcEnabled,
+         
+          ...(publicUrl === null ? {} : { publicUrl }),
+        }
       },
     )
 
@@ -168,6 +174,22 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
         },
       )
     }
+
+    // The name that pages of the product family have for it.
+    app.get(
+      '/auth/azureadoauth2',
+      {
+        config: { public: true, ...LIMITED },
+        schema: {
+          tags: ['sign-in'],
+          summary: 'The same as GET /auth/azuread, where the browser is sent',
+          operationId: 'beginAzureadSignInByOtherName',
+          security: [],
+          response: sendsOn(404, 429),
+        },
+      },
+      async (_request, reply) => sendOn(reply, `${deps.publicUrl ?? ''}${API_PREFIX}/auth/azuread`),
+    )
 
     await app.register(confirmRoutes(deps))
 
