@@ -50,6 +50,13 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
       async (request) => readEvent(reading, callerOf(request), idOf(request.params), request.params.order),
     )
 
+    await app.register(jobOutputRoutes(reading))
+  }
+}
+
+/** The output: as it is shown, and as a file. */
+function jobOutputRoutes(reading: JobReading): FastifyPluginAsyncTypebox {
+  return async (app) => {
     app.get(
       '/job/:id/output',
       {
