@@ -2,23 +2,23 @@ import type { Logger } from 'pino'
 import type { Clock } from './clock.js'
 import type { Timers } from './timers.js'
 
-/** What every room may need of the world outside, and who ends what a room opens. */
+/** What every room may need from outside, and who closes what a room opens. */
 export interface Ground {
   readonly clock: Clock
-  /** Never jumps: it measures how long something lasts. */
+  /** A clock that never jumps. It measures how long something takes. */
   readonly steady: Clock
   readonly timers: Timers
-  /** So many random bytes, fit for secrets. */
+  /** Returns this many random bytes, good enough for secrets. */
   readonly random: (bytes: number) => Buffer
   readonly log: Logger
-  /** Has a part closed with the program. The part that was opened last is closed first. */
+  /** Registers a part that is closed with the program. The part that was opened last is closed first. */
   onClose(close: () => Promise<unknown>): void
 }
 
-/** Who closes the parts of a program. */
+/** Closes the parts of a program. */
 export interface PartsOwner {
   readonly onClose: Ground['onClose']
-  /** Closes every part once, in the reverse order of opening: nothing is taken away from a part that still works. */
+  /** Closes every part once, in the reverse order of opening. So no part loses another part that it still needs. */
   close(): Promise<void>
 }
 

@@ -1,17 +1,20 @@
 import { setFlagsFromString } from 'node:v8'
 
-/** By how many percent what is in use may grow before garbage is collected; 0: as V8 decides, up to several times. */
+/**
+ * By how many percent the memory in use may grow before V8 collects garbage; 0: V8 decides, and may let it grow to
+ * several times its size.
+ */
 const SMALL_PERCENT = 40
 const USUAL_PERCENT = 0
 
-/** How many pieces of work want it; the flag is one of the whole process, so this is, too. */
+/** Number of tasks that want a small heap. The flag counts for the whole process, so this number does, too. */
 let holders = 0
 
 /**
- * Has this process collect its garbage sooner, its threads included, as long as something is worked on that makes megabytes of it
- * at a time: the largest requests would leave it with 100 MB of garbage. It costs a third more processor time where very much is
- * taken in from runners, so it is not always so.
- * @returns ends it; a second call does nothing
+ * Makes this process and its threads collect garbage sooner while a task runs that makes megabytes of it at a time.
+ * Otherwise the largest requests would leave 100 MB of garbage. It costs a third more processor time where very much
+ * arrives from runners, so it is not always on.
+ * @returns a function that ends it; a second call does nothing
  */
 export function keepHeapSmall(): () => void {
   let isOver = false
@@ -25,7 +28,7 @@ export function keepHeapSmall(): () => void {
   }
 }
 
-/** By a flag and not by an option of node, so that it holds however the service is started. */
+/** A flag and not an option of node, so that it works however the service is started. */
 function setGrowth(percent: number): void {
   setFlagsFromString(`--heap-growing-percent=${percent}`)
 }

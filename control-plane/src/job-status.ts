@@ -12,8 +12,8 @@ export const JOB_STATUSES = [
 export type JobStatus = (typeof JOB_STATUSES)[number]
 
 /**
- * Every legal move. `abandoned` is what people see when nobody follows the job any more; it changes once more, to the
- * real outcome. Nothing else leaves a final status.
+ * Every legal move. A job is `abandoned` when nobody follows it any more. It may then move once more, to its real
+ * outcome. Nothing else leaves a final status.
  */
 export const STATUS_MOVES = {
   running: ['approve', 'success', 'failed', 'warning', 'aborted', 'rejected', 'abandoned'],
@@ -26,7 +26,10 @@ export const STATUS_MOVES = {
   rejected: [],
 } as const satisfies Record<JobStatus, readonly JobStatus[]>
 
-/** The statuses from which a job may move to `To`; of several, those from which it may move to each of them. */
+/**
+ * The statuses from which a job may move to `To`. With several targets: the statuses from which it may move to each of
+ * them.
+ */
 export type StatusBefore<To extends JobStatus> = {
   [From in JobStatus]: [To] extends [(typeof STATUS_MOVES)[From][number]] ? From : never
 }[JobStatus]

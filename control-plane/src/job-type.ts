@@ -1,3 +1,3 @@
-/** What a job is: a playbook on a runner, or one that consists of others. */
+/** The type of a job: a playbook on a runner, or a parent job. */
 export const JOB_TYPES = ['ansible', 'multistep', 'workflow'] as const
 export type JobType = (typeof JOB_TYPES)[number]

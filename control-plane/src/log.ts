@@ -1,7 +1,7 @@
 import { escapeControlsInJson, logLineText } from '@holdfast/protocol'
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
 
-/** The service's log: one JSON object a line, or one line of text for people. */
+/** The service's log: one JSON object in each line, or one line of text for people. */
 export function createLog(options: {
   readonly level: string
   readonly format: 'text' | 'json'
@@ -14,7 +14,7 @@ export function createLog(options: {
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // Whatever is logged of a request, its credentials are not.
+      // The credentials of a request are never logged.
       redact: ['headers.authorization', 'headers.cookie', '*.headers.authorization', '*.headers.cookie'],
     },
     { write: (line: string) => output.write(format === 'json' ? escapeControlsInJson(line) : logLineText(line)) },

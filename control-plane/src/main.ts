@@ -29,29 +29,29 @@ import { readTlsFiles } from './tls-files.js'
 import { type UploadNeeds, composeUploads } from './uploads/compose.js'
 import { version } from './version.js'
 
-/** What a test may put in place of the real thing: what belongs to the machine and the moment, never a part of the product. */
+/** What a test may replace: things of the machine and the moment, never a part of the product. */
 export interface ControlPlaneOverrides {
   readonly clock?: Clock
   readonly timers?: Timers
   readonly random?: (bytes: number) => Buffer
   readonly log?: Logger
-  /** Put around the database as it was opened. */
+  /** Wraps the database that was opened. */
   readonly store?: (opened: Store) => Store
-  /** How much work a hash of a password is. */
+  /** How much work the hash of a password needs. */
   readonly hashCost?: AuthNeeds['hashCost']
   /** Free bytes of a disk. */
   readonly freeBytes?: UploadNeeds['freeBytes']
-  /** Routes beside those of the product. */
+  /** Routes in addition to those of the product. */
   readonly moreRoutes?: readonly FastifyPluginAsync[]
 }
 
-/** The parts of a control plane by their rooms, wired; nothing listens yet. */
+/** The parts of a control plane by room, connected with each other. Nothing listens yet. */
 export type ControlPlaneParts = Awaited<ReturnType<typeof composeRooms>> & {
   readonly ground: Ground
   close(): Promise<void>
 }
 
-/** A control plane that serves. */
+/** A control plane that listens. */
 export interface ControlPlane {
   /** Where it listens, with the base URL. */
   readonly address: string
@@ -60,9 +60,9 @@ export interface ControlPlane {
 }
 
 /**
- * Builds every part from settings. Each room is composed by its own `compose.ts`; here is only which room gets what of
- * which other one.
- * @throws SettingsError, UnavailableError; whatever was opened is closed again
+ * Builds every part from the settings. Each room is composed by its own `compose.ts`. This function only says which
+ * room gets what from which other one.
+ * @throws SettingsError, UnavailableError; everything that was opened is closed again
  */
 async function buildControlPlane(
   settings: ControlPlaneSettings,
@@ -80,7 +80,7 @@ async function buildControlPlane(
 
 /**
  * Builds every part and listens.
- * @throws SettingsError, UnavailableError, or what listening throws; whatever was opened is closed again
+ * @throws SettingsError, UnavailableError, or the error of listening; everything that was opened is closed again
  */
 export async function startControlPlane(
   settings: ControlPlaneSettings,
@@ -114,7 +114,7 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   const opened = await composeStore(ground, settings)
   const database = overrides.store?.(opened) ?? opened
   const audit = composeAudit(ground, settings, database)
-  // Writes of a request carry its record.
+  // Writes of a request contain its audit record.
   const { store } = audit.trail
   const nodes = await composeNodes(ground, settings, database)
   const live = composeLive(nodes)
@@ -152,7 +152,7 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
     sealSecrets: createJobSealing(jobCredentials, vault),
     ends: { jobEnded: () => sequences.sequences.jobEnded() },
   })
-  // What launches and the jobs of sequences need alike.
+  // What both launches and child jobs need.
   const forJobs = {
     store,
     live,
@@ -183,7 +183,7 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   })
   const rooms = { store, live, metrics, audit, auth, uploads, forms, credentials, rotation, runners, sequences, jobs }
   const app = await composeApp(ground, settings, rooms, { tls, moreRoutes: overrides.moreRoutes })
-  // Before the server: the runners then hear why, and come back as soon as they can.
+  // Closed before the server, so that the runners learn why and come back as soon as they can.
   ground.onClose(() => runners.hub.close())
   return { ...rooms, nodes, app }
 }
@@ -198,7 +198,7 @@ async function makeFolders(settings: ControlPlaneSettings): Promise<void> {
 
 function announceFirstAdmin(admin: AuthParts['firstAdmin']): void {
   if (!admin || admin.generatedPassword === null) return
-  // Said once, and not through the log, which is kept and shipped elsewhere.
+  // Printed once, and not written to the log, because logs are kept and sent elsewhere.
   process.stderr.write(
     `First start: sign in as '${admin.username}' with the password ${admin.generatedPassword}\n` +
       `It is also kept in ${admin.passwordFile ?? ''}; change it and remove the file.\n`,

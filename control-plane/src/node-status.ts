@@ -1,4 +1,4 @@
-/** Where a step of a multistep job or a node of a workflow stands. */
+/** The statuses of a step of a multistep job or a node of a workflow. */
 export const NODE_STATUSES = [
   'waiting',
   'running',

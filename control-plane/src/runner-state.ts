@@ -1,3 +1,3 @@
-/** States of a runner's membership. What may follow on which is in the room of the runners (`RUNNER_MOVES`). */
+/** The states of a runner. The legal moves between them are in the room of the runners (`RUNNER_MOVES`). */
 export const RUNNER_STATES = ['waiting', 'approved', 'denied', 'revoked'] as const
 export type RunnerState = (typeof RUNNER_STATES)[number]

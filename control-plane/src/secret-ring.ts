@@ -5,28 +5,29 @@ import type { Clock } from './clock.js'
 import { ConflictError } from './errors.js'
 import { keptSecret } from './secrets.js'
 
-/** A secret that is in force, and those before it that still count: the first one is used for what is made now. */
+/** A secret with its earlier values that are still accepted. New things are made with the current one. */
 export interface SecretRing {
-  /** Today's secret first. */
+  /** The current secret first. */
   all(): readonly string[]
-  /** Whether the service made the secret and keeps it, so that it can make another one. */
+  /** Whether the service made the secret and stores it, so that it can make another one. */
   readonly isKept: boolean
-  /** Whether secrets before today's still count. */
+  /** Whether earlier secrets are still accepted. */
   hasPrevious(): boolean
   /**
-   * Makes a new secret and keeps the one before it beside it.
-   * @param until when the one before it stops counting, milliseconds since the epoch; null: when {@link forgetPrevious} says so
+   * Makes a new secret and keeps the current one beside it.
+   * @param until when the earlier secret stops being accepted, in milliseconds since the epoch; null: when {@link
+   *   forgetPrevious} is called
    * @throws ConflictError when the secret is a setting
    */
   rotate(until: number | null): Promise<void>
-  /** Secrets before today's count no longer. */
+  /** Earlier secrets are not accepted any more. */
   forgetPrevious(): Promise<void>
 }
 
-/** A single secret, or a ring of them as it is when it is asked. */
+/** A single secret, or a ring whose secrets are read at each use. */
 export type Secrets = string | Pick<SecretRing, 'all'>
 
-/** Today's secret first. */
+/** The current secret first. */
 export function secretsOf(secrets: Secrets): readonly string[] {
   return typeof secrets === 'string' ? [secrets] : secrets.all()
 }
@@ -34,12 +35,12 @@ export function secretsOf(secrets: Secrets): readonly string[] {
 export interface SecretRingOptions {
   /** Name of the setting, for people. */
   readonly setting: string
-  /** What the settings say; null: the service makes and keeps one. */
+  /** The secret in the settings; null: the service makes one and stores it. */
   readonly given: string | null
-  /** What the settings say of the secret before it. */
+  /** The earlier secret in the settings. */
   readonly previous: string | null
   readonly folder: string
-  /** Name of the file that keeps it, below the folder. */
+  /** Name of the file in the folder that stores it. */
   readonly name: string
   readonly clock: Clock
 }
@@ -50,9 +51,9 @@ interface Previous {
 }
 
 /**
- * Opens a secret with those before it. A kept one stands in a file (0600), those before it in a second one beside it
- * (`<name>.previous`), one a line after the time until which it counts. The second file is written first, so that after
- * a crash no secret is lost.
+ * Opens a secret with its earlier values. A secret that the service made is in a file (0600). Its earlier values are in
+ * a second file beside it (`<name>.previous`), one in each line, after the time until which it is accepted. The second
+ * file is written first, so that no secret is lost in a crash.
  */
 export async function openSecretRing(options: SecretRingOptions): Promise<SecretRing> {
   const { given, folder, name, clock } = options
@@ -115,7 +116,7 @@ async function readPrevious(path: string): Promise<Previous[]> {
   })
 }
 
-/** Replaces a file so that after a crash either the old or the whole new content is there. */
+/** Replaces a file. After a crash, either the old or the complete new content is there. */
 async function replaceFile(path: string, content: string): Promise<void> {
   const temporary = `${path}.new`
   await rm(temporary, { force: true })

@@ -3,8 +3,8 @@ import { link, mkdir, open, readFile, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 /**
- * A secret that is made once and kept in a file (0600): every later call, also of another process at the same moment,
- * gets the same one. The file appears whole or not at all.
+ * A secret that is made once and kept in a file (0600). Every later call gets the same one, also in another process at
+ * the same moment. The file appears complete or not at all.
  */
 export async function keptSecret(folder: string, name: string): Promise<string> {
   const path = join(folder, name)
@@ -17,11 +17,11 @@ export async function keptSecret(folder: string, name: string): Promise<string> 
 }
 
 /**
- * Writes a file that only its owner may read, synced, unless there is one already.
- * @returns false when there is one; it is left as it is
+ * Writes a file that only its owner may read, and syncs it, unless the file exists already.
+ * @returns false when the file exists; it does not change then
  */
 export async function createPrivateFile(path: string, content: string): Promise<boolean> {
-  // Its folder may be one in which nothing can be made.
+  // First, because the folder may be one in which no file can be made.
   if (await isThere(path)) return false
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
@@ -29,7 +29,7 @@ export async function createPrivateFile(path: string, content: string): Promise<
   try {
     await file.writeFile(content)
     await file.sync()
-    // Unlike a rename, a link never replaces what another process made meanwhile.
+    // Unlike a rename, a link never replaces a file that another process has made in the meantime.
     await link(temporary, path)
     return true
   } catch (error) {

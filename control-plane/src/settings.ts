@@ -21,8 +21,8 @@ import type { UploadSettings } from './uploads/compose.js'
 export type LogLevel = (typeof CONTROL_PLANE_SETTINGS.LOG_LEVEL.choices)[number]
 
 /**
- * The control plane's settings, checked: what each room needs of them stands beside the room, in its `compose.ts`. Paths are
- * absolute, times in milliseconds, sizes in bytes.
+ * The checked settings of the control plane. What each room needs of them stands beside the room, in its `compose.ts`.
+ * Paths are absolute, times are in milliseconds, sizes in bytes.
  */
 export interface ControlPlaneSettings
   extends
@@ -48,7 +48,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /**
  * Reads every setting of the control plane.
  * @param isTerminal whether the log goes to a terminal
- * @throws SettingsError with one line that names the setting and what it may be
+ * @throws SettingsError with one line that names the setting and its allowed values
  */
 export function readSettings(sources: SettingSources, isTerminal: boolean): ControlPlaneSettings {
   const raw = resolveSettings(CONTROL_PLANE_SETTINGS, sources)
@@ -159,7 +159,7 @@ function tlsOf(raw: Readonly<Record<string, SettingValue>>): ControlPlaneSetting
   return { certPath: resolve(String(raw.HTTPS_CERT)), keyPath: resolve(String(raw.HTTPS_KEY)) }
 }
 
-/** The value may hold a password, so it stays out of the message. */
+/** The value may hold a password, so the message does not quote it. */
 function databaseOf(url: string): DatabasePlace {
   if (/^postgres(ql)?:/.test(url)) {
     try {
@@ -174,7 +174,10 @@ function databaseOf(url: string): DatabasePlace {
   return { kind: 'sqlite', path: resolve(path) }
 }
 
-/** Beside a file one is made and kept; a database that nodes share needs the same one at each of them. */
+/**
+ * With SQLite, the service makes the secret and stores it. Nodes that share a database all need the same secret, so it
+ * must be a setting.
+ */
 function secretOf(name: string, value: string | null, database: DatabasePlace): string | null {
   if (value === null && database.kind === 'postgres') {
     throw new SettingsError(`${name}: is required with PostgreSQL, and must be the same at every node`)
@@ -194,7 +197,7 @@ function localeOf(text: string | null): string | null {
     const [known] = Intl.DateTimeFormat.supportedLocalesOf(text)
     if (known !== undefined) return known
   } catch {
-    // Not even a name of a locale.
+    // The text is not even the name of a locale.
   }
   throw new SettingsError(`FORMS_LOCALE: ${JSON.stringify(text)} is no locale that this Node.js has`)
 }

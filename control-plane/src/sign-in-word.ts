@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 
-/** Without letters and digits that look alike. */
+/** Letters and digits that do not look alike. */
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
 
 /**
- * A word that the terminal of a sign-in and the browser show, so that people see that both are about the same one:
- * `K7QF-3MXA`. It is no secret.
- * @param challenge that the program announced
+ * A word such as `K7QF-3MXA`. The terminal and the browser both show it during a sign-in. So people see that both
+ * belong together. It is no secret.
+ * @param challenge the one that the program announced
  */
 export function signInWord(challenge: string): string {
   const bytes = createHash('sha256').update(`holdfast sign-in word ${challenge}`).digest().subarray(0, 8)

@@ -1,18 +1,18 @@
 import type { Timers } from './timers.js'
 
-/** Tidying up that goes on as long as the service runs, one piece of work at a time. */
+/** Repeated clean-up while the service runs, one task at a time. */
 export interface Sweeps {
-  /** True from `close` on: a sweep of many steps stops then. */
+  /** True from `close` on: a sweep with many steps stops then. */
   readonly isClosed: boolean
-  /** Does something as soon as what is under way has ended. Returns at once. */
+  /** Runs a task as soon as the current one has ended. Returns at once. */
   soon(task: () => Promise<void>): void
-  /** Resolves when what is under way has ended. */
+  /** Resolves when the current task has ended. */
   close(): Promise<void>
 }
 
 /**
- * Sweeps at once, since a service that is started anew every day would else never come to it, and then every `everyMs`.
- * A sweep that fails is told as `failure` and tried again the next time.
+ * Sweeps at once, and then every `everyMs`. Without the first sweep, a service that is restarted every day would never
+ * sweep. A sweep that fails is reported to `failure`, and tried again the next time.
  */
 export function startSweeps(
   deps: { readonly timers: Timers; readonly log: { warn(fields: object, text: string): void } },

@@ -1,6 +1,6 @@
 /**
- * What `promise` comes to, unless that takes longer than `ms` milliseconds.
- * @throws what `tooLate` makes; the outcome of the promise is then nobody's business any more
+ * Waits for `promise`, but at most `ms` milliseconds.
+ * @throws the error that `tooLate` makes; the later outcome of the promise is ignored then
  */
 export async function within<T>(ms: number, promise: Promise<T>, tooLate: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined

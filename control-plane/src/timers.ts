@@ -1,12 +1,12 @@
-/** Timers, passed in so that tests can hold them. Whoever sets one keeps the function that ends it. */
+/** Timers, passed in so that tests can control them. Whoever sets a timer keeps the function that ends it. */
 export interface Timers {
-  /** Runs once after `ms` milliseconds. Returns what cancels it. */
+  /** Runs once after `ms` milliseconds. Returns a function that cancels it. */
   after(ms: number, run: () => void): () => void
-  /** Runs every `ms` milliseconds. Returns what ends it. */
+  /** Runs every `ms` milliseconds. Returns a function that ends it. */
   every(ms: number, run: () => void): () => void
 }
 
-/** The process's own timers. None of them keeps the process alive. */
+/** The timers of the process. None of them keeps the process alive. */
 export const systemTimers: Timers = {
   after(ms, run) {
     const timer = setTimeout(run, ms).unref()

@@ -11,8 +11,8 @@ export interface TlsFiles {
 }
 
 /**
- * Reads certificate and key and tries them, so that a start with wrong ones ends before anything is made.
- * @throws SettingsError naming the setting
+ * Reads the certificate and the key and tries them, so that a start with wrong ones ends before anything is opened.
+ * @throws SettingsError that names the setting
  */
 export async function readTlsFiles(tls: ControlPlaneSettings['tls']): Promise<TlsFiles | null> {
   if (tls === null) return null

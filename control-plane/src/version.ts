@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
-/** The product family's interface that this service speaks. */
+/** The version of the product family's interface that this service has. */
 export const API_VERSION = '7.3.0'
 
-/** The service's own version, as its package says. */
+/** The service's own version, from its package.json. */
 export const version: string = readVersion()
 
 function readVersion(): string {

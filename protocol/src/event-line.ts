@@ -7,6 +7,7 @@ export const EVENT_TYPES = [
   'playbook_on_task_start',
   'playbook_on_handler_task_start',
   'playbook_on_include',
+  'playbook_on_vars_prompt',
   'playbook_on_notify',
   'playbook_on_no_hosts_matched',
   'playbook_on_no_hosts_remaining',

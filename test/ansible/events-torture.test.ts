@@ -4,6 +4,7 @@ import type { EndRecord } from '@holdfast/protocol'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Event } from './events.js'
 import { JobFolder, fixtures } from './job-folder.js'
+import { countsOf } from './recap-counts.js'
 
 const folder = join(fixtures, 'torture')
 
@@ -95,6 +96,7 @@ describe('the events of a playbook that does everything', () => {
     const recap = events.at(-1)
     const rescued = events.filter((event) => event.rescued).map((event) => event.order)
     expect(recap?.rescued_orders).toEqual(rescued)
+    expect(countsOf(events)).toEqual(recap?.result)
     expect(recap?.result?.['alpha']).toEqual({
       ok: expect.any(Number) as number,
       changed: expect.any(Number) as number,

@@ -21,6 +21,10 @@ export interface Event {
   path?: string
   plays?: { play: string; play_uuid: string; duration: number }[]
   rescued_orders?: number[]
+  uncounted?: boolean
+  role?: string
+  resolved_action?: string
+  custom_stats?: Record<string, Record<string, unknown>>
   result?: Record<string, unknown>
 }
 

@@ -30,6 +30,7 @@ beforeAll(async () => {
       'waits.yml': form('waits'),
       'missing.yml': form('missing'),
       'colours.yml': form('colours'),
+      'numbers.yml': form('numbers'),
       'elsewhere.yml': form('elsewhere', 'runner: nobody\n'),
       'arguments.yml': `name: arguments
 type: ansible
@@ -54,6 +55,9 @@ fields:
       ),
       'colours.yml': play(
         '    - name: markup\n      ansible.builtin.debug:\n        msg: "<b>bold</b> & {{ injected }}"\n',
+      ),
+      'numbers.yml': play(
+        `    - name: given\n      ansible.builtin.debug:\n        var: numbers\n    - name: large\n      ansible.builtin.debug:\n        msg: "{{ '{\\"big\\": [1180591620717411303424, -1152921504606846977, 0.1]}' | from_json }}"\n`,
       ),
       'elsewhere.yml': play('    - ansible.builtin.debug:\n'),
       'sub/arguments.yml': play(
@@ -189,6 +193,34 @@ describe('a playbook job', () => {
     const job = await product.waitForEnd(await product.launch('hello', { greeted }))
     expect(job.status).toBe('success')
     expect(String(job.output)).toContain(greeted)
+  })
+
+  test('gets the numbers that were launched with, and shows those that it made, digit by digit', async () => {
+    const numbers = [0, -1, 9007199254740991, -9007199254740991, 0.1, 1.5e-7, 2.5e30, 0.30000000000000004, 123456.789]
+    const post = (numeral: string) =>
+      fetch(`${product.address}/api/v2/job`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${product.admin.token}`, 'content-type': 'application/json' },
+        body: `{"formName":"numbers","rawFormData":{},"extravars":{"numbers":[1, ${numeral}]}}`,
+      })
+    for (const numeral of ['9007199254740993', '1152921504606846976', '1e400', '0.1234567890123456789012']) {
+      const refused = await post(numeral)
+      expect(refused.status).toBe(400)
+      expect(await refused.json()).toMatchObject({
+        code: 'inexact_number',
+        error: `extravars.numbers[1]: the number ${numeral} cannot be kept digit by digit; send it as a text`,
+      })
+    }
+    const jobId = await product.launch('numbers', { numbers })
+    expect((await product.waitForEnd(jobId)).status).toBe('success')
+    const resultOf = async (task: string) => {
+      const query = `task=${task}&type=runner_on_ok`
+      const { records } = await product.admin.get<{ records: { order: number }[] }>(`/job/${jobId}/events?${query}`)
+      const { bytes } = await product.admin.raw(`/job/${jobId}/events/${records[0]?.order ?? 0}`)
+      return bytes.toString('utf8')
+    }
+    expect((JSON.parse(await resultOf('given')) as { result: unknown }).result).toMatchObject({ numbers })
+    expect(await resultOf('large')).toContain('"big":[1180591620717411303424,-1152921504606846977,0.1]')
   })
 
   test('past the runner’s limit waits its turn, says so once, and can be aborted there', async () => {

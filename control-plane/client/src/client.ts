@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { ClientError, StrangeAnswerError, UnreachableError } from './errors.js'
 import { failureOf } from './failure.js'
 import { type Operations, operations } from './interface.gen.js'
+import { readJson } from './json.js'
 import type { Operation, RequestOptions } from './operation.js'
 import { filledPath, send } from './send.js'
 
@@ -100,7 +101,7 @@ async function readAnswer(
   }
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = readJson(text)
   } catch (error) {
     throw new StrangeAnswerError(server, status, request, 'not JSON', `${what} is not JSON`, { cause: error })
   }

@@ -2,4 +2,5 @@
 export { type Access, type Client, type ClientOptions, createClient } from './client.js'
 export * from './errors.js'
 export * from './interface.gen.js'
+export { readJson, writeJson } from './json.js'
 export type { NoParameters, RequestOptions } from './operation.js'

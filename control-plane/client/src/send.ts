@@ -1,4 +1,5 @@
 import { UnreachableError } from './errors.js'
+import { writeJson } from './json.js'
 import type { Operation, RequestOptions } from './operation.js'
 import { withTimeLimit } from './time-limit.js'
 
@@ -25,7 +26,7 @@ export async function send(
     return await fetch(addressOf(server, operation, request), {
       method: operation.method,
       headers,
-      body: isForm ? body : body === undefined ? undefined : JSON.stringify(body),
+      body: isForm ? body : body === undefined ? undefined : writeJson(body),
       // A redirect would turn a POST into a GET and hide which server has the token.
       redirect: 'manual',
       signal: timeoutMs === null ? options.signal : withTimeLimit(timeoutMs, options.signal),

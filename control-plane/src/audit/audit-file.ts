@@ -4,8 +4,8 @@ import type { AuditTarget } from './export.js'
 const LINE_END = 0x0a
 
 /**
- * A file with a line of JSON for each record. It is opened for each batch, so that a program such as logrotate may move it
- * away at any moment, and synchronised, so that what counts as sent survives a power cut.
+ * A file with one line of JSON for each record. It is opened for each batch, so that a program such as logrotate may
+ * move it at any moment. It is synchronised, so that what counts as sent survives a power cut.
  */
 export function createAuditFile(path: string): AuditTarget {
   return {
@@ -16,7 +16,7 @@ export function createAuditFile(path: string): AuditTarget {
         const { size } = await file.stat()
         const last = Buffer.alloc(1)
         if (size > 0) await file.read(last, 0, 1, size - 1)
-        // A line that was torn by a full disk ends here; its record comes again, whole.
+        // A full disk may have cut the last line. A line end closes it here, and its record is sent again completely.
         const torn = size > 0 && last[0] !== LINE_END ? '\n' : ''
         await file.appendFile(`${torn}${lines.join('\n')}\n`)
         await file.datasync()

@@ -16,40 +16,46 @@ import type { Timers } from '../timers.js'
 import { chainedText } from './record-text.js'
 
 const SWEEP_EVERY_MS = 2000
-/** Records that one write chains, so that other writes get their turn. */
+/** Records that one write adds to the chain. Small writes let other writes get their turn. */
 const MAX_AT_ONCE = 200
-/** A record without a status for so long is chained as it is: the node that began the request is gone. */
+/**
+ * After this time, in milliseconds, a record without a status is added as it is: the node that began the request is
+ * gone.
+ */
 const LOST_AFTER_MS = 15 * 60_000
 /** Records that are verified between two turns of the event loop. */
 const VERIFIED_AT_ONCE = 200
-/** How often verifying begins anew because old records were removed meanwhile. */
+/** How often verifying begins again because old records were removed in the meantime. */
 const MAX_TRIES = 5
 
-/** What verifying found. */
+/** The result of verifying. */
 export interface AuditVerification {
   readonly isWhole: boolean
-  /** What is wrong first, in words; null: nothing. */
+  /** The first problem, in words; null: none. */
   readonly problem: string | null
-  /** The records that were looked at, by position; `first` is after what retention removed. */
+  /** The verified records by position. `first` is the first one that retention has left. */
   readonly first: number
   readonly head: { readonly position: number; readonly hash: string }
-  /** Records of requests that are under way. */
+  /** Number of records whose requests have not ended. */
   readonly unchained: number
 }
 
 /**
- * The chain of the audit trail: each record has the hash of the one before. Records come into the database in the transactions
- * of their requests, at several nodes at once, so the chain is made shortly afterwards:
- *   - a sweep of any node puts complete records at the end, in the order of their ids as far as these are visible; of two
- *     nodes that do so at once one finds another head and looks again;
- *   - a record that has a position is never changed; an answer that comes later is a record of its own;
- *   - retention removes from the beginning, and keeps the hash of the last record that it removed.
- * Whoever can write the database can make the whole chain anew: so the head, or all records, should be kept elsewhere.
+ * The chain of the audit trail: each record holds the hash of the record before it. Several nodes write records at
+ * once, in the transactions of the requests. So the chain is made shortly afterwards:
+ *
+ * - A sweep of any node adds complete records at the end, in the order of their ids, as far as they are visible. If two
+ *   nodes do so at once, one of them finds another head and looks again.
+ * - A record with a position is never changed. An answer that comes later becomes a record of its own.
+ * - Retention removes records from the beginning, and keeps the hash of the last record that it removed.
+ *
+ * Whoever can write the database can make the whole chain again. So the head, or all records, should be stored
+ * elsewhere, too.
  */
 export interface AuditChain {
-  /** Chains what is complete. */
+  /** Adds all complete records to the chain. */
   sweep(): Promise<void>
-  /** @param known a head that was noted before: the chain must still have this hash there */
+  /** @param known a head that was written down before: the chain must still have this hash at this position */
   verify(known?: { readonly position: number; readonly hash: string }): Promise<AuditVerification>
   close(): Promise<void>
 }
@@ -75,7 +81,7 @@ export function createAuditChain(deps: {
       return { id: record.id, status: record.status, position, hash }
     })
     const isDone = await store.write('audit.chain', (queries) => appendToChain(queries, chain, links)).catch(lookAgain)
-    // Lost against another node: what it left is next.
+    // Another node was faster. The records that it left are next.
     return !isDone || records.length === MAX_AT_ONCE
   }
 
@@ -83,13 +89,13 @@ export function createAuditChain(deps: {
     while ((await chainSome()) && !sweeps.isClosed);
   }
 
-  /** False where a record that had been given up was completed just now; the next look has it as it is. */
+  /** False when a record without a status was completed just now. The next look finds it complete. */
   function lookAgain(error: unknown): boolean {
     if (error instanceof ConflictError && error.code === 'audit_record_changed') return false
     throw error
   }
 
-  /** The first thing that is wrong between the anchor and the head; null: nothing. */
+  /** The first problem between the anchor and the head; null: none. */
   async function problemIn(chain: AuditChainRow): Promise<string | null> {
     let { anchor_position: position, anchor_hash: previous } = chain
     while (position < chain.head_position) {
@@ -114,7 +120,7 @@ export function createAuditChain(deps: {
       const chain = await readAuditChain(store.read)
       const problem = await problemIn(chain)
       const now = await readAuditChain(store.read)
-      // Retention took records away that were about to be looked at.
+      // Retention removed records that were about to be verified.
       if (problem !== null && now.anchor_position !== chain.anchor_position && tries < MAX_TRIES) continue
       return {
         isWhole: problem === null,
@@ -135,7 +141,7 @@ export function createAuditChain(deps: {
   return {
     sweep,
     async verify(known) {
-      // All who ask at once share one look at all records.
+      // Callers at the same time share one verification.
       verifying ??= verifyAll().finally(() => {
         verifying = null
       })

@@ -9,7 +9,7 @@ import { createAuditTrail } from './trail.js'
 
 /** What the audit trail needs of the settings. */
 export interface AuditSettings {
-  /** Requests that read jobs have records, too. */
+  /** True: requests that read jobs have records, too. */
   readonly auditReads: boolean
   readonly auditFile: string | null
   readonly auditSyslog: SyslogPlace | null
@@ -19,7 +19,10 @@ export interface AuditSettings {
 
 export type AuditParts = ReturnType<typeof composeAudit>
 
-/** The audit trail: how records get in, the chain that seals them, where they are copied to, how long they are kept. */
+/**
+ * Builds the audit trail: how records are stored, the chain that protects them, where they are sent, and how long they
+ * are kept.
+ */
 export function composeAudit(ground: Ground, settings: AuditSettings, database: Store) {
   const { clock, timers, random, log, onClose } = ground
   const trail = createAuditTrail({ store: database, clock, log, keepsReads: settings.auditReads })

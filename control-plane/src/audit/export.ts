@@ -10,22 +10,25 @@ import { chainedText, exportedLine } from './record-text.js'
 const SWEEP_EVERY_MS = 2000
 /** Records that are sent in one go. */
 const MAX_AT_ONCE = 200
-/** How long other nodes leave a place to the one that sends to it. */
+/** How long other nodes leave a place to the node that sends to it, in milliseconds. */
 const TURN_MS = 30_000
-/** After failures fewer and fewer sweeps try again, down to one in so many. */
+/** After failures, fewer and fewer sweeps try again, down to one in this many. */
 const MAX_PAUSE = 16
 
-/** A place outside of the database to which the audit trail is sent. */
+/** A place outside the database to which the audit trail is sent. */
 export interface AuditTarget {
-  /** `file` or `syslog`; how far was sent is kept under this name. */
+  /** `file` or `syslog`. The position up to which records were sent is stored under this name. */
   readonly name: string
-  /** Resolves when the lines are there, as far as the place lets one know. @throws Error when they may not be */
+  /**
+   * Resolves when the lines have arrived, as far as the place reports that. @throws Error when they may not have
+   * arrived
+   */
   send(lines: readonly string[]): Promise<void>
 }
 
 /**
- * Sends the records of the chain to places outside, each at least once and in order. No request waits for it: the position up
- * to which was sent is in the database, so that whatever failed is sent by a later sweep, at whichever node.
+ * Sends the records of the chain to places outside: each record at least once, and in order. No request waits for it.
+ * The position up to which records were sent is in the database. So a later sweep of any node sends what failed.
  */
 export interface AuditExport {
   sweep(): Promise<void>
@@ -37,12 +40,12 @@ export function createAuditExport(deps: {
   readonly clock: Clock
   readonly timers: Timers
   readonly log: { warn(fields: object, text: string): void; info(fields: object, text: string): void }
-  /** Names this node among others. */
+  /** The name of this node among others. */
   readonly holder: string
   readonly targets: readonly AuditTarget[]
 }): AuditExport {
   const { store, clock, log, holder, targets } = deps
-  /** Of places that failed: how often, and sweeps until the next try. */
+  /** Places that failed: how often, and the number of sweeps until the next try. */
   const failing = new Map<string, { failures: number; pause: number }>()
 
   let sweeping: Promise<void> = Promise.resolve()
@@ -66,7 +69,7 @@ export function createAuditExport(deps: {
       if (last === undefined || last === null) return
       const lines = records.map((record) => {
         const { text } = chainedText(record, record.position ?? 0, previous)
-        // The hash as it is stored: whoever changed the record does not get a matching one sent.
+        // The stored hash. If somebody changed the record, no matching hash is sent for it.
         previous = record.hash ?? ''
         return exportedLine({ text, hash: previous })
       })
@@ -75,7 +78,7 @@ export function createAuditExport(deps: {
     }
   }
 
-  /** One after the other: two at once would send the same. */
+  /** One sweep after the other: two at once would send the same records. */
   function sweep(): Promise<void> {
     sweeping = sweeping.then(sendAll)
     return sweeping
@@ -94,7 +97,7 @@ export function createAuditExport(deps: {
       } catch (error) {
         const failures = (trouble?.failures ?? 0) + 1
         failing.set(target.name, { failures, pause: Math.min(2 ** failures, MAX_PAUSE) })
-        // Once, and not for every try.
+        // Logged once, not for every try.
         if (failures === 1) log.warn({ place: target.name, reason: messageOf(error) }, FAILED)
       }
     }

@@ -5,15 +5,16 @@ import type { AuditTable } from '../store/schema.js'
 
 type AuditRow = Selectable<AuditTable>
 
-/** A record at its place in the chain: the text that is hashed, and its hash. */
+/** A record of the chain: the text that is hashed, and its hash. */
 export interface ChainedText {
   readonly text: string
   readonly hash: string
 }
 
 /**
- * The text of a record in the chain, as JSON in one line. It names the hash of the record before, so that whoever changes,
- * removes or exchanges one changes every hash after it. The hash is the SHA-256 of this text.
+ * The text of a record in the chain, as one line of JSON. It contains the hash of the record before it. So whoever
+ * changes, removes or exchanges a record changes every hash after it. The hash of the record is the SHA-256 of this
+ * text.
  */
 export function chainedText(row: Omit<AuditRow, 'position' | 'hash'>, position: number, previous: string): ChainedText {
   const record = {
@@ -23,7 +24,7 @@ export function chainedText(row: Omit<AuditRow, 'position' | 'hash'>, position: 
     time: isoTime(row.time),
     user: row.user_name,
     user_type: row.user_type,
-    // Records of older releases have none, and keep the text that was hashed.
+    // Records of older releases do not have it. Their text must stay as it was hashed.
     ...(row.user_id === null ? {} : { user_id: row.user_id }),
     address: row.address,
     action: row.action,
@@ -37,14 +38,17 @@ export function chainedText(row: Omit<AuditRow, 'position' | 'hash'>, position: 
 }
 
 /**
- * The line that is sent elsewhere: the same text with the hash as its last property. Without it the line is what was hashed,
- * so that anybody can verify a file of such lines.
+ * The line that is sent elsewhere: the same text, with the hash as its last property. Without the hash, the line is
+ * exactly the hashed text. So anybody can verify a file of such lines.
  */
 export function exportedLine({ text, hash }: ChainedText): string {
   return `${text.slice(0, -1)},"hash":"${hash}"}`
 }
 
-/** JSON in which no control character stands, nor one that turns the direction of a text: it may end up on a terminal. */
+/**
+ * JSON without control characters and without characters that change the direction of text, because somebody may print
+ * it on a terminal.
+ */
 function plainJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,

@@ -5,13 +5,13 @@ import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'
 
 const SWEEP_EVERY_MS = 60 * 60_000
-/** Records that one write removes, so that other writes get their turn. */
+/** Records that one write removes. Small writes let other writes get their turn. */
 const MAX_AT_ONCE = 1000
 
-/** Removes records of the audit trail that are older than they have to be kept. */
+/** Removes records of the audit trail whose time is over. */
 export interface AuditRetention {
   sweep(): Promise<void>
-  /** Resolves when a sweep that is under way has ended. */
+  /** Resolves when a sweep that runs at the moment has ended. */
   close(): Promise<void>
 }
 
@@ -21,7 +21,7 @@ export function createAuditRetention(deps: {
   readonly clock: Clock
   readonly timers: Timers
   readonly log: { warn(fields: object, text: string): void }
-  /** Only what is in the chain is removed, so that the rest can still be verified. */
+  /** Only records in the chain are removed, so that the rest can still be verified. */
   readonly chain: { sweep(): Promise<void> }
   readonly keepMs: number | null
 }): AuditRetention {

@@ -8,7 +8,7 @@ import type { AuditTarget } from './export.js'
 /** Facility "log audit" (13), severity "informational" (6). */
 const PRIORITY = 13 * 8 + 6
 const SEND_TIMEOUT_MS = 10_000
-/** How long the receiver may take to end the connection after everything was sent. */
+/** How long the receiver may take to end the connection after everything was sent, in milliseconds. */
 const FAREWELL_MS = 5000
 
 export const SYSLOG_PROTOCOLS = ['udp', 'tcp', 'tls'] as const
@@ -19,7 +19,7 @@ export interface SyslogPlace {
   readonly port: number
 }
 
-/** Who speaks, in the header of each message. */
+/** The sender in the header of each message. */
 export interface SyslogSender {
   readonly hostname: string
   readonly processId: number
@@ -27,9 +27,10 @@ export interface SyslogSender {
 }
 
 /**
- * A syslog receiver (RFC 5424). Over UDP nobody hears whether a message came. Over TCP and TLS (RFC 6587 and 5425, framed by
- * length) there is a connection for each batch, and a batch counts as sent when the receiver has ended it without an error,
- * which it does when it has read everything; or does not end it at all.
+ * A syslog receiver (RFC 5424). Over UDP, nobody learns whether a message arrived. Over TCP and TLS (RFC 6587 and 5425,
+ * framed by length) each batch has a connection of its own. A batch counts as sent when the receiver has ended the
+ * connection without an error, which it does when it has read everything. It also counts as sent when the receiver
+ * leaves the connection open.
  */
 export function createSyslog(place: SyslogPlace, sender: SyslogSender): AuditTarget {
   const message = (line: string) => {
@@ -67,7 +68,7 @@ async function sendStream({ protocol, host, port }: SyslogPlace, messages: reado
   const socket: Socket = isTls
     ? connectTls({ host, port, ...(isIPv6(host) ? {} : { servername: host }) })
     : connect({ host, port })
-  // `once` rejects with the error of the socket; between two waits it must not end the process.
+  // `once` rejects with the error of the socket. An error between two waits must not end the process.
   socket.on('error', () => undefined)
   socket.resume()
   const inTime = <T>(work: Promise<T>) =>

@@ -3,7 +3,7 @@ import { createAuditFile } from './audit-file.js'
 import type { AuditTarget } from './export.js'
 import { type SyslogPlace, createSyslog } from './syslog.js'
 
-/** The places that settings name. */
+/** The places that the settings name. */
 export function auditTargetsOf(settings: {
   readonly auditFile: string | null
   readonly auditSyslog: SyslogPlace | null

@@ -5,12 +5,12 @@ import { type AuditEntry, completeAudit, insertAudit } from '../store/audit/audi
 import type { Store } from '../store/store.js'
 import type { UserType } from '../user-type.js'
 
-/** Requests whose record waits for the database at once; past it records only go to the log. */
+/** Most requests whose records wait for the database. Above this, records go to the log only. */
 const MAX_UNSTORED = 1000
-/** Names come from outside; longer ones are cut. */
+/** Names come from outside, so longer ones are cut. */
 const MAX_NAME_LENGTH = 200
 
-/** What is known of a request when it begins. */
+/** The facts of a request when it begins. */
 export interface AuditedRequest {
   readonly address: string
   readonly action: string
@@ -18,7 +18,7 @@ export interface AuditedRequest {
   readonly requestId: string
 }
 
-/** What becomes known while it is handled; a later word wins. */
+/** The facts that are found while the request is handled. A later note replaces an earlier one. */
 export interface AuditNote {
   readonly user?: { readonly name: string; readonly type: UserType; readonly id: number }
   readonly id?: string | number
@@ -29,31 +29,36 @@ export interface AuditNote {
 /** The record of one request. */
 export interface AuditRecord {
   note(note: AuditNote): void
-  /** What has been noted; undefined where nothing was. */
+  /** What has been noted; undefined where nothing was noted. */
   readonly noted: AuditNote
-  /** Runs the handling of the request: the first write in it carries the record. */
+  /** Handles the request. The first write in it contains the record. */
   run(handle: () => void): void
-  /** The request has its answer. Returns at once; see {@link AuditTrail.allStored}. */
+  /** Call it when the request has its answer. Returns at once; see {@link AuditTrail.allStored}. */
   finish(status: number): void
 }
 
 /**
- * The audit trail: one record for every request that would change something. How a record gets into the database:
- *   - the first transaction of the request carries it, so that there is no change without its record; the status is
- *     not known then and stays null if the service ends before it answers;
- *   - when the answer is known the record is completed, or made if nothing was written (a refusal). The answer does
- *     not wait for that; readers of the trail do.
- * A record that the database does not take goes to the log as an error, whole.
+ * The audit trail: one record for every request that would change something. A record gets into the database in this
+ * way:
+ *
+ * - The first transaction of the request contains it, so no change is without its record. The status is not known yet.
+ *   It stays null if the service ends before it answers.
+ * - When the answer is known, the record is completed. If nothing was written (a refusal), the record is inserted then.
+ *   The answer does not wait for that, but readers of the trail do. A record that the database does not take goes to
+ *   the log completely, as an error.
  */
 export interface AuditTrail {
-  /** The store that the rooms write to: writes of a request under way carry its record. */
+  /** The store that the rooms write to. Writes of a request contain its record. */
   readonly store: Store
-  /** Whether requests that read what jobs did have a record, too. */
+  /** Whether requests that read jobs have a record, too. */
   readonly keepsReads: boolean
   begin(request: AuditedRequest): AuditRecord
   /** Resolves when the records of all requests that were answered so far are in the database. */
   allStored(): Promise<void>
-  /** Settles, and ends the watch over who writes for which request: every asynchronous step of the process pays for it. */
+  /**
+   * Waits for all records, and then stops following which request a write belongs to. Following costs a little at every
+   * asynchronous step of the process.
+   */
   close(): Promise<void>
 }
 
@@ -65,10 +70,10 @@ export interface AuditTrailDependencies {
   readonly keepsReads?: boolean
 }
 
-/** A record on its way. */
+/** A record that is not complete yet. */
 interface Open {
   readonly entry: (status: number | null) => AuditEntry
-  /** The write that carries it; the id it got, null when that write was rolled back. */
+  /** The write that contains it. It resolves to the record's id, or to null when that write was rolled back. */
   carried: Promise<number | null> | null
   isFinished: boolean
 }
@@ -79,7 +84,7 @@ export function createAuditTrail({ store, clock, log, keepsReads = false }: Audi
 
   function write<T>(name: string, operation: Parameters<typeof store.write<T>>[1]): Promise<T> {
     const open = current.getStore()
-    // Work that goes on after the answer, or in a loop that a request set off, is nobody's request any more.
+    // Work after the answer, or in a loop that a request started, does not belong to the request any more.
     if (!open || open.isFinished || open.carried) return store.write(name, operation)
     const carrying = store.write(name, async (queries) => {
       const result = await operation(queries)

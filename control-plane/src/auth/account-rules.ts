@@ -1,11 +1,11 @@
 import { InvalidInputError } from '../errors.js'
 
 export const SHORTEST_PASSWORD = 12
-/** Longer ones only cost time to hash. */
+/** Longest password, in characters. A longer one would only cost time to hash. */
 export const MAX_PASSWORD_LENGTH = 1024
 
 /**
- * Names start with a letter or digit and hold no `/` and `:`, which separate names in roles and in HTTP Basic.
+ * A name begins with a letter or digit. It contains no `/` and no `:`, which separate names in roles and in HTTP Basic.
  * @throws InvalidInputError
  */
 export function checkUsername(username: string): void {
@@ -29,7 +29,7 @@ export function checkPassword(password: string, username: string): void {
   }
 }
 
-/** Group names stand without prefix; double ones count once. @throws InvalidInputError */
+/** Group names have no prefix. Repeated ones count once. @throws InvalidInputError */
 export function checkGroups(groups: readonly string[]): string[] {
   for (const group of groups) {
     if (!/^[^/\p{C}]{1,100}$/u.test(group) || group.trim() !== group) {

@@ -33,8 +33,8 @@ export interface NewAccount {
 export type AccountChanges = Partial<NewAccount>
 
 /**
- * The accounts, as admins and their owners change them. Who may ask is checked before. Of one that is not local only
- * whether it is enabled is ours to say.
+ * Changes the accounts, for admins and their owners. The caller is checked before. Of an account that is not local,
+ * only whether it is enabled can be changed here.
  */
 export interface Accounts {
   list(): Promise<StoredUser[]>
@@ -43,20 +43,23 @@ export interface Accounts {
   /** @throws InvalidInputError, ConflictError when the name is taken */
   create(account: NewAccount): Promise<StoredUser>
   /**
-   * Changes what is given. Blocking the account or a new password ends its sessions and API tokens.
-   * @throws NotFoundError, InvalidInputError, ConflictError when it would take the caller's own admin rights away
+   * Changes the given properties. If the account is blocked or gets a new password, its sessions and API tokens end.
+   * @throws NotFoundError, InvalidInputError, ConflictError when callers would take their own admin rights away
    */
   change(id: number, changes: AccountChanges, by: Caller): Promise<StoredUser>
   /** @throws NotFoundError, ConflictError for the caller's own account */
   remove(id: number, by: Caller): Promise<void>
   /**
-   * What names this user means this account from now on, and not the deleted one that had the name.
+   * From now on everything that names this user means this account, and not the deleted account that had the name.
    * @throws NotFoundError
    */
   acceptName(id: number): Promise<StoredUser>
-  /** Roles that name the user, but mean a deleted account that had the name. */
+  /** Roles that name the user, but mean a deleted account with that name. */
   rolesWithheld(user: StoredUser): Promise<readonly string[]>
-  /** The caller's new password; ends all sessions and API tokens. @throws InvalidInputError, ForbiddenError, TooManyError */
+  /**
+   * Sets the caller's new password, and ends all sessions and API tokens. @throws InvalidInputError, ForbiddenError,
+   * TooManyError
+   */
   changeOwnPassword(
     by: Caller,
     passwords: { readonly current: string; readonly next: string },
@@ -82,7 +85,7 @@ export function createAccounts(deps: AccountDependencies): Accounts {
     return user
   }
 
-  /** An admin cannot lose the admin rights by their own hand, so there always is one left. */
+  /** Admins cannot take their own admin rights away. So there is always one admin left. */
   async function refuseOwnLoss(id: number, changes: AccountChanges, by: Caller): Promise<void> {
     if (id !== by.id) return
     if (changes.enabled === false) throw new ConflictError('own_account', 'You cannot block your own account')
@@ -99,7 +102,7 @@ export function createAccounts(deps: AccountDependencies): Accounts {
       if (!(await findUser(queries, by.id))?.enabled) return 'caller gone' as const
       const changed = await updateUser(queries, id, changes)
       if (changed && endsSessions) await deleteSessionsOfUser(queries, id)
-      // A new password takes the hold off an account that was guessed at.
+      // A new password also unlocks an account that was locked after wrong passwords.
       if (changed && changes.passwordHash !== undefined) await forgetGuesses(queries, changed.username)
       return changed
     })
@@ -179,7 +182,10 @@ export function createAccounts(deps: AccountDependencies): Accounts {
   }
 }
 
-/** What a directory or provider says of somebody comes with their next sign-in, and nobody has a password here for it. */
+/**
+ * Refuses changes of what the directory or provider says of a user. That comes with their next sign-in, and they have
+ * no password here.
+ */
 function refuseForeignParts(user: StoredUser, { password, groups, email, passwordMustChange }: AccountChanges): void {
   const isSame = (given: unknown, own: unknown) => given === undefined || JSON.stringify(given) === JSON.stringify(own)
   if (password === undefined && passwordMustChange !== true && isSame(groups, user.groups) && isSame(email, user.email))
@@ -190,7 +196,7 @@ function refuseForeignParts(user: StoredUser, { password, groups, email, passwor
   )
 }
 
-/** The groups of a user who is not local are as they are elsewhere, whatever their names look like. */
+/** The groups of a user who is not local are as the directory or provider has them, whatever their names look like. */
 function checkGroupsOf(user: StoredUser, groups: readonly string[]): string[] {
   return user.type === 'local' ? checkGroups(groups) : [...groups]
 }
@@ -199,7 +205,7 @@ function noSuchUser(): NotFoundError {
   return new NotFoundError('user_not_found', 'There is no such user')
 }
 
-/** Two admins who delete or block each other at the same moment: the second finds itself gone. */
+/** The error for an admin whose account another admin has deleted or blocked at the same moment. */
 function callerGone(): ConflictError {
   return new ConflictError('own_account', 'Your own account was blocked or deleted meanwhile')
 }

@@ -16,32 +16,35 @@ import type { RoleSource } from './role-source.js'
 import { type TokenScope, allowsScope, narrowest } from './token-scopes.js'
 import { hashOf, invalidToken, randomId, randomName } from './tokens.js'
 
-/** What every API token begins with, so that people and scanners of secrets know one when they see it. */
+/** The prefix of every API token, so that people and secret scanners recognise one. */
 const API_TOKEN_PREFIX = 'hfat_'
 
-/** How long a token is good when nothing is said, unless the most is less. */
+/** Days for which a token is valid when the request names none, unless the maximum is lower. */
 const DAYS_WHEN_UNSAID = 30
-/** Tokens that one user may have at once. */
+/** Most tokens of one user at the same time. */
 const MAX_TOKENS = 100
 const DAY_MS = 24 * 60 * 60 * 1000
-/** The last use is noted this often: a script that asks every second must not write every second. */
+/**
+ * How often the last use is stored, in milliseconds. A script with a request every second must not cause a write every
+ * second.
+ */
 const USE_NOTED_EVERY_MS = 60_000
 
 /**
- * Tokens for scripts: bearers that live for days without a sign-in. A token is `hfat_<sid>.<secret>`; its secret part
- * is stored as a hash. It is a session of its own kind, so that whatever ends the sessions of a user (blocking,
- * deletion, a new password) ends it too. Without the role option `allowApiTokens` none can be made, and those that
- * were made before do not work until the option is back.
+ * Tokens for scripts: bearer tokens that are valid for days without a sign-in. A token is `hfat_<sid>.<secret>`. Its
+ * secret part is stored as a hash. It is a special kind of session. So everything that ends the sessions of a user
+ * (blocking, deletion, a new password) ends it, too. Without the role option `allowApiTokens` nobody can make a token,
+ * and existing tokens do not work until the option is back.
  */
 export interface ApiTokens {
-  /** Longest life of a token, in days. */
+  /** Longest validity of a token, in days. */
   readonly mostDays: number
   /** @throws ForbiddenError when the caller's roles do not allow API tokens */
   requireAllowed(by: Caller): void
   /**
-   * The only time that the token itself is given away.
-   * @throws ForbiddenError when {@link requireAllowed} does, for a scope that the roles do not allow, and for a caller who
-   *   came with an API token
+   * Makes a token. Only this answer contains the token itself.
+   * @throws ForbiddenError when {@link requireAllowed} does, for a scope that the roles do not allow, and for a caller
+   *   with an API token
    * @throws InvalidInputError for a time that is too long, ConflictError when there are too many
    */
   create(
@@ -49,14 +52,14 @@ export interface ApiTokens {
     given: {
       readonly name: string | null
       readonly days: number | null
-      /** Null: everything that the caller's roles allow a token to be used for. */
+      /** Null: everything that the caller's roles allow for a token. */
       readonly scopes: readonly TokenScope[] | null
     },
   ): Promise<{ readonly token: string; readonly record: ApiToken }>
   list(by: Caller): Promise<ApiToken[]>
   /** @throws NotFoundError when the caller has no such token */
   revoke(by: Caller, sid: string): Promise<ApiToken>
-  /** Who a token belongs to, with the roles as they are now. @throws UnauthenticatedError */
+  /** The owner of a token, with the roles as they are now. @throws UnauthenticatedError */
   authenticate(token: string): Promise<Caller>
 }
 
@@ -65,25 +68,25 @@ export interface ApiTokenDependencies {
   readonly roles: RoleSource
   readonly clock: Clock
   readonly log: { warn(fields: object, text: string): void }
-  /** Longest life of a token, in days. */
+  /** Longest validity of a token, in days. */
   readonly mostDays: number
 }
 
-/** Whether a bearer token is an API token, good or not. */
+/** Whether a bearer token has the form of an API token. */
 export function isApiToken(token: string): boolean {
   return token.startsWith(API_TOKEN_PREFIX)
 }
 
 export function createApiTokens(deps: ApiTokenDependencies): ApiTokens {
   const { store, clock } = deps
-  /** Tokens whose use is being noted. */
+  /** Tokens whose use is being stored. */
   const noting = new Set<string>()
 
   function noteUse(sid: string, lastUsedAt: number | null): void {
     const now = clock.now()
     if (noting.has(sid) || (lastUsedAt !== null && now - lastUsedAt < USE_NOTED_EVERY_MS)) return
     noting.add(sid)
-    // Nobody waits for it: a request that only reads must not stand behind a write.
+    // The request does not wait for this write.
     store
       .write('api-tokens.used', (queries) => noteApiTokenUse(queries, sid, now))
       .catch((error: unknown) => deps.log.warn({ err: error }, 'the use of an API token could not be noted'))

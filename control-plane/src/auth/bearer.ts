@@ -2,7 +2,7 @@ import { type ApiTokens, isApiToken } from './api-tokens.js'
 import type { Caller } from './caller.js'
 import type { Sessions } from './sessions.js'
 
-/** Who a bearer token belongs to, whichever kind it is. @throws UnauthenticatedError */
+/** Makes the check of bearer tokens of both kinds: it finds the owner. @throws UnauthenticatedError */
 export function bearerCheck(deps: {
   readonly sessions: Pick<Sessions, 'authenticate'>
   readonly apiTokens: Pick<ApiTokens, 'authenticate'>

@@ -5,7 +5,7 @@ import { type RoleOptions, grantOf, roleSubjectOf } from './roles.js'
 import { type TokenScope, narrowest } from './token-scopes.js'
 import type { UserType } from '../user-type.js'
 
-/** Who makes a request, with the roles as config.yaml has them now. */
+/** The user who makes a request, with the roles that config.yaml gives now. */
 export interface Caller {
   readonly id: number
   readonly username: string
@@ -14,28 +14,28 @@ export interface Caller {
   /** With prefix: `local/ops`. */
   readonly groups: readonly string[]
   readonly roles: readonly string[]
-  /** Roles that name the user, and mean an account that had this name before. */
+  /** Roles that name the user, but mean an earlier account with this name. */
   readonly rolesWithheld: readonly string[]
   readonly isLaterOfName: boolean
   readonly options: RoleOptions
   readonly isAdmin: boolean
-  /** Names of runners that the roles limit a launch to; null: not limited. */
+  /** Names of the runners that the roles allow for launches; null: all. */
   readonly allowedRunners: readonly string[] | null
-  /** Regular expressions for whole names of credentials that the roles limit a launch to; null: not limited. */
+  /** The credentials that the roles allow for launches, as regular expressions for whole names; null: all. */
   readonly allowedCredentials: readonly string[] | null
   readonly sessionId: string
-  /** What the roles let API tokens be used for; null: not limited. */
+  /** The scopes that the roles allow for API tokens; null: all. */
   readonly tokenScopes: readonly TokenScope[] | null
-  /** What the API token of the request may be used for; null: everything that its owner may do. */
+  /** The scopes of the API token of this request; null: everything that its owner may do. */
   readonly scopes: readonly TokenScope[] | null
-  /** The password has to be changed before anything else can be done. */
+  /** True: the user has to change the password before they can do anything else. */
   readonly passwordMustChange: boolean
 }
 
 /**
- * The owner of an account as a caller, with what the roles give them.
- * @param token what an API token was made for; left out for a session of a sign-in
- * @throws UnauthenticatedError when the directory or provider that vouches for the account is not in use any more
+ * The owner of an account as a caller, with the rights of their roles.
+ * @param token the scopes of an API token; left out for a session of a sign-in
+ * @throws UnauthenticatedError when the directory or provider of the account is not configured any more
  */
 export function callerFor(
   user: StoredUser,
@@ -50,7 +50,7 @@ export function callerFor(
   return {
     ...subject,
     ...grant,
-    // Routes and rules that ask for an admin need not know of scopes.
+    // So routes and rules that ask for an admin need not know of scopes.
     isAdmin: grant.isAdmin && scopes === null,
     id: user.id,
     email: user.email,

@@ -21,16 +21,16 @@ import { createTokens } from './tokens.js'
 export interface AuthSettings {
   readonly persistentPath: string
   readonly configPath: string
-  /** Null: made once and kept in the persistent folder. */
+  /** Null: the secret is made once and kept in the persistent folder. */
   readonly accessTokenSecret: string | null
-  /** The one before it, which still counts. */
+  /** The earlier secret, which is still accepted. */
   readonly accessTokenSecretPrevious: string | null
   readonly accessTokenMs: number
   readonly refreshTokenMs: number
   /** Longest life of a session. */
   readonly sessionMaxMs: number
   readonly apiTokenMaxDays: number
-  /** Without a slash at its end; null: not known. */
+  /** Without a slash at its end; null: unknown. */
   readonly publicUrl: string | null
   readonly admin: { readonly username: string; readonly password: string | null }
 }
@@ -41,15 +41,15 @@ export interface AuthNeeds {
   readonly meters: SignInDependencies['meters']
   /** Secrets of directories and providers. */
   readonly credentials: CredentialStore
-  /** How much work a hash of a password is; the product's own when left out. */
+  /** How much work the hash of a password needs; left out: the product's own value. */
   readonly hashCost?: HashCost
 }
 
 export type AuthParts = Awaited<ReturnType<typeof composeAuth>>
 
 /**
- * Users, roles, sessions and tokens.
- * @throws SettingsError when config.yaml is wrong
+ * Builds users, roles, sessions and tokens.
+ * @throws SettingsError when config.yaml has a mistake
  */
 export async function composeAuth(ground: Ground, settings: AuthSettings, needs: AuthNeeds) {
   const { clock, timers, log, onClose } = ground

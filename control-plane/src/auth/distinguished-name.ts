@@ -1,7 +1,7 @@
-/** One `type=value` as RFC 4514 writes it: the value, escapes and all, up to the next part. */
+/** One `type=value` in the syntax of RFC 4514: the value with its escapes, up to the next part. */
 const PART = /^\s*([A-Za-z0-9.-]+)\s*=\s*((?:\\[\s\S]|[^\\,;+])*)([,;+]|$)/
 
-/** Attribute types that have several names: the number of each, and its longer name. */
+/** Attribute types with several names: the number and the longer name of each. */
 const TYPES: Readonly<Record<string, string>> = {
   '2.5.4.3': 'cn',
   '2.5.4.6': 'c',
@@ -24,15 +24,18 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 interface Part {
-  /** In small letters, by its usual name. */
+  /** In lower case, by its usual name. */
   readonly type: string
   /** Without escapes. */
   readonly value: string
-  /** The value stands in hexadecimal digits: `#04024869`. */
+  /** The value is written in hexadecimal digits: `#04024869`. */
   readonly isHex: boolean
 }
 
-/** The parts of a distinguished name, those that stand together (`cn=a+ou=b`) in one list; null: it is none. */
+/**
+ * The parts of a distinguished name. Parts that stand together (`cn=a+ou=b`) are in one list. Null: the text is no
+ * distinguished name.
+ */
 function partsOf(dn: string): Part[][] | null {
   const names: Part[][] = [[]]
   for (let rest = dn; ;) {
@@ -48,22 +51,23 @@ function partsOf(dn: string): Part[][] | null {
 }
 
 /**
- * A distinguished name so that two are the same text when directories take them for equal: types by their usual name,
- * small letters, single spaces, one way to escape. Null when the text is no distinguished name.
+ * A distinguished name in canonical form: two names have the same text if directories take them for equal. Types have
+ * their usual name, letters are lower case, spaces are single, and there is one way to escape. Null when the text is no
+ * distinguished name.
  */
 export function canonicalDn(dn: string): string | null {
   const names = partsOf(dn)
   return names && names.map(canonicalName).join(',')
 }
 
-/** Whether an entry lies below a base, or is it. Both in the canonical form. */
+/** Whether an entry is below a base, or is the base. Both in canonical form. */
 export function isBelow(dn: string, base: string): boolean {
   return dn === base || dn.endsWith(`,${base}`)
 }
 
 /**
- * The name in a distinguished name: the value of its first part, or of the `cn` when that is made of several. Null when
- * the text is no distinguished name.
+ * The name in a distinguished name: the value of its first part, or of the `cn` when the first part has several. Null
+ * when the text is no distinguished name.
  */
 export function nameOf(dn: string): string | null {
   const [first] = partsOf(dn) ?? []
@@ -77,7 +81,7 @@ function canonicalName(parts: readonly Part[]): string {
     .join('+')
 }
 
-/** As directories compare texts: whatever the letters are made of, small, and without the spaces around it. */
+/** The form in which directories compare texts: normalised, in lower case, without the spaces around it. */
 function folded(value: string): string {
   return value.normalize('NFKC').toLowerCase().normalize('NFKC').replace(/\s+/g, ' ').trim()
 }
@@ -86,10 +90,10 @@ function escaped(value: string): string {
   return value.replace(/[,+"\\<>;=#]/g, '\\$&')
 }
 
-/** Spaces around a value do not belong to it, unless they are escaped. */
+/** Spaces around a value do not count, unless they are escaped. */
 function unescaped(value: string): string {
   const end = /(?:\\[\s\S]|[^\\\s]|\s+(?=\\|\S))*/.exec(value)?.[0] ?? ''
-  // Several bytes in a row may be one letter.
+  // Several bytes may be one letter.
   return end
     .replace(/(?:\\[0-9a-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('\\', ''), 'hex').toString('utf8'))
     .replace(/\\([\s\S])/g, '$1')

@@ -18,20 +18,20 @@ import type { Sessions } from './sessions.js'
 import type { DirectorySignIn } from './sign-in.js'
 import { type SignInCodes, createSignInCodes } from './sign-in-codes.js'
 
-/** Signing in with what is known elsewhere: a directory, a provider of OpenID Connect. */
+/** Signing in at a directory or at a provider of OpenID Connect. */
 export interface ExternalSignIn {
   readonly directory: DirectorySignIn
   readonly openId: OpenId
   readonly codes: SignInCodes
   /**
-   * The account of somebody who comes from a provider.
-   * @param onUser told whose it is as soon as that is known, also when they are refused then
-   * @throws UnauthenticatedError when the account is blocked, or the name is somebody else's
+   * The account of somebody who signed in at a provider.
+   * @param onUser called as soon as the account is known, also when it is refused then
+   * @throws UnauthenticatedError when the account is blocked, or the name belongs to somebody else
    */
   admit(identity: Identity, onUser: (user: StoredUser) => void): Promise<StoredUser>
-  /** The question to somebody who is known, for a program that opened their browser. */
+  /** The question to a signed-in user whether a program may use their account. */
   readonly questions: Questions
-  /** Says in the log when a setting is missing without which nobody can sign in at a provider. */
+  /** Logs a warning when a setting is missing without which nobody can sign in at a provider. */
   check(): Promise<void>
 }
 
@@ -42,11 +42,11 @@ export interface ExternalSignInDependencies {
   readonly credentials: CredentialStore
   readonly clock: Clock
   readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void }
-  /** ACCESS_TOKEN_SECRET, or the one that is kept in its place. */
+  /** ACCESS_TOKEN_SECRET, or the secret that the service made in its place. */
   readonly secret: Secrets
   /** PUBLIC_URL; null: not set. */
   readonly publicUrl: string | null
-  /** Of config.yaml: where relative paths in it begin. */
+  /** The folder of config.yaml, where relative paths in it begin. */
   readonly folder: string
 }
 
@@ -57,7 +57,7 @@ export function createExternalSignIn(deps: ExternalSignInDependencies): External
   const directory = createDirectory({ secrets, clock, log, folder: deps.folder })
   const users = createExternalUsers({ store, clock })
   const advice = createRoleAdvice({ store, log })
-  // Nobody waits for advice, and a database that is away for a moment is no reason to fail.
+  // Nothing waits for this advice, and a database that does not answer for a moment must not make the start fail.
   const look = (config: RoleConfig) =>
     advice.look(config).catch((error: unknown) => log.warn({ err: error }, 'the roles could not be looked at'))
   roles.onChange((config) => void look(config))
@@ -74,7 +74,7 @@ export function createExternalSignIn(deps: ExternalSignInDependencies): External
     )
   }
 
-  /** The account, or null with the reason in the log. */
+  /** The account; null when it is refused, with the reason in the log. */
   async function accountOf(identity: Identity, onUser?: (user: StoredUser) => void): Promise<StoredUser | null> {
     const config = await roles.current()
     const admission = await users.admit(identity, config)

@@ -6,42 +6,42 @@ import type { Membership } from './group-names.js'
 import { type KeptGroups, keptGroups } from './kept-groups.js'
 import type { RoleConfig } from './role-config.js'
 
-/** Somebody whom a directory or a provider vouches for. */
+/** A user as a directory or provider describes them. */
 export interface Identity {
   readonly type: Exclude<UserType, 'local'>
   readonly username: string
   /**
-   * What the provider knows them by, whatever their name is: `<issuer> <subject>`, in a directory `<attribute> <value>`.
-   * Null: the name is all there is.
+   * The id by which the provider knows the user, whatever their name is: `<issuer> <subject>`, in a directory
+   * `<attribute> <value>`. Null: there is only the name.
    */
   readonly subject: string | null
-  /** What it knew them by before it was renamed. */
+  /** The ids by which it knew the user before the provider was renamed. */
   readonly formerSubjects?: readonly string[]
-  /** Config.yaml says that names are all there is, also of who was known by more before. */
+  /** True: config.yaml says that only names count, also for users that had an id before. */
   readonly isByName?: boolean
   readonly email: string | null
   readonly groups: readonly Membership[]
-  /** There are more groups than these; which roles name are among these. */
+  /** True: the user has more groups than these. Groups that roles name are among these. */
   readonly isCut?: boolean
 }
 
-/** What became of somebody who was vouched for. */
+/** The result for a user that signed in. */
 export type Admission =
   | { readonly outcome: 'admitted'; readonly user: StoredUser; readonly isNew: boolean; readonly leftOut: number }
   /** An admin blocked the account. */
   | { readonly outcome: 'blocked'; readonly user: StoredUser }
-  /** The name belongs to somebody else here. */
+  /** The name belongs to another account here. */
   | { readonly outcome: 'taken'; readonly user: StoredUser }
-  /** The directory does not say any more who it is. */
+  /** The directory does not say any more who the user is. */
   | { readonly outcome: 'unproven'; readonly user: StoredUser }
   | { readonly outcome: 'bad name' }
 
-/** The accounts of users who are not local: one is made at the first sign-in, and brought up to date at each. */
+/** The accounts of users who are not local. One is made at the first sign-in, and updated at each sign-in. */
 export interface ExternalUsers {
   /**
-   * The account of somebody who was vouched for, with the groups and the address that they have now. Whom the provider
-   * knows by a subject keeps the account and its name when they are renamed there, and nobody gets an account because
-   * they were given the name of somebody who had it before.
+   * The account of a user that signed in, with their current groups and address. A user with an id at the provider
+   * keeps the account and its name when they are renamed there. Nobody gets an existing account because they were given
+   * the name of its owner.
    */
   admit(identity: Identity, config: Pick<RoleConfig, 'roles'>): Promise<Admission>
 }
@@ -96,8 +96,8 @@ async function findBySubjects(queries: Queries, identity: Identity): Promise<Sto
 }
 
 /**
- * Whether the account of that name is theirs although it is not known by their subject. With OpenID Connect it never is. In
- * a directory it is theirs while nothing but the name was ever known of it, or what it was known by was another attribute.
+ * Whether the account with that name belongs to the user although it has another id. With OpenID Connect it never does.
+ * In a directory it does if the account never had an id, or if its id was another attribute.
  */
 function mayTakeByName({ type, subject, isByName = false }: Identity, user: StoredUser): boolean {
   if (type !== 'ldap') return user.subject === subject
@@ -109,7 +109,7 @@ function attributeOf(subject: string): string {
   return subject.slice(0, subject.indexOf(' '))
 }
 
-/** Whether a name of a directory can be a username: a log or a list must not be fooled by it. */
+/** Whether a name of a directory can be a username: it must not mislead the readers of a log or a list. */
 function isFitName(username: string): boolean {
   return /^[^\p{C}]{1,200}$/u.test(username) && username.trim() === username
 }

@@ -8,7 +8,7 @@ import { hasUsers, insertUser } from '../store/accounts/users.js'
 import { checkPassword, checkUsername } from './account-rules.js'
 import type { Passwords } from './passwords.js'
 
-/** Name of the file in the persistent folder that keeps a generated password. */
+/** Name of the file in the persistent folder with a generated password. */
 const INITIAL_PASSWORD_FILE = 'initial-admin-password'
 
 export interface FirstAdminDependencies {
@@ -17,11 +17,11 @@ export interface FirstAdminDependencies {
   readonly clock: Clock
   readonly persistentPath: string
   readonly username: string
-  /** Null: one is generated. */
+  /** Null: a password is generated. */
   readonly password: string | null
 }
 
-/** What was made at a first start. `generatedPassword` is to be shown once; it is also kept in `passwordFile`. */
+/** The account of a first start. `generatedPassword` is shown once, and it is also in `passwordFile`. */
 export interface FirstAdmin {
   readonly username: string
   readonly generatedPassword: string | null
@@ -38,7 +38,8 @@ export async function createFirstAdmin(deps: FirstAdminDependencies): Promise<Fi
   if (await hasUsers(store.read)) return null
   checkUsername(username)
   const passwordFile = deps.password === null ? join(deps.persistentPath, INITIAL_PASSWORD_FILE) : null
-  // Kept before the account is made: a crash between the two must not leave an account with an unknown password.
+  // Stored before the account is made. Otherwise a crash between the two would leave an account with an unknown
+  // password.
   const password = passwordFile === null ? String(deps.password) : await keepPassword(passwordFile)
   checkPassword(password, username)
   const passwordHash = await deps.passwords.hash(password)
@@ -51,7 +52,7 @@ export async function createFirstAdmin(deps: FirstAdminDependencies): Promise<Fi
       email: null,
       groups: ['admins'],
       enabled: true,
-      // It was printed, and lies in a file.
+      // The password was printed and is in a file, so it has to be changed.
       passwordMustChange: passwordFile !== null,
       createdAt: deps.clock.now(),
     })

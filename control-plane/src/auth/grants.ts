@@ -4,14 +4,14 @@ import type { RoleSource } from './role-source.js'
 import { type RoleGrant, grantOf, roleSubjectOf } from './roles.js'
 import type { UserType } from '../user-type.js'
 
-/** What the roles give now to somebody who is not making a request, and whether they could make one. */
+/** The rights that the roles give now to somebody who makes no request, and whether they could make one. */
 export interface AccountGrant extends RoleGrant {
-  /** Of `none` the roles are those that everyone has. */
+  /** For `none`, the roles are those that everyone has. */
   readonly account: 'enabled' | 'blocked' | 'none'
 }
 
 export interface Grants {
-  /** @param launched what somebody launched; of an account that is gone the name says nothing */
+  /** @param launched who launched something; when the account is gone, the name alone gives no rights */
   of(launched: {
     readonly user_id: number | null
     readonly user_name: string

@@ -1,8 +1,8 @@
 import { canonicalDn } from './distinguished-name.js'
 
-/** A group that somebody is in, as their directory or provider tells it. */
+/** A group of a user, as their directory or provider names it. */
 export interface Membership {
-  /** What people call it; null: it has no name, or the name does not count. */
+  /** The name for people; null: the group has no name, or its name does not count. */
   readonly name: string | null
   /** The object id of a group of Entra ID. */
   readonly id?: string
@@ -10,31 +10,31 @@ export interface Membership {
   readonly dn?: string
 }
 
-/** Both names of a group are stored in one list. The ones that cannot be chosen freely have a prefix of their own. */
+/** Names and ids of groups are stored in one list. Ids, which nobody can choose freely, have a prefix of their own. */
 const PREFIXES: Readonly<Record<string, RegExp>> = { azuread: /^(id|name):/i, ldap: /^(dn|name):/i }
 
 const GUID = /^\{?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\}?$/i
 
-/** How the name of a group is stored, without the prefix of its kind; a name that looks like an id stays a name. */
+/** How the name of a group is stored, without the prefix of its kind. A name that looks like an id stays a name. */
 export function storedName(type: string, name: string): string {
   const looksOther = PREFIXES[type]?.test(name) || (type === 'azuread' && GUID.test(name))
   return looksOther ? `name:${name}` : name
 }
 
-/** How an object id is stored, likewise. */
+/** How an object id is stored, without the prefix of its kind. */
 export function storedId(id: string): string {
   return `id:${(GUID.exec(id)?.[1] ?? id).toLowerCase()}`
 }
 
-/** How a distinguished name is stored, likewise; null when the text is none. */
+/** How a distinguished name is stored, without the prefix of its kind; null when the text is none. */
 export function storedDn(dn: string): string | null {
   const canonical = canonicalDn(dn)
   return canonical === null ? null : `dn:${canonical}`
 }
 
 /**
- * A group as a role names it, as it is stored, with the prefix of its kind: `azuread/id:<object id>`, which may be left
- * without `id:`, `ldap/dn:<distinguished name>`, or a name. An id is never compared with a name.
+ * A group that a role names, in its stored form with the prefix of its kind: `azuread/id:<object id>` (also without
+ * `id:`), `ldap/dn:<distinguished name>`, or a name. An id is never compared with a name.
  */
 export function roleGroup(text: string): string {
   const slash = text.indexOf('/')
@@ -44,18 +44,18 @@ export function roleGroup(text: string): string {
   if (prefix === 'id' || (prefix === undefined && type === 'azuread' && GUID.test(group))) {
     return `${type}/${storedId(rest.trim())}`
   }
-  // What is no distinguished name belongs to nobody.
+  // A text that is no distinguished name matches nobody.
   if (prefix === 'dn') return `${type}/${storedDn(rest) ?? 'dn:'}`
   return slash === -1 ? text : `${type}/${storedName(type, rest)}`
 }
 
-/** The groups of a directory that roles name: by their names, and by their distinguished names. */
+/** The groups of a directory that roles name: by name and by distinguished name. */
 export interface AskedGroups {
   readonly names: readonly string[]
   readonly dns: readonly string[]
 }
 
-/** What roles name of the groups of a directory. */
+/** Collects the groups of a directory that roles name. */
 export function askedGroups(roles: readonly { readonly groups?: readonly string[] }[]): AskedGroups {
   const stored = new Set(roles.flatMap(({ groups = [] }) => groups.map(roleGroup)))
   const ldap = [...stored].filter((group) => group.startsWith('ldap/')).map((group) => group.slice('ldap/'.length))

@@ -2,20 +2,22 @@ import type { UserType } from '../user-type.js'
 import { type Membership, roleGroup, storedDn, storedId, storedName } from './group-names.js'
 import type { RoleConfig } from './role-config.js'
 
-/** Groups that are kept of one user beside those that roles name, and characters of such a group. */
+/**
+ * Most groups that are stored of one user in addition to those that roles name, and most characters of such a group.
+ */
 const MAX_GROUPS = 5000
 const MAX_GROUP_LENGTH = 256
 
-/** What is stored of somebody's groups, without the prefix of their kind. */
+/** The groups of a user that are stored, without the prefix of their kind. */
 export interface KeptGroups {
   readonly groups: readonly string[]
-  /** How many were too many, too long, or of characters that no list shows. */
+  /** Number of groups that were too many, too long, or have characters that no list shows. */
   readonly leftOut: number
 }
 
 /**
- * The groups of a user that are stored. What a role names is always kept, however many there are. Distinguished names are
- * only kept where a role names them: they are long, and one request after the other reads the list.
+ * Selects the groups of a user to store. Every group that a role names is stored, however many there are. Distinguished
+ * names are stored only if a role names them: they are long, and every request reads the list.
  */
 export function keptGroups(
   type: UserType,

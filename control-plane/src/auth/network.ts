@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net'
 
 /**
- * What counts as one client address: an IPv4 address, or the /64 of an IPv6 address, since whoever has one of its
- * addresses has them all.
+ * The unit that counts as one client: an IPv4 address, or the /64 of an IPv6 address, because whoever has one address
+ * of a /64 has all of them.
  */
 export function networkOf(address: string): string {
   const [plain = ''] = address.split('%')

@@ -10,23 +10,24 @@ export interface HashCost {
 
 const HASH_COST: HashCost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-/** Hashes at once: they run in the thread pool that the database also needs. */
+/** Most hashes at once. They run in the thread pool that the database also needs. */
 const MAX_AT_ONCE = 2
-/** Sign-ins that may wait for their turn; at some 20 ms each the last waits about a second. */
+/** Most sign-ins that wait for their turn. Each takes about 20 ms, so the last one waits for about a second. */
 const MAX_WAITING = 100
 
 /** Argon2id hashes of passwords. */
 export interface Passwords {
   hash(password: string): Promise<string>
   /**
-   * Whether the password is the one that was hashed. Null stands for "no such account": it costs the same time and is false.
+   * Whether the password is the one that was hashed. Null stands for "no such account": it takes the same time and
+   * gives false.
    * @throws UnavailableError when too many wait already
    */
   verify(stored: string | null, password: string): Promise<boolean>
 }
 
 export function createPasswords(cost: HashCost = HASH_COST): Passwords {
-  // 2 is Argon2id; the package's enum cannot be used with isolated modules.
+  // 2 is Argon2id. The package's enum cannot be used with isolated modules.
   const options: Options = { ...cost, algorithm: 2 }
   const turn = createTurns(MAX_AT_ONCE, MAX_WAITING)
   let nobody: Promise<string> | null = null
@@ -41,7 +42,7 @@ export function createPasswords(cost: HashCost = HASH_COST): Passwords {
   }
 }
 
-/** Lets `atOnce` tasks run and at most `waiting` others wait for their turn. */
+/** Runs `atOnce` tasks at a time. At most `waiting` others wait for their turn. */
 function createTurns(atOnce: number, waiting: number): <T>(task: () => Promise<T>) => Promise<T> {
   const queue: (() => void)[] = []
   let running = 0
@@ -53,7 +54,7 @@ function createTurns(atOnce: number, waiting: number): <T>(task: () => Promise<T
       return await task()
     } finally {
       const next = queue.shift()
-      // The turn is handed over, not given back.
+      // The turn is passed on directly.
       if (next) next()
       else running -= 1
     }

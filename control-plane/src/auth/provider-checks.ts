@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { FilterParser } from 'ldapts'
 import { messageOf } from '../errors.js'
 
-/** What is wrong in a section, and where. */
+/** A mistake in a section, and its place. */
 export class SectionProblem extends Error {
   override readonly name = 'SectionProblem'
 
@@ -42,13 +42,15 @@ export function urlOf(path: readonly string[], text: string, protocols: readonly
   throw new SectionProblem(path, `${path.join('.')} must be an address such as ${examples}`)
 }
 
-/** The address may be logged, so no login stands in it. @throws SectionProblem, which does not repeat it */
+/**
+ * Refuses a login inside an address, because the address may be logged. @throws SectionProblem, which does not quote it
+ */
 export function refuseLogin(path: readonly string[], url: URL): void {
   if (url.username === '' && url.password === '') return
   throw new SectionProblem(path, `${path.join('.')} must not hold a name or a password: use a stored credential`)
 }
 
-/** An address of HTTP, which crosses the network only with TLS. @throws SectionProblem */
+/** An HTTP address. Over a network it needs TLS. @throws SectionProblem */
 export function webUrlOf(path: readonly string[], text: string): URL {
   const url = urlOf(path, text, ['https:', 'http:'])
   refuseLogin(path, url)

@@ -1,3 +1,4 @@
+import { readJson } from '@holdfast/client'
 import { readFile } from 'node:fs/promises'
 import { UsageError } from './errors.js'
 
@@ -26,7 +27,7 @@ async function readOne(text: string): Promise<ExtraVars> {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return readJson(text)
   } catch (error) {
     throw new UsageError(`-e ${text}: is not JSON: ${(error as Error).message}`)
   }
@@ -48,11 +49,21 @@ export async function readVariablesFile(path: string, what: string): Promise<Ext
   const { default: yaml } = await import('yaml')
   try {
     // JSON is YAML too; the 1.1 rules make `yes` and `0644` what ansible-playbook -e @file would make of them.
-    return variablesOf(yaml.parse(text, { version: '1.1' }), what)
+    // Whole numbers come with all their digits. Who would change one is the service, and it refuses that by name.
+    const value: unknown = yaml.parse(text, { version: '1.1', intAsBigInt: true })
+    return variablesOf(withPlainNumbers(value), what)
   } catch (error) {
     if (error instanceof UsageError) throw error
     throw new UsageError(`${what}: is neither JSON nor YAML: ${(error as Error).message}`)
   }
+}
+
+/** Whole numbers as numbers where JavaScript has them exactly. */
+function withPlainNumbers(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value
+  if (Array.isArray(value)) return value.map(withPlainNumbers)
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withPlainNumbers(part)]))
 }
 
 function variablesOf(value: unknown, what: string): ExtraVars {

@@ -12,15 +12,15 @@ import { type SealedPlace, type SecretRotation, createSecretRotation } from './s
 export interface CredentialSettings {
   readonly persistentPath: string
   readonly credentialsPath: string
-  /** Null: made once and kept in the persistent folder. */
+  /** Null: a secret is made once and kept in the persistent folder. */
   readonly encryptionSecret: string | null
-  /** The one before it, which still counts. */
+  /** The secret before it, which can still decrypt. */
   readonly encryptionSecretPrevious: string | null
 }
 
 export type CredentialParts = Awaited<ReturnType<typeof composeCredentials>>
 
-/** Stored credentials, those of credentials.yaml, and the secret that encrypts what is stored. */
+/** Builds the stored credentials, those of credentials.yaml, and the encryption of what is stored. */
 export async function composeCredentials(ground: Ground, settings: CredentialSettings, store: Store) {
   const { clock, log } = ground
   const encryption = await openSecretRing({
@@ -38,17 +38,17 @@ export async function composeCredentials(ground: Ground, settings: CredentialSet
   return { credentials, vault: createJobVault(box), box, encryption }
 }
 
-/** What the exchange of secrets needs of other rooms. */
+/** What the rotation of secrets needs of other rooms. */
 export interface RotationNeeds extends Pick<CredentialParts, 'box' | 'encryption'> {
   readonly store: Store
   readonly accessTokens: SecretRing
   /** In milliseconds. */
   readonly refreshTokenMs: number
-  /** What other rooms have encrypted in the box. */
+  /** The places where other rooms store encrypted values. */
   readonly otherPlaces: readonly SealedPlace[]
 }
 
-/** Exchanges the secrets of the service while it runs. */
+/** Builds the rotation of the service's secrets. */
 export function composeSecretRotation(ground: Ground, { otherPlaces, ...needs }: RotationNeeds): SecretRotation {
   const { clock, timers, log, onClose } = ground
   const places: SealedPlace[] = [

@@ -9,7 +9,9 @@ import { CredentialInput, type OpenCredential, problemOfSecret } from './credent
 /** How often the file is looked at while somebody asks, in milliseconds. */
 const LOOK_EVERY_MS = 1000
 
-/** Why an entry of credentials.yaml, or all of it, is left out. Never says what stands there: it may be a secret. */
+/**
+ * Why an entry of credentials.yaml, or the whole file, is left out. It never quotes the file, which may hold a secret.
+ */
 export interface CredentialFileProblem {
   readonly file: string
   readonly line: number | null
@@ -28,13 +30,13 @@ interface Loaded {
 }
 
 const entryOfFile = Compile(CredentialInput)
-/** What stands for the file's state when there is none, and before it could be read. */
+/** The fingerprint when there is no file. */
 const NO_FILE = ''
 const UNREAD = 'unread'
 
 /**
- * Reads credentials.yaml when it is there and whenever it changes. Bad entries are reported and left out; while the file
- * as a whole cannot be read, the last good ones stay in force. A file that is gone holds none.
+ * Reads credentials.yaml if it exists, and again whenever it changes. Wrong entries are reported and left out. While
+ * the whole file cannot be read, the last correct ones are used. When the file is gone, there are none.
  */
 export function createCredentialFile(deps: {
   readonly path: string
@@ -55,7 +57,7 @@ export function createCredentialFile(deps: {
       for (const problem of loaded.problems) log.warn(problem, 'an entry of credentials.yaml was left out')
       log.info({ file: path, credentials: loaded.credentials.length }, 'credentials were read')
     } catch (error) {
-      // A file that could not be read is read again, even if it comes back just as it was.
+      // A file that could not be read is read again, even if its fingerprint is the same later.
       if (!(error instanceof YamlProblem)) seen = UNREAD
       const problem = error instanceof YamlProblem ? { file: path, line: error.line, reason: error.reason } : null
       const found = problem ?? { file: path, line: null, reason: messageOf(error) }
@@ -77,7 +79,7 @@ export function createCredentialFile(deps: {
   }
 }
 
-/** @throws YamlProblem when it is no list of credentials at all */
+/** @throws YamlProblem when the file is no list of credentials */
 function parseCredentialFile(file: string, text: string): Loaded {
   const yaml = readQuietly(text)
   const entries = entriesOf(yaml.value)
@@ -102,7 +104,7 @@ function parseCredentialFile(file: string, text: string): Loaded {
   return { credentials, problems }
 }
 
-/** What the YAML parser says may quote the text, and the text holds secrets: only the line is told. */
+/** The message of the YAML parser may quote the text, which holds secrets. So only the line number is reported. */
 function readQuietly(text: string) {
   try {
     return readYaml(text)
@@ -121,7 +123,7 @@ function entriesOf(value: unknown): { list: unknown[]; path: string[] } | null {
   return Array.isArray(credentials) ? { list: credentials, path: ['credentials'] } : null
 }
 
-/** Changes whenever the file does. */
+/** A text that changes whenever the file changes. */
 async function fingerprintOf(path: string): Promise<string> {
   try {
     const { ino, size, mtimeMs } = await stat(path)

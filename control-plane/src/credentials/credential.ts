@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 export const CREDENTIAL_TYPES = ['userpass', 'ssh', 'vault'] as const
 export type CredentialType = (typeof CREDENTIAL_TYPES)[number]
 
-/** Most characters of a secret: a large private key has 4 thousand. */
+/** Most characters of a secret. A large private key has about 4000. */
 const MAX_SECRET_LENGTH = 32 * 1024
 
 const optionalText = Type.Optional(Type.Union([Type.String({ maxLength: 1000 }), Type.Null()]))
@@ -12,7 +12,7 @@ const optionalText = Type.Optional(Type.Union([Type.String({ maxLength: 1000 }),
 /** A credential as people write it: the body of a request, an entry of credentials.yaml. */
 export const CredentialInput = Type.Object({
   name: Type.String({
-    // A comma separates a credential from the one that stands in for it.
+    // A comma separates the name of a credential from its alternative.
     pattern: '^[^\\s,\\x00-\\x1f]([^,\\x00-\\x1f]{0,198}[^\\s,\\x00-\\x1f])?$',
     description: '1 to 200 characters without comma; forms call it so',
   }),
@@ -31,7 +31,7 @@ export type CredentialInput = Static<typeof CredentialInput>
 
 /** A credential without its secret. */
 export interface Credential {
-  /** Null for one of credentials.yaml. */
+  /** Null for a credential of credentials.yaml. */
   readonly id: number | null
   readonly name: string
   readonly type: CredentialType
@@ -41,14 +41,14 @@ export interface Credential {
   readonly description: string
 }
 
-/** A credential with its secret in clear: held only while a job's secrets are put together. */
+/** A credential with its secret in clear. It exists only while the secrets of a job are put together. */
 export interface OpenCredential extends Credential {
   readonly password: string
 }
 
 /**
- * What is wrong with a secret for its type, in words that show nothing of it; null when nothing is.
- * A key with a passphrase would make ansible ask for it, and nobody is there to answer.
+ * The problem of a secret for its type, in words that show nothing of it; null: none. A key with a passphrase is a
+ * problem, because ansible would ask for the passphrase and nobody could answer.
  */
 export function problemOfSecret(type: CredentialType, password: string): string | null {
   if (type !== 'ssh') return null
@@ -58,7 +58,7 @@ export function problemOfSecret(type: CredentialType, password: string): string 
   return hasPassphrase(password) ? 'the private key must not have a passphrase: nobody is there to enter it' : null
 }
 
-/** PEM says so in words; OpenSSH's own form names a cipher after its first 15 bytes. */
+/** PEM says it in words. The OpenSSH format names a cipher after its first 15 bytes. */
 function hasPassphrase(key: string): boolean {
   if (key.includes('ENCRYPTED')) return true
   const [, body] = /-----BEGIN OPENSSH PRIVATE KEY-----([^-]*)-----/.exec(key) ?? []

@@ -22,17 +22,17 @@ import {
 import type { CredentialFile, CredentialFileProblem } from './credential-file.js'
 import { type SecretBox, SecretBoxError } from './secret-box.js'
 
-/** What a shown secret looks like; as a password it means "the one that is stored". */
+/** The text that is shown in place of a secret. As a password in a request it means "keep the stored one". */
 export const SHOWN_SECRET = '********'
 
 /** A credential in a list. */
 export interface ListedCredential extends Credential {
   readonly source: 'database' | 'file'
-  /** True for one of the database that counts for nothing, because the file has the name. */
+  /** True for a credential of the database that is not used, because the file has one of the same name. */
   readonly overridden: boolean
 }
 
-/** The credentials of the database and of credentials.yaml. On equal names the file wins. */
+/** The credentials of the database and of credentials.yaml. If both have a name, the file wins. */
 export interface Credentials {
   list(): Promise<ListedCredential[]>
   /** What is wrong with credentials.yaml. */
@@ -42,7 +42,7 @@ export interface Credentials {
   /** @throws InvalidInputError, ConflictError when the name is taken */
   create(input: CredentialInput, by: string): Promise<ListedCredential>
   /**
-   * Changes what is given; without a password the stored one stays.
+   * Changes the given properties. Without a password, the stored one stays.
    * @throws NotFoundError, InvalidInputError, ConflictError
    */
   change(id: number, changes: Partial<CredentialInput>, by: string): Promise<ListedCredential>
@@ -50,9 +50,9 @@ export interface Credentials {
   remove(id: number, by: string): Promise<void>
   /** Whether there is a credential of that name. */
   has(name: string): Promise<boolean>
-  /** A credential with its secret; null when there is none. @throws SecretBoxError when it cannot be opened */
+  /** A credential with its secret; null when it does not exist. @throws SecretBoxError when it cannot be decrypted */
   open(name: string): Promise<OpenCredential | null>
-  /** Says in the log when stored secrets cannot be opened with today's ENCRYPTION_SECRET. */
+  /** Logs a warning when stored secrets cannot be decrypted with the current ENCRYPTION_SECRET. */
   check(): Promise<void>
 }
 
@@ -173,7 +173,7 @@ export function createCredentials({ store, box, file, clock, log }: CredentialDe
     },
   }
 
-  /** A new secret can always be given, also when the old one cannot be opened any more. */
+  /** A new secret can always be stored, also when the old one cannot be decrypted any more. */
   function openKept(credential: StoredCredential): string {
     try {
       return opened(credential).password

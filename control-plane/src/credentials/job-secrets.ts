@@ -7,7 +7,7 @@ import { type CredentialNeeds, missingCredential } from './needs.js'
 import { SecretBoxError } from './secret-box.js'
 import { vaultIdOf } from './vault-needs.js'
 
-/** The secrets of a job cannot be had; the message says why, for people, and shows nothing of them. */
+/** The secrets of a job cannot be decrypted or sealed. The message tells people why and shows nothing of them. */
 export class SecretsProblem extends Error {
   override readonly name = 'SecretsProblem'
 }
@@ -18,12 +18,12 @@ export interface SealTarget {
   readonly runId: string
   readonly fingerprint: string
   readonly sealingKey: string
-  /** The newest contract that the runner speaks. */
+  /** The newest contract that the runner knows. */
   readonly contract: number
 }
 
 /**
- * Opens the credentials that a job needs and its own secret values, and seals them to its runner.
+ * Decrypts the credentials that a job needs and its own secret values, and seals them to its runner.
  * @param values the secret values of the job as they are stored; null when it has none
  * @returns null when there is nothing to seal
  * @throws SecretsProblem
@@ -42,7 +42,7 @@ export function createJobSealing(
     const values = sealedValues === null ? null : openValues(vault, target.runId, sealedValues)
     const secrets = await gatherSecrets(needs, values, (name) => openOrFail(credentials, name))
     if (secrets === null) return null
-    // An older agent would pass over what it does not know, and run the playbook without.
+    // An older agent would ignore what it does not know, and run the playbook without it.
     if ((secrets.vaults ?? []).length > 0 && target.contract < VAULTS_CONTRACT) {
       throw new SecretsProblem('The runner is too old for a list of vault passwords: update its agent')
     }
@@ -120,7 +120,7 @@ async function gatherSecrets(
   return { variables, ...rest, vault_password: vaultPassword, ...(vaults.length > 0 ? { vaults } : {}) }
 }
 
-/** ssh wants line feeds, and one at the end. */
+/** ssh needs line feeds, and one at the end. */
 function keyText(password: string): string {
   return `${password.replaceAll('\r\n', '\n').trimEnd()}\n`
 }

@@ -1,9 +1,9 @@
 import * as v from 'valibot'
 import type { SecretBox } from './secret-box.js'
 
-/** What of a launch must not be seen: the passwords that were typed into its form, and the variables that hold them. */
+/** The secret values of a launch: the passwords that were typed into its form, and the variables that contain them. */
 const jobValuesSchema = v.object({
-  /** Extra variables in which a password stands, each whole. */
+  /** Extra variables that contain a password, each with its complete value. */
   variables: v.record(v.string(), v.unknown()),
   /** The passwords. */
   hidden: v.array(v.string()),
@@ -11,10 +11,12 @@ const jobValuesSchema = v.object({
 
 export type JobValues = Readonly<v.InferOutput<typeof jobValuesSchema>>
 
-/** Keeps the secret values of jobs in the database, encrypted with ENCRYPTION_SECRET and bound to the run of the job. */
+/**
+ * Stores the secret values of jobs in the database, encrypted with ENCRYPTION_SECRET and bound to the run of the job.
+ */
 export interface JobVault {
   seal(runId: string, values: JobValues): Buffer
-  /** @throws SecretBoxError when it was sealed with another ENCRYPTION_SECRET, or for another run */
+  /** @throws SecretBoxError when it was encrypted with another ENCRYPTION_SECRET, or for another run */
   open(runId: string, sealed: Buffer): JobValues
 }
 
@@ -25,7 +27,10 @@ export function createJobVault(box: SecretBox): JobVault {
   }
 }
 
-/** What the values of a run are bound to. No credential has such a name: a line feed is in none. */
+/**
+ * The owner that the values of a run are bound to. No credential can have this name, because no name contains a line
+ * feed.
+ */
 export function ownerOfRun(runId: string): string {
   return `run of a job\n${runId}`
 }

@@ -1,6 +1,6 @@
 import { type VaultNeed, type VaultNeeds, vaultNamesOf } from './vault-needs.js'
 
-/** The credentials that a launch asks for. Each text is a name, or `a,b`: a, or b when there is no a. */
+/** The credentials that a launch asks for. Each text is a name, or `a,b`: a, or b when a does not exist. */
 export interface CredentialNeeds {
   /** Extra variable → name. */
   readonly credentials: Readonly<Record<string, string>>
@@ -16,15 +16,15 @@ export function namesIn(text: string): string[] {
     .filter((name) => name !== '')
 }
 
-/** What was chosen: one name for each need, and why that cannot be had, if so. */
+/** The choice: one name for each need, and the problem if one does not exist. */
 export interface ChosenCredentials {
   readonly needs: CredentialNeeds
   readonly problem: string | null
 }
 
 /**
- * Chooses for each need the first credential that there is. A need for which there is none keeps its text and becomes
- * the problem.
+ * Chooses for each need the first credential that exists. If none exists, the need keeps its text and becomes the
+ * problem.
  */
 export async function chooseCredentials(
   needs: CredentialNeeds,
@@ -56,14 +56,14 @@ async function chooseVaults(
   return chosen
 }
 
-/** Every name that the needs mention. */
+/** Every name in the needs. */
 export function allNames(needs: CredentialNeeds): string[] {
   const ofVaults = vaultNamesOf(needs.vaultCredentials)
   const texts = [...Object.values(needs.credentials), needs.ansibleCredentials, ...ofVaults]
   return [...new Set(texts.flatMap((text) => (text === null ? [] : namesIn(text))))]
 }
 
-/** The sentence for a credential that there is not. */
+/** The sentence for a credential that does not exist. */
 export function missingCredential(text: string): string {
   const names = namesIn(text)
   if (names.length === 0) return 'A credential that the job needs has no name'

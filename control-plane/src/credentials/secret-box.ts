@@ -15,22 +15,24 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const HEADER_BYTES = 1 + NONCE_BYTES + TAG_BYTES
 
-/** A stored secret that cannot be opened. */
+/** A stored secret that cannot be decrypted. */
 export class SecretBoxError extends Error {
   override readonly name = 'SecretBoxError'
 }
 
-/** Encrypts what is stored and opens it again. */
+/** Encrypts what is stored, and decrypts it. */
 export interface SecretBox {
-  /** @param owner what the secret belongs to */
+  /** @param owner the thing that the secret belongs to */
   seal(text: string, owner: string): Buffer
-  /** @throws SecretBoxError when ENCRYPTION_SECRET is another one than at `seal`, or the bytes or the owner are */
+  /** @throws SecretBoxError when the ENCRYPTION_SECRET, the bytes or the owner differ from those at `seal` */
   open(sealed: Buffer, owner: string): string
-  /** The same encrypted with today's secret; null when it is already. @throws SecretBoxError as `open` does */
+  /**
+   * The same value encrypted with the current secret; null when it already is. @throws SecretBoxError as `open` does
+   */
   sealAnew(sealed: Buffer, owner: string): Buffer | null
 }
 
-/** @param secrets ENCRYPTION_SECRET: the first one seals, every one opens */
+/** @param secrets ENCRYPTION_SECRET: the first one encrypts, each of them may decrypt */
 export function createSecretBox(secrets: Secrets): SecretBox {
   const keys = new Map<string, Buffer>()
   const keysNow = (): readonly Buffer[] =>
@@ -50,7 +52,7 @@ export function createSecretBox(secrets: Secrets): SecretBox {
     return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), content])
   }
 
-  /** With the number of the secret that opened it. */
+  /** Returns also the number of the secret that fitted. */
   function openWith(sealed: Buffer, owner: string): { readonly text: string; readonly secret: number } {
     if (sealed[0] !== VERSION || sealed.length < HEADER_BYTES) {
       throw new SecretBoxError('it was stored in a form that this release does not know')

@@ -7,38 +7,39 @@ import type { Store } from '../store/store.js'
 import type { Timers } from '../timers.js'
 import { type SecretBox, SecretBoxError } from './secret-box.js'
 
-/** Rows that are encrypted anew in one write. */
+/** Rows that are encrypted again in one write. */
 const ROWS_AT_ONCE = 50
 
-/** How often it is looked whether something is still encrypted with a secret from before, in milliseconds. */
+/** How often to check whether something is still encrypted with an earlier secret, in milliseconds. */
 const LOOK_MS = 60_000
 
 /**
- * For so long after a rotation the secret before it is not forgotten: somebody may have encrypted with it a moment before
- * and store it a moment after. Milliseconds.
+ * How long the earlier secret is kept after a rotation, in milliseconds. A request may have encrypted with it before
+ * the rotation, and may store the result after it.
  */
 const SETTLE_MS = 10 * 60_000
 
-/** A column, and the owner to which its values are bound in the box. */
+/** A column with encrypted values, and the owner that they are bound to. */
 export interface SealedPlace {
   readonly column: SealedColumn
   readonly ownerOf: (row: SealedRow) => string
 }
 
-/** What one pass over all that is encrypted did. */
+/** The result of one pass over all encrypted values. */
 export interface Reencryption {
-  /** Values that are now encrypted with today's secret. */
+  /** Number of values that are encrypted with the current secret now. */
   readonly reencrypted: number
-  /** Values that no known secret opens. They stay as they are. */
+  /** Number of values that no known secret decrypts. They stay as they are. */
   readonly unreadable: number
 }
 
 /**
  * Replaces the two secrets of the service while it runs.
- *   encryption: a new secret is used from now on, everything is encrypted anew with it, and the one before is forgotten
- *     when nothing needs it any more. A pass that is interrupted is gone on with, also after a restart: the secrets
- *     before today's are kept until a pass finds nothing to do.
- *   access tokens: a new secret signs from now on; what the one before signed is good until it expires.
+ *
+ * - Encryption: a new secret is used from now on, and everything is encrypted again with it. The earlier secret is
+ *   removed when nothing needs it any more. A pass that was interrupted goes on, also after a restart, because earlier
+ *   secrets are kept until a pass finds nothing to do.
+ * - Access tokens: a new secret signs from now on. Tokens that the earlier one signed are valid until they expire.
  */
 export interface SecretRotation {
   rotateEncryption(): Promise<Reencryption>
@@ -56,7 +57,7 @@ export interface SecretRotationDependencies {
   readonly encryption: SecretRing
   readonly accessTokens: SecretRing
   readonly places: readonly SealedPlace[]
-  /** How long what was signed before is good at most, in milliseconds. */
+  /** How long an earlier signature is valid at most, in milliseconds. */
   readonly refreshTokenMs: number
 }
 
@@ -65,7 +66,7 @@ export function createSecretRotation(deps: SecretRotationDependencies): SecretRo
   let rotatedAt = clock.now()
   let running: Promise<unknown> = Promise.resolve()
 
-  /** One after the other: two passes at once would do everything twice. */
+  /** One pass after the other: two at once would do everything twice. */
   function inTurn<T>(task: () => Promise<T>): Promise<T> {
     const mine = running.then(task)
     running = mine.catch(() => undefined)
@@ -128,7 +129,7 @@ export function createSecretRotation(deps: SecretRotationDependencies): SecretRo
   return {
     rotateEncryption: () =>
       inTurn(async () => {
-        // One that was interrupted is brought to its end first, without a further secret.
+        // An interrupted rotation is completed first, without a further secret.
         if (encryption.isKept && !encryption.hasPrevious()) {
           await encryption.rotate(null)
           rotatedAt = clock.now()

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 
 /** One of several vault passwords of a job. */
 export interface VaultNeed {
-  /** By which ansible-vault knows the password (`--vault-id`); null: the name of the credential. */
+  /** The name by which ansible-vault knows the password (`--vault-id`); null: the name of the credential. */
   readonly id: string | null
   readonly name: string
 }
@@ -10,12 +10,12 @@ export interface VaultNeed {
 /** The vault passwords of a job: one, named like any credential, or several. */
 export type VaultNeeds = string | readonly VaultNeed[]
 
-/** Vault passwords as jobs and plans keep them. */
+/** Vault passwords as jobs and plans store them. */
 export const vaultNeedsSchema = v.nullable(
   v.union([v.string(), v.pipe(v.array(v.object({ id: v.nullable(v.string()), name: v.string() })), v.readonly())]),
 )
 
-/** What a vault id may be: `@` ends it on ansible's command line. */
+/** The characters of a vault id. `@` would end it on ansible's command line. */
 export const VAULT_ID = '^[^@\\p{C}]{1,100}$'
 export const MAX_VAULTS = 20
 
@@ -30,7 +30,7 @@ export function vaultNeedsOf(
   return needs.length === 0 ? null : needs
 }
 
-/** The id of a vault password that has none of its own. */
+/** The id of a vault password; the name of the credential if it has none of its own. */
 export function vaultIdOf({ id, name }: VaultNeed): string {
   return id ?? name.replace(/[@\p{C}]/gu, '_').slice(0, 100)
 }

@@ -10,6 +10,8 @@ export interface FoundFile {
   readonly name: string
   readonly path: string
   readonly fingerprint: string
+  /** When it changed, in milliseconds since 1970, by the clock of its file system. */
+  readonly changedAt: number
 }
 
 export interface FoundFiles {
@@ -69,7 +71,13 @@ export async function findYamlFiles(folder: string, { noun, depth }: SearchedFil
     if (stats.isDirectory()) await walk(real, name, above)
     else if (!isYaml || !stats.isFile()) return
     else if (stats.size > LARGEST_FILE_BYTES) report(name, `the file is too large to be a ${noun}`)
-    else files.push({ name, path: real, fingerprint: fingerprintOf(stats) })
+    else
+      files.push({
+        name,
+        path: real,
+        fingerprint: fingerprintOf(stats),
+        changedAt: Math.max(stats.mtimeMs, stats.ctimeMs),
+      })
   }
 
   try {

@@ -1,16 +1,13 @@
-import { readFile } from 'node:fs/promises'
 import type { Clock } from '../clock.js'
 import { NotFoundError, messageOf } from '../errors.js'
-import { atMostEvery } from '../at-most-every.js'
+import { freshLook } from '../fresh-look.js'
 import type { Form, FormError, Forms } from './form.js'
-import { type FoundFile, findYamlFiles } from './form-files.js'
+import { findYamlFiles } from './form-files.js'
 import { type ParsedFile, type PlacedForm, parseFormFile } from './parse-form.js'
+import { createParsedFiles } from './parsed-files.js'
 import { namedSubforms, passwordKeys, reachedSubforms } from './subforms.js'
 import type { PlainObject } from './values/plain.js'
 import { type VarsFiles, createVarsFiles, mergeDeep } from './vars-files.js'
-
-/** How often the folder is looked at while somebody asks, in milliseconds. */
-const LOOK_EVERY_MS = 1000
 
 export interface FormsDependencies {
   readonly folder: string
@@ -29,30 +26,27 @@ interface Loaded {
   readonly errors: readonly FormError[]
 }
 
-/** The forms below a folder. Files that did not change are not read again. */
+/** The forms below a folder, as its files have them when somebody asks. Files that did not change are not read again. */
 export function createForms(deps: FormsDependencies): Forms {
-  let parsed = new Map<string, { readonly fingerprint: string; readonly content: ParsedFile }>()
+  const parsed = createParsedFiles(deps.clock, parseFormFile, unreadable)
   let loaded: Loaded = { forms: [], byName: new Map(), subforms: new Map(), errors: [] }
-  const varsFiles = createVarsFiles(deps.varsFolder)
+  let collected = collect([], [])
+  /** Of what `collected` was made. */
+  let last: { readonly contents: ReadonlyMap<string, ParsedFile>; readonly folderErrors: string } = {
+    contents: new Map(),
+    folderErrors: '[]',
+  }
+  const varsFiles = createVarsFiles(deps.varsFolder, deps.clock)
   let reported = ''
 
-  const look = atMostEvery(LOOK_EVERY_MS, deps.clock, async () => {
+  const look = freshLook(async () => {
     const { files, errors } = await findYamlFiles(deps.folder, { noun: 'form' })
-    const next: typeof parsed = new Map()
-    for (const file of files) {
-      const known = parsed.get(file.name)
-      next.set(
-        file.name,
-        known?.fingerprint === file.fingerprint
-          ? known
-          : { fingerprint: file.fingerprint, content: await parseFound(file) },
-      )
+    const contents = await parsed.read(files)
+    const found = { contents, folderErrors: JSON.stringify(errors) }
+    if (found.contents !== last.contents || found.folderErrors !== last.folderErrors) {
+      collected = collect([...contents.values()], errors)
+      last = found
     }
-    parsed = next
-    const collected = collect(
-      [...next.values()].map((file) => file.content),
-      errors,
-    )
     loaded = { ...collected, errors: [...collected.errors, ...(await varsProblems(collected.placed, varsFiles))] }
     logWhenNew()
   })
@@ -105,12 +99,8 @@ async function varsProblems(placed: readonly PlacedForm[], varsFiles: VarsFiles)
   return errors
 }
 
-async function parseFound(file: FoundFile): Promise<ParsedFile> {
-  try {
-    return parseFormFile(file.name, await readFile(file.path, 'utf8'))
-  } catch (error) {
-    return { forms: [], errors: [{ file: file.name, line: null, form: null, reason: messageOf(error) }] }
-  }
+function unreadable(file: string, error: unknown): ParsedFile {
+  return { forms: [], errors: [{ file, line: null, form: null, reason: messageOf(error) }] }
 }
 
 /** All forms in the order of their files; the first of two equal names wins. */

@@ -1,7 +1,9 @@
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
+import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
 import { YamlProblem, readYaml } from '../yaml-text.js'
+import { YOUNG_MS } from './parsed-files.js'
 import { type PlainObject, isPlainObject } from './values/plain.js'
 
 /** A file of constants: what it holds, or why it cannot be used. */
@@ -16,7 +18,7 @@ export interface VarsFiles {
 /** Larger files are no constants. */
 const LARGEST_FILE_BYTES = 8 * 1024 * 1024
 
-export function createVarsFiles(folder: string): VarsFiles {
+export function createVarsFiles(folder: string, clock: Clock): VarsFiles {
   const known = new Map<string, { readonly fingerprint: string; readonly content: VarsFile }>()
 
   async function read(path: string): Promise<VarsFile> {
@@ -30,7 +32,8 @@ export function createVarsFiles(folder: string): VarsFiles {
     const seen = known.get(path)
     if (seen?.fingerprint === fingerprint) return seen.content
     const content = contentOf(await readFile(real, 'utf8'))
-    known.set(path, { fingerprint, content })
+    // A file that could change again without a trace is read again.
+    if (clock.now() - Math.max(mtimeMs, ctimeMs) >= YOUNG_MS) known.set(path, { fingerprint, content })
     return content
   }
 

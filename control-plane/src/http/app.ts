@@ -37,12 +37,12 @@ import { endUnusedConnections } from './server/unused-connections.js'
 import { registerRateLimit } from './route/rate-limit.js'
 import { registerUpgrades } from './server/upgrades.js'
 
-/** What the HTTP application is made of. */
+/** What the HTTP application needs. */
 export interface AppDependencies {
   readonly logger: FastifyBaseLogger
   /** Prefix of every path, `/` for none. */
   readonly baseUrl: string
-  /** Believe `X-Forwarded-*` of the proxy that connects. */
+  /** Whether to believe the `X-Forwarded-*` headers of the proxy that connects. */
   readonly trustProxy: boolean
   /** API_BODY_LIMIT_MB in bytes: the most that a launch may have. */
   readonly bodyLimitBytes: number
@@ -52,7 +52,7 @@ export interface AppDependencies {
   readonly version: string
   readonly authenticate: Authenticate
   readonly trail: AuditTrail
-  /** Requests a minute of one address to each route that works with passwords and tokens; 0: no limit. */
+  /** Requests a minute from one address to each route that works with passwords and tokens; 0: no limit. */
   readonly authRateLimit: number
   readonly meters: HttpMeters
   readonly timers: Timers
@@ -60,7 +60,7 @@ export interface AppDependencies {
   readonly plugins: readonly FastifyPluginAsync[]
 }
 
-/** The whole HTTP application, ready to listen or to be asked with `inject`. It owns nothing that was passed in. */
+/** Builds the HTTP application, ready to listen or to be asked with `inject`. It closes nothing that was passed in. */
 export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> {
   const app = fastify(serverOptions(deps))
   const prefix = prefixOf(deps.baseUrl) + API_PREFIX
@@ -69,10 +69,10 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
   app.decorateRequest('caller', null)
   registerErrorHandling(app)
   const knownPaths = noteKnownPaths(app)
-  // Before every other hook: whatever a hook refuses, the plugin has to know that it holds the connection.
+  // Before every other hook, because the plugin must know of a connection that a hook refuses.
   await app.register(websocket, {
     errorHandler: (error, socket, request) => {
-      // What broke on the other side, or was sent by it, is no error of ours; those have no code.
+      // Errors of the other side have no code, and are no errors of this service.
       const level = 'code' in error ? 'info' : 'error'
       request.log[level]({ err: error }, 'a WebSocket ended with an error')
       socket.terminate()
@@ -80,9 +80,9 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
     options: {
       maxPayload: MAX_SOCKET_MESSAGE_BYTES,
       perMessageDeflate: false,
-      // Whoever takes the socket answers pings itself, as far as the answers are read.
+      // The owner of the socket answers pings itself, while the answers are read.
       autoPong: false,
-      // Another version of ours is taken too: the handshake then says which side to update.
+      // A socket of another contract is accepted too. The handshake then says which side has to be updated.
       handleProtocols: (offered) => [...offered].find((name) => name.startsWith(SUBPROTOCOL_PREFIX)) ?? false,
     },
   })
@@ -96,7 +96,7 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
   registerBodyParsing(app, { timers: deps.timers, limitBytes: deps.bodyLimitBytes })
   await app.register(helmet, {
     contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
-    // What other names of the domain do is not ours to say.
+    // Other names of the domain are not this service's business.
     strictTransportSecurity: { includeSubDomains: false },
   })
   await registerDocs(app, { prefix, version: deps.version })
@@ -118,9 +118,10 @@ function serverOptions(deps: AppDependencies): FastifyServerOptions {
     loggerInstance: deps.logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: requestIdOf,
-    // One proxy is believed, so the client's address is what that proxy saw, not what a client claims before it.
+    // Only one proxy is believed. So the client's address is the one that the proxy saw, and not one that a client
+    // claims.
     trustProxy: deps.trustProxy ? (_address, hop) => hop === 0 : false,
-    // Our own hook answers with the service's error shape.
+    // Our own hook answers with the error body of the service.
     return503OnClosing: false,
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (error, request, reply) => {
@@ -132,20 +133,23 @@ function serverOptions(deps: AppDependencies): FastifyServerOptions {
       querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
     },
   }
-  // A request without Host is refused by our own hook, in the shape of every refusal.
+  // Our own hook refuses a request without Host, with the error body of the service.
   const server = { requireHostHeader: false }
   return deps.tls
     ? ({ ...options, https: { ...server, ...deps.tls } } as FastifyServerOptions)
     : ({ ...options, http: server } as FastifyServerOptions)
 }
 
-/** The caller's own request id when it is fit to be logged, else a fresh one. */
+/** The caller's own request id if it can be logged safely, or else a new one. */
 function requestIdOf(request: IncomingMessage): string {
   const given = request.headers['x-request-id']
   return typeof given === 'string' && /^[A-Za-z0-9._:-]{1,64}$/.test(given) ? given : randomUUID()
 }
 
-/** What holds for every request, known path or not: its id, the end of the service, its line in the log. */
+/**
+ * What is done for every request, also for unknown paths: its id, the answer while the service stops, and its line in
+ * the log.
+ */
 function registerEveryRequest(app: FastifyInstance, knownPaths: KnownPaths): void {
   let closing = false
   app.addHook('preClose', async () => {
@@ -159,7 +163,7 @@ function registerEveryRequest(app: FastifyInstance, knownPaths: KnownPaths): voi
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       throw new InvalidInputError('host_missing', 'The header Host is missing')
     }
-    // Answered here, before a body of whatever kind would be read.
+    // Answered here, before any body is read.
     if (request.is404) return answerWithoutRoute(request, reply, knownPaths)
   })
   app.addHook('onResponse', async (request, reply) => {
@@ -176,7 +180,7 @@ function registerEveryRequest(app: FastifyInstance, knownPaths: KnownPaths): voi
   })
 }
 
-/** A path that is known for other methods says for which. @throws NotFoundError, WrongMethodError */
+/** For a path that exists with other methods, the answer names them. @throws NotFoundError, WrongMethodError */
 function answerWithoutRoute(request: FastifyRequest, reply: FastifyReply, knownPaths: KnownPaths): unknown {
   const methods = knownPaths.methodsOf(request.url.split('?', 1)[0] ?? '')
   if (methods.length === 0) throw unknownRoute()
@@ -187,7 +191,7 @@ function answerWithoutRoute(request: FastifyRequest, reply: FastifyReply, knownP
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** True for probes: they answer while the service is stopping, and are no news in the log. */
+    /** True for probes. They answer while the service stops, and are not logged. */
     duringStop?: boolean
   }
 }

@@ -42,9 +42,9 @@ import { userRoutes } from './accounts/user.js'
 /** What the web server needs of the settings. */
 export interface HttpSettings {
   readonly baseUrl: string
-  /** Without a slash at its end; null: not known. */
+  /** Without a slash at its end; null: unknown. */
   readonly publicUrl: string | null
-  /** Files in PEM; null: no TLS of our own. */
+  /** PEM files; null: the service does no TLS. */
   readonly tls: { readonly certPath: string; readonly keyPath: string } | null
   readonly trustProxy: boolean
   readonly bodyLimitBytes: number
@@ -71,13 +71,13 @@ export interface Rooms {
   readonly jobs: JobParts
 }
 
-/** What the web server gets beside the rooms. */
+/** What the web server needs in addition to the rooms. */
 export interface HttpNeeds extends Pick<AppDependencies, 'tls'> {
-  /** Routes beside those of the product. */
+  /** Routes in addition to those of the product. */
   readonly moreRoutes?: readonly FastifyPluginAsync[] | undefined
 }
 
-/** The web server with the routes of every room, ready to listen. */
+/** Builds the web server with the routes of every room, ready to listen. */
 export async function composeApp(
   ground: Ground,
   settings: HttpSettings,
@@ -107,7 +107,7 @@ export async function composeApp(
   return app
 }
 
-/** The service itself: probes, metrics, audit trail, events, appearance. */
+/** Routes of the service itself: probes, metrics, audit trail, events, appearance. */
 function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
   const { store, live, metrics, audit, auth } = rooms
   const { metricsToken, eventStreamsPerSession: streamsPerSession } = settings
@@ -121,7 +121,7 @@ function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms)
   ]
 }
 
-/** Who may do something, and with which secrets. */
+/** Routes about accounts, sign-in and secrets. */
 function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
   const { auth, credentials, rotation, runners, metrics } = rooms
   const { signIn, sessions, external, accounts, apiTokens, sessionRecords } = auth
@@ -138,7 +138,7 @@ function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPlugin
   ]
 }
 
-/** Forms, jobs, and the runners that do them. */
+/** Routes about forms, jobs and runners. */
 function workRoutes({ timers }: Ground, rooms: Rooms): FastifyPluginAsync[] {
   const { auth, uploads, forms, sequences, jobs, runners } = rooms
   const { reading, launching, actions, approving } = jobs

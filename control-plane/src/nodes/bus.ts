@@ -2,32 +2,33 @@ import { messageOf } from '../errors.js'
 import type { Timers } from '../timers.js'
 import { type BusMessage, readLetter, writeLetter } from './messages.js'
 
-/** Bytes of one letter; PostgreSQL takes less than 8000. */
+/** Most bytes of one letter. PostgreSQL takes less than 8000. */
 const MAX_LETTER_BYTES = 7000
 
-/** How long letters are apart at least, in milliseconds: what comes meanwhile is in the next one, each message once. */
+/** Shortest time between two letters, in milliseconds. Messages of that time go into the next letter, each once. */
 const REST_MS = 50
 
 export interface BusListener {
   received(message: BusMessage): void
-  /** Messages may have been lost: everything is to be looked at. */
+  /** Messages may have been lost, so the listener has to look at everything. */
   missed(): void
 }
 
 /**
- * Tells the other nodes where to look. Whoever changed something calls it after the commit; within a node the parts tell
- * each other directly. A message may be lost, so whoever listens also looks by itself every two seconds or so.
+ * Tells other nodes where to look in the database. Whoever changed something calls it after the commit. Within one
+ * node, the parts call each other directly. A message may be lost, so every listener also looks by itself every two
+ * seconds or so.
  */
 export interface Bus {
   /** Returns at once and never throws. */
   publish(message: BusMessage): void
   /** Calls the listener for each message of another node until the returned function is called. */
   subscribe(listener: BusListener): () => void
-  /** Sends what waits, within reason. */
+  /** Sends what waits, within a limited time. */
   close(): Promise<void>
 }
 
-/** What carries letters from each node to all others. */
+/** Carries letters from each node to all others. */
 export interface Post {
   /** Rejects when the letter cannot be sent now. */
   send(letter: string): Promise<void>
@@ -37,11 +38,11 @@ export interface Post {
 /** What a post calls. */
 export interface PostListener {
   arrived(letter: string): void
-  /** The post works from now on; what was sent before that is lost. */
+  /** The post works from now on. Letters before that are lost. */
   connected(): void
 }
 
-/** The bus of a process that has no others beside it. */
+/** The bus of a process without other nodes. */
 export const SILENT_BUS: Bus = {
   publish: () => undefined,
   subscribe: () => () => undefined,
@@ -49,9 +50,8 @@ export const SILENT_BUS: Bus = {
 }
 
 /**
- * A bus over a post.
- *   idle → sending (at once, so that a lone message is quick) → resting → sending … as long as there is something → idle
- * A letter that cannot be sent is dropped: who should have had it looks by itself.
+ * A bus over a post. It sends the first message at once, then rests, then sends what came in the meantime. A letter
+ * that cannot be sent is dropped: the other nodes look by themselves.
  */
 export function createBus(deps: {
   readonly nodeId: string
@@ -61,7 +61,7 @@ export function createBus(deps: {
 }): Bus {
   const { nodeId, timers, log } = deps
   const listeners = new Set<BusListener>()
-  /** What waits, as JSON: the same message waits once. */
+  /** The waiting messages as JSON, so that equal messages wait once. */
   const waiting = new Set<string>()
   let phase: 'idle' | 'sending' | 'resting' | 'closed' = 'idle'
   let sending: Promise<void> = Promise.resolve()

@@ -5,7 +5,7 @@ import type { Store } from '../store/store.js'
 import { version } from '../version.js'
 import { type Nodes, SOLE_NODE, createSharedNode } from './nodes.js'
 
-/** This control plane among those that share its database; on a file it is the only one. */
+/** Builds this node's view of the nodes that share its database. On SQLite it is the only one. */
 export async function composeNodes(ground: Ground, { database }: StoreSettings, store: Store): Promise<Nodes> {
   const { clock, timers, random, log, onClose } = ground
   const openPost = await notificationsOf(database, { timers, log })

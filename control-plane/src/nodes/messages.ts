@@ -3,15 +3,17 @@ import * as v from 'valibot'
 const id = v.pipe(v.number(), v.integer())
 
 /**
- * What one control plane tells the others. Nothing of it is needed for the right outcome: it only says where to look in
- * the database now instead of a little later.
- *   - `live`: something of this name changed, for the open event streams
- *   - `queued`: a job waits for this runner
- *   - `abort`: somebody asked for the end of a job that this runner holds or may hold
- *   - `orphans`: an admin decided about jobs of this runner that wait for that
- *   - `runner`: this runner's row changed, or is gone
- *   - `service-key`: the key by which the control plane proves itself was replaced
- *   - `rival`: a newer process of this runner's identity asks to be let in; `answers` says whether the older one still runs
+ * The messages between nodes. Correct results never depend on them. They only say where to look in the database now
+ * instead of a little later.
+ *
+ * - `live`: something of this name changed, for the open event streams
+ * - `queued`: a job waits for this runner
+ * - `abort`: somebody asked for the end of a job that this runner has or may have
+ * - `orphans`: an admin decided about jobs of this runner that waited for a decision
+ * - `runner`: this runner's row changed, or is gone
+ * - `service-key`: the key by which the control plane proves who it is was replaced
+ * - `rival`: a newer process of this runner's identity wants to connect; `answers` says whether the older one still
+ *   runs
  */
 const messageSchema = v.variant('topic', [
   v.object({ topic: v.literal('live'), name: v.string() }),
@@ -28,15 +30,15 @@ export type BusMessage = v.InferOutput<typeof messageSchema>
 
 const letterSchema = v.object({ from: v.string(), messages: v.array(v.unknown()) })
 
-/** Several messages of one node, as they go through the database. */
+/** Writes several messages of one node as one letter. */
 export function writeLetter(from: string, messages: readonly string[]): string {
   return `{"from":${JSON.stringify(from)},"messages":[${messages.join(',')}]}`
 }
 
 /**
- * Reads a letter. Messages that this release does not know are left out: nodes of two releases share the work during
- * an upgrade.
- * @returns null when it is none
+ * Reads a letter. Messages that this release does not know are left out, because nodes of two releases work together
+ * during an upgrade.
+ * @returns null when it is no letter
  */
 export function readLetter(text: string): { readonly from: string; readonly messages: readonly BusMessage[] } | null {
   let json: unknown

@@ -4,27 +4,29 @@ import type { Timers } from '../timers.js'
 import { type Bus, type Post, type PostListener, SILENT_BUS, createBus } from './bus.js'
 import { createPresence } from './presence.js'
 
-/** This control plane among those that share the database. */
+/** This node among those that share the database. */
 export interface Nodes {
-  /** Of this process; new with every start where there may be others. */
+  /** The id of this process. With several nodes, every start has a new one. */
   readonly id: string
-  /** False: there is only this process, so nothing has to be looked for that another one may have done. */
+  /** False: there is only this process, so no changes of other nodes have to be looked for. */
   readonly isShared: boolean
   readonly bus: Bus
-  /** Whether the node of this id is at work, as far as this one can tell; itself it always is. */
+  /** Whether the node with this id works, as far as this node can tell. This node itself always does. */
   isAlive(nodeId: string): boolean
-  /** Called when another node is found dead, gone, or alive again: its runners are shown otherwise. */
+  /**
+   * Called when another node is found dead, gone, or alive again, because its runners are shown in another way then.
+   */
   onChange(listener: () => void): void
   /** For the metrics. */
   counts(): { readonly alive: number; readonly dead: number }
-  /** Says to the others that this one is there. @param address host and port, for people */
+  /** Announces this node to the others. @param address host and port, for people */
   start(address: string): Promise<void>
-  /** Says that this node is there and looks at the others; runs by itself from the start on. */
+  /** Announces this node and looks at the others. It runs automatically from the start on. */
   look(): Promise<void>
   close(): Promise<void>
 }
 
-/** The only control plane of its database. */
+/** The only node of its database. */
 export const SOLE_NODE: Nodes = {
   id: 'sole',
   isShared: false,
@@ -37,7 +39,7 @@ export const SOLE_NODE: Nodes = {
   close: () => Promise.resolve(),
 }
 
-/** One of several control planes on a database. @param openPost what carries words between them */
+/** One of several nodes on a database. @param openPost opens what carries messages between them */
 export function createSharedNode(deps: {
   readonly store: Store
   readonly clock: Clock
@@ -66,7 +68,7 @@ export function createSharedNode(deps: {
   }
 }
 
-/** Whether another node that is there has the socket of this runner. */
+/** Whether another living node has the socket of this runner. */
 export function isElsewhere(nodes: Nodes, runner: { readonly connectedNode: string | null }): boolean {
   const { connectedNode } = runner
   return connectedNode !== null && connectedNode !== nodes.id && nodes.isAlive(connectedNode)

@@ -11,40 +11,40 @@ import {
 import type { Store } from '../store/store.js'
 import type { Timers } from '../timers.js'
 
-/** How often a node says that it is there, and looks at the others, in milliseconds. */
+/** How often a node announces itself and looks at the others, in milliseconds. */
 const LOOK_MS = 2000
 
-/** Looks in a row in which a node did not move after which it counts as dead: it is then silent for about 8 s. */
+/** After so many looks in a row without a move, a node counts as dead: after about 8 s of silence. */
 export const MAX_STILL_LOOKS = 4
 
-/** Looks after which a dead node is forgotten: an hour, in which somebody can see that it is missing. */
+/** After so many looks a dead node is forgotten: after an hour, in which people can see that it is missing. */
 const MAX_DEAD_LOOKS = 1800
 
-/** Which nodes are there. */
+/** Knows which nodes are alive. */
 export interface Presence {
-  /** Until this node has looked for the first time, everybody is believed to be there. */
+  /** Before this node has looked for the first time, all nodes count as alive. */
   isAlive(nodeId: string): boolean
   counts(): { readonly alive: number; readonly dead: number }
-  /** Called when a node is found dead, gone, or alive again: its runners are shown otherwise. */
+  /** Called when a node is found dead, gone, or alive again, because its runners are shown in another way then. */
   onChange(listener: () => void): void
-  /** Says that this node is there and looks at the others; runs by itself every two seconds. */
+  /** Announces this node and looks at the others. It runs automatically every two seconds. */
   look(): Promise<void>
-  /** @param address host and port, for people; whoever had it before is gone, however it went */
+  /** @param address host and port, for people; the node that had the address before is removed */
   start(address: string): Promise<void>
-  /** Takes this node out: it stops by itself and is not missing. */
+  /** Removes this node from the list: it stops by intention, and is not missing. */
   close(): Promise<void>
 }
 
-/** A node as it was seen last, and in how many looks since it has not moved. */
+/** A node as it was seen last, and the number of looks since it moved. */
 interface Seen {
   readonly lastSeen: number
   readonly stillLooks: number
 }
 
 /**
- * Each node writes the time into its row now and then; the others only see that it moves. So clocks need not agree, and
- * looks are counted instead of time: while the database is away nobody can look, and nobody is found dead because of that.
- * A node that is seen for the first time is believed when its time is not old, and else from its first move on.
+ * Each node writes the time into its row now and then. The others only see that the row changes. So clocks may differ.
+ * Looks are counted and not time: without the database nobody can look, and so nobody is found dead. A node that is
+ * seen for the first time counts as alive if its time is not old. Otherwise it does from its first change on.
  */
 export function createPresence(deps: {
   readonly store: Store
@@ -59,11 +59,11 @@ export function createPresence(deps: {
   const listeners: (() => void)[] = []
   const startedAt = clock.now()
   let looking: Promise<void> | null = null
-  /** What ends the timer; null before the start. */
+  /** Ends the timer; null before the start. */
   let stop: (() => void) | null = null
   let isClosed = false
   let address = ''
-  /** A failure is said once until it works again. */
+  /** A failure is logged once, until it works again. */
   let isReported = false
 
   function row(): ServiceNodeRow {
@@ -93,10 +93,10 @@ export function createPresence(deps: {
   async function lookOnce(): Promise<void> {
     const mine = row()
     await store.write('nodes.beat', async (queries) => {
-      // A process that was stopped for an hour has been forgotten by the others.
+      // The other nodes have forgotten a process that was stopped for an hour.
       if (!(await beatNode(queries, id, mine.last_seen))) await insertNode(queries, mine)
     })
-    // Not in the write: nodes that move at the same time would be in each other's way.
+    // Not inside the write, because nodes that write at the same time would disturb each other.
     const found = await listNodes(store.read)
     isReported = false
     const known = new Set(found.map((node) => node.id))
@@ -151,7 +151,7 @@ export function createPresence(deps: {
       isClosed = true
       stop()
       await looking?.catch(() => undefined)
-      // Without it the others find out by themselves; a database that is away must not hold up the end.
+      // If the row stays, the others notice by themselves. A database that does not answer must not delay the end.
       if (!isReported) await store.write('nodes.stop', (queries) => deleteNode(queries, id)).catch(() => undefined)
     },
   }

@@ -2,29 +2,30 @@ import type { Clock } from '../clock.js'
 import { type ServiceTime, moveServiceTime, readServiceTime } from '../store/service/service-clock.js'
 import type { Store } from '../store/store.js'
 
-/** The most that counts between two looks, in milliseconds: a process that was held up for longer has not served. */
+/** Most milliseconds that count between two looks. A process that was held up for longer did not work in that time. */
 const MAX_COUNTED_MS = 2000
 
 /**
- * Time for waits that outlast a process: how long a job may wait for its runner, how long an approval may be given. It passes
- * only while a control plane is at work and can read and write the database. It stands still while all of them are
- * down, suspended, or without the database, and no clock that anybody can set has to do with it. So nothing
- * ends because time went by in which nothing could have happened.
+ * The clock for waits that are longer than the life of a process: how long a job may wait for its runner, and how long
+ * an approval may be given. Time passes only while a control plane works and can read and write the database. It stands
+ * still while all of them are down, suspended or without the database. No clock that people can set has an effect on
+ * it. So nothing ends because of a time in which nothing could have happened.
  */
 export interface ServiceClock {
   /**
-   * Moves the time on. To be called about every second while somebody waits; while nobody does it may stand.
+   * Moves the time on. Call it about every second while somebody waits. While nobody calls it, the time may stand
+   * still.
    * @returns the time now, in milliseconds
-   * @throws what the store throws: then this node could not store, and nothing may be concluded from the time
+   * @throws the error of the store: this node could not write then, and nothing may be concluded from the time
    */
   look(): Promise<number>
 }
 
 /**
- * Several nodes share one clock, and no time counts twice: a node adds what has passed since its last look, by its own
- * steady clock, and only if nobody has moved the clock in between. Who has, has counted that time. So one
- * node counts as long as it looks, and another one goes on when it does not.
- * @param steady time that does not jump
+ * Several nodes share one clock, and no time counts twice. A node adds the time since its last look, by its own steady
+ * clock, but only if no other node has moved the clock since. A node that has moved it has counted that time. So one
+ * node counts as long as it looks, and another one goes on when it stops.
+ * @param steady a clock that does not jump
  */
 export function createServiceClock({ store, steady }: { readonly store: Store; readonly steady: Clock }): ServiceClock {
   let before: { readonly turn: number; readonly at: number } | null = null
@@ -33,7 +34,7 @@ export function createServiceClock({ store, steady }: { readonly store: Store; r
   async function lookOnce(): Promise<number> {
     const last = before
     const passed = last === null ? 0 : Math.min(steady.now() - last.at, MAX_COUNTED_MS)
-    // After a failure the next look only looks: it is not known what this one has done.
+    // After a failure the next look only reads, because it is unknown whether this node's change was stored.
     before = null
     const now = await store.write('service_clock.look', async (queries): Promise<ServiceTime> => {
       const found = await readServiceTime(queries)

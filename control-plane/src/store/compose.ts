@@ -8,7 +8,7 @@ export interface StoreSettings {
 }
 
 /**
- * Opens the database. A file is taken for this process alone, before its tables are brought up to date.
+ * Opens the database. A database file is reserved for this process before its tables are brought up to date.
  * @throws DatabaseHeldError, UnavailableError
  */
 export async function composeStore({ clock, log, onClose }: Ground, { database }: StoreSettings): Promise<Store> {

@@ -7,8 +7,8 @@ import type { RunnerState } from '../runner-state.js'
 import type { UserType } from '../user-type.js'
 
 /**
- * The tables. Times are milliseconds since the epoch, booleans 0 or 1, JSON is text, bytes are blobs: the same on
- * SQLite and PostgreSQL. Rows are parsed into the rooms' types by the file of their aggregate.
+ * The tables. Times are in milliseconds since the epoch, booleans are 0 or 1, JSON is text, bytes are blobs: the same
+ * on SQLite and PostgreSQL. The file of each aggregate converts rows to the types of the rooms.
  */
 export interface Database {
   user: UserTable
@@ -54,40 +54,42 @@ export interface UserTable {
   username_key: string
   type: UserType
   password_hash: string | null
-  /** What the provider of a user who is not local knows them by, unique with the type; null where there is only a name. */
+  /**
+   * The id by which the provider knows a user who is not local, unique with the type; null where there is only a name.
+   */
   subject: ColumnType<string | null, string | null | undefined, string | null>
   email: string | null
   /** JSON array of group names without prefix. */
   groups: string
   enabled: number
-  /** Groups of the last sign-in that were too many or too long to be kept. */
+  /** Number of groups of the last sign-in that were not stored, because they were too many or too long. */
   groups_left_out: Generated<number>
   created_at: Fixed<number>
-  /** 1: the password has to be changed before anything else can be done. */
+  /** 1: the user has to change the password before they can do anything else. */
   password_must_change: ColumnType<number, number | undefined, number>
   /**
-   * The deleted account that had this name before, 0 when its id is not known any more. A role that names the user does not mean this
-   * account then. Null: nobody had the name before, or an admin accepted it for this account.
+   * The deleted account that had this name before, 0 when its id is unknown. A role that names the user then does not
+   * mean this account. Null: nobody had the name before, or an admin accepted this account under it.
    */
   name_had_by: ColumnType<number | null, number | null | undefined, null>
 }
 
-/** The names of deleted accounts: the next account of that name is somebody else. */
+/** The names of deleted accounts. The next account with such a name belongs to somebody else. */
 export interface PastNameTable {
   type: Fixed<UserType>
   /** As in `user`. */
   username_key: Fixed<string>
-  /** The last account that had it; 0 when its id is not known any more. */
+  /** The last account with this name; 0 when its id is unknown. */
   user_id: number
 }
 
 export interface SessionTable {
   id: Fixed<string>
   user_id: Fixed<number>
-  /** `login`: of a sign-in; `api`: an API token. */
+  /** `login`: a sign-in; `api`: an API token. */
   kind: Fixed<'login' | 'api'>
   name: string | null
-  /** SHA-256 of the one refresh token that is good now; null for API tokens. */
+  /** SHA-256 of the one refresh token that is valid now; null for API tokens. */
   refresh_hash: string | null
   /** SHA-256 of the secret part of an API token; null for sign-ins. */
   token_hash: string | null
@@ -96,32 +98,32 @@ export interface SessionTable {
   last_used_at: number | null
   /** The client's network at the sign-in; null for API tokens and for sessions of older releases. */
   network: ColumnType<string | null, string | null | undefined, never>
-  /** JSON array: what an API token may be used for; null: everything that its owner may do. */
+  /** JSON array: the scopes of an API token; null: everything that its owner may do. */
   scopes: ColumnType<string | null, string | null | undefined, never>
 }
 
-/** What a client that opened a browser gets its tokens for, once. */
+/** A code that a client with a browser exchanges once for its tokens. */
 export interface SignInCodeTable {
   /** SHA-256 of the code. */
   hash: Fixed<string>
   user_id: Fixed<number>
-  /** SHA-256, base64url, of what the client has to show together with the code. */
+  /** SHA-256, base64url, of the text that the client has to send together with the code. */
   challenge: Fixed<string>
   expires_at: Fixed<number>
 }
 
-/** Failed sign-ins by key: of a name at an address, of a name from everywhere, of an address (`auth/sign-in.ts`). */
+/** Failed sign-ins by key. A key is a name at an address, a name from everywhere, or an address (`auth/sign-in.ts`). */
 export interface SignInFailureTable {
   key: Fixed<string>
   failures: number
   first_at: number
   locked_until: number | null
-  /** How often the key was held back, which makes the next time longer, and until when that counts. */
+  /** How often the key was locked, which makes the next lock longer, and until when that counts. */
   locks: ColumnType<number, number | undefined, number>
   locks_count_until: number | null
 }
 
-/** Where a user has signed in from with a password. */
+/** The networks from which a user has signed in with a password. */
 export interface KnownNetworkTable {
   user_id: Fixed<number>
   /** An IPv4 address, or the /64 of an IPv6 address. */
@@ -137,54 +139,60 @@ export interface JobTable {
   job_type: Fixed<JobType>
   status: JobStatus
   status_reason: string | null
-  /** What the status does not say, such as "no structured events". */
+  /** What the status does not tell, such as "no structured events". */
   detail: string | null
   start_time: Fixed<number>
   end_time: number | null
-  /** The account that launched it, also when that account is gone; null: of before accounts were noted, and nobody's. */
+  /**
+   * The account that launched it, also after the account is gone. Null: nobody, or a release before accounts were
+   * stored.
+   */
   user_id: Fixed<number | null>
   user_name: Fixed<string>
   user_type: Fixed<UserType>
-  /** Row of the runner on which it waits or is. Who has the job is said by its key, for rows come and go. */
+  /** The row of the runner on which it waits or runs. Its key says which runner has the job, because rows change. */
   runner_id: number | null
   runner_name: string | null
   /** Who accepted the older copy of a state folder from which this job is reported; null: it is no copy. */
   older_copy: ColumnType<string | null, string | null | undefined, string | null>
   /** Fingerprint of the runner that was offered the job or has it; null: it was never offered. */
   runner_key: ColumnType<string | null, string | null | undefined, string | null>
-  /** Where the job is on its way to a runner: `parked` (not yet on it), `queued`, `offered`, `claimed`, `done`; `driven`: it consists of others. */
+  /** Where the job is on its way to a runner (`job-dispatch.ts`). */
   dispatch: Dispatch
   /** Until when it may wait for the runner, by the service clock; null when it never had to wait, or has ended. */
   wait_until: number | null
   parent_id: Fixed<number | null>
   step: string | null
-  /** JSON: the approval that the job waits for or last passed; null when none was asked for. */
+  /** JSON: the approval that the job waits for or got last; null when it never needed one. */
   approval: string | null
   abort_requested: number
   abort_requested_by: string | null
   abandoned_at: number | null
-  /** The connection of its runner (`runner.epoch`) on which that last said that it has the job; null: it never did. */
+  /** The connection of its runner (`runner.epoch`) on which the runner last named the job; null: it never did. */
   held_epoch: ColumnType<number | null, number | null | undefined, number | null>
-  /** JSON object: extra variables as they reach the playbook, but for masks where passwords are (`job_secret`). */
+  /** JSON object: the extra variables that reach the playbook, with masks in place of passwords (`job_secret`). */
   extravars: Fixed<string>
   /** JSON object of names. */
   credentials: Fixed<string>
-  /** JSON object of the field values, without passwords, and with a mask in place of what holds one. */
+  /** JSON object of the field values, without passwords, and with a mask in place of values that contain one. */
   raw_form_data: Fixed<string | null>
-  /** JSON array: keys under which the form's password fields had their values at the launch. */
+  /** JSON array: the keys of the form's password fields at the launch. */
   password_fields: ColumnType<string | null, string | null | undefined, never>
-  /** JSON: what the order to the runner needs beside the extra variables. */
+  /** JSON: what the order needs in addition to the extra variables. */
   playbook: Fixed<string>
-  /** Hash of the manifest that was approved: the job runs no other playbook folder. Null: no approval binds it. */
+  /** Hash of the manifest that was approved. The job runs no other playbook folder. Null: no approval limits it. */
   approved_manifest: ColumnType<string | null, string | null | undefined, string | null>
-  /** When its row was made of what its runner said, because this database did not know the run; null: it was launched here. */
+  /**
+   * When its row was made from its runner's report, because this database did not know the run; null: it was launched
+   * here.
+   */
   adopted_at: ColumnType<number | null, number | null | undefined, never>
 }
 
-/** The secret values of a job: there is a row as long as the job has any and has not ended. */
+/** The secret values of a job. There is a row while the job has any and has not ended. */
 export interface JobSecretTable {
   job_id: Fixed<number>
-  /** Encrypted with ENCRYPTION_SECRET and bound to the run: the variables that hold a password, and the passwords. */
+  /** Encrypted with ENCRYPTION_SECRET and bound to the run: the passwords, and the variables that contain one. */
   sealed: Buffer
   /** JSON array: the names of these variables. */
   names: Fixed<string>
@@ -199,26 +207,28 @@ export interface JobTransitionTable {
   reason: Fixed<string | null>
 }
 
-/** Stored lengths of a job's streams: the numbers that are acknowledged. */
+/** The stored lengths of a job's streams. These numbers are acknowledged. */
 export interface JobStreamTable {
   job_id: Fixed<number>
   /** Bytes of the runner's output stream. */
   output_length: number
-  /** Bytes of everything shown as output: the runner's and the service's own lines. */
+  /** Bytes of everything that is shown as output: the runner's output and the service's own lines. */
   shown_length: number
-  /** Bytes of the runner's event stream, and how many events that is. */
+  /** Bytes of the runner's event stream, and the number of its events. */
   events_length: number
   events_count: number
-  /** Whether the runner sent more than is kept: 0 no, 1 yes, 2 it did before the stream was sent again from its start. */
+  /**
+   * Whether the runner sent more than is stored: 0 no, 1 yes, 2 it did before the stream was sent again from its start.
+   */
   output_full: Generated<number>
   events_full: Generated<number>
 }
 
-/** Output in the order it is shown. `position` counts the bytes shown before this piece. */
+/** Output in the order in which it is shown. `position` counts the shown bytes before this piece. */
 export interface JobOutputTable {
   job_id: Fixed<number>
   position: Fixed<number>
-  /** `runner`: a piece of the runner's stream; `service`: a line of our own. */
+  /** `runner`: a piece of the runner's stream; `service`: a line of the service. */
   origin: Fixed<'runner' | 'service'>
   data: Fixed<Buffer>
 }
@@ -234,7 +244,7 @@ export interface JobEventTable {
   /** Seconds. */
   duration: Fixed<number | null>
   time: Fixed<string>
-  /** The line as the runner wrote it, newline included; the stream is rebuilt from these. */
+  /** The line as the runner wrote it, with its newline. The event stream is built again from these lines. */
   line: Fixed<Buffer>
 }
 
@@ -245,7 +255,7 @@ export interface RunnerTable {
   enabled: number
   is_default: number
   mode: Fixed<string>
-  /** Another one when the runner replaced its keys. */
+  /** It changes when the runner replaces its keys. */
   fingerprint: string
   /** Raw public keys, base64. */
   identity_key: string
@@ -255,15 +265,15 @@ export interface RunnerTable {
   version: string
   contract: number
   ansible_version: string | null
-  /** How it keeps jobs apart, in a word of its own; null: it has not said. */
+  /** How it separates jobs from each other, in one word; null: it has not said. */
   isolation: string | null
-  /** What the agent reports, and what an admin set (wins; null: not set). */
+  /** What the agent reports, and what an admin set (the latter wins; null: not set). */
   agent_max_jobs: number
   max_jobs: number | null
-  /** Highest generation seen and the process that has it; a second process with it is a clone. */
+  /** The highest generation so far, and its process. A second process with the same generation is a clone. */
   generation: number
   instance: string
-  /** Goes up with every connection (fencing). */
+  /** It grows with every connection. Writes of older connections are refused by it. */
   epoch: number
   running_jobs: number
   draining: number
@@ -274,18 +284,21 @@ export interface RunnerTable {
   approved_by: string | null
   last_seen: number
   description: string
-  /** When another process was refused for continuing this identity, and where it called from. */
+  /** When another process was refused because it claimed this identity, and its address. */
   clone_seen_at: number | null
   clone_host: string | null
   clone_ip: string | null
-  /** What that process said of itself: an admin may accept it. */
+  /** The report of that process about itself. An admin may accept it. */
   clone_generation: ColumnType<number | null, number | null | undefined, number | null>
   clone_instance: ColumnType<string | null, string | null | undefined, string | null>
-  /** The process in whose place an admin accepted another one: it never continues the identity again. */
+  /** The process that an admin replaced by another one. It can never continue the identity again. */
   replaced_instance: ColumnType<string | null, string | null | undefined, string | null>
-  /** Who accepted an older copy of the state folder whose jobs have not been compared yet; null: nobody did, or they have. */
+  /**
+   * Who accepted an older copy of the state folder whose jobs have not been compared yet; null: nobody, or they have
+   * been.
+   */
   copy_accepted_by: ColumnType<string | null, string | null | undefined, string | null>
-  /** The node that has its socket, unless that node died; null: none. */
+  /** The node with its socket, unless that node died; null: none. */
   connected_node: string | null
   /** Who marked a request, so that it stays when its socket goes; null: nobody. */
   kept_by: string | null

@@ -17,6 +17,7 @@ import os
 import sys
 import time
 
+from ansible.executor.stats import AggregateStats
 from ansible.plugins.callback import CallbackBase
 from ansible.release import __version__ as ansible_version
 
@@ -28,7 +29,9 @@ try:
     from holdfast_job import event_content as content
     from holdfast_job.event_file import EventFile
     from holdfast_job.event_pipe import EventPipe
+    from holdfast_job.custom_stats import CustomStats
     from holdfast_job.event_secrets import read_hidden_values
+    from holdfast_job.recap_words import RecapWords
 finally:
     sys.path.remove(_AGENT_FOLDER)
 
@@ -49,12 +52,14 @@ def _harmless(method):
 class TaskView:
     """What events say of a task, looked up once: its name is the one that ansible showed when the task started."""
 
-    __slots__ = ("name", "uuid", "action", "path")
+    __slots__ = ("name", "uuid", "action", "resolved_action", "role", "path")
 
     def __init__(self, task, folder):
         self.name = content.name_of(task)
         self.uuid = task._uuid
         self.action = str(task.action)
+        self.resolved_action = content.resolved_action_of(task)
+        self.role = content.role_of(task)
         self.path = content.path_of(task, folder)
 
 
@@ -93,7 +98,9 @@ class CallbackModule(CallbackBase):
         self._tasks = {}  # task uuid → TaskView, of the current play
         self._runs = {}  # (play uuid, batch, task uuid, host) → HostRun
         self._latest = {}  # host → its latest HostRun
-        self._failures = {}  # host → [(order, whether a rescue is around it)], ignored ones left out
+        self._failures = {}  # host → [(order, whether it was rescued)], ignored ones left out
+        self._recap_words = RecapWords()
+        self._custom_stats = CustomStats(AggregateStats())
         if not events_path and not pipe_path:
             self.disabled = True
             return
@@ -105,6 +112,7 @@ class CallbackModule(CallbackBase):
             else:
                 self._events = EventFile(events_path, report_path, ansible_version)
             atexit.register(self._events.report)
+            self._recap_words.watch(AggregateStats)
         except Exception as error:
             self.disabled = True
             self._display.warning("holdfast_events: there will be no structured events: %s" % error)
@@ -124,12 +132,18 @@ class CallbackModule(CallbackBase):
         self, varname, private=True, prompt=None, encrypt=None, confirm=False, salt_size=None, salt=None, default=None, unsafe=None
     ):
         """There is no terminal. Without an answer ansible would go on with the text "None" as the value."""
+        self._tell_of_prompt(varname, private, default is not None)
         if default is not None:
             return
         text = "[holdfast] the playbook asks for the variable %s (vars_prompt) and there is no terminal to answer at" % varname
         self._display.error(text + ": give it as an extra variable, or give the prompt a default", wrap_text=False)
         # Not an error of a callback, which ansible would pass over.
         raise SystemExit(1)
+
+    @_harmless
+    def _tell_of_prompt(self, varname, private, has_default):
+        """The text of the prompt and its default may be anything: which variable is asked for is enough."""
+        self._emit("playbook_on_vars_prompt", result={"variable": str(varname), "private": bool(private), "default": has_default})
 
     @_harmless
     def v2_playbook_on_play_start(self, play):
@@ -156,6 +170,8 @@ class CallbackModule(CallbackBase):
         hosts = [host.get_name() for host in included_file._hosts]
         result = {"file": content.short_path(included_file._filename, self._folder), "hosts": hosts}
         view = self._view(included_file._task)
+        for host in hosts:
+            self._recap_words.take(host)
         self._emit("playbook_on_include", view, hosts[0] if len(hosts) == 1 else None, result=result)
 
     @_harmless
@@ -184,7 +200,8 @@ class CallbackModule(CallbackBase):
         rescued = sorted(order for host in self._failures for order in self._rescued_orders(host, recap))
         self._events.finished = True
         duration = now - self._playbook_mark
-        self._emit("playbook_on_stats", duration=duration, result=recap, plays=plays, rescued_orders=rescued)
+        marks = {"plays": plays, "rescued_orders": rescued, "custom_stats": self._custom_stats.shown(stats)}
+        self._emit("playbook_on_stats", duration=duration, result=recap, **marks)
         self._events.report()
 
     # Hosts
@@ -198,22 +215,26 @@ class CallbackModule(CallbackBase):
 
     @_harmless
     def v2_runner_on_ok(self, result):
-        self._final("runner_on_ok", result)
+        self._custom_stats.add(result)
+        self._final("runner_on_ok", result, self._words(result))
 
     @_harmless
     def v2_runner_on_failed(self, result, ignore_errors=False):
-        is_rescued = not ignore_errors and content.will_be_rescued(content.task_of(result))
-        order = self._final("runner_on_failed", result, ignored=bool(ignore_errors), rescued=is_rescued)
+        words = self._words(result)
+        is_rescued = "rescued" in words if words else content.will_be_rescued(content.task_of(result))
+        is_rescued = is_rescued and not ignore_errors
+        order = self._final("runner_on_failed", result, words, ignored=bool(ignore_errors), rescued=is_rescued)
         if order is not None and not ignore_errors:
             self._failures.setdefault(content.host_of(result), []).append((order, is_rescued))
 
     @_harmless
     def v2_runner_on_skipped(self, result):
-        self._final("runner_on_skipped", result)
+        self._final("runner_on_skipped", result, self._words(result))
 
     @_harmless
     def v2_runner_on_unreachable(self, result):
-        self._final("runner_on_unreachable", result, ignored=_says_yes(result, "ignore_unreachable"))
+        words = self._words(result)
+        self._final("runner_on_unreachable", result, words, ignored=_says_yes(result, "ignore_unreachable"))
 
     @_harmless
     def v2_runner_retry(self, result):
@@ -277,8 +298,12 @@ class CallbackModule(CallbackBase):
             run = self._latest.get(host)
         return run or HostRun(self._view(task))
 
-    def _final(self, kind, result, **marks):
-        """The last word of a host about a task."""
+    def _words(self, result):
+        return self._recap_words.take(content.host_of(result))
+
+    def _final(self, kind, result, words, **marks):
+        """The last word of a host about a task. @param words what the recap counted for it; [] when it counted nothing"""
+        marks["uncounted"] = words == []
         run = self._run(result)
         self._runs.pop(self._key(run.view.uuid, content.host_of(result)), None)
         return self._emit_result(kind, result, run, time.monotonic() - run.started, content.shown_result(result, run), **marks)
@@ -322,6 +347,9 @@ class CallbackModule(CallbackBase):
         if view is not None:
             event["task_uuid"] = view.uuid
             event["action"] = view.action
+            event["resolved_action"] = view.resolved_action
+            if view.role is not None:
+                event["role"] = view.role
             event["path"] = view.path
         for mark, value in marks.items():
             if value is not None and (value is not False or mark in ("changed", "item")):

@@ -138,6 +138,17 @@ def will_be_rescued(task):
     return False
 
 
+def resolved_action_of(task):
+    """The action with its collection, such as ansible.builtin.copy, where ansible knows it; else as the playbook has it."""
+    return hide(str(getattr(task, "resolved_action", None) or task.action))[:MAX_NAME]
+
+
+def role_of(task):
+    """The name of the role that a task belongs to, or None."""
+    role = getattr(task, "_role", None)
+    return None if role is None else hide(str(role.get_name()))[:MAX_NAME]
+
+
 def name_of(shown):
     """The name of a play or a task as ansible shows it."""
     return hide(str(shown.get_name()).strip())[:MAX_NAME]

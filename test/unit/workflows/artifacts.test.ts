@@ -30,6 +30,17 @@ describe('artifacts', () => {
     expect(gathered(stats(values), stats({ text: 'b' }, { aggregate: false })).artifacts).toMatchObject({ text: 'b' })
   })
 
+  it('with numbers that would get other digits are left out and named', () => {
+    const large = JSON.stringify(stats({ wwn: 'NUMBER', sum: 9007199254740991, text: 'kept' }))
+    const lost = ['wwn', 'sum'].map(
+      (key) => `'${key}', which was a number that cannot be kept digit by digit (publish it as a text)`,
+    )
+    expect(gathered(large.replace('"NUMBER"', '1152921504606846977'), stats({ sum: 9 }))).toEqual({
+      artifacts: { text: 'kept' },
+      lost,
+    })
+  })
+
   it('count from tasks and items that succeeded, not from what is per host', () => {
     const item = { ...stats({ item: 1 }), type: 'runner_item_on_ok' }
     const failed = { ...stats({ failed: 1 }), type: 'runner_on_failed' }

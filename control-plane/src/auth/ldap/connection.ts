@@ -6,16 +6,16 @@ import { Client } from 'ldapts'
 import { within } from '../../time-limit.js'
 import type { LdapSettings } from '../provider-config.js'
 
-/** How long a connection, one question, and everything together may take, in milliseconds. */
+/** How long a connection, one question, and all questions together may take, in milliseconds. */
 const CONNECT_MS = 5000
 const ANSWER_MS = 10_000
 const ALL_MS = 20_000
 
 /**
- * Lets `ask` talk to the directory on one connection of its own, which is closed then. Where TLS is asked for, nothing
- * is sent before it stands.
- * @param folder where the settings' relative paths begin
- * @throws what `ask` or the connection throws
+ * Runs `ask` with a connection of its own to the directory, and closes it afterwards. If TLS is configured, nothing is
+ * sent before it works.
+ * @param folder where relative paths in the settings begin
+ * @throws the errors of `ask` and of the connection
  */
 export async function withDirectory<T>(
   settings: LdapSettings,
@@ -37,12 +37,15 @@ export async function withDirectory<T>(
   try {
     return await within(ALL_MS, talk(), () => new Error('The directory took too long'))
   } finally {
-    // Nobody waits for the goodbye, and there may be nobody to say it to.
+    // Nothing waits for the end of the connection.
     client.unbind().catch(() => undefined)
   }
 }
 
-/** The client would dial again by itself when it is cut off, and then send passwords without having begun TLS. */
+/**
+ * Lets the client connect only once. By itself it would connect again after it was cut off, and then send passwords
+ * without TLS.
+ */
 function connectOnce(): typeof connect {
   let isUsed = false
   const once = (port: number, host: string) => {

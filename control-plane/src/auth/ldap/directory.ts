@@ -14,9 +14,9 @@ import { membershipsOf } from './memberships.js'
 /** Checks names and passwords at an LDAP directory. */
 export interface Directory {
   /**
-   * Who has this name and password; null when nobody has.
-   * @param asked the groups that are found even where the directory gives no more than so many
-   * @throws UnavailableError when the directory cannot be asked, or does not let us ask
+   * The user with this name and password; null when there is none.
+   * @param asked groups that are looked up even if the directory limits the number of groups
+   * @throws UnavailableError when the directory does not answer, or refuses our own login
    */
   check(settings: LdapSettings, username: string, password: string, asked: AskedGroups): Promise<Identity | null>
 }
@@ -25,19 +25,19 @@ export interface DirectoryDependencies {
   readonly secrets: ProviderSecrets
   readonly clock: Clock
   readonly log: { warn(fields: object, text: string): void; error(fields: object, text: string): void }
-  /** Where relative paths in config.yaml begin. */
+  /** The folder where relative paths in config.yaml begin. */
   readonly folder: string
 }
 
-/** While it is known to be away, nobody has to wait for it, in milliseconds. */
+/** How long a directory that did not answer is not asked again, in milliseconds, so that nobody has to wait for it. */
 const AWAY_MS = 2000
 
-/** Sign-ins that ask the directory at once: each has a connection of its own. */
+/** Most sign-ins that ask the directory at once. Each has a connection of its own. */
 const MAX_AT_ONCE = 50
 
 /**
- * With these codes directories refuse somebody's password: no such entry, none with a password, a wrong password, and
- * the words of several products for an account that is blocked or whose password ran out.
+ * The codes with which directories refuse a password: no such entry, an entry without a password, a wrong password, and
+ * the codes of several products for a blocked account or an expired password.
  */
 const REFUSALS: ReadonlySet<number> = new Set([19, 32, 48, 49, 50, 53])
 
@@ -102,7 +102,8 @@ export function createDirectory(deps: DirectoryDependencies): Directory {
       log.warn({ attribute: usernameAttribute, found }, 'a name stands for no single user of the directory: refused')
       return null
     }
-    // Directories take names for equal that we do not, such as with more spaces: each would have its own guesses.
+    // Directories take some names for equal that we do not, such as names with more spaces. Each of these would have
+    // its own number of tries.
     return usernameKey(names[0] ?? '') === usernameKey(username) ? entry : null
   }
 
@@ -118,17 +119,18 @@ export function createDirectory(deps: DirectoryDependencies): Directory {
 
   return {
     async check(settings, username, password, asked) {
-      // A bind with a name and no password is taken for one without a name, and succeeds (RFC 4513, 5.1.2).
+      // A directory takes a bind with a name and without a password for an anonymous bind, which succeeds (RFC 4513,
+      // 5.1.2).
       if (password === '' || username === '') return null
       return ask(settings, async (client) => {
         await bindService(client, settings)
         const entry = await findEntry(client, settings, username)
-        // Whom there is not is asked for all the same: the time must not tell.
+        // The directory is asked also for a name that does not exist. Otherwise the time of the answer would tell.
         const dn = entry?.dn ?? `${settings.usernameAttribute}=${randomBytes(9).toString('hex')},${settings.searchBase}`
         if (!(await accepts(client, dn, password)) || !entry) return null
         const [name = ''] = valuesOf(entry, settings.usernameAttribute)
         const [email = null] = valuesOf(entry, settings.mailAttribute)
-        // What is asked here the user need not be allowed to ask.
+        // The service's own login asks this, because the user may not be allowed to.
         if (settings.groupSearch ?? settings.nested) await bindService(client, settings)
         const { memberships: groups, isCut } = await membershipsOf(client, settings, entry, name, asked)
         const { idAttributes } = settings
@@ -143,7 +145,7 @@ function unreachable(): UnavailableError {
   return new UnavailableError('directory_unreachable', 'The directory cannot be reached; try again later')
 }
 
-/** The name of the code; what a directory says beside it may hold anything. */
+/** The name of the code only: the message of a directory may contain anything. */
 function reasonOf(error: ResultCodeError): string {
   return `${error.name} (${error.code})`
 }

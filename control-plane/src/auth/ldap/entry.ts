@@ -1,6 +1,6 @@
 import type { Entry } from 'ldapts'
 
-/** The values of an attribute of an entry; the directory may write its name in other letters than we do. */
+/** The values of an attribute of an entry. The directory may write its name with other upper and lower case letters. */
 export function valuesOf(entry: Entry, attribute: string): string[] {
   const name = Object.keys(entry).find((key) => key.toLowerCase() === attribute.toLowerCase())
   const value = name === undefined ? [] : (entry[name] ?? [])
@@ -9,7 +9,7 @@ export function valuesOf(entry: Entry, attribute: string): string[] {
 }
 
 /**
- * What the directory knows an entry by, whatever its name is: the first of the attributes that it has, as
+ * The id by which the directory knows an entry, whatever its name is: the first of the attributes that it has, as
  * `<attribute> <value>`. Null when it has none.
  */
 export function subjectOf(entry: Entry, attributes: readonly string[]): string | null {
@@ -18,7 +18,8 @@ export function subjectOf(entry: Entry, attributes: readonly string[]): string |
     const value = name === undefined ? undefined : [entry[name]].flat()[0]
     if (value === undefined || value.length === 0) continue
     const bytes = typeof value === 'string' ? Buffer.from(value) : value
-    // Some are texts, some are bytes: what is not all plain letters is written as digits.
+    // Some ids are texts and some are bytes. An id with other characters than printable ASCII is written in
+    // hexadecimal.
     const text = bytes.toString('latin1')
     return `${attribute.toLowerCase()} ${/^[\x21-\x7e]+$/.test(text) ? text.toLowerCase() : bytes.toString('hex')}`
   }

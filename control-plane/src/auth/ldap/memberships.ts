@@ -15,20 +15,20 @@ import type { LdapSettings } from '../provider-config.js'
 import { canonicalDn, isBelow, nameOf } from '../distinguished-name.js'
 import { valuesOf } from './entry.js'
 
-/** Groups of one answer; directories give no more than they like without pages. */
+/** Groups of one answer. Without pages, directories limit the number themselves. */
 const PAGE = 500
-/** How far groups in groups are followed, how many, and how many are asked for at once. */
+/** How deep groups in groups are followed, how many in all, and how many are asked for at once. */
 const MAX_STEPS = 20
 const MAX_GROUPS = 5000
 const AT_ONCE = 50
-/** With these codes a directory says that it would have to give more than it likes. */
+/** The codes with which a directory says that the answer would be too large. */
 const TOO_MANY: ReadonlySet<number> = new Set([4, 11])
-/** The rule of Active Directory that follows groups in groups by itself. */
+/** The matching rule of Active Directory that follows groups in groups. */
 const IN_CHAIN = '1.2.840.113556.1.4.1941'
 
 /**
- * The groups of an entry. Where the directory gives no more than so many, those that roles name are asked for one by one,
- * so that nobody loses a role because of the groups that they have beside. `isCut` when there are more than were found.
+ * Finds the groups of an entry. If the directory limits the answer, the groups that roles name are asked for one by
+ * one. So nobody loses a role because they have many other groups. `isCut`: there are more groups than were found.
  */
 export async function membershipsOf(
   client: Client,
@@ -54,7 +54,7 @@ export async function membershipsOf(
   return { memberships, isCut: isWalkCut || searching.isCut() }
 }
 
-/** What the entry itself says. A group outside of `groupsBase` counts by its distinguished name only. */
+/** The groups that the entry itself names. A group outside `groupsBase` counts only by its distinguished name. */
 function namedByEntry({ groupsAttribute, groupsBase }: LdapSettings, entry: Entry): Membership[] {
   const values = groupsAttribute === null ? [] : valuesOf(entry, groupsAttribute)
   return values.map((value) => {
@@ -65,7 +65,7 @@ function namedByEntry({ groupsAttribute, groupsBase }: LdapSettings, entry: Entr
   })
 }
 
-/** Adds the groups that the known ones are in, and so on, each once. @returns whether there are more than that */
+/** Adds the groups that contain the known ones, and so on, each once. @returns whether there are more */
 async function walk(
   searching: Searching,
   base: string,
@@ -95,7 +95,7 @@ async function walk(
 
 interface Searching {
   search(base: string, who: Filter): Promise<Membership[]>
-  /** Whether the directory kept some back. */
+  /** Whether the directory left some out. */
   isCut(): boolean
 }
 
@@ -137,7 +137,7 @@ function createSearch(client: Client, settings: LdapSettings, asked: AskedGroups
   }
 }
 
-/** A role may name a group that there is not (any more). */
+/** A role may name a group that does not exist (any more). */
 function noneThere(error: unknown): Membership[] {
   if (error instanceof NoSuchObjectError) return []
   throw error

@@ -6,8 +6,8 @@ import type { GraphGroup } from './graph-groups.js'
 export type Claims = Readonly<Record<string, unknown>>
 
 /**
- * Who the claims are about.
- * @param graph the groups, where they do not come with the claims
+ * The user that the claims describe.
+ * @param graph the groups, if they do not come with the claims
  * @returns null when the claim with the name is missing
  */
 export function identityOf(settings: OpenIdSettings, claims: Claims, graph: readonly GraphGroup[]): Identity | null {
@@ -20,8 +20,8 @@ export function identityOf(settings: OpenIdSettings, claims: Claims, graph: read
 }
 
 /**
- * The claim that a path leads to: `groups`, `realm_access.roles`. A dot that belongs to a name has a backslash before it;
- * a claim whose whole name is the path goes first.
+ * The claim at a path such as `groups` or `realm_access.roles`. A dot that belongs to a name has a backslash before it.
+ * A claim whose whole name is the path comes first.
  */
 function claimAt(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path]
@@ -36,14 +36,14 @@ function claimAt(claims: Claims, path: string): unknown {
 }
 
 function usernameOf({ usernameClaim }: OpenIdSettings, claims: Claims): string | null {
-  // An address that nobody verified may be anybody's.
+  // Without verification, the address may belong to somebody else.
   if (usernameClaim === 'email' && claims.email_verified !== true) return null
   return textOf(claimAt(claims, usernameClaim))
 }
 
 /**
- * What the provider knows them by, and what it did while it had another name. Entra ID has a `sub` for each application,
- * and the `oid` for the person.
+ * The ids by which the provider knows the user, now and under earlier names of the provider. Entra ID has a `sub` for
+ * each application, and an `oid` for the person.
  */
 function subjectsOf({ kind, formerIssuers }: OpenIdSettings, claims: Claims): string[] {
   const issuer = textOf(claims.iss)
@@ -58,7 +58,7 @@ function groupsOf({ groups, groupFilter }: OpenIdSettings, claims: Claims, graph
     return textsOf(claimAt(claims, groups.claim))
       .filter(passes)
       .map((name) => ({ name }))
-  // By its id a group can be named for certain, by its name so that people can read it.
+  // The id names a group for certain. The name is for people.
   return graph.filter(({ id, name }) => passes(name ?? id)).map(({ id, name }) => ({ id, name }))
 }
 
@@ -66,7 +66,7 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-/** A provider with a single group may give it without a list. */
+/** A provider may send a single group without a list. */
 function textsOf(value: unknown): string[] {
   const values: unknown[] = Array.isArray(value) ? value : [value]
   return values.filter((one) => typeof one === 'string' && one !== '') as string[]

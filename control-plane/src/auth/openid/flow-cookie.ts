@@ -5,7 +5,7 @@ import { Compile } from 'typebox/compile'
 import type { Clock } from '../../clock.js'
 import { type Secrets, secretsOf } from '../../secret-ring.js'
 
-/** How long somebody may take at the provider, in milliseconds. */
+/** How long a sign-in at the provider may take, in milliseconds. */
 export const FLOW_MS = 10 * 60_000
 
 const Flow = Type.Object({
@@ -13,7 +13,7 @@ const Flow = Type.Object({
   state: Type.String(),
   nonce: Type.String(),
   verifier: Type.String(),
-  /** Of a client that opened a browser: where it listens, and what it will have to show. */
+  /** For a program that opened a browser: where it listens, and the challenge that its code has to fit. */
   client: Type.Union([
     Type.Object({
       redirect: Type.String(),
@@ -25,42 +25,42 @@ const Flow = Type.Object({
 })
 const flowCheck = Compile(Flow)
 
-/** Somebody is known, and is asked whether the program that opened the browser may have what is theirs. */
+/** The user has signed in, and is asked whether the program that opened the browser may use the account. */
 const Question = Type.Object({
   userId: Type.Integer(),
   redirect: Type.String(),
   challenge: Type.String(),
   machine: Type.Union([Type.String(), Type.Null()]),
-  /** What the page with the question sends back: no other page knows it. */
+  /** The text that the page with the question sends back. No other page knows it. */
   ticket: Type.String(),
 })
 const questionCheck = Compile(Question)
 
-/** What somebody is asked before a program is signed in as them. */
+/** The question that a user answers before a program is signed in as them. */
 export type Question = Readonly<Static<typeof Question>>
 
-/** A sign-in that is under way at a provider. */
+/** A sign-in that has begun at a provider. */
 export type Flow = Readonly<Static<typeof Flow>>
 
 /**
- * What is remembered of a sign-in under way: in a cookie of the browser that began it, so that nobody can end it in
- * another one, and so that any node can. It is encrypted, so it can neither be read nor changed.
+ * The state of a sign-in, in a cookie of the browser that began it. So nobody can end it in another browser, and any
+ * node can end it. The cookie is encrypted, so that it can be neither read nor changed.
  */
 export interface FlowCookies {
   seal(flow: Flow): Promise<string>
-  /** Null for one that is not ours, was changed, or is too old. */
+  /** Null for a cookie that is not ours, was changed, or is too old. */
   open(text: string): Promise<Flow | null>
-  /** The same for the question that comes last. */
+  /** The same for the question at the end. */
   sealQuestion(question: Question): Promise<string>
   openQuestion(text: string): Promise<Question | null>
 }
 
-/** What tells the cookies of several sign-ins of one browser apart; it says nothing of the sign-in. */
+/** Tells the cookies of several sign-ins in one browser apart. It says nothing about the sign-in. */
 export function tagOf(state: string): string {
   return createHash('sha256').update(state).digest('hex').slice(0, 16)
 }
 
-/** @param secrets ACCESS_TOKEN_SECRET, which all nodes have in common: the first one encrypts, every one opens */
+/** @param secrets ACCESS_TOKEN_SECRET, the same on all nodes: the first one encrypts, each of them may decrypt */
 export function createFlowCookies(secrets: Secrets, clock: Clock): FlowCookies {
   const keys = () =>
     secretsOf(secrets).map(

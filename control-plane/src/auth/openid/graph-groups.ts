@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 
 const PAGE_MS = 10_000
-/** Pages of a thousand memberships. */
+/** Most pages that are read. Each has up to a thousand groups. */
 const MAX_PAGES = 20
 
 const pageCheck = Compile(
@@ -18,16 +18,16 @@ const pageCheck = Compile(
   }),
 )
 
-/** A group of Entra ID. Names may be given twice there, ids not. */
+/** A group of Entra ID. Names may be used twice there, ids may not. */
 export interface GraphGroup {
   readonly id: string
   readonly name: string | null
 }
 
 /**
- * The groups that somebody is in, from Microsoft Graph.
- * @param accessToken theirs; it is shown to no other server than that of `graphUrl`
- * @throws Error when Graph does not answer as it should
+ * The groups of a user, from Microsoft Graph.
+ * @param accessToken the user's token; it is sent only to the server of `graphUrl`
+ * @throws Error when the answer of Graph has another form
  */
 export async function graphGroups(graphUrl: string, accessToken: string): Promise<GraphGroup[]> {
   const groups: GraphGroup[] = []
@@ -49,7 +49,7 @@ export async function graphGroups(graphUrl: string, accessToken: string): Promis
     const body: unknown = await answer.json()
     if (!pageCheck.Check(body)) throw new Error('Microsoft Graph answered something that is no list of memberships')
     for (const { '@odata.type': type, id, displayName } of body.value) {
-      // Roles of the directory and administrative units are memberships, too.
+      // The answer also contains roles of the directory and administrative units.
       if (type === undefined || type === '#microsoft.graph.group') groups.push({ id, name: displayName ?? null })
     }
     next = body['@odata.nextLink']

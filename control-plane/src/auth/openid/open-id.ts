@@ -11,22 +11,22 @@ import { graphGroups } from './graph-groups.js'
 import type { Providers } from './providers.js'
 import { discoveryFailure, refusalOf } from './refusals.js'
 
-/** How long signing out waits for what the provider says of itself, in milliseconds. */
+/** How long signing out waits for the provider's configuration, in milliseconds. */
 const LOGOUT_MS = 3000
 
-/** A client that opened a browser: where it listens on its own machine, and what it will have to show. */
+/** A program that opened a browser: where it listens on its own machine, and the challenge that its code has to fit. */
 export type FlowClient = NonNullable<Flow['client']>
 
 /**
- * Signing in at a provider of OpenID Connect, by the authorization code flow with PKCE, state and nonce. Nothing of a
- * sign-in under way is kept here: it is in the cookie of the browser, so any node can end what another began.
+ * Signing in at a provider of OpenID Connect: the authorization code flow with PKCE, state and nonce. The state of a
+ * sign-in is in a cookie of the browser and not here. So any node can end what another one began.
  */
 export interface OpenId {
   /** Whether users of a kind can sign in. */
   isOn(kind: OpenIdKind): Promise<boolean>
   /**
-   * Begins a sign-in: the browser is sent to `location` and brings `cookie` along when it comes back; `tag` tells it from
-   * the cookies of other sign-ins of the same browser.
+   * Begins a sign-in. The browser is sent to `location`, and brings `cookie` when it comes back. `tag` tells it from
+   * the cookies of other sign-ins in the same browser.
    * @throws NotFoundError when there is no such sign-in here, UnavailableError
    */
   begin(
@@ -36,12 +36,12 @@ export interface OpenId {
   /** The sign-in that a browser began; null when it began none, or too long ago. */
   underWay(kind: OpenIdKind, cookie: string | undefined): Promise<Flow | null>
   /**
-   * Who came back from the provider.
+   * The user that came back from the provider.
    * @param query of the address that the browser was sent back to
    * @throws UnauthenticatedError, UnavailableError
    */
   finish(flow: Flow, query: string): Promise<Identity>
-  /** Where somebody signs out at the provider; null when it has no such page, or does not say so soon. */
+  /** The address where users sign out at the provider; null when it has none, or does not answer in time. */
   logoutUrl(kind: OpenIdKind): Promise<string | null>
 }
 
@@ -65,7 +65,7 @@ export function createOpenId(deps: OpenIdDependencies): OpenId {
     return settings
   }
 
-  /** Where the provider sends browsers back to; it has to know this address beforehand. */
+  /** The address to which the provider sends browsers back. The provider has to know it before. */
   function redirectUri(kind: OpenIdKind): string {
     if (deps.publicUrl !== null) return `${deps.publicUrl}/api/v2/auth/${kind}/callback`
     log.error({ kind }, 'nobody can sign in at a provider: PUBLIC_URL is not set')
@@ -75,7 +75,7 @@ export function createOpenId(deps: OpenIdDependencies): OpenId {
     )
   }
 
-  /** What the provider says of itself. What is wrong with that is the operator's, and nobody's failed sign-in. */
+  /** The provider's configuration. An error in it is the operator's, and no failed sign-in. */
   async function configurationOf(settings: OpenIdSettings): Promise<Configuration> {
     try {
       return await deps.providers.of(settings)
@@ -96,15 +96,15 @@ export function createOpenId(deps: OpenIdDependencies): OpenId {
     })
     const idToken = tokens.claims()
     if (!idToken) throw new UnauthenticatedError('sign_in_refused', 'The provider did not say who signed in')
-    // The library looks only where there are several audiences; a token that another client asked for is not for us.
+    // The library checks this only if there are several audiences. A token for another client must be refused.
     if (idToken.azp !== undefined && idToken.azp !== settings.clientId) {
       log.warn({ kind: flow.kind, azp: idToken.azp }, 'a sign-in was refused: its token was given to another client')
       throw new UnauthenticatedError('sign_in_refused', 'The sign-in was refused; begin it again')
     }
-    // Entra ID puts all that is needed into its token.
+    // Entra ID puts everything into its token.
     const hasMore = flow.kind === 'oidc' && configuration.serverMetadata().userinfo_endpoint !== undefined
     const more = hasMore ? await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub) : {}
-    // What is signed goes before what is not.
+    // Signed claims replace unsigned ones.
     const claims: Claims = { ...more, ...idToken }
     return { claims, accessToken: tokens.access_token }
   }
@@ -119,7 +119,7 @@ export function createOpenId(deps: OpenIdDependencies): OpenId {
     throw new UnauthenticatedError('sign_in_nameless', `The provider gives no usable claim ${settings.usernameClaim}`)
   }
 
-  /** Without their groups nobody has their roles, so nobody is let in without. */
+  /** Without their groups users would have the wrong roles. So then they cannot sign in. */
   async function groupsAtGraph(graphUrl: string, accessToken: string) {
     try {
       return await graphGroups(graphUrl, accessToken)
@@ -173,7 +173,7 @@ export function createOpenId(deps: OpenIdDependencies): OpenId {
         if (configuration.serverMetadata().end_session_endpoint === undefined) return null
         return buildEndSessionUrl(configuration).href
       } catch (error) {
-        // Who signs out is signed out here, whatever the provider is up to.
+        // The user is signed out here, whatever the provider answers.
         log.warn({ kind, reason: messageOf(error) }, 'where to sign out at the provider is not known')
         return null
       }

@@ -4,14 +4,14 @@ import { isLoopback } from '../provider-checks.js'
 import type { OpenIdSettings } from '../provider-config.js'
 import type { ProviderSecrets } from '../provider-secrets.js'
 
-/** What a provider says of itself is asked for again after this time, in milliseconds. */
+/** How long the configuration of a provider is kept, in milliseconds. */
 const KNOWN_MS = 60 * 60_000
 /** How long a provider may take for one answer, in seconds. */
 const ANSWER_SECONDS = 10
 
-/** The providers of OpenID Connect, with what they say of themselves. */
+/** The providers of OpenID Connect and their configuration. */
 export interface Providers {
-  /** @throws UnavailableError for the client's secret, what openid-client throws for the provider */
+  /** @throws UnavailableError for the client's secret, the errors of openid-client for the provider */
   of(settings: OpenIdSettings): Promise<OpenIdClient.Configuration>
 }
 
@@ -26,7 +26,7 @@ export function createProviders(deps: { readonly secrets: ProviderSecrets; reado
   const known = new Map<string, Known>()
 
   async function discover(settings: OpenIdSettings, secret: string | null): Promise<OpenIdClient.Configuration> {
-    // Loaded when it is needed: most services start without it.
+    // Loaded when it is needed, because most services start without it.
     const client = await import('openid-client')
     const issuer = new URL(settings.issuer)
     const authentication = secret === null ? client.None() : bySecret(client, secret, settings.kind)
@@ -34,9 +34,10 @@ export function createProviders(deps: { readonly secrets: ProviderSecrets; reado
     return client.discovery(issuer, settings.clientId, undefined, authentication, {
       timeout: ANSWER_SECONDS,
       execute: [
-        // Else the signature of a token would go unchecked, since it comes straight from the provider.
+        // Without it, the signature of a token would not be checked, because the token comes directly from the
+        // provider.
         client.enableNonRepudiationChecks,
-        // Settings only let an address without TLS pass that never leaves the machine.
+        // The settings allow an address without TLS only if it never leaves the machine.
         ...(isInsecure ? [client.allowInsecureRequests] : []),
       ],
     })
@@ -63,8 +64,8 @@ export function createProviders(deps: { readonly secrets: ProviderSecrets; reado
 }
 
 /**
- * In the header, as the standard has it for who says nothing else, unless the provider names other ways only. Entra ID
- * knows both ways and documents the other one.
+ * The secret is sent in the header, which is the standard's default, unless the provider names other ways only. Entra
+ * ID accepts both ways, and documents the other one.
  */
 function bySecret(client: typeof OpenIdClient, secret: string, kind: OpenIdSettings['kind']): OpenIdClient.ClientAuth {
   const [inBody, inHeader] = [client.ClientSecretPost(secret), client.ClientSecretBasic(secret)]

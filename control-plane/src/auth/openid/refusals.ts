@@ -6,7 +6,7 @@ interface Log {
   error(fields: object, text: string): void
 }
 
-/** Codes of openid-client for a provider that does not answer, or not as a provider does. */
+/** Codes of openid-client for a provider that does not answer, or gives a wrong answer. */
 const AWAY: ReadonlySet<string> = new Set([
   'OAUTH_TIMEOUT',
   'OAUTH_ABORT',
@@ -15,7 +15,7 @@ const AWAY: ReadonlySet<string> = new Set([
   'OAUTH_PARSE_ERROR',
 ])
 
-/** What a provider answers when it does not take us for the client that we say we are; the last is openid-client's word. */
+/** Codes with which a provider refuses our client id or secret. The last one is openid-client's. */
 const NOT_OUR_CLIENT: ReadonlySet<string> = new Set([
   'invalid_client',
   'unauthorized_client',
@@ -23,8 +23,8 @@ const NOT_OUR_CLIENT: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The failure of a sign-in at a provider as the service tells it: away, set up wrongly, or refused. What the provider
- * said goes to the log, since it may hold anything.
+ * The error of a sign-in at a provider, as the service shows it: not available, wrongly configured, or refused. The
+ * provider's own message goes to the log, because it may contain anything.
  */
 export function refusalOf(kind: string, error: unknown, log: Log): HoldfastError {
   if (error instanceof HoldfastError) return error
@@ -41,7 +41,7 @@ export function refusalOf(kind: string, error: unknown, log: Log): HoldfastError
     log.warn({ kind, reason }, 'a sign-in was refused by the provider')
     return new UnauthenticatedError('sign_in_refused', 'The provider refused the sign-in, or it was given up there')
   }
-  // Whatever fetch fails with is a TypeError.
+  // fetch fails with a TypeError.
   if (error instanceof TypeError || AWAY.has(code)) {
     log.error({ kind, reason }, 'the provider of a sign-in does not answer as it should')
     return new UnavailableError('provider_unreachable', 'The sign-in provider cannot be reached; try again later')
@@ -50,7 +50,7 @@ export function refusalOf(kind: string, error: unknown, log: Log): HoldfastError
   return new UnauthenticatedError('sign_in_refused', 'The sign-in was refused; begin it again')
 }
 
-/** A provider that cannot be asked what it is, or says that it is another one than config.yaml says. */
+/** The error for a provider whose configuration cannot be read, or does not fit config.yaml. */
 export function discoveryFailure(settings: OpenIdSettings, error: unknown, log: Log): HoldfastError {
   if (error instanceof HoldfastError) return error
   const { kind, issuer } = settings
@@ -62,7 +62,7 @@ export function discoveryFailure(settings: OpenIdSettings, error: unknown, log: 
   return new UnavailableError('provider_unreachable', 'The sign-in provider cannot be reached; try again later')
 }
 
-/** `code` of openid-client itself, `error` of what the provider answered. */
+/** `code` of openid-client itself, `error` of the provider's answer. */
 function wordsOf(error: unknown): { code: string; error: string } {
   const { code, error: word } = (error ?? {}) as { code?: unknown; error?: unknown }
   return { code: typeof code === 'string' ? code : '', error: typeof word === 'string' ? word : '' }

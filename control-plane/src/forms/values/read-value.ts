@@ -1,4 +1,6 @@
+import { isExactNumeral } from '@holdfast/protocol'
 import { parseDocument } from 'yaml'
+import { inexactNumber } from '../../yaml-text.js'
 import type { Field } from '../fields/field.js'
 import { dateExpected, isDateValue } from './read-datetime.js'
 
@@ -45,7 +47,8 @@ function readNumber(field: Field, sent: unknown): ReadValue {
   const text = sent.trim()
   if (text === '') return good(undefined)
   const value = Number(text)
-  return NUMBER.test(text) && Number.isFinite(value) ? good(value) : bad(field, 'a number')
+  if (!NUMBER.test(text)) return bad(field, 'a number')
+  return isExactNumeral(text.replace(/^\+/, '')) ? good(value) : bad(field, 'a number that can be kept digit by digit')
 }
 
 /** A text is read as YAML, so that a playbook gets what it says; anything else is taken for read already. */
@@ -60,6 +63,9 @@ function readYamlValue(field: Field, sent: unknown): ReadValue {
   try {
     const document = parseDocument(sent, { prettyErrors: false, merge: true })
     if (document.errors.length > 0) return broken
+    const inexact = inexactNumber(document)
+    if (inexact)
+      return bad(field, `without the number ${inexact.source}, which cannot be kept digit by digit: put it in quotes`)
     // Through JSON: dates, binary data and maps with odd keys become what a playbook can get.
     const value: unknown = JSON.parse(JSON.stringify(document.toJS()) ?? 'null')
     return good(value ?? undefined)

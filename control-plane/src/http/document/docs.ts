@@ -8,7 +8,7 @@ import { completeDocument } from './openapi-document.js'
 import { describedOperation } from './openapi-operation.js'
 import { API_PREFIX } from '../route/paths.js'
 
-/** The page runs its own scripts only and asks no foreign server; it must also work without TLS. */
+/** The page runs only its own scripts and asks no other server. It also has to work without TLS. */
 const PAGE_POLICY =
   "default-src 'self'; base-uri 'self'; frame-ancestors 'self'; object-src 'none'; img-src 'self' data:; font-src 'self' data:; script-src 'self'; style-src 'self' 'unsafe-inline'"
 
@@ -69,7 +69,7 @@ export async function registerDocs(
     transformObject: (document) =>
       'openapiObject' in document ? completeDocument(document.openapiObject) : document.swaggerObject,
   })
-  // Said here, because the package itself looks beside its code, which in the bundle is elsewhere.
+  // Given here, because the package looks beside its own code, which is elsewhere in the bundle.
   const pages = join(dirname(fileURLToPath(import.meta.resolve('@fastify/swagger-ui/package.json'))), 'static')
   await app.register(swaggerUi, {
     baseDir: pages,

@@ -1,7 +1,7 @@
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 type JsonObject = { [key: string]: Json }
 
-/** What a status means wherever it is answered with an error, and the headers that come with it. */
+/** What each error status means, and the headers that come with it. */
 const REFUSALS: Readonly<Record<string, { readonly name: string; readonly text: string; readonly header?: string }>> = {
   400: { name: 'Malformed', text: 'The request is malformed: a wrong type, a missing field, an id that is no number' },
   401: {
@@ -36,8 +36,8 @@ const HEADERS: JsonObject = {
 const ERROR_REFERENCE = '#/components/schemas/Error'
 
 /**
- * Makes the document of the collected routes whole: every schema with a title stands once, under its title; every
- * refusal stands once, under its name; every answer has its headers.
+ * Completes the document of the collected routes: every schema with a title is there once, under its title; every error
+ * answer is there once, under its name; every answer has its headers.
  * @throws Error when two different schemas have one title, or two operations one name
  */
 export function completeDocument(collected: unknown): JsonObject {
@@ -64,7 +64,7 @@ function* operationsOf(paths: JsonObject): Generator<JsonObject> {
   for (const methods of Object.values(paths)) yield* Object.values(methods as JsonObject) as JsonObject[]
 }
 
-/** The node with a reference in the place of every schema that has a title. */
+/** The node, with a reference in place of every schema that has a title. */
 function namedSchemas(node: Json, schemas: JsonObject): Json {
   if (Array.isArray(node)) return node.map((item) => namedSchemas(item, schemas))
   if (node === null || typeof node !== 'object') return node

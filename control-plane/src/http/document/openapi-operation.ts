@@ -2,15 +2,15 @@ import type { FastifySchema, RouteOptions } from 'fastify'
 import { auditNameOf } from '../route/audit-hook.js'
 import { ErrorBody, MEANT_AS } from '../route/schemas.js'
 
-/** What makes the names of operations, by the method; a POST that ends in a word is called after that word. */
+/** The verbs for names of operations, by method. A POST whose path ends in a word is called after that word. */
 const VERBS: Readonly<Record<string, string>> = { GET: 'get', POST: 'create', PUT: 'change', DELETE: 'delete' }
 
-/** Methods whose body is read whatever the route does with it, so that it can be refused as a body. */
+/** Methods whose body is always read, so that it can be refused. */
 const WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE']
 
 /**
- * What the document says of a route beside what the route says itself: its name, its name in the audit trail, and every
- * refusal that comes from what all routes have in common.
+ * Completes what a route says about itself: its name, its name in the audit trail, and all error answers that every
+ * route can give.
  * @param path of the route below the prefix of the interface
  */
 export function describedOperation(schema: FastifySchema, path: string, route: RouteOptions): FastifySchema {
@@ -18,7 +18,7 @@ export function describedOperation(schema: FastifySchema, path: string, route: R
   const method = String(route.method)
   const audit = auditNameOf({ method, url: route.url, config: route.config })
   const responses: Record<string, unknown> = { ...commonRefusals(method, path, route) }
-  // The ranges only give a shape to what nobody foresaw.
+  // The ranges give a form to unexpected errors.
   for (const [status, response] of Object.entries((schema.response ?? {}) as Record<string, unknown>)) {
     if (/^\d{3}$/.test(status)) responses[status] = response
   }
@@ -32,7 +32,7 @@ export function describedOperation(schema: FastifySchema, path: string, route: R
 }
 
 /**
- * The name of an operation that has none of its own: `POST /job/:id/approve` is `approveJob`, `GET /job/:id/events` is
+ * The name of an operation without a name of its own: `POST /job/:id/approve` is `approveJob`, `GET /job/:id/events` is
  * `getJobEvents`, `PUT /user/:id` is `changeUser`.
  */
 export function operationIdOf(method: string, path: string): string {
@@ -50,11 +50,14 @@ function camelCase(word: string): string {
   return word.replace(/-(.)/g, (_match, letter: string) => letter.toUpperCase())
 }
 
-/** Refusals of the frame around every route: the token, the body, the limit of requests, the state of the service. */
+/**
+ * Error answers that every route can give: because of the token, the body, the limit of requests, or the state of the
+ * service.
+ */
 function commonRefusals(method: string, path: string, route: RouteOptions): Record<string, typeof ErrorBody> {
   const { public: isPublic, rateLimit, duringStop } = route.config ?? {}
   const statuses: number[] = [500]
-  // 403 also for a first password that was not changed, and for an API token that was made for less.
+  // 403 also for a first password that was not changed, and for an API token without the scope.
   if (!isPublic) statuses.push(401, 403)
   if (WITH_BODY.includes(method)) statuses.push(400, 413, 415, 429)
   if (path.includes(':')) statuses.push(400)
@@ -63,7 +66,7 @@ function commonRefusals(method: string, path: string, route: RouteOptions): Reco
   return Object.fromEntries(statuses.map((status) => [status, ErrorBody]))
 }
 
-/** Parameters are text on their way; the document says what the text has to be. */
+/** Parameters are texts. The document says what the text has to contain. */
 function asMeant(schema: FastifySchema): FastifySchema {
   const shown = { ...schema }
   if (schema.params) shown.params = propertiesAsMeant(schema.params)

@@ -7,15 +7,15 @@ import type { FileNames } from '../../uploads/uploads.js'
 
 const EXPECTED = `Send a multipart form with one part named '${FILE_PART}' that holds the file`
 
-/** Bytes of the headers of a part. A file name is the only long thing in them. */
+/** Most bytes of the headers of a part. Only the file name can be long. */
 const MAX_HEADER_BYTES = 32 * 1024
 
 /**
- * Reads a multipart body that must hold exactly one part, the file, and hands its bytes on as they come: the next are
- * read when `write` has taken the last. The body is left as it is when this fails; nothing of the file is written then
- * any more.
- * @param signal ends it with its reason
- * @throws InvalidInputError when the body is no such form, breaks off, or holds anything else; what `write` throws
+ * Reads a multipart body that must contain exactly one part, the file. It passes the bytes on as they come, and reads
+ * the next ones when `write` has taken the last. When it fails, the body is left as it is, and nothing of the file is
+ * written any more.
+ * @param signal ends the reading, with its reason
+ * @throws InvalidInputError when the body is no such form, breaks off, or contains anything else; the errors of `write`
  */
 export async function readFilePart(
   request: { readonly headers: IncomingHttpHeaders; readonly body: Readable; readonly signal: AbortSignal },
@@ -34,7 +34,7 @@ export async function readFilePart(
     parser
       .on('file', (field, stream, originalname, encoding, mimetype) => {
         streams.push(stream)
-        // The parser says the same.
+        // The parser reports the same error.
         stream.on('error', () => undefined)
         if (field !== FILE_PART) return reject(wrongPart(field))
         if (originalname === '') return reject(noFile('the part has no file name'))
@@ -54,7 +54,7 @@ export async function readFilePart(
         if (!body.readableEnded) reject(broken('it broke off'))
       })
       .pipe(parser)
-    // It may have gone before anybody listened.
+    // It may have ended before the listener was attached.
     if (body.destroyed) reject(broken('it broke off'))
   })
 
@@ -63,7 +63,7 @@ export async function readFilePart(
     await writing
   } finally {
     body.unpipe(parser)
-    // When this fails nothing more may be written afterwards.
+    // When this fails, nothing more may be written.
     streams.forEach((stream) => stream.destroy())
     await writing.catch(() => undefined)
   }

@@ -34,7 +34,7 @@ const FormList = Type.Object(
   { title: 'FormList' },
 )
 
-/** What a job runs with stays here; everything else that a form says is for the pages that show it. */
+/** What a job runs with is not shown. All other properties of a form are for the pages that show it. */
 const RUN_PROPERTIES = [
   'allowJinjaInExtravars',
   'ansibleCredentials',
@@ -68,7 +68,7 @@ const RUN_PROPERTIES = [
   'workflow',
 ]
 
-/** The forms that the caller may launch; admins also see what was left out and why. */
+/** Routes for the forms that the caller may launch. Admins also see which forms were left out, and why. */
 export function formRoutes(deps: {
   readonly forms: Forms
   readonly workflows: { errors(): Promise<readonly FormError[]> }

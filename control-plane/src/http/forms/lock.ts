@@ -18,7 +18,7 @@ const LockState = Type.Object(
   { title: 'LockState' },
 )
 
-/** The designer's lock. Taking it again keeps it. */
+/** Routes for the lock of the form designer. Whoever takes it again keeps it. */
 export function lockRoutes(deps: { readonly lock: DesignerLock }): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

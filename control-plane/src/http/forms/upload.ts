@@ -13,7 +13,7 @@ import { readFilePart } from './file-part.js'
 import { callerOf } from '../route/guards.js'
 import { answers } from '../route/schemas.js'
 
-/** A client that sends nothing for so long is gone, whatever its socket says. Milliseconds. */
+/** A client that sends nothing for so long counts as gone, in milliseconds. */
 const IDLE_MS = 120_000
 
 const Description = Type.Object(
@@ -30,7 +30,10 @@ const Description = Type.Object(
   { title: 'Upload', description: 'Pass it unchanged in `files` of a launch, under the name of the file field' },
 )
 
-/** Uploading a file for a file field. The body goes to the disk as it comes and is never in memory. */
+/**
+ * The route that uploads a file for a file field. The body goes to the disk as it arrives and is never in memory as a
+ * whole.
+ */
 export function uploadRoutes(deps: {
   readonly uploads: Uploads
   readonly forms: Pick<Forms, 'all'>
@@ -68,7 +71,7 @@ export function uploadRoutes(deps: {
           response: answers(Description, 400, 403, 413, 415),
         },
         config: { audit: { action: 'job.upload', kind: 'upload' } },
-        // The schema of the body is for the documentation: here the body is a stream.
+        // The schema of the body is for the document only, because here the body is a stream.
         validatorCompiler: () => () => true,
       },
       async (request): Promise<UploadDescription> => {
@@ -108,12 +111,12 @@ export function uploadRoutes(deps: {
   }
 }
 
-/** Bytes of the body as far as its sender says them, and the fewest that the file then has. */
+/** The size of the body if its sender says it, and the smallest size that the file can then have. */
 function sizeSaidBy(request: FastifyRequest): { readonly file: number; readonly body: number } {
   const said = Number(request.headers['content-length'] ?? 0)
   const body = Number.isSafeInteger(said) ? said : 0
   return { file: Math.max(0, body - MAX_FRAMING_BYTES), body }
 }
 
-/** What boundaries and headers of a form with one part take at most. */
+/** Most bytes of the boundaries and headers of a form with one part. */
 const MAX_FRAMING_BYTES = 64 * 1024

@@ -14,7 +14,7 @@ export interface ApprovalRouteDependencies {
 
 const tags = ['job']
 
-/** Approvals that jobs wait for: how many, and deciding about them. */
+/** Routes for the approvals that jobs wait for: their number, and decisions. */
 export function jobApprovalRoutes({ reading, approving }: ApprovalRouteDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

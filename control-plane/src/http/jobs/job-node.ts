@@ -6,7 +6,7 @@ import { callerOf } from '../route/guards.js'
 import { JobNode } from './job-schemas.js'
 import { IdParams, answers, idOf } from '../route/schemas.js'
 
-/** The nodes of a workflow job. */
+/** Routes for the nodes of a workflow job. */
 export function jobNodeRoutes(reading: JobReading): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

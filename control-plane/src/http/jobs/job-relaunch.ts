@@ -26,9 +26,9 @@ const RELAUNCH_RULES =
   'in place of a value that is not shown is refused. Passwords are not kept: those that the job had must come in values (422, missing). Uploads are used again. ' +
   'An abandoned job can be run again although it may still be at work; the message says so.'
 
-/** Field values of jobs, and running jobs again. */
+/** Routes for the field values of jobs, and for running jobs again. */
 export function relaunchRoutes({ launching }: RelaunchRouteDependencies): FastifyPluginAsyncTypebox {
-  /** Before the body is read, since who may not do it need not learn what it takes. */
+  /** Before the body is read: whoever is not allowed to do this gets no information about the body. */
   const requireAllowed = async (request: FastifyRequest) => {
     const id = idOf(request.params as { id: string })
     const { job } = await requireMayRelaunch(launching, callerOf(request), id, isVerbose(request.query))
@@ -83,12 +83,12 @@ export function relaunchRoutes({ launching }: RelaunchRouteDependencies): Fastif
   }
 }
 
-/** As with `text`, only the very word counts. */
+/** As with `text`, only the exact word counts. */
 function isVerbose(query: unknown): boolean {
   return (query as { readonly verbose?: string }).verbose === 'true'
 }
 
-/** Values that stand beside `values` would be ignored, and the job would run as it ran: not what was meant. */
+/** Values beside `values` would be ignored, and the job would run without them. So they are refused. */
 function requireKnown(body: object): void {
   const strange = Object.keys(body).find((key) => key !== 'values' && key !== 'files')
   if (strange === undefined) return

@@ -10,7 +10,7 @@ const AnyObject = Type.Record(Type.String(), Type.Unknown())
 
 const sha256 = (description: string) => nullable(Type.String({ description }))
 
-/** The approval that a job waits for or last passed. */
+/** The approval that a job waits for or got last. */
 const Approval = Type.Object({
   title: nullable(Type.String()),
   message: nullable(Type.String()),
@@ -104,7 +104,7 @@ export const Launched = Type.Object(
   { title: 'Launched' },
 )
 
-/** How an approval may be given; it may be left out. */
+/** The body of an approval; it may be left out. */
 export const ApproveBody = nullable(
   Type.Object({
     force: Type.Optional(Type.Boolean({ description: 'Approve what is there now, although it has changed' })),

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { type JobReading, readEvent, readEvents, readPlainOutput, readRawOutput } from '../../jobs/read/reading.js'
@@ -9,7 +10,7 @@ import { IdParams, answers, idOf, integerText, listOf, textAnswers, wholeNumberO
 const tags = ['job']
 const TEXT = 'text/plain; charset=utf-8'
 
-/** What a job produced: its structured events and its output. */
+/** Routes for what a job produced: its events and its output. */
 export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
@@ -44,10 +45,14 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
           summary: 'One event with its whole result',
           operationId: 'getJobEvent',
           params: Type.Object({ ...IdParams.properties, order: integerText('A whole number') }),
-          response: answers(Event, 400, 403, 404),
+          response: answers(streamed(Event), 400, 403, 404),
         },
       },
-      async (request) => readEvent(reading, callerOf(request), idOf(request.params), request.params.order),
+      async (request, reply) => {
+        const text = await readEvent(reading, callerOf(request), idOf(request.params), request.params.order)
+        await reply.type(JSON_TYPE).send(Readable.from([text]))
+        return reply
+      },
     )
 
     await app.register(jobOutputRoutes(reading))

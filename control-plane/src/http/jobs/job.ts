@@ -24,7 +24,7 @@ const LAUNCH_RULES =
   'default; one that is null or empty has no value. Refused values answer 422 with details: missing, invalid, waiting, ' +
   'validationErrors, rowErrors, uploads. Nothing is created then.'
 
-/** Launching, relaunching, reading, listing, aborting and deleting jobs. */
+/** Routes that launch, show, list, abort and delete jobs. */
 export function jobRoutes({ reading, launching, actions }: JobRouteDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     await app.register(relaunchRoutes({ launching }))

@@ -4,13 +4,13 @@ import { type TokenScope, allowsScope } from '../../auth/token-scopes.js'
 import { ForbiddenError, UnauthenticatedError } from '../../errors.js'
 import { callerOf } from './guards.js'
 
-/** Tells who a bearer token belongs to. @throws UnauthenticatedError */
+/** Finds the owner of a bearer token. @throws UnauthenticatedError */
 export type Authenticate = (token: string) => Promise<Caller>
 
 /**
- * Puts the check of the bearer token before everything else of every route of `scope` that is not marked
- * `config: { public: true }`: before its body is read, its parameters are looked at, or anything is found. What an API token
- * was not made for is refused there, too.
+ * Checks the bearer token first in every route of `scope` that is not marked `config: { public: true }`: before the
+ * body is read, the parameters are checked, or anything is looked up. It also refuses what the scopes of an API token
+ * do not allow.
  */
 export function registerAuthentication(scope: FastifyInstance, authenticate: Authenticate): void {
   scope.addHook('onRequest', async (request) => {
@@ -21,7 +21,7 @@ export function registerAuthentication(scope: FastifyInstance, authenticate: Aut
   })
 }
 
-/** @throws ForbiddenError for who has to change a password first, and for an API token that was not made for this */
+/** @throws ForbiddenError for a user who has to change a password first, and for an API token without the scope */
 function refuseBounded(request: FastifyRequest, caller: Caller): void {
   const { beforePasswordChange, scope } = request.routeOptions.config
   if (caller.passwordMustChange && !beforePasswordChange) {
@@ -36,7 +36,7 @@ function refuseBounded(request: FastifyRequest, caller: Caller): void {
   }
 }
 
-/** What a token must have been made for: to read, to do something with jobs, or for everything else. */
+/** The scope that a token needs: to read, to do something with jobs, or everything else. */
 function usualScope({ method, routeOptions }: FastifyRequest): TokenScope {
   if (method === 'GET' || method === 'HEAD') return 'read'
   return /\/api\/v2\/job(\/|$)/.test(routeOptions.url ?? '') ? 'launch' : 'admin'

@@ -12,9 +12,9 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** True for the few routes that work without a token. */
     public?: boolean
-    /** True for what may be done before a first password is changed. */
+    /** True for routes that work before a first password is changed. */
     beforePasswordChange?: boolean
-    /** What an API token must have been made for; left out: what its method and path say. */
+    /** The scope that an API token needs; left out: the one that follows from method and path. */
     scope?: TokenScope
   }
 }
@@ -33,17 +33,17 @@ export function adminOf(request: FastifyRequest): Caller {
 }
 
 /**
- * The `onRequest` of a route that is for admins: said before the body is read, since who may not do it need not learn
- * what it takes.
+ * The `onRequest` hook of a route for admins. It answers before the body is read, so that others get no information
+ * about the body.
  */
 export async function requireAdmin(request: FastifyRequest): Promise<void> {
   adminOf(request)
 }
 
 /**
- * The `onRequest` of a route that lets admins do something to one thing: that there is no such thing is said first,
- * then that only an admin may do it, and only then is anything of the request looked at.
- * @param find throws NotFoundError when there is none of that id
+ * The `onRequest` hook of a route in which admins change one object. The checks come in this order: the object exists,
+ * the caller is an admin, and then the request itself.
+ * @param find throws NotFoundError when there is none with that id
  */
 export function requireAdminFor(find: (id: number, request: FastifyRequest) => Promise<unknown>) {
   return async (request: FastifyRequest): Promise<void> => {

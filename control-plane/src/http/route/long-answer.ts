@@ -5,30 +5,30 @@ import { keepHeapSmall } from '../../heap-growth.js'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Characters after which what was written is sent and others have their turn. */
+/** After so many characters the written text is sent, and others have their turn. */
 const LONG_TEXT = 64 * 1024
 
-/** Characters of an answer from which on the garbage that it makes counts. */
+/** From so many characters on, the garbage of an answer counts. */
 const HEAVY_ANSWER = 1024 * 1024
 
 /**
- * An answer that is made while it is read. Its first part is made before anything is sent, so that a database that is
- * away still becomes a refusal; what fails later breaks the answer off, which a client sees as a failed one.
+ * An answer that is made while it is read. Its first part is made before anything is sent. So a database that does not
+ * answer still gives an error answer. A later failure breaks the answer off, and the client sees a failed request.
  */
 export async function streamOf(parts: AsyncGenerator<string>): Promise<Readable> {
   const first = await parts.next()
-  // Parts may be long: no more of them wait for the reader than are needed to keep it busy.
+  // Parts may be long. Only as many wait for the reader as keep it busy.
   return Readable.from(first.done ? [] : following(first.value, parts), { highWaterMark: 2 })
 }
 
-/** The schema of an answer that is sent as a stream: it documents what is in it, and nothing is serialised by it. */
+/** The schema of an answer that is sent as a stream. It documents the content, and serialises nothing. */
 export function streamed(schema: TSchema) {
   return Type.Unsafe<Readable>(schema)
 }
 
 /**
- * The JSON of an object with one more member, whose text comes in parts. Members are written one by one, and one that
- * stands there twice is written once: they may have megabytes.
+ * The JSON of an object with one more member, whose text comes in parts. Members are written one by one, because they
+ * may have megabytes. A member that the object has already is written once.
  */
 export async function* withText(
   object: Readonly<Record<string, unknown>>,
@@ -54,7 +54,7 @@ export async function* withText(
   yield `${text}"}`
 }
 
-/** The JSON of a list whose records come page by page; other requests have their turn after each. */
+/** The JSON of a list whose records come page by page. Other requests have their turn after each page. */
 export async function* listText(
   pages: AsyncIterable<readonly object[]> | Iterable<readonly object[]>,
 ): AsyncGenerator<string> {
@@ -85,7 +85,7 @@ async function* following(first: string, rest: AsyncGenerator<string>): AsyncGen
     }
   } finally {
     letHeapGrow?.()
-    // A client that leaves after the first part leaves the rest unread too.
+    // When a client leaves after the first part, the rest is not read.
     await rest.return(undefined)
   }
 }

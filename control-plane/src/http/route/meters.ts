@@ -4,21 +4,24 @@ import { auditNameOf } from './audit-hook.js'
 /** What the metrics count of requests. */
 export interface HttpMeters {
   requestEnded(request: {
-    /** The pattern of the path, never the path: there are as many as routes. `other` for what matches none. */
+    /**
+     * The pattern of the path and not the path itself, so that there are only as many as routes. `other` for unknown
+     * paths.
+     */
     readonly route: string
     readonly method: string
     readonly status: number
     readonly seconds: number
   }): void
-  /** Somebody asked for a job. */
+  /** A launch was answered. */
   launchAnswered(outcome: 'accepted' | 'refused'): void
 }
 
 const LAUNCHES: readonly string[] = ['job.launch', 'job.relaunch']
 
 /**
- * Counts every request, known path or not. What stays open (event streams, runners' sockets) is taken out of the framework's
- * hands and is no request here.
+ * Counts every request, also to unknown paths. Connections that stay open (event streams, sockets of runners) do not
+ * count.
  */
 export function registerHttpMeters(
   app: FastifyInstance,

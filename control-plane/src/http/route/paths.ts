@@ -1,7 +1,10 @@
-/** Below the base URL; route plugins are registered with it and state their paths relative to it. */
+/**
+ * The prefix of all paths, below the base URL. Plugins of routes are registered with it and name their paths relative
+ * to it.
+ */
 export const API_PREFIX = '/api/v2'
 
-/** `/` → ``, `/holdfast/` → `/holdfast`: the base URL as a prefix of paths. */
+/** The base URL as a prefix of paths: `/` gives ``, `/holdfast/` gives `/holdfast`. */
 export function prefixOf(baseUrl: string): string {
   const trimmed = baseUrl.replace(/^\/+|\/+$/g, '')
   return trimmed === '' ? '' : `/${trimmed}`

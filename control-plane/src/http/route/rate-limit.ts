@@ -5,12 +5,13 @@ import { TooManyError } from '../../errors.js'
 
 const MINUTE_MS = 60_000
 
-/** The `config` of routes that work with passwords and tokens: each is limited to so many requests of one address. */
+/** The `config` of routes that work with passwords and tokens. The number of requests to each is limited by address. */
 export const LIMITED = { rateLimit: {} } as const
 
 /**
- * Limits the routes that are {@link LIMITED}, whatever becomes of the requests: hashing a password takes memory and time.
- * What is above the limit is not looked at, and leaves no record in the audit trail, which else anybody could fill.
+ * Limits the routes with the {@link LIMITED} config, whatever the answers are, because hashing a password takes memory
+ * and time. Requests above the limit are not handled and have no record in the audit trail, because anybody could fill
+ * it with them.
  * @param perMinute requests of one address to one route; 0: no limit
  */
 export async function registerRateLimit(scope: FastifyInstance, perMinute: number): Promise<void> {

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { type Static, type TSchema, Type } from 'typebox'
 import { InvalidInputError, NotFoundError } from '../../errors.js'
 
-/** The body of every refusal and failure, framework errors included. */
+/** The body of every error answer, also of the framework's. */
 export const ErrorBody = Type.Object(
   {
     error: Type.String({ description: 'One sentence for people' }),
@@ -15,10 +15,10 @@ export const ErrorBody = Type.Object(
 /** The answer of an action. */
 export const Message = Type.Object({ message: Type.String() }, { title: 'Message' })
 
-/** Marks text that has to be of another type; the document shows that type (see `openapi-operation.ts`). */
+/** Marks a text with the content of another type. The document shows that type (see `openapi-operation.ts`). */
 export const MEANT_AS = '$comment'
 
-/** A whole number that comes as text; {@link wholeNumberOf} reads it, so that a wrong one gets a sentence of its own. */
+/** A whole number that comes as text. {@link wholeNumberOf} reads it, so that a wrong one has an error of its own. */
 export function integerText(description: string) {
   return Type.String({ [MEANT_AS]: 'integer', description })
 }
@@ -31,12 +31,12 @@ export function booleanText(description: string) {
 /** The id in a path, read by {@link idOf}. */
 export const IdParams = Type.Object({ id: integerText('A whole number') })
 
-/** Statuses with which a route may refuse, beside those that come from what all routes have in common. */
+/** Statuses of a route's own error answers, in addition to those that all routes can have. */
 export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 422 | 429
 
 /**
- * The `response` schemas of a route: its answer, and the error body for each way to refuse. Statuses that were
- * forgotten here still leave with the same shape.
+ * The `response` schemas of a route: its answer, and the error body for each error status. A status that is missing
+ * here still has the same error body.
  */
 export function answers<Answer extends TSchema>(answer: Answer, ...refusals: RefusalStatus[]) {
   const errors: Record<number, typeof ErrorBody> = {}
@@ -47,10 +47,7 @@ export function answers<Answer extends TSchema>(answer: Answer, ...refusals: Ref
 /** A header of an answer, for the document. */
 export type HeaderSchemas = Readonly<Record<string, TSchema>>
 
-/**
- * The same for a route that answers with text of a kind of its own, which is sent as it is: buffers and streams are not
- * serialised.
- */
+/** The same for a route that answers with text. Buffers and streams are sent as they are. */
 export function textAnswers(
   text: { readonly type?: string; readonly description: string; readonly headers?: HeaderSchemas },
   ...refusals: RefusalStatus[]
@@ -67,15 +64,12 @@ export function listOf<Item extends TSchema & { readonly title?: string }>(item:
   return Type.Object({ count: Type.Integer(), records: Type.Array(item) }, title)
 }
 
-/** The wire form of a list, with what {@link listOf} declares. */
+/** A list as it is sent, in the form that {@link listOf} declares. */
 export function asList<Item>(records: readonly Item[]): { count: number; records: Item[] } {
   return { count: records.length, records: [...records] }
 }
 
-/**
- * A value or null. As a list of types where that is possible: of a union the serialiser has to try every branch with a
- * validator, value by value.
- */
+/** A value or null. If possible, it is a list of types: for a union, the serialiser has to try every branch. */
 export function nullable<Schema extends TSchema>(schema: Schema) {
   const union = Type.Union([schema, Type.Null()])
   if (!('type' in schema) || typeof schema.type !== 'string') return union
@@ -84,7 +78,7 @@ export function nullable<Schema extends TSchema>(schema: Schema) {
 
 /**
  * The id in a path.
- * @throws InvalidInputError when it is not a whole number, NotFoundError when it is beyond every id that there can be
+ * @throws InvalidInputError when it is not a whole number, NotFoundError when it is larger than any id
  */
 export function idOf(params: { readonly id: string }): number {
   const id = wholeNumberOf(params.id, 'id')
@@ -93,7 +87,7 @@ export function idOf(params: { readonly id: string }): number {
 }
 
 /**
- * A whole number given as text. One that is too large to be anybody's becomes the largest there is, which nothing has.
+ * A whole number given as text. A number that is too large becomes the largest possible one, which nothing has.
  * @throws InvalidInputError naming the parameter
  */
 export function wholeNumberOf(text: string, name: string): number {

@@ -13,7 +13,7 @@ export interface JoinTokenRouteDependencies {
 
 const tags = ['runner']
 
-/** Join tokens: made, listed and taken back by admins; the token itself leaves once, with its creation. */
+/** Routes for join tokens: admins make, list and delete them. The token itself is shown only when it is made. */
 export function joinTokenRoutes({ joinTokens }: JoinTokenRouteDependencies): FastifyPluginAsyncTypebox {
   const requireAdminForToken = requireAdminFor(async (id) => {
     if (!(await joinTokens.exists(id))) throw new NotFoundError('no_such_join_token', `There is no join token ${id}`)

@@ -15,7 +15,7 @@ export interface OrphanRouteDependencies {
 
 const tags = ['runner']
 
-/** A job that a runner has, that the database does not know, and that is not adopted by itself. */
+/** A job that a runner has, that the database does not know, and that is not adopted automatically. */
 const OrphanRecord = Type.Object(
   {
     runner_id: Type.Integer(),
@@ -62,7 +62,10 @@ const DECISIONS = [
   },
 ] as const
 
-/** Jobs of runners that wait for an admin: the database does not know them, or another control plane has them. */
+/**
+ * Routes for jobs of runners that wait for an admin: the database does not know them, or they belong to another control
+ * plane.
+ */
 export function orphanRoutes({ orphans, hub }: OrphanRouteDependencies): FastifyPluginAsyncTypebox {
   const requireAdminForRunner = requireAdminFor(async (id, request) => {
     noteAudit(request, { name: (await hub.get(id)).runner.name })

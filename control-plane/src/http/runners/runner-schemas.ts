@@ -108,7 +108,7 @@ export const JoinTokenBody = nullable(
   }),
 )
 
-/** The one time that a token is shown. */
+/** A new join token. Only this answer shows it. */
 export const NewJoinToken = Type.Object(
   { id: Type.Integer(), token: Type.String(), expires_at: Type.String() },
   { title: 'NewJoinToken' },

@@ -9,8 +9,8 @@ export interface RunnerSocketDependencies {
 }
 
 /**
- * The runners' WebSocket. No bearer token: a runner proves its key in the handshake, and nobody else gets past it. The
- * socket is handed over in the same tick, because messages that come before a handler is attached are lost.
+ * The WebSocket of the runners. It needs no bearer token: a runner proves its key in the handshake, and nobody else
+ * gets further. The socket is passed on in the same tick, because messages before a handler is attached would be lost.
  */
 export function runnerSocketRoute({ hub }: RunnerSocketDependencies): FastifyPluginAsync {
   return async (app) => {
@@ -21,7 +21,7 @@ export function runnerSocketRoute({ hub }: RunnerSocketDependencies): FastifyPlu
       schema: { hide: true },
       config: { public: true },
       wsHandler: (socket, request) => hub.accept(socket, request.ip, request.raw.socket),
-      // Without a WebSocket there is nothing here; said in the shape of every refusal.
+      // Without a WebSocket this path has nothing. The answer has the usual error body.
       handler: () => {
         throw unknownRoute()
       },

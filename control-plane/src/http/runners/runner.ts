@@ -12,7 +12,7 @@ export interface RunnerRouteDependencies extends JoinTokenRouteDependencies {
 
 const tags = ['runner']
 
-/** Runners and their join tokens: for admins. */
+/** Routes for runners, for admins. */
 export function runnerRoutes({ hub, joinTokens }: RunnerRouteDependencies): FastifyPluginAsyncTypebox {
   const requireAdminForRunner = requireAdminFor(async (id, request) => {
     noteAudit(request, { name: (await hub.get(id)).runner.name })

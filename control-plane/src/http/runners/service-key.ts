@@ -36,7 +36,7 @@ const RotationBody = nullable(
 
 const tags = ['runner']
 
-/** The key of the service: for admins. Its private half never leaves. */
+/** Routes for the key of the service, for admins. No answer ever contains its private half. */
 export function serviceKeyRoutes({ serviceKeys }: { readonly serviceKeys: ServiceKeys }): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

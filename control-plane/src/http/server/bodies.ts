@@ -3,47 +3,51 @@ import type { Readable } from 'node:stream'
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { type FastifyInstance, type FastifyRequest, errorCodes } from 'fastify'
 import { networkOf } from '../../auth/network.js'
+import { findInexactNumber } from '@holdfast/protocol'
+import { InvalidInputError } from '../../errors.js'
 import type { Timers } from '../../timers.js'
 import { type BodyShare, createBodyShares } from './body-shares.js'
 import { createBodyTurns } from './body-turns.js'
 import { answerStalledRequest } from './errors.js'
 import { keepHeapSmall } from '../../heap-growth.js'
 import { FORM_TYPE, formFields, isJsonText } from './form-bodies.js'
-import { createJsonBounds } from './json-bounds.js'
+import { type JsonBounds, createJsonBounds } from './json-bounds.js'
 
-/** How long a JSON body may take to be there, in milliseconds: what a request may take by default in Node.js. */
+/** How long a JSON body may take to arrive, in milliseconds: the default of Node.js for a request. */
 const WHOLE_BODY_MS = 300_000
 
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** Most bytes of a body that comes without a token: a name and a password, or a refresh token. */
+/** Most bytes of a body without a token: a name and a password, or a refresh token. */
 const STRANGERS_BYTES = 16 * KIB
-/** Most bytes of a body that is no launch: a credential with its keys is the longest. */
+/** Most bytes of a body that is no launch. A credential with its keys is the longest. */
 const SHORT_BYTES = 512 * KIB
 
-/** Characters of a body from which on it is worth letting others have their turn. */
+/** From so many characters on, other requests have their turn after a body. */
 const LONG_TEXT = 32 * KIB
 
-/** Bytes of a body from which on it waits for its turn, and how many such bodies are worked on at the same time. */
+/**
+ * From so many bytes on, a body waits for its turn. The second number says how many such bodies are handled at once.
+ */
 const TURN_BYTES = 128 * KIB
 const TURNS = 2
 
-/** Bytes of all bodies of one stranger's network, and of all strangers. */
+/** Most bytes of all bodies without a token: from one network, and together. */
 const STRANGERS_SHARES = { ofOne: MIB, ofAll: 8 * MIB }
-/** How many of the largest bodies one user, and all users, may have in work. */
+/** How many of the largest bodies one user, and all users together, may have in work. */
 const LARGEST_OF_ONE = 4
 const LARGEST_OF_ALL = 16
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the body of this request takes of the memory; null before it is read and when it is answered. */
+    /** The memory that counts for the body of this request; null before it is read and after the answer. */
     bodyShare: BodyShare | null
     /** Ends the turn of a long body; null when it has none. */
     endBodyTurn: (() => void) | null
   }
   interface FastifyContextConfig {
-    /** True for launches: their bodies may be as long as API_BODY_LIMIT_MB says. */
+    /** True for launches, whose bodies may be as long as API_BODY_LIMIT_MB says. */
     longBody?: boolean
   }
 }
@@ -73,7 +77,8 @@ export function registerBodyParsing(
   }
 
   app.removeAllContentTypeParsers()
-  // Who sends half a body and then nothing would keep a connection for ever. Forms with files have a limit of their own.
+  // A client that sends half a body and then nothing would keep its connection for ever. Uploads have a limit of their
+  // own.
   app.addHook('preParsing', async ({ raw }, _reply, payload) => {
     if (isMultipart(raw) || !hasBody(raw)) return payload
     const stop = timers.after(WHOLE_BODY_MS, () => answerStalledRequest(raw.socket))
@@ -82,15 +87,15 @@ export function registerBodyParsing(
   })
   app.decorateRequest('bodyShare', null)
   app.decorateRequest('endBodyTurn', null)
-  // An answer is made whether or not anybody still listens; by then the work is done.
+  // This hook runs also when nobody reads the answer. The work is done then.
   app.addHook('onSend', async (request) => {
     request.bodyShare?.close()
     request.bodyShare = null
     request.endBodyTurn?.()
     request.endBodyTurn = null
   })
-  // The framework would close the connection of a body that it refuses, and with it lose the answer on its way to whoever
-  // still sends. What is unread is taken care of (`unread-bodies.ts`).
+  // The framework would close the connection of a refused body. The answer would then be lost for a client that still
+  // sends. `unread-bodies.ts` handles the bytes that nobody read.
   app.addHook('onError', async (request, reply) => {
     if (request.bodyShare) reply.removeHeader('connection')
   })
@@ -103,7 +108,8 @@ export function registerBodyParsing(
     const most = mostOf(request)
     const share = (request.bodyShare = shareOf(request))
     if (Number(request.headers['content-length'] ?? 0) > most) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE()
-    const chunks = await readBytes(payload, most, share, createJsonBounds())
+    const bounds = createJsonBounds()
+    const chunks = await readBytes(payload, most, share, bounds)
     const size = chunks.reduce((sum, { length }) => sum + length, 0)
     if (size === 0) return undefined
     if (size > TURN_BYTES) {
@@ -115,13 +121,14 @@ export function registerBodyParsing(
       }
     }
     const text = Buffer.concat(chunks.splice(0), size).toString('utf8')
-    // What was read and what is made of it are two pieces of work: others have their turn in between.
+    // Others have their turn between the reading and the parsing.
     if (text.length > LONG_TEXT) await letOthersRun()
     const body = await parsedJson(request, text)
+    requireExactNumbers(text, bounds)
     if (text.length > LONG_TEXT) await letOthersRun()
     return body
   })
-  // Never long: a launch of many values is JSON.
+  // Such a body is never long: a launch with many values is JSON.
   app.addContentTypeParser(FORM_TYPE, async (request: FastifyRequest, payload: IncomingMessage) => {
     const most = Math.min(mostOf(request), SHORT_BYTES)
     const share = (request.bodyShare = shareOf(request))
@@ -129,8 +136,11 @@ export function registerBodyParsing(
     const text = Buffer.concat(await readBytes(payload, most, share, null)).toString('utf8')
     if (text.trim() === '') return undefined
     if (!isJsonText(text)) return formFields(text)
-    createJsonBounds().take(Buffer.from(text))
-    return parsedJson(request, text)
+    const bounds = createJsonBounds()
+    bounds.take(Buffer.from(text))
+    const body = await parsedJson(request, text)
+    requireExactNumbers(text, bounds)
+    return body
   })
   app.addContentTypeParser('*', (request, _payload, done) => {
     if (request.headers['content-length'] === '0') done(null, undefined)
@@ -177,11 +187,28 @@ function readBytes(
   })
 }
 
+/**
+ * A number that JavaScript has not would reach the playbook as another one. It is refused, and where it stands is said; in a long
+ * body only the number, because looking for the place takes time.
+ * @throws InvalidInputError
+ */
+function requireExactNumbers(text: string, bounds: JsonBounds): void {
+  const numeral = bounds.inexactNumber()
+  if (numeral === null) return
+  const path = text.length > LONG_TEXT ? undefined : findInexactNumber(text)?.path
+  const shown = numeral.length > 60 ? `${numeral.slice(0, 60)}…` : numeral
+  throw new InvalidInputError(
+    'inexact_number',
+    `${path === undefined ? 'The number' : `${path}: the number`} ${shown} cannot be kept digit by digit; send it as a text`,
+    { number: shown, ...(path === undefined ? {} : { path }) },
+  )
+}
+
 function isMultipart({ headers }: IncomingMessage): boolean {
   return headers['content-type']?.startsWith('multipart/form-data') ?? false
 }
 
-/** Nobody reads a body that is not there, so nobody would see its end either. */
+/** A body that is not there is not read, so its end would never be seen. */
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }

@@ -1,9 +1,9 @@
 import { TooManyError, UnavailableError } from '../../errors.js'
 
-/** Bytes that one request has in memory. Its owner closes it when the request is answered. */
+/** The bytes of one request in memory. Its owner closes it when the request is answered. */
 export interface BodyShare {
   /**
-   * @throws TooManyError when the sender has too much in work already, UnavailableError when all senders together have
+   * @throws TooManyError when the sender has too many bytes in work, UnavailableError when all senders together have
    */
   take(bytes: number): void
   close(): void
@@ -11,7 +11,7 @@ export interface BodyShare {
 
 /** The bytes of all bodies that are being read or worked on. */
 export interface BodyShares {
-  /** @param sender whose request it is: a user, or the network of a stranger */
+  /** @param sender a user, or the network of a client without a token */
   open(sender: string): BodyShare
 }
 
@@ -19,8 +19,8 @@ export interface BodyShares {
 const RETRY_SECONDS = 2
 
 /**
- * Bounds what bodies take of the memory, by sender and in all. A body counts from its first byte until its request is
- * answered, since a launch that waits for its check holds everything that it brought.
+ * Limits the memory for bodies, by sender and in all. A body counts from its first byte until its request is answered,
+ * because a launch that waits for its check keeps everything that it brought.
  */
 export function createBodyShares({ ofOne, ofAll }: { readonly ofOne: number; readonly ofAll: number }): BodyShares {
   const held = new Map<string, number>()

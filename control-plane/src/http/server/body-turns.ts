@@ -1,4 +1,4 @@
-/** The work on long bodies, few of them at a time. */
+/** The turns of long bodies. Few are handled at a time. */
 export interface BodyTurns {
   /**
    * Resolves when the sender may go on.
@@ -16,7 +16,7 @@ export interface BodyTurns {
  * the other turns to others.
  */
 export function createBodyTurns(most: number): BodyTurns {
-  /** Senders in the order of their turns; each with its bodies that wait. */
+  /** The waiting bodies by sender, in the order of the senders' turns. */
   const waiting = new Map<string, (() => void)[]>()
   const inWork = new Set<string>()
 
@@ -38,7 +38,7 @@ export function createBodyTurns(most: number): BodyTurns {
       isOver = true
       inWork.delete(sender)
       const queue = waiting.get(sender)
-      // Whoever had a turn waits behind the others.
+      // A sender that had a turn goes behind the others.
       if (queue) {
         waiting.delete(sender)
         waiting.set(sender, queue)

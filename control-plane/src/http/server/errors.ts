@@ -23,14 +23,14 @@ interface Failure {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** The path is known, but not for this method. */
+/** The path exists, but not with this method. */
 export class WrongMethodError extends HoldfastError {
   constructor(method: string, methods: readonly string[]) {
     super('method_not_allowed', `This path takes ${methods.join(', ')}, not ${method}`)
   }
 }
 
-/** Which status each class of refusal means; the only place that knows. */
+/** The status of each class of errors. Only this table knows it. */
 const STATUS_OF_CLASS: readonly (readonly [abstract new (...args: never[]) => HoldfastError, number])[] = [
   [InvalidInputError, 400],
   [UnauthenticatedError, 401],
@@ -44,7 +44,7 @@ const STATUS_OF_CLASS: readonly (readonly [abstract new (...args: never[]) => Ho
   [UnavailableError, 503],
 ]
 
-/** Failures of the framework that clients see often enough to deserve words of their own. */
+/** Errors of the framework that clients see often, with a text of our own. */
 const FRAMEWORK_FAILURES: Readonly<Record<string, Omit<Failure, 'details'>>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: { status: 400, code: 'invalid_json', error: 'The body is not valid JSON' },
   FST_ERR_CTP_BODY_TOO_LARGE: { status: 413, code: 'body_too_large', error: 'The body is too large' },
@@ -58,8 +58,8 @@ const FRAMEWORK_FAILURES: Readonly<Record<string, Omit<Failure, 'details'>>> = {
 }
 
 /**
- * What is said of a database that cannot be had. Its own words name addresses, files and users, and a stranger may hear
- * them (a sign-in asks the database): they are for the log only.
+ * The texts for errors of the database. Its own messages name addresses, files and users, and everybody can see the
+ * answer (a sign-in reads the database). So its own messages go to the log only.
  */
 const DATABASE_FAILURES: Readonly<Record<string, string>> = {
   database_unavailable: 'The database is not available now; try again later',
@@ -71,37 +71,41 @@ const DATABASE_FAILURES: Readonly<Record<string, string>> = {
 
 const INTERNAL: Failure = { status: 500, code: 'internal', error: 'Something went wrong inside the service' }
 
-/** Gives every answer that is not a success the shape `{error, code, details?}`. */
+/** Gives every error answer the form `{error, code, details?}`. */
 export function registerErrorHandling(app: FastifyInstance): void {
   app.setErrorHandler((error: Error, request, reply) => sendError(error, request, reply))
   app.setNotFoundHandler((request, reply) => sendError(unknownRoute(), request, reply))
 }
 
-/** What an unknown path is answered with. */
+/** The error for an unknown path. */
 export function unknownRoute(): NotFoundError {
   return new NotFoundError('unknown_route', 'There is nothing at this path')
 }
 
 /**
- * Whether the client closed the connection in the middle of its request: that is no failure of the service. Only the error
- * of the request itself counts: a directory or provider that closes its connection has an error of the same code.
+ * Whether the client closed the connection in the middle of its request. That is no failure of the service. Only the
+ * error of the request itself counts, because a directory or provider that closes its connection has the same error
+ * code.
  */
 function hasGone(error: Error, request: FastifyRequest): boolean {
   return request.raw.errored === error && 'code' in error && error.code === 'ECONNRESET'
 }
 
-/** Answers a request with an error; a failure of our own is logged in full and reveals nothing. */
+/**
+ * Answers a request with an error. A failure of the service itself is logged completely, and the answer shows nothing
+ * of it.
+ */
 export function sendError(error: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const failure = failureOf(error)
   if (hasGone(error, request)) request.log.info('the client went away before its request was whole')
   else if (failure.status >= 500) request.log.error({ err: error }, 'request failed')
   if (failure.status === 401) void reply.header('www-authenticate', 'Bearer')
   if (error instanceof TooManyError) void reply.header('retry-after', String(error.retryAfterSeconds))
-  // Framework errors may come before any hook has run.
+  // Errors of the framework may come before any hook has run.
   return reply.status(failure.status).header('x-request-id', request.id).send(bodyOf(failure))
 }
 
-/** Answers bytes that are no HTTP request (`clientErrorHandler` of the server), then lets go of the socket. */
+/** Answers bytes that are no HTTP request (`clientErrorHandler` of the server), then closes the socket. */
 export function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy()
@@ -111,13 +115,13 @@ export function answerBrokenRequest(error: Error & { readonly code?: string }, s
   socket.end(lastAnswer(status, { error: 'The request is not valid HTTP', code: 'invalid_request' }))
 }
 
-/** Answers a request whose body does not come, and lets go of its socket whatever the other side does. */
+/** Answers a request whose body does not arrive, and closes its socket whatever the other side does. */
 export function answerStalledRequest(socket: Socket): void {
   if (socket.writable) socket.write(lastAnswer(408, { error: 'The body did not come', code: 'body_stalled' }))
   socket.destroySoon()
 }
 
-/** The answer after which a connection ends, for where there is no framework to write it. */
+/** The last answer on a connection, written without the framework. */
 function lastAnswer(status: number, failure: { readonly error: string; readonly code: string }): string {
   const body = JSON.stringify(failure)
   return (
@@ -126,18 +130,18 @@ function lastAnswer(status: number, failure: { readonly error: string; readonly 
   )
 }
 
-/** Answers `CONNECT`, after which Node.js would end the connection without a word: this service is no proxy. */
+/** Answers `CONNECT` with an error: this service is no proxy. Node.js would close the connection without an answer. */
 export function refuseTunnels(app: FastifyInstance): void {
   const server = app.server as Server
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => socket.destroy())
-    // The other side may keep its half open for as long as it likes.
+    // Otherwise the other side could keep its half open.
     socket.once('finish', () => socket.destroy())
     socket.end(lastAnswer(405, { error: 'This service is no proxy', code: 'method_not_allowed' }))
   })
 }
 
-/** Answers `Expect` with anything but `100-continue`, which Node.js would refuse without a word. */
+/** Answers `Expect` headers other than `100-continue` with an error. Node.js would refuse them without a body. */
 export function refuseExpectations(app: FastifyInstance): void {
   const server = app.server as Server
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
@@ -165,7 +169,7 @@ function failureOf(error: Error & Partial<FastifyError>): Failure {
     return { status: 400, code: 'invalid_input', error: error.message, details: { fields } }
   }
   const status = error.statusCode
-  // What the framework or a plugin refuses for the client's fault says so in its own words.
+  // An error that the framework or a plugin blames on the client keeps its own text.
   if (status !== undefined && status >= 400 && status < 500) {
     return { status, code: (error.code ?? 'refused').toLowerCase(), error: error.message }
   }

@@ -2,12 +2,12 @@ import { TooLargeError } from '../../errors.js'
 
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
-/** Fields of one such body; more than any page or script sends. */
+/** Most fields of one such body. */
 const MAX_FIELDS = 1000
 
 /**
- * What `curl -d` says of every body, JSON or not. A body that begins as a JSON object is taken for one; any other is a
- * list of `name=value`, in which every value is a text.
+ * `curl -d` sends this content type for every body, JSON or not. So a body that begins like a JSON object is read as
+ * JSON. Any other one is a list of `name=value`, in which every value is a text.
  */
 export function isJsonText(text: string): boolean {
   return text.trimStart().startsWith('{')

@@ -1,11 +1,12 @@
+import { isExactNumeral } from '@holdfast/protocol'
 import { InvalidInputError, TooLargeError } from '../../errors.js'
 
 /**
- * Values and names of one JSON text together. A launch with all rows that a form takes (500, of 20 columns, sent twice) has
- * 40,000. Everything that is done with a launch walks through all of them.
+ * Most values and names of one JSON text. A launch with all rows that a form accepts (500 with 20 columns, sent twice)
+ * has 40,000. Every step of a launch goes through all of them.
  */
 const MAX_VALUES = 50_000
-/** Levels of objects and lists: those that a launch may have, and the body around them. */
+/** Most levels of objects and lists: those of a launch, and the body around them. */
 const MAX_DEPTH = 101
 
 const QUOTE = 0x22
@@ -16,11 +17,25 @@ const BACKSLASH = 0x5c
 const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
+const MINUS = 0x2d
+const PLUS = 0x2b
+const POINT = 0x2e
+const ZERO = 0x30
+const NINE = 0x39
+const BIG_E = 0x45
+const SMALL_E = 0x65
+
+/** Numbers with fewer characters, and without a power of ten, are exact in any case. */
+const SHORT_NUMERAL = 16
+/** More characters of a number are not kept: it is refused in any case. */
+const LONGEST_NUMERAL = 1001
 
 /** Counts what a JSON text holds while its bytes come. Whether it is JSON at all is for the parser to see. */
 export interface JsonBounds {
   /** @throws TooLargeError with too many values and names, InvalidInputError when it is nested too deep */
   take(bytes: Uint8Array): void
+  /** The first number that JavaScript would change by reading it, as it was written; null: there is none. */
+  inexactNumber(): string | null
 }
 
 /**
@@ -32,6 +47,14 @@ export function createJsonBounds(): JsonBounds {
   let depth = 0
   let isText = false
   let isEscaped = false
+  let numeral = ''
+  let inexact: string | null = null
+  const endNumeral = () => {
+    if (inexact === null && (numeral.length >= SHORT_NUMERAL || /e/i.test(numeral)) && !isExactNumeral(numeral)) {
+      inexact = numeral
+    }
+    numeral = ''
+  }
   return {
     take(bytes) {
       // By index: an iterator takes ten times as long.
@@ -43,6 +66,13 @@ export function createJsonBounds(): JsonBounds {
           else if (byte === QUOTE) isText = false
           continue
         }
+        if (isOfNumeral(byte)) {
+          if (numeral.length < LONGEST_NUMERAL && (numeral !== '' || byte !== SMALL_E)) {
+            numeral += String.fromCharCode(byte as number)
+          }
+          continue
+        }
+        if (numeral !== '') endNumeral()
         if (byte === QUOTE) isText = true
         else if (byte === COMMA || byte === COLON) values += 1
         else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth -= 1
@@ -54,7 +84,18 @@ export function createJsonBounds(): JsonBounds {
       }
       if (values > MAX_VALUES) throw tooMany()
     },
+    inexactNumber() {
+      if (numeral !== '') endNumeral()
+      return inexact
+    },
   }
+}
+
+/** What numbers are written with, and the `e` of true and false, with which none begins. */
+function isOfNumeral(byte: number | undefined): boolean {
+  if (byte === undefined || byte < PLUS) return false
+  if (byte <= NINE) return byte >= ZERO || byte === MINUS || byte === POINT || byte === PLUS
+  return byte === SMALL_E || byte === BIG_E
 }
 
 function tooDeep(): InvalidInputError {

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { parseKept, textOfKept } from '@holdfast/protocol'
 import type { Caller } from '../../auth/caller.js'
 import type { UserType } from '../../user-type.js'
 import { isoTime } from '../../clock.js'
@@ -200,7 +201,9 @@ async function* eventPages(pages: AsyncIterable<readonly EventSummaryRow[]> | It
   for await (const page of pages) yield page.map(({ position, ...event }) => ({ order: position, ...event }))
 }
 
-/** One event with its whole result. @throws NotFoundError, ForbiddenError, InvalidInputError for a broken order */
+/**
+ * One event with its whole result, as the text of a JSON object: its numbers stand there as the playbook wrote them, and
+ * JavaScript would change long ones. @throws NotFoundError, ForbiddenError, InvalidInputError for a broken order */
 export async function readEvent(reading: JobReading, caller: Caller, id: number, orderText: string) {
   await requireVisible(reading.queries, caller, id)
   if (!/^[+-]?\d+$/.test(orderText)) throw new InvalidInputError('order_not_a_number', 'order must be a whole number')
@@ -208,7 +211,8 @@ export async function readEvent(reading: JobReading, caller: Caller, id: number,
   const row = Number.isSafeInteger(order) ? await findEvent(reading.queries, id, order) : null
   if (!row) throw new NotFoundError('event_not_found', `Job ${id} has no event ${orderText}`)
   const { line, position, job_id: _, ...event } = row
-  return { ...extrasOf(line), ...event, order: position }
+  const { extras, mark } = extrasOf(line)
+  return textOfKept({ ...extras, ...event, order: position }, mark)
 }
 
 /**
@@ -221,17 +225,17 @@ const MAX_DEPTH = 500
  * What the line of an event has beyond the listed fields, such as its result. A line that cannot be parsed is shown as
  * it is.
  */
-function extrasOf(line: Buffer): Record<string, unknown> & { result: unknown } {
+function extrasOf(line: Buffer): { readonly extras: Record<string, unknown>; readonly mark: string | null } {
   try {
-    const value: unknown = JSON.parse(line.toString('utf8'))
+    const { value, mark } = parseKept(line.toString('utf8'))
     if (typeof value === 'object' && value !== null && !isDeeperThan(value, MAX_DEPTH)) {
       const { order: _, result, ...extras } = value as Record<string, unknown>
-      return { ...extras, result: result ?? null }
+      return { extras: { ...extras, result: result ?? null }, mark }
     }
   } catch {
     // The line is no JSON: it is cut, or a playbook wrote it. It was stored byte by byte, and is shown in the same way.
   }
-  return { result: { unreadable: line.toString('utf8') } }
+  return { extras: { result: { unreadable: line.toString('utf8') } }, mark: null }
 }
 
 /** Goes level by level, because a recursion would need the stack that this check protects. */

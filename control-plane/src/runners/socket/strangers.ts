@@ -12,22 +12,28 @@ const MAX_ADDRESSES = 10_000
 const ADDRESSES_LEFT = 9_000
 
 export interface Strangers {
-  /** Counts a hello of a stranger. False: too many come from its address. */
+  /** Counts a hello of an unknown agent. False: too many come from its address. */
   mayAsk(connection: AgentConnection): boolean
-  /** Waits for the turn of a stranger's request and runs what decides it; does nothing when the connection ends before. */
+  /**
+   * Waits for the turn of an unknown agent's request, and then runs what decides about it. Does nothing when the
+   * connection ends before.
+   */
   inTurn(connection: AgentConnection, decide: () => Promise<void>): Promise<void>
-  /** A connection has ended: it waits no longer. */
+  /** A connection has ended, so it does not wait any more. */
   ended(connection: AgentConnection): void
 }
 
-/** Those who say hello and are neither approved nor have a good join token. @param now by a clock that never jumps */
+/**
+ * Agents that say hello, and have neither an approved key nor a valid join token. @param now by a clock that never
+ * jumps
+ */
 export function createStrangers(rateOfAddress: Rate, now: () => number): Strangers {
   const buckets = new Map<string, TokenBucket>()
-  /** Who waits for a turn, first come first served; called with whether the turn has come. */
+  /** The connections that wait for a turn, in order. Each function is called with whether the turn has come. */
   const waiting = new Map<AgentConnection, (isTurn: boolean) => void>()
   let deciding = 0
 
-  /** Those from whom nothing came for a while are as good as new ones; if these are too few, the oldest go. */
+  /** Forgets addresses that sent nothing for a while. If these are too few, the oldest ones are forgotten. */
   function forgetSome(): void {
     for (const [address, bucket] of buckets) if (bucket.isFull) buckets.delete(address)
     for (const address of buckets.keys()) {
@@ -42,7 +48,7 @@ export function createStrangers(rateOfAddress: Rate, now: () => number): Strange
     return Promise.resolve(true)
   }
 
-  /** Hands the turn on, so that nobody comes in between. */
+  /** Gives the turn to the next one directly, so that nobody comes in between. */
   function turnIsOver(): void {
     const [next] = waiting
     if (!next) {

@@ -1,11 +1,11 @@
 export interface Rate {
-  /** What may come at once. */
+  /** How much may come at once. */
   readonly burst: number
-  /** What may come in a second, on and on. */
+  /** How much may come each second in the long run. */
   readonly perSecond: number
 }
 
-/** Counts what comes against a rate. @param now milliseconds by a clock that never jumps */
+/** Compares what comes with a rate. @param now milliseconds by a clock that never jumps */
 export class TokenBucket {
   #left: number
   #filledAt: number
@@ -18,7 +18,7 @@ export class TokenBucket {
     this.#filledAt = now()
   }
 
-  /** Counts something that has come. @returns milliseconds until the rate is kept to again; 0: it is kept to */
+  /** Counts something that has come. @returns milliseconds until the rate is kept again; 0: it is kept */
   take(cost = 1): number {
     const { burst, perSecond } = this.rate
     const now = this.now()
@@ -27,7 +27,7 @@ export class TokenBucket {
     return this.#left >= 0 ? 0 : Math.ceil((-this.#left / perSecond) * 1000)
   }
 
-  /** True when nothing has come for so long that a new bucket would say the same. */
+  /** True when nothing has come for so long that a new bucket would give the same answer. */
   get isFull(): boolean {
     return this.#left + ((this.now() - this.#filledAt) / 1000) * this.rate.perSecond >= this.rate.burst
   }

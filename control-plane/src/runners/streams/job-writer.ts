@@ -37,43 +37,48 @@ export interface JobWriterDependencies {
   readonly clock: Clock
   readonly log: Logger
   readonly send: (message: ServerMessage) => void
-  /** Bytes left the memory: they are stored, or were dropped because they must come again. */
+  /** These bytes are not in memory any more: they are stored, or they were dropped and must be sent again. */
   readonly released: (bytes: number) => void
   /** Something of the job is new in the database. */
   readonly changed: () => void
-  /** The end is stored, or the job was deleted; the runner may forget it. */
+  /** The end is stored, or the job was deleted. The runner may remove it. */
   readonly ended: () => void
   /** The job's row is gone, and no person deleted it. */
   readonly missing: () => void
   readonly meters?: StreamMeters | undefined
-  /** What is kept of one job, at most. */
+  /** Limits of what is stored of one job. */
   readonly limits: StreamLimits
 }
 
-/** What a write came to: the lengths now, null when the job is gone. Not appended: they were not what was expected. */
+/**
+ * The result of a write: the lengths now, null when the job is gone. Nothing was appended when the lengths were not the
+ * expected ones.
+ */
 interface Written {
   readonly isAppended: boolean
   readonly lengths: StreamLengths | null
-  /** Which streams are full, where nothing was appended. */
+  /** The full streams, if nothing was appended. */
   readonly full: FullStreams
 }
 
 const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
 
 /**
- * Writes the streams of one job of one connection and ends the job. One write at a time: what arrives meanwhile is the
- * next batch, so a slow database makes batches larger and never loses order. The rules of delivery:
- *   - acknowledge (`ack`) only after the commit, with the stored lengths;
- *   - the end counts only when both stored streams have the lengths and hashes that the end record names, and it is
- *     stored in one transaction with the last bytes where possible;
- *   - lengths that fall short are answered with a rewind; hashes that differ make the runner send everything again,
- *     once, and after that the real outcome is stored with a word about it;
- *   - what is stored beyond the lengths of the end record stays, when it goes on where they end: the runner has lost it;
- *   - of a stream that is full nothing more is stored, and the runner is told so. The end then counts without the length and
- *     hash of that stream, and says what is missing;
- *   - of an older copy of the state folder, which an admin accepted, nothing takes the place of what is stored: a stored end
- *     and stored bytes stay, and what the copy says against them is noted in the job;
- *   - a job that a person deleted meanwhile (it had been given up) is forgotten on the runner too.
+ * Writes the streams of one job of one connection, and ends the job. One write runs at a time. What arrives in the
+ * meantime is the next batch, so a slow database makes larger batches and never changes the order. The rules of
+ * delivery:
+ *
+ * - Acknowledge (`ack`) only after the commit, with the stored lengths.
+ * - The end counts only when both stored streams have the lengths and hashes of the end record. If possible, it is
+ *   stored in one transaction with the last bytes.
+ * - If a stored stream is too short, the agent is asked to go back (rewind). If a hash differs, the agent sends
+ *   everything again, once. After that the real outcome is stored, with a remark.
+ * - What is stored beyond the lengths of the end record stays, if it continues where they end: the runner has lost it.
+ * - When a stream is full, nothing more of it is stored, and the agent is told so. The end then counts without the
+ *   length and hash of that stream, and says what is missing.
+ * - An older copy of the state folder, which an admin accepted, never replaces what is stored. A stored end and stored
+ *   bytes stay. What differs in the copy is written into the job.
+ * - A job that a person deleted in the meantime (it was abandoned) is removed on the runner, too.
  */
 export class JobWriter {
   readonly #intake: StreamIntake
@@ -81,7 +86,7 @@ export class JobWriter {
   #writing = false
   #closed = false
   #sentAgain = false
-  /** When the oldest piece came in that is in no batch yet. */
+  /** When the oldest piece arrived that is in no batch yet. */
   #waitingSince: number | null = null
 
   constructor(
@@ -95,7 +100,7 @@ export class JobWriter {
     this.#intake = new StreamIntake(stored, () => dependencies.clock.now(), dependencies.limits, full)
   }
 
-  /** Tells the runner of which streams nothing more is taken, if there are any. */
+  /** Tells the agent which streams are full, if there are any. */
   sayFull(): void {
     for (const stream of ['output', 'events'] as const) if (this.#intake.full[stream]) this.#sendStreamFull(stream)
   }
@@ -104,12 +109,12 @@ export class JobWriter {
     return this.#intake.stored
   }
 
-  /** @throws ProtocolError `too_large` when it goes on sending what nobody takes */
+  /** @throws ProtocolError `too_large` when the agent goes on sending more of a full stream */
   take(frame: StreamFrame): void {
     const before = this.#intake.heldBytes
     const taken = this.#intake.take(frame)
     if (this.#intake.heldBytes > before) this.#waitingSince ??= this.dependencies.clock.now()
-    // What was dropped because it is stored already leaves the memory at once.
+    // Bytes that are stored already leave the memory at once.
     this.dependencies.released(frame.payload.length - (this.#intake.heldBytes - before))
     if (taken) this.#rewind(frame.stream, taken.rewindTo)
     if (this.#intake.isAbused) throw new ProtocolError('too_large', 'more comes of a stream that is full')
@@ -121,7 +126,7 @@ export class JobWriter {
     this.#start()
   }
 
-  /** The connection is gone; what is not stored will come again. */
+  /** The connection has ended. What is not stored will be sent again. */
   close(): void {
     this.#closed = true
   }
@@ -182,7 +187,9 @@ export class JobWriter {
     if (since !== null) meters?.acknowledged((clock.now() - since) / 1000)
   }
 
-  /** Appends the batch, with the end when it is complete; tries again while the database is away. Null: closed. */
+  /**
+   * Appends the batch, with the end when it is complete. Tries again while the database does not answer. Null: closed.
+   */
   async #store(batch: Batch, record: EndRecord | null): Promise<Written | null> {
     const { store, log } = this.dependencies
     for (;;) {
@@ -203,7 +210,7 @@ export class JobWriter {
           return { isAppended: true, lengths, full: this.#intake.full }
         })
       } catch (error) {
-        // Nothing was acknowledged, so nothing is lost by trying again.
+        // Nothing was acknowledged, so a second try loses nothing.
         log.warn({ job: this.jobId, reason: messageOf(error) }, 'could not store a piece, trying again')
         await pause(RETRY_MS)
         if (this.#closed) return null
@@ -211,7 +218,7 @@ export class JobWriter {
     }
   }
 
-  /** An end whose bytes did not all arrive in the same breath: look at what is stored now. */
+  /** Handles an end whose bytes did not all arrive at the same moment: looks at what is stored now. */
   async #storeEnd(record: EndRecord): Promise<void> {
     const { stored, full } = this.#intake
     const { output, events } = stored
@@ -227,7 +234,8 @@ export class JobWriter {
       output: cut.output ? 0 : record.output.length,
       events: cut.events ? 0 : record.events.length,
     })
-    // Reading may have taken long: what belongs to a connection that is gone, a revoked runner's too, counts no more.
+    // Reading may have taken long. A connection that has ended since, also one of a revoked runner, does not count any
+    // more.
     if (this.#closed) return
     const agrees =
       (cut.output || digests.output === record.output.sha256) && (cut.events || digests.events === record.events.sha256)
@@ -253,7 +261,7 @@ export class JobWriter {
     this.#finished()
   }
 
-  /** The end that an older copy has of a job whose end is stored: what is stored stays, whatever it says. */
+  /** Compares the end in an older copy with the stored end. The stored end stays in every case. */
   async #compare(record: EndRecord, { acceptedBy }: OlderCopy): Promise<void> {
     const { store, log } = this.dependencies
     const job = await findJobSummary(store.read, this.jobId)
@@ -287,8 +295,8 @@ export class JobWriter {
   }
 
   /**
-   * The job's row is gone: nothing of it can be stored under it any more. Only when a person deleted it is it forgotten on
-   * the runner, too. What went because it was old, while its runner was silent, is made anew.
+   * The job's row is gone, so nothing more can be stored. The runner removes the job only if a person deleted it. If
+   * the row was removed for its age while the runner was silent, a new row is made.
    */
   async #gone(): Promise<void> {
     const past = await findPastRuns(this.dependencies.store.read, [this.runId])
@@ -350,8 +358,8 @@ export class JobWriter {
 }
 
 /**
- * What a power loss has taken from the runner's files after it was stored here: it stays, since a runner that lost the
- * end of a stream has no better one.
+ * Describes what a power loss removed from the runner's files after it was stored here. The stored bytes stay, because
+ * the runner has no better ones.
  */
 function lostOnRunner(output: number, events: number): string | null {
   if (output === 0 && events === 0) return null

@@ -5,28 +5,28 @@ import type { StreamLengths } from '../../store/jobs/job-streams.js'
 import type { FullStreams } from './stream-limits.js'
 
 /**
- * What a runner reports of a job from an older copy of its state folder, which an admin accepted. It is compared with what
- * is stored and never takes its place: a stored end stays, and so does every stored byte.
+ * What a runner reports of a job from an older copy of its state folder, which an admin accepted. It is compared with
+ * what is stored and never replaces it: a stored end stays, and so does every stored byte.
  */
 export interface OlderCopy {
-  /** The admin. */
+  /** The admin who accepted it. */
   readonly acceptedBy: string
-  /** The end of the job is stored: what the copy says is only looked at. */
+  /** The end of the job is stored, so the copy is only compared. */
   readonly isEnded: boolean
 }
 
-/** What is stored of an ended job, beside which the claim of a copy is held. */
+/** What is stored of an ended job, to compare a copy with it. */
 export interface StoredEnd {
   readonly job: Pick<JobSummaryRow, 'status' | 'abort_requested_by'>
   readonly lengths: StreamLengths
-  /** Which streams were not kept whole. */
+  /** Which streams were cut because they were full. */
   readonly full: FullStreams
-  /** SHA-256 of as much of both streams as the copy has, where that much is stored. */
+  /** SHA-256 of as much of both streams as the copy has, if that much is stored. */
   readonly digests: Readonly<Record<StreamName, string>>
 }
 
 /**
- * What the end record of an older copy says against what is stored, in words; null when it says nothing against it. A copy
+ * The differences between the end record of an older copy and what is stored, in words; null when there is none. A copy
  * that has less than is stored is only older.
  */
 export function contradictionsOf(record: EndRecord, stored: StoredEnd, acceptedBy: string): string | null {
@@ -49,13 +49,13 @@ export function contradictionsOf(record: EndRecord, stored: StoredEnd, acceptedB
     : `${copyWords(acceptedBy)} says otherwise: ${words.join('; ')}. What was stored stays`
 }
 
-/** What is said when the bytes of a copy differ from those that are stored of a job whose end was not. */
+/** The text for a job without a stored end, when the bytes of a copy differ from the stored ones. */
 export function differenceWords(acceptedBy: string): string {
   return `${copyWords(acceptedBy)} has other output or events than those that are stored, which stay`
 }
 
 /**
- * Why a job is over that the copy does not have. It may have run on the runner after the copy was made; so it is not
+ * Why a job ends that the copy does not have. It may have run on the runner after the copy was made. So it is not
  * offered again, and nobody says that it never started.
  */
 export function missingReason(runner: string | null, acceptedBy: string): string {

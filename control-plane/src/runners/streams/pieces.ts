@@ -1,7 +1,9 @@
-/** Pieces that are kept as they came; more are joined, since a small piece costs far more memory than its bytes. */
+/**
+ * Most pieces that are kept as they came. More are joined, because a small piece costs far more memory than its bytes.
+ */
 const MAX_LOOSE = 1000
 
-/** Bytes that come in pieces of any size and are taken out in order. What they cost is bounded by what they hold. */
+/** Bytes that come in pieces of any size and are taken out in order. Their memory is bounded by the number of bytes. */
 export class Pieces {
   #joined: Buffer[] = []
   #loose: Buffer[] = []
@@ -17,7 +19,7 @@ export class Pieces {
     if (this.#loose.push(piece) >= MAX_LOOSE) this.#join()
   }
 
-  /** Like `add`, but the piece stays one of its own. */
+  /** Like `add`, but the piece is not joined with others. */
   addApart(piece: Buffer): void {
     this.#join()
     this.add(piece)
@@ -30,7 +32,7 @@ export class Pieces {
     return this.#joined[0]
   }
 
-  /** Takes so many bytes off the first piece. */
+  /** Removes this many bytes from the first piece. */
   shift(bytes: number): void {
     const first = this.first()
     if (!first) return
@@ -39,7 +41,7 @@ export class Pieces {
     else this.#joined.shift()
   }
 
-  /** Everything, in one buffer. */
+  /** All bytes in one buffer. */
   takeAll(): Buffer {
     this.#join()
     const all = this.#joined.length === 1 ? (this.#joined[0] as Buffer) : Buffer.concat(this.#joined)

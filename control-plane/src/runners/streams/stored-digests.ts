@@ -4,7 +4,7 @@ import { readEventLines } from '../../store/jobs/job-events.js'
 import { readRunnerOutput } from '../../store/jobs/job-output.js'
 import type { Queries } from '../../store/store.js'
 
-/** SHA-256 in hex of the first bytes of both streams of a job, computed from what the database holds. */
+/** SHA-256 in hexadecimal of the first bytes of both streams of a job, computed from the database. */
 export async function digestsOfStored(
   queries: Queries,
   jobId: number,

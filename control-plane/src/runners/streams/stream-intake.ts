@@ -16,23 +16,23 @@ const OPENING_BRACE = 0x7b
 /** Most events of one batch. Each becomes a row and costs memory, however short its line is. */
 const MAX_EVENTS = 2000
 
-/** Most characters of a field by which an event is listed; its line has the rest. The event callback keeps to the same. */
+/** Most characters of a field in a list of events. The line has the rest. The event callback has the same limit. */
 const MAX_FIELD = 4000
 
-/** Bytes that may come for a full stream. What was under way when the runner was told is far less. */
+/** Bytes that may arrive for a full stream. What was on its way when the agent was told is far less. */
 const MAX_OVERFLOW_BYTES = 16 * 1024 * 1024
 
-/** What has come in and is not stored yet, taken out for one write. */
+/** What has arrived and is not stored yet, taken out for one write. */
 export interface Batch {
   readonly output: Buffer
   readonly events: readonly StoredEvent[]
   readonly eventsBytes: number
-  /** Streams that are full with this batch, and bytes that were dropped because of it. */
+  /** Streams that become full with this batch, and the number of bytes that were dropped for that reason. */
   readonly filled: readonly StreamName[]
   readonly droppedBytes: number
 }
 
-/** What to do with a piece: it was taken (or known already), or the runner must go back to that offset. */
+/** The result for a piece: it was taken (or known already), or the agent has to go back to that offset. */
 export type Taken = { readonly rewindTo: number } | null
 
 /**
@@ -47,9 +47,9 @@ export type Taken = { readonly rewindTo: number } | null
  */
 export class StreamIntake {
   readonly #output = new Pieces()
-  /** Whole lines, each piece one or more of them. */
+  /** Complete lines. Each piece is one or more of them. */
   readonly #lines = new Pieces()
-  /** The start of a line whose end has not come. */
+  /** The start of a line whose end has not arrived. */
   readonly #lineStart = new Pieces()
   #rewinding: Record<StreamName, boolean> = { output: false, events: false }
   #hashes: Record<StreamName, Hash> | null
@@ -60,7 +60,7 @@ export class StreamIntake {
   /** What the last commit holds. */
   stored: StreamLengths
 
-  /** The batch that is being written, if any; set by the writer around its write. */
+  /** The batch that is being written, if any. The writer sets it before its write and clears it afterwards. */
   writing: Batch | null = null
 
   constructor(
@@ -74,7 +74,7 @@ export class StreamIntake {
     this.#hashes = stored.output === 0 && stored.events === 0 ? freshHashes() : null
   }
 
-  /** Bytes held in memory. */
+  /** Number of bytes in memory. */
   get heldBytes(): number {
     return this.#output.bytes + this.#lines.bytes + this.#lineStart.bytes
   }
@@ -83,7 +83,7 @@ export class StreamIntake {
     return this.#full
   }
 
-  /** More comes of a full stream than an honest runner can have had under way. */
+  /** More of a full stream arrives than a correct runner can have had on its way. */
   get isAbused(): boolean {
     return this.#overflowBytes > MAX_OVERFLOW_BYTES
   }
@@ -112,7 +112,7 @@ export class StreamIntake {
     return null
   }
 
-  /** Forgets what is not stored, after the database turned out to stand elsewhere. */
+  /** Forgets what is not stored, because the database has other lengths than expected. */
   reset(stored: StreamLengths, full: FullStreams): void {
     this.stored = stored
     this.#full = { ...full }
@@ -122,7 +122,7 @@ export class StreamIntake {
     this.#hashes = stored.output === 0 && stored.events === 0 ? freshHashes() : null
   }
 
-  /** Takes what can be stored now; of very many events some stay for the next batch. */
+  /** Takes what can be stored now. If there are very many events, some stay for the next batch. */
   batch(): Batch {
     const before = this.heldBytes
     const filled: StreamName[] = []
@@ -161,7 +161,9 @@ export class StreamIntake {
     return { events, eventsBytes, isFull: false }
   }
 
-  /** Hex digests of both streams as they will be with `batch` stored; null when only the database can tell. */
+  /**
+   * Digests in hexadecimal of both streams as they will be with `batch` stored; null when only the database can tell.
+   */
   digestsWith(batch: Batch): Record<StreamName, string> | null {
     if (!this.#hashes) return null
     const output = this.#hashes.output.copy().update(batch.output)
@@ -173,20 +175,20 @@ export class StreamIntake {
   /** The batch is committed: these are the lengths now. */
   committed(batch: Batch, lengths: StreamLengths): void {
     this.stored = lengths
-    // Its bytes are counted by `stored` now.
+    // Its bytes are counted in `stored` now.
     this.writing = null
     this.#hashes?.output.update(batch.output)
     for (const event of batch.events) this.#hashes?.events.update(event.line)
   }
 
-  /** Where the next piece of a stream must start. While a batch is being written its bytes count as taken. */
+  /** Where the next piece of a stream must start. The bytes of a batch that is being written count as taken. */
   #expected(stream: StreamName): number {
     return stream === 'output'
       ? this.#base.output + this.#output.bytes
       : this.#base.events + this.#lines.bytes + this.#lineStart.bytes
   }
 
-  /** Stored lengths plus the batch that is being written. */
+  /** The stored lengths, plus the batch that is being written. */
   get #base(): { output: number; events: number } {
     return {
       output: this.stored.output + (this.writing?.output.length ?? 0),
@@ -203,13 +205,13 @@ export class StreamIntake {
       this.#lines.add(bytes.subarray(first, end))
     }
     this.#lineStart.add(bytes.subarray(end))
-    // A line that is longer than any event may be, or that its writer never finished, is stored as it is.
+    // A line that is longer than any event may be, or that was never completed, is stored as it is.
     if (this.#lineStart.bytes > 0 && (final || this.#lineStart.bytes >= MAX_EVENT_LINE_BYTES))
       this.#lines.addApart(this.#lineStart.takeAll())
   }
 }
 
-/** Where the line ends that begins there: after its newline, or with the piece. */
+/** The end of the line that begins there: after its newline, or at the end of the piece. */
 function endOfLine(piece: Buffer, from: number): number {
   const newline = piece.indexOf(NEWLINE, from)
   return newline === -1 ? piece.length : newline + 1
@@ -219,14 +221,14 @@ function freshHashes(): Record<StreamName, Hash> {
   return { output: createHash('sha256'), events: createHash('sha256') }
 }
 
-/** A field that is longer than any of the callback's comes from somebody else. */
+/** Cuts long fields. The event callback never writes them, so somebody else did. */
 function shortFields({ play, task, host, time }: EventLine): Pick<StoredEvent, 'play' | 'task' | 'host' | 'time'> {
   const short = (text: string | null) => (text === null ? null : text.slice(0, MAX_FIELD))
   return { play: short(play), task: short(task), host: short(host), time: time.slice(0, 40) }
 }
 
 function storedEventOf(line: Buffer, now: () => number): StoredEvent {
-  // What is no object at all is not worth an exception: a runner may send a million of them.
+  // Looked at first, because an exception costs time and a runner may send a million lines that are no objects.
   const event = line[0] === OPENING_BRACE ? readEventLine(line.toString('utf8')) : null
   if (event) return { ...event, ...shortFields(event), line }
   return {

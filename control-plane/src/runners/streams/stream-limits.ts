@@ -1,16 +1,16 @@
 import type { EndRecord, StreamName } from '@holdfast/protocol'
 
-/** What is kept of one job, at most. */
+/** Limits of what is stored of one job. */
 export interface StreamLimits {
   /** Bytes of output. */
   readonly outputBytes: number
   /** Bytes of events. */
   readonly eventsBytes: number
-  /** Events: each is a row, however short its line is. */
+  /** Number of events. Each is a row, however short its line is. */
   readonly events: number
 }
 
-/** Which streams are full: the runner sent more of them than is kept, and nothing more is taken. */
+/** Which streams are full: the runner sent more of them than is stored, and nothing more is accepted. */
 export type FullStreams = Readonly<Record<StreamName, boolean>>
 
 export const NONE_FULL: FullStreams = { output: false, events: false }
@@ -18,12 +18,12 @@ export const NONE_FULL: FullStreams = { output: false, events: false }
 export const ALL_FULL: FullStreams = { output: true, events: true }
 
 /**
- * Lines of the runner's own in its output (`[holdfast] …`), which come beside what the playbook prints. An honest runner
+ * Bytes for the agent's own lines in the output (`[holdfast] …`), beside what the playbook prints. A correct runner
  * never has so many of them.
  */
 const NOTICES_BYTES = 64 * 1024
 
-/** The limits as settings give them. */
+/** The limits that follow from the settings. */
 export function streamLimits(settings: StreamLimits): StreamLimits {
   return { ...settings, outputBytes: settings.outputBytes + NOTICES_BYTES }
 }
@@ -33,12 +33,12 @@ const SETTINGS: Readonly<Record<StreamName, string>> = {
   events: 'JOB_EVENTS_MAX_MB, JOB_EVENTS_MAX',
 }
 
-/** What readers of the output are told when a stream is full. */
+/** The line that readers of the output see when a stream is full. */
 export function fullLine(stream: StreamName): string {
   return `[WARNING]: the runner sends more ${stream} than is kept (${SETTINGS[stream]}); the rest is missing here, the playbook goes on`
 }
 
-/** What the end says of streams that were full. */
+/** The text about full streams in the end of a job. */
 export function fullWords(
   record: EndRecord,
   stored: Readonly<Record<StreamName, number>>,
@@ -52,7 +52,7 @@ export function fullWords(
     )
 }
 
-/** Whether the end speaks of more of a full stream than is stored: then lengths and hashes cannot be compared. */
+/** Whether the end record names more of a full stream than is stored. Then lengths and hashes cannot be compared. */
 export function isCut(
   record: EndRecord,
   stored: Readonly<Record<StreamName, number>>,

@@ -1,7 +1,7 @@
 /** What the metrics count of the streams of jobs. */
 export interface StreamMeters {
-  /** A piece is committed: bytes of both streams and whole events. */
+  /** A piece is committed: bytes of both streams and complete events. */
   stored(piece: { readonly output: number; readonly events: number; readonly eventsCount: number }): void
-  /** An acknowledgement was sent, so long after the oldest piece that it covers had come in. */
+  /** An acknowledgement was sent, this long after the oldest of its pieces arrived. */
   acknowledged(seconds: number): void
 }

@@ -1,3 +1,4 @@
+import { holdsKept, parseKept } from '@holdfast/protocol'
 import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
 import { RESERVED } from './node-data.js'
 
@@ -13,6 +14,8 @@ const MAX_CHARACTERS = 1024 * 1024
 
 /** The types of events that can contain artifacts. */
 export const EVENTS_OF_ARTIFACTS = ['runner_on_ok', 'runner_item_on_ok']
+/** Why a value is left out whose number a later launch could not be given as it is. */
+const INEXACT = 'a number that cannot be kept digit by digit (publish it as a text)'
 const DATA_PATH = 'ansible_stats.data'
 /** The event callback cuts the paths of cut values at this length (`_MAX_PATH` there). */
 const MAX_PATH_LENGTH = 200
@@ -35,7 +38,7 @@ export function createArtifacts(): { add(line: Buffer): void; published(): Publi
   return {
     add(line) {
       if (!line.includes('"ansible_stats"') && !line.includes('set_stats"')) return
-      const event = readEvent(line)
+      const { event, mark } = readEvent(line)
       if (!event || !EVENTS_OF_ARTIFACTS.includes(String(event.type))) return
       const result = isPlainObject(event.result) ? event.result : {}
       if (result.censored !== undefined && /(^|\.)set_stats$/.test(String(event.action))) {
@@ -51,9 +54,13 @@ export function createArtifacts(): { add(line: Buffer): void; published(): Publi
         if (RESERVED.test(key)) continue
         const before = stats.aggregate === true ? values.get(key) : undefined
         const isCut = cuts === null || cuts.some((path) => isWithin(path, `${DATA_PATH}.${key}`))
-        if (isCut || (stats.aggregate === true && torn.has(key))) tear(key, 'too large for an event')
+        const lostBefore = stats.aggregate === true ? torn.get(key) : undefined
+        const whole = before === undefined ? value : together(before, value)
+        if (lostBefore !== undefined) tear(key, lostBefore)
+        else if (isCut) tear(key, 'too large for an event')
+        else if ((mark !== null && holdsKept(value, mark)) || isTooLargeSum(whole, before)) tear(key, INEXACT)
         else {
-          values.set(key, before === undefined ? value : together(before, value))
+          values.set(key, whole)
           torn.delete(key)
         }
       }
@@ -74,14 +81,20 @@ export function createArtifacts(): { add(line: Buffer): void; published(): Publi
   }
 }
 
-function readEvent(line: Buffer): PlainObject | null {
+/** @returns with texts in the place of numbers that JavaScript would change, which begin with `mark` */
+function readEvent(line: Buffer): { readonly event: PlainObject | null; readonly mark: string | null } {
   try {
-    const event: unknown = JSON.parse(line.toString('utf8'))
-    return isPlainObject(event) ? event : null
+    const { value: event, mark } = parseKept(line.toString('utf8'))
+    return { event: isPlainObject(event) ? event : null, mark }
   } catch {
     // The line is cut, or a playbook wrote it. It was stored as it came, and it tells nothing here.
-    return null
+    return { event: null, mark: null }
   }
+}
+
+/** Python adds whole numbers of any length. */
+function isTooLargeSum(sum: unknown, before: unknown): boolean {
+  return Number.isInteger(sum) && Number.isInteger(before) && !Number.isSafeInteger(sum)
 }
 
 /** The paths at which the result of an event was cut; null when they are not known. */

@@ -4,22 +4,22 @@ import type { SessionTable } from '../schema.js'
 import type { Queries } from '../store.js'
 import { type StoredUser, findUser } from './users.js'
 
-/** What an API token may be used for, each including the ones before it. */
+/** What an API token may be used for. Each scope includes the ones before it. */
 export const TOKEN_SCOPES = ['read', 'launch', 'admin'] as const
 export type TokenScope = (typeof TOKEN_SCOPES)[number]
 
-/** An API token as its owner sees it: a session of its own kind. Times are milliseconds since the epoch. */
+/** An API token as its owner sees it. It is a special kind of session. Times are in milliseconds since the epoch. */
 export interface ApiToken {
   readonly sid: string
   readonly name: string | null
   readonly createdAt: number
   readonly expiresAt: number
   readonly lastUsedAt: number | null
-  /** What it may be used for; null: everything that its owner may do. */
+  /** Its scopes; null: everything that its owner may do. */
   readonly scopes: readonly TokenScope[] | null
 }
 
-/** The good ones of a user, newest first. */
+/** The valid tokens of a user, newest first. */
 export async function listApiTokens(queries: Queries, userId: number, now: number): Promise<ApiToken[]> {
   const rows = await queries
     .selectFrom('session')
@@ -39,7 +39,7 @@ export interface FoundToken extends Pick<ApiToken, 'lastUsedAt' | 'scopes'> {
   readonly tokenHash: string
 }
 
-/** What a token that is good now was made of, with its owner; null when there is none of that id. */
+/** A valid token with its owner; null when there is none with that id. */
 export async function findApiToken(queries: Queries, sid: string, now: number): Promise<FoundToken | null> {
   const row = await queries
     .selectFrom('session')
@@ -53,7 +53,7 @@ export async function findApiToken(queries: Queries, sid: string, now: number): 
   return { user, tokenHash: row.token_hash, lastUsedAt: row.last_used_at, scopes: scopesOf(row.scopes) }
 }
 
-/** Whether a session is a sign-in that is good now: what it takes to make an API token. */
+/** Whether a session is a valid sign-in. Only such a session may make an API token. */
 export async function isSignedIn(queries: Queries, sessionId: string, now: number): Promise<boolean> {
   const row = await queries
     .selectFrom('session')
@@ -67,7 +67,7 @@ export async function isSignedIn(queries: Queries, sessionId: string, now: numbe
   return row !== undefined
 }
 
-/** Notes a use, unless a later one is noted. */
+/** Stores a use of the token, unless a later one is stored. */
 export async function noteApiTokenUse(queries: Queries, sid: string, now: number): Promise<void> {
   await queries
     .updateTable('session')
@@ -77,7 +77,7 @@ export async function noteApiTokenUse(queries: Queries, sid: string, now: number
     .execute()
 }
 
-/** @returns the token that is no more; null when the user has none of that id */
+/** @returns the token that was deleted; null when the user has none with that id */
 export async function deleteApiToken(queries: Queries, userId: number, sid: string): Promise<ApiToken | null> {
   const row = await queries
     .deleteFrom('session')

@@ -1,9 +1,9 @@
 import type { Queries } from '../store.js'
 
-/** Networks that are remembered of one user, those of the latest sign-ins. */
+/** Most networks that are stored for one user: those of the latest sign-ins. */
 const MAX_NETWORKS = 20
 
-/** Whether a user has signed in from a network since a time. */
+/** Whether a user has signed in from a network since this time. */
 export async function isKnownNetwork(
   queries: Queries,
   user: { readonly id: number },
@@ -20,7 +20,7 @@ export async function isKnownNetwork(
   return row !== undefined
 }
 
-/** Notes a sign-in. The networks that were used longest ago go. */
+/** Stores the network of a sign-in. The networks that were used longest ago are removed. */
 export async function noteNetwork(queries: Queries, userId: number, network: string, now: number): Promise<void> {
   await queries
     .insertInto('known_network')
@@ -44,7 +44,7 @@ export async function noteNetwork(queries: Queries, userId: number, network: str
   }
 }
 
-/** Removes what was last used before a time. */
+/** Removes networks that were last used before this time. */
 export async function deleteOldNetworks(queries: Queries, before: number): Promise<void> {
   await queries.deleteFrom('known_network').where('last_at', '<=', before).execute()
 }

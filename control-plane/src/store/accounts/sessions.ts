@@ -3,16 +3,16 @@ import { type StoredUser, parseUser } from './users.js'
 import type { Queries } from '../store.js'
 import type { UserType } from '../../user-type.js'
 
-/** More sessions than these nobody reads; the newest are shown. */
+/** Most sessions in a list: the newest. Nobody reads more. */
 const MAX_LISTED = 5000
 
-/** A session that is to be begun. */
+/** A session that is about to begin. */
 export interface NewSession {
   readonly id: string
   readonly userId: number
   readonly kind: 'login' | 'api'
   readonly name: string | null
-  /** SHA-256 of the refresh token's random id; null when it cannot be refreshed. */
+  /** SHA-256 of the refresh token's random id; null when the session cannot be refreshed. */
   readonly refreshHash: string | null
   /** SHA-256 of the secret part of an API token; null for a sign-in. */
   readonly tokenHash: string | null
@@ -43,7 +43,7 @@ export async function insertSession(queries: Queries, session: NewSession): Prom
     .execute()
 }
 
-/** The user of a session that has not expired. Whether the account is enabled is for the caller to see. */
+/** The user of a session that has not expired. The caller checks whether the account is enabled. */
 export async function findSessionUser(queries: Queries, sessionId: string, now: number): Promise<StoredUser | null> {
   const row = await queries
     .selectFrom('session')
@@ -55,7 +55,7 @@ export async function findSessionUser(queries: Queries, sessionId: string, now: 
   return row ? parseUser(row) : null
 }
 
-/** Those of the sessions that have not expired and whose account is enabled, with where the account comes from. */
+/** Those of the sessions that have not expired and whose account is enabled, with the origin of the account. */
 export async function findAliveSessions(
   queries: Queries,
   sessionIds: readonly string[],
@@ -71,13 +71,13 @@ export async function findAliveSessions(
     .execute()
 }
 
-/** When a session was begun; null when there is none. */
+/** When a session began; null when there is none. */
 export async function findSessionStart(queries: Queries, sessionId: string): Promise<number | null> {
   const row = await queries.selectFrom('session').select('created_at').where('id', '=', sessionId).executeTakeFirst()
   return row?.created_at ?? null
 }
 
-/** A session with whose it is. Times are milliseconds since the epoch. */
+/** A session with its owner. Times are in milliseconds since the epoch. */
 export interface SessionRecord {
   readonly id: string
   readonly kind: 'login' | 'api'
@@ -91,7 +91,7 @@ export interface SessionRecord {
   readonly lastUsedAt: number | null
 }
 
-/** Sessions that are not over, the newest first. @param userId of one user; null: of all */
+/** Sessions that have not ended, newest first. @param userId of one user; null: of all */
 export async function listSessions(
   queries: Queries,
   of: { readonly userId: number | null; readonly kind: 'login' | null },
@@ -124,8 +124,8 @@ export async function listSessions(
 }
 
 /**
- * Puts a new refresh token in the place of the one that was used.
- * @returns false when the used one is not (any more) the session's own, or the session is over
+ * Replaces the refresh token that was used by a new one.
+ * @returns false when the used token is not the session's own (any more), or the session has ended
  */
 export async function replaceRefreshHash(
   queries: Queries,

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { SignInCodeTable } from '../schema.js'
 import type { Queries } from '../store.js'
 
-/** A code that a client may give for its tokens. */
+/** A code that a client exchanges for its tokens. */
 export interface SignInCode {
   /** SHA-256 of the code. */
   readonly hash: string
@@ -16,7 +16,7 @@ export async function insertSignInCode(queries: Queries, code: SignInCode): Prom
   await queries.insertInto('sign_in_code').values({ hash, user_id: userId, challenge, expires_at: expiresAt }).execute()
 }
 
-/** Takes a code away, so that it is good once, whoever brings it. @returns null when there is none of that hash */
+/** Removes a code, so that it is valid only once, whoever uses it. @returns null when there is none with that hash */
 export async function takeSignInCode(queries: Queries, hash: string): Promise<SignInCode | null> {
   const row: Selectable<SignInCodeTable> | undefined = await queries
     .deleteFrom('sign_in_code')

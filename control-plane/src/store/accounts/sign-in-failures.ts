@@ -1,6 +1,6 @@
 import type { Queries } from '../store.js'
 
-/** Until when a key is held back; null: it is not. */
+/** The time until which a key is locked; null: it is not locked. */
 export async function lockedUntil(queries: Queries, key: string, now: number): Promise<number | null> {
   const row = await queries
     .selectFrom('sign_in_failure')
@@ -12,22 +12,22 @@ export async function lockedUntil(queries: Queries, key: string, now: number): P
 }
 
 export interface FailureLimit {
-  /** Failures within the window after which the key is held back. */
+  /** Number of failures within the window after which the key is locked. */
   readonly failures: number
-  /** How long failures count together, in milliseconds. */
+  /** The window: how long failures are counted together, in milliseconds. */
   readonly windowMs: number
-  /** How long the key is held back for the first time, in milliseconds. Each further time is twice as long. */
+  /** The first lock, in milliseconds. Each further lock takes twice as long. */
   readonly lockMs: number
 }
 
-/** Longest time for which a key is held back, and how long it is remembered that it was, in milliseconds. */
+/** Longest lock, and how long a lock is remembered, in milliseconds. */
 const MAX_LOCK_MS = 24 * 3_600_000
 const LOCKS_COUNT_MS = 24 * 3_600_000
 
 /**
- * Counts one failed sign-in. Failures older than the window, or from before a lock that is over, do not count; that
- * there was a lock does: the next one is longer.
- * @returns whether this one was the one too many
+ * Counts one failed sign-in. Failures before the window, or before a lock that is over, do not count. The earlier lock
+ * itself counts: the next one takes longer.
+ * @returns whether this failure was one too many
  */
 export async function countFailure(queries: Queries, key: string, limit: FailureLimit, now: number): Promise<boolean> {
   const row = await queries.selectFrom('sign_in_failure').selectAll().where('key', '=', key).executeTakeFirst()
@@ -54,12 +54,12 @@ export async function forgetFailures(queries: Queries, key: string): Promise<voi
   await queries.deleteFrom('sign_in_failure').where('key', '=', key).execute()
 }
 
-/** Forgets the failures of every key that begins like this. @param prefix ends with a character before `~` */
+/** Removes the failures of every key with this prefix. @param prefix ends with a character before `~` */
 export async function forgetFailuresOf(queries: Queries, prefix: string): Promise<void> {
   await queries.deleteFrom('sign_in_failure').where('key', '>=', prefix).where('key', '<', `${prefix}~`).execute()
 }
 
-/** Removes counts that no longer mean anything. @returns how many there were */
+/** Removes counts that have no effect any more. @returns how many there were */
 export async function deleteOldFailures(queries: Queries, windowMs: number, now: number): Promise<number> {
   const result = await queries
     .deleteFrom('sign_in_failure')

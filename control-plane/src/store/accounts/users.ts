@@ -11,18 +11,21 @@ export interface StoredUser {
   readonly username: string
   readonly type: UserType
   readonly passwordHash: string | null
-  /** What the provider of a user who is not local knows them by; null where the name is all there is. */
+  /** The id by which the provider knows a user who is not local; null when there is only the name. */
   readonly subject: string | null
   readonly email: string | null
   /** Without prefix. */
   readonly groups: readonly string[]
   readonly enabled: boolean
-  /** Groups of the last sign-in that were too many or too long to be kept. */
+  /** Number of groups of the last sign-in that were not stored, because they were too many or too long. */
   readonly groupsLeftOut: number
   readonly createdAt: number
-  /** The password has to be changed before anything else can be done. */
+  /** True: the user has to change the password before they can do anything else. */
   readonly passwordMustChange: boolean
-  /** The deleted account that had the name before, unless an admin accepted this one under it; 0 when its id is not known any more. */
+  /**
+   * The id of the deleted account that had the name before, 0 when its id is unknown. Null when there was none, or an
+   * admin accepted this account under the name.
+   */
   readonly nameHadBy: number | null
 }
 
@@ -32,14 +35,14 @@ export type UserChanges = Partial<
   Pick<StoredUser, 'passwordHash' | 'email' | 'groups' | 'enabled' | 'subject' | 'groupsLeftOut' | 'passwordMustChange'>
 >
 
-/** Upper and lower case, and the several ways to write one letter, are the same name. */
+/** The key of a name: upper and lower case are the same name, and so are different encodings of one letter. */
 export function usernameKey(username: string): string {
   return username.normalize('NFKC').toLowerCase()
 }
 
 /**
- * An account whose name a deleted one had keeps that in mind.
- * @returns null when there is already a user of that type and name
+ * Inserts an account. If a deleted account had the name, the new one remembers that.
+ * @returns null when there is a user with that type and name already
  */
 export async function insertUser(queries: Queries, user: NewUser): Promise<StoredUser | null> {
   const { type, username } = user
@@ -100,7 +103,7 @@ export async function hasUsers(queries: Queries): Promise<boolean> {
   return (await queries.selectFrom('user').select('id').limit(1).executeTakeFirst()) !== undefined
 }
 
-/** Changes what is given and leaves the rest. @returns null when there is no such user */
+/** Changes the given properties. @returns null when the user does not exist */
 export async function updateUser(queries: Queries, id: number, changes: UserChanges): Promise<StoredUser | null> {
   const { passwordHash, email, groups, enabled, subject, groupsLeftOut, passwordMustChange } = changes
   const columns = {
@@ -119,8 +122,9 @@ export async function updateUser(queries: Queries, id: number, changes: UserChan
 }
 
 /**
- * Sessions go along. The name stays known, so that the next account of that name is not taken for this one.
- * @returns false when there was no such user
+ * Deletes an account with its sessions. The name is remembered, so that the next account with that name is not taken
+ * for this one.
+ * @returns false when the user did not exist
  */
 export async function deleteUser(queries: Queries, id: number): Promise<boolean> {
   const user = await queries
@@ -137,7 +141,7 @@ export async function deleteUser(queries: Queries, id: number): Promise<boolean>
   return true
 }
 
-/** The deleted account that had a name last, 0 when its id is not known any more; null: nobody had it. */
+/** The deleted account that had a name last, 0 when its id is unknown; null: nobody had it. */
 export async function findPastName(queries: Queries, type: UserType, username: string): Promise<number | null> {
   const row = await queries
     .selectFrom('past_name')
@@ -148,7 +152,7 @@ export async function findPastName(queries: Queries, type: UserType, username: s
   return row?.user_id ?? null
 }
 
-/** What names this user means this account from now on. @returns null when there is no such user */
+/** From now on everything that names this user means this account. @returns null when the user does not exist */
 export async function acceptName(queries: Queries, id: number): Promise<StoredUser | null> {
   await queries.updateTable('user').set({ name_had_by: null }).where('id', '=', id).execute()
   return findUser(queries, id)

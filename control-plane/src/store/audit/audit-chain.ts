@@ -6,7 +6,7 @@ import type { Queries } from '../store.js'
 /** Where the chain of the audit trail begins and ends. */
 export type AuditChainRow = Omit<Selectable<AuditChainTable>, 'id'>
 
-/** A record with its place in the chain. */
+/** A record with its position in the chain. */
 export interface AuditLink {
   readonly id: number
   readonly status: number | null
@@ -20,8 +20,7 @@ export async function readAuditChain(queries: Queries): Promise<AuditChainRow> {
 }
 
 /**
- * Records that are not in the chain yet, oldest first: those that are complete, and those that nobody has completed since
- * `lostBefore`.
+ * Records outside the chain, oldest first: the complete ones, and those that nobody has completed since `lostBefore`.
  */
 export function findUnchained(queries: Queries, lostBefore: number, most: number): Promise<Selectable<AuditTable>[]> {
   return queries
@@ -34,15 +33,16 @@ export function findUnchained(queries: Queries, lostBefore: number, most: number
     .execute()
 }
 
-/** How many records are not in the chain yet. */
+/** Number of records outside the chain. */
 export async function countUnchained(queries: Queries): Promise<number> {
   const query = queries.selectFrom('audit').select((e) => e.fn.countAll<number>().as('count'))
   return Number((await query.where('position', 'is', null).executeTakeFirstOrThrow()).count)
 }
 
 /**
- * Puts records at the end of the chain, inside a write. False: somebody else did meanwhile.
- * @throws ConflictError `audit_record_changed` when a record is not as it was read: the write is undone, look again
+ * Adds records at the end of the chain, inside a write. False: somebody else has added some in the meantime.
+ * @throws ConflictError `audit_record_changed` when a record has changed since it was read: the write is undone, look
+ *   again
  */
 export async function appendToChain(
   queries: Queries,
@@ -62,7 +62,7 @@ export async function appendToChain(
     const record = queries.updateTable('audit').set({ position, hash }).where('id', '=', id)
     const changed = await record
       .where('position', 'is', null)
-      // One that was given up may have been completed after all.
+      // A record without a status may have been completed in the meantime.
       .where('status', status === null ? 'is' : '=', status)
       .executeTakeFirst()
     if (changed.numUpdatedRows === 0n)
@@ -74,7 +74,7 @@ export async function appendToChain(
   return true
 }
 
-/** Records of the chain after a position, in its order. */
+/** Records of the chain after a position, in order. */
 export function readChained(queries: Queries, after: number, most: number): Promise<Selectable<AuditTable>[]> {
   return queries.selectFrom('audit').selectAll().where('position', '>', after).orderBy('position').limit(most).execute()
 }
@@ -86,9 +86,9 @@ export async function chainHashAt(queries: Queries, position: number): Promise<s
 }
 
 /**
- * Removes records from the beginning of the chain, inside a write: those before `time`, at most `most`, up to the first that
- * is younger. What stays can still be verified: the hash of the last one removed is kept. A record of the future, from when
- * a clock was wrong, holds up nothing.
+ * Removes records from the beginning of the chain, inside a write: those before `time`, at most `most`, up to the first
+ * one that is younger. The rest can still be verified, because the hash of the last removed record is kept. A record
+ * from the future, made when a clock was wrong, does not stop it.
  * @returns how many were removed
  */
 export async function deleteAuditBefore(

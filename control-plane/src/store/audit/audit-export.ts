@@ -1,6 +1,6 @@
 import type { Queries } from '../store.js'
 
-/** Who sends the audit trail to a place outside, and how far it was sent. */
+/** Which node sends the audit trail to a place outside, and the position up to which it was sent. */
 export interface ExportTurn {
   readonly name: string
   readonly holder: string
@@ -8,13 +8,16 @@ export interface ExportTurn {
   readonly until: number
 }
 
-/** How far the trail was sent to a place. */
+/** The position up to which the trail was sent to a place. */
 export async function exportPosition(queries: Queries, name: string): Promise<number> {
   const query = queries.selectFrom('audit_export').select('position').where('name', '=', name)
   return (await query.executeTakeFirst())?.position ?? 0
 }
 
-/** Whoever gets true sends for a while. Two may believe so when clocks differ: then records are sent twice, never left out. */
+/**
+ * Whoever gets true sends for a while. If clocks differ, two nodes may get true. Then records are sent twice, but never
+ * left out.
+ */
 export async function takeExportTurn(queries: Queries, { name, holder, now, until }: ExportTurn): Promise<boolean> {
   await queries
     .insertInto('audit_export')
@@ -30,7 +33,7 @@ export async function takeExportTurn(queries: Queries, { name, holder, now, unti
   return numUpdatedRows > 0n
 }
 
-/** Notes that everything up to a position was sent. It never goes back. */
+/** Stores that everything up to a position was sent. The position never goes back. */
 export async function noteExported(queries: Queries, name: string, position: number): Promise<void> {
   await queries
     .updateTable('audit_export')

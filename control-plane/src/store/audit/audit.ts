@@ -3,7 +3,7 @@ import type { AuditTable } from '../schema.js'
 import type { Queries } from '../store.js'
 import type { UserType } from '../../user-type.js'
 
-/** Who did what to what, and how it came out. Never values, passwords or tokens. */
+/** Who did what, to what, and with which result. Never values, passwords or tokens. */
 export interface AuditEntry {
   /** Milliseconds since the epoch. */
   readonly time: number
@@ -13,16 +13,16 @@ export interface AuditEntry {
   /** Such as `job.abort`. */
   readonly action: string
   readonly object: { readonly kind: string; readonly id: string | null; readonly name: string | null }
-  /** Status of the answer; null: the service ended before it answered. */
+  /** The status of the answer; null: the service ended before it answered. */
   readonly status: number | null
   readonly requestId: string
-  /** What was asked for beside the usual, such as `force`; null: nothing. */
+  /** A special request, such as `force`; null: none. */
   readonly detail?: string | null
 }
 
 export interface StoredAuditEntry extends AuditEntry {
   readonly id: number
-  /** Its place in the chain, and its hash there; null: not chained yet. */
+  /** Its position in the chain and its hash; null: it is not in the chain yet. */
   readonly position: number | null
   readonly hash: string | null
 }
@@ -37,7 +37,10 @@ export async function insertAudit(queries: Queries, entry: AuditEntry): Promise<
   return id
 }
 
-/** Completes a record with what was not known when it was made. One that is in the chain already gets another one beside it. */
+/**
+ * Completes a record with what was unknown when it was inserted. If the record is in the chain already, another record
+ * is inserted.
+ */
 export async function completeAudit(queries: Queries, id: number, entry: AuditEntry): Promise<void> {
   const record = queries.updateTable('audit').set(changeableOf(entry)).where('id', '=', id)
   const { numUpdatedRows } = await record.where('position', 'is', null).executeTakeFirst()
@@ -45,7 +48,7 @@ export async function completeAudit(queries: Queries, id: number, entry: AuditEn
 }
 
 export interface AuditFilter {
-  /** Only older records than this one. */
+  /** Only records older than this one. */
   readonly before?: number
   readonly user?: string
   readonly userType?: UserType

@@ -1,39 +1,41 @@
 import { UnavailableError, messageOf } from '../../errors.js'
 
-/** Writes that may be committed together, when nothing else is said. */
+/** Most writes in one commit, if nothing else is set. */
 const MAX_IN_GROUP = 64
 
-/** How long a write that lost against another process waits at most before it runs again, in milliseconds. */
+/** Longest pause before a write runs again that lost against another process, in milliseconds. */
 const CONFLICT_PAUSE_MS = 20
-/** How often a group that loses is run again as a whole. */
+/** How often a group that lost is run again as a whole. */
 const MAX_GROUP_TRIES = 2
 
 /** What the group commit needs of a database. */
 export interface WriteTransactions<Q> {
   readonly queries: Q
   begin(): Promise<void>
-  /** @throws OutcomeUnknownError when it cannot be said whether it was committed; any other error: it was not */
+  /** @throws OutcomeUnknownError when nobody can say whether it was committed; any other error means that it was not */
   commit(): Promise<void>
   rollback(): Promise<void>
-  /** True for an error that may go away by itself: the database is locked, its disk is full or fails. */
+  /** True for an error that may go away: the database is locked, or its disk is full or failing. */
   isPassing(error: unknown): boolean
   /**
-   * True for an error of which another process that writes is, or after few tries may be, the reason: run again it may
-   * come out right.
+   * True for an error that another writing process may have caused. Run again, the write may succeed. After many tries
+   * it is false.
    */
   isConflict?(error: unknown, tries: number): boolean
-  /** What whoever gave a write is told of the error that it failed with; without it the error itself. */
+  /**
+   * The error that the caller of a write gets in place of the original one; without this function, the original one.
+   */
   asRefusal?(error: unknown): unknown
 }
 
-/** The answer to a commit was lost, and nobody could be asked what became of it. */
+/** The answer to a commit was lost, and nobody could find out whether it was committed. */
 export class OutcomeUnknownError extends Error {}
 
 export interface GroupCommit<Q> {
   write<T>(name: string, operation: (queries: Q) => Promise<T>): Promise<T>
-  /** Why nothing can be committed, as the latest try found it; null when that one was committed. */
+  /** Why nothing could be committed at the last try; null when it was committed. */
   readonly trouble: string | null
-  /** Resolves when everything given so far is committed or refused; later writes are refused. */
+  /** Resolves when all given writes are committed or refused. Later writes are refused. */
   close(): Promise<void>
 }
 
@@ -45,7 +47,7 @@ interface Waiting<Q> {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   readonly since: number
-  /** How often it lost against another process. */
+  /** How often the write lost against another process. */
   conflicts: number
 }
 
@@ -58,14 +60,15 @@ export interface GroupCommitOptions {
 }
 
 /**
- * One writer. All writes that wait when it is free become one transaction, so that a durable commit (one sync of the
- * disk) is shared. Invariants:
- *   - a write resolves only after the commit that holds it;
- *   - when one write of a group fails, the whole group is rolled back and each is run again in a transaction of its
- *     own, so a bad neighbour costs time and never data;
- *   - while the database is locked or cannot be written nothing is dropped: the group waits and is tried again as a whole,
- *     until `timeoutMs` is over. A commit that failed counts for nothing: what it held is written once more;
- *   - what may have been committed is never run again: it is refused, and whoever gave it has to look.
+ * One writer. When it is free, all waiting writes become one transaction, so that they share one durable commit (one
+ * sync of the disk). These rules hold:
+ *
+ * - A write resolves only after the commit that contains it.
+ * - When one write of a group fails, the whole group is rolled back, and each write runs again in a transaction of its
+ *   own. So a failing write costs others time, and never data.
+ * - While the database is locked or cannot be written, nothing is dropped. The group waits and is tried again as a
+ *   whole, until `timeoutMs` is over. A commit that failed stored nothing, so its writes run again.
+ * - A write that may have been committed never runs again. It is refused, and its caller has to look.
  */
 class GroupCommitter<Q> implements GroupCommit<Q> {
   readonly #transactions: WriteTransactions<Q>
@@ -107,7 +110,7 @@ class GroupCommitter<Q> implements GroupCommit<Q> {
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0)
       await this.#commitGroup(this.#waiting.splice(0, this.#options.mostInGroup ?? MAX_IN_GROUP))
-    // In the same step as the last look at the queue: a write that comes now must find nobody running.
+    // In the same step as the last look at the queue. So a write that comes now starts the writer again.
     this.#running = null
   }
 
@@ -140,14 +143,20 @@ class GroupCommitter<Q> implements GroupCommit<Q> {
     }
   }
 
-  /** A group that lost is run again as a whole: it lost by chance. One that loses again and again is taken apart. */
+  /**
+   * A group that lost against another process runs again as a whole, because it lost by chance. If it loses again and
+   * again, its writes run one by one.
+   */
   #isConflict(group: readonly Waiting<Q>[], error: unknown): boolean {
     for (const each of group) each.conflicts += 1
     const tries = Math.max(...group.map(({ conflicts }) => conflicts))
     return (group.length === 1 || tries <= MAX_GROUP_TRIES) && (this.#transactions.isConflict?.(error, tries) ?? false)
   }
 
-  /** Whoever was in the way is done after a little while, and not all of those who lost come back at once. */
+  /**
+   * The other process is done after a short while. The pause is random, so that the losers do not all come back at
+   * once.
+   */
   async #runAgain(group: readonly Waiting<Q>[]): Promise<void> {
     await this.#options.pause(Math.random() * CONFLICT_PAUSE_MS)
     const now = this.#options.now()

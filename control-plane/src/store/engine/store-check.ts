@@ -4,8 +4,8 @@ import { schemaState } from '../migrations/index.js'
 import type { Queries, Store } from '../store.js'
 
 /**
- * Whether the database can be worked with, for {@link Store.check}.
- * @param probe a write that changes nothing and tells whether writing is possible
+ * Makes the check whether the database works, for {@link Store.check}.
+ * @param probe a write that changes nothing and shows whether writing is possible
  */
 export function createStoreCheck(
   read: Queries,
@@ -31,7 +31,7 @@ export function createStoreCheck(
     if (state === 'not upgraded') throw new UnavailableError('schema_not_upgraded', 'schema not upgraded')
     const { trouble } = commits
     if (trouble === null) return
-    // Nobody else may want to write, and then nobody would find out that it is possible again.
+    // Without a further try, nobody would find out that writing works again, because nobody else may write.
     probeSoon()
     throw new UnavailableError('database_not_writable', `the database cannot be written now: ${trouble}`)
   }

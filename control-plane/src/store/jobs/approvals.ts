@@ -3,12 +3,12 @@ import type { Queries } from '../store.js'
 
 /** Somebody who may give approvals. */
 export interface ApprovalGiver {
-  /** Of the account. */
+  /** The id of the account. */
   readonly id: number
   readonly roles: readonly string[]
 }
 
-/** Notes which roles may give the approval that a job waits for. {@link moveJob} forgets it when the job moves on. */
+/** Stores which roles may give the approval that a job waits for. {@link moveJob} removes it when the job goes on. */
 export async function insertAwaitedApproval(
   queries: Queries,
   jobId: number,
@@ -25,12 +25,12 @@ export async function insertAwaitedApproval(
   if (rows.length > 0) await queries.insertInto('awaited_approval').values(rows).execute()
 }
 
-/** Keeps with a job what became of its approval. */
+/** Stores the approval with its job. */
 export async function updateApproval(queries: Queries, jobId: number, approval: string): Promise<void> {
   await queries.updateTable('job').set({ approval }).where('id', '=', jobId).execute()
 }
 
-/** How many jobs wait for an approval, or, of a giver, for one that they may give. */
+/** How many jobs wait for an approval: all, or those that a giver may decide. */
 export async function countAwaitedApprovals(queries: Queries, giver: ApprovalGiver | null): Promise<number> {
   if (giver === null) {
     const all = queries.selectFrom('job').select((e) => e.fn.countAll<number>().as('count'))
@@ -42,7 +42,7 @@ export async function countAwaitedApprovals(queries: Queries, giver: ApprovalGiv
   return Number(count)
 }
 
-/** The rows of roles of a giver; those of their own jobs only where the approval says so. */
+/** The roles of a giver. Jobs of their own count only if the approval allows that. */
 function givableBy(queries: Queries, { id, roles }: ApprovalGiver) {
   return queries
     .selectFrom('awaited_approval')
@@ -51,8 +51,8 @@ function givableBy(queries: Queries, { id, roles }: ApprovalGiver) {
 }
 
 /**
- * Jobs that wait for an approval, newest first, at most `limit`: all, or those whose approval a giver may give. That is
- * never their own job, unless its approval says so. Answered from the few jobs that wait, however many others there are.
+ * Jobs that wait for an approval, newest first, at most `limit`: all, or those that a giver may decide. Own jobs are
+ * among them only if the approval allows that. The query reads only the few jobs that wait, however many others exist.
  */
 export async function listAwaitingJobs(
   queries: Queries,
@@ -61,7 +61,7 @@ export async function listAwaitingJobs(
   limit: number,
   newerThan = 0,
 ): Promise<JobListRow[]> {
-  // As a list of ids: given the status itself, SQLite would rather read all jobs of a user or a runner.
+  // A list of ids, because with the status itself SQLite would read all jobs of a user or a runner.
   const waiting = queries.selectFrom('job').select('id').where('status', '=', 'approve')
   let query = queries.selectFrom('job').where('id', '>', newerThan)
   query =

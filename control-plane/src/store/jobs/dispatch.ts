@@ -2,7 +2,7 @@ import type { Dispatch, DispatchBefore } from '../../job-dispatch.js'
 import { type JobRow, parseJob } from './jobs.js'
 import type { Queries } from '../store.js'
 
-/** What the dispatcher needs to know of a job to offer it. */
+/** The columns of a job that are needed to offer it. */
 export type OfferableJob = Pick<
   JobRow,
   | 'id'
@@ -19,7 +19,7 @@ export type OfferableJob = Pick<
   | 'start_time'
 >
 
-/** A job that a runner holds or may hold. */
+/** A job that a runner has or may have. */
 export type HeldJob = Pick<
   JobRow,
   | 'id'
@@ -34,11 +34,12 @@ export type HeldJob = Pick<
 >
 
 /**
- * Who may have jobs. Jobs are known by run and key, never by the row of a runner: a runner that was removed and let in
- * again has another row, and one that replaced its keys another key that follows from the one before.
+ * A runner that may have jobs. Jobs are known by run and key, never by the row number of a runner. A runner that was
+ * removed and accepted again has another row. A runner that replaced its keys has another key, signed by the one
+ * before.
  */
 export interface JobHolder {
-  /** Row of the runner today. */
+  /** The current row of the runner. */
   readonly runnerId: number
   /** Fingerprint of its key, then of the keys that it had before. */
   readonly keys: readonly [string, ...string[]]
@@ -56,14 +57,14 @@ const HELD_COLUMNS = [
   'older_copy',
 ] as const
 
-/** Moves the jobs that the caller names on their way to a runner. Only legal moves compile. */
+/** Moves the jobs that the caller selects on their way to a runner. Only legal moves compile. */
 function moveDispatch<To extends Dispatch>(queries: Queries, from: readonly DispatchBefore<To>[], to: To) {
   const before: readonly Dispatch[] = from
   const after: Dispatch = to
   return queries.updateTable('job').set({ dispatch: after }).where('dispatch', 'in', before)
 }
 
-/** Takes the longest waiting jobs of a runner out of the queue: they are about to be offered to the owner of that key. */
+/** Takes the longest waiting jobs of a runner out of the queue, to offer them to the owner of that key. */
 export async function takeQueued(
   queries: Queries,
   runnerId: number,
@@ -105,12 +106,12 @@ export async function takeQueued(
   return taken.map(parseJob).sort((one, other) => one.id - other.id)
 }
 
-/** Puts an offered job back into the queue, at its old place, unless it was given up meanwhile. */
+/** Puts an offered job back to its old place in the queue, unless it has ended. */
 export async function requeue(queries: Queries, jobId: number): Promise<void> {
   await moveDispatch(queries, ['offered'], 'queued').where('id', '=', jobId).where('status', '=', 'running').execute()
 }
 
-/** The runner has the job now. @param epoch of the connection on which it says so */
+/** The runner has the job now. @param epoch the connection on which it says so */
 export async function markClaimed(queries: Queries, jobId: number, epoch: number): Promise<void> {
   await moveDispatch(queries, ['queued', 'offered', 'claimed'], 'claimed')
     .set({ held_epoch: epoch })
@@ -118,7 +119,10 @@ export async function markClaimed(queries: Queries, jobId: number, epoch: number
     .execute()
 }
 
-/** The keys of a runner without those that are another runner's today: what is under them is that one's. */
+/**
+ * The keys of a runner without those that belong to another runner today. Jobs under those keys belong to the other
+ * one.
+ */
 export async function ownKeys(queries: Queries, { runnerId, keys }: JobHolder): Promise<JobHolder['keys']> {
   const [today, ...before] = keys
   if (before.length === 0) return keys
@@ -127,18 +131,18 @@ export async function ownKeys(queries: Queries, { runnerId, keys }: JobHolder): 
   return [today, ...before.filter((key) => !others.some(({ fingerprint }) => fingerprint === key))]
 }
 
-/** A runner has a job of which this database did not know that: it was restored, or is older than the keys of jobs. */
+/** A runner has a job, and this database did not know that: it was restored, or it is older than the keys of jobs. */
 export async function noteHolder(queries: Queries, jobId: number, { runnerId, keys }: JobHolder): Promise<void> {
   const query = queries.updateTable('job').set({ runner_id: runnerId, runner_key: keys[0] })
   await query.where('id', '=', jobId).where('runner_key', 'is', null).execute()
 }
 
-/** Notes that a job is reported from an older copy of a state folder, and who accepted that; null: it is no more. */
+/** Stores that a job is reported from an older copy of a state folder, and who accepted it; null: not any more. */
 export async function noteOlderCopy(queries: Queries, jobId: number, acceptedBy: string | null): Promise<void> {
   await queries.updateTable('job').set({ older_copy: acceptedBy }).where('id', '=', jobId).execute()
 }
 
-/** Brings the unfinished jobs of a runner's keys to the row and the key that it has today. */
+/** Assigns the unfinished jobs of a runner's keys to its current row and key. */
 export async function takeOverJobs(queries: Queries, { runnerId, keys }: JobHolder): Promise<void> {
   await queries
     .updateTable('job')
@@ -151,7 +155,7 @@ export async function takeOverJobs(queries: Queries, { runnerId, keys }: JobHold
     .execute()
 }
 
-/** The jobs that the owner of a key was offered or has claimed and that have not ended. */
+/** The jobs without an end that were offered to the owner of a key or claimed by it. */
 export async function findJobsOfKey(queries: Queries, runnerKey: string): Promise<HeldJob[]> {
   const rows = await queries
     .selectFrom('job')
@@ -163,14 +167,14 @@ export async function findJobsOfKey(queries: Queries, runnerKey: string): Promis
   return rows.map(parseJob)
 }
 
-/** The jobs of these runs, whoever has them and whatever became of them. */
+/** The jobs of these runs, whoever has them and whatever their state is. */
 export async function findJobsOfRuns(queries: Queries, runIds: readonly string[]): Promise<HeldJob[]> {
   if (runIds.length === 0) return []
   const rows = await queries.selectFrom('job').select(HELD_COLUMNS).where('run_id', 'in', runIds).execute()
   return rows.map(parseJob)
 }
 
-/** The jobs that are with the runner of a row and have not ended. */
+/** The jobs without an end that the runner of a row has. */
 export async function findHeldJobs(queries: Queries, runnerId: number): Promise<HeldJob[]> {
   const rows = await queries
     .selectFrom('job')
@@ -182,7 +186,7 @@ export async function findHeldJobs(queries: Queries, runnerId: number): Promise<
   return rows.map(parseJob)
 }
 
-/** A job that the owner of a key was offered or has claimed; null when it has ended or is another one's. */
+/** A job that was offered to the owner of a key or claimed by it; null when it has ended or belongs to another key. */
 export async function findJobOfKey(queries: Queries, runnerKey: string, jobId: number): Promise<HeldJob | null> {
   const query = queries.selectFrom('job').select(HELD_COLUMNS).where('id', '=', jobId)
   const held = query.where('runner_key', '=', runnerKey).where('dispatch', 'in', ['offered', 'claimed'])
@@ -190,7 +194,7 @@ export async function findJobOfKey(queries: Queries, runnerKey: string, jobId: n
   return row ? parseJob(row) : null
 }
 
-/** Waiting jobs of a runner that have not been told that they wait. */
+/** Waiting jobs of a runner whose output does not say yet that they wait. */
 export function findWaitingWithoutLine(queries: Queries, runnerId: number): Promise<Pick<JobRow, 'id'>[]> {
   return queries
     .selectFrom('job')
@@ -202,26 +206,29 @@ export function findWaitingWithoutLine(queries: Queries, runnerId: number): Prom
     .execute()
 }
 
-/** Notes until when, by the service clock, a job may wait for its runner; from then on it counts as told. @returns false when it was told before */
+/**
+ * Stores until when a job may wait for its runner, by the service clock. From then on its output counts as informed.
+ * @returns false when it was stored before
+ */
 export async function setWaitUntil(queries: Queries, jobId: number, time: number): Promise<boolean> {
   const query = queries.updateTable('job').set({ wait_until: time }).where('id', '=', jobId)
   const result = await query.where('wait_until', 'is', null).where('dispatch', '=', 'queued').executeTakeFirst()
   return result.numUpdatedRows > 0n
 }
 
-/** Notes anew until when a job may wait that was told long ago. */
+/** Stores a new end of the wait for a job that has one. */
 export async function resetWaitUntil(queries: Queries, jobId: number, time: number): Promise<void> {
   const query = queries.updateTable('job').set({ wait_until: time }).where('id', '=', jobId)
   await query.where('dispatch', '=', 'queued').execute()
 }
 
-/** Ids of the runners for which jobs wait. */
+/** Ids of the runners with waiting jobs. */
 export async function findRunnersWaitedFor(queries: Queries): Promise<number[]> {
   const rows = await queries.selectFrom('job').select('runner_id').distinct().where('dispatch', '=', 'queued').execute()
   return rows.flatMap((row) => (row.runner_id === null ? [] : [row.runner_id]))
 }
 
-/** Waiting jobs of a runner, all of them or those whose patience is over by the service clock. */
+/** Waiting jobs of a runner: all, or those whose time to wait is over by the service clock. */
 export function findWaiting(
   queries: Queries,
   runnerId: number,
@@ -236,7 +243,7 @@ export function findWaiting(
   return query.orderBy('id').execute()
 }
 
-/** The jobs that are on their way to a runner, by its id. */
+/** The jobs on their way to a runner, by the runner's id. */
 export async function findOffered(queries: Queries): Promise<ReadonlyMap<number, readonly number[]>> {
   const rows = await queries.selectFrom('job').select(['id', 'runner_id']).where('dispatch', '=', 'offered').execute()
   const offered = new Map<number, number[]>()
@@ -246,7 +253,7 @@ export async function findOffered(queries: Queries): Promise<ReadonlyMap<number,
   return offered
 }
 
-/** Jobs that are with their runners and whose abort was asked for. */
+/** Jobs that are on their runners and whose abort was asked for. */
 export function findAskedAborts(queries: Queries): Promise<Pick<JobRow, 'id' | 'run_id' | 'runner_id'>[]> {
   return queries
     .selectFrom('job')
@@ -256,7 +263,7 @@ export function findAskedAborts(queries: Queries): Promise<Pick<JobRow, 'id' | '
     .execute()
 }
 
-/** Ids of the runners that hold jobs which people still see as running. */
+/** Ids of the runners with jobs that people see as running. */
 export async function findRunnersWithRunningJobs(queries: Queries): Promise<number[]> {
   const rows = await queries
     .selectFrom('job')

@@ -7,22 +7,22 @@ export type EventSummaryRow = Omit<EventRow, 'line' | 'job_id'>
 
 const SUMMARY_COLUMNS = ['position', 'type', 'play', 'task', 'host', 'duration', 'time'] as const
 
-/** Events or lines read at once, as long as they are not longer together than so many bytes. */
+/** Most events or lines that are read at once, and most bytes that they may have together. */
 const LINES_PER_READ = 500
 const BYTES_PER_READ = 1024 * 1024
 
-/** Which events are wanted; what is left out does not matter. */
+/** Which events are wanted. What is left out does not matter. */
 export interface EventFilter {
   readonly host?: string
   readonly task?: string
   readonly types?: readonly string[]
-  /** Looks at the whole event, as the runner wrote it. */
+  /** Checks the whole event as the runner wrote it. */
   readonly says?: (line: Buffer) => boolean
 }
 
 /**
- * Events after an order, at most `limit` of those that are wanted, in order and page by page: a page is bounded by its
- * bytes, whatever runners put into the names of plays, tasks and hosts.
+ * Events after an order, at most `limit` of the wanted ones, in order and page by page. The bytes of a page are
+ * bounded, however long the names of plays, tasks and hosts are.
  */
 export async function* readEventPages(
   queries: Queries,
@@ -63,7 +63,7 @@ async function wantedEvents(
   return rows.flatMap(({ line, ...row }) => (says(line) ? [row] : []))
 }
 
-/** One event with its whole line, or null. */
+/** One event with its complete line, or null. */
 export async function findEvent(queries: Queries, jobId: number, order: number): Promise<EventRow | null> {
   const row = await queries
     .selectFrom('job_event')
@@ -75,7 +75,7 @@ export async function findEvent(queries: Queries, jobId: number, order: number):
 }
 
 /**
- * The runner's event stream from its start, line by line.
+ * The event stream of a runner from its start, line by line.
  * @param types only events of these types; all when left out
  */
 export async function* readEventLines(
@@ -100,13 +100,13 @@ export async function* readEventLines(
   }
 }
 
-/** What the length of an event is: its whole line, or what a list shows of it. */
+/** What the length of an event means: its complete line, or what a list shows of it. */
 const LENGTHS = {
   line: sql<number>`length(line)`,
   summary: sql<number>`length(type) + coalesce(length(play), 0) + coalesce(length(task), 0) + coalesce(length(host), 0)`,
 }
 
-/** Up to which event to read on, by the lengths: always one, and no more than fit; null at the end. */
+/** The last event of the next read: at least one, and as many as fit; null at the end. */
 async function endOfRead(
   queries: Queries,
   jobId: number,

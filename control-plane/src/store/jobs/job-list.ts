@@ -11,7 +11,7 @@ import { USER_TYPES, type UserType } from '../../user-type.js'
 const textOrNull = Type.Union([Type.String(), Type.Null()])
 const numberOrNull = Type.Union([Type.Integer(), Type.Null()])
 
-/** The columns of a list record: what people see of a job without its long texts. */
+/** The columns of a list record: everything that a list shows, without the long texts. */
 const listColumns = {
   id: Type.Integer(),
   form: Type.String(),
@@ -37,7 +37,7 @@ const listColumns = {
 }
 const COLUMNS = Object.keys(listColumns) as (keyof typeof listColumns)[]
 const JobListRow = Type.Object(listColumns)
-/** Jobs read at once: more of them would hold up whoever waits beside. */
+/** Jobs that are read at once. More would delay other requests. */
 const JOBS_PER_READ = 1000
 
 const jobList = Compile(Type.Array(JobListRow))
@@ -46,20 +46,20 @@ export type JobListRow = Readonly<Static<typeof JobListRow>>
 
 export interface JobFilter {
   readonly user?: { readonly name: string; readonly type: UserType }
-  /** Only jobs that this runner took on: it said at least once that it has them. */
+  /** Only jobs that this runner had: it said at least once that it has them. */
   readonly runner?: string
-  /** Limits the list to the jobs of one account, whatever else is asked for. */
+  /** Only jobs of one account, whatever the other filters say. */
   readonly visibleTo?: { readonly id: number; readonly name: string; readonly type: UserType }
 }
 
 type JobQuery = SelectQueryBuilder<Database, 'job', object>
 
-/** Newest first, at most `limit`. Every form of the filter is answered from an index that has its order. */
+/** Newest first, at most `limit`. Every form of the filter uses an index in this order. */
 export async function listJobs(queries: Queries, filter: JobFilter, limit: number): Promise<JobListRow[]> {
   const { visibleTo, user, runner } = filter
   if (visibleTo && user && (user.name !== visibleTo.name || user.type !== visibleTo.type)) return []
   let query: JobQuery = queries.selectFrom('job')
-  // An account has one name for ever, so its id says all that the name would.
+  // An account never changes its name, so its id is enough.
   if (visibleTo) query = query.where('user_id', '=', visibleTo.id)
   else if (user) query = query.where('user_type', '=', user.type).where('user_name', '=', user.name)
   if (runner !== undefined) query = query.where('runner_name', '=', runner).where('held_epoch', 'is not', null)
@@ -67,8 +67,8 @@ export async function listJobs(queries: Queries, filter: JobFilter, limit: numbe
 }
 
 /**
- * The jobs of a query, newest first, at most `limit`. What a list is put together from is read by one of these for each
- * part: as one query, with `or` between the parts, SQLite would read and sort all jobs of a user, or all there are.
+ * The jobs of a query, newest first, at most `limit`. A list that consists of several parts runs one such query for
+ * each part. One query with `or` between the parts would make SQLite read and sort all jobs of a user, or all jobs.
  * @param query narrowed from the table of jobs, without columns and order
  * @throws Error when the rows are not what this release writes
  */

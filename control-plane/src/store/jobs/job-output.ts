@@ -1,14 +1,14 @@
 import type { Queries } from '../store.js'
 
-/** Bytes of output that one statement copies: others have their turn in between. */
+/** Bytes of output that one statement copies. Others have their turn in between. */
 const BYTES_PER_COPY = 4 * 1024 * 1024
 
-/** Pieces of output read at once: a reader holds so many in memory. */
+/** Pieces of output that are read at once. A reader has so many in memory. */
 const PIECES_PER_READ = 4
 
 /**
- * What is shown as a job's output, from a byte offset on, piece by piece.
- * @param offset bytes of shown output to leave out
+ * The output that is shown of a job, from a byte offset on, piece by piece.
+ * @param offset number of bytes at the beginning that are left out
  */
 export async function* readOutput(queries: Queries, jobId: number, offset: number): AsyncGenerator<Buffer> {
   const first = await queries
@@ -60,10 +60,10 @@ export async function* readRunnerOutput(queries: Queries, jobId: number): AsyncG
 }
 
 /**
- * Repeats what is shown as the output of one job at the end of another's, inside the database: none of it comes into
- * memory. What is repeated must not grow meanwhile.
- * @param most the other's output never gets longer than so many bytes
- * @returns false when it would; nothing is repeated then
+ * Copies the shown output of one job to the end of another job's output, inside the database and not through memory.
+ * The copied output must not grow in the meantime.
+ * @param most largest size of the other output, in bytes
+ * @returns false when it would become larger; nothing is copied then
  */
 export async function copyOutput(queries: Queries, from: number, to: number, most: number): Promise<boolean> {
   const lengths = await queries

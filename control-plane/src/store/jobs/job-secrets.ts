@@ -1,14 +1,14 @@
 import { runStatement } from '../sql/raw-statements.js'
 import type { Queries } from '../store.js'
 
-/** The secret values of a job as they are kept. */
+/** The secret values of a job as they are stored. */
 export interface StoredJobSecret {
   readonly sealed: Buffer
-  /** Names of the extra variables that are in there. */
+  /** Names of the extra variables in it. */
   readonly names: readonly string[]
 }
 
-/** Keeps the secret values of a job until it ends; `moveJob` removes them then. */
+/** Stores the secret values of a job. `moveJob` removes them when the job ends. */
 export async function insertJobSecret(queries: Queries, jobId: number, secret: StoredJobSecret): Promise<void> {
   const { sealed, names } = secret
   await queries
@@ -27,7 +27,7 @@ export async function findJobSecrets(
   return new Map(rows.map((row) => [row.job_id, { sealed: row.sealed, names: JSON.parse(row.names) as string[] }]))
 }
 
-/** A job of an older release that has not ended, and whose passwords stand in clear in its row. */
+/** A job of an older release that has not ended, and whose passwords are in its row in clear. */
 export interface OpenJob {
   readonly id: number
   readonly run_id: string
@@ -37,7 +37,7 @@ export interface OpenJob {
   readonly password_fields: string
 }
 
-/** Jobs that have not ended, have password fields and no secret values kept apart. */
+/** Jobs that have not ended, have password fields, and have no separate secret values. */
 export async function findOpenJobs(queries: Queries): Promise<OpenJob[]> {
   const rows = await queries
     .selectFrom('job')
@@ -52,7 +52,7 @@ export async function findOpenJobs(queries: Queries): Promise<OpenJob[]> {
   return rows.map((row) => ({ ...row, password_fields: row.password_fields ?? '[]' }))
 }
 
-/** Puts other texts in place of those of a job: its columns are written once, and only this is allowed to mend them. */
+/** Replaces texts of a job. Only this function may change these columns after the insert. */
 export async function replaceJobTexts(
   queries: Queries,
   id: number,

@@ -9,7 +9,7 @@ export interface StreamLengths {
   readonly eventsCount: number
 }
 
-/** An event as it is stored; `line` is what the runner wrote, newline included. */
+/** An event as it is stored. `line` is what the runner wrote, with the newline. */
 export interface StoredEvent {
   readonly type: string
   readonly play: string | null
@@ -20,7 +20,7 @@ export interface StoredEvent {
   readonly line: Buffer
 }
 
-/** Output is stored in pieces of at most this many bytes, so that reading a few at a time is bounded. */
+/** Most bytes of one stored piece of output, so that reading a few pieces at a time is bounded. */
 const MAX_PIECE_BYTES = 256 * 1024
 
 const EVENT_COLUMNS = ['job_id', 'position', 'type', 'play', 'task', 'host', 'duration', 'time', 'line'] as const
@@ -30,7 +30,7 @@ const EVENT_COLUMNS = ['job_id', 'position', 'type', 'play', 'task', 'host', 'du
  */
 const MAX_ROWS = 256
 const MAX_ODD_ROWS = 64
-/** Texts of inserts by their number of rows. */
+/** The texts of inserts by their number of rows. */
 const EVENT_INSERTS: ReadonlyMap<number, string> = new Map(
   [...Array.from({ length: MAX_ODD_ROWS }, (_, index) => index + 1), MAX_ROWS].map((rows) => {
     const row = `(${EVENT_COLUMNS.map(() => '?').join(',')})`
@@ -53,10 +53,11 @@ export async function findStreamLengths(queries: Queries, jobId: number): Promis
 }
 
 /**
- * Appends to both streams of a job if they stand at `expected`, together with their new lengths.
+ * Appends to both streams of a job if they have the lengths in `expected`, and stores their new lengths.
  * @param output bytes to append, may be empty
- * @param events whole lines to append
- * @returns null when they stand elsewhere (another connection wrote meanwhile) or the job is gone; nothing is stored then
+ * @param events complete lines to append
+ * @returns null when the lengths differ (another connection wrote in the meantime) or the job is gone; nothing is
+ *   stored then
  */
 export async function appendToStreams(
   queries: Queries,
@@ -71,7 +72,7 @@ export async function appendToStreams(
     events: expected.events + eventBytes,
     eventsCount: expected.eventsCount + events.length,
   }
-  // First the lengths: rows that do not belong here would collide with those of the other connection.
+  // The lengths first. Otherwise the rows could collide with rows of the other connection.
   const moved = await runStatement<{ shown_length: number }>(queries, MOVE_LENGTHS, [
     lengths.output,
     output.length,
@@ -112,7 +113,7 @@ async function insertEvents(
   }
 }
 
-/** Adds a line of the service's own to what is shown as output. It is no part of the runner's stream. */
+/** Adds a line of the service to the shown output. It is no part of the runner's stream. */
 export async function appendServiceLine(queries: Queries, jobId: number, line: string): Promise<void> {
   const last = await queries
     .selectFrom('job_output')
@@ -130,14 +131,14 @@ export async function appendServiceLine(queries: Queries, jobId: number, line: s
     .execute()
 }
 
-/** Of which streams of a job the runner sent more than is kept. */
+/** The streams of a job of which the runner sent more than is stored. */
 export async function findFullStreams(queries: Queries, jobId: number): Promise<{ output: boolean; events: boolean }> {
   const query = queries.selectFrom('job_stream').select(['output_full', 'events_full']).where('job_id', '=', jobId)
   const row = await query.executeTakeFirst()
   return { output: row?.output_full === 1, events: row?.events_full === 1 }
 }
 
-/** Notes that a stream is full. False: that was known, now or before the stream was sent again. */
+/** Stores that a stream is full. False: that was stored before, also before the stream was sent again. */
 export async function markStreamFull(queries: Queries, jobId: number, stream: 'output' | 'events'): Promise<boolean> {
   const query = queries.selectFrom('job_stream').select(['output_full', 'events_full']).where('job_id', '=', jobId)
   const row = await query.executeTakeFirst()
@@ -147,8 +148,8 @@ export async function markStreamFull(queries: Queries, jobId: number, stream: 'o
 }
 
 /**
- * Forgets both streams, so that the runner sends them again from the start; the service's own lines stay. They move to the
- * front: what is shown has no holes, since its readers count bytes.
+ * Removes both streams, so that the runner sends them again from the start. The service's own lines stay and move to
+ * the front, because readers count bytes and the shown output may have no holes.
  */
 export async function resetStreams(queries: Queries, jobId: number): Promise<void> {
   const lines = await queries
@@ -170,7 +171,7 @@ export async function resetStreams(queries: Queries, jobId: number): Promise<voi
     .set({ output_length: 0, shown_length: shown, events_length: 0, events_count: 0 })
     .where('job_id', '=', jobId)
     .execute()
-  // That it was full is remembered, so that its readers are told once.
+  // The mark that it was full stays, so that the output says it only once.
   await queries
     .updateTable('job_stream')
     .set({

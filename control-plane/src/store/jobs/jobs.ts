@@ -11,7 +11,7 @@ import { USER_TYPES } from '../../user-type.js'
 
 export type JobRow = Selectable<JobTable>
 
-/** Everything but the long texts. */
+/** All columns without the long texts. */
 const SUMMARY_COLUMNS = [
   'id',
   'run_id',
@@ -42,7 +42,7 @@ const SUMMARY_COLUMNS = [
 
 export type JobSummaryRow = Pick<JobRow, (typeof SUMMARY_COLUMNS)[number]>
 
-/** Holds a row of the table of jobs, or some of its columns, to the words that its states have. */
+/** Checks that a row of jobs, or some of its columns, has known states. */
 export const parseJob = rowParser('job', {
   status: Type.Enum(JOB_STATUSES),
   dispatch: Type.Enum(DISPATCHES),
@@ -62,13 +62,13 @@ export async function findJobSummary(queries: Queries, id: number): Promise<JobS
   return row ? parseJob(row) : null
 }
 
-/** Ids of the jobs below a job, in their order. */
+/** Ids of the child jobs of a job, in order. */
 export async function findSubjobs(queries: Queries, id: number): Promise<number[]> {
   const rows = await queries.selectFrom('job').select('id').where('parent_id', '=', id).orderBy('id').execute()
   return rows.map((row) => row.id)
 }
 
-/** A move of a job's status. Only legal ones compile: `from` and `dispatch` are those that go with `to`. */
+/** A move of a job's status. Only legal moves compile: `from` and `dispatch` must fit `to`. */
 export interface JobMove<To extends JobStatus> {
   readonly from: readonly StatusBefore<To>[]
   readonly to: To
@@ -82,8 +82,8 @@ export interface JobMove<To extends JobStatus> {
 }
 
 /**
- * Moves a job to a status if it stands in one of `from`; writes the move down. A job ends once, whoever races:
- * false means that somebody was quicker or the move is not legal.
+ * Moves a job to a status if its status is one of `from`. A job ends only once, however many try. False means that
+ * somebody else was first, or that the move is not legal.
  */
 export async function moveJob<To extends JobStatus>(queries: Queries, id: number, move: JobMove<To>): Promise<boolean> {
   const before = await queries
@@ -96,7 +96,7 @@ export async function moveJob<To extends JobStatus>(queries: Queries, id: number
   const changes: Updateable<JobTable> = move.changes ?? {}
   if (!before || !from.includes(before.status)) return false
   const detail = move.detail === undefined ? {} : { detail: move.detail }
-  // A clock that was set back while the job ran must not show that it ended before it began.
+  // If a clock was set back while the job ran, the job must not end before it began.
   const { end_time: ended } = changes
   const endTime = typeof ended === 'number' ? { end_time: Math.max(ended, before.start_time) } : {}
   const { numUpdatedRows } = await queries
@@ -106,7 +106,7 @@ export async function moveJob<To extends JobStatus>(queries: Queries, id: number
     .where('status', '=', before.status)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) return false
-  // Nobody needs its passwords any more; also one that was given up is never offered again.
+  // Nobody needs its passwords any more: an abandoned job is never offered again either.
   if (typeof ended === 'number') await queries.deleteFrom('job_secret').where('job_id', '=', id).execute()
   if (before.status === 'approve') {
     await queries.deleteFrom('awaited_approval').where('job_id', '=', id).execute()
@@ -118,7 +118,7 @@ export async function moveJob<To extends JobStatus>(queries: Queries, id: number
   return true
 }
 
-/** Adds words to what a job's status does not say. */
+/** Adds a text to the detail of a job, which tells what its status does not. */
 export async function addDetail(queries: Queries, id: number, words: string): Promise<void> {
   const job = await queries.selectFrom('job').select('detail').where('id', '=', id).executeTakeFirst()
   if (!job) return
@@ -127,8 +127,8 @@ export async function addDetail(queries: Queries, id: number, words: string): Pr
 }
 
 /**
- * Notes that somebody asked for the abort. False when it was asked for before or the job no longer runs.
- * @param statuses in which it counts as running; `abandoned` too: its runner hears of the abort when it comes back
+ * Stores that somebody asked for the abort. False when it was asked for before or the job does not run any more.
+ * @param statuses the statuses that count as running. With `abandoned`, the runner gets the abort when it comes back
  */
 export async function requestAbort(
   queries: Queries,
@@ -146,21 +146,21 @@ export async function requestAbort(
   return numUpdatedRows > 0n
 }
 
-/** What an admin or time deletes. */
+/** Who or what deletes jobs: an admin or retention. */
 export interface Deletion {
   /** Now, in milliseconds since the epoch. */
   readonly time: number
-  /** Only a job that ended before this time, in milliseconds: nobody asked for it by name. */
+  /** Set by retention: only a job that ended before this time, in milliseconds. */
   readonly endedBefore?: number
 }
 
 /**
- * Deletes an ended job with its output, events and subjobs, and theirs. False when it has not ended, or a subjob has not, or
- * it is a subjob itself and the parent job goes on.
+ * Deletes an ended job with its output, events and child jobs, and theirs. False when it or a child job has not ended,
+ * or when it is a child job and the parent job goes on.
  *
- * What becomes of its runs is remembered (`notePastRuns`), for their runners may still name them: a stored one is not made
- * anew, and what still runs of one that a person deleted is ended. One that only grew old is not deleted for its runner:
- * when that comes back with it, it is adopted.
+ * The runs of deleted jobs are remembered (`notePastRuns`), because runners may still name them. A run whose end was
+ * stored gets no new row. If a person deleted the job, what still runs of it is ended. A job that was deleted only for
+ * its age is adopted again if its runner comes back with it.
  */
 export async function deleteJob(queries: Queries, id: number, { time, endedBefore }: Deletion): Promise<boolean> {
   const family = [id]

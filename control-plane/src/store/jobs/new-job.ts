@@ -4,7 +4,7 @@ import type { Queries } from '../store.js'
 
 type JobColumns = Insertable<JobTable>
 
-/** What each new job says of itself. */
+/** The columns that each new job must set. */
 type Required =
   | 'run_id'
   | 'form'
@@ -20,10 +20,10 @@ type Required =
   | 'credentials'
   | 'playbook'
 
-/** A job that is to be stored. What is left out has the value of a job that was just launched and asks for nothing. */
+/** A job to insert. Columns that are left out have the value of a job that was just launched and needs nothing. */
 export type NewJob = Pick<JobColumns, Required> & Partial<Omit<JobColumns, Required>>
 
-/** The whole row of a new job. No other place knows which columns a new job has. */
+/** The complete row of a new job. Only this function knows which columns a new job has. */
 export function newJobRow(job: NewJob): JobColumns {
   return {
     target: job.form,

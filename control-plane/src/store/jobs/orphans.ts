@@ -4,16 +4,17 @@ import type { Queries } from '../store.js'
 import type { UserType } from '../../user-type.js'
 
 /**
- * Why a job that a runner has is not taken up by itself:
- *   other_service   it was claimed from a control plane of another key
- *   other_runner    the run is that of another runner here
- *   old_agent       the agent is too old to describe it
- *   no_description  its claim cannot be read
+ * Why a job that a runner has is not adopted automatically:
+ *
+ * - `other_service`: it was claimed from a control plane with another key
+ * - `other_runner`: the run belongs to another runner here
+ * - `old_agent`: the agent is too old to describe it
+ * - `no_description`: its claim cannot be read
  */
 export const ORPHAN_REASONS = ['other_service', 'other_runner', 'old_agent', 'no_description'] as const
 export type OrphanReason = (typeof ORPHAN_REASONS)[number]
 
-/** What an admin may decide about one. */
+/** What an admin may decide about such a job. */
 export const ORPHAN_DECISIONS = ['adopt', 'end', 'forget'] as const
 export type OrphanDecision = (typeof ORPHAN_DECISIONS)[number]
 
@@ -21,10 +22,10 @@ export type OrphanDecision = (typeof ORPHAN_DECISIONS)[number]
 export interface Orphan {
   readonly runnerId: number
   readonly runId: string
-  /** The number that it has on its runner; here it may be another job's. */
+  /** The number of the job on its runner. Here another job may have it. */
   readonly jobNumber: number
   readonly reason: OrphanReason
-  /** Fingerprint of the control plane that it belongs to; null: that of this one, or its agent does not say. */
+  /** Fingerprint of the control plane that it belongs to; null: this one, or the agent does not say. */
   readonly service: string | null
   readonly ended: boolean
   readonly outputBytes: number
@@ -52,7 +53,7 @@ export async function findOrphan(queries: Queries, runnerId: number, runId: stri
   return row ? parseOrphan(row) : null
 }
 
-/** What a runner says of such a job now; what was decided about it stays. */
+/** Stores what a runner says of such a job now. An earlier decision stays. */
 export async function noteOrphan(
   queries: Queries,
   row: Omit<Insertable<OrphanTable>, 'decision' | 'decided_by' | 'output_bytes' | 'events_bytes'> &
@@ -66,7 +67,7 @@ export async function noteOrphan(
     .execute()
 }
 
-/** Notes what an admin decided. False when there is no such job any more. */
+/** Stores what an admin decided. False when the job does not wait any more. */
 export async function decideOrphan(
   queries: Queries,
   { runnerId, runId }: Pick<Orphan, 'runnerId' | 'runId'>,
@@ -77,29 +78,29 @@ export async function decideOrphan(
   return (await query.where('run_id', '=', runId).executeTakeFirst()).numUpdatedRows > 0n
 }
 
-/** The job is not one that waits any more. */
+/** Removes a job that does not wait any more. */
 export async function deleteOrphan(queries: Queries, runnerId: number, runId: string): Promise<void> {
   await queries.deleteFrom('orphan').where('runner_id', '=', runnerId).where('run_id', '=', runId).execute()
 }
 
-/** Removes what a runner has not named any more. @param runIds what it has named */
+/** Removes the jobs that a runner does not name any more. @param runIds the ones that it has named */
 export async function deleteOtherOrphans(queries: Queries, runnerId: number, runIds: readonly string[]): Promise<void> {
   let query = queries.deleteFrom('orphan').where('runner_id', '=', runnerId)
   if (runIds.length > 0) query = query.where('run_id', 'not in', runIds)
   await query.execute()
 }
 
-/** Runners with jobs about which an admin decided something that may not have been carried out yet. */
+/** Runners with jobs about which an admin has decided, while the decision may not have been carried out. */
 export async function findRunnersWithDecisions(queries: Queries): Promise<number[]> {
   const query = queries.selectFrom('orphan').select('runner_id').distinct().where('decision', 'is not', null)
   return (await query.execute()).map((row) => row.runner_id)
 }
 
-/** How the run of a deleted job stood: its end was stored, or a person deleted it before that. */
+/** The run of a deleted job: its end was stored, or a person deleted it before its end. */
 export type PastRun = 'stored' | 'asked'
 
 /**
- * Notes that runs were deleted, so that nothing of them is made anew when their runners name them again.
+ * Stores that runs were deleted, so that they get no new rows when their runners name them again.
  * @param time milliseconds since the epoch
  */
 export async function notePastRuns(

@@ -8,13 +8,13 @@ import { RUNNER_STATES, type RunnerState } from '../../runner-state.js'
 import { rowParser } from '../sql/row-parser.js'
 import type { Queries } from '../store.js'
 
-/** A step or node with what matters of its job; null: it has none (yet, or any more). */
+/** A step or workflow node with facts of its job; null: it has no job (yet, or any more). */
 export interface SequenceNodeRow extends Selectable<SequenceNodeTable> {
   readonly subjob_status: JobStatus | null
   readonly subjob_reason: string | null
   readonly subjob_end_time: number | null
   readonly subjob_abort_requested: number | null
-  /** State of the runner that the subjob is on; null: it is on none, or that was deleted. */
+  /** State of the runner of the child job; null: it has no runner, or that was deleted. */
   readonly runner_state: RunnerState | null
 }
 
@@ -26,7 +26,7 @@ export type NodeChange = Partial<
   >
 >
 
-/** Makes a job one that consists of others; nothing of it has begun. */
+/** Makes a job a parent job, of which nothing has begun. */
 export async function insertSequence(
   queries: Queries,
   jobId: number,
@@ -47,7 +47,7 @@ export async function insertSequence(
   }
 }
 
-/** The plan of a sequence and how often it was moved on; null: the job is none. */
+/** The plan of a parent job, and how often it was moved on; null: the job is no parent job. */
 export async function findSequence(
   queries: Queries,
   jobId: number,
@@ -62,7 +62,7 @@ const parseNode = rowParser('step or workflow node', {
   runner_state: Type.Union([Type.Enum(RUNNER_STATES), Type.Null()]),
 })
 
-/** The steps or nodes of a sequence, as written. */
+/** The steps or nodes of a parent job, in the order of the plan. */
 export async function findNodes(queries: Queries, jobId: number): Promise<SequenceNodeRow[]> {
   const rows = await queries
     .selectFrom('sequence_node')
@@ -93,7 +93,7 @@ export async function findNode(
   return row ? parseNode(row) : null
 }
 
-/** Whoever gets true may move the sequence on in this write; false: somebody else did since it was read. */
+/** Whoever gets true may move the parent job on in this write. False: somebody else has done so since it was read. */
 export async function takeTurn(queries: Queries, jobId: number, version: number): Promise<boolean> {
   const { numUpdatedRows } = await queries
     .updateTable('job_sequence')
@@ -118,7 +118,7 @@ export async function changeNode(
     .execute()
 }
 
-/** Notes what does not run any more of a sequence that has ended. */
+/** Stores which nodes of an ended parent job will not run. */
 export async function closeNodes(
   queries: Queries,
   jobId: number,

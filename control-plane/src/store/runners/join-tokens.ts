@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { JoinTokenTable } from '../schema.js'
 import type { Queries } from '../store.js'
 
-/** A join token as the database knows it: never the token itself. Times are milliseconds since the epoch. */
+/** A join token as it is stored, without the token itself. Times are in milliseconds since the epoch. */
 export interface JoinToken {
   readonly id: number
   readonly name: string | null
@@ -46,7 +46,7 @@ export async function insertJoinToken(
   return parseJoinToken(row)
 }
 
-/** Uses up the token of that hash; null when there is none, or when it was used before or has expired. */
+/** Uses up the token with that hash. Null when there is none, or when it was used before or has expired. */
 export async function consumeJoinToken(
   queries: Queries,
   hash: string,
@@ -63,7 +63,7 @@ export async function consumeJoinToken(
   return row ? parseJoinToken(row) : null
 }
 
-/** True when there is a token of that hash that can be used. */
+/** Whether there is a valid token with that hash. */
 export async function isJoinTokenGood(queries: Queries, hash: string, time: number): Promise<boolean> {
   const query = queries.selectFrom('join_token').select('id').where('hash', '=', hash).where('used_at', 'is', null)
   return (await query.where('expires_at', '>', time).executeTakeFirst()) !== undefined
@@ -80,7 +80,7 @@ export async function deleteJoinTokensBefore(queries: Queries, time: number): Pr
   await queries.deleteFrom('join_token').where('expires_at', '<', time).execute()
 }
 
-/** True when there is a token of that id. */
+/** Whether there is a token with that id. */
 export async function hasJoinToken(queries: Queries, id: number): Promise<boolean> {
   const row = await queries.selectFrom('join_token').select('id').where('id', '=', id).executeTakeFirst()
   return row !== undefined

@@ -1,6 +1,6 @@
 import type { Queries } from '../store.js'
 
-/** What a connected agent last said about itself. */
+/** The newest report of a connected agent about itself. */
 export interface RunnerStatus {
   readonly runningJobs: number
   readonly agentMaxJobs: number
@@ -13,7 +13,7 @@ export interface RunnerStatus {
 
 /**
  * Stores a status, unless a newer connection of the runner has been accepted since.
- * @param isOver the connection has ended, so nobody has the runner's socket
+ * @param isOver the connection has ended, so no node has the runner's socket
  */
 export async function storeRunnerStatus(
   queries: Queries,

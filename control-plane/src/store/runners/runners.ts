@@ -5,7 +5,9 @@ import { RUNNER_STATES, type RunnerState } from '../../runner-state.js'
 import { rowParser } from '../sql/row-parser.js'
 import type { Queries } from '../store.js'
 
-/** A runner as the database knows it. Times are milliseconds since the epoch; `online` is the socket's business. */
+/**
+ * A runner as it is stored. Times are in milliseconds since the epoch. Whether it is online follows from its socket.
+ */
 export interface Runner {
   readonly id: number
   readonly name: string
@@ -23,9 +25,12 @@ export interface Runner {
   readonly version: string
   readonly contract: number
   readonly ansibleVersion: string | null
-  /** How it keeps jobs apart; null: it has not said. */
+  /** How it separates jobs from each other; null: it has not said. */
   readonly isolation: string | null
-  /** Playbooks at once, 0 = no limit: what the agent reports, and what an admin set (wins; null: not set). */
+  /**
+   * Playbooks at the same time, 0 = no limit: what the agent reports, and what an admin set (the latter wins; null: not
+   * set).
+   */
   readonly agentMaxJobs: number
   readonly maxJobs: number | null
   readonly generation: number
@@ -41,15 +46,15 @@ export interface Runner {
   readonly approvedBy: string | null
   readonly lastSeen: number
   readonly description: string
-  /** When another process was refused for continuing this identity, and where it called from. */
+  /** When another process was refused because it claimed this identity, and its address. */
   readonly cloneSeenAt: number | null
   readonly cloneHost: string | null
   readonly cloneIp: string | null
   readonly cloneGeneration: number | null
   readonly cloneInstance: string | null
-  /** The process in whose place an admin accepted another one. */
+  /** The process that an admin replaced by another one. */
   readonly replacedInstance: string | null
-  /** The node that has its socket, unless that node died; null: none. */
+  /** The node with its socket, unless that node died; null: none. */
   readonly connectedNode: string | null
   /** The admin who marked the request, so that it stays when its socket goes; null: nobody. */
   readonly keptBy: string | null
@@ -58,13 +63,13 @@ export interface Runner {
 /** Columns of a runner to change. */
 export type RunnerUpdate = Updateable<RunnerTable>
 
-/** Every runner, requests and refusals included, by name. */
+/** Every runner by name, including requests and refused ones. */
 export async function listRunners(queries: Queries): Promise<Runner[]> {
   const rows = await queries.selectFrom('runner').selectAll().orderBy('name').orderBy('id').execute()
   return rows.map(parseRunner)
 }
 
-/** A runner by id in whatever state, or null. */
+/** A runner by id in any state, or null. */
 export async function findRunner(queries: Queries, id: number): Promise<Runner | null> {
   return parsed(await queries.selectFrom('runner').selectAll().where('id', '=', id).executeTakeFirst())
 }
@@ -75,13 +80,13 @@ export async function findRunnerByName(queries: Queries, name: string): Promise<
   return parsed(await query.executeTakeFirst())
 }
 
-/** What of a runner decides over its connection. */
+/** The columns of a runner that decide about its connection. */
 export type WatchedRunner = Pick<
   Runner,
   'id' | 'fingerprint' | 'state' | 'epoch' | 'enabled' | 'maxJobs' | 'connectedNode'
 >
 
-/** The runners of these ids, and all whose socket a node has as far as the database knows. */
+/** The runners with these ids, and all runners whose socket a node has, as far as the database knows. */
 export async function findRunnersOfNode(
   queries: Queries,
   ids: readonly number[],
@@ -105,7 +110,7 @@ export async function findRunnersOfNode(
   }))
 }
 
-/** The nodes and numbers of the newest connections of runners. */
+/** The node and the epoch of the newest connection of each runner. */
 export async function findConnectedNodes(
   queries: Queries,
   ids: readonly number[],
@@ -115,7 +120,7 @@ export async function findConnectedNodes(
   return queries.selectFrom('runner').select(columns).where('id', 'in', ids).execute()
 }
 
-/** Nobody has the socket of this runner, unless it has connected anew since. */
+/** No node has the socket of this runner any more, unless it has connected again since. */
 export async function clearConnectedNode(queries: Queries, id: number, epoch: number): Promise<void> {
   await queries
     .updateTable('runner')
@@ -125,20 +130,22 @@ export async function clearConnectedNode(queries: Queries, id: number, epoch: nu
     .execute()
 }
 
-/** The row of a key, or null: a key has at most one. */
+/** The row of a key, or null. A key has at most one row. */
 export async function findRunnerByFingerprint(queries: Queries, fingerprint: string): Promise<Runner | null> {
   return parsed(
     await queries.selectFrom('runner').selectAll().where('fingerprint', '=', fingerprint).executeTakeFirst(),
   )
 }
 
-/** The approved runner that takes jobs of forms that name none, switched on or off; null when there is none. */
+/**
+ * The default runner: the approved runner for jobs of forms that name none, turned on or off; null when there is none.
+ */
 export async function findDefaultRunner(queries: Queries): Promise<Runner | null> {
   const query = queries.selectFrom('runner').selectAll().where('is_default', '=', 1).where('state', '=', 'approved')
   return parsed(await query.executeTakeFirst())
 }
 
-/** What of a request decides over its place in the list. Times are milliseconds since the epoch. */
+/** The columns of a request that decide about its place in the list. Times are in milliseconds since the epoch. */
 export type WaitingRunner = Pick<Runner, 'id' | 'ip' | 'fingerprint' | 'keptBy' | 'lastSeen' | 'connectedNode'>
 
 /** Requests that wait for an admin, the oldest first. */
@@ -165,7 +172,7 @@ export async function findApprovedAddresses(queries: Queries): Promise<string[]>
   return rows.map((row) => row.ip)
 }
 
-/** Jobs of a runner that wait for it or that it may hold, and that were not given up. */
+/** Jobs of a runner that wait for it or that it may have, without abandoned ones. */
 export async function countUnfinishedJobs(queries: Queries, runnerId: number): Promise<number> {
   const query = queries.selectFrom('job').select((e) => e.fn.countAll<number>().as('count'))
   const row = await query
@@ -181,8 +188,8 @@ export async function insertRunner(queries: Queries, row: Insertable<RunnerTable
 }
 
 /**
- * Changes a runner that still stands in state `from`; null when it does not or is gone. Only moves of
- * `runners/registration/runner-states.ts` may be given as `state`.
+ * Changes a runner whose state is still `from`; null when it is not, or the runner is gone. `state` may only be a move
+ * of `runners/registration/runner-states.ts`.
  */
 export async function updateRunner(
   queries: Queries,
@@ -194,7 +201,7 @@ export async function updateRunner(
   return parsed(await query.returningAll().executeTakeFirst())
 }
 
-/** Who accepted the older copy of a state folder that this runner goes on from, the first time that it is asked. */
+/** The admin who accepted the older copy of a state folder with which this runner goes on. It is returned once. */
 export async function takeAcceptedCopy(queries: Queries, id: number): Promise<string | null> {
   const query = queries.selectFrom('runner').select('copy_accepted_by').where('id', '=', id)
   const acceptedBy = (await query.executeTakeFirst())?.copy_accepted_by ?? null
@@ -223,7 +230,7 @@ export async function deleteLeftRequests(queries: Queries, ids: readonly number[
   return (await query.returning('id').execute()).map((row) => row.id)
 }
 
-/** Removes all but the newest denied requests, so that strangers cannot fill the table. */
+/** Removes all but the newest denied requests, so that unknown agents cannot fill the table. */
 export async function trimDenied(queries: Queries, most: number): Promise<void> {
   const newest = queries
     .selectFrom('runner')

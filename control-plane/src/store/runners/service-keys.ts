@@ -2,24 +2,24 @@ import type { Selectable } from 'kysely'
 import type { ServiceKeyTable } from '../schema.js'
 import type { Queries } from '../store.js'
 
-/** A key of the control plane as the database knows it. Times are milliseconds since the epoch. */
+/** A key of the control plane as it is stored. Times are in milliseconds since the epoch. */
 export interface StoredServiceKey {
   readonly id: number
   /** Raw, base64. */
   readonly publicKey: string
-  /** Sealed; null once the key was replaced. */
+  /** Encrypted; null after the key was replaced. */
   readonly privateKey: Buffer | null
-  /** By this key over the one that replaced it. */
+  /** Made with this key, over the key that replaced it. */
   readonly signature: string | null
   readonly createdAt: number
 }
 
-/** Today's key first, then those that it replaced, the newest first. */
+/** The current key first, then the earlier ones, newest first. */
 export async function listServiceKeys(queries: Queries): Promise<StoredServiceKey[]> {
   return (await queries.selectFrom('service_key').selectAll().orderBy('id', 'desc').execute()).map(parseServiceKey)
 }
 
-/** Adds today's key. */
+/** Adds a key, which becomes the current one. */
 export async function insertServiceKey(
   queries: Queries,
   key: { readonly publicKey: string; readonly privateKey: Buffer; readonly createdAt: number },
@@ -28,7 +28,7 @@ export async function insertServiceKey(
   await queries.insertInto('service_key').values(row).execute()
 }
 
-/** A key was replaced: its private half goes, its signature over the next one stays. */
+/** Retires a key: its private half is removed, and its signature over the next key stays. */
 export async function retireServiceKey(queries: Queries, id: number, signature: string | null): Promise<void> {
   await queries.updateTable('service_key').set({ private_key: null, signature }).where('id', '=', id).execute()
 }

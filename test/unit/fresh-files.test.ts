@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createForms } from '../../control-plane/src/forms/loader.js'
+import { freshLook } from '../../control-plane/src/fresh-look.js'
+import { createWorkflows } from '../../control-plane/src/sequences/workflows/loader.js'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-fresh-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const log = { info: () => undefined, warn: () => undefined }
+const clock = { now: () => Date.now() }
+
+test('a form that was written or edited counts for whoever asks afterwards, each time, also with equal sizes', async () => {
+  const forms = createForms({ folder, varsFolder: folder, constants: () => Promise.resolve({}), clock, log })
+  for (let round = 100; round < 400; round += 1) {
+    writeFileSync(join(folder, 'a.yml'), `{name: a, type: ansible, playbook: p${round}.yml, varsFiles: [vars.yaml]}`)
+    writeFileSync(join(folder, 'vars.yaml'), `round: ${round}`)
+    // Somebody else asks at the same time, so that a look may be under way.
+    const others = round % 3 === 0 ? [forms.all(), forms.find('a')] : []
+    const form = await forms.find('a')
+    expect(form).toMatchObject({ playbook: `p${round}.yml` })
+    expect((await forms.contextOf(form)).constants).toEqual({ round })
+    await Promise.all(others)
+  }
+  writeFileSync(join(folder, 'b.yml'), '{name: b, type: ansible, playbook: new.yml}')
+  expect(await forms.find('b')).toMatchObject({ name: 'b' })
+  rmSync(join(folder, 'b.yml'))
+  await expect(forms.find('b')).rejects.toThrow('There is no form named "b"')
+})
+
+test('a workflow that was edited counts for whoever asks afterwards', async () => {
+  const workflows = createWorkflows({ folder, clock, log })
+  for (let round = 100; round < 150; round += 1) {
+    const nodes = `[{identifier: n${round}, unified_job_template: {name: p.yml, type: job_template}}]`
+    writeFileSync(join(folder, 'w.yml'), `workflow_job_templates: [{name: w, related: {workflow_nodes: ${nodes}}}]`)
+    const found = await workflows.find('w')
+    expect(JSON.stringify(found)).toContain(`n${round}`)
+  }
+})
+
+test('who asks while a look is under way gets the next one, and all of them the same', async () => {
+  let looks = 0
+  const ends: (() => void)[] = []
+  const look = freshLook(() => {
+    looks += 1
+    return new Promise((resolve) => ends.push(resolve))
+  })
+  const first = look()
+  const others = [look(), look(), look()]
+  expect(looks).toBe(1)
+  ends.shift()?.()
+  await first
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(looks).toBe(2)
+  ends.shift()?.()
+  await Promise.all(others)
+  expect(looks).toBe(2)
+})
