@@ -118,6 +118,7 @@ async function plannedJobsOf(
       return variablesUnderKey(variablesOf(workflow, node, {}, values(parentValues)), node.extraVarsKey)
     }
     if (node.type === 'job_template') {
+      if (node.doesNothing !== null) continue
       jobs.push({ settings: settingsOf(node, forAll), values: ofNode })
     } else if (!seen.has(node.workflow)) {
       seen.add(node.workflow)

@@ -31,6 +31,8 @@ const jobEntries = {
 const playbookNodeSchema = v.object({
   type: v.literal('job_template'),
   ...jobEntries,
+  /** Why its run does nothing; null: it runs its playbook. Plans of older releases do not have it. */
+  doesNothing: v.optional(text, null),
   playbook: v.string(),
   runner: text,
   inventory: v.array(v.string()),
