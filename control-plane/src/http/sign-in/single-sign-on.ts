@@ -89,11 +89,33 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
           signIn.openId.isOn('oidc'),
         ])
         const { publicUrl } = deps
-        return { ldapEnabled, azureAdEnabled, oidcEnabled, ...(publicUrl === null ? {} : { publicUrl }) }
+        return {
+          ldapEnabled,
+          azureAdEnabled,
+          oidcEnabled,
+         
+          ...(publicUrl === null ? {} : { publicUrl }),
+        }
       },
     )
 
     for (const kind of ['oidc', 'azuread'] as const) await app.register(providerRoutes(deps, kind))
+
+    // The name that pages of the product family have for it.
+    app.get(
+      '/auth/azureadoauth2',
+      {
+        config: { public: true, ...LIMITED },
+        schema: {
+          tags: ['sign-in'],
+          summary: 'The same as GET /auth/azuread, where the browser is sent',
+          operationId: 'beginAzureadSignInByOtherName',
+          security: [],
+          response: sendsOn(404, 429),
+        },
+      },
+      async (_request, reply) => sendOn(reply, `${deps.publicUrl ?? ''}${API_PREFIX}/auth/azuread`),
+    )
 
     await app.register(confirmRoutes(deps))
 
