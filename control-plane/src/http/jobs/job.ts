@@ -102,6 +102,13 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDependencies)
       },
     )
 
+    await app.register(jobEndRoutes({ actions }))
+  }
+}
+
+/** Aborting and deleting. */
+function jobEndRoutes({ actions }: Pick<JobRouteDependencies, 'actions'>): FastifyPluginAsyncTypebox {
+  return async (app) => {
     app.post(
       '/job/:id/abort',
       {

@@ -45,6 +45,17 @@ export function runnerRoutes({ hub, joinTokens }: RunnerRouteDependencies): Fast
       async (request) => runnerRecordOf(await hub.get(idOf(request.params))),
     )
 
+    await app.register(runnerChangeRoutes({ hub, requireAdminForRunner }))
+  }
+}
+
+interface RunnerChangeDependencies extends Pick<RunnerRouteDependencies, 'hub'> {
+  readonly requireAdminForRunner: ReturnType<typeof requireAdminFor>
+}
+
+/** What changes one runner. */
+function runnerChangeRoutes({ hub, requireAdminForRunner }: RunnerChangeDependencies): FastifyPluginAsyncTypebox {
+  return async (app) => {
     app.put(
       '/runner/:id',
       {
