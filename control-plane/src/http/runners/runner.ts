@@ -6,6 +6,7 @@ import { RunnerBody, RunnerRecord, runnerRecordOf } from './runner-schemas.js'
 import { type JoinTokenRouteDependencies, joinTokenRoutes } from './join-token.js'
 import { IdParams, Message, answers, asList, idOf, listOf } from '../route/schemas.js'
 
+/** What the routes of runners need of other rooms. */
 export interface RunnerRouteDependencies extends JoinTokenRouteDependencies {
   readonly hub: RunnerActions
 }

@@ -15,6 +15,7 @@ import { LIMITED } from '../route/rate-limit.js'
 import { answers } from '../route/schemas.js'
 import { SentOn, sendsOn, withQuery } from './sent-on.js'
 
+/** What single sign-on needs of other parts. */
 export interface SingleSignOnDependencies {
   readonly signIn: ExternalSignIn
   readonly sessions: Pick<Sessions, 'begin'>

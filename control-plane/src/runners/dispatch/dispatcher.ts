@@ -15,6 +15,7 @@ import { abandonHeld } from './silence.js'
 /** How often the dispatcher looks for overdue jobs and silent runners, in milliseconds. */
 const SWEEP_MS = 1000
 
+/** What the dispatcher needs of other parts. */
 export interface DispatcherDependencies extends Omit<JobSessionDependencies, 'closed' | 'steady'> {
   readonly log: Logger
   /** RTE_LOST_SECONDS, in milliseconds. */
@@ -37,6 +38,7 @@ export interface Dispatcher extends RunnerPort, RunnerPresence {
   close(): Promise<void>
 }
 
+/** Makes the {@link Dispatcher} of this node. It begins to look after waiting jobs at once. */
 export function createDispatcher(given: DispatcherDependencies): Dispatcher {
   const steady = given.steady ?? createSteadyClock(given.clock)
   const nodes = given.nodes ?? SOLE_NODE

@@ -31,6 +31,7 @@ export interface WriteTransactions<Q> {
 /** The answer to a commit was lost, and nobody could find out whether it was committed. */
 export class OutcomeUnknownError extends Error {}
 
+/** The one writer of a database. See {@link createGroupCommit}. */
 export interface GroupCommit<Q> {
   write<T>(name: string, operation: (queries: Q) => Promise<T>): Promise<T>
   /** Why nothing could be committed at the last try; null when it was committed. */
