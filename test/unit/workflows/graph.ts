@@ -28,6 +28,7 @@ export function playbook(identifier: string, links: Links = {}, more: Partial<Pl
     extraData: {},
     ifExtraVar: null,
     extraVarsKey: null,
+    doesNothing: null,
     playbook: `${identifier}.yml`,
     runner: null,
     inventory: [],

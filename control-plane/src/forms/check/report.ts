@@ -4,9 +4,10 @@ export interface ValidationError {
   readonly description: string
 }
 
+/** The errors of values, by field. */
 export type ValidationErrors = Readonly<Record<string, readonly ValidationError[]>>
 
-/** What is wrong with one row of a list, or (without an index) with the object of a yaml field. */
+/** The errors of one row of a list, or (without an index) of the object of a yaml field. */
 export interface RowError {
   readonly index?: number
   readonly missing?: readonly string[]
@@ -16,6 +17,7 @@ export interface RowError {
   readonly rowErrors?: RowErrors
 }
 
+/** The errors of rows, by field. */
 export type RowErrors = Readonly<Record<string, readonly RowError[]>>
 
 /** Why the values of a launch are refused: the `details` of the answer. */
@@ -32,6 +34,7 @@ export interface CheckDetails {
   readonly uploads: readonly string[]
 }
 
+/** The details of a check without any error. */
 export const NOTHING_WRONG: CheckDetails = {
   missing: [],
   invalid: [],
@@ -41,6 +44,7 @@ export const NOTHING_WRONG: CheckDetails = {
   uploads: [],
 }
 
+/** Whether a check found no error. */
 export function isGood(details: CheckDetails): boolean {
   return [details.missing, details.invalid, details.waiting, details.uploads].every((names) => names.length === 0)
 }
@@ -55,7 +59,7 @@ export interface FieldFinding {
   readonly isUploadRefused: boolean
 }
 
-/** Gathers findings under the names that the answer has for them. @param prefix such as `step.` */
+/** Collects findings under the names that the answer has for them. @param prefix such as `step.` */
 export function detailsOf(findings: readonly FieldFinding[], prefix = ''): CheckDetails {
   const missing: string[] = []
   const invalid: string[] = []
@@ -89,7 +93,7 @@ export function detailsOf(findings: readonly FieldFinding[], prefix = ''): Check
   }
 }
 
-/** Details of several parts of a form together. */
+/** Puts the details of several parts of a form together. */
 export function together(parts: readonly CheckDetails[]): CheckDetails {
   return {
     missing: parts.flatMap((part) => part.missing),
@@ -101,7 +105,7 @@ export function together(parts: readonly CheckDetails[]): CheckDetails {
   }
 }
 
-/** What is wrong with a row, or null. */
+/** The errors of a row, or null. */
 export function rowErrorOf(details: CheckDetails, index: number | null): RowError | null {
   if (isGood(details)) return null
   const some = (names: readonly string[]) => (names.length === 0 ? undefined : names)

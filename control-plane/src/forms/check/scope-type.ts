@@ -1,12 +1,13 @@
 import type { Field } from '../fields/field.js'
+import type { PathStep } from '../fields/model-path.js'
 import type { PlainObject } from '../values/plain.js'
 import type { CheckContext, Parent } from './context.js'
 import type { FieldValue } from './field-value.js'
 import type { FieldFinding } from './report.js'
 
 /**
- * The fields of a form, row or step with their values. A field is worked out when something asks for it, once; a field
- * that asks for itself on the way waits for ever and says so. There is no other order.
+ * The fields of a form, row or step with their values. A field is computed once, when something asks for it. A field
+ * that needs its own value waits for ever, and an error says so. There is no other order of evaluation.
  */
 export interface Scope extends Parent {
   readonly fields: readonly Field[]
@@ -14,13 +15,17 @@ export interface Scope extends Parent {
   readonly parent: Parent
   /** What the client sent. */
   readonly sent: PlainObject
-  /** Makes the scope of a row or of the object of a field. A row has a scope of its own, and a scope reads rows. */
+  /** Makes the scope of a row, or of the object of a field. A row has a scope of its own, and a scope reads rows. */
   open(fields: readonly Field[], sent: PlainObject, context: CheckContext, parent: Parent): Scope
   valueOf(field: Field): FieldValue
   findings(): FieldFinding[]
   /** The values as people see them in the form: what other fields and `__parent__` refer to. */
   values(): Record<string, unknown>
-  /** The values as the playbook gets them. */
-  extravars(): Record<string, unknown>
+  /**
+   * The values as the playbook gets them.
+   * @param into what they are put into; a new object when left out
+   * @param base where in it they go, but for those whose model begins at the root
+   */
+  extravars(into?: Record<string, unknown>, base?: readonly PathStep[]): Record<string, unknown>
   credentials(): Record<string, unknown>
 }

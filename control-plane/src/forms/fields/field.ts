@@ -1,4 +1,4 @@
-/** What a field is once its aliases are resolved. */
+/** The types of fields, after their aliases are resolved. */
 export const FIELD_TYPES = [
   'text',
   'textarea',
@@ -14,6 +14,7 @@ export const FIELD_TYPES = [
   'yaml',
   'list',
 ] as const
+/** One of {@link FIELD_TYPES}. */
 export type FieldType = (typeof FIELD_TYPES)[number]
 
 /** Where a field's value comes from; for choices and lists, where the options or the first rows come from. */
@@ -22,7 +23,7 @@ export type FieldSource =
   | { readonly kind: 'constant'; readonly value: unknown }
   /** JavaScript over the form's values, run in the sandbox. */
   | { readonly kind: 'local'; readonly expression: string }
-  /** The same for an expression that the product family evaluates on its server, and which asks no data source. */
+  /** The same for an expression that the product family evaluates on its server, if it needs no data source. */
   | { readonly kind: 'server'; readonly expression: string }
   /** Needs a data source that this service does not have yet. */
   | { readonly kind: 'remote' }
@@ -32,16 +33,19 @@ export type Dependency =
   | { readonly on: string; readonly inverted: boolean; readonly values: readonly unknown[] }
   | { readonly on: string; readonly inverted: boolean; readonly isValid: boolean }
 
+/** How several conditions of a field count together. */
 export type DependencyFn = 'and' | 'or' | 'nand' | 'nor'
 
 /** A bound as the file has it: a number, or a text that may hold placeholders. */
 export type Bound = number | string
 
+/** A regular expression that a value has to match, and the message if it does not. */
 export interface PatternRule {
   readonly expression: string
   readonly description: string | null
 }
 
+/** A rule of a field: an expression that has to be true, and the message if it is not. */
 export interface FieldRule {
   readonly field: string
   readonly description: string | null
@@ -67,14 +71,17 @@ export interface FieldRules {
 /** What a date field asks for. */
 export type DateType = 'date' | 'datetime' | 'time' | 'month' | 'year' | 'week'
 
-/** Keys by which rows of a list say what was done to them. */
+/** Keys that say what was done to the rows of a list. */
 export interface RowMarkers {
   readonly insert: string | null
   readonly update: string | null
   readonly delete: string | null
 }
 
-/** A field of a form, checked, with everything that decides about its value. Plain data: it travels to the checker. */
+/**
+ * A checked field of a form, with everything that decides about its value. It is plain data, because it is sent to the
+ * thread that checks.
+ */
 export interface Field {
   readonly name: string
   readonly type: FieldType
@@ -82,7 +89,7 @@ export interface Field {
   readonly source: FieldSource
   /** Computed, and the client may put a value of its own in place. */
   readonly editable: boolean
-  /** Null: always shown. An empty list is a condition too: `or` of nothing never holds. */
+  /** Null: always shown. An empty list is a condition, too: `or` of nothing is never true. */
   readonly dependencies: readonly Dependency[] | null
   readonly dependencyFn: DependencyFn
   readonly ignoreIncomplete: boolean

@@ -85,18 +85,21 @@ export function decideWorkflow(nodes: readonly WorkflowNode[], facts: WorkflowFa
   })
   const approvals = ready.filter((node) => !isJobNode(node))
   const runnable = ready.filter(isJobNode)
-  const start = runnable.filter((node) => facts.isConditionMet(node)).map((node) => node.identifier)
-  const skipped = runnable
-    .filter((node) => !start.includes(node.identifier))
-    .map((node) => ({
-      identifier: node.identifier,
-      status: 'skipped' as const,
-      reason: `the extra variable '${node.ifExtraVar ?? ''}' is not true`,
-    }))
+  const skipReasons = runnable.map((node) => ({ node, reason: skipReasonOf(node, facts) }))
+  const start = skipReasons.filter(({ reason }) => reason === null).map(({ node }) => node.identifier)
+  const skipped = skipReasons.flatMap(({ node, reason }) =>
+    reason === null ? [] : [{ identifier: node.identifier, status: 'skipped' as const, reason }],
+  )
   const isMoving = runnable.length > 0 || has('running', 'approve')
   const ask = isMoving ? null : (approvals[0]?.identifier ?? null)
   const end = ready.length > 0 || has('running', 'approve', 'waiting') ? null : endOf(nodes, facts)
   return { start, changes: [...changes, ...skipped], ask, end }
+}
+
+/** Why a node that could start is skipped; null: it starts. */
+function skipReasonOf(node: JobNode, facts: WorkflowFacts): string | null {
+  if (!facts.isConditionMet(node)) return `the extra variable '${node.ifExtraVar ?? ''}' is not true`
+  return node.type === 'job_template' ? node.doesNothing : null
 }
 
 /** The nodes that can no longer start, and the nodes that only they could start. */

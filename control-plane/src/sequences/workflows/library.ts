@@ -29,9 +29,8 @@ export function libraryOf(files: readonly LibraryFile[], folderErrors: readonly 
     find(reference) {
       const found = lookUp(files, reference)
       if ('problem' in found) return found
-      const { workflow, file, refusal } = found.placed
-      const loop = loops.get(found.placed)
-      const why = refusal ?? loop
+      const { workflow, file } = found.placed
+      const why = loops.get(found.placed)
       return why ? { problem: `The workflow '${workflow.name}' in ${file} cannot run: ${why}` } : { workflow }
     },
   }

@@ -2,6 +2,7 @@ import { posix } from 'node:path'
 import { isSafeRelativePath } from '@holdfast/protocol'
 import { type PlainObject, isPlainObject } from '../../forms/values/plain.js'
 import { YamlProblem, type YamlText, problemWith, readYaml } from '../../yaml-text.js'
+import { type ExportedWorkflow, exportOf } from './config-as-code.js'
 import { problemOfLinks } from './links.js'
 import { type NodeFile, type WorkflowFile, nodeFile, workflowFile } from './workflow-schema.js'
 import type { Workflow, WorkflowNode } from './workflow.js'
@@ -11,8 +12,6 @@ export interface PlacedWorkflow {
   readonly workflow: Workflow
   readonly file: string
   readonly line: number
-  /** The reason why no job can run it although its syntax is right; null when a job can run it. */
-  readonly refusal: string | null
   /** The line of a node. */
   readonly lineOf: (identifier: string) => number
 }
@@ -24,6 +23,7 @@ export interface WorkflowError {
   readonly reason: string
 }
 
+/** A file below the folder of workflows, and its mistakes. */
 export interface ParsedWorkflowFile {
   readonly workflows: readonly PlacedWorkflow[]
   readonly errors: readonly WorkflowError[]
@@ -31,35 +31,45 @@ export interface ParsedWorkflowFile {
 
 type Path = readonly (string | number)[]
 
-/** The key that makes a YAML file a workflow file. */
-const KEY = 'workflow_job_templates'
+/** The keys that make a YAML file a workflow file: of AWX's exports, and of its configuration as code. */
+const KEYS = ['workflow_job_templates', 'controller_workflows']
 
-/** Pulls of repositories (AWX projects) have this type. They cannot be run yet. */
-const PROJECT = 'project'
+/** Nodes that this service does not run, and what they would do. They are skipped, and the others run. */
+const DOES_NOTHING: Readonly<Record<string, string>> = {
+  project: 'it pulls a repository, which this service does not do: its playbooks are the files of PLAYBOOKS_PATH',
+  inventory_source:
+    'it updates an inventory source, which this service does not do: ansible reads inventories at each run',
+}
 
 /**
- * Reads the text of a YAML file below the folder of workflows. A file without `workflow_job_templates` is no workflow
- * file, and has neither workflows nor mistakes. A workflow with a mistake is left out, and the others of its file stay.
+ * Reads the text of a YAML file below the folder of workflows. A file with neither `workflow_job_templates` nor
+ * `controller_workflows` is no workflow file, and has neither workflows nor mistakes. A workflow with a mistake is left out, and the others of its file stay.
  * @param file its name as people see it, relative to the folder
  */
 export function parseWorkflowFile(file: string, text: string): ParsedWorkflowFile {
   const workflows: PlacedWorkflow[] = []
   const errors: WorkflowError[] = []
-  if (!text.includes(KEY)) return { workflows, errors }
+  if (!KEYS.some((key) => text.includes(key))) return { workflows, errors }
   const report = (problem: unknown) => {
     if (!(problem instanceof YamlProblem)) throw problem
     errors.push({ file, line: problem.line, reason: problem.reason })
   }
   try {
     const yaml = readYaml(text)
-    const entries = isPlainObject(yaml.value) ? yaml.value[KEY] : undefined
-    if (entries === undefined) return { workflows, errors }
-    if (!Array.isArray(entries)) throw new YamlProblem(yaml.lineOf([KEY]), `${KEY} must be a list of workflows`)
-    for (const [index, entry] of (entries as unknown[]).entries()) {
-      try {
-        workflows.push({ file, ...parseWorkflow(entry, [KEY, index], yaml) })
-      } catch (problem) {
-        report(problem)
+    const whole = isPlainObject(yaml.value) ? yaml.value : {}
+    const lists = KEYS.filter((key) => whole[key] !== undefined).map((key) => {
+      const entries = whole[key]
+      if (!Array.isArray(entries)) throw new YamlProblem(yaml.lineOf([key]), `${key} must be a list of workflows`)
+      return { key, entries: entries as unknown[] }
+    })
+    const names = new Set(lists.flatMap(({ entries }) => entries.filter(isPlainObject).map(({ name }) => name)))
+    for (const { key, entries } of lists) {
+      for (const [index, entry] of entries.entries()) {
+        try {
+          workflows.push({ file, ...parseWorkflow(exportOf(entry, names), [key, index], yaml) })
+        } catch (problem) {
+          report(problem)
+        }
       }
     }
   } catch (problem) {
@@ -68,13 +78,16 @@ export function parseWorkflowFile(file: string, text: string): ParsedWorkflowFil
   return { workflows, errors }
 }
 
-function parseWorkflow(entry: unknown, path: Path, yaml: YamlText): Omit<PlacedWorkflow, 'file'> {
+function parseWorkflow(
+  { entry, nodesKey }: ExportedWorkflow,
+  path: Path,
+  yaml: YamlText,
+): Omit<PlacedWorkflow, 'file'> {
   const problem = problemWith(workflowFile, entry)
   if (problem) throw new YamlProblem(yaml.lineOf([...path, ...problem.path]), `${inWorkflow(entry)}${problem.reason}`)
   const source = entry as WorkflowFile
-  const nodesPath = [...path, 'related', 'workflow_nodes']
+  const nodesPath = [...path, ...nodesKey]
   const lines = new Map<string, number>()
-  const refusals: string[] = []
   const nodes = source.related.workflow_nodes.map((node, index) => {
     const nodePath = [...nodesPath, index]
     const fail = (keys: Path, reason: string): never => {
@@ -85,9 +98,6 @@ function parseWorkflow(entry: unknown, path: Path, yaml: YamlText): Omit<PlacedW
     const parsed = parseNode(node as NodeFile, source, fail)
     if (lines.has(parsed.identifier)) fail(['identifier'], 'there already is a node with this identifier')
     lines.set(parsed.identifier, yaml.lineOf(nodePath))
-    if ((node as NodeFile).unified_job_template?.type === PROJECT) {
-      refusals.push(`the node '${parsed.identifier}' pulls a repository, which this service cannot do yet`)
-    }
     return parsed
   })
   const lineOf = (identifier: string) => lines.get(identifier) ?? yaml.lineOf(path)
@@ -102,7 +112,6 @@ function parseWorkflow(entry: unknown, path: Path, yaml: YamlText): Omit<PlacedW
   return {
     workflow: { name: source.name, extraVars, nodes },
     line: yaml.lineOf(path),
-    refusal: refusals[0] ?? null,
     lineOf,
   }
 }
@@ -131,14 +140,17 @@ function parseNode(source: NodeFile, whole: WorkflowFile, fail: (keys: Path, rea
   }
   switch (type) {
     case 'job_template':
-    case PROJECT: {
-      const playbook = posix.normalize(name)
-      if (type !== PROJECT && !isSafeRelativePath(playbook)) {
+    case 'project':
+    case 'inventory_source': {
+      const doesNothing = DOES_NOTHING[type] ?? null
+      const playbook = doesNothing === null ? posix.normalize(name) : name
+      if (doesNothing === null && !isSafeRelativePath(playbook)) {
         fail(['unified_job_template', 'name'], 'unified_job_template.name must be a path inside the playbook folder')
       }
       return {
         type: 'job_template',
         ...job,
+        doesNothing,
         playbook,
         runner: source.runner || null,
         inventory: inventoryOf(source) ?? inventoryOf(whole) ?? [],
@@ -172,8 +184,8 @@ function parseNode(source: NodeFile, whole: WorkflowFile, fail: (keys: Path, rea
     default:
       return fail(
         ['unified_job_template', 'type'],
-        `there is no type '${type.slice(0, 100)}' of nodes: there are job_template, workflow_job_template and ` +
-          'workflow_approval_template',
+        `there is no type '${type.slice(0, 100)}' of nodes: there are job_template, workflow_job_template, ` +
+          'workflow_approval_template, project and inventory_source',
       )
   }
 }

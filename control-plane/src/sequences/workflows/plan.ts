@@ -28,6 +28,7 @@ const planSchema = v.object({
   inner: v.optional(v.array(v.object({ reference: v.string(), found: foundSchema })), []),
 })
 
+/** What a form sets for all nodes of its workflow. */
 export type ForAllNodes = Readonly<v.InferOutput<typeof forAllSchema>>
 
 /** A workflow as it was when its job was launched. */
@@ -118,6 +119,7 @@ async function plannedJobsOf(
       return variablesUnderKey(variablesOf(workflow, node, {}, values(parentValues)), node.extraVarsKey)
     }
     if (node.type === 'job_template') {
+      if (node.doesNothing !== null) continue
       jobs.push({ settings: settingsOf(node, forAll), values: ofNode })
     } else if (!seen.has(node.workflow)) {
       seen.add(node.workflow)
