@@ -26,6 +26,7 @@ const RoleFile = Type.Object({
 })
 const roleFile = Compile(RoleFile)
 
+/** A role as config.yaml has it, checked. */
 export type Role = Readonly<Static<typeof RoleEntry>>
 
 /** The roles of config.yaml. */

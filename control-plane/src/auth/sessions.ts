@@ -39,6 +39,7 @@ export interface Sessions {
   aliveOf(sessionIds: readonly string[]): Promise<ReadonlySet<string>>
 }
 
+/** What the sessions need of other parts. */
 export interface SessionDependencies {
   readonly store: Store
   readonly tokens: Tokens
@@ -50,6 +51,7 @@ export interface SessionDependencies {
   readonly sessionMaxMs: number
 }
 
+/** Makes the {@link Sessions} of this control plane. */
 export function createSessions(deps: SessionDependencies): Sessions {
   const { store, tokens, clock } = deps
 

@@ -123,6 +123,7 @@ export function hashOf(id: string): string {
   return createHash('sha256').update(id).digest('hex')
 }
 
+/** The error for a token that is wrong or has expired. */
 export function invalidToken(): UnauthenticatedError {
   return new UnauthenticatedError('token_invalid', 'The token is not valid')
 }

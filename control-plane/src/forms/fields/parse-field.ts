@@ -4,6 +4,7 @@ import type { FieldFile, WizardStepFile } from './field-schema.js'
 import { UNSAFE_KEYS, parseModel, parsePath } from './model-path.js'
 import { SERVER_FUNCTIONS } from './server-functions.js'
 
+/** A field as a form file has it. */
 export type FieldInFile = Static<typeof FieldFile>
 type StepInFile = Static<typeof WizardStepFile>
 

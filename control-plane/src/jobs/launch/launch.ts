@@ -39,15 +39,18 @@ import { createSecretFinder } from '../secrets/secret-finder.js'
 import { type LaunchSecrets, maskSecrets } from '../secrets/secret-values.js'
 import type { PlannedSequence, SequencePort } from '../record/sequence-port.js'
 
+/** A launch as it is asked for. */
 export interface LaunchRequest extends LaunchValuesRequest {
   readonly formName: string
 }
 
+/** A job that was just created. */
 export interface Launched {
   readonly id: number
   readonly unknownFields: readonly string[]
 }
 
+/** What a launch needs of other parts. */
 export interface LaunchDependencies extends LaunchValuesDependencies {
   readonly store: Store
   readonly forms: Forms

@@ -10,6 +10,7 @@ import type { Queries, Store } from '../../store/store.js'
 import { fieldValuesOf } from '../record/playbook.js'
 import { requireManageable } from '../record/visibility.js'
 
+/** What reading field values needs of other parts. */
 export interface FieldValuesDependencies {
   readonly store: Pick<Store, 'read'>
   readonly forms: Forms

@@ -51,6 +51,7 @@ const planSchema = v.object({ steps: v.array(stepSchema) })
 
 /** A step as it was at the launch. */
 export type PlannedStep = v.InferOutput<typeof stepSchema>
+/** The plan of a multistep job, as it is stored. */
 export type StepsPlan = v.InferOutput<typeof planSchema>
 
 /** Reads a stored plan. */
