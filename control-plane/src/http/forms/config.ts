@@ -113,9 +113,7 @@ export function configRoutes(deps: ConfigDependencies): FastifyPluginAsyncTypebo
       async (request) => {
         const { categories = [DEFAULT_CATEGORY], constants = {}, roles } = await deps.roles.current()
         return {
-          forms: (await deps.forms.all()).map(({ source, name, type, categories: of }) => {
-            return { ...source, name, type, categories: [...of] }
-          }),
+          forms: (await deps.forms.all()).map(asInFile),
           categories: [...categories],
           constants,
           roles: roles.map((role) => ({ ...role })),
@@ -125,6 +123,10 @@ export function configRoutes(deps: ConfigDependencies): FastifyPluginAsyncTypebo
       },
     )
   }
+}
+
+function asInFile({ source, name, type, categories }: Form) {
+  return { ...source, name, type, categories: [...categories] }
 }
 
 /** What is wrong with files of forms; only admins see it. */
