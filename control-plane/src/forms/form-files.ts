@@ -14,6 +14,7 @@ export interface FoundFile {
   readonly changedAt: number
 }
 
+/** The form files of a folder, and what could not be read. */
 export interface FoundFiles {
   readonly files: readonly FoundFile[]
   readonly errors: readonly FormError[]

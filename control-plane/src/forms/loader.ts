@@ -9,6 +9,7 @@ import { namedSubforms, passwordKeys, reachedSubforms } from './subforms.js'
 import type { PlainObject } from './values/plain.js'
 import { type VarsFiles, createVarsFiles, mergeDeep } from './vars-files.js'
 
+/** What the forms need of other parts. */
 export interface FormsDependencies {
   readonly folder: string
   /** VARS_FILES_PATH. */

@@ -26,6 +26,7 @@ import { failUnservable, writeWaitingLine } from './waiting-jobs.js'
  */
 const BUSY_PAUSE_MS = 10_000
 
+/** What the offers need of other parts. */
 export interface JobOffersDependencies {
   readonly store: Store
   readonly clock: Clock
