@@ -32,14 +32,19 @@ function lineOf(event: Event): Line {
   return { type: event.type, play: event.play ?? '-', task: event.task ?? '-', host: event.host ?? '-', marks }
 }
 
-/** The lines of one host in their order, without polls; the starts of free tasks come in any order. */
+/**
+ * The lines of one host in their order, without polls. The starts of free tasks come in any order. Notified handlers are told
+ * before the result of their task, and by ansible-core 2.22 after it: they stand at the end here.
+ */
 function ofHost(lines: Line[], host: string): string[] {
   const texts = lines
     .filter((line) => line.host === host && line.type !== 'runner_on_async_poll')
     .map((line) => Object.values(line).join(' | '))
   const freeStart = /^playbook_on_task_start \| free play/
   const sorted = texts.filter((text) => freeStart.test(text)).sort()
-  return texts.map((text) => (freeStart.test(text) ? (sorted.shift() ?? '') : text))
+  const inOrder = texts.map((text) => (freeStart.test(text) ? (sorted.shift() ?? '') : text))
+  const isNotice = (text: string) => text.startsWith('playbook_on_notify')
+  return [...inOrder.filter((text) => !isNotice(text)), ...inOrder.filter(isNotice)]
 }
 
 describe('the events of a playbook that does everything', () => {
@@ -64,7 +69,9 @@ describe('the events of a playbook that does everything', () => {
 
   it('are the expected ones', async () => {
     const expected = await expectedLines()
-    const got = events.map(lineOf)
+    // ansible-core tells of an included role since 2.19.
+    const isNewer = (line: Line) => line.type === 'playbook_on_include' && line.task === 'include a role'
+    const got = events.map(lineOf).filter((line) => !isNewer(line))
     for (const host of ['-', 'alpha', 'beta', 'gamma', 'lost']) {
       expect({ host, lines: ofHost(got, host) }).toEqual({ host, lines: ofHost(expected, host) })
     }
@@ -137,7 +144,8 @@ describe('the events of a playbook that does everything', () => {
       rc: 0,
       _delegated_to: 'gamma',
     })
-    expect(one('retried until it works', 'runner_retry').attempts).toBe(1)
+    // ansible-core 2.22 counts the attempt that comes next.
+    expect([1, 2]).toContain(one('retried until it works', 'runner_retry').attempts)
     expect(one('retried until it works', 'runner_on_ok').attempts).toBe(2)
     expect(one('rescue it', 'runner_on_ok').changed).toBe(false)
     const text = JSON.stringify(events)

@@ -14,19 +14,24 @@ export interface AnsibleVersion {
   readonly pythonPath: string
 }
 
+/** The suite of Debian that has each version. */
+const SUITES = { '2.19': 'trixie' } as const
+
 /**
- * The ansible-core of this machine, or another version from Debian's archive, which is fetched when it is asked for first
- * and kept (scripts/lib/debian-ansible.sh).
- * @param version such as `2.19`
+ * The ansible-core of this machine, or another version from Debian's archive with the Python of its suite, which is fetched
+ * when it is asked for first and kept (scripts/lib/debian-ansible.sh).
  * @throws when there is none
  */
-export function ansibleVersion(version: 'own' | `${number}.${number}`): AnsibleVersion {
+export function ansibleVersion(version: 'own' | keyof typeof SUITES): AnsibleVersion {
   const programs = (process.env.PATH ?? '').split(':').find((path) => existsSync(join(path, 'ansible-playbook')))
   if (programs === undefined) throw new Error('there is no ansible-playbook: run ./scripts/setup')
   const [first = ''] = readFileSync(join(programs, 'ansible-playbook'), 'utf8').split('\n')
   const own = { programs, python: first.replace(/^#! */, '').trim(), pythonPath: '' }
   if (version === 'own') return own
   const script = join(ROOT, 'scripts/lib/debian-ansible.sh')
-  const folder = execFileSync(script, [version], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim()
-  return { ...own, programs: join(folder, 'bin'), pythonPath: join(folder, 'usr/lib/python3/dist-packages') }
+  const folder = execFileSync(script, [SUITES[version]], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  }).trim()
+  return { programs: join(folder, 'programs'), python: join(folder, 'usr/bin/python3'), pythonPath: '' }
 }

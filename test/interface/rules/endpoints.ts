@@ -22,6 +22,9 @@ export const ENDPOINTS = {
     'endpoint.reject': 'POST /job/{id}/reject rejects.',
     'endpoint.download': 'GET /job/{id}/download answers the output as a download.',
     'endpoint.delete': 'DELETE /job/{id} deletes a job.',
+    'endpoint.events-all': 'GET /job/{id}/events answers all events of a job, however many; count is their number.',
+    'endpoint.events-filters':
+      'GET /job/{id}/events takes host, task, type, status, after and limit, which leave only the events that are asked for.',
     'endpoint.events': 'GET /events is the stream of server-sent events.',
     'endpoint.live': 'GET /live is the liveness probe.',
     'endpoint.ready': 'GET /ready is the readiness probe.',

@@ -68,6 +68,7 @@ const RUN_PROPERTIES = [
   'workflow',
 ]
 
+/** What the routes for forms need of other rooms. */
 export interface FormRoutesDependencies {
   readonly forms: Forms
   readonly workflows: { errors(): Promise<readonly FormError[]> }
