@@ -16,7 +16,8 @@ export const SEQUENCES = {
     'workflow.files': 'Files in AWX’s export syntax load; a wrong one is reported with file and node.',
     'workflow.reference': 'A form names a workflow by path, by a file name that is unique, or by its name.',
     'workflow.refused': 'Cycles, unknown links and double identifiers are refused when loading.',
-    'workflow.project': 'A project or inventory_source node does nothing and says so, and the rest of the workflow runs.',
+    'workflow.project':
+      'A project or inventory_source node does nothing and says so, and the rest of the workflow runs.',
     'workflow.roots': 'Nodes without parents start at once, and branches run side by side.',
     'workflow.links': 'Links fire on success, on failure, or always; an aborted node fires none.',
     'workflow.convergence': 'A node starts with the first link that fires, or with all_parents_must_converge with all.',

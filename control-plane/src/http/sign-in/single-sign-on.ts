@@ -94,7 +94,7 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
           ldapEnabled,
           azureAdEnabled,
           oidcEnabled,
-         
+
           ...(publicUrl === null ? {} : { publicUrl }),
         }
       },
