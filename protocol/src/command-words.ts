@@ -16,10 +16,10 @@ export class CommandWordsError extends Error {
 }
 
 /** Most hosts that the ranges of one list may stand for. */
-export const MOST_LISTED_HOSTS = 10_000
+export const MAX_LISTED_HOSTS = 10_000
 
 /** Most characters of a text, as an order carries it. Also keeps the patterns below quick. */
-const MOST_CHARACTERS = 4096
+const MAX_CHARACTERS = 4096
 
 /** Letters and digits of any script, and the underscore. */
 const WORD = '\\p{L}\\p{M}\\p{N}_'
@@ -38,7 +38,7 @@ export function parseHostList(text: string): string[] {
     if (!HOST_NAME.test(host) && !IPV6.test(host)) throw wrong(host, 'is no name or address of a host')
   }
   const count = hosts.reduce((sum, host) => sum + countOfHosts(host), 0)
-  if (count > MOST_LISTED_HOSTS) throw new CommandWordsError(`it names more than ${MOST_LISTED_HOSTS} hosts`)
+  if (count > MAX_LISTED_HOSTS) throw new CommandWordsError(`it names more than ${MAX_LISTED_HOSTS} hosts`)
   return hosts
 }
 
@@ -71,7 +71,7 @@ export function parseTags(text: string): string[] {
  * @throws CommandWordsError
  */
 export function parseCommandPath(text: string): string[] {
-  if (text.length > MOST_CHARACTERS) throw new CommandWordsError('it is too long')
+  if (text.length > MAX_CHARACTERS) throw new CommandWordsError('it is too long')
   const parts = text.split('/').filter((part) => part !== '')
   if (parts.length === 0) throw new CommandWordsError('it names no file')
   for (const part of parts) if (!PATH_PART.test(part)) throw wrong(part, 'cannot be a part of a path')
@@ -121,7 +121,7 @@ function patternsWithColons(part: string): string[] {
 
 /** The parts between commas without plain spaces around them; other blanks are what people do not see, and stay. */
 function trimmedParts(text: string): string[] {
-  if (text.length > MOST_CHARACTERS) throw new CommandWordsError('it is too long')
+  if (text.length > MAX_CHARACTERS) throw new CommandWordsError('it is too long')
   return text
     .split(',')
     .map(withoutOuterSpaces)

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
  */
 
 /** Longer numerals are not looked at: nobody means them as a number. */
-const LONGEST_NUMERAL = 1000
+const MAX_NUMERAL_LENGTH = 1000
 
 /** Whether there can be a number in a text that needs a closer look. It may say yes for texts with long digits in strings. */
 const SUSPICIOUS = /\d[\d.]{15}|\d[eE]/
@@ -19,7 +19,7 @@ const WHOLE = /^-?\d+$/
  * writing them again gives the same value: 0.1 is, and what any program wrote of a double; 1e400 and 30 decimals are not.
  */
 export function isExactNumeral(numeral: string): boolean {
-  if (numeral.length > LONGEST_NUMERAL) return false
+  if (numeral.length > MAX_NUMERAL_LENGTH) return false
   const value = Number(numeral)
   if (WHOLE.test(numeral)) return Number.isSafeInteger(value)
   return Number.isFinite(value) && canonical(numeral) === canonical(String(value))

@@ -34,7 +34,7 @@ const EXPRESSION = new RegExp(
   `^~(?:[${WORD}-]|\\.|\\\\[.dwDWbB-]|\\[\\^?(?:[${WORD}.-]|\\\\[.dw-])+\\]|(?<!\\()[*+?]|\\((?!\\?)|\\)(?![*+?])|\\||\\^|\\$)+$`,
   'u',
 )
-const MOST_REPEATS = 3
+const MAX_REPEATS = 3
 
 /** Whether a text is one pattern of hosts or groups; `!` and `&` may stand before it. */
 export function isHostPattern(text: string): boolean {
@@ -59,5 +59,5 @@ function positionOf(end: string): number {
 }
 
 function isBoundedExpression(pattern: string): boolean {
-  return EXPRESSION.test(pattern) && (pattern.match(/[*+]/gu)?.length ?? 0) <= MOST_REPEATS
+  return EXPRESSION.test(pattern) && (pattern.match(/[*+]/gu)?.length ?? 0) <= MAX_REPEATS
 }

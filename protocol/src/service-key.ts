@@ -9,7 +9,7 @@ const SERVICE_CONTEXT = 'holdfast service key succession v1\n'
 const RUNNER_CONTEXT = 'holdfast runner key succession v1\n'
 
 /** Most predecessors that are told: so many rotations a runner may have been away. */
-export const MOST_SUCCESSIONS = 16
+export const MAX_SUCCESSIONS = 16
 
 /** A key that was replaced, and its signature over the key that came after it. */
 export const successionLinkSchema = v.object({
@@ -19,7 +19,7 @@ export const successionLinkSchema = v.object({
 export type SuccessionLink = v.InferOutput<typeof successionLinkSchema>
 
 /** Replaced keys, the oldest first; each signs the one after it, the last one signs today's key. */
-export const successionSchema = v.pipe(v.array(successionLinkSchema), v.maxLength(MOST_SUCCESSIONS))
+export const successionSchema = v.pipe(v.array(successionLinkSchema), v.maxLength(MAX_SUCCESSIONS))
 export type Succession = v.InferOutput<typeof successionSchema>
 
 /** What may follow each other: keys of a control plane, or keys of a runner. A signature for one is worth nothing for the other. */

@@ -5,10 +5,10 @@ import { countSchema, sha256Schema } from './parse.js'
 export const MAX_JOB_UPLOADS = 100
 
 /** Longest name that an uploaded file gets on a runner, in characters. */
-const LONGEST_NAME = 100
+const MAX_NAME_LENGTH = 100
 
 /** As much of a name is taken for its extension, which stays when the name is cut. */
-const LONGEST_EXTENSION = 16
+const MAX_EXTENSION_LENGTH = 16
 
 /**
  * A file name that is one on every file system, needs no quotes, and is neither hidden nor an option: it can lead
@@ -16,7 +16,7 @@ const LONGEST_EXTENSION = 16
  */
 export const uploadNameSchema = v.pipe(
   v.string(),
-  v.maxLength(LONGEST_NAME),
+  v.maxLength(MAX_NAME_LENGTH),
   v.regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/, 'must be a plain file name'),
 )
 
@@ -38,7 +38,7 @@ export function plainUploadName(original: string): string {
     .replace(/[^A-Za-z0-9._-]/g, '_')
     .replace(/^[.-]+/, '')
     .replace(/\.+$/, '')
-  if (plain.length <= LONGEST_NAME) return plain === '' ? 'file' : plain
-  const extension = new RegExp(`\\.[A-Za-z0-9_-]{1,${LONGEST_EXTENSION}}$`).exec(plain)?.[0] ?? ''
-  return plain.slice(0, LONGEST_NAME - extension.length) + extension
+  if (plain.length <= MAX_NAME_LENGTH) return plain === '' ? 'file' : plain
+  const extension = new RegExp(`\\.[A-Za-z0-9_-]{1,${MAX_EXTENSION_LENGTH}}$`).exec(plain)?.[0] ?? ''
+  return plain.slice(0, MAX_NAME_LENGTH - extension.length) + extension
 }

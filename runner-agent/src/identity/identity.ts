@@ -2,7 +2,7 @@ import {
   createIdentityKeys,
   fingerprintOf,
   type IdentityKeys,
-  MOST_SUCCESSIONS,
+  MAX_SUCCESSIONS,
   parseJson,
   publicKeyOf,
   type Succession,
@@ -72,7 +72,7 @@ export async function loadNext(statePath: string, today: Identity): Promise<Iden
   const link = succeed('runner', today.identityPrivatePem, identityPublicKey)
   return identityOf({
     ...next,
-    succession: [...today.succession, link].slice(-MOST_SUCCESSIONS),
+    succession: [...today.succession, link].slice(-MAX_SUCCESSIONS),
     former: [...today.former, { fingerprint: today.fingerprint, sealingPrivatePem: today.sealingPrivatePem }],
   })
 }

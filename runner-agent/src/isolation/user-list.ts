@@ -1,7 +1,7 @@
 import { SettingsError } from '@holdfast/protocol'
 
 /** Most users that one setting may name. */
-const MOST_USERS = 1000
+const MAX_USERS = 1000
 
 const RANGE = /^([a-z_][a-z0-9_.-]*?|)(\d{1,9})\.\.(\d{1,9})$/
 const NAME = /^(?:[a-z_][a-z0-9_.-]{0,31}|\d{1,9})$/
@@ -17,8 +17,8 @@ export function readUserList(text: string): string[] {
     .map((part) => part.trim())
     .filter((part) => part !== '')
     .flatMap(expand)
-  if (users.length === 0 || users.length > MOST_USERS) {
-    throw new SettingsError(`RTE_ISOLATION_USERS: must name 1 to ${MOST_USERS} users`)
+  if (users.length === 0 || users.length > MAX_USERS) {
+    throw new SettingsError(`RTE_ISOLATION_USERS: must name 1 to ${MAX_USERS} users`)
   }
   return users
 }
@@ -26,7 +26,7 @@ export function readUserList(text: string): string[] {
 function expand(part: string): string[] {
   const [, prefix = '', first = '', last = ''] = RANGE.exec(part) ?? []
   const count = Number(last) - Number(first) + 1
-  if (first === '' || count < 1 || count > MOST_USERS) {
+  if (first === '' || count < 1 || count > MAX_USERS) {
     if (NAME.test(part) && !part.includes('..')) return [part]
     throw new SettingsError(`RTE_ISOLATION_USERS: ${JSON.stringify(part)} is no user and no range such as job-1..8`)
   }

@@ -39,7 +39,7 @@ const SLOWING = 1.5
 /** Until a step that failed (a full disk), or a look that found nothing out, is tried again. */
 const RETRY_MS = 1_000
 /** Writes that fail one after the other before a job that was never started is given up: its slot is for others then. */
-const MOST_FAILED_WRITES = 10
+const MAX_FAILED_WRITES = 10
 
 export interface JobRunServices extends StepServices {
   readonly log: Logger
@@ -287,7 +287,7 @@ export class JobRun {
     const isRefused = isErrno(error, 'ENOSPC', 'EDQUOT', 'EROFS', 'EPERM')
     if (!isRefused && !(this.#abort !== null && isPassing(error))) return
     this.#failedWrites += 1
-    if (this.#failedWrites >= MOST_FAILED_WRITES) this.#unwritable = describeError(error)
+    if (this.#failedWrites >= MAX_FAILED_WRITES) this.#unwritable = describeError(error)
   }
 
   async #start(claim: Claim): Promise<void> {

@@ -36,7 +36,10 @@ export function createOrphanReports({ send, foreignService }: OrphanReportsOptio
     const service = foreignService(folder)
     send({
       type: 'orphan',
-      ...{ job_id: folder.key.jobId, run_id: folder.key.runId, service, ended: run.state === 'ended' },
+      job_id: folder.key.jobId,
+      run_id: folder.key.runId,
+      service,
+      ended: run.state === 'ended',
       description: descriptionOf(folder, service === null),
     })
   }

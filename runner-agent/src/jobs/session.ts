@@ -60,7 +60,11 @@ export function createSession(
   const uploads = createUploadTransfer({ send, patienceMs: FILES_PATIENCE_MS })
   const orphans = createOrphanReports({ send, foreignService: (folder) => ownership.foreignService(folder) })
   return {
-    ...{ sender, transfer, uploads, orphans, send },
+    sender,
+    transfer,
+    uploads,
+    orphans,
+    send,
     attach(run) {
       jobs.set(run.replica.number, run)
       sender.add(run.replica)

@@ -7,8 +7,8 @@ import { createHandshake } from './handshake.js'
 import { createHello, type HelloOptions } from './hello.js'
 import { createLink, type Link, type LinkEvents } from './link.js'
 
-const SHORTEST_BACK_OFF_MS = 500
-const LONGEST_BACK_OFF_MS = 30_000
+const MIN_BACK_OFF_MS = 500
+const MAX_BACK_OFF_MS = 30_000
 
 /** Settings of the way to the control plane. */
 export interface LinkSettings {
@@ -41,7 +41,7 @@ export function composeLink(
       prepare: () => keyring.prepare(),
       handshake: () => createHandshake({ identity: keyring.dial(), trust, hello: helloOf }),
     },
-    createBackOff({ shortestMs: SHORTEST_BACK_OFF_MS, longestMs: LONGEST_BACK_OFF_MS, random }),
+    createBackOff({ shortestMs: MIN_BACK_OFF_MS, longestMs: MAX_BACK_OFF_MS, random }),
     withKeyChange(events, keyring),
     log,
   )

@@ -2,7 +2,7 @@
 const LOOKS_PER_HEARTBEAT = 4
 
 /** Looks without any traffic after which a connection is dead: two heartbeats. */
-const MOST_SILENT_LOOKS = 2 * LOOKS_PER_HEARTBEAT
+const MAX_SILENT_LOOKS = 2 * LOOKS_PER_HEARTBEAT
 
 export interface HeartbeatOptions {
   readonly heartbeatMs: number
@@ -29,7 +29,7 @@ export function watchHeartbeat({ heartbeatMs, bytesRead, beat, dead }: Heartbeat
     const bytes = bytesRead()
     silentLooks = bytes === heardBytes ? silentLooks + 1 : 0
     heardBytes = bytes
-    if (silentLooks <= MOST_SILENT_LOOKS) return
+    if (silentLooks <= MAX_SILENT_LOOKS) return
     clearInterval(timer)
     dead()
   }, heartbeatMs / LOOKS_PER_HEARTBEAT)

@@ -5,7 +5,7 @@ import { isErrno } from '../host/durable.js'
 
 const LOOK_EVERY_MS = 50
 /** Looks at most, whatever the bound in time is. */
-const MOST_LOOKS = 2_000
+const MAX_LOOKS = 2_000
 
 /** A marker that is anything else would be found in processes that are not ours. */
 const RUN_ID = /^[0-9a-f]{32}$/
@@ -35,7 +35,7 @@ export async function endMarkedProcesses(marker: string, boundMs: number): Promi
   const lastLook = performance.now() + boundMs
   for (let looks = 1; ; looks += 1) {
     const found = markedProcesses(marker)
-    if (found.length === 0 || performance.now() >= lastLook || looks > MOST_LOOKS) return found
+    if (found.length === 0 || performance.now() >= lastLook || looks > MAX_LOOKS) return found
     for (const pid of found) endGuarded(pid, marker)
     await delay(LOOK_EVERY_MS)
   }

@@ -24,13 +24,13 @@ export interface SocketFolders {
  * Most bytes of a path that every job's folder begins with. A socket has at most 107 (Linux, unix(7)), and to this comes
  * `/<12 of the run id>/<10 by ansible>.<16 by ssh>`.
  */
-const MOST_ROOT_BYTES = 107 - 13 - 11 - 17
+const MAX_ROOT_BYTES = 107 - 13 - 11 - 17
 const RUN_ID_PART = 12
 
 /** The folders lie below the state folder, or below the one for temporary files when that path is too long for sockets. */
 export function openSocketFolders(statePath: string, log: Logger): SocketFolders {
   const own = join(statePath, 'sockets')
-  const isOwnShort = Buffer.byteLength(own) <= MOST_ROOT_BYTES
+  const isOwnShort = Buffer.byteLength(own) <= MAX_ROOT_BYTES
   const root = isOwnShort ? own : join(tmpdir(), `holdfast-${hashOf(statePath)}`)
   const path = (runId: string): string => join(root, runId.slice(0, RUN_ID_PART))
   return {

@@ -66,7 +66,10 @@ export async function agentEndOf(folder: JobFolder, known: KnownEnd, now: Date):
     aborted: known.cause === 'aborted' || abort.kind === 'present',
     output: { length: output.length, sha256: output.sha256, dropped_bytes: 0 },
     events: {
-      ...{ length: events.length, sha256: events.sha256, dropped, errors },
+      length: events.length,
+      sha256: events.sha256,
+      dropped,
+      errors,
       plugin_seen: callback.kind !== 'absent',
     },
   }

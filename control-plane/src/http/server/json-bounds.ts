@@ -28,7 +28,7 @@ const SMALL_E = 0x65
 /** Numbers with fewer characters, and without a power of ten, are exact in any case. */
 const SHORT_NUMERAL = 16
 /** More characters of a number are not kept: it is refused in any case. */
-const LONGEST_NUMERAL = 1001
+const MAX_NUMERAL_LENGTH = 1001
 
 /** Counts what a JSON text holds while its bytes come. Whether it is JSON at all is for the parser to see. */
 export interface JsonBounds {
@@ -67,7 +67,7 @@ export function createJsonBounds(): JsonBounds {
           continue
         }
         if (isOfNumeral(byte)) {
-          if (numeral.length < LONGEST_NUMERAL && (numeral !== '' || byte !== SMALL_E)) {
+          if (numeral.length < MAX_NUMERAL_LENGTH && (numeral !== '' || byte !== SMALL_E)) {
             numeral += String.fromCharCode(byte as number)
           }
           continue

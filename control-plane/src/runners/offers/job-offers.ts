@@ -12,6 +12,7 @@ import type { UploadFolder } from '../../uploads/upload-folder.js'
 import type { RunnerCapacity, RunnerConnection } from '../socket/connection.js'
 import type { HeldJobs } from '../held/held-jobs.js'
 import { takeBack } from '../held/spooled-jobs.js'
+import { decideOffers, decideRefusal, type OfferFacts } from './decide-offers.js'
 import { prepareOrder } from './job-order.js'
 import { type JobWithFiles, withFiles } from './offer-files.js'
 import type { OfferWatch } from './offer-watch.js'
@@ -19,17 +20,11 @@ import { withSecrets } from './order-secrets.js'
 import type { PlaybookFiles } from '../files/playbook-files.js'
 import { failUnservable, writeWaitingLine } from './waiting-jobs.js'
 
-/** Most jobs that are offered in one go to a runner without a limit. */
-const MAX_OFFERS = 32
-
 /**
  * How long nothing is offered after a refusal with "busy" or a failure, in milliseconds. A change of the runner's
  * capacity ends the pause.
  */
 const BUSY_PAUSE_MS = 10_000
-
-/** How often an offer is made again because the playbook folder changed during the offer. */
-const MAX_FILE_CHANGES = 5
 
 /** What the offers need of other parts. */
 export interface JobOffersDependencies {
@@ -126,7 +121,8 @@ export class JobOffers {
     const { store, clock, live, log, ends } = this.dependencies
     log.info({ runner: this.connection.runnerName, job: job_id, code }, message)
     const changes = (this.#fileChanges.get(job_id) ?? 0) + (code === 'files_changed' ? 1 : 0)
-    if (code === 'files_failed' || changes > MAX_FILE_CHANGES) {
+    const step = decideRefusal(code, changes)
+    if (step.kind === 'fail') {
       this.#fileChanges.delete(job_id)
       await store.write('runners.refused', (queries) => failJob(queries, job_id, message, clock.now()))
     } else {
@@ -134,7 +130,7 @@ export class JobOffers {
       await store.write('runners.requeue', (queries) =>
         takeBack(queries, this.connection.fingerprint, job_id, clock.now()),
       )
-      if (code !== 'files_changed') this.#restAWhile(`takes no job now (${message})`)
+      if (step.rests) this.#restAWhile(`takes no job now (${message})`)
     }
     live.changed('jobs')
     ends?.jobEnded()
@@ -184,21 +180,54 @@ export class JobOffers {
     }
   }
 
+  /** Decides and carries out, one step after the other, until there is nothing left to do. */
   async #offerAll(): Promise<void> {
-    const { store } = this.dependencies
-    while (this.#isOpen && this.#isStarted && this.#freeSlots() > 0) {
-      const { runnerId, fingerprint } = this.connection
-      const { jobs, uploads } = await store.write('runners.offer', async (queries) => {
-        const taken = await takeQueued(queries, runnerId, fingerprint, this.#freeSlots())
-        const ids = taken.map((job) => job.id)
-        return { jobs: taken, uploads: await findJobFiles(queries, ids) }
-      })
-      if (jobs.length === 0) return
-      for (const { id } of jobs) this.#taken.add(id)
-      await this.#send(await withFiles(this.dependencies, jobs), uploads)
-      this.#taken.clear()
+    const { runnerId, runnerName } = this.connection
+    let isQueueEmpty = false
+    for (;;) {
+      const step = decideOffers(this.#facts(isQueueEmpty))
+      switch (step.kind) {
+        case 'stop':
+          return
+        case 'take':
+          isQueueEmpty = !(await this.#take())
+          break
+        case 'say-waiting':
+          await writeWaitingLine(this.dependencies, runnerId, `Waiting for a free slot on runner ${runnerName}`)
+          return
+        case 'fail-waiting':
+          await failUnservable(this.dependencies, runnerId)
+          return
+      }
     }
-    if (this.#isOpen && this.#isStarted) await this.#reportOrFailWaiting()
+  }
+
+  #facts(isQueueEmpty: boolean): OfferFacts {
+    return {
+      isOpen: this.#isOpen,
+      isStarted: this.#isStarted,
+      isResting: this.#rest !== null,
+      capacity: this.capacity,
+      heldJobs: this.held.count,
+      isQueueEmpty,
+    }
+  }
+
+  /** Takes jobs out of the queue and offers them. Returns false when none waits. */
+  async #take(): Promise<boolean> {
+    const { runnerId, fingerprint } = this.connection
+    const { jobs, uploads } = await this.dependencies.store.write('runners.offer', async (queries) => {
+      // The write may have waited for others, and slots may have been taken meanwhile.
+      const step = decideOffers(this.#facts(false))
+      const taken = step.kind === 'take' ? await takeQueued(queries, runnerId, fingerprint, step.count) : []
+      const ids = taken.map((job) => job.id)
+      return { jobs: taken, uploads: await findJobFiles(queries, ids) }
+    })
+    if (jobs.length === 0) return false
+    for (const { id } of jobs) this.#taken.add(id)
+    await this.#send(await withFiles(this.dependencies, jobs), uploads)
+    this.#taken.clear()
+    return true
   }
 
   async #send(ready: readonly JobWithFiles[], uploads: readonly JobFile[]): Promise<void> {
@@ -218,22 +247,6 @@ export class JobOffers {
       this.dependencies.send({ type: 'offer', order: prepared.order })
       this.held.sayLateAbort(prepared.order)
     }
-  }
-
-  /** Jobs that stay in the queue learn why: nobody may give them a slot, or there is none free. */
-  async #reportOrFailWaiting(): Promise<void> {
-    const { runnerId, runnerName } = this.connection
-    if (this.capacity.enabled) {
-      await writeWaitingLine(this.dependencies, runnerId, `Waiting for a free slot on runner ${runnerName}`)
-    } else {
-      await failUnservable(this.dependencies, runnerId)
-    }
-  }
-
-  #freeSlots(): number {
-    const { enabled, draining, maxJobs } = this.capacity
-    if (!enabled || draining || this.#rest) return 0
-    return maxJobs === 0 ? MAX_OFFERS : Math.min(MAX_OFFERS, maxJobs - this.held.count)
   }
 
   #restAWhile(why: string): void {

@@ -1,5 +1,5 @@
 import {
-  MOST_SUCCESSIONS,
+  MAX_SUCCESSIONS,
   type Succession,
   createSigningKey,
   fingerprintOf,
@@ -183,7 +183,7 @@ function todayOf(keys: readonly StoredServiceKey[]): StoredServiceKey {
 /** The keys as runners read them: the oldest first, without a gap up to the current key. */
 function successionOf(keys: readonly StoredServiceKey[]): Succession {
   const links = []
-  for (const { publicKey, signature } of keys.slice(1, 1 + MOST_SUCCESSIONS)) {
+  for (const { publicKey, signature } of keys.slice(1, 1 + MAX_SUCCESSIONS)) {
     if (signature === null) break
     links.unshift({ key: publicKey, signature })
   }
