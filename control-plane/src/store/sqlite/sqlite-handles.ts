@@ -109,12 +109,7 @@ export async function openHandles(maker: HandleMaker, onStuck: () => void): Prom
   const [writer, ...readers] = places.map((place, at): Statements => {
     // A transaction that is open goes on to its end: only reads are refused.
     const use = at === 0 ? give : read
-    return {
-      all: (sql, parameters) => use(place, (handle) => handle.all(sql, parameters)),
-      run: (sql, parameters) => use(place, (handle) => handle.run(sql, parameters)),
-      execute: (sql) => use(place, (handle) => handle.execute(sql)),
-      close: () => Promise.resolve(),
-    }
+    return throughPlace((run) => use(place, run))
   })
   if (!writer) throw new Error('a database needs a handle that writes')
   return {
@@ -131,5 +126,15 @@ export async function openHandles(maker: HandleMaker, onStuck: () => void): Prom
       return true
     },
     close: closeAll,
+  }
+}
+
+function throughPlace(use: <T>(run: (handle: Statements) => Promise<T>) => Promise<T>): Statements {
+  return {
+    all: (sql, parameters) => use((handle) => handle.all(sql, parameters)),
+    run: (sql, parameters) => use((handle) => handle.run(sql, parameters)),
+    execute: (sql) => use((handle) => handle.execute(sql)),
+    // Only all of them are closed, together.
+    close: () => Promise.resolve(),
   }
 }
