@@ -4,6 +4,7 @@ export interface Clock {
   now(): number
 }
 
+/** The wall clock of the machine. */
 export const systemClock: Clock = { now: () => Date.now() }
 
 /**

@@ -22,6 +22,7 @@ export interface PartsOwner {
   close(): Promise<void>
 }
 
+/** Makes the {@link PartsOwner} of a program. */
 export function createPartsOwner(): PartsOwner {
   const opened: (() => Promise<unknown>)[] = []
   return {

@@ -5,6 +5,7 @@ import type { JobStatus } from './job-status.js'
  * `driven`: a parent job, which never goes to a runner. `done`: it has ended.
  */
 export const DISPATCHES = ['parked', 'queued', 'offered', 'claimed', 'driven', 'done'] as const
+/** One of {@link DISPATCHES}. */
 export type Dispatch = (typeof DISPATCHES)[number]
 
 /**

@@ -9,6 +9,7 @@ export const JOB_STATUSES = [
   'rejected',
   'abandoned',
 ] as const
+/** One of {@link JOB_STATUSES}. */
 export type JobStatus = (typeof JOB_STATUSES)[number]
 
 /**

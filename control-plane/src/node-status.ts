@@ -9,4 +9,5 @@ export const NODE_STATUSES = [
   'skipped',
   'do not run',
 ] as const
+/** One of {@link NODE_STATUSES}. */
 export type NodeStatus = (typeof NODE_STATUSES)[number]

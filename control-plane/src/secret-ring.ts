@@ -32,6 +32,7 @@ export function secretsOf(secrets: Secrets): readonly string[] {
   return typeof secrets === 'string' ? [secrets] : secrets.all()
 }
 
+/** How a secret is opened. */
 export interface SecretRingOptions {
   /** Name of the setting, for people. */
   readonly setting: string

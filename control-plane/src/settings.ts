@@ -18,6 +18,7 @@ import type { DatabasePlace } from './store/open-store.js'
 import { postgresConfigOf } from './store/postgres/postgres-url.js'
 import type { UploadSettings } from './uploads/compose.js'
 
+/** One of the choices of LOG_LEVEL. */
 export type LogLevel = (typeof CONTROL_PLANE_SETTINGS.LOG_LEVEL.choices)[number]
 
 /**

@@ -3,7 +3,6 @@
 Run as `python3 -I -S isolation.py <what>`.
 """
 
-import os
 import sys
 
 sys.path.insert(0, __file__.rpartition("/")[0] or ".")

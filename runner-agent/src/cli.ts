@@ -6,7 +6,8 @@ import { loadIdentity, makeNextKeys } from './identity/identity.js'
 import { describeError } from './log.js'
 import { readVersion } from './package-info.js'
 import { EXIT_CODES, runAgent } from './run.js'
-import { readSettings, readStatePath, SETTINGS } from './settings.js'
+import { readSettings, readStatePath } from './settings.js'
+import { RUNNER_AGENT_SETTINGS } from './settings-table.js'
 import { readTrust, trustFingerprint } from './identity/trust.js'
 
 /** What was asked for is wrong; the message is the one line to show. */
@@ -42,7 +43,7 @@ async function main(args: string[]): Promise<number> {
     .command(
       'run',
       'run the agent in the foreground',
-      (command) => command.options(optionsOf(SETTINGS, mayShowHelp)).epilogue(EPILOGUE),
+      (command) => command.options(optionsOf(RUNNER_AGENT_SETTINGS, mayShowHelp)).epilogue(EPILOGUE),
       async (flags: Flags) => {
         exitCode = await runAgent(readSettings(sourcesOf(flags), process.cwd()), complain)
       },
@@ -50,7 +51,7 @@ async function main(args: string[]): Promise<number> {
     .command(
       'fingerprint',
       "print the fingerprint of this runner's key; makes the key when there is none",
-      (command) => command.options(optionsOf({ RTE_STATE_PATH: SETTINGS.RTE_STATE_PATH })),
+      (command) => command.options(optionsOf({ RTE_STATE_PATH: RUNNER_AGENT_SETTINGS.RTE_STATE_PATH })),
       async (flags: Flags) => {
         const identity = await loadIdentity(readStatePath(sourcesOf(flags), process.cwd()))
         console.log(identity.fingerprint)
@@ -60,7 +61,7 @@ async function main(args: string[]): Promise<number> {
       'trust',
       'obey the control plane of this fingerprint from now on, and no other; also while the agent runs',
       (command) =>
-        command.options(optionsOf({ RTE_STATE_PATH: SETTINGS.RTE_STATE_PATH })).option('fingerprint', {
+        command.options(optionsOf({ RTE_STATE_PATH: RUNNER_AGENT_SETTINGS.RTE_STATE_PATH })).option('fingerprint', {
           type: 'string',
           requiresArg: true,
           description:
@@ -80,7 +81,7 @@ async function main(args: string[]): Promise<number> {
       'make new keys for this runner and print their fingerprint; the old ones sign them, so nobody has to approve it again',
       (command) =>
         command
-          .options(optionsOf({ RTE_STATE_PATH: SETTINGS.RTE_STATE_PATH }))
+          .options(optionsOf({ RTE_STATE_PATH: RUNNER_AGENT_SETTINGS.RTE_STATE_PATH }))
           .epilogue(
             'A running agent shows them within a heartbeat, one that is started later at its first connection.',
           ),
@@ -120,7 +121,7 @@ function optionsOf(table: Readonly<Record<string, SettingDefinition>>, isShown =
 
 function sourcesOf(flags: Flags): SettingSources {
   const given: Record<string, string> = {}
-  for (const name of Object.keys(SETTINGS)) {
+  for (const name of Object.keys(RUNNER_AGENT_SETTINGS)) {
     const value = flags[flagOf(name)]
     if (typeof value === 'string') given[name] = value
   }

@@ -1,7 +1,5 @@
-import { randomInt } from 'node:crypto'
-import { createLog, describeError } from './log.js'
-import { type Agent, startAgent } from './main.js'
-import { findHostPython } from './playbook/host-python.js'
+import { describeError } from './log.js'
+import { type Agent, logOf, startAgent } from './main.js'
 import type { AgentSettings } from './settings.js'
 import { StateInUseError } from './spool/state-lock.js'
 
@@ -17,8 +15,6 @@ export const EXIT_CODES = {
   forced: 130,
 } as const
 
-const RANDOM_STEPS = 2 ** 32
-
 /**
  * Runs an agent until a signal. The first SIGTERM or SIGINT drains, a second one ends at once; playbooks go on then.
  * @returns the exit code
@@ -26,15 +22,9 @@ const RANDOM_STEPS = 2 ** 32
 export async function runAgent(settings: AgentSettings, complain: (line: string) => void): Promise<number> {
   // Whoever read the log is gone. That must not end the agent, and there is nowhere to tell it.
   process.stdout.on('error', () => undefined)
-  const log = createLog({ level: settings.logLevel, format: settings.logFormat, output: process.stdout })
+  const log = logOf(settings)
   const signals = countSignals()
-  const starting = startAgent(settings, {
-    log,
-    now: () => new Date(),
-    random: () => randomInt(RANDOM_STEPS) / RANDOM_STEPS,
-    environment: { ...process.env },
-    findPython: () => findHostPython(process.env, settings.python),
-  })
+  const starting = startAgent(settings, { log })
   try {
     const agent = await Promise.race([starting, signals.next()])
     if (agent) return await untilStopped(agent, signals)

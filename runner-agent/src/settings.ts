@@ -1,133 +1,21 @@
 import {
   type SettingSources,
   SettingsError,
-  type SettingTable,
   fingerprintInToken,
   fingerprintSchema,
   firstIssue,
   resolveSettings,
   runnerNameSchema,
 } from '@holdfast/protocol'
-import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import * as v from 'valibot'
 import type { IsolationSettings } from './isolation/isolation.js'
 import { readUserList } from './isolation/user-list.js'
 import { proxyFor } from './link/proxy.js'
 import { readPassedNames } from './playbook/passed-environment.js'
+import { RUNNER_AGENT_SETTINGS } from './settings-table.js'
 
 const MEBIBYTE = 1024 * 1024
-
-/** Every setting of the agent: environment variable, and `--kebab-case` flag of `run`. */
-export const SETTINGS = {
-  RTE_MODE: {
-    kind: 'choice',
-    choices: ['outbound', 'inbound'],
-    default: 'outbound',
-    meaning: 'outbound: the agent dials the control plane; inbound would be the other way, and is not available yet',
-  },
-  APP_URL: { kind: 'text', default: null, meaning: "the control plane's address, http:// or https://; required" },
-  APP_TLS_VERIFY: {
-    kind: 'boolean',
-    default: '1',
-    meaning: "1: the control plane's certificate must be valid; 0: any is taken",
-  },
-  HTTPS_PROXY: { kind: 'text', default: null, meaning: 'proxy to an https:// app; playbooks see it, too' },
-  NO_PROXY: { kind: 'text', default: null, meaning: 'hosts and .domains that are reached without the proxy; *: all' },
-  RTE_NAME: {
-    kind: 'text',
-    default: () =>
-      hostname()
-        .replace(/[^A-Za-z0-9._-]/g, '-')
-        .slice(0, 63),
-    meaning: "the runner's name, which forms use in runner:; without it the host's name",
-  },
-  RTE_JOIN_TOKEN: { kind: 'text', default: null, secret: true, meaning: 'approves the first request at once' },
-  RTE_SERVICE_FINGERPRINT: {
-    kind: 'text',
-    default: null,
-    meaning: "fingerprint of the control plane's key, SHA256:…: no other one is obeyed; a new join token names it, too",
-  },
-  RTE_STATE_PATH: { kind: 'text', default: './rte-state', meaning: 'identity key, spool and file cache are below it' },
-  RTE_MAX_JOBS: { kind: 'integer', default: '10', meaning: "playbooks at once, 0: no limit; an admin's value wins" },
-  RTE_DRAIN_SECONDS: { kind: 'integer', default: '25', meaning: 'how long a stop waits for running playbooks' },
-  RTE_ON_STOP: {
-    kind: 'choice',
-    choices: ['detach', 'terminate'],
-    default: 'detach',
-    meaning: 'playbooks still running after the drain: detach lets them go on for the next start, terminate ends them',
-  },
-  RTE_FILES: {
-    kind: 'choice',
-    choices: ['transfer', 'local'],
-    default: 'transfer',
-    meaning: 'transfer: the control plane sends playbook folders; local: run from ANSIBLE_PATH on this host',
-  },
-  ANSIBLE_PATH: { kind: 'text', default: null, meaning: 'the playbook folder; required with RTE_FILES=local' },
-  RTE_PASS_ENVIRONMENT: {
-    kind: 'text',
-    default: null,
-    meaning: "more environment variables that playbooks see, such as AWS_*,KUBECONFIG; *: all but Holdfast's own",
-  },
-  RTE_PYTHON: {
-    kind: 'text',
-    default: null,
-    meaning: 'the Python (3.8 or later) that starts playbooks; without it the one of ansible-playbook, or python3',
-  },
-  RTE_GALAXY: {
-    kind: 'choice',
-    choices: ['off', 'on'],
-    default: 'off',
-    meaning: 'on: roles and collections of a requirements.yml in the playbook folder are installed before the play',
-  },
-  RTE_GALAXY_MINUTES: { kind: 'integer', default: '10', meaning: 'how long such an installation may take' },
-  RTE_ISOLATION: {
-    kind: 'choice',
-    choices: ['none', 'user'],
-    default: 'none',
-    meaning: "none: playbooks run as the agent's user; user: each job runs as a user of its own (docs/isolation.md)",
-  },
-  RTE_ISOLATION_USERS: {
-    kind: 'text',
-    default: null,
-    meaning: 'users for jobs, such as holdfast-job-1..10; required with RTE_ISOLATION=user, used by nothing else',
-  },
-  RTE_ISOLATION_SUDO: {
-    kind: 'boolean',
-    default: '0',
-    meaning: '1: sudo and other set-user-id programs work on this host in jobs with users of their own',
-  },
-  RTE_ISOLATION_HOME: {
-    kind: 'text',
-    default: null,
-    meaning: 'a folder whose content the home of each such job begins with: .ssh, .ansible.cfg',
-  },
-  RTE_CACHE_MB: {
-    kind: 'integer',
-    default: '1024',
-    meaning: 'cache of received files, least recently used goes first',
-  },
-  RTE_SPOOL_MAX_MB: { kind: 'integer', default: '2048', meaning: 'with more output waiting no new jobs are accepted' },
-  PORT: {
-    kind: 'integer',
-    default: '8001',
-    maximum: 65_535,
-    meaning: 'port of /live, /ready and /metrics; 0: any free',
-  },
-  LISTEN_HOST: { kind: 'text', default: '127.0.0.1', meaning: 'address of /live, /ready and /metrics' },
-  LOG_LEVEL: {
-    kind: 'choice',
-    choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
-    default: 'info',
-    meaning: 'how much is logged: fatal, error, warn, info, debug, trace or silent',
-  },
-  LOG_FORMAT: {
-    kind: 'choice',
-    choices: ['text', 'json'],
-    default: () => (process.stdout.isTTY ? 'text' : 'json'),
-    meaning: 'form of the log; without it text on a terminal, else json',
-  },
-} as const satisfies SettingTable
 
 const httpAddress = v.check<string, string>(
   (text) => ['http:', 'https:'].includes(protocolOf(text)),
@@ -207,7 +95,7 @@ export interface AgentSettings {
  */
 export function readSettings(sources: SettingSources, folder: string): AgentSettings {
   const environment = withLowerCase(sources.environment)
-  const resolved = resolveSettings(SETTINGS, { ...sources, environment })
+  const resolved = resolveSettings(RUNNER_AGENT_SETTINGS, { ...sources, environment })
   const result = v.safeParse(resolvedSchema, resolved, { abortEarly: true })
   // The dot path of an issue is the setting's name, which makes the sentence.
   if (!result.success) throw new SettingsError(firstIssue(result.issues))
@@ -257,7 +145,7 @@ function isolationOf(given: v.InferOutput<typeof resolvedSchema>, folder: string
 
 /** The state folder alone, for commands that need nothing else. */
 export function readStatePath(sources: SettingSources, folder: string): string {
-  const { RTE_STATE_PATH } = resolveSettings({ RTE_STATE_PATH: SETTINGS.RTE_STATE_PATH }, sources)
+  const { RTE_STATE_PATH } = resolveSettings({ RTE_STATE_PATH: RUNNER_AGENT_SETTINGS.RTE_STATE_PATH }, sources)
   return resolve(folder, String(RTE_STATE_PATH))
 }
 

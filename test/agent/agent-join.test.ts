@@ -82,7 +82,7 @@ describe('joining', () => {
 })
 
 describe('the way to the control plane', () => {
-  test('a certificate that nobody vouches for is refused, unless a setting or an authority says otherwise', async () => {
+  test('a certificate of an unknown authority is refused, unless a setting or an authority says otherwise', async () => {
     const { controlPlane, folder, start } = await createSetting(TEST_CERTIFICATE)
     const wary = start()
     await wary.logged('cannot join the control plane: self-signed certificate')

@@ -40,7 +40,7 @@ function offerJob(setting: Setting, change: Partial<JobOrder>): StoredJob {
 }
 
 const letGo = ({ folder }: Setting) => writeFileSync(join(folder, 'go'), '')
-const shelf = ({ statePath }: Setting) => join(statePath, 'cache', 'uploads')
+const uploadCache = ({ statePath }: Setting) => join(statePath, 'cache', 'uploads')
 
 describe('uploaded files of a job', () => {
   test('lie in a folder of the job, for nobody else to read, and the variable says where', async () => {
@@ -70,7 +70,7 @@ describe('uploaded files of a job', () => {
     expect(end.text).toContain(sha256Of(content))
     expect(setting.controlPlane.uploadsWanted).toEqual([{ sha256: upload.sha256, offset: 0 }])
     await waitUntil('the folder is gone', () => !existsSync(folder))
-    expect(readdirSync(shelf(setting))).toEqual([])
+    expect(readdirSync(uploadCache(setting))).toEqual([])
     expect(readdirSync(join(setting.statePath, 'cache', 'blobs')).length).toBeLessThan(4)
   })
 
@@ -105,7 +105,7 @@ describe('uploaded files of a job', () => {
     const jobs = [offerJob(setting, order), offerJob(setting, order)]
     letGo(setting)
     for (const job of jobs) expect((await exactEnd(setting.controlPlane, job)).text).toContain(sha256Of(content))
-    expect(readdirSync(shelf(setting))).toEqual([])
+    expect(readdirSync(uploadCache(setting))).toEqual([])
   })
 
   test('are no part of the cache: a huge one drives nothing out of it', async () => {
@@ -127,7 +127,7 @@ describe('uploaded files of a job', () => {
 describe('a transfer that is cut', () => {
   const half = (setting: Setting, sha256: string) =>
     waitUntil('half of it is there', () => {
-      const path = join(shelf(setting), sha256)
+      const path = join(uploadCache(setting), sha256)
       return existsSync(path) && statSync(path).size === 2 * MIB
     })
 
@@ -143,7 +143,7 @@ describe('a transfer that is cut', () => {
     controlPlane.cut()
     await waitUntil('it asks again', () => controlPlane.uploadsWanted.length === 2)
     expect(controlPlane.uploadsWanted[1]).toEqual({ sha256: upload.sha256, offset: 2 * MIB })
-    await waitUntil('more of it is there', () => statSync(join(shelf(setting), upload.sha256)).size === 4 * MIB)
+    await waitUntil('more of it is there', () => statSync(join(uploadCache(setting), upload.sha256)).size === 4 * MIB)
     await agent.kill()
     controlPlane.uploadPieces = Infinity
     await setting.join()
@@ -163,7 +163,7 @@ describe('a transfer that is cut', () => {
     const job = offerJob(setting, { uploads: [upload], extravars: { inline: { cert: description } } })
     await half(setting, upload.sha256)
     controlPlane.uploadPieces = Infinity
-    writeFileSync(join(shelf(setting), upload.sha256), randomBytes(MIB))
+    writeFileSync(join(uploadCache(setting), upload.sha256), randomBytes(MIB))
     controlPlane.cut()
     letGo(setting)
     expect((await exactEnd(controlPlane, job)).text).toContain(sha256Of(content))
@@ -181,7 +181,7 @@ describe('a transfer that is cut', () => {
     const { job_id, run_id } = job.order
     controlPlane.send({ type: 'abort', job_id, run_id })
     await waitUntil('the agent knows no such job', () => job.unknown === 1)
-    await waitUntil('nothing is left', () => readdirSync(shelf(setting)).length === 0)
+    await waitUntil('nothing is left', () => readdirSync(uploadCache(setting)).length === 0)
   })
 })
 
@@ -204,7 +204,7 @@ describe('what cannot be brought', () => {
       const job = offerJob(setting, { uploads: [upload], extravars: { inline: {} } })
       const refusal = await waitUntil('it is refused', () => job.refusals[0])
       expect(refusal).toMatchObject({ code: 'files_failed', message: expect.stringMatching(reason) as string })
-      expect(readdirSync(shelf(setting))).toEqual([])
+      expect(readdirSync(uploadCache(setting))).toEqual([])
       expect(readdirSync(join(setting.statePath, 'spool', 'staging'))).toEqual([])
     }
   })
@@ -229,7 +229,7 @@ describe('what cannot be brought', () => {
       const order = { uploads: [upload], extravars: { inline: { cert: description } } }
       const job = offerJob(setting, order)
       expect(await waitUntil('it is refused', () => job.refusals[0])).toMatchObject({ code: 'spool_full' })
-      expect(readdirSync(shelf(setting))).toEqual([])
+      expect(readdirSync(uploadCache(setting))).toEqual([])
       full.disarm()
       setting.controlPlane.offer(job.order)
       letGo(setting)

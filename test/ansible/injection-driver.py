@@ -136,7 +136,7 @@ def main():
     sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO(os.dup(1), 'w'), errors='replace', write_through=True)
     init_plugin_loader()
     Display().verbosity = 0
-    # The first time ansible looks at its surroundings; that is no attack.
+    # The first time ansible looks at its environment, which is no attack.
     play_through(['--inventory=localhost,', 'site.yml'], [])
     sys.addaudithook(watch)
     for line in sys.stdin:

@@ -188,7 +188,7 @@ describe('the state of a job comes before whose it is', () => {
     }
   })
 
-  test('a part of an ended job goes with its whole only', async () => {
+  test('a child job is deleted with its parent job only', async () => {
     covers('delete.part')
     const whole = await putJob(server, { job_type: 'workflow' })
     const part = await putJob(server, { parent_id: whole })

@@ -74,7 +74,7 @@ const said = async (id: number, text: string) =>
   waitFor(`the output of job ${id} to say ${text}`, async () => String((await jobOf(id)).output).includes(text))
 
 describe('the approval of a step', () => {
-  test('pauses the whole right before it, once for each; who decided is kept at the step', async () => {
+  test('the parent job pauses right before the step, once for each step; the step keeps who decided', async () => {
     covers('status.approve', 'approval.before', 'approval.written', 'multistep.approval')
     const id = await launch('ask', { host: 'web', pin: 'hush' })
     const one = await end(id, 'one')
@@ -108,7 +108,7 @@ describe('the approval of a step', () => {
     expect(records.slice(0, 2).map(({ user }) => user)).toEqual(['bob', 'ann'])
   })
 
-  test('refused: the whole is rejected, and nothing that follows runs', async () => {
+  test('when it is rejected, the parent job is rejected and no later step runs', async () => {
     covers('status.rejected')
     const id = await launch('ask')
     await end(id, 'one')
@@ -179,7 +179,7 @@ describe('an abort', () => {
     expect(await rowOf(one.id)).toMatchObject({ status: 'aborted', status_reason: 'aborted by eve before it started' })
   })
 
-  test('of the job of a step aborts that step: the rest does not run, and the whole fails', async () => {
+  test('of a child job aborts its step: later steps do not run, and the parent job fails', async () => {
     covers('multistep.stop')
     const id = await launch('two')
     const one = await partOf(server, id, 'one')
@@ -210,7 +210,7 @@ describe('a step whose job was given up', () => {
     expect(String(output).split('was given up (the runner was silent)')).toHaveLength(2)
   })
 
-  test('is not waited for when the whole is aborted; its end changes nothing any more', async () => {
+  test('is not waited for when the parent job is aborted; its end changes nothing any more', async () => {
     const id = await launch('two')
     const one = await end(id, 'one', 'abandoned')
     await said(id, 'may still be at work')
@@ -259,7 +259,7 @@ describe('a step whose job was given up', () => {
 })
 
 describe('deleting', () => {
-  test('a part alone is 409, before its whole has ended and afterwards; the whole takes its parts along', async () => {
+  test('a child job alone is 409, before and after the end of its parent job; the parent job is deleted with its child jobs', async () => {
     const id = await launch('two')
     const one = await end(id, 'one')
     const two = await partOf(server, id, 'two')
@@ -291,7 +291,7 @@ describe('deleting', () => {
   })
 })
 
-test('a relaunch runs the whole again; a part of it is 409', async () => {
+test('a relaunch runs the parent job again; a child job alone is 409', async () => {
   const id = await launch('two', { size: 3 })
   const one = await end(id, 'one')
   await end(id, 'two')

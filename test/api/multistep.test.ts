@@ -105,7 +105,7 @@ describe('steps in order', () => {
     )
   })
 
-  test('a failure stops what follows, but not always; the whole fails and says by what', async () => {
+  test('a failure stops the later steps that do not say always; the parent job fails and names the step', async () => {
     covers('multistep.stop', 'multistep.always', 'multistep.end')
     const id = await launchSteps([step('one'), step('two'), step('three', { always: true }), step('four')])
     const one = await end(id, 'one', 'failed', 'it broke')
@@ -175,7 +175,7 @@ describe('what a step gets', () => {
     expect(varsOf(await end(id, 'none'))).toMatchObject({ part: { size: 3 }, other: 1, __playbookSubPath__: 'sub' })
     expect(varsOf(await end(id, 'falsy'))).toMatchObject({ part: { size: 3 }, empty: '' })
     expect(await ended(id)).toMatchObject({ status: 'success' })
-    // The whole has the values of the form, and no static of a step.
+    // The parent job has the values of the form, and no static property of a step.
     expect((await jobOf(id)).extravars).not.toHaveProperty('__tags__')
   })
 

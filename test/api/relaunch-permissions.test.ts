@@ -5,7 +5,7 @@ import { covers } from '../interface/covers.js'
 import { putJob } from './job-rows.js'
 import { type CallOptions, type TestServer, startServer } from './server.js'
 
-/** Who may have the field values of a job and run it again, and in which states (service interface, rules 7, 11, 12). */
+/** Who may have the field values of a job and run it again, and in which states. */
 let server: TestServer
 
 const CONFIG = `roles:

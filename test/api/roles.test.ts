@@ -51,7 +51,7 @@ test('an edit counts from the next request on', async () => {
   await server.writeConfig(CONFIG)
   const olga = await rolesOf(ops.token)
   expect(olga.roles).toEqual(['ops', 'careful', 'default'])
-  expect(olga.options).toEqual({
+  expect(olga.options).toMatchObject({
     allowVerboseMode: false,
     allowJobRelaunch: true,
     showAllJobLogs: false,

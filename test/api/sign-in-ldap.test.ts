@@ -275,7 +275,7 @@ describe('config.yaml', () => {
   test.each([
     ['over TLS', (): string => directory([], slapd.tlsUrl)],
     ['with StartTLS', (): string => directory(['tls:', '  startTls: true'])],
-  ])('a certificate that nobody vouches for is not taken %s', async (_how, config) => {
+  ])('a certificate of an unknown authority is not taken %s', async (_how, config) => {
     await within(config(), async () => {
       const before = slapd.said().length
       expect(await signIn('jdoe')).toMatchObject({ status: 503, body: { code: 'directory_unreachable' } })

@@ -65,7 +65,7 @@ describe('what is refused', () => {
   })
 
   write('parts', { a: { success: ['b'] }, b: {} })
-  it('a part of a workflow is not deleted or run again without the whole', async () => {
+  it('a child job of a workflow is not deleted or run again without its parent job', async () => {
     given.runner.scripts.set('parts/b.yml', { holds: true })
     const id = await launch('parts')
     await given.runner.orderOf('parts/b.yml')

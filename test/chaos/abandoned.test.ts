@@ -10,7 +10,7 @@ import { REAL_JOBS, launchReal } from './kit/real-job.js'
 import { compareStored, expectExactly } from './kit/stored.js'
 import { covers } from '../interface/covers.js'
 
-/** A runner from which nothing is heard: its jobs are given up, and then their real outcome comes all the same. */
+/** A runner from which nothing is heard: its jobs are abandoned, and then their real outcome arrives. */
 let chaos: ChaosProduct
 
 /** Long for a runner, and not too long for the token of the one who watches. */

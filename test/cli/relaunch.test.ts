@@ -82,6 +82,6 @@ describe('job relaunch', () => {
   it('an answer that got lost: 3, and that the launch may have arrived', async () => {
     service.override = ({ path }) => (path.endsWith('/relaunch') ? { status: 502, body: {} } : null)
     const { code, stderr } = await run(['1'])
-    expect([code, stderr]).toEqual([3, expect.stringContaining('The launch may have arrived all the same')])
+    expect([code, stderr]).toEqual([3, expect.stringContaining('The launch may have arrived nevertheless')])
   })
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { SettingDefinition, SettingTable } from '@holdfast/protocol'
 import { format, resolveConfig } from 'prettier'
 import { CONTROL_PLANE_SETTINGS } from '../../control-plane/src/settings-table.js'
-import { SETTINGS as RUNNER_SETTINGS } from '../../runner-agent/src/settings.js'
+import { RUNNER_AGENT_SETTINGS as RUNNER_SETTINGS } from '../../runner-agent/src/settings-table.js'
 import { ROOT } from '../support/product.js'
 
 export const SETTINGS_PAGE = join(ROOT, 'docs/settings.md')

@@ -9,11 +9,22 @@ const BANNED: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bapp nodes?\b/i, 'node, or control plane'],
   [/(?<![\w`-])RTEs?(?![\w-])/, 'runner, or runner agent'],
   [/\b(?:an abort of|pauses|aborts) the whole\b(?! \w)/i, 'the parent job'],
-  [/\bthe whole (?:then|ends|waits|goes on)\b/i, 'the parent job'],
+  [/\bthe whole (?:then|ends|waits|goes on|fails|is (?:rejected|aborted))\b/i, 'the parent job'],
+  [/\bjobs? that consists? of others\b/i, 'parent job'],
+  [/\bparts? of (?:another|other) jobs?\b/i, 'child job'],
+  [/\b(?:makings|surroundings|the shelf|vouch\w*)\b/i, 'a usual word: jobs, context or environment, cache, comes from'],
+  [/nobody's business/i, 'what happens, in words'],
   // A comment must not send its reader to a document that is not here.
   [/\bspec (?:\w+\.md|section)|\breference \w+\.md|\bdecisions,? section/i, 'what that document says, in words'],
-  [/\bissue #?\d/i, 'what is meant, in words'],
+  [/\bissue #?\d|\(service interface,/i, 'what is meant, in words'],
 ]
+
+/** Words that the glossary must explain, because the texts use them in a sense of their own. */
+const EXPLAINED =
+  'control plane, node, runner, runner agent, form, launch, job, run, parent job, child job, step, workflow node, ' +
+  'sequence, dispatch state, order, offer, claim, spool, state folder, supervisor, event callback, stream, piece, rewind, ' +
+  'end record, blob, manifest, inventory of the spool, contract, epoch, generation, abandoned, adopted job, orphan, ' +
+  'service clock, sweep, fingerprint, room'
 
 /** Sources with their help texts, messages and comments, and the documents; tests, too, since their names are read. */
 const READ = /\.(ts|mjs|js|py|md|sh|service|conf|ya?ml)$|^scripts\/[a-z]+$/
@@ -27,10 +38,19 @@ test('no text says what the glossary has another word for', () => {
   expect(files.flatMap(findingsIn)).toEqual([])
 })
 
+test('the glossary explains each word once', () => {
+  const text = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
+  const glossary = text.slice(text.indexOf('## Glossary'), text.indexOf('## 1.'))
+  const words = [...glossary.matchAll(/^\| ([^|]+?) +\|/gm)].flatMap(([, cell = '']) => cell.split(', ')).slice(1)
+  expect(EXPLAINED.split(', ').filter((word) => !words.includes(word))).toEqual([])
+  expect(words.filter((word, index) => words.indexOf(word) !== index)).toEqual([])
+})
+
 test.each([
   ['the App sends it', 0],
   ['Waiting for RTE web-1', 2],
-  ['(spec runner.md section 2)', 5],
+  ['(spec runner.md section 2)', 9],
+  ['jobs that consist of others', 5],
 ])('a text such as "%s" is refused', (text, rule) => {
   expect(BANNED.findIndex(([pattern]) => pattern.test(text))).toBe(rule)
 })

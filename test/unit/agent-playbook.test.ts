@@ -13,7 +13,7 @@ import { extravarsYaml } from '../../runner-agent/src/playbook/extravars-text.js
 import { readPassedNames } from '../../runner-agent/src/playbook/passed-environment.js'
 import { extravarsText } from '../../runner-agent/src/playbook/plan.js'
 import { CONTROL_PLANE_SETTINGS } from '../../control-plane/src/settings-table.js'
-import { SETTINGS as AGENT_SETTINGS } from '../../runner-agent/src/settings.js'
+import { RUNNER_AGENT_SETTINGS as AGENT_SETTINGS } from '../../runner-agent/src/settings-table.js'
 import { orderOf } from '../agent/playbooks.js'
 
 /** The author of the form says it, no user. */

@@ -21,6 +21,15 @@ export interface ApiTokenList {
   records: ApiToken[]
 }
 
+export interface AppConfig {
+  defaultLanguage: string
+  defaultTheme: string | null
+  defaultThemeColor: string | null
+  /** The time zone of times without one */
+  logTz: string
+  chatEnabled: boolean
+}
+
 export interface Appearance {
   theme: string
   name: string
@@ -75,6 +84,13 @@ export interface AuditVerification {
   unchained: number
 }
 
+/** items: the categories below it, in the same shape */
+export interface CategoryOfForms {
+  name: string
+  icon: string
+  items?: unknown[]
+}
+
 export interface Credential {
   /** Null for a credential of credentials.yaml */
   id: number | null
@@ -103,6 +119,12 @@ export interface CredentialList {
   }[]
 }
 
+/** success: what is good; failed is empty, since a start without it ends */
+export interface DatabaseSchema {
+  success: string[]
+  failed: string[]
+}
+
 /** Refused or failed */
 export interface ErrorAnswer {
   /** One sentence for people */
@@ -110,6 +132,16 @@ export interface ErrorAnswer {
   /** A stable word for programs */
   code?: string
   details?: Record<string, unknown>
+}
+
+export interface FormConfig {
+  forms: ShownForm[]
+  /** What forms refer to as $(name) */
+  constants: Record<string, unknown>
+  categories?: CategoryOfForms[]
+  roles?: Record<string, unknown>[]
+  errors: string[]
+  warnings: string[]
 }
 
 export interface FormList {
@@ -325,6 +357,27 @@ export interface LockState {
   /** When it is free if the holder stays silent */
   until: string | null
   mine: boolean
+  /** The same as not locked, for pages of the product family */
+  free?: boolean
+  /** While it is held: whether the caller holds it */
+  match?: boolean
+  /** While it is held: who holds it, and since when (YYYY-MM-DD HH:mm:ss, UTC) */
+  lock?: {
+    username: string
+    type: string
+    created: string
+  }
+  message?: string
+}
+
+export interface Logo {
+  /** As a data URL */
+  logo: string | null
+  isDefault: boolean
+}
+
+export interface LogoutUrl {
+  logoutUrl: string | null
 }
 
 export interface Message {
@@ -511,6 +564,11 @@ export interface ServiceKeyRotation {
   break_succession?: boolean
 }
 
+export interface ShownForm {
+  name: string
+  categories: string[]
+}
+
 export interface SignInKinds {
   /** POST /auth/login also takes names and passwords of a directory */
   ldapEnabled: boolean
@@ -597,6 +655,42 @@ export interface UserSessionList {
   records: UserSession[]
 }
 
+export interface WholeForm {
+  /** The one form, with its subforms */
+  forms: ShownForm[]
+  /** What forms refer to as $(name) */
+  constants: Record<string, unknown>
+  categories?: CategoryOfForms[]
+  roles?: Record<string, unknown>[]
+  errors: string[]
+  warnings: string[]
+}
+
+export const databaseSchemaSchema: v.GenericSchema<unknown, DatabaseSchema> = v.looseObject({
+  success: v.array(v.string()),
+  failed: v.array(v.string()),
+})
+
+export const appConfigSchema: v.GenericSchema<unknown, AppConfig> = v.looseObject({
+  defaultLanguage: v.string(),
+  defaultTheme: v.nullable(v.string()),
+  defaultThemeColor: v.nullable(v.string()),
+  logTz: v.string(),
+  chatEnabled: v.boolean(),
+})
+
+export const logoSchema: v.GenericSchema<unknown, Logo> = v.looseObject({
+  logo: v.nullable(v.string()),
+  isDefault: v.boolean(),
+})
+
+export const logoutUrlSchema: v.GenericSchema<unknown, LogoutUrl> = v.looseObject({ logoutUrl: v.nullable(v.string()) })
+
+export const signedOutSchema: v.GenericSchema<unknown, SignedOut> = v.looseObject({
+  message: v.string(),
+  logoutUrl: v.optional(v.string()),
+})
+
 export const auditRecordSchema: v.GenericSchema<unknown, AuditRecord> = v.looseObject({
   id: v.pipe(v.number(), v.safeInteger()),
   time: v.string(),
@@ -637,11 +731,6 @@ export const tokensSchema: v.GenericSchema<unknown, Tokens> = v.looseObject({
   token: v.string(),
   refreshtoken: v.string(),
   passwordMustChange: v.optional(v.boolean()),
-})
-
-export const signedOutSchema: v.GenericSchema<unknown, SignedOut> = v.looseObject({
-  message: v.string(),
-  logoutUrl: v.optional(v.string()),
 })
 
 export const signInKindsSchema: v.GenericSchema<unknown, SignInKinds> = v.looseObject({
@@ -798,12 +887,45 @@ export const formListSchema: v.GenericSchema<unknown, FormList> = v.looseObject(
   ),
 })
 
+export const shownFormSchema: v.GenericSchema<unknown, ShownForm> = v.looseObject({
+  name: v.string(),
+  categories: v.array(v.string()),
+})
+
+export const categoryOfFormsSchema: v.GenericSchema<unknown, CategoryOfForms> = v.looseObject({
+  name: v.string(),
+  icon: v.string(),
+  items: v.optional(v.array(v.unknown())),
+})
+
+export const formConfigSchema: v.GenericSchema<unknown, FormConfig> = v.looseObject({
+  forms: v.array(shownFormSchema),
+  constants: v.record(v.string(), v.unknown()),
+  categories: v.optional(v.array(categoryOfFormsSchema)),
+  roles: v.optional(v.array(v.record(v.string(), v.unknown()))),
+  errors: v.array(v.string()),
+  warnings: v.array(v.string()),
+})
+
+export const wholeFormSchema: v.GenericSchema<unknown, WholeForm> = v.looseObject({
+  forms: v.array(shownFormSchema),
+  constants: v.record(v.string(), v.unknown()),
+  categories: v.optional(v.array(categoryOfFormsSchema)),
+  roles: v.optional(v.array(v.record(v.string(), v.unknown()))),
+  errors: v.array(v.string()),
+  warnings: v.array(v.string()),
+})
+
 export const lockStateSchema: v.GenericSchema<unknown, LockState> = v.looseObject({
   locked: v.boolean(),
   holder: v.nullable(v.string()),
   since: v.nullable(v.string()),
   until: v.nullable(v.string()),
   mine: v.boolean(),
+  free: v.optional(v.boolean()),
+  match: v.optional(v.boolean()),
+  lock: v.optional(v.looseObject({ username: v.string(), type: v.string(), created: v.string() })),
+  message: v.optional(v.string()),
 })
 
 export const relaunchedSchema: v.GenericSchema<unknown, Relaunched> = v.looseObject({
@@ -1053,6 +1175,16 @@ export interface Operations {
     version: string
     api: string
   }>
+  /** Whether the database is ready */
+  getSchema(request?: NoParameters, options?: RequestOptions): Promise<DatabaseSchema>
+  /** How a page begins */
+  getAppConfig(request?: NoParameters, options?: RequestOptions): Promise<AppConfig>
+  /** The logo: pages show their own */
+  getLogo(request?: NoParameters, options?: RequestOptions): Promise<Logo>
+  /** Where the session at the provider of oidc is ended; ends nothing here */
+  getLogoutUrl(request?: NoParameters, options?: RequestOptions): Promise<LogoutUrl>
+  /** End the session; an API token revokes itself */
+  logout(request?: NoParameters, options?: RequestOptions): Promise<SignedOut>
   /** Metrics for Prometheus; the bearer is METRICS_TOKEN or the token of an admin */
   getMetrics(request?: NoParameters, options?: RequestOptions): Promise<Response>
   /** Who changed what, newest first (admin) */
@@ -1130,8 +1262,6 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Tokens>
-  /** End the session; an API token revokes itself */
-  logout(request?: NoParameters, options?: RequestOptions): Promise<SignedOut>
   /** The kinds of users that can sign in beside local ones */
   getSignInKinds(request?: NoParameters, options?: RequestOptions): Promise<SignInKinds>
   /** The page that asks whether the command line may be signed in */
@@ -1347,6 +1477,18 @@ export interface Operations {
   ): Promise<ServiceKey>
   /** The forms that the caller may launch */
   listForms(request?: NoParameters, options?: RequestOptions): Promise<FormList>
+  /** The forms that the caller may launch, in brief, with the categories and constants */
+  getFormList(request?: NoParameters, options?: RequestOptions): Promise<FormConfig>
+  /** One form that the caller may launch, with its subforms and constants */
+  getForm(
+    request?: {
+      /** Of the form */
+      name?: string
+    },
+    options?: RequestOptions,
+  ): Promise<WholeForm>
+  /** All forms as their files have them, with categories, roles and constants (admin) */
+  getConfig(request?: NoParameters, options?: RequestOptions): Promise<FormConfig>
   /** Who holds the designer lock */
   getLock(request?: NoParameters, options?: RequestOptions): Promise<LockState>
   /** Take or keep the designer lock (admin); it is free again after 10 minutes of silence */
@@ -1728,6 +1870,32 @@ export const operations = {
     schema: v.looseObject({ version: v.string(), api: v.string() }),
     open: true,
   },
+  getSchema: {
+    method: 'GET',
+    path: '/schema',
+    query: [],
+    accept: 'application/json',
+    schema: databaseSchemaSchema,
+    open: true,
+  },
+  getAppConfig: {
+    method: 'GET',
+    path: '/app/config',
+    query: [],
+    accept: 'application/json',
+    schema: appConfigSchema,
+    open: true,
+  },
+  getLogo: { method: 'GET', path: '/logo', query: [], accept: 'application/json', schema: logoSchema, open: true },
+  getLogoutUrl: {
+    method: 'GET',
+    path: '/auth/logout',
+    query: [],
+    accept: 'application/json',
+    schema: logoutUrlSchema,
+    open: true,
+  },
+  logout: { method: 'POST', path: '/auth/logout', query: [], accept: 'application/json', schema: signedOutSchema },
   getMetrics: { method: 'GET', path: '/metrics', query: [], accept: 'text/plain', schema: null },
   listAudit: {
     method: 'GET',
@@ -1774,7 +1942,6 @@ export const operations = {
     schema: tokensSchema,
     open: true,
   },
-  logout: { method: 'POST', path: '/auth/logout', query: [], accept: 'application/json', schema: signedOutSchema },
   getSignInKinds: {
     method: 'GET',
     path: '/auth/settings',
@@ -1920,6 +2087,21 @@ export const operations = {
     schema: serviceKeySchema,
   },
   listForms: { method: 'GET', path: '/forms', query: [], accept: 'application/json', schema: formListSchema },
+  getFormList: {
+    method: 'GET',
+    path: '/config/formlist',
+    query: [],
+    accept: 'application/json',
+    schema: formConfigSchema,
+  },
+  getForm: {
+    method: 'GET',
+    path: '/config/form',
+    query: ['name'],
+    accept: 'application/json',
+    schema: wholeFormSchema,
+  },
+  getConfig: { method: 'GET', path: '/config', query: [], accept: 'application/json', schema: formConfigSchema },
   getLock: { method: 'GET', path: '/lock', query: [], accept: 'application/json', schema: lockStateSchema },
   takeLock: { method: 'POST', path: '/lock', query: [], accept: 'application/json', schema: lockStateSchema },
   releaseLock: { method: 'DELETE', path: '/lock', query: [], accept: 'application/json', schema: messageSchema },

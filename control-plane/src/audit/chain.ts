@@ -60,6 +60,7 @@ export interface AuditChain {
   close(): Promise<void>
 }
 
+/** Makes the chain of the audit trail. */
 export function createAuditChain(deps: {
   readonly store: Store
   readonly clock: Clock

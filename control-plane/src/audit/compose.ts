@@ -17,6 +17,7 @@ export interface AuditSettings {
   readonly auditRetentionMs: number | null
 }
 
+/** The parts of this room, ready to use. */
 export type AuditParts = ReturnType<typeof composeAudit>
 
 /**

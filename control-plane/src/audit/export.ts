@@ -35,6 +35,7 @@ export interface AuditExport {
   close(): Promise<void>
 }
 
+/** Makes the part that sends the audit trail to places outside. */
 export function createAuditExport(deps: {
   readonly store: Store
   readonly clock: Clock

@@ -11,8 +11,10 @@ const SEND_TIMEOUT_MS = 10_000
 /** How long the receiver may take to end the connection after everything was sent, in milliseconds. */
 const FAREWELL_MS = 5000
 
+/** The protocols that a syslog receiver may have. */
 export const SYSLOG_PROTOCOLS = ['udp', 'tcp', 'tls'] as const
 
+/** A syslog receiver, as its setting names it. */
 export interface SyslogPlace {
   readonly protocol: (typeof SYSLOG_PROTOCOLS)[number]
   readonly host: string

@@ -62,6 +62,7 @@ export interface AuditTrail {
   close(): Promise<void>
 }
 
+/** What the audit trail needs of other parts. */
 export interface AuditTrailDependencies {
   readonly store: Store
   readonly clock: Clock
@@ -78,6 +79,7 @@ interface Open {
   isFinished: boolean
 }
 
+/** Makes the {@link AuditTrail} of this control plane. */
 export function createAuditTrail({ store, clock, log, keepsReads = false }: AuditTrailDependencies): AuditTrail {
   const current = new AsyncLocalStorage<Open>()
   const unstored = new Set<Promise<void>>()

@@ -1,5 +1,6 @@
 import { InvalidInputError } from '../errors.js'
 
+/** Fewest characters of a password. */
 export const SHORTEST_PASSWORD = 12
 /** Longest password, in characters. A longer one would only cost time to hash. */
 export const MAX_PASSWORD_LENGTH = 1024

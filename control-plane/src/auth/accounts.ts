@@ -20,6 +20,7 @@ import { warnOfNew } from './role-advice.js'
 import { grantOf, roleSubjectOf } from './roles.js'
 import { type SignIn, forgetGuesses } from './sign-in.js'
 
+/** An account that an admin makes. `password` is in clear. */
 export interface NewAccount {
   readonly username: string
   readonly password: string
@@ -30,6 +31,7 @@ export interface NewAccount {
   readonly passwordMustChange?: boolean
 }
 
+/** Changes of an account. What is left out stays. */
 export type AccountChanges = Partial<NewAccount>
 
 /**
@@ -67,6 +69,7 @@ export interface Accounts {
   ): Promise<void>
 }
 
+/** What the accounts need of other parts. */
 export interface AccountDependencies {
   readonly store: Store
   readonly passwords: Passwords
@@ -76,6 +79,7 @@ export interface AccountDependencies {
   readonly log: { warn(fields: object, text: string): void }
 }
 
+/** Makes the {@link Accounts} of this control plane. */
 export function createAccounts(deps: AccountDependencies): Accounts {
   const { store } = deps
 

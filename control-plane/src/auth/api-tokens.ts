@@ -63,6 +63,7 @@ export interface ApiTokens {
   authenticate(token: string): Promise<Caller>
 }
 
+/** What the API tokens need of other parts. */
 export interface ApiTokenDependencies {
   readonly store: Store
   readonly roles: RoleSource
@@ -77,6 +78,7 @@ export function isApiToken(token: string): boolean {
   return token.startsWith(API_TOKEN_PREFIX)
 }
 
+/** Makes the {@link ApiTokens} of this control plane. */
 export function createApiTokens(deps: ApiTokenDependencies): ApiTokens {
   const { store, clock } = deps
   /** Tokens whose use is being stored. */

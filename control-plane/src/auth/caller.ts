@@ -1,7 +1,7 @@
 import type { StoredUser } from '../store/accounts/users.js'
 import { requireProvider } from './provider-presence.js'
 import type { RoleConfig } from './role-config.js'
-import { type RoleOptions, grantOf, roleSubjectOf } from './roles.js'
+import { type PageOptions, type RoleOptions, grantOf, roleSubjectOf } from './roles.js'
 import { type TokenScope, narrowest } from './token-scopes.js'
 import type { UserType } from '../user-type.js'
 
@@ -18,6 +18,7 @@ export interface Caller {
   readonly rolesWithheld: readonly string[]
   readonly isLaterOfName: boolean
   readonly options: RoleOptions
+  readonly pageOptions: PageOptions
   readonly isAdmin: boolean
   /** Names of the runners that the roles allow for launches; null: all. */
   readonly allowedRunners: readonly string[] | null

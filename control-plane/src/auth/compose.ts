@@ -45,6 +45,7 @@ export interface AuthNeeds {
   readonly hashCost?: HashCost
 }
 
+/** The parts of this room, ready to use. */
 export type AuthParts = Awaited<ReturnType<typeof composeAuth>>
 
 /**

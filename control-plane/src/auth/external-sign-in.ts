@@ -35,6 +35,7 @@ export interface ExternalSignIn {
   check(): Promise<void>
 }
 
+/** What signing in elsewhere needs of other parts. */
 export interface ExternalSignInDependencies {
   readonly store: Store
   readonly roles: RoleSource
@@ -50,6 +51,7 @@ export interface ExternalSignInDependencies {
   readonly folder: string
 }
 
+/** Makes the {@link ExternalSignIn} of this control plane. */
 export function createExternalSignIn(deps: ExternalSignInDependencies): ExternalSignIn {
   const { store, roles, clock, log } = deps
   const secrets = createProviderSecrets(deps)

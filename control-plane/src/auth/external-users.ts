@@ -46,6 +46,7 @@ export interface ExternalUsers {
   admit(identity: Identity, config: Pick<RoleConfig, 'roles'>): Promise<Admission>
 }
 
+/** Makes the {@link ExternalUsers} of this control plane. */
 export function createExternalUsers({ store, clock }: { readonly store: Store; readonly clock: Clock }): ExternalUsers {
   async function admitted(
     queries: Queries,

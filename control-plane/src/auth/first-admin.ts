@@ -11,6 +11,7 @@ import type { Passwords } from './passwords.js'
 /** Name of the file in the persistent folder with a generated password. */
 const INITIAL_PASSWORD_FILE = 'initial-admin-password'
 
+/** What the first account needs of other parts. */
 export interface FirstAdminDependencies {
   readonly store: Store
   readonly passwords: Passwords

@@ -10,6 +10,7 @@ export interface AccountGrant extends RoleGrant {
   readonly account: 'enabled' | 'blocked' | 'none'
 }
 
+/** Finds the rights of somebody who makes no request. */
 export interface Grants {
   /** @param launched who launched something; when the account is gone, the name alone gives no rights */
   of(launched: {
@@ -19,6 +20,7 @@ export interface Grants {
   }): Promise<AccountGrant>
 }
 
+/** Makes the {@link Grants} of this control plane. */
 export function createGrants({ store, roles }: { readonly store: Store; readonly roles: RoleSource }): Grants {
   return {
     async of({ user_id: id, user_name: username, user_type: type }) {

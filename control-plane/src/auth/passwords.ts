@@ -26,6 +26,7 @@ export interface Passwords {
   verify(stored: string | null, password: string): Promise<boolean>
 }
 
+/** Makes the {@link Passwords}. Hashes cost as much as `cost` says. */
 export function createPasswords(cost: HashCost = HASH_COST): Passwords {
   // 2 is Argon2id. The package's enum cannot be used with isolated modules.
   const options: Options = { ...cost, algorithm: 2 }

@@ -111,6 +111,7 @@ export interface LdapSettings {
   } | null
 }
 
+/** The two kinds of OpenID Connect providers in config.yaml. */
 export type OpenIdKind = 'oidc' | 'azuread'
 
 /** A provider of OpenID Connect. */

@@ -9,7 +9,7 @@ interface Origin {
   readonly subject: string | null
 }
 
-/** Whether config.yaml still has the directory or provider that vouches for an account. */
+/** Whether config.yaml still has the directory or provider that an account comes from. */
 export function isProviderThere({ type, subject }: Origin, { providers = {} }: RoleConfig): boolean {
   if (type === 'local') return true
   if (type === 'ldap') return providers.ldap !== undefined
@@ -19,7 +19,7 @@ export function isProviderThere({ type, subject }: Origin, { providers = {} }: R
   return [settings.issuer, ...settings.formerIssuers].some((one) => withoutSlash(one) === issuer)
 }
 
-/** @throws UnauthenticatedError when nobody vouches for the account any more */
+/** @throws UnauthenticatedError when config.yaml does not have the origin of the account any more */
 export function requireProvider(account: Origin, config: RoleConfig): void {
   if (isProviderThere(account, config)) return
   throw new UnauthenticatedError('provider_gone', 'Users of this kind cannot sign in here any more')

@@ -19,6 +19,7 @@ export interface CredentialStore {
   open(name: string): Promise<ProviderSecret | null>
 }
 
+/** Makes the part that reads the secrets of directories and providers. */
 export function createProviderSecrets(deps: {
   readonly credentials: CredentialStore
   readonly log: { error(fields: object, text: string): void }

@@ -19,6 +19,7 @@ export interface RoleAdvice {
   made(user: StoredUser, config: RoleConfig): void
 }
 
+/** Makes the part that logs advice about the roles of config.yaml. */
 export function createRoleAdvice(deps: {
   readonly store: Store
   readonly log: { warn(fields: object, text: string): void }

@@ -18,14 +18,15 @@ const RoleEntry = Type.Object({
   scopes: Type.Optional(Type.Array(Type.Enum([...TOKEN_SCOPES]))),
 })
 
-/** Other top-level keys of the product family (categories) are other rooms' business. */
 const RoleFile = Type.Object({
   roles: Type.Array(RoleEntry),
   constants: Type.Optional(Type.Unknown()),
+  categories: Type.Optional(Type.Unknown()),
   ...PROVIDER_SECTIONS,
 })
 const roleFile = Compile(RoleFile)
 
+/** A role as config.yaml has it, checked. */
 export type Role = Readonly<Static<typeof RoleEntry>>
 
 /** The roles of config.yaml. */
@@ -35,7 +36,21 @@ export interface RoleConfig {
   readonly providers?: ProviderConfig
   /** What forms may refer to as `$(NAME.path)`. */
   readonly constants?: Readonly<Record<string, unknown>>
+  /** How pages arrange forms, as it stands there; left out: the file does not say. */
+  readonly categories?: readonly Category[]
 }
+
+/** A category of forms, with those below it. */
+interface Category {
+  readonly name: string
+  readonly icon: string
+  readonly items?: Category[]
+}
+
+/** Where a form is that names no category. */
+export const DEFAULT_CATEGORY: Category = { name: 'Default', icon: 'bars' }
+const DEFAULT_ICON = DEFAULT_CATEGORY.icon
+const MAX_CATEGORY_DEPTH = 10
 
 /** What a first start writes. */
 export const FIRST_CONFIG = `# Roles: who belongs to them and what they may do. Changes count from the next request on.
@@ -58,7 +73,7 @@ export function parseRoleConfig(text: string): RoleConfig {
   const yaml = readYaml(text)
   const problem = problemWith(roleFile, yaml.value)
   if (problem) throw new YamlProblem(yaml.lineOf(problem.path), problem.reason)
-  const { roles, constants, ...sections } = yaml.value as Static<typeof RoleFile>
+  const { roles, constants, categories: categoriesInFile, ...sections } = yaml.value as Static<typeof RoleFile>
   const seen = new Set<string>()
   roles.forEach((role, index) => {
     if (seen.has(role.name)) {
@@ -81,9 +96,23 @@ export function parseRoleConfig(text: string): RoleConfig {
   const providers = providersOf(sections, (path) => yaml.lineOf(path))
   const isObject = typeof constants === 'object' && constants !== null && !Array.isArray(constants)
   // Through JSON: only plain values travel on.
-  return isObject
-    ? { roles, providers, constants: JSON.parse(JSON.stringify(constants)) as Record<string, unknown> }
-    : { roles, providers }
+  const kept = isObject ? { constants: JSON.parse(JSON.stringify(constants)) as Record<string, unknown> } : {}
+  const categories = readCategories(categoriesInFile)
+  return { roles, providers, ...kept, ...(categories.length === 0 ? {} : { categories }) }
+}
+
+/** An entry without a name is left out: only pages look at these, and a mistake must not hold up the roles. */
+function readCategories(value: unknown, depth = 0): Category[] {
+  if (!Array.isArray(value) || depth > MAX_CATEGORY_DEPTH) return []
+  return (value as unknown[]).flatMap((entry) => {
+    if (typeof entry !== 'object' || entry === null) return []
+    const { name, icon, items } = entry as Readonly<Record<string, unknown>>
+    if (typeof name !== 'string' || name === '') return []
+    const below = readCategories(items, depth + 1)
+    return [
+      { name, icon: typeof icon === 'string' ? icon : DEFAULT_ICON, ...(below.length > 0 ? { items: below } : {}) },
+    ]
+  })
 }
 
 function providersOf(

@@ -4,7 +4,7 @@ import type { Role, RoleConfig } from './role-config.js'
 import type { TokenScope } from './token-scopes.js'
 import type { UserType } from '../user-type.js'
 
-const ADMIN_ROLE = 'admin'
+export const ADMIN_ROLE = 'admin'
 /** The role that everyone has, and the name it had before. */
 export const EVERYONE_ROLE = 'default'
 const OLD_EVERYONE_ROLE = 'public'
@@ -17,6 +17,9 @@ export interface RoleOptions {
   readonly manageAllJobs: boolean
   readonly allowApiTokens: boolean
 }
+
+/** What pages make their menus of, in the words of the product family. Nothing in this service hangs on these. */
+export type PageOptions = Readonly<Record<string, boolean>>
 
 /** What decides about a user's roles. */
 export interface RoleSubject {
@@ -39,6 +42,7 @@ export interface RoleGrant {
   /** Roles that name the user, and mean an account that had this name before. */
   readonly rolesWithheld: readonly string[]
   readonly options: RoleOptions
+  readonly pageOptions: PageOptions
   readonly isAdmin: boolean
   /** Null: not limited. */
   readonly allowedRunners: readonly string[] | null
@@ -60,6 +64,27 @@ const BUILT_IN: RoleOptions = {
 /** Options that had another name before; a role that only says the old one means the new one. */
 const OLD_NAMES: Partial<Record<keyof RoleOptions, string>> = { allowApiTokens: 'extendedTokenExpiration' }
 
+/** What of a page is shown when no role says it: to everybody, or to admins. */
+const SHOWN_TO = {
+  showJobs: 'all',
+  showExtravars: 'all',
+  showArtifacts: 'all',
+  showDebugButtons: 'all',
+  showDesigner: 'admins',
+  showSettings: 'admins',
+  showLogs: 'admins',
+} as const
+
+/** What this service does not have, whatever a role says: pages lead nobody there. */
+const NOT_THERE = [
+  'allowBackupOps',
+  'allowScheduledJobs',
+  'allowStoredJobs',
+  'allowPlannedJobs',
+  'allowChat',
+  'allowMcp',
+]
+
 const OPTION_NAMES = Object.keys(BUILT_IN) as (keyof RoleOptions)[]
 
 /**
@@ -76,6 +101,7 @@ export function grantOf(subject: RoleSubject, config: RoleConfig): RoleGrant {
     roles: [...own.map((role) => role.name), EVERYONE_ROLE],
     rolesWithheld: config.roles.filter((role) => isWithheld(role, subject)).map((role) => role.name),
     options: resolveOptions(own, everyone, isAdmin),
+    pageOptions: resolvePageOptions(own, everyone, isAdmin),
     isAdmin,
     allowedRunners: isAdmin ? null : unionOf('runners', [...own, ...everyone]),
     allowedCredentials: isAdmin ? null : unionOf('credentials', [...own, ...everyone]),
@@ -130,6 +156,19 @@ function resolveOptions(own: readonly Role[], everyone: readonly Role[], isAdmin
     else resolved[name] = filled[0] ?? BUILT_IN[name]
   }
   return resolved
+}
+
+function resolvePageOptions(own: readonly Role[], everyone: readonly Role[], isAdmin: boolean): PageOptions {
+  const shown = Object.entries(SHOWN_TO).map(([name, to]): [string, boolean] => {
+    const said = ({ options }: Role) =>
+      options?.[name] ?? (name === 'showExtravars' ? options?.showExtraVars : null) ?? []
+    const named = own.flatMap(said)
+    const [filled = to === 'all' || isAdmin] = everyone.flatMap(said)
+    return [name, named.length > 0 ? named.every(Boolean) : filled]
+  })
+  const options = Object.fromEntries([...shown, ...NOT_THERE.map((name): [string, boolean] => [name, false])])
+  // Pages write this one in two ways.
+  return { ...options, showExtraVars: options.showExtravars ?? true }
 }
 
 /** Nobody is limited until a role of theirs lists such things; then they have what their roles list together. */

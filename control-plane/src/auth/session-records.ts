@@ -16,6 +16,7 @@ export interface SessionRecords {
   endOwn(id: string, by: Caller): Promise<SessionRecord>
 }
 
+/** Makes the list of sessions that users and admins see. */
 export function createSessionRecords({
   store,
   clock,

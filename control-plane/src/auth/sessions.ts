@@ -14,7 +14,8 @@ import { type Caller, callerFor } from './caller.js'
 import { networkOf } from './network.js'
 import { isProviderThere } from './provider-presence.js'
 import type { RoleSource } from './role-source.js'
-import { type TokenPair, type Tokens, hashOf, invalidToken, randomId, randomName } from './tokens.js'
+import { ADMIN_ROLE } from './roles.js'
+import { type TokenPair, type TokenUser, type Tokens, hashOf, invalidToken, randomId, randomName } from './tokens.js'
 
 /** The signed-in sessions: begun by a sign-in, carried on by refresh tokens, alive as long as the database says so. */
 export interface Sessions {
@@ -38,6 +39,7 @@ export interface Sessions {
   aliveOf(sessionIds: readonly string[]): Promise<ReadonlySet<string>>
 }
 
+/** What the sessions need of other parts. */
 export interface SessionDependencies {
   readonly store: Store
   readonly tokens: Tokens
@@ -49,6 +51,7 @@ export interface SessionDependencies {
   readonly sessionMaxMs: number
 }
 
+/** Makes the {@link Sessions} of this control plane. */
 export function createSessions(deps: SessionDependencies): Sessions {
   const { store, tokens, clock } = deps
 
@@ -56,12 +59,15 @@ export function createSessions(deps: SessionDependencies): Sessions {
   const endOf = (begun: number, now: number) => Math.min(now + deps.refreshTokenMs, begun + deps.sessionMaxMs)
 
   async function pairOf(
-    { userId, sessionId, refreshId }: { userId: number; sessionId: string; refreshId: string },
+    stored: StoredUser,
+    { sessionId, refreshId }: { sessionId: string; refreshId: string },
     sessionEnd: number,
     now: number,
   ): Promise<TokenPair> {
+    const user = tokenUser(callerFor(stored, sessionId, await deps.roles.current()))
+    const expiresAt = Math.min(now + deps.accessTokenMs, sessionEnd)
     const [token, refreshtoken] = await Promise.all([
-      tokens.signAccess({ userId, sessionId, expiresAt: Math.min(now + deps.accessTokenMs, sessionEnd) }),
+      tokens.signAccess({ userId: stored.id, sessionId, expiresAt, user }),
       tokens.signRefresh({ sessionId, refreshId, expiresAt: sessionEnd }),
     ])
     return { token, refreshtoken }
@@ -95,7 +101,7 @@ export function createSessions(deps: SessionDependencies): Sessions {
         return true
       })
       if (!hasBegun) throw new UnauthenticatedError('wrong_credentials', 'Wrong username or password')
-      const pair = await pairOf({ userId: user.id, sessionId, refreshId }, expiresAt, now)
+      const pair = await pairOf(user, { sessionId, refreshId }, expiresAt, now)
       return user.passwordMustChange ? { ...pair, passwordMustChange: true } : pair
     },
     async refresh(refreshToken, onUser) {
@@ -119,7 +125,7 @@ export function createSessions(deps: SessionDependencies): Sessions {
       if (expiresAt === null) {
         throw new UnauthenticatedError('token_reused', 'The refresh token was used before; the session has been ended')
       }
-      return pairOf({ userId: user.id, sessionId, refreshId: next }, expiresAt, now)
+      return pairOf(user, { sessionId, refreshId: next }, expiresAt, now)
     },
     end: (sessionId) =>
       store.write('sessions.end', (queries) => deleteSession(queries, sessionId)).then(() => undefined),
@@ -135,6 +141,33 @@ export function createSessions(deps: SessionDependencies): Sessions {
       const alive = await findAliveSessions(store.read, sessionIds, clock.now())
       return new Set(alive.filter((session) => isProviderThere(session, config)).map(({ id }) => id))
     },
+  }
+}
+
+/** A token travels in the header of every request, which has a limit; a user may have any number of roles. */
+const MAX_ROLES_LENGTH = 4000
+
+/** What pages of the product family read out of the token: who is signed in, and what to show them. */
+function tokenUser({
+  username,
+  id,
+  type,
+  email,
+  roles,
+  options,
+  pageOptions,
+  isAdmin,
+  passwordMustChange,
+}: Caller): TokenUser {
+  const shown = JSON.stringify(roles).length <= MAX_ROLES_LENGTH ? roles : isAdmin ? [ADMIN_ROLE] : []
+  return {
+    username,
+    id,
+    type,
+    roles: shown,
+    options: { ...options, ...pageOptions },
+    ...(email === null ? {} : { email }),
+    ...(passwordMustChange ? { mustChangePassword: true } : {}),
   }
 }
 

@@ -25,6 +25,7 @@ export interface SignInCodes {
   redeem(code: string, verifier: string, address: string, onUser?: (user: StoredUser) => void): Promise<TokenPair>
 }
 
+/** Makes the codes that a program exchanges for its tokens. */
 export function createSignInCodes(deps: {
   readonly store: Store
   readonly sessions: Sessions

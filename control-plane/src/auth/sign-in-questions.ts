@@ -26,6 +26,7 @@ export interface Questions {
   answered(cookie: string | undefined, ticket: string): Promise<AskedQuestion>
 }
 
+/** Makes the question whether a program may use the account of a user. */
 export function createQuestions({
   store,
   cookies,

@@ -65,6 +65,7 @@ export interface SignInMeters {
   heldBack(): void
 }
 
+/** What signing in needs of other parts. */
 export interface SignInDependencies {
   readonly store: Store
   readonly passwords: Passwords
@@ -87,6 +88,7 @@ export async function forgetGuesses(queries: Queries, username: string): Promise
   await forgetFailuresOf(queries, atEachAddress(username))
 }
 
+/** Makes the {@link SignIn} of this control plane. */
 export function createSignIn(deps: SignInDependencies): SignIn {
   const { store, clock } = deps
   const oneAfterTheOther = createLine()

@@ -17,6 +17,7 @@ export interface Sweeper {
   close(): Promise<void>
 }
 
+/** Makes the part that removes expired sessions, codes and counts of failures. */
 export function createSweeper(deps: {
   readonly store: Store
   readonly clock: Clock

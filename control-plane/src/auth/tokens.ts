@@ -17,12 +17,25 @@ export interface TokenPair {
   readonly passwordMustChange?: boolean
 }
 
+/** Who a token belongs to, for pages that read it. This service never does: it looks at the roles at every request. */
+export interface TokenUser {
+  readonly username: string
+  readonly id: number
+  readonly type: string
+  readonly email?: string
+  readonly roles: readonly string[]
+  readonly options: Readonly<Record<string, boolean>>
+  readonly mustChangePassword?: boolean
+}
+
 /** The signed tokens: they only say which session is meant; whether it is alive stands in the database. */
 export interface Tokens {
   signAccess(claims: {
     readonly userId: number
     readonly sessionId: string
     readonly expiresAt: number
+    /** Readable for whoever holds the token. */
+    readonly user?: TokenUser
   }): Promise<string>
   signRefresh(claims: {
     readonly sessionId: string
@@ -78,8 +91,8 @@ export function createTokens(secrets: Secrets, clock: Clock): Tokens {
   }
 
   return {
-    signAccess: ({ userId, sessionId, expiresAt }) =>
-      sign({ sub: String(userId), sid: sessionId, access: true }, expiresAt),
+    signAccess: ({ userId, sessionId, expiresAt, user }) =>
+      sign({ sub: String(userId), sid: sessionId, access: true, ...(user ? { user } : {}) }, expiresAt),
     signRefresh: ({ sessionId, refreshId, expiresAt }) =>
       sign({ sid: sessionId, jti: refreshId, refresh: true }, expiresAt),
     async readAccess(token) {
@@ -110,6 +123,7 @@ export function hashOf(id: string): string {
   return createHash('sha256').update(id).digest('hex')
 }
 
+/** The error for a token that is wrong or has expired. */
 export function invalidToken(): UnauthenticatedError {
   return new UnauthenticatedError('token_invalid', 'The token is not valid')
 }

@@ -14,6 +14,7 @@ import { type Terminal, writeLine } from './terminal.js'
 const TIMEOUT_MS = 10 * 60_000
 
 const NAMES = { oidc: 'OpenID Connect', azuread: 'Entra ID' } as const
+/** The ways to sign in with a browser. */
 export type BrowserSignInKind = keyof typeof NAMES
 
 /**

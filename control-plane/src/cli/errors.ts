@@ -26,6 +26,7 @@ export class UnreachableError extends CliError {
   }
 }
 
+/** There is no valid sign-in for this server. */
 export class NotSignedInError extends CliError {
   constructor(message: string, options?: ErrorOptions) {
     super(EXIT.notSignedIn, message, options)

@@ -18,6 +18,7 @@ export const EXIT = {
   interrupted: 130,
 } as const
 
+/** An exit code of the command `holdfast`. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
 /** Every code with its meaning, as `--help` and docs/client.md list them. */

@@ -2,6 +2,7 @@ import { readJson } from '@holdfast/client'
 import { readFile } from 'node:fs/promises'
 import { UsageError } from './errors.js'
 
+/** Extra variables by name. */
 export type ExtraVars = Record<string, unknown>
 
 /**

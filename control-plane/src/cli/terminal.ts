@@ -18,6 +18,7 @@ export interface Terminal {
   readonly stderr: Output
 }
 
+/** The terminal of this process. */
 export function processTerminal(): Terminal {
   return {
     environment: process.env,

@@ -18,6 +18,7 @@ export interface CredentialSettings {
   readonly encryptionSecretPrevious: string | null
 }
 
+/** The parts of this room, ready to use. */
 export type CredentialParts = Awaited<ReturnType<typeof composeCredentials>>
 
 /** Builds the stored credentials, those of credentials.yaml, and the encryption of what is stored. */

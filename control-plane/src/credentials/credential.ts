@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 
 /** `userpass`: a login. `ssh`: `password` is a private key. `vault`: `password` opens files of ansible-vault. */
 export const CREDENTIAL_TYPES = ['userpass', 'ssh', 'vault'] as const
+/** One of {@link CREDENTIAL_TYPES}. */
 export type CredentialType = (typeof CREDENTIAL_TYPES)[number]
 
 /** Most characters of a secret. A large private key has about 4000. */

@@ -56,6 +56,7 @@ export interface Credentials {
   check(): Promise<void>
 }
 
+/** What the credentials need of other parts. */
 export interface CredentialDependencies {
   readonly store: Store
   readonly box: SecretBox
@@ -64,6 +65,7 @@ export interface CredentialDependencies {
   readonly log: Logger
 }
 
+/** Makes the {@link Credentials} of this control plane. */
 export function createCredentials({ store, box, file, clock, log }: CredentialDependencies): Credentials {
   const fileNames = async () => new Set((await file.all()).map((credential) => credential.name))
 

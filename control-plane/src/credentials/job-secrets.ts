@@ -34,6 +34,7 @@ export type SealJobSecrets = (
   values: Buffer | null,
 ) => Promise<string | null>
 
+/** Makes the function that seals the secrets of a job to its runner. */
 export function createJobSealing(
   credentials: Pick<Credentials, 'open'>,
   vault: Pick<JobVault, 'open'>,

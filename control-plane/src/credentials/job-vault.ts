@@ -9,6 +9,7 @@ const jobValuesSchema = v.object({
   hidden: v.array(v.string()),
 })
 
+/** The secret values of one job, in clear. */
 export type JobValues = Readonly<v.InferOutput<typeof jobValuesSchema>>
 
 /**
@@ -20,6 +21,7 @@ export interface JobVault {
   open(runId: string, sealed: Buffer): JobValues
 }
 
+/** Makes the {@link JobVault} of this control plane. */
 export function createJobVault(box: SecretBox): JobVault {
   return {
     seal: (runId, { variables, hidden }) => box.seal(JSON.stringify({ variables, hidden }), ownerOfRun(runId)),

@@ -48,6 +48,7 @@ export interface SecretRotation {
   close(): Promise<void>
 }
 
+/** What the rotation of secrets needs of other parts. */
 export interface SecretRotationDependencies {
   readonly store: Store
   readonly clock: Clock
@@ -61,6 +62,7 @@ export interface SecretRotationDependencies {
   readonly refreshTokenMs: number
 }
 
+/** Makes the {@link SecretRotation} of this control plane. */
 export function createSecretRotation(deps: SecretRotationDependencies): SecretRotation {
   const { store, clock, log, box, encryption } = deps
   let rotatedAt = clock.now()

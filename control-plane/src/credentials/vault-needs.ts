@@ -17,6 +17,7 @@ export const vaultNeedsSchema = v.nullable(
 
 /** The characters of a vault id. `@` would end it on ansible's command line. */
 export const VAULT_ID = '^[^@\\p{C}]{1,100}$'
+/** Most vault passwords of one job. */
 export const MAX_VAULTS = 20
 
 /** Vault passwords as a file or a launch names them: a text, or a list of texts and of `{name, id}`. */

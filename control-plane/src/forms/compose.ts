@@ -21,6 +21,7 @@ export interface FormNeeds {
   readonly constants: FormsDependencies['constants']
 }
 
+/** The parts of this room, ready to use. */
 export type FormParts = ReturnType<typeof composeForms>
 
 /** The forms, the threads in which launches are checked, and the lock of the designer. */

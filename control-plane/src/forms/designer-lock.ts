@@ -27,6 +27,7 @@ export interface DesignerLock {
   release(holder: LockHolder): Promise<boolean>
 }
 
+/** Makes the lock of the form designer. */
 export function createDesignerLock(deps: {
   readonly store: Store
   readonly live: LiveEvents

@@ -18,6 +18,7 @@ export interface FoundFile extends FoundEntry {
   readonly name: string
 }
 
+/** The form files of a folder, and what could not be read. */
 export interface FoundFiles {
   readonly files: readonly FoundFile[]
   /** The folders in which they were looked for, each as it was before. */

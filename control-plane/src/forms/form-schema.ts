@@ -85,6 +85,7 @@ const StepFile = Type.Object({
   ...runProperties,
 })
 
+/** A step of a multistep form as its file has it. */
 export type StepFile = Static<typeof StepFile>
 
 /** What a form must be to be loaded. Properties that are not named here are other people's and stay as they are. */
@@ -106,5 +107,7 @@ const FormFile = Type.Object({
   ...runProperties,
 })
 
+/** A form as its file has it. */
 export type FormFile = Static<typeof FormFile>
+/** Checks a form file. Its properties are checked further when the form is parsed. */
 export const formFile = Compile(FormFile)

@@ -15,10 +15,12 @@ export interface Approval {
 
 /** How strictly the values of a launch are checked; each is stricter than the one before. */
 export const LAUNCH_VALIDATIONS = ['off', 'log', 'enforce'] as const
+/** One of {@link LAUNCH_VALIDATIONS}. */
 export type LaunchValidation = (typeof LAUNCH_VALIDATIONS)[number]
 
 /** What becomes of values of a launch that belong to no field. */
 export const UNKNOWN_FIELDS = ['refuse', 'warn', 'ignore'] as const
+/** One of {@link UNKNOWN_FIELDS}. */
 export type UnknownFields = (typeof UNKNOWN_FIELDS)[number]
 
 /** What a form says that matters to a launch; GUI properties are kept in `source` and served as they are. */
@@ -74,6 +76,7 @@ export interface PlaybookSettings {
 export interface JobSettings
   extends PlaybookSettings, Pick<FormBase, 'runner' | 'credentials' | 'ansibleCredentials' | 'vaultCredentials'> {}
 
+/** A form that runs one playbook. */
 export interface AnsibleForm extends FormBase, PlaybookSettings {
   readonly type: 'ansible'
 }
@@ -95,6 +98,7 @@ export interface Step {
   readonly approval: Approval | null
 }
 
+/** A form that runs several playbooks one after the other. */
 export interface MultistepForm extends FormBase {
   readonly type: 'multistep'
   readonly steps: readonly Step[]
@@ -113,6 +117,7 @@ export interface OtherForm extends FormBase {
   readonly type: 'subform' | 'awx' | 'aap' | 'ascender' | 'semaphore' | 'rundeck' | 'jenkins'
 }
 
+/** A form that was read without a mistake. */
 export type Form = AnsibleForm | MultistepForm | WorkflowForm | OtherForm
 
 /** Why a form file, or a form in it, was left out. */
@@ -133,6 +138,7 @@ export interface Forms {
   contextOf(form: Form): Promise<FormContext>
 }
 
+/** What a form uses that stands in other files: its subforms and its constants. */
 export interface FormContext {
   /** The subforms it reaches, however deep, with their fields. */
   readonly subforms: Readonly<Record<string, readonly Field[]>>

@@ -13,6 +13,7 @@ import { type VarsFiles, createVarsFiles, mergeDeep } from './vars-files.js'
 /** How often all files are looked at while somebody asks for single forms, in milliseconds. */
 const LOOK_EVERY_MS = 1000
 
+/** What the forms need of other parts. */
 export interface FormsDependencies {
   readonly folder: string
   /** VARS_FILES_PATH. */

@@ -1,5 +1,5 @@
 import type { Field, WizardStep } from './fields/field.js'
-import { parsePath } from './fields/model-path.js'
+import { parseModel } from './fields/model-path.js'
 
 interface Parts {
   readonly fields: readonly Field[]
@@ -39,7 +39,7 @@ export function passwordKeys(
 
 function keysOf(field: Field): string[] {
   const lastKeys = field.model.flatMap(
-    (path) => (parsePath(path) ?? []).findLast((step) => typeof step === 'string') ?? [],
+    (path) => (parseModel(path) ?? []).findLast((step) => typeof step === 'string') ?? [],
   )
   return [field.name, ...lastKeys]
 }

@@ -18,6 +18,7 @@ export interface VarsFiles {
 /** Larger files are no constants. */
 const LARGEST_FILE_BYTES = 8 * 1024 * 1024
 
+/** Makes the reader of the files with constants for forms. A file is read again when it has changed. */
 export function createVarsFiles(folder: string, clock: Clock): VarsFiles {
   const known = new Map<string, { readonly fingerprint: string; readonly content: VarsFile }>()
 

@@ -19,6 +19,7 @@ import { auditRoutes } from './service/audit.js'
 import { authRoutes } from './sign-in/auth.js'
 import { credentialRoutes } from './service/credential.js'
 import { eventRoutes } from './service/events.js'
+import { configRoutes } from './forms/config.js'
 import { formRoutes } from './forms/forms.js'
 import { jobApprovalRoutes } from './jobs/job-approvals.js'
 import { jobNodeRoutes } from './jobs/job-node.js'
@@ -28,6 +29,7 @@ import { lockRoutes } from './forms/lock.js'
 import { metricsRoutes } from './service/metrics.js'
 import { monitoringRoutes } from './service/monitoring.js'
 import { orphanRoutes } from './runners/orphan.js'
+import { pageStartRoutes } from './service/page-start.js'
 import { profileTokenRoutes } from './accounts/profile-tokens.js'
 import { profileRoutes } from './accounts/profile.js'
 import { runnerSocketRoute } from './runners/runner-socket.js'
@@ -114,6 +116,7 @@ function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms)
   const { sessions, authenticate } = auth
   return [
     monitoringRoutes({ store, version }),
+    pageStartRoutes({ store, openId: auth.external.openId }),
     metricsRoutes({ metrics, metricsToken, authenticate }),
     auditRoutes(audit),
     appearanceRoutes({ store, live }),
@@ -143,8 +146,10 @@ function workRoutes({ timers }: Ground, rooms: Rooms): FastifyPluginAsync[] {
   const { auth, uploads, forms, sequences, jobs, runners } = rooms
   const { reading, launching, actions, approving } = jobs
   const { hub, joinTokens, orphans } = runners
+  const shown = { forms: forms.forms, workflows: sequences.workflows, roles: auth.roles }
   return [
-    formRoutes({ forms: forms.forms, workflows: sequences.workflows, roles: auth.roles }),
+    formRoutes(shown),
+    configRoutes(shown),
     lockRoutes({ lock: forms.designerLock }),
     jobRoutes({ reading, launching, actions }),
     jobApprovalRoutes({ reading, approving }),

@@ -36,6 +36,7 @@ export interface JobNeeds
   readonly uploadSweeper: ActionDependencies['uploads']
 }
 
+/** The parts of this room, ready to use. */
 export type JobParts = ReturnType<typeof composeJobs>
 
 /**

@@ -1,7 +1,8 @@
 import { type Bus, SILENT_BUS } from '../nodes/bus.js'
 
-/** What can change under a client's eyes (service interface, Events). */
+/** What can change under a client's eyes. */
 export const LIVE_NAMES = ['jobs', 'appearance', 'designer', 'runners'] as const
+/** One of {@link LIVE_NAMES}. */
 export type LiveName = (typeof LIVE_NAMES)[number]
 
 /** Carries "something changed" from the rooms to the open streams of every node. Names only, never data. */

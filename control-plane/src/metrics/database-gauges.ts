@@ -20,6 +20,7 @@ export interface DatabaseGauges {
   read(): Promise<void>
 }
 
+/** Makes the gauges, without values yet. */
 export function createDatabaseGauges(deps: {
   readonly store: Pick<Store, 'read'>
   readonly clock: Clock

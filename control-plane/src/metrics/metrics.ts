@@ -8,6 +8,7 @@ import { createDatabaseGauges } from './database-gauges.js'
 const REQUEST_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const ACK_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
+/** What the metrics need of other parts. */
 export interface MetricsDependencies {
   readonly store: Pick<Store, 'read'>
   readonly clock: Clock
@@ -137,4 +138,5 @@ export function createMetrics(deps: MetricsDependencies) {
   }
 }
 
+/** The metrics of one control plane. */
 export type Metrics = ReturnType<typeof createMetrics>

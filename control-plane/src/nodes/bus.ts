@@ -8,6 +8,7 @@ const MAX_LETTER_BYTES = 7000
 /** Shortest time between two letters, in milliseconds. Messages of that time go into the next letter, each once. */
 const REST_MS = 50
 
+/** Who listens to a bus. */
 export interface BusListener {
   received(message: BusMessage): void
   /** Messages may have been lost, so the listener has to look at everything. */

@@ -26,6 +26,7 @@ const messageSchema = v.variant('topic', [
   v.object({ topic: v.literal('answers'), question: v.string(), answers: v.boolean() }),
 ])
 
+/** A message between nodes. */
 export type BusMessage = v.InferOutput<typeof messageSchema>
 
 const letterSchema = v.object({ from: v.string(), messages: v.array(v.unknown()) })

@@ -44,6 +44,7 @@ export interface RunnerNeeds extends Pick<DispatcherDependencies, 'sealSecrets' 
   readonly box: SecretBox
 }
 
+/** The parts of this room, ready to use. */
 export type RunnerParts = Awaited<ReturnType<typeof composeRunners>>
 
 /**

@@ -18,6 +18,7 @@ import { type AbortStep, type EndedNodes, abortStep, collectEnded } from './ende
 import { TurnWriter } from './turn-writer.js'
 import { type ParentJob, readParentJob } from './parent-job.js'
 
+/** What one step of a parent job needs of other parts. */
 export interface AdvanceDependencies extends ChildJobDependencies {
   readonly clock: Clock
   readonly live: LiveEvents

@@ -21,6 +21,7 @@ import type { UploadFolder } from '../uploads/upload-folder.js'
 import type { ChildJob, Values } from './kind.js'
 import type { ParentJob } from './parent-job.js'
 
+/** What a child job needs of other parts. */
 export interface ChildJobDependencies {
   readonly store: Store
   readonly credentials: Pick<Credentials, 'has'>

@@ -27,6 +27,7 @@ export interface SequenceNeeds extends Omit<
   readonly approvedFiles: ApprovalSubjectsDependencies['files']
 }
 
+/** The parts of this room, ready to use. */
 export type SequenceParts = ReturnType<typeof composeSequences>
 
 /**

@@ -6,6 +6,7 @@ import type { JobType } from '../job-type.js'
 import type { Queries } from '../store/store.js'
 import type { NodeStatus } from '../node-status.js'
 
+/** Extra variables by name. */
 export type Values = Readonly<Record<string, unknown>>
 
 /** A step or workflow node as it is stored. */
@@ -113,4 +114,5 @@ export interface SequenceKind {
   readonly endsWithRejection: boolean
 }
 
+/** The decision that something has to happen first. */
 export const NOTHING: Decision = { changes: [], start: [], ask: null, end: null }

@@ -26,6 +26,7 @@ export interface Sequences extends SequencePort, JobEnds {
   close(): Promise<void>
 }
 
+/** Makes the {@link Sequences}. The sweeps begin at once. */
 export function createSequences(
   deps: AdvanceDependencies & { readonly timers: Timers; readonly serviceClock: ServiceClock },
 ): Sequences {
@@ -85,7 +86,7 @@ export function createSequences(
 
   const sweeps = startSweeps(deps, {
     everyMs: SWEEP_EVERY_MS,
-    failure: 'jobs that consist of others could not be looked after',
+    failure: 'parent jobs could not be moved on',
     sweep,
   })
 

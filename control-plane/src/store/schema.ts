@@ -47,6 +47,7 @@ export interface Database {
 /** A column that is written once, at insert. */
 type Fixed<T> = ColumnType<T, T, never>
 
+/** The accounts. `user_type` and `username_key` together are unique. */
 export interface UserTable {
   id: Generated<number>
   username: string
@@ -83,6 +84,7 @@ export interface PastNameTable {
   user_id: number
 }
 
+/** The sessions: sign-ins and API tokens. */
 export interface SessionTable {
   id: Fixed<string>
   user_id: Fixed<number>
@@ -131,6 +133,7 @@ export interface KnownNetworkTable {
   last_at: number
 }
 
+/** The jobs. */
 export interface JobTable {
   id: Generated<number>
   run_id: Fixed<string>
@@ -233,6 +236,7 @@ export interface JobOutputTable {
   data: Fixed<Buffer>
 }
 
+/** The structured events of jobs. */
 export interface JobEventTable {
   job_id: Fixed<number>
   /** The event's `order`: 1, 2, 3 … */
@@ -248,6 +252,7 @@ export interface JobEventTable {
   line: Fixed<Buffer>
 }
 
+/** The runners, with requests and refused requests. */
 export interface RunnerTable {
   id: Generated<number>
   name: Fixed<string>
@@ -348,6 +353,7 @@ export interface NodeTable {
   last_seen: number
 }
 
+/** The join tokens, by their hashes. */
 export interface JoinTokenTable {
   id: Generated<number>
   name: Fixed<string | null>
@@ -369,6 +375,7 @@ export interface AppearanceTable {
   environment: string
 }
 
+/** The locks, such as the one of the form designer. */
 export interface LockTable {
   name: Fixed<string>
   /** As it is shown. */
@@ -424,6 +431,7 @@ export interface AuditExportTable {
   held_until: number
 }
 
+/** The stored credentials. */
 export interface CredentialTable {
   id: Generated<number>
   name: string
@@ -489,7 +497,7 @@ export interface AwaitedApprovalTable {
   user_type: Fixed<UserType>
 }
 
-/** A job that consists of others. */
+/** A parent job. */
 export interface JobSequenceTable {
   job_id: Fixed<number>
   /** Goes up with every step that is taken, so that two control planes never take the same one. */

@@ -21,6 +21,7 @@ export interface UploadNeeds {
   readonly freeBytes?: UploadFolderOptions['freeBytes']
 }
 
+/** The parts of this room, ready to use. */
 export type UploadParts = Awaited<ReturnType<typeof composeUploads>>
 
 /** The folder of uploaded files, what takes them in, and what removes those that nobody needs. */

@@ -23,6 +23,7 @@ export interface UploadSweeper {
   close(): Promise<void>
 }
 
+/** Makes the {@link UploadSweeper}. The sweeps begin at once. */
 export function createUploadSweeper(deps: {
   readonly store: Store
   readonly folder: UploadFolder

@@ -55,6 +55,7 @@ export interface UploadFolder {
   oldNames(time: number): AsyncIterable<string[]>
 }
 
+/** How the folder of uploads is used. */
 export interface UploadFolderOptions {
   readonly path: string
   readonly random: (bytes: number) => Buffer

@@ -50,6 +50,7 @@ export interface Uploads {
   ): Promise<IncomingUpload>
 }
 
+/** Makes the {@link Uploads} of a folder. */
 export function createUploads(options: {
   readonly store: Store
   readonly clock: Clock

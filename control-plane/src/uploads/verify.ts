@@ -34,8 +34,10 @@ const MESSAGES = {
   changed: 'the stored file is not the one that was uploaded',
 } as const
 
+/** Why an upload cannot be used. */
 export type UploadProblemReason = keyof typeof MESSAGES
 
+/** The uploads of a launch after their check. */
 export interface VerifiedUploads {
   /** By field; fields without a file are not in it. */
   readonly facts: ReadonlyMap<string, UploadFacts>
@@ -49,7 +51,7 @@ export interface UploadUser {
 }
 
 /**
- * Checks what a launch says of its files (service interface, rule 1). A description only claims which upload it is:
+ * Checks what a launch says of its files. A description only claims which upload it is:
  * the file must lie in the upload folder, be one that this service stored, and be the caller's own, unless an admin asks.
  * @param files description by field; null means no file
  * @param granted ids of uploads that the caller may use although they are another user's

@@ -71,8 +71,8 @@ class HostRun:
     def __init__(self, view):
         self.view = view
         self.started = self.item_mark = self.attempt_mark = time.monotonic()
-        self.items = None
-        self.diff_order = None
+        self.items: "dict[str, int] | None" = None
+        self.diff_order: "int | None" = None
 
 
 class CallbackModule(CallbackBase):

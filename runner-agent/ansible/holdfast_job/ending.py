@@ -3,14 +3,14 @@
 Both must get through on a full disk too.
 """
 
-import errno
 import json
 import os
 import time
 
+from holdfast_job.job import iso_now
 from holdfast_job.output_log import hash_of_file
 from holdfast_job.output_signs import has_refused, remarks_of, text_of_output
-from holdfast_job.start import iso_now
+from holdfast_job.transient_errors import is_transient
 
 _RESERVE_BYTES = 64 * 1024
 _EXIT_BYTES = 512
@@ -92,7 +92,7 @@ def _seal_output(job, output):
     except Exception:
         dropped = 0 if output is None else output.dropped
     try:
-        length, digest = _patiently(lambda: hash_of_file(job.path("output.log")))
+        length, digest = _read_until_known(lambda: hash_of_file(job.path("output.log")))
         return {"length": length, "sha256": digest, "dropped_bytes": dropped}, None
     except OSError as error:
         problem = "output.log could not be read: %s" % error.strerror
@@ -103,7 +103,7 @@ def _seal_events(job):
     """What events.jsonl holds, and how the callback that wrote it fared."""
     end = {"length": 0, "sha256": _EMPTY_SHA256, "dropped": 0, "errors": 0, "plugin_seen": False}
     try:
-        report = json.loads(_patiently(lambda: _text_of(job.path("callback.json"))))
+        report = json.loads(_read_until_known(lambda: _text_of(job.path("callback.json"))))
         end["dropped"], end["errors"] = max(0, int(report["dropped"])), max(0, int(report["errors"]))
         end["plugin_seen"] = True
     except Exception:
@@ -114,7 +114,7 @@ def _seal_events(job):
     except OSError as error:
         problem = "events.jsonl could not be synced to the disk: %s" % error.strerror
     try:
-        end["length"], end["sha256"] = _patiently(lambda: hash_of_file(job.path("events.jsonl")))
+        end["length"], end["sha256"] = _read_until_known(lambda: hash_of_file(job.path("events.jsonl")))
     except OSError as error:
         problem = "events.jsonl could not be read: %s" % error.strerror
     return end, problem
@@ -131,17 +131,16 @@ def _look_at_output(job, events_end, exit_code):
         return []  # an end without remarks is worth more than none
 
 
-# Of these the host or its disk recovers. All others say what the file is.
-_TRANSIENT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EACCES, errno.ESTALE, errno.ETIMEDOUT)
+def _read_until_known(read):
+    """What a file holds. Nothing is concluded from a failure to read it: a transient error is waited out, however long.
 
-
-def _patiently(read):
-    """What a file holds: nothing follows from a failure to read it, so that is waited out, however long it takes."""
+    Unlike `retry_transient` it goes on after an abort: the end has to be written then, too.
+    """
     while True:
         try:
             return read()
         except OSError as error:
-            if error.errno not in _TRANSIENT:
+            if not is_transient(error):
                 raise
             time.sleep(0.5)
 

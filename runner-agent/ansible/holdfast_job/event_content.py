@@ -69,7 +69,7 @@ def shown_result(result, run):
         if getattr(task, "delegate_to", None) and "_ansible_delegated_vars" in values:
             shown["_delegated_to"] = str(task.delegate_to)
     if is_whole_loop:
-        shown["_items"] = dict(run.items)
+        shown["_items"] = dict(run.items or ())
     return shown
 
 

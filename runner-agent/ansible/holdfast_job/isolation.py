@@ -8,7 +8,7 @@ import os
 
 from holdfast_job import leftovers
 from holdfast_job.rights import forbid_more_rights, leave_common_folders
-from holdfast_job.start import PASSING_AT_SPAWN, patiently
+from holdfast_job.transient_errors import TRANSIENT_AT_SPAWN, retry_transient
 from holdfast_job.users import take_user
 
 try:
@@ -27,9 +27,9 @@ class Isolation:
         """Takes a user and gives it its files. Raises OSError when that cannot be had: the job is not started then."""
         self._job = job
         self._orders = orders
-        self.user = patiently(job, take_user, orders, orders["folder"], codes=PASSING_AT_SPAWN)
+        self.user = retry_transient(job, take_user, orders, orders["folder"], codes=TRANSIENT_AT_SPAWN)
         self._is_begun = False
-        self.events_pipe = patiently(job, self._prepare, codes=PASSING_AT_SPAWN)
+        self.events_pipe = retry_transient(job, self._prepare, codes=TRANSIENT_AT_SPAWN)
 
     def _prepare(self):
         """May be done again after an error. Returns the pipe for events."""

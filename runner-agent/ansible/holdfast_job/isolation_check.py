@@ -129,14 +129,14 @@ def _try_rights(user):
             time.sleep(0.001)
         os.kill(pid, signal.SIGKILL)
     except PermissionError as error:
-        raise Unfit(_RIGHTS % ("ending a process: " + error.strerror))
+        raise Unfit(_RIGHTS % ("ending a process: %s" % error.strerror))
     os.waitpid(pid, 0)
     probe = user.path("probe")
     try:
         os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
         os.chown(probe, user.uid, user.gid)
     except PermissionError as error:
-        raise Unfit(_RIGHTS % ("giving a file away: " + error.strerror))
+        raise Unfit(_RIGHTS % ("giving a file away: %s" % error.strerror))
     finally:
         os.unlink(probe)
 

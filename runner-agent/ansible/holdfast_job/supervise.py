@@ -8,7 +8,7 @@ import time
 from holdfast_job.ending import keep_reserve, write_end, write_exit
 from holdfast_job.output_log import OutputLog, PassThrough
 from holdfast_job.process_tree import Ladder, ProcessTree, has_children
-from holdfast_job.start import is_passing, say_going_on, say_waiting
+from holdfast_job.transient_errors import is_transient, say_going_on, say_waiting
 
 _READ_BYTES = 64 * 1024
 _PIPE_BYTES = 256 * 1024
@@ -35,7 +35,7 @@ def supervise(job):
             run.write_end()
             return
         except Exception as error:
-            if not is_passing(error):
+            if not is_transient(error):
                 _end_after_fault(job, run, error)
                 return
             say_waiting(error)

@@ -62,4 +62,17 @@ export const FORMS = {
       'A form or playbook folder that changed since the approval was asked for: 409 changed_since_asked, unless force is said.',
     'approval.written': 'Who decided and when stands in the output and in the audit trail.',
   },
+  'The web client of the product family': {
+    'family.start': 'What its pages ask before a sign-in is answered without a token, and says nothing about anybody.',
+    'family.token': 'The access token says who is signed in: name, type, roles, and options of pages.',
+    'family.forms':
+      'GET /config/formlist, /config/form and /config (admin) give the forms with categories and constants, each to who may use them.',
+    'family.passwords':
+      'Where values are checked, a password that is no field value is read among the extra variables at the model of its field, and nothing else is.',
+    'family.wizard':
+      'A wizard may be sent as drafts of its steps, and comes back so; a model that begins with a slash is at the root.',
+    'family.jobs': 'Its requests to follow, abort, approve, reject, launch again and delete a job are answered.',
+    'family.lock': 'The lock of the designer also says free, match and lock.',
+    'family.missing': 'What of it is not there is 404 in the shape of every error.',
+  },
 } as const

@@ -21,6 +21,7 @@ export interface Directory {
   check(settings: LdapSettings, username: string, password: string, asked: AskedGroups): Promise<Identity | null>
 }
 
+/** What the directory needs of other parts. */
 export interface DirectoryDependencies {
   readonly secrets: ProviderSecrets
   readonly clock: Clock
@@ -41,6 +42,7 @@ const MAX_AT_ONCE = 50
  */
 const REFUSALS: ReadonlySet<number> = new Set([19, 32, 48, 49, 50, 53])
 
+/** Makes the {@link Directory} of this control plane. */
 export function createDirectory(deps: DirectoryDependencies): Directory {
   const { log, clock } = deps
   let away: { readonly until: number; readonly url: string } | null = null

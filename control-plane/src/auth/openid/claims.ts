@@ -3,6 +3,7 @@ import type { Membership } from '../group-names.js'
 import type { OpenIdSettings } from '../provider-config.js'
 import type { GraphGroup } from './graph-groups.js'
 
+/** The claims of a user, as a provider sends them. */
 export type Claims = Readonly<Record<string, unknown>>
 
 /**

@@ -45,6 +45,7 @@ export interface OpenId {
   logoutUrl(kind: OpenIdKind): Promise<string | null>
 }
 
+/** What signing in at a provider needs of other parts. */
 export interface OpenIdDependencies {
   readonly roles: RoleSource
   readonly providers: Providers
@@ -56,6 +57,7 @@ export interface OpenIdDependencies {
 
 const NAMES: Readonly<Record<OpenIdKind, string>> = { oidc: 'OpenID Connect', azuread: 'Entra ID' }
 
+/** Makes the {@link OpenId} of this control plane. */
 export function createOpenId(deps: OpenIdDependencies): OpenId {
   const { log, cookies } = deps
 

@@ -21,6 +21,7 @@ interface Known {
   readonly configuration: Promise<OpenIdClient.Configuration>
 }
 
+/** Makes the {@link Providers}. Their configurations are read when they are needed. */
 export function createProviders(deps: { readonly secrets: ProviderSecrets; readonly clock: Clock }): Providers {
   const { secrets, clock } = deps
   const known = new Map<string, Known>()

@@ -20,6 +20,7 @@ export type SavedSession = v.InferOutput<typeof savedSessionSchema>
 const STALE_LOCK_MS = 90_000
 const LOCK_LOOK_MS = 25
 
+/** The file with the tokens of this user's sign-ins, by server. */
 export interface SessionFile {
   readonly path: string
   read(): Promise<SavedSession | null>

@@ -50,6 +50,7 @@ export interface ClientArgs {
   json: boolean
 }
 
+/** Adds the options of every command that asks a server. */
 export function clientOptions<T>(yargs: Argv<T>): Argv<T & ClientArgs> {
   return yargs
     .option('server', {
@@ -60,6 +61,7 @@ export function clientOptions<T>(yargs: Argv<T>): Argv<T & ClientArgs> {
     .option('json', { type: 'boolean', default: false, describe: 'Answer as JSON, for programs' })
 }
 
+/** Makes the client for the server of these arguments, with the stored session. @throws UsageError, NotSignedInError */
 export function clientOf(run: Run, args: { server: string | undefined }): Promise<Client> {
   return connect(args.server, run.terminal.environment)
 }

@@ -73,7 +73,7 @@ async function readNews(
   signal: AbortSignal,
 ): Promise<JobRecord> {
   const job = await fetchJob(client, jobId, signal)
-  // One that consists of others may wait for one approval after the other.
+  // A parent job may wait for one approval after the other.
   if (job.status !== position.status || (job.status === 'approve' && job.step !== position.step)) {
     position.status = job.status
     position.step = job.step

@@ -6,6 +6,7 @@ import { type FollowSink, followJob } from './follow-job.js'
 import { createJsonSink } from './json-sink.js'
 import { createTerminalSink } from './terminal-sink.js'
 
+/** How a job is followed. */
 export interface FollowOptions {
   readonly json: boolean
   /** Undefined: colours when stdout takes them. */

@@ -8,6 +8,7 @@ import { outputFilter } from './output-filter.js'
 import type { FollowSink } from './follow-job.js'
 import type { JobRecord } from '@holdfast/client'
 
+/** A sink that also shows what is known while the job runs. */
 export interface FollowingSink extends FollowSink {
   end(job: JobRecord): Promise<void>
 }

@@ -7,6 +7,7 @@ export interface Wake {
   heard(signal: AbortSignal): Promise<void>
 }
 
+/** Makes a {@link Wake} on which nobody waits yet. */
 export function createWake(): Wake {
   let rung = false
   let failure: { readonly error: unknown } | null = null

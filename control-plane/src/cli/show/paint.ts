@@ -2,6 +2,7 @@ import type { Output } from '../terminal.js'
 
 const SGR = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39], cyan: [36, 39] } as const
 
+/** A colour or style of the terminal. */
 export type Paint = keyof typeof SGR
 
 /** Colours text when the output takes colours. */

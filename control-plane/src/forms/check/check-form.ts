@@ -51,7 +51,7 @@ export function checkForm(
     if (step.optional && Object.keys(sent).length === 0) continue
     const scope = createScope(input.subforms[step.subform] ?? [], sent, { ...context, uploads: {} }, parent)
     details.push(detailsOf(scope.findings(), `${step.name}.`))
-    putStep(extravars, step, scope.extravars())
+    putStep(extravars, step, scope)
     Object.assign(credentials, scope.credentials())
     steps.set(step.name, scope)
   }
@@ -94,10 +94,11 @@ function isShown(step: WizardStep, parent: Parent, context: CheckContext): boole
   return result.ok ? Boolean(result.value) : `whether this step is shown cannot be known: ${result.reason}`
 }
 
-function putStep(extravars: Record<string, unknown>, step: WizardStep, values: Record<string, unknown>): void {
-  const model = step.defaultModel === null ? null : parsePath(step.defaultModel)
-  if (model !== null) putAt(extravars, model, values)
-  else for (const [key, value] of Object.entries(values)) putAt(extravars, [key], value)
+function putStep(extravars: Record<string, unknown>, step: WizardStep, scope: Scope): void {
+  const base = step.defaultModel === null ? [] : (parsePath(step.defaultModel) ?? [])
+  // The object of the step is there even when no field puts anything into it.
+  if (base.length > 0) putAt(extravars, base, {})
+  scope.extravars(extravars, base)
 }
 
 function waitingStep(step: WizardStep, reason: string): CheckDetails {

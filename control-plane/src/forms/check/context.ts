@@ -62,4 +62,5 @@ export interface Parent {
   object(script: string): PlainObject
 }
 
+/** For a field that lies in no other field. */
 export const NO_PARENT: Parent = { resolve: () => ({ known: false, value: undefined }), object: () => ({}) }

@@ -28,16 +28,20 @@ const NOTHING: FieldValue = {
   isUploadRefused: false,
 }
 
+/** The value of a field that is not shown. */
 export const HIDDEN: FieldValue = { ...NOTHING, isHidden: true }
 
+/** A field with a value. */
 export function valueIs(value: unknown, more: Partial<FieldValue> = {}): FieldValue {
   return { ...NOTHING, value, ...more }
 }
 
+/** A field that has no value yet, and the reason. */
 export function waitingFor(reason: string): FieldValue {
   return { ...NOTHING, waiting: reason }
 }
 
+/** A field whose value was refused. */
 export function refusedAs(type: string, description: string): FieldValue {
   return { ...NOTHING, errors: [{ type, description }] }
 }

@@ -4,6 +4,7 @@ export interface ValidationError {
   readonly description: string
 }
 
+/** The errors of values, by field. */
 export type ValidationErrors = Readonly<Record<string, readonly ValidationError[]>>
 
 /** What is wrong with one row of a list, or (without an index) with the object of a yaml field. */
@@ -16,6 +17,7 @@ export interface RowError {
   readonly rowErrors?: RowErrors
 }
 
+/** The errors of rows, by field. */
 export type RowErrors = Readonly<Record<string, readonly RowError[]>>
 
 /** Why the values of a launch are refused: the `details` of the answer. */
@@ -32,6 +34,7 @@ export interface CheckDetails {
   readonly uploads: readonly string[]
 }
 
+/** The details of a check without any error. */
 export const NOTHING_WRONG: CheckDetails = {
   missing: [],
   invalid: [],
@@ -41,6 +44,7 @@ export const NOTHING_WRONG: CheckDetails = {
   uploads: [],
 }
 
+/** Whether a check found no error. */
 export function isGood(details: CheckDetails): boolean {
   return [details.missing, details.invalid, details.waiting, details.uploads].every((names) => names.length === 0)
 }

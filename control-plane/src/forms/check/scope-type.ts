@@ -1,4 +1,5 @@
 import type { Field } from '../fields/field.js'
+import type { PathStep } from '../fields/model-path.js'
 import type { PlainObject } from '../values/plain.js'
 import type { CheckContext, Parent } from './context.js'
 import type { FieldValue } from './field-value.js'
@@ -20,7 +21,11 @@ export interface Scope extends Parent {
   findings(): FieldFinding[]
   /** The values as people see them in the form: what other fields and `__parent__` refer to. */
   values(): Record<string, unknown>
-  /** The values as the playbook gets them. */
-  extravars(): Record<string, unknown>
+  /**
+   * The values as the playbook gets them.
+   * @param into what they are put into; a new object when left out
+   * @param base where in it they go, but for those whose model begins at the root
+   */
+  extravars(into?: Record<string, unknown>, base?: readonly PathStep[]): Record<string, unknown>
   credentials(): Record<string, unknown>
 }

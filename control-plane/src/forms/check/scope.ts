@@ -110,12 +110,11 @@ export function createScope(fields: readonly Field[], sent: PlainObject, context
       return { ...above, ...Object.fromEntries(named.map((field) => [field.name, valueOf(field).value])) }
     },
     values: () => Object.fromEntries(fields.map((field) => [field.name, valueOf(field).value])),
-    extravars() {
-      const extravars: Record<string, unknown> = {}
+    extravars(extravars = {}, base = []) {
       for (const field of fields) {
         if (!field.output || field.type === 'html') continue
         const { output, value } = valueOf(field)
-        putField(extravars, field, output === undefined ? outputOf(field, value) : output)
+        putField(extravars, field, output === undefined ? outputOf(field, value) : output, base)
       }
       return extravars
     },

@@ -10,6 +10,7 @@ export interface DependencyTarget {
   readonly isWaiting: boolean
 }
 
+/** Finds the value of a field on which another one depends. */
 export interface DependencyLookup {
   target(name: string): DependencyTarget
   /** Whether a field is shown and breaks no rule; null: it cannot be known. */

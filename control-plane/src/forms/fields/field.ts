@@ -14,6 +14,7 @@ export const FIELD_TYPES = [
   'yaml',
   'list',
 ] as const
+/** One of {@link FIELD_TYPES}. */
 export type FieldType = (typeof FIELD_TYPES)[number]
 
 /** Where a field's value comes from; for choices and lists, where the options or the first rows come from. */
@@ -32,16 +33,19 @@ export type Dependency =
   | { readonly on: string; readonly inverted: boolean; readonly values: readonly unknown[] }
   | { readonly on: string; readonly inverted: boolean; readonly isValid: boolean }
 
+/** How several conditions of a field count together. */
 export type DependencyFn = 'and' | 'or' | 'nand' | 'nor'
 
 /** A bound as the file has it: a number, or a text that may hold placeholders. */
 export type Bound = number | string
 
+/** A regular expression that a value has to match, and the message if it does not. */
 export interface PatternRule {
   readonly expression: string
   readonly description: string | null
 }
 
+/** A rule of a field: an expression that has to be true, and the message if it is not. */
 export interface FieldRule {
   readonly field: string
   readonly description: string | null

@@ -24,3 +24,23 @@ export function parsePath(text: string): readonly PathStep[] | null {
   }
   return steps
 }
+
+/** Reads the `model` of a field: a dot path; one that begins with a slash is at the root of the variables. */
+export function parseModel(text: string): readonly PathStep[] | null {
+  return parsePath(text.replace(/^\//, ''))
+}
+
+/**
+ * Where the value of a field goes in the extra variables: where its `model` says, or under its own name.
+ * @param base of the wizard step that the field is in; a model that begins with a slash does not count from there
+ */
+export function placesOf(
+  { name, model }: { readonly name: string; readonly model: readonly string[] },
+  base: readonly PathStep[] = [],
+): (readonly PathStep[])[] {
+  if (model.length === 0) return [[...base, name]]
+  return model.map((text) => {
+    const path = parseModel(text) ?? []
+    return text.startsWith('/') ? path : [...base, ...path]
+  })
+}

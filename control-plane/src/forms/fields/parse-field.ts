@@ -1,9 +1,10 @@
 import type { Static } from 'typebox'
 import type { Dependency, Field, FieldSource, FieldType, RowMarkers, WizardStep } from './field.js'
 import type { FieldFile, WizardStepFile } from './field-schema.js'
-import { UNSAFE_KEYS, parsePath } from './model-path.js'
+import { UNSAFE_KEYS, parseModel, parsePath } from './model-path.js'
 import { SERVER_FUNCTIONS } from './server-functions.js'
 
+/** A field as a form file has it. */
 export type FieldInFile = Static<typeof FieldFile>
 type StepInFile = Static<typeof WizardStepFile>
 
@@ -151,7 +152,7 @@ function checkPattern(file: FieldInFile): void {
 function modelOf(model: FieldInFile['model']): string[] {
   const paths = (typeof model === 'string' ? [model] : (model ?? [])).filter((path) => path !== '')
   for (const path of paths) {
-    if (parsePath(path) === null) {
+    if (parseModel(path) === null) {
       throw new FieldProblem('model', `model ${JSON.stringify(path)} must be a dot path such as vm.disks[0].name`)
     }
   }

@@ -14,6 +14,7 @@ export interface LaunchChecks {
   close(): Promise<void>
 }
 
+/** How launches are checked. */
 export interface LaunchChecksOptions {
   readonly log: { warn(fields: object, text: string): void }
   /** FORMS_LOCALE. */

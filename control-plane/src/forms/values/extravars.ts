@@ -1,5 +1,5 @@
 import { type Field } from '../fields/field.js'
-import { type PathStep, parsePath } from '../fields/model-path.js'
+import { type PathStep, placesOf } from '../fields/model-path.js'
 import { columnOf } from './choices.js'
 import { isPlainObject } from './plain.js'
 
@@ -21,11 +21,15 @@ function monthOf(value: unknown): unknown {
   return isPlainObject(value) && typeof value.month === 'number' ? { ...value, month: value.month + 1 } : value
 }
 
-/** Puts a field's value where its `model` says, or under its own name. Undefined is put nowhere. */
-export function putField(into: Record<string, unknown>, field: Field, value: unknown): void {
+/** Puts a field's value where its `model` says, or under its own name. Undefined is put nowhere. See {@link placesOf}. */
+export function putField(
+  into: Record<string, unknown>,
+  field: Field,
+  value: unknown,
+  base: readonly PathStep[] = [],
+): void {
   if (value === undefined) return
-  const paths = field.model.length > 0 ? field.model.map((path) => parsePath(path) ?? []) : [[field.name]]
-  for (const path of paths) putAt(into, path, value)
+  for (const path of placesOf(field, base)) putAt(into, path, value)
 }
 
 /**

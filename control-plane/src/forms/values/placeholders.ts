@@ -17,6 +17,7 @@ export type Filled =
   | { readonly complete: true; readonly text: string }
   | { readonly complete: false; readonly text: string; readonly missing: string }
 
+/** A placeholder in a text, and its place. */
 export interface FoundPlaceholder {
   readonly start: number
   readonly end: number

@@ -1,6 +1,7 @@
 /** A value with named parts: an object that is no list. */
 export type PlainObject = Readonly<Record<string, unknown>>
 
+/** Whether a value is an object with names, and no list. */
 export function isPlainObject(value: unknown): value is PlainObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -42,7 +42,7 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
         schema: { tags: ['profile'], summary: 'The signed-in user', response: answers(Profile) },
       },
       async (request) => {
-        const { username, id, type, email, groups, roles, options, passwordMustChange, rolesWithheld } =
+        const { username, id, type, email, groups, roles, options, pageOptions, passwordMustChange, rolesWithheld } =
           callerOf(request)
         const { groupsLeftOut } = await deps.accounts.find(id)
         return {
@@ -54,7 +54,7 @@ export function profileRoutes(deps: { readonly accounts: Accounts }): FastifyPlu
           ...(groupsLeftOut === 0 ? {} : { groupsLeftOut }),
           roles: [...roles],
           ...(rolesWithheld.length === 0 ? {} : { rolesWithheld: [...rolesWithheld] }),
-          options: { ...options },
+          options: { ...options, ...pageOptions },
           ...(passwordMustChange ? { passwordMustChange: true as const } : {}),
         }
       },

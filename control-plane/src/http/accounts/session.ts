@@ -67,6 +67,13 @@ export function sessionRoutes({ sessions }: { readonly sessions: SessionRecords 
       },
     )
 
+    await app.register(everySessionRoutes({ sessions }))
+  }
+}
+
+/** The sign-ins and API tokens of everybody, for admins. */
+function everySessionRoutes({ sessions }: { readonly sessions: SessionRecords }): FastifyPluginAsyncTypebox {
+  return async (app) => {
     app.get(
       '/session',
       {

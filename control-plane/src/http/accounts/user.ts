@@ -51,22 +51,7 @@ const UserChanges = Type.Partial(NewUser)
 /** The accounts, for admins. */
 export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPluginAsyncTypebox {
   const { accounts } = deps
-  async function show(user: StoredUser) {
-    const { id, username, type, email, groups, enabled, passwordMustChange, createdAt, nameHadBy } = user
-    return {
-      id,
-      username,
-      type,
-      email,
-      groups: [...groups],
-      enabled,
-      password_must_change: passwordMustChange,
-      created: isoTime(createdAt),
-      name_had_by: nameHadBy,
-      ...(nameHadBy === null ? {} : { roles_withheld: [...(await accounts.rolesWithheld(user))] }),
-    }
-  }
-
+  const show = (user: StoredUser) => shownUser(accounts, user)
   const requireAdminForUser = requireAdminFor(async (id, request) => {
     noteAudit(request, { name: (await accounts.find(id)).username })
   })
@@ -117,6 +102,19 @@ export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPlugin
       async (request) => show(await accounts.find(idOf(request.params))),
     )
 
+    await app.register(userChangeRoutes({ accounts, requireAdminForUser, show }))
+  }
+}
+
+interface UserChangeDependencies {
+  readonly accounts: Accounts
+  readonly requireAdminForUser: ReturnType<typeof requireAdminFor>
+  readonly show: (user: StoredUser) => ReturnType<typeof shownUser>
+}
+
+/** What changes one account. */
+function userChangeRoutes({ accounts, requireAdminForUser, show }: UserChangeDependencies): FastifyPluginAsyncTypebox {
+  return async (app) => {
     app.put(
       '/user/:id',
       {
@@ -165,5 +163,22 @@ export function userRoutes(deps: { readonly accounts: Accounts }): FastifyPlugin
         return { message: 'The user was deleted' }
       },
     )
+  }
+}
+
+/** An account as admins see it. */
+async function shownUser(accounts: Accounts, user: StoredUser) {
+  const { id, username, type, email, groups, enabled, passwordMustChange, createdAt, nameHadBy } = user
+  return {
+    id,
+    username,
+    type,
+    email,
+    groups: [...groups],
+    enabled,
+    password_must_change: passwordMustChange,
+    created: isoTime(createdAt),
+    name_had_by: nameHadBy,
+    ...(nameHadBy === null ? {} : { roles_withheld: [...(await accounts.rolesWithheld(user))] }),
   }
 }

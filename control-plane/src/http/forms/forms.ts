@@ -68,12 +68,14 @@ const RUN_PROPERTIES = [
   'workflow',
 ]
 
-/** Routes for the forms that the caller may launch. Admins also see which forms were left out, and why. */
-export function formRoutes(deps: {
+export interface FormRoutesDependencies {
   readonly forms: Forms
   readonly workflows: { errors(): Promise<readonly FormError[]> }
   readonly roles: { problem(): RoleFileProblem | null }
-}): FastifyPluginAsyncTypebox {
+}
+
+/** Routes for the forms that the caller may launch. Admins also see which forms were left out, and why. */
+export function formRoutes(deps: FormRoutesDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
       '/forms',
@@ -89,20 +91,22 @@ export function formRoutes(deps: {
         const caller = callerOf(request)
         const forms = await deps.forms.all()
         const mine = forms.filter((form) => form.type !== 'subform' && mayUseForm(caller, form))
-        const list = asList(mine.map(show))
-        return caller.isAdmin ? { ...list, errors: await problems() } : list
+        const list = asList(mine.map(shownForm))
+        return caller.isAdmin ? { ...list, errors: await formProblems(deps) } : list
       },
     )
   }
-
-  async function problems(): Promise<FormError[]> {
-    const roles = deps.roles.problem()
-    const broken = await Promise.all([deps.forms.errors(), deps.workflows.errors()])
-    return [...(roles ? [{ ...roles, form: null }] : []), ...broken.flat()]
-  }
 }
 
-function show(form: Form) {
+/** What of the roles, forms and workflows is not in force, and why. */
+export async function formProblems(deps: FormRoutesDependencies): Promise<FormError[]> {
+  const roles = deps.roles.problem()
+  const broken = await Promise.all([deps.forms.errors(), deps.workflows.errors()])
+  return [...(roles ? [{ ...roles, form: null }] : []), ...broken.flat()]
+}
+
+/** A form as pages see it: without what only its jobs need. */
+export function shownForm(form: Form) {
   const forPages = Object.entries(form.source).filter(([key]) => !RUN_PROPERTIES.includes(key))
   const { name, type, description, categories } = form
   const fields = Array.isArray(form.source.fields) ? (form.source.fields as unknown[]) : []

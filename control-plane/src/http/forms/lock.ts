@@ -14,6 +14,15 @@ const LockState = Type.Object(
     since: nullable(Type.String({ format: 'date-time' })),
     until: nullable(Type.String({ format: 'date-time', description: 'When it is free if the holder stays silent' })),
     mine: Type.Boolean(),
+    free: Type.Optional(Type.Boolean({ description: 'The same as not locked, for pages of the product family' })),
+    match: Type.Optional(Type.Boolean({ description: 'While it is held: whether the caller holds it' })),
+    lock: Type.Optional(
+      Type.Object(
+        { username: Type.String(), type: Type.String(), created: Type.String() },
+        { description: 'While it is held: who holds it, and since when (YYYY-MM-DD HH:mm:ss, UTC)' },
+      ),
+    ),
+    message: Type.Optional(Type.String()),
   },
   { title: 'LockState' },
 )
@@ -41,7 +50,7 @@ export function lockRoutes(deps: { readonly lock: DesignerLock }): FastifyPlugin
       },
       async (request) => {
         const caller = adminOf(request)
-        return show(await deps.lock.take(holderOf(caller)), caller)
+        return { ...show(await deps.lock.take(holderOf(caller)), caller), message: 'The lock is yours' }
       },
     )
 
@@ -76,5 +85,15 @@ function show(lock: Lock | null, caller: Caller) {
     since: lock && isoTime(lock.takenAt),
     until: lock && isoTime(lock.touchedAt + LOCK_SILENCE_MS),
     mine: lock?.holderId === caller.id,
+    ...inFamilyShape(lock, caller),
   }
+}
+
+/** What pages of the product family look for. */
+function inFamilyShape(lock: Lock | null, caller: Caller) {
+  if (lock === null) return { free: true }
+  const slash = lock.holder.indexOf('/')
+  const created = isoTime(lock.takenAt).slice(0, 19).replace('T', ' ')
+  const [type, username] = [lock.holder.slice(0, slash), lock.holder.slice(slash + 1)]
+  return { free: false, match: lock.holderId === caller.id, lock: { username, type, created } }
 }

@@ -7,6 +7,7 @@ import { callerOf } from '../route/guards.js'
 import { ApproveBody, ApproveQuery } from './job-schemas.js'
 import { IdParams, Message, answers, idOf } from '../route/schemas.js'
 
+/** What these routes need of other rooms. */
 export interface ApprovalRouteDependencies {
   readonly reading: JobReading
   readonly approving: ApprovingDependencies

@@ -9,6 +9,7 @@ import { callerOf } from '../route/guards.js'
 import { FieldValues, RelaunchBody, RelaunchQuery, Relaunched } from './job-schemas.js'
 import { IdParams, answers, idOf } from '../route/schemas.js'
 
+/** What these routes need of other rooms. */
 export interface RelaunchRouteDependencies {
   readonly launching: LaunchDependencies
 }

@@ -111,10 +111,12 @@ export const ApproveBody = nullable(
   }),
 )
 
+/** The query of an approval. */
 export const ApproveQuery = Type.Object({
   force: Type.Optional(booleanText('true: approve what is there now, although it has changed')),
 })
 
+/** The query of an abort. */
 export const AbortQuery = Type.Object({
   abandoned: Type.Optional(booleanText('true: also a job that is abandoned; its runner hears of it when it is there')),
 })
@@ -181,6 +183,7 @@ export const FieldValues = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Values by field; in a wizard, an object of values by step',
 })
 
+/** The query of a relaunch. */
 export const RelaunchQuery = Type.Object({
   verbose: Type.Optional(
     booleanText('true: the new job runs in verbose mode, which takes the role option allowVerboseMode'),
@@ -232,6 +235,7 @@ export const Event = Type.Object(
   { title: 'JobEvent', additionalProperties: true },
 )
 
+/** The query of a list of jobs. */
 export const ListQuery = Type.Object({
   records: Type.Optional(
     integerText('Most jobs to answer: JOBS_LIST_SIZE when left out, at most 5000 or JOBS_LIST_SIZE if that is higher'),
@@ -242,6 +246,7 @@ export const ListQuery = Type.Object({
   waiting: Type.Optional(booleanText('true for only the jobs that wait for an approval which the caller may give')),
 })
 
+/** The query of a list of events. */
 export const EventsQuery = Type.Object({
   after: Type.Optional(integerText('Only events with a higher order')),
   limit: Type.Optional(integerText('Most events to answer; all when left out')),

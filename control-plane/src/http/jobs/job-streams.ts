@@ -55,6 +55,13 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
       },
     )
 
+    await app.register(jobOutputRoutes(reading))
+  }
+}
+
+/** The output: as it is shown, and as a file. */
+function jobOutputRoutes(reading: JobReading): FastifyPluginAsyncTypebox {
+  return async (app) => {
     app.get(
       '/job/:id/output',
       {

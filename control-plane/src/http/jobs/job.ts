@@ -10,6 +10,7 @@ import { AbortQuery, Job, JobRecord, LaunchBody, Launched, ListQuery } from './j
 import { JSON_TYPE, listText, streamOf, streamed, withText } from '../route/long-answer.js'
 import { IdParams, Message, answers, booleanText, idOf, listOf } from '../route/schemas.js'
 
+/** What these routes need of other rooms. */
 export interface JobRouteDependencies {
   readonly reading: JobReading
   readonly launching: LaunchDependencies
@@ -101,6 +102,13 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDependencies)
       },
     )
 
+    await app.register(jobEndRoutes({ actions }))
+  }
+}
+
+/** Aborting and deleting. */
+function jobEndRoutes({ actions }: Pick<JobRouteDependencies, 'actions'>): FastifyPluginAsyncTypebox {
+  return async (app) => {
     app.post(
       '/job/:id/abort',
       {

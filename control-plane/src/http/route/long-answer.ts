@@ -3,6 +3,7 @@ import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { Type, type TSchema } from 'typebox'
 import { keepHeapSmall } from '../../heap-growth.js'
 
+/** The content type of JSON answers. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** After so many characters the written text is sent, and others have their turn. */

@@ -7,6 +7,7 @@ import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
 import { JoinTokenBody, JoinTokenRecord, NewJoinToken, joinTokenRecordOf } from './runner-schemas.js'
 import { IdParams, Message, answers, asList, idOf, listOf } from '../route/schemas.js'
 
+/** What these routes need of other rooms. */
 export interface JoinTokenRouteDependencies {
   readonly joinTokens: JoinTokens
 }

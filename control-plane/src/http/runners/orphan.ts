@@ -8,6 +8,7 @@ import { noteAudit } from '../route/audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
 import { IdParams, Message, answers, asList, idOf, listOf, nullable } from '../route/schemas.js'
 
+/** What these routes need of other rooms. */
 export interface OrphanRouteDependencies {
   readonly orphans: OrphanActions
   readonly hub: Pick<RunnerActions, 'get'>

@@ -66,6 +66,7 @@ export const RunnerRecord = Type.Object(
   { title: 'Runner' },
 )
 
+/** What an admin may change of a runner. */
 export const RunnerBody = Type.Object(
   {
     enabled: Type.Optional(Type.Boolean()),
@@ -82,6 +83,7 @@ export const RunnerBody = Type.Object(
   { title: 'RunnerChanges', description: 'What is left out stays; max_jobs null gives way to what the agent says' },
 )
 
+/** A join token in a list, without the token itself. */
 export const JoinTokenRecord = Type.Object(
   {
     id: Type.Integer(),
@@ -95,6 +97,7 @@ export const JoinTokenRecord = Type.Object(
   { title: 'JoinToken' },
 )
 
+/** The body of a request for a new join token; it may be left out. */
 export const JoinTokenBody = nullable(
   Type.Object({
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
@@ -114,6 +117,7 @@ export const NewJoinToken = Type.Object(
   { title: 'NewJoinToken' },
 )
 
+/** A runner in the form of {@link RunnerRecord}. */
 export function runnerRecordOf({ runner, online }: RunnerView): Static<typeof RunnerRecord> {
   return {
     id: runner.id,
@@ -149,6 +153,7 @@ export function runnerRecordOf({ runner, online }: RunnerView): Static<typeof Ru
   }
 }
 
+/** A join token in the form of {@link JoinTokenRecord}. */
 export function joinTokenRecordOf(token: JoinToken): Static<typeof JoinTokenRecord> {
   return {
     id: token.id,

@@ -4,6 +4,7 @@ import type { RunnerHub } from '../../runners/registration/hub.js'
 import { unknownRoute } from '../server/errors.js'
 import { API_PREFIX } from '../route/paths.js'
 
+/** What the runner socket needs of other parts. */
 export interface RunnerSocketDependencies {
   readonly hub: Pick<RunnerHub, 'accept'>
 }

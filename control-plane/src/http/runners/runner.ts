@@ -6,6 +6,7 @@ import { RunnerBody, RunnerRecord, runnerRecordOf } from './runner-schemas.js'
 import { type JoinTokenRouteDependencies, joinTokenRoutes } from './join-token.js'
 import { IdParams, Message, answers, asList, idOf, listOf } from '../route/schemas.js'
 
+/** What the routes of runners need of other rooms. */
 export interface RunnerRouteDependencies extends JoinTokenRouteDependencies {
   readonly hub: RunnerActions
 }
@@ -44,6 +45,17 @@ export function runnerRoutes({ hub, joinTokens }: RunnerRouteDependencies): Fast
       async (request) => runnerRecordOf(await hub.get(idOf(request.params))),
     )
 
+    await app.register(runnerChangeRoutes({ hub, requireAdminForRunner }))
+  }
+}
+
+interface RunnerChangeDependencies extends Pick<RunnerRouteDependencies, 'hub'> {
+  readonly requireAdminForRunner: ReturnType<typeof requireAdminFor>
+}
+
+/** What changes one runner. */
+function runnerChangeRoutes({ hub, requireAdminForRunner }: RunnerChangeDependencies): FastifyPluginAsyncTypebox {
+  return async (app) => {
     app.put(
       '/runner/:id',
       {

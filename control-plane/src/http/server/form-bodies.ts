@@ -1,5 +1,6 @@
 import { TooLargeError } from '../../errors.js'
 
+/** The content type of HTML forms, and of `curl -d`. */
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 /** Most fields of one such body. */

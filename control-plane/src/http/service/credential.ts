@@ -36,9 +36,6 @@ const tags = ['credentials']
 
 /** The credentials, for admins. A secret goes in and never comes out. */
 export function credentialRoutes({ credentials }: { readonly credentials: Credentials }): FastifyPluginAsyncTypebox {
-  const requireAdminForCredential = requireAdminFor(async (id, request) => {
-    noteAudit(request, { name: (await credentials.find(id)).name })
-  })
   return async (app) => {
     app.get(
       '/credential',
@@ -75,6 +72,16 @@ export function credentialRoutes({ credentials }: { readonly credentials: Creden
       },
     )
 
+    await app.register(oneCredentialRoutes({ credentials }))
+  }
+}
+
+/** One credential. */
+function oneCredentialRoutes({ credentials }: { readonly credentials: Credentials }): FastifyPluginAsyncTypebox {
+  const requireAdminForCredential = requireAdminFor(async (id, request) => {
+    noteAudit(request, { name: (await credentials.find(id)).name })
+  })
+  return async (app) => {
     app.get(
       '/credential/:id',
       {

@@ -8,6 +8,7 @@ import type { Timers } from '../../timers.js'
 import { callerOf } from '../route/guards.js'
 import { textAnswers } from '../route/schemas.js'
 
+/** What these routes need of other rooms. */
 export interface EventRoutesDependencies {
   readonly live: LiveEvents
   readonly sessions: Pick<Sessions, 'aliveOf'>

@@ -5,6 +5,7 @@ import { UnauthenticatedError, ForbiddenError } from '../../errors.js'
 import { type Authenticate, bearerOf } from '../route/authentication.js'
 import { textAnswers } from '../route/schemas.js'
 
+/** What these routes need of other rooms. */
 export interface MetricsRoutesDependencies {
   readonly metrics: { text(): Promise<{ readonly type: string; readonly body: string }> }
   /** The token of the monitoring; null: only admins may look. */

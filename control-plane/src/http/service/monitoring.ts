@@ -6,6 +6,7 @@ import type { Store } from '../../store/store.js'
 import { API_VERSION } from '../../version.js'
 import { answers } from '../route/schemas.js'
 
+/** What these routes need of other rooms. */
 export interface MonitoringRoutesDependencies {
   readonly store: Pick<Store, 'check'>
   readonly version: string

@@ -14,6 +14,7 @@ import { callerOf } from '../route/guards.js'
 import { LIMITED } from '../route/rate-limit.js'
 import { answers } from '../route/schemas.js'
 
+/** What these routes need of other rooms. */
 export interface AuthRoutesDependencies {
   readonly signIn: SignIn
   readonly sessions: Sessions
@@ -38,6 +39,7 @@ const Credentials = Type.Object({
   ...longToken,
 })
 
+/** The tokens of a session. */
 export const Tokens = Type.Object(
   {
     token: Type.String({ description: 'The bearer of requests' }),

@@ -15,6 +15,7 @@ import { LIMITED } from '../route/rate-limit.js'
 import { answers } from '../route/schemas.js'
 import { SentOn, sendsOn, withQuery } from './sent-on.js'
 
+/** What single sign-on needs of other parts. */
 export interface SingleSignOnDependencies {
   readonly signIn: ExternalSignIn
   readonly sessions: Pick<Sessions, 'begin'>
@@ -67,22 +68,6 @@ const NAMES: Readonly<Record<OpenIdKind, string>> = { oidc: 'OpenID Connect', az
 export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPluginAsyncTypebox {
   const { signIn } = deps
 
-  /** What the browser gets when its user is known: tokens, or the way back to the program that opened it. */
-  async function finish(request: FastifyRequest, flow: Flow) {
-    const identity = await signIn.openId.finish(flow, queryOf(request))
-    const user = await signIn.admit(identity, (known) => noteUser(request, known))
-    if (!flow.client) return { tokens: await deps.sessions.begin(user, request.ip) }
-    // Whoever sits there is asked first: anybody may have sent them the link that began this.
-    const tag = tagOf(flow.state)
-    const cookie = { kind: 'question' as const, tag, value: await signIn.questions.ask(user, flow.client) }
-    const cookies = flowCookies(cookie, request.headers.cookie, deps.publicUrl)
-    return { location: `${deps.publicUrl ?? ''}${API_PREFIX}/auth/confirm?sign_in=${tag}`, cookies }
-  }
-
-  function sendOn(reply: FastifyReply, location: string) {
-    return reply.code(302).header('location', location).send({ location })
-  }
-
   return async (app) => {
     keepOutOfCaches(app)
 
@@ -105,68 +90,33 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
           signIn.openId.isOn('oidc'),
         ])
         const { publicUrl } = deps
-        return { ldapEnabled, azureAdEnabled, oidcEnabled, ...(publicUrl === null ? {} : { publicUrl }) }
+        return {
+          ldapEnabled,
+          azureAdEnabled,
+          oidcEnabled,
+         
+          ...(publicUrl === null ? {} : { publicUrl }),
+        }
       },
     )
 
-    for (const kind of ['oidc', 'azuread'] as const) {
-      app.get(
-        `/auth/${kind}`,
-        {
-          config: { public: true, ...LIMITED },
-          schema: {
-            tags: ['sign-in'],
-            summary: `Begin a sign-in by ${NAMES[kind]}: sends the browser to the provider`,
-            operationId: `begin${kind === 'oidc' ? 'Oidc' : 'Azuread'}SignIn`,
-            security: [],
-            querystring: BeginQuery,
-            response: sendsOn(400, 404, 429),
-          },
-        },
-        async (request, reply) => {
-          const { location, cookie, tag } = await signIn.openId.begin(kind, clientOf(request.query))
-          const begun = { kind: 'sign_in' as const, tag, value: cookie }
-          reply.header('set-cookie', flowCookies(begun, request.headers.cookie, deps.publicUrl))
-          return sendOn(reply, location)
-        },
-      )
+    for (const kind of ['oidc', 'azuread'] as const) await app.register(providerRoutes(deps, kind))
 
-      app.get(
-        `/auth/${kind}/callback`,
-        {
-          config: { public: true, ...LIMITED, audit: { action: 'auth.login', kind: 'session' } },
-          schema: {
-            tags: ['sign-in'],
-            summary: `End a sign-in by ${NAMES[kind]}: the provider sends the browser here`,
-            operationId: `finish${kind === 'oidc' ? 'Oidc' : 'Azuread'}SignIn`,
-            security: [],
-            querystring: CallbackQuery,
-            response: { ...answers(Tokens, 400, 401, 404, 429), 302: SentOn },
-          },
+    // The name that pages of the product family have for it.
+    app.get(
+      '/auth/azureadoauth2',
+      {
+        config: { public: true, ...LIMITED },
+        schema: {
+          tags: ['sign-in'],
+          summary: 'The same as GET /auth/azuread, where the browser is sent',
+          operationId: 'beginAzureadSignInByOtherName',
+          security: [],
+          response: sendsOn(404, 429),
         },
-        async (request, reply) => {
-          const begun = { kind: 'sign_in' as const, tag: tagOf(request.query.state ?? '') }
-          reply.header('set-cookie', clearedFlowCookie(begun.kind, begun.tag, deps.publicUrl))
-          const cookie = flowCookieOf(request.headers.cookie, begun, deps.publicUrl)
-          const flow = await signIn.openId.underWay(kind, cookie)
-          try {
-            if (!flow) throw noFlow(deps.publicUrl)
-            const { tokens, location, cookies } = await finish(request, flow)
-            if (location === undefined) return await reply.send(tokens)
-            // Beside what takes the first cookie away.
-            reply.header('set-cookie', cookies)
-            return await sendOn(reply, location)
-          } catch (error) {
-            if (error instanceof UnauthenticatedError) deps.meters.signInFailed()
-            // The program that opened the browser hears of the failure; it would wait in vain.
-            if (!flow?.client || !(error instanceof HoldfastError)) throw error
-            request.audit?.finish(error instanceof UnauthenticatedError ? 401 : 503)
-            const { code, message } = error
-            return sendOn(reply, withQuery(flow.client.redirect, { error: code, error_description: message }))
-          }
-        },
-      )
-    }
+      },
+      async (_request, reply) => sendOn(reply, `${deps.publicUrl ?? ''}${API_PREFIX}/auth/azuread`),
+    )
 
     await app.register(confirmRoutes(deps))
 
@@ -189,6 +139,86 @@ export function singleSignOnRoutes(deps: SingleSignOnDependencies): FastifyPlugi
       },
     )
   }
+}
+
+/** Signing in at one provider: the way to it, and the way back. */
+function providerRoutes(deps: SingleSignOnDependencies, kind: OpenIdKind): FastifyPluginAsyncTypebox {
+  const { signIn } = deps
+  return async (app) => {
+    app.get(
+      `/auth/${kind}`,
+      {
+        config: { public: true, ...LIMITED },
+        schema: {
+          tags: ['sign-in'],
+          summary: `Begin a sign-in by ${NAMES[kind]}: sends the browser to the provider`,
+          operationId: `begin${kind === 'oidc' ? 'Oidc' : 'Azuread'}SignIn`,
+          security: [],
+          querystring: BeginQuery,
+          response: sendsOn(400, 404, 429),
+        },
+      },
+      async (request, reply) => {
+        const { location, cookie, tag } = await signIn.openId.begin(kind, clientOf(request.query))
+        const begun = { kind: 'sign_in' as const, tag, value: cookie }
+        reply.header('set-cookie', flowCookies(begun, request.headers.cookie, deps.publicUrl))
+        return sendOn(reply, location)
+      },
+    )
+
+    app.get(
+      `/auth/${kind}/callback`,
+      {
+        config: { public: true, ...LIMITED, audit: { action: 'auth.login', kind: 'session' } },
+        schema: {
+          tags: ['sign-in'],
+          summary: `End a sign-in by ${NAMES[kind]}: the provider sends the browser here`,
+          operationId: `finish${kind === 'oidc' ? 'Oidc' : 'Azuread'}SignIn`,
+          security: [],
+          querystring: CallbackQuery,
+          response: { ...answers(Tokens, 400, 401, 404, 429), 302: SentOn },
+        },
+      },
+      async (request, reply) => {
+        const begun = { kind: 'sign_in' as const, tag: tagOf(request.query.state ?? '') }
+        reply.header('set-cookie', clearedFlowCookie(begun.kind, begun.tag, deps.publicUrl))
+        const cookie = flowCookieOf(request.headers.cookie, begun, deps.publicUrl)
+        const flow = await signIn.openId.underWay(kind, cookie)
+        try {
+          if (!flow) throw noFlow(deps.publicUrl)
+          const { tokens, location, cookies } = await finish(deps, request, flow)
+          if (location === undefined) return await reply.send(tokens)
+          // Beside what takes the first cookie away.
+          reply.header('set-cookie', cookies)
+          return await sendOn(reply, location)
+        } catch (error) {
+          if (error instanceof UnauthenticatedError) deps.meters.signInFailed()
+          // The program that opened the browser hears of the failure; it would wait in vain.
+          if (!flow?.client || !(error instanceof HoldfastError)) throw error
+          request.audit?.finish(error instanceof UnauthenticatedError ? 401 : 503)
+          const { code, message } = error
+          return sendOn(reply, withQuery(flow.client.redirect, { error: code, error_description: message }))
+        }
+      },
+    )
+  }
+}
+
+/** What the browser gets when its user is known: tokens, or the way back to the program that opened it. */
+async function finish(deps: SingleSignOnDependencies, request: FastifyRequest, flow: Flow) {
+  const { signIn } = deps
+  const identity = await signIn.openId.finish(flow, queryOf(request))
+  const user = await signIn.admit(identity, (known) => noteUser(request, known))
+  if (!flow.client) return { tokens: await deps.sessions.begin(user, request.ip) }
+  // Whoever sits there is asked first: anybody may have sent them the link that began this.
+  const tag = tagOf(flow.state)
+  const cookie = { kind: 'question' as const, tag, value: await signIn.questions.ask(user, flow.client) }
+  const cookies = flowCookies(cookie, request.headers.cookie, deps.publicUrl)
+  return { location: `${deps.publicUrl ?? ''}${API_PREFIX}/auth/confirm?sign_in=${tag}`, cookies }
+}
+
+function sendOn(reply: FastifyReply, location: string) {
+  return reply.code(302).header('location', location).send({ location })
 }
 
 /**

@@ -27,6 +27,7 @@ import type { JobStatus } from '../../job-status.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
 
+/** What decisions about approvals need of other parts. */
 export interface ApprovingDependencies {
   readonly store: Store
   readonly live: LiveEvents

@@ -14,6 +14,7 @@ import type { JobStatus } from '../../job-status.js'
 import { requireManageable } from '../record/visibility.js'
 import type { RunnerPort } from '../record/runner-port.js'
 
+/** What abort and delete need of other parts. */
 export interface ActionDependencies {
   readonly store: Store
   readonly live: LiveEvents

@@ -1,4 +1,4 @@
-import { type PathStep, parsePath } from '../../forms/fields/model-path.js'
+import { type PathStep, parsePath, placesOf } from '../../forms/fields/model-path.js'
 import type { Field } from '../../forms/fields/field.js'
 import type { Form } from '../../forms/form.js'
 import { passwordKeys } from '../../forms/subforms.js'
@@ -64,8 +64,7 @@ function gatherVariables(
 ): void {
   const ofFields = (fields: readonly Field[], base: readonly PathStep[]): void => {
     for (const field of fields) {
-      const paths = field.model.length > 0 ? field.model.map((path) => parsePath(path) ?? []) : [[field.name]]
-      const found = paths.map((path) => partOf(extravars, [...base, ...path]))
+      const found = placesOf(field, base).map((path) => partOf(extravars, path))
       if (field.type === 'password') for (const value of found) gatherTexts(value, into)
       if (field.subform === null) continue
       const keys = new Set(passwordKeys({ fields: subforms[field.subform] ?? [] }, subforms))

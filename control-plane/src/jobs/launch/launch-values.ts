@@ -12,6 +12,7 @@ import {
 } from '../../forms/form.js'
 import { type UnknownName, unknownNames } from '../../forms/check/unknown-names.js'
 import type { LaunchChecks } from '../../forms/sandbox/launch-checks.js'
+import { withSentPasswords } from '../../forms/sent-passwords.js'
 import type { VerifiedUpload } from '../../forms/values/uploads.js'
 import { isSame } from '../../forms/values/plain.js'
 import type { Store } from '../../store/store.js'
@@ -113,14 +114,15 @@ export async function valuesOfLaunch(
 
   const besides = request.earlier?.besides ?? null
   const mode = besides === null ? stricter(deps.validation, form.launchValidation) : 'enforce'
-  // Under `enforce` the extra variables of the client are not used.
-  refuseMasks(
-    { form, maskPattern: deps.maskPattern },
-    request.rawFormData,
-    mode === 'enforce' ? null : request.extravars,
-  )
+  const { rawFormData } = request
+  // Under `enforce` the variables of the client count for nothing, but for the passwords, which are no field values there.
+  const values =
+    rawFormData === null || mode === 'off'
+      ? rawFormData
+      : withSentPasswords(form, context.subforms, rawFormData, request.extravars)
+  refuseMasks({ form, maskPattern: deps.maskPattern }, values, mode === 'enforce' ? null : request.extravars)
   if (mode === 'enforce') {
-    if (request.rawFormData === null) {
+    if (values === null) {
       throw new RefusedValuesError(
         'raw_form_data_needed',
         'The launch needs rawFormData, the values of the fields of the form ({} for none)',
@@ -129,7 +131,7 @@ export async function valuesOfLaunch(
     }
     const unknown = unknownNamesOf(form, context, request)
     refuseUnknown(deps, form, unknown)
-    const result = await check(request.rawFormData)
+    const result = await check(values)
     refuseUnlessGood(result.details, problems)
     const { __verbose__ } = request.extravars
     const verbose = __verbose__ === undefined ? {} : { __verbose__ }
@@ -143,15 +145,15 @@ export async function valuesOfLaunch(
   }
 
   refuseUploads(problems)
-  const values = { ...ofClient(form, context.subforms, request.extravars), ...uploadVariables(form, uploads) }
+  const variables = { ...ofClient(form, context.subforms, request.extravars), ...uploadVariables(form, uploads) }
   if (mode === 'log') {
     const declared = [...Object.keys(form.credentials), ...credentialFieldsOf(form, context.subforms)]
     const credentials = Object.fromEntries(
       Object.entries(request.credentials).filter(([key, name]) => declared.includes(key) && name !== ''),
     )
-    await logCheck(deps, form, request.rawFormData, { values, credentials }, check)
+    await logCheck(deps, form, values, { values: variables, credentials }, check)
   }
-  return { values, credentials: request.credentials, files, passwords: [], unknown: [] }
+  return { values: variables, credentials: request.credentials, files, passwords: [], unknown: [] }
 }
 
 /** A relaunch checks only the changed names, and does so before. The form may have other fields now. */

@@ -5,6 +5,7 @@ import type { JobVault } from '../../credentials/job-vault.js'
 import { ForbiddenError, RefusedValuesError } from '../../errors.js'
 import type { AnsibleForm, Form, FormContext, Forms, MultistepForm, WorkflowForm } from '../../forms/form.js'
 import { valuesToStore } from '../../forms/stored-values.js'
+import { inShapeOf, withoutDrafts } from '../../forms/wizard-drafts.js'
 import { mayUseForm } from '../../forms/visibility.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { insertJobSecret } from '../../store/jobs/job-secrets.js'
@@ -38,15 +39,18 @@ import { createSecretFinder } from '../secrets/secret-finder.js'
 import { type LaunchSecrets, maskSecrets } from '../secrets/secret-values.js'
 import type { PlannedSequence, SequencePort } from '../record/sequence-port.js'
 
+/** A launch as it is asked for. */
 export interface LaunchRequest extends LaunchValuesRequest {
   readonly formName: string
 }
 
+/** A job that was just created. */
 export interface Launched {
   readonly id: number
   readonly unknownFields: readonly string[]
 }
 
+/** What a launch needs of other parts. */
 export interface LaunchDependencies extends LaunchValuesDependencies {
   readonly store: Store
   readonly forms: Forms
@@ -70,18 +74,19 @@ export interface LaunchDependencies extends LaunchValuesDependencies {
 export async function launchJob(
   dependencies: LaunchDependencies,
   caller: Caller,
-  request: LaunchRequest,
+  asked: LaunchRequest,
 ): Promise<Launched> {
   const { store, forms, live, clock, runners, sequences } = dependencies
-  const { extravars: sent, rawFormData, credentials: names, files } = request
-  requireShallow([sent, rawFormData, names, files])
+  requireShallow([asked.extravars, asked.rawFormData, asked.credentials, asked.files])
   // Each of these steps may go through megabytes of values. Other requests get their turn in between.
   await letOthersRun()
-  const launchable = await requireMayLaunch(dependencies, caller, request)
+  const launchable = await requireMayLaunch(dependencies, caller, asked)
   const { form } = launchable
   const context = await forms.contextOf(form)
-  const launchValues = await valuesOfLaunch(dependencies, form, context, caller, request)
   const { subforms } = context
+  const request = inOwnShape(form, subforms, asked)
+  const { rawFormData, credentials: names } = request
+  const launchValues = await valuesOfLaunch(dependencies, form, context, caller, request)
   if (stricter(dependencies.validation, form.launchValidation) === 'enforce' && !request.earlier) {
     await requireKnownNames(dependencies.credentials, caller, declaredOf(launchable, subforms), names)
   }
@@ -91,7 +96,8 @@ export async function launchJob(
   const prepared = await prepare(dependencies, caller, launchable, context, launchValues, secrets)
   const { runner, problem, extravars, shown, secret, columns, sequence } = prepared
   await letOthersRun()
-  const stored = rawFormData === null ? null : await fieldValuesToStore(form, subforms, rawFormData, secrets)
+  const stored =
+    asked.rawFormData === null ? null : await fieldValuesToStore(form, subforms, asked.rawFormData, secrets)
   const jobFiles = filesOfExtravars(launchValues.files, extravars)
   const masked = () => maskValues(shown, dependencies.maskPattern, new Set(form.passwordFields))
   // A job that cannot run asks nobody for an approval.
@@ -142,15 +148,34 @@ export async function launchJob(
   return launched
 }
 
-/** The field values as they are stored: without passwords, and with a mask in place of values that contain one. */
+/**
+ * A launch in the shape of this service. Pages of the product family send the values of a wizard as drafts, and for fields
+ * that name a credential whatever the field holds: what is no name is left out, since the field itself decides.
+ */
+function inOwnShape(form: Form, subforms: FormContext['subforms'], request: LaunchRequest): LaunchRequest {
+  const { rawFormData, credentials } = request
+  const ofFields = new Set(credentialFieldsOf(form, subforms))
+  const names = Object.entries(credentials).filter(([key, name]) => !ofFields.has(key) || typeof name === 'string')
+  return {
+    ...request,
+    rawFormData: rawFormData && withoutDrafts(form, rawFormData, 'without skipped'),
+    credentials: Object.fromEntries(names),
+  }
+}
+
+/**
+ * The field values as they are kept: in the shape in which they came, without passwords, and with a mask in place of what
+ * holds one.
+ */
 async function fieldValuesToStore(
-  { fields, wizard }: Form,
+  form: Form,
   subforms: FormContext['subforms'],
   rawFormData: Readonly<Record<string, unknown>>,
   secrets: LaunchSecrets,
 ): Promise<unknown> {
-  const kept = valuesToStore({ fields, wizard, subforms }, rawFormData)
-  // There is nothing to look for. Going through the largest values takes tens of milliseconds, so it is left out.
+  const values = valuesToStore({ ...form, subforms }, withoutDrafts(form, rawFormData, 'with skipped'))
+  const kept = inShapeOf(form, rawFormData, values)
+  // Nothing to look for, and each walk through the largest values takes tens of milliseconds.
   if (secrets.values.length === 0) return kept
   await letOthersRun()
   return maskSecrets(kept, createSecretFinder(secrets.values), new Set(), false)

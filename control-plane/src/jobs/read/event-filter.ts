@@ -2,6 +2,7 @@ import type { EventFilter } from '../../store/jobs/job-events.js'
 
 /** The results of a task on a host. A task that changed something is `ok` and `changed`, as in ansible's recap. */
 export const EVENT_STATUSES = ['ok', 'changed', 'failed', 'ignored', 'rescued', 'skipped', 'unreachable'] as const
+/** One of {@link EVENT_STATUSES}. */
 export type EventStatus = (typeof EVENT_STATUSES)[number]
 
 /** By status: the only type of event with this status, and what the event must contain in addition. */

@@ -26,6 +26,7 @@ const RECORDS_PER_PAGE = 250
 /** Most bytes of one answer with raw output. */
 const MAX_OUTPUT_BYTES = 1024 * 1024
 
+/** What the functions that show jobs need of other parts. */
 export interface JobReading {
   readonly queries: Queries
   /** MASK_EXTRAVARS_REGEX, compiled. */
@@ -114,6 +115,7 @@ export async function maskedFor(
   return maskValues(values, reading.maskPattern, passwordFields) as Record<string, unknown>
 }
 
+/** The filters of a list of jobs. What is left out does not matter. */
 export interface ListRequest {
   readonly records: string | undefined
   readonly user: string | undefined

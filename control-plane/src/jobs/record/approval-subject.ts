@@ -14,6 +14,7 @@ const hash = v.nullable(v.string())
  */
 export const approvalSubjectSchema = v.object({ manifest_sha256: hash, form_sha256: hash })
 
+/** See {@link approvalSubjectSchema}. */
 export type ApprovalSubject = Readonly<v.InferOutput<typeof approvalSubjectSchema>>
 
 /** The columns of a job that decide which files it gets. */
@@ -27,6 +28,7 @@ export interface ApprovalSubjects {
   now(job: SubjectJob): Promise<ApprovalSubject>
 }
 
+/** What this part needs of other parts. */
 export interface ApprovalSubjectsDependencies {
   readonly forms: Pick<Forms, 'all' | 'find' | 'contextOf'>
   readonly planOf: SequencePort['planOf']
@@ -35,6 +37,7 @@ export interface ApprovalSubjectsDependencies {
   readonly log: { warn(fields: object, text: string): void }
 }
 
+/** Makes the part that computes what an approval is given for. */
 export function createApprovalSubjects({ forms, planOf, files, log }: ApprovalSubjectsDependencies): ApprovalSubjects {
   async function manifestHash(job: SubjectJob): Promise<string | null> {
     try {

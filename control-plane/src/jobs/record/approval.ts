@@ -34,6 +34,7 @@ const approvalSchema = v.object({
   forced: v.optional(v.boolean(), false),
 })
 
+/** The approval of a job, as it is stored. */
 export type JobApproval = Readonly<v.InferOutput<typeof approvalSchema>>
 
 /** Longest texts that are stored, in characters: they are in every list of jobs. */

@@ -28,6 +28,7 @@ export const playbookSchema = v.object({
   vaultCredentials: v.optional(vaultNeedsSchema, null),
 })
 
+/** See {@link playbookSchema}. */
 export type Playbook = v.InferOutput<typeof playbookSchema>
 
 /** For a job that runs no playbook itself. */

@@ -3,12 +3,14 @@ import { ForbiddenError, NotFoundError } from '../../errors.js'
 import type { Form, Forms } from '../../forms/form.js'
 import type { Field } from '../../forms/fields/field.js'
 import { valuesToStore } from '../../forms/stored-values.js'
+import { inShapeOf, withoutDrafts } from '../../forms/wizard-drafts.js'
 import type { PlainObject } from '../../forms/values/plain.js'
 import { type JobRow, type JobSummaryRow, findJob } from '../../store/jobs/jobs.js'
 import type { Queries, Store } from '../../store/store.js'
 import { fieldValuesOf } from '../record/playbook.js'
 import { requireManageable } from '../record/visibility.js'
 
+/** What reading field values needs of other parts. */
 export interface FieldValuesDependencies {
   readonly store: Pick<Store, 'read'>
   readonly forms: Forms
@@ -27,11 +29,12 @@ export async function readFieldValues(
   const { store, forms } = dependencies
   const { form } = await requireFieldValuesAllowed(dependencies, caller, id)
   const { subforms } = await forms.contextOf(form)
-  const values = keptValues(await requireWholeJob(store.read, id), form, subforms)
+  const values = fieldValuesOf(await requireWholeJob(store.read, id))
   if (values === null) {
     throw new NotFoundError('no_field_values', `Job ${id} was launched without field values, so none were kept`)
   }
-  return { ...values }
+  const shown = withoutSecrets(withoutDrafts(form, values, 'with skipped'), form, subforms)
+  return { ...inShapeOf(form, values, shown) }
 }
 
 /**
@@ -67,8 +70,8 @@ export async function requireWholeJob(queries: Queries, id: number): Promise<Job
 }
 
 /**
- * The field values that were stored with a job; null when it was launched without any. Fields that have become password
- * fields or file fields since are left out. Values of fields that are gone stay.
+ * The field values that were kept with a job, in the shape of this service; null when it was launched without any. What
+ * has become a password field or a file field since is left out; the values of fields that are gone are not.
  */
 export function keptValues(
   job: Pick<JobRow, 'raw_form_data'>,
@@ -76,7 +79,14 @@ export function keptValues(
   subforms: Readonly<Record<string, readonly Field[]>>,
 ): PlainObject | null {
   const values = fieldValuesOf(job)
-  if (values === null) return null
+  return values && withoutSecrets(withoutDrafts(form, values, 'without skipped'), form, subforms)
+}
+
+function withoutSecrets(
+  values: PlainObject,
+  form: Pick<Form, 'fields' | 'wizard'>,
+  subforms: Readonly<Record<string, readonly Field[]>>,
+): PlainObject {
   const declared = new Set([...form.fields, ...form.wizard].map(({ name }) => name))
   const others = Object.entries(values).filter(([name]) => !declared.has(name))
   return { ...Object.fromEntries(others), ...valuesToStore({ ...form, subforms }, values) }

@@ -1,5 +1,5 @@
 import type { Field } from '../../forms/fields/field.js'
-import { type PathStep, parsePath } from '../../forms/fields/model-path.js'
+import { type PathStep, parseModel, parsePath, placesOf } from '../../forms/fields/model-path.js'
 import type { Form } from '../../forms/form.js'
 import { passwordKeys } from '../../forms/subforms.js'
 import { holdsMask } from '../secrets/masking.js'
@@ -25,9 +25,15 @@ type Subforms = EarlierLaunch['subforms']
 export function fieldRoots(form: EarlierLaunch['form'], subforms: Subforms): Set<string> {
   const ofSteps = form.wizard.flatMap((step) => [
     step.name,
-    ...(step.defaultModel === null ? rootsOf(subforms[step.subform] ?? []) : firstOf(step.defaultModel)),
+    ...rootsOfStep(step.defaultModel, subforms[step.subform] ?? []),
   ])
   return new Set([...rootsOf(form.fields), ...ofSteps])
+}
+
+function rootsOfStep(defaultModel: string | null, fields: readonly Field[]): string[] {
+  if (defaultModel === null) return rootsOf(fields)
+  const atRoot = fields.flatMap(({ model }) => model.filter((path) => path.startsWith('/')))
+  return [...firstOf(defaultModel), ...atRoot.flatMap(firstOf)]
 }
 
 function rootsOf(fields: readonly Field[]): string[] {
@@ -35,7 +41,7 @@ function rootsOf(fields: readonly Field[]): string[] {
 }
 
 function firstOf(path: string): string[] {
-  const [first] = parsePath(path) ?? []
+  const [first] = parseModel(path) ?? []
   return typeof first === 'string' ? [first] : []
 }
 
@@ -56,7 +62,7 @@ export function passwordsToAskFor({ form, subforms, kept, extravars }: EarlierLa
       .filter((field) =>
         field.type === 'password' && !field.output
           ? isHeldElsewhere
-          : pathsOf(field).some((path) => holdsPassword(field, partOf(extravars, [...base, ...path]), subforms)),
+          : placesOf(field, base).some((path) => holdsPassword(field, partOf(extravars, path), subforms)),
       )
       .map(({ name }) => name)
   return [
@@ -68,10 +74,6 @@ export function passwordsToAskFor({ form, subforms, kept, extravars }: EarlierLa
       return names.map((name) => `${step.name}.${name}`)
     }),
   ]
-}
-
-function pathsOf(field: Field): (readonly PathStep[])[] {
-  return field.model.length > 0 ? field.model.map((path) => parsePath(path) ?? []) : [[field.name]]
 }
 
 function holdsPassword(field: Field, value: unknown, subforms: Subforms): boolean {

@@ -2,6 +2,7 @@ import type { Caller } from '../../auth/caller.js'
 import { ConflictError } from '../../errors.js'
 import { unknownNames } from '../../forms/check/unknown-names.js'
 import type { Form } from '../../forms/form.js'
+import { inShapeOf, withoutDrafts } from '../../forms/wizard-drafts.js'
 import type { JobSummaryRow } from '../../store/jobs/jobs.js'
 import { findJobFiles } from '../../store/uploads/uploads.js'
 import { descriptionOf } from '../../uploads/description.js'
@@ -9,7 +10,7 @@ import { requireShallow } from '../record/depth.js'
 import { keptValues, requireFieldValuesAllowed, requireWholeJob } from './field-values.js'
 import { type LaunchDependencies, launchJob, requireMayLaunch } from '../launch/launch.js'
 import { stricter, refuseUnknown } from '../launch/launch-values.js'
-import { credentialNamesOf, extravarsOf } from '../record/playbook.js'
+import { credentialNamesOf, extravarsOf, fieldValuesOf } from '../record/playbook.js'
 import { passwordFieldsOf } from '../record/password-fields.js'
 import { valuesOfRelaunch } from './relaunch-values.js'
 import { refuseMasks } from '../secrets/sent-masks.js'
@@ -58,8 +59,9 @@ export async function relaunchJob(
   refuseMasks({ form, maskPattern: dependencies.maskPattern }, request.values)
 
   const { subforms, constants } = await forms.contextOf(form)
+  const changes = withoutDrafts(form, request.values, 'without skipped')
   if (stricter(dependencies.validation, form.launchValidation) === 'enforce') {
-    refuseUnknown(dependencies, form, unknownNames(form, subforms, request.values, Object.keys(constants)))
+    refuseUnknown(dependencies, form, unknownNames(form, subforms, changes, Object.keys(constants)))
   }
   const whole = await requireWholeJob(store.read, id)
   const earlier = {
@@ -72,14 +74,16 @@ export async function relaunchJob(
     credentials: credentialNamesOf(whole),
   }
   const mode = stricter(dependencies.validation, form.launchValidation)
-  const { besides, ...values } = valuesOfRelaunch(earlier, request.values, { mode, verbose: request.verbose })
+  const { besides, ...values } = valuesOfRelaunch(earlier, changes, { mode, verbose: request.verbose })
   const files = await findJobFiles(store.read, [id])
   const isFileField = (name: string) => form.fields.some((field) => field.name === name && field.type === 'file')
   const again = files
     .filter(({ field }) => isFileField(field))
     .map((file): [string, object] => [file.field, descriptionOf(file, uploads.path)])
+  const before = fieldValuesOf(whole)
   const { id: newId } = await launchJob(dependencies, caller, {
     ...values,
+    rawFormData: values.rawFormData && before ? inShapeOf(form, before, values.rawFormData) : values.rawFormData,
     formName: form.name,
     files: { ...Object.fromEntries(again), ...request.files },
     earlier: { uploads: new Set(files.map((file) => file.id)), besides },

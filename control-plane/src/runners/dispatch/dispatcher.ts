@@ -4,30 +4,18 @@ import { messageOf } from '../../errors.js'
 import type { RunnerPort, RunnerPresence } from '../../jobs/job-port.js'
 import { type Nodes, SOLE_NODE, isElsewhere } from '../../nodes/nodes.js'
 import { type ServiceClock, createServiceClock } from '../../nodes/service-clock.js'
-import {
-  findAskedAborts,
-  findOffered,
-  findRunnersWaitedFor,
-  findRunnersWithRunningJobs,
-} from '../../store/jobs/dispatch.js'
-import { findRunnersWithDecisions } from '../../store/jobs/orphans.js'
-import { type Runner, findConnectedNodes, findRunner } from '../../store/runners/runners.js'
+import { findConnectedNodes } from '../../store/runners/runners.js'
 import type { OpenSession } from '../socket/connection.js'
 import { fencedStore } from '../socket/fenced-store.js'
+import { type DispatchSweepDependencies, createDispatchSweep } from './dispatch-sweep.js'
 import { JobSession, type JobSessionDependencies } from './job-session.js'
 import { createLastSeen } from './last-seen.js'
-import { abandonHeld, abandonSilent } from './silence.js'
-import { failOverdue, failUnservable, writeWaitingLine, whyNever } from '../offers/waiting-jobs.js'
+import { abandonHeld } from './silence.js'
 
 /** How often the dispatcher looks for overdue jobs and silent runners, in milliseconds. */
 const SWEEP_MS = 1000
 
-/**
- * How long a runner must have been away before a job may fail for that reason, in milliseconds. Its agent dials again
- * within 30 s.
- */
-const AWAY_MS = 60_000
-
+/** What the dispatcher needs of other parts. */
 export interface DispatcherDependencies extends Omit<JobSessionDependencies, 'closed' | 'steady'> {
   readonly log: Logger
   /** RTE_LOST_SECONDS, in milliseconds. */
@@ -50,88 +38,28 @@ export interface Dispatcher extends RunnerPort, RunnerPresence {
   close(): Promise<void>
 }
 
+/** Makes the {@link Dispatcher} of this node. It begins to look after waiting jobs at once. */
 export function createDispatcher(given: DispatcherDependencies): Dispatcher {
   const steady = given.steady ?? createSteadyClock(given.clock)
   const nodes = given.nodes ?? SOLE_NODE
-  const dependencies = { ...given, steady }
-  const { store } = dependencies
+  const { store, log } = given
+  const dependencies = { ...given, steady, nodes }
   const sessions = new Map<number, JobSession>()
-  const serviceClock = given.serviceClock ?? createServiceClock({ store, steady })
   const lastSeen = createLastSeen(steady, given.lostMs)
-  const isOnline = (runner: Runner) => sessions.has(runner.id) || isElsewhere(nodes, runner)
+  const serviceClock = given.serviceClock ?? createServiceClock({ store, steady })
+  const sweep = createDispatchSweep({ ...dependencies, sessions, lastSeen, serviceClock })
   let sweeping: Promise<void> | null = null
 
-  const sweep = async () => {
-    for (const session of sessions.values()) session.checkOffers()
-    if (sessions.size > 0) {
-      const offered = await findOffered(store.read)
-      for (const [runnerId, session] of sessions) session.checkOffered(offered.get(runnerId) ?? [])
-    }
-    if (nodes.isShared && sessions.size > 0) {
-      await passAbortsOn()
-      // Decisions about unknown jobs of a runner here, which another node has stored.
-      for (const runnerId of await findRunnersWithDecisions(store.read)) sessions.get(runnerId)?.orphansDecided()
-    }
-    const waitedFor = await findRunnersWaitedFor(store.read)
-    const holding = await findRunnersWithRunningJobs(store.read)
-    const runners = new Map<number, Runner | null>()
-    for (const id of new Set([...waitedFor, ...holding])) runners.set(id, await findRunner(store.read, id))
-    const isAnybodyAway = [...runners.values()].some((runner) => runner !== null && !isOnline(runner))
-    lastSeen.keepOnly([...runners.keys()])
-    // No wait is kept as another process's clock, and time passes only while the thing could have happened. A node that
-    // cannot write now throws here, and decides nothing.
-    const time = waitedFor.length > 0 || isAnybodyAway ? await serviceClock.look() : null
-    lastSeen.looked()
-    for (const [id, runner] of runners) if (runner !== null && isOnline(runner)) lastSeen.note(id)
-    if (time !== null) for (const id of waitedFor) await lookAfterWaiting(id, runners.get(id) ?? null, time)
-    for (const id of holding) {
-      const runner = runners.get(id) ?? null
-      if (runner === null || !isOnline(runner)) await abandonSilent({ ...dependencies, lastSeen, isOnline }, id, runner)
-    }
-  }
-
-  /**
-   * Looks after the jobs that wait for a runner: offers them, writes into their output what they wait for, or fails
-   * them when their time is over.
-   */
-  async function lookAfterWaiting(id: number, runner: Runner | null, time: number): Promise<void> {
-    if (runner === null || whyNever(runner) !== null) return failUnservable(dependencies, id)
-    const session = sessions.get(id)
-    // The node with the runner's socket offers the jobs, or writes what they wait for.
-    if (!session && isElsewhere(nodes, runner)) return
-    // A connection may have ended before its jobs were offered, or another node has queued them.
-    if (session) session.offer()
-    else await reportOffline(id)
-    const isAway = lastSeen.silentFor(id) >= Math.min(AWAY_MS, dependencies.queueMs)
-    const why = session ? session.whyNotTaken : isAway ? 'is not connected' : null
-    if (why !== null) await failOverdue(dependencies, runner, why, time)
-  }
-
-  const report = (what: string) => (error: unknown) =>
-    dependencies.log.error({ reason: messageOf(error) }, `${what} failed`)
+  const report = (what: string) => (error: unknown) => log.error({ reason: messageOf(error) }, `${what} failed`)
   const sweepSoon = () => {
-    sweeping ??= sweep()
+    sweeping ??= sweep
+      .sweep()
       .catch(report('looking after waiting jobs'))
       .finally(() => {
         sweeping = null
       })
   }
   const timer = setInterval(sweepSoon, SWEEP_MS)
-
-  async function reportOffline(runnerId: number): Promise<void> {
-    const runner = await findRunner(store.read, runnerId)
-    // The node with the runner's socket offers the jobs, or writes what they wait for.
-    if (!runner || isElsewhere(nodes, runner)) return
-    await writeWaitingLine(dependencies, runnerId, `Waiting for runner ${runner.name}, which is not connected`)
-  }
-
-  /** Passes on aborts that other nodes stored. A session sends each of them to its agent once. */
-  async function passAbortsOn(): Promise<void> {
-    for (const { id, run_id, runner_id } of await findAskedAborts(store.read)) {
-      if (runner_id !== null) sessions.get(runner_id)?.abort(id, run_id)
-    }
-  }
-
   const stopListening = nodes.bus.subscribe({
     received(message) {
       if (message.topic === 'queued') sessions.get(message.runner)?.offer()
@@ -142,26 +70,12 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
   })
 
   return {
-    openSession(connection, capacity) {
-      const session = new JobSession(connection, capacity, {
-        ...dependencies,
-        store: nodes.isShared ? fencedStore(store, connection) : store,
-        closed: () => {
-          if (sessions.get(connection.runnerId) !== session) return
-          sessions.delete(connection.runnerId)
-          lastSeen.note(connection.runnerId)
-          // Clients have to see that its jobs are not connected any more.
-          if (session.holdsJobs) given.live.changed('jobs')
-        },
-      })
-      sessions.set(connection.runnerId, session)
-      return session
-    },
+    openSession: (connection, capacity) => openSession({ ...dependencies, sessions, lastSeen }, connection, capacity),
     jobQueued(runnerId) {
       const session = sessions.get(runnerId)
       if (session) return session.offer()
       nodes.bus.publish({ topic: 'queued', runner: runnerId })
-      reportOffline(runnerId).catch(report('telling a job that its runner is offline'))
+      sweep.reportOffline(runnerId).catch(report('telling a job that its runner is offline'))
     },
     abortRequested(runnerId, jobId, runId) {
       const session = sessions.get(runnerId)
@@ -189,4 +103,26 @@ export function createDispatcher(given: DispatcherDependencies): Dispatcher {
       await sweeping
     },
   }
+}
+
+/** Begins the session of a connection. It is forgotten with the connection, unless a newer one has taken its place. */
+function openSession(
+  deps: DispatcherDependencies & Pick<DispatchSweepDependencies, 'sessions' | 'lastSeen' | 'nodes' | 'steady'>,
+  connection: Parameters<OpenSession>[0],
+  capacity: Parameters<OpenSession>[1],
+): JobSession {
+  const { sessions, lastSeen, nodes, store } = deps
+  const session = new JobSession(connection, capacity, {
+    ...deps,
+    store: nodes.isShared ? fencedStore(store, connection) : store,
+    closed: () => {
+      if (sessions.get(connection.runnerId) !== session) return
+      sessions.delete(connection.runnerId)
+      lastSeen.note(connection.runnerId)
+      // Clients have to see that its jobs are not connected any more.
+      if (session.holdsJobs) deps.live.changed('jobs')
+    },
+  })
+  sessions.set(connection.runnerId, session)
+  return session
 }

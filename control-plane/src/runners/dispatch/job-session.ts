@@ -12,6 +12,7 @@ import { ReadingGate } from '../socket/reading-gate.js'
 import { refOf, SessionOrphans } from '../held/session-orphans.js'
 import { UploadSender } from '../offers/upload-sender.js'
 
+/** What a job session needs of other parts. */
 export interface JobSessionDependencies
   extends
     Omit<HeldJobsDependencies, 'send' | 'released' | 'ended' | 'missing'>,

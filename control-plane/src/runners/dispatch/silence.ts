@@ -6,6 +6,7 @@ import { type Runner, findRunner } from '../../store/runners/runners.js'
 import type { Store } from '../../store/store.js'
 import type { LastSeen } from './last-seen.js'
 
+/** What the watch over silent runners needs of other parts. */
 export interface SilenceDependencies {
   readonly store: Store
   readonly clock: Clock

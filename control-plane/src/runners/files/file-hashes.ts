@@ -21,6 +21,7 @@ const MAX_TRIES = 5
  */
 const SETTLE_MS = 2000
 
+/** A file with its hash. */
 export interface HashedFile extends FoundFile {
   readonly sha256: string
 }
@@ -36,6 +37,7 @@ export interface FileHashes {
   hash(root: string, files: readonly FoundFile[]): Promise<HashedFile[]>
 }
 
+/** Makes an empty memory of hashes. @param now milliseconds since the epoch */
 export function createFileHashes(now: () => number): FileHashes {
   let remembered = new Map<string, { readonly key: string; readonly sha256: string }>()
 

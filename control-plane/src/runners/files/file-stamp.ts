@@ -10,6 +10,7 @@ export interface FileStamp {
   readonly executable: boolean
 }
 
+/** The stamp of a file. */
 export function stampOf(stat: BigIntStats): FileStamp {
   return {
     size: Number(stat.size),

@@ -24,6 +24,7 @@ export interface FolderRulesReader {
   read(root: string, files: readonly HashedFile[]): Promise<readonly FolderRules[] | null>
 }
 
+/** Makes a reader that remembers no rules yet. */
 export function createFolderRulesReader(): FolderRulesReader {
   let known = new Map<string, FolderRules>()
 

@@ -11,6 +11,7 @@ const MAX_ENTRIES = 200_000
 /** Longest path that a manifest may hold, in characters. */
 const MAX_PATH_LENGTH = 4096
 
+/** A file or link of a folder. */
 export interface FoundFile {
   /** The path relative to the folder, with `/` between its parts. */
   readonly path: string
@@ -108,6 +109,7 @@ export function unreadable(error: unknown): UnavailableError {
   return new UnavailableError('playbook_folder', message, undefined, { cause: error })
 }
 
+/** The error for a folder that may not be sent. */
 export function refusal(why: string): InvalidInputError {
   return new InvalidInputError('playbook_files', `The playbook folder cannot be sent to a runner: ${why}`)
 }

@@ -11,7 +11,9 @@ import { type Resumption, kept, ofPastRun, resumptionOfRun } from './spooled-job
 import { plainText } from '../socket/reported.js'
 import { type UserType, userTypeOf } from '../../user-type.js'
 
+/** The message in which an agent describes a job that the database does not know. */
 export type OrphanMessage = Extract<AgentMessage, { type: 'orphan' }>
+/** The runner of a job that is adopted, and its connection. */
 export type AdoptingRunner = Pick<RunnerConnection, 'runnerId' | 'runnerName' | 'fingerprint' | 'keys' | 'epoch'>
 
 /** Shown as the launching user of a job if nobody knows who launched it. */

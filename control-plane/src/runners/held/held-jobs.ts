@@ -13,6 +13,7 @@ import type { StreamMeters } from '../streams/stream-meters.js'
 /** Number of ended jobs that a connection remembers. */
 const MAX_ENDED = 100
 
+/** What this part needs of other parts. */
 export interface HeldJobsDependencies {
   readonly store: Store
   readonly clock: Clock

@@ -22,6 +22,7 @@ export interface OrphanActions {
   decide(runnerId: number, runId: string, decision: OrphanDecision, by: string): Promise<void>
 }
 
+/** Makes the {@link OrphanActions}. */
 export function createOrphanActions(deps: {
   readonly store: Store
   readonly live: LiveEvents

@@ -8,6 +8,7 @@ import { type OrphanMessage, takeOrphan } from './adoption.js'
 import type { RunnerConnection } from '../socket/connection.js'
 import type { HeldJobs, JobRef } from './held-jobs.js'
 
+/** What this part needs of other parts. */
 export interface SessionOrphansDependencies {
   readonly store: Store
   readonly clock: Clock

@@ -31,6 +31,7 @@ const BUSY_PAUSE_MS = 10_000
 /** How often an offer is made again because the playbook folder changed during the offer. */
 const MAX_FILE_CHANGES = 5
 
+/** What the offers need of other parts. */
 export interface JobOffersDependencies {
   readonly store: Store
   readonly clock: Clock

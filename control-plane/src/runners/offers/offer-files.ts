@@ -8,6 +8,7 @@ import { isPassing } from '../files/file-stamp.js'
 import { approvedNeedsOf, fileNeedsOf } from './job-order.js'
 import type { PlaybookFiles } from '../files/playbook-files.js'
 
+/** What this step of an offer needs of other parts. */
 export interface OfferFilesDependencies {
   readonly store: Store
   readonly clock: Clock

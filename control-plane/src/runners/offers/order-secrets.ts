@@ -7,6 +7,7 @@ import { findJobSecrets } from '../../store/jobs/job-secrets.js'
 import type { Store } from '../../store/store.js'
 import type { RunnerConnection } from '../socket/connection.js'
 
+/** What this step of an offer needs of other parts. */
 export interface OrderSecretsDependencies {
   readonly store: Store
   readonly clock: Clock

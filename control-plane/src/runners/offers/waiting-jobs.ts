@@ -7,6 +7,7 @@ import { type Runner, findRunner } from '../../store/runners/runners.js'
 import { SERVICE_CLOCK_ORIGIN, readServiceTime } from '../../store/service/service-clock.js'
 import type { Store } from '../../store/store.js'
 
+/** What this part needs of other parts. */
 export interface WaitingDependencies {
   readonly store: Store
   readonly clock: Clock

@@ -9,6 +9,7 @@ import type { ServiceIdentitySource } from '../socket/handshake.js'
 import type { JoinLimits } from './join-decision.js'
 import type { Rate } from '../socket/token-bucket.js'
 
+/** The limits of the hub. Times are in milliseconds. */
 export interface HubLimits extends JoinLimits, AdmissionLimits {
   /** How long a request stays when its socket is gone and no admin marked it, in milliseconds. */
   readonly graceMs: number
@@ -25,6 +26,7 @@ export interface HubLimits extends JoinLimits, AdmissionLimits {
   readonly closeMs: number
 }
 
+/** The limits of the product. */
 export const HUB_LIMITS: HubLimits = {
   mostWaiting: 100,
   mostWaitingOfAddress: 20,

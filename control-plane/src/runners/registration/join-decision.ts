@@ -38,6 +38,7 @@ export interface JoinRequest {
   readonly isConnected: (waiting: WaitingRunner) => boolean
 }
 
+/** The limits of requests to join. */
 export interface JoinLimits extends WaitingLimits {
   /** Most refused requests (known name, other key) that are kept to be shown. */
   readonly mostDenied: number

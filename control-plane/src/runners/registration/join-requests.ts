@@ -1,6 +1,7 @@
 import { networkOf } from '../../auth/network.js'
 import type { WaitingRunner } from '../../store/runners/runners.js'
 
+/** The limits of the list of requests. */
 export interface WaitingLimits {
   /** Most requests that may wait for an admin at the same time. */
   readonly mostWaiting: number

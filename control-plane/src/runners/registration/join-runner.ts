@@ -11,6 +11,7 @@ import type { Registry } from './registry.js'
 import type { Rivals } from './rivals.js'
 import type { Strangers } from '../socket/strangers.js'
 
+/** What joining needs of other parts. */
 export interface JoinDependencies extends Pick<HubOptions, 'store' | 'clock' | 'live' | 'log'> {
   readonly limits: HubLimits
   readonly registry: Registry

@@ -31,11 +31,13 @@ export function hashJoinToken(token: string): string {
   return createHash('sha256').update(joinSecretOf(token)).digest('hex')
 }
 
+/** What the join tokens need of other parts. */
 export interface JoinTokenDependencies extends Pick<HubOptions, 'store' | 'clock' | 'random' | 'log'> {
   /** The fingerprint of this control plane's key. The token tells a new runner which control plane to trust. */
   readonly fingerprint: () => string
 }
 
+/** Makes the {@link JoinTokens} of this control plane. */
 export function createJoinTokens(deps: JoinTokenDependencies): JoinTokens {
   return {
     async create({ name, ttlMinutes }, by) {

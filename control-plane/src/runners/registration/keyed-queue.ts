@@ -8,6 +8,7 @@ export interface KeyedQueue {
   idle(): Promise<void>
 }
 
+/** Makes a queue without tasks. */
 export function createKeyedQueue(): KeyedQueue {
   const last = new Map<string, Promise<unknown>>()
   return {

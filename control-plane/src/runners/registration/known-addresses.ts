@@ -13,6 +13,7 @@ export interface KnownAddresses {
   refresh(): Promise<void>
 }
 
+/** Makes the list of addresses, empty until the first refresh. */
 export function createKnownAddresses(store: Store): KnownAddresses {
   let networks = new Set<string>()
   return {

@@ -14,6 +14,7 @@ export interface Registry {
   all(): AgentConnection[]
 }
 
+/** Makes a registry without connections. */
 export function createRegistry(): Registry {
   const connections = new Map<string, AgentConnection>()
   return {

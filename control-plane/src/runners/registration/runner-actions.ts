@@ -60,12 +60,14 @@ export interface RunnerActions {
   remove(id: number, by: string): Promise<void>
 }
 
+/** What the actions on runners need of other parts. */
 export interface RunnerActionDependencies extends Pick<HubOptions, 'store' | 'clock' | 'live' | 'log' | 'onRevoked'> {
   readonly registry: Registry
   readonly queue: KeyedQueue
   readonly nodes: Nodes
 }
 
+/** Makes the {@link RunnerActions} of this control plane. */
 export function createRunnerActions(deps: RunnerActionDependencies): RunnerActions {
   const { store, registry, live, log } = deps
 

@@ -33,6 +33,7 @@ export interface ServiceKeyView {
   readonly previous: readonly string[]
 }
 
+/** How the service key is to be replaced. */
 export interface Rotation {
   /**
    * The fingerprint that the caller takes for the current one. Another one is a conflict, so that a repeated request
@@ -59,6 +60,7 @@ export interface ServiceKeys extends ServiceIdentitySource {
   close(): Promise<void>
 }
 
+/** What the service keys need of other parts. */
 export interface ServiceKeyDependencies {
   readonly store: Store
   readonly clock: Clock

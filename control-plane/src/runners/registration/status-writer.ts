@@ -6,6 +6,7 @@ import type { Store } from '../../store/store.js'
 /** How long statuses are collected before they are written together, in milliseconds. */
 const GATHER_MS = 1000
 
+/** Stores the statuses of runners. */
 export interface StatusWriter {
   /**
    * Stores the newest status of a runner. It is written within a second, together with those of other runners. It is

@@ -5,6 +5,7 @@ import { FairPool } from './fair-pool.js'
 /** The stage of a connection that has not shown yet that it is expected. */
 export type AdmissionStage = 'greeting' | 'checking' | 'queued'
 
+/** The limits of connections that have proven nothing yet. */
 export interface AdmissionLimits {
   /** Most connections in one stage. */
   readonly mostUnproven: number
@@ -14,6 +15,7 @@ export interface AdmissionLimits {
   readonly reserveOfKnownAddress: number
 }
 
+/** See {@link createAdmission}. */
 export interface Admission {
   /** Puts a connection into a stage and takes it out of its earlier one. Another connection may have to go for it. */
   enter(connection: AgentConnection, stage: AdmissionStage): void

@@ -15,6 +15,7 @@ import { type StatusMessage, statusOf } from './reported.js'
 /** Most messages that are kept while a hello is being decided. A correct agent sends none before its welcome. */
 const MAX_EARLY_MESSAGES = 100
 
+/** The text of the close when a newer connection takes over. */
 export const TAKEN_OVER_TEXT = 'a newer connection of this runner took the socket over'
 
 /** What a connection needs of the hub. */

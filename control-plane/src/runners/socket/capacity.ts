@@ -7,6 +7,7 @@ export function capacityOf(runner: Runner, status: RunnerStatus): RunnerCapacity
   return { enabled: runner.enabled, draining: status.draining, maxJobs: runner.maxJobs ?? status.agentMaxJobs }
 }
 
+/** Whether two capacities are equal. */
 export function sameCapacity(one: RunnerCapacity, other: RunnerCapacity): boolean {
   return one.enabled === other.enabled && one.draining === other.draining && one.maxJobs === other.maxJobs
 }

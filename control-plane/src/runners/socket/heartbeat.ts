@@ -6,6 +6,7 @@ const CHECKS_PER_HEARTBEAT = 4
 /** Checks without any traffic after which a connection counts as dead: two heartbeats. */
 const MAX_SILENT_CHECKS = 2 * CHECKS_PER_HEARTBEAT
 
+/** See {@link createHeartbeat}. */
 export interface Heartbeat {
   close(): void
 }

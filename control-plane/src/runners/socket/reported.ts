@@ -8,6 +8,7 @@ const MAX_JOBS = 1_000_000
 /** A change of the clock difference below this many milliseconds is not shown. */
 const SKEW_STEP_MS = 1000
 
+/** The message in which an agent reports its status. */
 export type StatusMessage = Extract<AgentMessage, { type: 'status' }>
 
 /** A text that a runner reports for people: on one line, without control characters for terminals and logs. */

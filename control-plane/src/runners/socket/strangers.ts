@@ -11,6 +11,7 @@ const MAX_AT_ONCE = 2
 const MAX_ADDRESSES = 10_000
 const ADDRESSES_LEFT = 9_000
 
+/** Limits the requests of unknown agents. */
 export interface Strangers {
   /** Counts a hello of an unknown agent. False: too many come from its address. */
   mayAsk(connection: AgentConnection): boolean

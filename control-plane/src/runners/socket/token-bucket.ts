@@ -1,3 +1,4 @@
+/** A limit for things that come one after the other. */
 export interface Rate {
   /** How much may come at once. */
   readonly burst: number

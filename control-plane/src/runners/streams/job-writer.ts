@@ -32,6 +32,7 @@ import { type FullStreams, NONE_FULL, type StreamLimits, fullLine, fullWords, is
 /** How long a failed write waits before it is tried again, in milliseconds. */
 const RETRY_MS = 500
 
+/** What a job writer needs of other parts. */
 export interface JobWriterDependencies {
   readonly store: Store
   readonly clock: Clock

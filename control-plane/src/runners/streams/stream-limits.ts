@@ -13,8 +13,10 @@ export interface StreamLimits {
 /** Which streams are full: the runner sent more of them than is stored, and nothing more is accepted. */
 export type FullStreams = Readonly<Record<StreamName, boolean>>
 
+/** No stream is full. */
 export const NONE_FULL: FullStreams = { output: false, events: false }
 
+/** Both streams are full. */
 export const ALL_FULL: FullStreams = { output: true, events: true }
 
 /**

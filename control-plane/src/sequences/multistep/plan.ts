@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { vaultNeedsSchema } from '../../credentials/vault-needs.js'
 import { RefusedValuesError } from '../../errors.js'
-import { parsePath } from '../../forms/fields/model-path.js'
+import { parsePath, placesOf } from '../../forms/fields/model-path.js'
 import type { FormContext, MultistepForm, Step } from '../../forms/form.js'
 import { isPlainObject } from '../../forms/values/plain.js'
 import type { PlannedSequence } from '../../jobs/record/sequence-port.js'
@@ -51,6 +51,7 @@ const planSchema = v.object({ steps: v.array(stepSchema) })
 
 /** A step as it was at the launch. */
 export type PlannedStep = v.InferOutput<typeof stepSchema>
+/** The plan of a multistep job, as it is stored. */
 export type StepsPlan = v.InferOutput<typeof planSchema>
 
 /** Reads a stored plan. */
@@ -96,16 +97,14 @@ function keysBelow(
   { fields, wizard }: Pick<MultistepForm, 'fields' | 'wizard'>,
   subforms: FormContext['subforms'],
 ): string[] {
-  const pathsOf = (page: MultistepForm['fields'], base: string) =>
-    page.flatMap(({ name, model }) => (model.length > 0 ? model : [name]).map((path) => base + path))
   const paths = [
-    ...pathsOf(fields, ''),
-    ...wizard.flatMap(({ subform, defaultModel }) =>
-      pathsOf(subforms[subform] ?? [], defaultModel === null ? '' : `${defaultModel}.`),
-    ),
+    ...fields.flatMap((field) => placesOf(field)),
+    ...wizard.flatMap(({ subform, defaultModel }) => {
+      const base = defaultModel === null ? [] : (parsePath(defaultModel) ?? [])
+      return (subforms[subform] ?? []).flatMap((field) => placesOf(field, base))
+    }),
   ]
-  return paths.flatMap((path) => {
-    const [first, second] = parsePath(path) ?? []
+  return paths.flatMap(([first, second]) => {
     return first === key && typeof second === 'string' ? [second] : []
   })
 }

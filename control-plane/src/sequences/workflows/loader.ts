@@ -21,6 +21,7 @@ export interface Workflows {
   errors(): Promise<readonly FormError[]>
 }
 
+/** What the workflows need of other parts. */
 export interface WorkflowsDependencies {
   /** WORKFLOWS_PATH. */
   readonly folder: string

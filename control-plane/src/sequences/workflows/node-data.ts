@@ -17,6 +17,7 @@ const nodeDataSchema = v.object({
   lost: v.optional(v.array(v.string()), []),
 })
 
+/** See `nodeDataSchema`. */
 export type NodeData = Readonly<v.InferOutput<typeof nodeDataSchema>>
 
 /** Reads the data of a node from its stored text. */

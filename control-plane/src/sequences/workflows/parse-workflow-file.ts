@@ -23,6 +23,7 @@ export interface WorkflowError {
   readonly reason: string
 }
 
+/** A file below the folder of workflows, and its mistakes. */
 export interface ParsedWorkflowFile {
   readonly workflows: readonly PlacedWorkflow[]
   readonly errors: readonly WorkflowError[]

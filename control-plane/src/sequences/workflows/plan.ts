@@ -28,6 +28,7 @@ const planSchema = v.object({
   inner: v.optional(v.array(v.object({ reference: v.string(), found: foundSchema })), []),
 })
 
+/** What a form sets for all nodes of its workflow. */
 export type ForAllNodes = Readonly<v.InferOutput<typeof forAllSchema>>
 
 /** A workflow as it was when its job was launched. */

@@ -19,6 +19,7 @@ import { type WorkflowPlan, forAllNodesOf, planWorkflow, settingsOf, workflowPla
 import { writeWorkflowOutput } from './output-lines.js'
 import { type JobNode, type WorkflowNode, isJobNode } from './workflow.js'
 
+/** What this kind needs of other parts. */
 export interface WorkflowKindDependencies {
   readonly workflows: Pick<Workflows, 'find'>
   /** PROCESS_MAX_BUFFER_MB in bytes. The output of a workflow repeats the output of its nodes up to this size. */

@@ -75,7 +75,11 @@ const NodeFile = Type.Object({
   ),
 })
 
+/** A node as its file has it. */
 export type NodeFile = Static<typeof NodeFile>
+/** A workflow as its file has it. */
 export type WorkflowFile = Static<typeof WorkflowFile>
+/** Checks an entry of `workflow_job_templates`, without its nodes. */
 export const workflowFile = Compile(WorkflowFile)
+/** Checks a node. */
 export const nodeFile = Compile(NodeFile)

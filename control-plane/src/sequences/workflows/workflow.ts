@@ -2,6 +2,7 @@ import * as v from 'valibot'
 
 /** When a link fires: after a success, after a failure, or after either. */
 export const LINK_KINDS = ['success', 'failure', 'always'] as const
+/** One of {@link LINK_KINDS}. */
 export type LinkKind = (typeof LINK_KINDS)[number]
 
 /** The kinds of nodes that can run, in the words of workflow files. */
@@ -78,17 +79,23 @@ export const workflowSchema = v.object({
   nodes: v.array(workflowNodeSchema),
 })
 
+/** A node that runs a playbook. */
 export type PlaybookNode = Readonly<v.InferOutput<typeof playbookNodeSchema>>
+/** A node that runs another workflow. */
 export type NestedNode = Readonly<v.InferOutput<typeof nestedNodeSchema>>
+/** A node that asks for an approval. */
 export type ApprovalNode = Readonly<v.InferOutput<typeof approvalNodeSchema>>
 /** A node that is a job of its own. */
 export type JobNode = PlaybookNode | NestedNode
+/** A node that can run. */
 export type WorkflowNode = JobNode | ApprovalNode
 
+/** Whether a node runs a job. Otherwise it asks for an approval. */
 export function isJobNode(node: WorkflowNode): node is JobNode {
   return node.type !== 'workflow_approval_template'
 }
 
+/** A workflow that was read without a mistake. */
 export interface Workflow {
   readonly name: string
   readonly extraVars: Readonly<Record<string, unknown>>

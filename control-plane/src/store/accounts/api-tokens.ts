@@ -6,6 +6,7 @@ import { type StoredUser, findUser } from './users.js'
 
 /** What an API token may be used for. Each scope includes the ones before it. */
 export const TOKEN_SCOPES = ['read', 'launch', 'admin'] as const
+/** One of {@link TOKEN_SCOPES}. */
 export type TokenScope = (typeof TOKEN_SCOPES)[number]
 
 /** An API token as its owner sees it. It is a special kind of session. Times are in milliseconds since the epoch. */

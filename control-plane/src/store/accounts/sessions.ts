@@ -24,6 +24,7 @@ export interface NewSession {
   readonly scopes?: readonly string[] | null
 }
 
+/** Stores a new session. */
 export async function insertSession(queries: Queries, session: NewSession): Promise<void> {
   await queries
     .insertInto('session')

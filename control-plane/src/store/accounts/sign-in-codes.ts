@@ -11,6 +11,7 @@ export interface SignInCode {
   readonly expiresAt: number
 }
 
+/** Stores a new code. */
 export async function insertSignInCode(queries: Queries, code: SignInCode): Promise<void> {
   const { hash, userId, challenge, expiresAt } = code
   await queries.insertInto('sign_in_code').values({ hash, user_id: userId, challenge, expires_at: expiresAt }).execute()
@@ -26,6 +27,7 @@ export async function takeSignInCode(queries: Queries, hash: string): Promise<Si
   return row ? { hash, userId: row.user_id, challenge: row.challenge, expiresAt: row.expires_at } : null
 }
 
+/** Removes codes that have expired. */
 export async function deleteExpiredSignInCodes(queries: Queries, now: number): Promise<void> {
   await queries.deleteFrom('sign_in_code').where('expires_at', '<=', now).execute()
 }

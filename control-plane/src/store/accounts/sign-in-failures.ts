@@ -11,6 +11,7 @@ export async function lockedUntil(queries: Queries, key: string, now: number): P
   return row?.locked_until ?? null
 }
 
+/** When a key is locked, and for how long. */
 export interface FailureLimit {
   /** Number of failures within the window after which the key is locked. */
   readonly failures: number
@@ -50,6 +51,7 @@ export async function countFailure(queries: Queries, key: string, limit: Failure
   return isTooMany
 }
 
+/** Removes the failures of a key. */
 export async function forgetFailures(queries: Queries, key: string): Promise<void> {
   await queries.deleteFrom('sign_in_failure').where('key', '=', key).execute()
 }

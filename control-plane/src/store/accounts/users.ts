@@ -29,8 +29,10 @@ export interface StoredUser {
   readonly nameHadBy: number | null
 }
 
+/** An account to insert. What is left out has its usual value. */
 export type NewUser = Omit<StoredUser, 'id' | 'subject' | 'groupsLeftOut' | 'passwordMustChange' | 'nameHadBy'> &
   Partial<Pick<StoredUser, 'subject' | 'groupsLeftOut' | 'passwordMustChange'>>
+/** Changes of an account. What is left out stays. */
 export type UserChanges = Partial<
   Pick<StoredUser, 'passwordHash' | 'email' | 'groups' | 'enabled' | 'subject' | 'groupsLeftOut' | 'passwordMustChange'>
 >
@@ -69,11 +71,13 @@ export async function insertUser(queries: Queries, user: NewUser): Promise<Store
   return row ? parseUser(row) : null
 }
 
+/** An account by id, or null. */
 export async function findUser(queries: Queries, id: number): Promise<StoredUser | null> {
   const row = await queries.selectFrom('user').selectAll().where('id', '=', id).executeTakeFirst()
   return row ? parseUser(row) : null
 }
 
+/** An account by type and name, or null. Upper and lower case do not matter. */
 export async function findUserByName(queries: Queries, type: UserType, username: string): Promise<StoredUser | null> {
   const row = await queries
     .selectFrom('user')
@@ -84,6 +88,7 @@ export async function findUserByName(queries: Queries, type: UserType, username:
   return row ? parseUser(row) : null
 }
 
+/** An account by type and by its id at the provider, or null. */
 export async function findUserBySubject(queries: Queries, type: UserType, subject: string): Promise<StoredUser | null> {
   const row = await queries
     .selectFrom('user')
@@ -94,11 +99,13 @@ export async function findUserBySubject(queries: Queries, type: UserType, subjec
   return row ? parseUser(row) : null
 }
 
+/** All accounts by name. */
 export async function listUsers(queries: Queries): Promise<StoredUser[]> {
   const rows = await queries.selectFrom('user').selectAll().orderBy('username_key').orderBy('type').execute()
   return rows.map(parseUser)
 }
 
+/** Whether there is any account. */
 export async function hasUsers(queries: Queries): Promise<boolean> {
   return (await queries.selectFrom('user').select('id').limit(1).executeTakeFirst()) !== undefined
 }
@@ -160,6 +167,7 @@ export async function acceptName(queries: Queries, id: number): Promise<StoredUs
 
 const parseColumns = rowParser('user', { type: Type.Enum(USER_TYPES) })
 
+/** Converts a row to an account. */
 export function parseUser(stored: Selectable<UserTable>): StoredUser {
   const row = parseColumns(stored)
   return {

@@ -14,6 +14,7 @@ export interface AuditLink {
   readonly hash: string
 }
 
+/** The row with the head and the anchor of the chain. */
 export async function readAuditChain(queries: Queries): Promise<AuditChainRow> {
   const { id: _, ...chain } = await queries.selectFrom('audit_chain').selectAll().executeTakeFirstOrThrow()
   return chain

@@ -20,6 +20,7 @@ export interface AuditEntry {
   readonly detail?: string | null
 }
 
+/** A record as it is stored. */
 export interface StoredAuditEntry extends AuditEntry {
   readonly id: number
   /** Its position in the chain and its hash; null: it is not in the chain yet. */
@@ -47,6 +48,7 @@ export async function completeAudit(queries: Queries, id: number, entry: AuditEn
   if (numUpdatedRows === 0n) await insertAudit(queries, entry)
 }
 
+/** Which records are wanted. What is left out does not matter. */
 export interface AuditFilter {
   /** Only records older than this one. */
   readonly before?: number

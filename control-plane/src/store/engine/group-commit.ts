@@ -31,6 +31,7 @@ export interface WriteTransactions<Q> {
 /** The answer to a commit was lost, and nobody could find out whether it was committed. */
 export class OutcomeUnknownError extends Error {}
 
+/** The one writer of a database. See {@link createGroupCommit}. */
 export interface GroupCommit<Q> {
   write<T>(name: string, operation: (queries: Q) => Promise<T>): Promise<T>
   /** Why nothing could be committed at the last try; null when it was committed. */
@@ -51,6 +52,14 @@ interface Waiting<Q> {
   conflicts: number
 }
 
+export interface GroupCommitOptions {
+  /** How long a write waits for the database, in milliseconds. */
+  readonly timeoutMs: number
+  readonly pause: (ms: number) => Promise<void>
+  readonly now: () => number
+  readonly mostInGroup?: number
+}
+
 /**
  * One writer. When it is free, all waiting writes become one transaction, so that they share one durable commit (one
  * sync of the disk). These rules hold:
@@ -62,52 +71,76 @@ interface Waiting<Q> {
  *   whole, until `timeoutMs` is over. A commit that failed stored nothing, so its writes run again.
  * - A write that may have been committed never runs again. It is refused, and its caller has to look.
  */
-export function createGroupCommit<Q>(
-  transactions: WriteTransactions<Q>,
-  options: {
-    readonly timeoutMs: number
-    readonly pause: (ms: number) => Promise<void>
-    readonly now: () => number
-    readonly mostInGroup?: number
-  },
-): GroupCommit<Q> {
-  const waiting: Waiting<Q>[] = []
-  let running: Promise<void> | null = null
-  let closed = false
-  let trouble: string | null = null
+class GroupCommitter<Q> implements GroupCommit<Q> {
+  readonly #transactions: WriteTransactions<Q>
+  readonly #options: GroupCommitOptions
+  readonly #waiting: Waiting<Q>[] = []
+  #running: Promise<void> | null = null
+  #closed = false
+  #trouble: string | null = null
 
-  async function drain(): Promise<void> {
-    while (waiting.length > 0) await commitGroup(waiting.splice(0, options.mostInGroup ?? MAX_IN_GROUP))
-    // In the same step as the last look at the queue. So a write that comes now starts the writer again.
-    running = null
+  constructor(transactions: WriteTransactions<Q>, options: GroupCommitOptions) {
+    this.#transactions = transactions
+    this.#options = options
   }
 
-  async function commitGroup(group: readonly Waiting<Q>[]): Promise<void> {
+  get trouble(): string | null {
+    return this.#trouble
+  }
+
+  write<T>(name: string, operation: (queries: Q) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new UnavailableError('stopping', `the service is stopping (${name})`))
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({
+        name,
+        run: operation,
+        resolve: (value) => resolve(value as T),
+        reject,
+        since: this.#options.now(),
+        conflicts: 0,
+      })
+      this.#running ??= this.#drain()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#running
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0)
+      await this.#commitGroup(this.#waiting.splice(0, this.#options.mostInGroup ?? MAX_IN_GROUP))
+    // In the same step as the last look at the queue. So a write that comes now starts the writer again.
+    this.#running = null
+  }
+
+  async #commitGroup(group: readonly Waiting<Q>[]): Promise<void> {
     let results: unknown[]
     try {
-      results = await transact(group)
+      results = await this.#transact(group)
     } catch (error) {
-      await commitAgain(group, error)
+      await this.#commitAgain(group, error)
       return
     }
-    trouble = null
+    this.#trouble = null
     group.forEach((one, index) => one.resolve(results[index]))
   }
 
-  async function commitAgain(group: readonly Waiting<Q>[], error: unknown): Promise<void> {
+  async #commitAgain(group: readonly Waiting<Q>[], error: unknown): Promise<void> {
     const [one] = group
     if (error instanceof OutcomeUnknownError) {
-      trouble = error.message
+      this.#trouble = error.message
       const message = `the database went away at the commit, and what became of it is not known: ${error.message}`
       for (const each of group) each.reject(new UnavailableError('database_answer_lost', message))
-    } else if (transactions.isPassing(error)) {
-      await waitForDatabase(group, error)
-    } else if (isConflict(group, error)) {
-      await runAgain(group)
+    } else if (this.#transactions.isPassing(error)) {
+      await this.#waitForDatabase(group, error)
+    } else if (this.#isConflict(group, error)) {
+      await this.#runAgain(group)
     } else if (group.length > 1) {
-      for (const each of group) await commitGroup([each])
+      for (const each of group) await this.#commitGroup([each])
     } else {
-      one?.reject(transactions.asRefusal?.(error) ?? error)
+      one?.reject(this.#transactions.asRefusal?.(error) ?? error)
     }
   }
 
@@ -115,72 +148,60 @@ export function createGroupCommit<Q>(
    * A group that lost against another process runs again as a whole, because it lost by chance. If it loses again and
    * again, its writes run one by one.
    */
-  function isConflict(group: readonly Waiting<Q>[], error: unknown): boolean {
+  #isConflict(group: readonly Waiting<Q>[], error: unknown): boolean {
     for (const each of group) each.conflicts += 1
     const tries = Math.max(...group.map(({ conflicts }) => conflicts))
-    return (group.length === 1 || tries <= MAX_GROUP_TRIES) && (transactions.isConflict?.(error, tries) ?? false)
+    return (group.length === 1 || tries <= MAX_GROUP_TRIES) && (this.#transactions.isConflict?.(error, tries) ?? false)
   }
 
   /**
    * The other process is done after a short while. The pause is random, so that the losers do not all come back at
    * once.
    */
-  async function runAgain(group: readonly Waiting<Q>[]): Promise<void> {
-    await options.pause(Math.random() * CONFLICT_PAUSE_MS)
-    const now = options.now()
-    const patient = group.filter(({ since }) => now - since < options.timeoutMs)
+  async #runAgain(group: readonly Waiting<Q>[]): Promise<void> {
+    await this.#options.pause(Math.random() * CONFLICT_PAUSE_MS)
+    const now = this.#options.now()
+    const patient = group.filter(({ since }) => now - since < this.#options.timeoutMs)
     for (const one of group) {
       if (!patient.includes(one)) one.reject(new UnavailableError('database_unavailable', BUSY))
     }
-    if (patient.length > 0) await commitGroup(patient)
+    if (patient.length > 0) await this.#commitGroup(patient)
   }
 
-  async function transact(group: readonly Waiting<Q>[]): Promise<unknown[]> {
-    await transactions.begin()
+  async #transact(group: readonly Waiting<Q>[]): Promise<unknown[]> {
+    await this.#transactions.begin()
     try {
       const results: unknown[] = []
-      for (const one of group) results.push(await one.run(transactions.queries))
-      await transactions.commit()
+      for (const one of group) results.push(await one.run(this.#transactions.queries))
+      await this.#transactions.commit()
       return results
     } catch (error) {
-      await transactions.rollback()
+      await this.#transactions.rollback()
       throw error
     }
   }
 
-  async function waitForDatabase(group: readonly Waiting<Q>[], error: unknown): Promise<void> {
+  async #waitForDatabase(group: readonly Waiting<Q>[], error: unknown): Promise<void> {
     const patient: Waiting<Q>[] = []
-    trouble = messageOf(error)
+    this.#trouble = messageOf(error)
     for (const one of group) {
-      if (!closed && options.now() - one.since < options.timeoutMs) patient.push(one)
+      if (!this.#closed && this.#options.now() - one.since < this.#options.timeoutMs) patient.push(one)
       else
         one.reject(new UnavailableError('database_unavailable', `the database is not available: ${messageOf(error)}`))
     }
-    waiting.unshift(...patient)
-    if (patient.length > 0) await options.pause(100)
+    this.#waiting.unshift(...patient)
+    if (patient.length > 0) await this.#options.pause(100)
   }
+}
 
+/** The writer of a store. @see GroupCommitter */
+export function createGroupCommit<Q>(transactions: WriteTransactions<Q>, options: GroupCommitOptions): GroupCommit<Q> {
+  const writer = new GroupCommitter(transactions, options)
   return {
     get trouble() {
-      return trouble
+      return writer.trouble
     },
-    write<T>(name: string, operation: (queries: Q) => Promise<T>): Promise<T> {
-      if (closed) return Promise.reject(new UnavailableError('stopping', `the service is stopping (${name})`))
-      return new Promise<T>((resolve, reject) => {
-        waiting.push({
-          name,
-          run: operation,
-          resolve: (value) => resolve(value as T),
-          reject,
-          since: options.now(),
-          conflicts: 0,
-        })
-        running ??= drain()
-      })
-    },
-    async close() {
-      closed = true
-      await running
-    },
+    write: (name, operation) => writer.write(name, operation),
+    close: () => writer.close(),
   }
 }

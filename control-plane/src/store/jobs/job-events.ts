@@ -2,7 +2,9 @@ import { type Selectable, sql } from 'kysely'
 import type { JobEventTable } from '../schema.js'
 import type { Queries } from '../store.js'
 
+/** An event as it is stored. */
 export type EventRow = Selectable<JobEventTable>
+/** An event as a list shows it, without its line. */
 export type EventSummaryRow = Omit<EventRow, 'line' | 'job_id'>
 
 const SUMMARY_COLUMNS = ['position', 'type', 'play', 'task', 'host', 'duration', 'time'] as const

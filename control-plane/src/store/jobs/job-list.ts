@@ -42,8 +42,10 @@ const JOBS_PER_READ = 1000
 
 const jobList = Compile(Type.Array(JobListRow))
 
+/** The columns of a job in a list, checked. */
 export type JobListRow = Readonly<Static<typeof JobListRow>>
 
+/** Which jobs are wanted. What is left out does not matter. */
 export interface JobFilter {
   readonly user?: { readonly name: string; readonly type: UserType }
   /** Only jobs that this runner had: it said at least once that it has them. */

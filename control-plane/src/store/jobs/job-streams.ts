@@ -47,6 +47,7 @@ const INSERT_PIECE = `insert into job_output (job_id, position, origin, data) va
 const INSERT_SERVICE_LINE = `insert into job_output (job_id, position, origin, data)
   select job_id, shown_length, 'service', ? from job_stream where job_id = ?`
 
+/** The stored lengths of a job's streams, or null when the job does not exist. */
 export async function findStreamLengths(queries: Queries, jobId: number): Promise<StreamLengths | null> {
   const row = await queries.selectFrom('job_stream').selectAll().where('job_id', '=', jobId).executeTakeFirst()
   return row ? { output: row.output_length, events: row.events_length, eventsCount: row.events_count } : null

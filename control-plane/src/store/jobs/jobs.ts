@@ -9,6 +9,7 @@ import type { JobTable } from '../schema.js'
 import { rowParser } from '../sql/row-parser.js'
 import { USER_TYPES } from '../../user-type.js'
 
+/** A job with all columns. */
 export type JobRow = Selectable<JobTable>
 
 /** All columns without the long texts. */
@@ -40,6 +41,7 @@ const SUMMARY_COLUMNS = [
   'held_epoch',
 ] as const
 
+/** A job without its long texts. */
 export type JobSummaryRow = Pick<JobRow, (typeof SUMMARY_COLUMNS)[number]>
 
 /** Checks that a row of jobs, or some of its columns, has known states. */

@@ -12,10 +12,12 @@ import type { UserType } from '../../user-type.js'
  * - `no_description`: its claim cannot be read
  */
 export const ORPHAN_REASONS = ['other_service', 'other_runner', 'old_agent', 'no_description'] as const
+/** One of {@link ORPHAN_REASONS}. */
 export type OrphanReason = (typeof ORPHAN_REASONS)[number]
 
 /** What an admin may decide about such a job. */
 export const ORPHAN_DECISIONS = ['adopt', 'end', 'forget'] as const
+/** One of {@link ORPHAN_DECISIONS}. */
 export type OrphanDecision = (typeof ORPHAN_DECISIONS)[number]
 
 /** A job that a runner has and that waits for an admin. Times are milliseconds since the epoch. */
@@ -47,6 +49,7 @@ export async function listOrphans(queries: Queries, runnerId?: number): Promise<
   return (await query.execute()).map(parseOrphan)
 }
 
+/** A job of a runner that waits for an admin, or null. */
 export async function findOrphan(queries: Queries, runnerId: number, runId: string): Promise<Orphan | null> {
   const query = queries.selectFrom('orphan').selectAll().where('runner_id', '=', runnerId)
   const row = await query.where('run_id', '=', runId).executeTakeFirst()

@@ -104,6 +104,7 @@ export async function takeTurn(queries: Queries, jobId: number, version: number)
   return numUpdatedRows > 0n
 }
 
+/** Changes a step or workflow node of a parent job. */
 export async function changeNode(
   queries: Queries,
   jobId: number,

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { columnTypesOf } from '../sql/column-types.js'
 
-/** Jobs that consist of others, and where each of these stands. What each column means stands in schema.ts. */
+/** Parent jobs, and the state of their steps and workflow nodes. schema.ts explains the columns. */
 export async function up(database: Kysely<unknown>): Promise<void> {
   const types = columnTypesOf(database)
   await database.schema

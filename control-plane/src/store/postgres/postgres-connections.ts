@@ -27,6 +27,7 @@ const types: pg.CustomTypesConfig = {
     id === pg.types.builtins.INT8 ? Number : (pg.types.getTypeParser(id, format) as (value: string) => unknown),
 }
 
+/** What a connection is used for. */
 export type ConnectionUse = 'read' | 'write' | 'migrate'
 
 /** Connections to the server, made when they are needed. A broken one is replaced; whoever used it gets the error. */

@@ -16,6 +16,7 @@ const CHECK_MS = 2000
 const FIRST_PAUSE_MS = 100
 const MAX_PAUSE_MS = 2000
 
+/** Who listens to notifications. */
 export interface NotificationListener {
   /** Something was sent, by whomever. Comes once, in the order of sending. */
   arrived(text: string): void
@@ -23,6 +24,7 @@ export interface NotificationListener {
   connected(): void
 }
 
+/** What notifications need of other parts. */
 export interface NotificationDependencies {
   readonly timers: Timers
   readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }

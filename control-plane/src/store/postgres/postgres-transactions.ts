@@ -8,6 +8,7 @@ import { isConflict, isPassing, isRefusal } from './postgres-errors.js'
 import type { Database } from '../schema.js'
 import type { Queries } from '../store.js'
 
+/** How write transactions are run. */
 export interface TransactionOptions {
   /** A text that no transaction of any node had before. */
   readonly newMark: () => string

@@ -20,6 +20,7 @@ export async function listJoinTokens(queries: Queries): Promise<JoinToken[]> {
   return rows.map(parseJoinToken)
 }
 
+/** Stores a new join token by its hash. */
 export async function insertJoinToken(
   queries: Queries,
   token: {

@@ -183,6 +183,7 @@ export async function countUnfinishedJobs(queries: Queries, runnerId: number): P
   return Number(row.count)
 }
 
+/** Inserts a runner. @returns the row with its id */
 export async function insertRunner(queries: Queries, row: Insertable<RunnerTable>): Promise<Runner> {
   return parseRunner(await queries.insertInto('runner').values(row).returningAll().executeTakeFirstOrThrow())
 }
@@ -215,6 +216,7 @@ export async function clearDefaultRunner(queries: Queries): Promise<void> {
   await queries.updateTable('runner').set({ is_default: 0 }).where('is_default', '=', 1).execute()
 }
 
+/** Removes the row of a runner. Its jobs stay. */
 export async function deleteRunner(queries: Queries, id: number): Promise<void> {
   await queries.deleteFrom('runner').where('id', '=', id).execute()
 }

@@ -33,6 +33,7 @@ export async function retireServiceKey(queries: Queries, id: number, signature: 
   await queries.updateTable('service_key').set({ private_key: null, signature }).where('id', '=', id).execute()
 }
 
+/** Removes keys by id. */
 export async function deleteServiceKeys(queries: Queries, ids: readonly number[]): Promise<void> {
   if (ids.length > 0) await queries.deleteFrom('service_key').where('id', 'in', ids).execute()
 }

@@ -11,6 +11,7 @@ export interface Appearance {
 const ROW = 1
 const AT_FIRST: Appearance = { theme: 'light', name: 'Holdfast', announcement: '', environment: '' }
 
+/** What the header of the pages shows now. */
 export async function readAppearance(queries: Queries): Promise<Appearance> {
   const row = await queries
     .selectFrom('appearance')

@@ -16,6 +16,7 @@ export interface StoredCredential {
   readonly updatedAt: number
 }
 
+/** A credential to insert. */
 export type NewCredential = Omit<StoredCredential, 'id'>
 
 /** By name. */
@@ -23,11 +24,13 @@ export async function listCredentials(queries: Queries): Promise<StoredCredentia
   return (await queries.selectFrom('credential').selectAll().orderBy('name').execute()).map(parseCredential)
 }
 
+/** A credential by id, or null. */
 export async function findCredential(queries: Queries, id: number): Promise<StoredCredential | null> {
   const row = await queries.selectFrom('credential').selectAll().where('id', '=', id).executeTakeFirst()
   return row ? parseCredential(row) : null
 }
 
+/** A credential by name, or null. */
 export async function findCredentialByName(queries: Queries, name: string): Promise<StoredCredential | null> {
   const row = await queries.selectFrom('credential').selectAll().where('name', '=', name).executeTakeFirst()
   return row ? parseCredential(row) : null

@@ -31,6 +31,7 @@ export async function putLock(queries: Queries, name: string, lock: Lock): Promi
     .execute()
 }
 
+/** Removes a lock, whoever holds it. */
 export async function deleteLock(queries: Queries, name: string): Promise<void> {
   await queries.deleteFrom('lock').where('name', '=', name).execute()
 }

@@ -10,10 +10,12 @@ export interface ServiceNodeRow {
   readonly last_seen: number
 }
 
+/** All nodes. */
 export function listNodes(queries: Queries): Promise<ServiceNodeRow[]> {
   return queries.selectFrom('node').selectAll().orderBy('id').execute()
 }
 
+/** Stores a node that begins. */
 export async function insertNode(queries: Queries, node: ServiceNodeRow): Promise<void> {
   await queries.insertInto('node').values(node).execute()
 }
@@ -31,6 +33,7 @@ export async function deleteNode(queries: Queries, id: string, lastSeen?: number
   await query.execute()
 }
 
+/** Removes the nodes with this address. */
 export async function deleteNodesAt(queries: Queries, address: string): Promise<void> {
   await queries.deleteFrom('node').where('address', '=', address).execute()
 }

@@ -14,6 +14,7 @@ export interface ServiceTime {
   readonly turn: number
 }
 
+/** The service clock as it is stored. */
 export function readServiceTime(queries: Queries): Promise<ServiceTime> {
   return queries.selectFrom('service_clock').select(['time', 'turn']).where('id', '=', ROW).executeTakeFirstOrThrow()
 }

@@ -77,7 +77,7 @@ async function begins(handle: Statements): Promise<boolean> {
   }
 }
 
-/** Writes who holds it, which ends the transaction. False: the disk is full; the lock is held all the same. */
+/** Writes who holds the database, which ends the transaction. False: the disk is full. The lock is still held. */
 async function writes(
   handle: Statements,
   { token, pid, host, since }: Holder & { readonly token: string },

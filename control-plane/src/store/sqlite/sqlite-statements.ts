@@ -3,6 +3,7 @@ import type sqlite3 from 'sqlite3'
 /** Prepared statements kept for use again; beyond this many the least recently used goes. */
 const MAX_STATEMENTS = 200
 
+/** The result of a statement that changes rows. */
 export interface RunResult {
   readonly changes: number
   readonly lastId: number
@@ -17,6 +18,7 @@ export interface Statements {
   close(): Promise<void>
 }
 
+/** Runs statements on a handle, with promises. */
 export function createStatements(handle: sqlite3.Database): Statements {
   /** Promises, so that two who ask for the same text at once share one statement. */
   const prepared = new Map<string, Promise<sqlite3.Statement>>()

@@ -23,6 +23,7 @@ export async function changeUploadClaim(queries: Queries, id: number, claim: Upl
   await queries.updateTable('upload_claim').set({ bytes, written, touched_at: now }).where('id', '=', id).execute()
 }
 
+/** Gives the claimed space back. */
 export async function deleteUploadClaim(queries: Queries, id: number): Promise<void> {
   await queries.deleteFrom('upload_claim').where('id', '=', id).execute()
 }

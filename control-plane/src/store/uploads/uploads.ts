@@ -2,6 +2,7 @@ import type { Insertable, Selectable } from 'kysely'
 import type { UploadTable } from '../schema.js'
 import type { Queries } from '../store.js'
 
+/** An upload as it is stored. */
 export type UploadRow = Selectable<UploadTable>
 
 /** An upload that a job has, with the field that it is in. */
@@ -13,10 +14,12 @@ export interface JobFile extends UploadRow {
 /** How many names are asked for in one statement. */
 const MAX_NAMES = 500
 
+/** Stores an upload. @returns its id */
 export async function insertUpload(queries: Queries, upload: Insertable<UploadTable>): Promise<number> {
   return (await queries.insertInto('upload').values(upload).returning('id').executeTakeFirstOrThrow()).id
 }
 
+/** An upload by its stored name, or null. */
 export async function findUpload(queries: Queries, storedName: string): Promise<UploadRow | null> {
   const row = await queries.selectFrom('upload').selectAll().where('stored_name', '=', storedName).executeTakeFirst()
   return row ?? null

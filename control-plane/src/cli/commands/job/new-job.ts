@@ -42,7 +42,7 @@ export async function askForJob<Answer>(request: () => Promise<Answer>): Promise
     if (error instanceof UnreachableError && !wasNeverSent(error)) {
       throw new CliError(
         EXIT.unreachable,
-        `${error.message} The launch may have arrived all the same: look with holdfast job list before trying again.`,
+        `${error.message} The launch may have arrived nevertheless: look with holdfast job list before trying again.`,
         { cause: error },
       )
     }

@@ -8,6 +8,7 @@ const CONSTRUCTORS = {
   ListFormat: Intl.ListFormat,
   DisplayNames: Intl.DisplayNames,
 } as const
+/** The constructors of `Intl` that scripts of forms may use. */
 export type IntlKind = keyof typeof CONSTRUCTORS
 
 /** What a script may ask of such an object; nothing else of it can be reached. */

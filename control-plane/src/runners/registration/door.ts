@@ -1,0 +1,107 @@
+import { TLSSocket } from 'node:tls'
+import { HEARTBEAT_MS } from '@holdfast/protocol'
+import type { WebSocket } from 'ws'
+import { messageOf } from '../../errors.js'
+import { AgentConnection, type ConnectionOwner } from '../socket/agent-connection.js'
+import type { NetworkSide } from '../socket/agent-socket.js'
+import { Handshake } from '../socket/handshake.js'
+import { newsIn, reportedStatus } from '../socket/reported.js'
+import type { HubOptions } from './hub-options.js'
+import { type JoinDependencies, join } from './join-runner.js'
+import type { KeyedQueue } from './keyed-queue.js'
+import type { PresentConnections } from './present-connections.js'
+import type { StatusWriter } from './status-writer.js'
+
+export interface DoorDependencies extends Omit<HubOptions, 'limits' | 'nodes'>, JoinDependencies {
+  readonly queue: KeyedQueue
+  readonly statuses: StatusWriter
+  readonly present: PresentConnections
+}
+
+/** Where sockets come in: it greets them, and follows each connection to its end. */
+export interface Door {
+  /** Takes a new WebSocket. Call it in the same tick in which the socket was opened. */
+  accept(socket: WebSocket, address: string, network: NetworkSide): void
+  /** From now on every socket that comes is told that the control plane stops. */
+  close(): void
+}
+
+export function createDoor(deps: DoorDependencies): Door {
+  const { clock, present, admission } = deps
+  const owner = createOwner(deps)
+  let isClosed = false
+  return {
+    accept(socket, address, network) {
+      const handshake = new Handshake({
+        random: deps.random,
+        version: deps.version,
+        time: clock.now(),
+        service: deps.service,
+        tls: network instanceof TLSSocket ? network : null,
+      })
+      const connection = new AgentConnection(owner, socket, network, address, handshake)
+      present.add(connection)
+      if (isClosed) {
+        connection.close('going_away', 'the control plane stops')
+        return
+      }
+      present.greet(connection, deps.limits.helloMs)
+      admission.enter(connection, 'greeting')
+      connection.challenge()
+    },
+    close() {
+      isClosed = true
+    },
+  }
+}
+
+/** What becomes of a connection: proven by its hello, its reports, its end. */
+function createOwner(deps: DoorDependencies): ConnectionOwner {
+  const { clock, live, log, present, admission, strangers, registry, statuses } = deps
+  return {
+    log,
+    heartbeatMs: deps.heartbeatMs ?? HEARTBEAT_MS,
+    openSession: deps.openSession,
+    proven(connection) {
+      present.noLongerGreets(connection)
+      admission.enter(connection, 'checking')
+      const { fingerprint, ancestors } = connection.hello
+      void inTurnOf(deps.queue, [fingerprint, ...ancestors], () => join(deps, connection))
+        .catch((error: unknown) => {
+          log.error({ ip: connection.address, err: error }, `taking a runner in failed: ${messageOf(error)}`)
+          connection.close('internal_error', 'the control plane failed over the hello')
+        })
+        .finally(() => admission.leave(connection))
+    },
+    reported(connection, message) {
+      const status = reportedStatus(message, clock.now())
+      const { urgent, visible } = newsIn(connection.status, status)
+      // A runner that waits for approval is offered nothing, so nothing that it reports is urgent.
+      const isUrgent = urgent && connection.phase === 'approved'
+      statuses.note(connection.runnerId, connection.epoch, status, { urgent: isUrgent, visible })
+      return status
+    },
+    ended(connection) {
+      present.noLongerGreets(connection)
+      admission.leave(connection)
+      strangers.ended(connection)
+      if (!registry.remove(connection)) return
+      const { runnerId, epoch, status } = connection
+      const last = { ...status, lastSeen: clock.now() }
+      statuses.note(runnerId, epoch, last, { urgent: true, visible: true, over: true })
+      const reason = connection.socket.endedBecause
+      log.info({ runner: connection.runnerName, ip: connection.address, epoch, reason }, 'runner disconnected')
+      live.changed('runners')
+    },
+    gone: (connection) => present.gone(connection),
+  }
+}
+
+/**
+ * Runs a task in the queues of several keys. The order of the keys is always the same, so that no two tasks wait for
+ * each other.
+ */
+function inTurnOf(queue: KeyedQueue, keys: readonly string[], task: () => Promise<void>): Promise<void> {
+  const inner = [...new Set(keys)].sort().reduce((next, key) => () => queue.run(key, next), task)
+  return inner()
+}

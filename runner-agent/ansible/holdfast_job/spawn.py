@@ -1,0 +1,167 @@
+"""Starts ansible-playbook, as the agent's user or as a user of its own."""
+
+import errno
+import os
+
+from holdfast_job.job import Refusal, iso_now
+from holdfast_job.transient_errors import TRANSIENT_AT_SPAWN, retry_transient
+
+try:
+    import _signal as signal  # the part of `signal` that is built in; the wrapper costs 2 ms of imports
+except ImportError:
+    import signal
+
+# A limit that Linux has not enforced since 2.4.25 (locks of files). Each child inherits it. So it marks the processes of a job:
+# the mark stays in a cleaned environment, in a new session and under another parent.
+_RLIMIT_LOCKS = 10
+
+# Signals whose inherited disposition must not reach ansible. A background service starts its children with SIGINT
+# ignored. Python itself ignores SIGPIPE and SIGXFSZ.
+_RESET_FOR_ANSIBLE = [number for number in range(1, 32) if number not in (signal.SIGKILL, signal.SIGSTOP)]
+
+
+def spawn(job):
+    """Starts ansible in a session of its own: no shell, nothing inherited, output and errors into one pipe."""
+    orders = job.orders
+    environment = {_bytes(name): _bytes(value) for name, value in orders["env"].items()}
+    environment[b"HOLDFAST_JOB_MARKER"] = _bytes(job.marker)
+    arguments = [_bytes(part) for part in orders["argv"]]
+    program = _find_program(arguments[0], environment)
+    _close_on_exec()
+    job.adopts_orphans = _become_subreaper()
+    if orders.get("isolation") is not None:
+        _isolate(job)
+        environment = job.isolation.environment_of(environment)
+    if job.secrets is not None:
+        from holdfast_job.secret_files import make_secrets, serve_secrets
+
+        retry_transient(job, make_secrets, job)
+    job.output_pipe, pipe_writer = retry_transient(job, os.pipe)
+    if job.isolation is not None:
+        _spawn_isolated(job, program, arguments, environment, pipe_writer)
+        if job.secrets is not None:
+            serve_secrets(job, job.ansible_pid)
+        return
+    if job.secrets is not None:
+        serve_secrets(job, os.getpid())
+    _enter(job, orders["cwd"])
+    own_limit = _set_lock_limit(orders.get("limit_mark"))
+    try:
+        job.ansible_pid = retry_transient(job, _run, job, program, arguments, environment, pipe_writer, codes=TRANSIENT_AT_SPAWN)
+    except OSError as error:
+        job.started_at = None
+        is_there = error.errno == errno.ENOENT and os.path.exists(program)
+        hint = " (it is there, so its interpreter may be missing)" if is_there else ""
+        raise Refusal("%s could not be started: %s%s" % (os.fsdecode(program), error.strerror, hint))
+    finally:
+        _set_lock_limit(own_limit)
+        os.close(pipe_writer)
+        os.chdir("/")
+
+
+def _run(job, program, arguments, environment, output):
+    """Returns the pid of ansible-playbook."""
+    job.started_at = iso_now()
+    return os.posix_spawn(
+        program,
+        arguments,
+        environment,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, output, 1),
+            (os.POSIX_SPAWN_DUP2, output, 2),
+        ],
+        setsid=True,
+        setsigmask=(),
+        setsigdef=_RESET_FOR_ANSIBLE,
+    )
+
+
+def _isolate(job):
+    """A user for this job alone, or no start: never with less than was ordered."""
+    from holdfast_job.isolation import Isolation
+
+    try:
+        job.isolation = Isolation(job, job.orders["isolation"])
+    except OSError as error:
+        place = "" if error.filename is None else ": %s" % error.filename
+        raise Refusal("the job could not be given a user of its own: %s%s" % (error.strerror or error, place))
+
+
+def _spawn_isolated(job, program, arguments, environment, output):
+    orders = job.orders
+    kept = [] if job.secrets is None else list(job.secrets["descriptors"].values())
+    own_limit = _set_lock_limit(orders.get("limit_mark"))
+    try:
+        job.started_at = iso_now()
+        cwd = _bytes(orders["cwd"])
+        job.ansible_pid = job.isolation.spawn(program, arguments, environment, cwd, output, kept, _RESET_FOR_ANSIBLE)
+    except OSError as error:
+        job.started_at = None
+        job.isolation.finish()
+        raise Refusal("%s could not be started: %s" % (os.fsdecode(program), error.strerror or error))
+    finally:
+        _set_lock_limit(own_limit)
+        os.close(output)
+
+
+def _become_subreaper():
+    """Orphans of the job become children of the supervisor, so none gets out of sight. False where that cannot be had."""
+    try:
+        import ctypes
+
+        pr_set_child_subreaper = 36
+        return ctypes.CDLL(None).prctl(pr_set_child_subreaper, *map(ctypes.c_ulong, (1, 0, 0, 0))) == 0
+    except Exception:
+        return False
+
+
+def _set_lock_limit(soft):
+    """Sets the soft limit of file locks, by which the agent finds what a lost supervisor leaves. Returns the one before.
+
+    The hard one stays, so that an agent run by a playbook can mark jobs of its own. None: nothing is set, or was.
+    """
+    if soft is None:
+        return None
+    try:
+        import ctypes
+
+        library = ctypes.CDLL(None)
+        limits = (ctypes.c_ulong * 2)()
+        if library.getrlimit(_RLIMIT_LOCKS, limits) != 0:
+            return None
+        before, limits[0] = limits[0], soft
+        return before if library.setrlimit(_RLIMIT_LOCKS, limits) == 0 else None
+    except Exception:
+        return None
+
+
+def _bytes(text):
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _find_program(name, environment):
+    if b"/" in name:
+        return name
+    for folder in environment.get(b"PATH", b"/usr/local/bin:/usr/bin:/bin").split(b":"):
+        candidate = (folder or b".") + b"/" + name
+        if os.access(candidate, os.X_OK) and not os.path.isdir(candidate):
+            return candidate
+    raise Refusal("%s could not be started: it was not found in PATH" % os.fsdecode(name))
+
+
+def _enter(job, folder):
+    try:
+        retry_transient(job, os.chdir, _bytes(folder), codes=TRANSIENT_AT_SPAWN)
+    except OSError as error:
+        raise Refusal("the working folder %s could not be entered: %s" % (folder, error.strerror))
+
+
+def _close_on_exec():
+    """Whatever the agent left open by mistake must not live on in the playbook."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2:
+            try:
+                os.set_inheritable(int(name), False)
+            except OSError:
+                pass

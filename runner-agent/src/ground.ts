@@ -1,0 +1,47 @@
+import type { Logger } from './log.js'
+
+/** What every room may need of the world outside, and who ends what a room opens. */
+export interface Ground {
+  readonly log: Logger
+  readonly now: () => Date
+  /** A number from 0 up to 1. */
+  readonly random: () => number
+  /** Environment variables of the agent. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Runs a task once after so many milliseconds. The agent may end before. Returns what cancels it. */
+  after(milliseconds: number, task: () => void): () => void
+  /** Has a part closed with the agent. The part that was opened last is closed first. */
+  onClose(close: () => unknown): void
+}
+
+/** Who closes the parts of the agent. */
+export interface PartsOwner {
+  readonly onClose: Ground['onClose']
+  /** True from the moment on when the parts are being closed. */
+  readonly isClosing: boolean
+  /** Closes every part once, in the reverse order of opening. Later calls wait for the first one. */
+  close(): Promise<void>
+}
+
+export function createPartsOwner(): PartsOwner {
+  const opened: (() => unknown)[] = []
+  let closing: Promise<void> | null = null
+  const closeAll = async (): Promise<void> => {
+    for (const close of opened.splice(0).reverse()) await close()
+  }
+  return {
+    onClose: (close) => void opened.push(close),
+    get isClosing() {
+      return closing !== null
+    },
+    close: () => (closing ??= closeAll()),
+  }
+}
+
+/** A timer of the process. It does not keep the process alive. */
+export function systemAfter(milliseconds: number, task: () => void): () => void {
+  const timer = setTimeout(task, milliseconds).unref()
+  return () => {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,40 @@
+import type { Ground } from '../ground.js'
+import { readBootId } from '../host/processes.js'
+import type { Trust } from '../identity/trust.js'
+import { ABORT_PATIENCE } from './decide.js'
+import { createHostJobs, type HostJobs, type HostJobsOptions } from './host-jobs.js'
+import { createOwnership } from './ownership.js'
+import { createSpoolLoading, type SpoolLoading } from './spool-loading.js'
+
+/** What the composition of this room adds by itself. */
+type Own = 'log' | 'now' | 'after' | 'bootId' | 'patience' | 'ownership' | 'ownMaxJobs' | 'spoolMaxBytes'
+
+export interface JobsNeeds extends Omit<HostJobsOptions, Own> {
+  readonly trust: Trust
+}
+
+export interface JobsParts {
+  readonly hostJobs: HostJobs
+  readonly loading: SpoolLoading
+}
+
+/** All jobs of this host. */
+export function composeJobs(
+  { log, now, after, onClose }: Ground,
+  { maxJobs, spoolMaxBytes }: { readonly maxJobs: number; readonly spoolMaxBytes: number },
+  { trust, ...needs }: JobsNeeds,
+): JobsParts {
+  const hostJobs = createHostJobs({
+    ...needs,
+    log,
+    now,
+    after,
+    bootId: readBootId(),
+    patience: ABORT_PATIENCE,
+    ownership: createOwnership(trust),
+    ownMaxJobs: maxJobs,
+    spoolMaxBytes,
+  })
+  onClose(() => hostJobs.dispose())
+  return { hostJobs, loading: createSpoolLoading(hostJobs, log) }
+}

@@ -1,0 +1,116 @@
+import { join } from 'node:path'
+import type { Ground } from '../ground.js'
+import type { Isolation } from '../isolation/isolation.js'
+import { ANSIBLE_PARTS } from '../package-info.js'
+import { readAnsibleVersion } from './ansible-version.js'
+import type { HostPython } from './host-python.js'
+import { findProgram, type PlaybookSettings } from './plan.js'
+import { type PythonWatch, watchPython } from './python-watch.js'
+import { openSocketFolders } from './socket-folders.js'
+
+/** Settings that playbooks are started with. */
+export interface PlaybookComposition {
+  readonly statePath: string
+  readonly localFolder: string | null
+  readonly passEnvironment: readonly string[]
+  /** How long an installation of requirements may take, in seconds; null: nothing is installed. */
+  readonly galaxySeconds: number | null
+}
+
+export interface PlaybookParts {
+  readonly playbook: PlaybookSettings
+  /** The program that starts a playbook and stays with it. */
+  readonly supervisor: { readonly python: string; readonly script: string }
+  readonly ansible: AnsibleOnHost
+}
+
+/** The ansible of this host. */
+export interface AnsibleOnHost {
+  /** What `ansible-playbook --version` said; null while it is not known. */
+  readonly version: string | null
+  /** Asks for the version. Never rejects. */
+  readVersion(): Promise<void>
+}
+
+/**
+ * The Python of this host, and the watch for a better one.
+ * @throws Error when no Python runs here at all
+ */
+export async function composePython({ log, onClose }: Ground, find: () => Promise<HostPython>): Promise<PythonWatch> {
+  const python = await watchPython(find, log)
+  onClose(() => {
+    python.close()
+  })
+  return python
+}
+
+/** How playbooks are started. What may change while the agent runs is asked for at each start. */
+export function composePlaybook(
+  { log, environment }: Ground,
+  settings: PlaybookComposition,
+  { python, isolation }: { readonly python: PythonWatch; readonly isolation: { readonly now: Isolation } },
+): PlaybookParts {
+  const { statePath, localFolder, passEnvironment, galaxySeconds: seconds } = settings
+  const cache = join(statePath, 'cache', 'galaxy')
+  let version: string | null = null
+  return {
+    playbook: {
+      localFolder,
+      passEnvironment,
+      callbackFolder: ANSIBLE_PARTS.callbackFolder,
+      sockets: openSocketFolders(statePath, log),
+      galaxy: seconds === null ? null : { cache, seconds, script: ANSIBLE_PARTS.requirements },
+      get environment() {
+        return withLocale(environment, python.now.locale)
+      },
+      get pythonProblem() {
+        return python.now.problem
+      },
+      get python() {
+        return python.now.path
+      },
+      get isolation() {
+        return isolation.now
+      },
+    },
+    supervisor: {
+      get python() {
+        return python.now.path
+      },
+      script: ANSIBLE_PARTS.supervisor,
+    },
+    ansible: {
+      get version() {
+        return version
+      },
+      async readVersion() {
+        version = await readAnsibleVersion(environment)
+        if (version === null) log.warn('ansible-playbook was not found or does not answer; jobs will fail')
+      },
+    },
+  }
+}
+
+/** What a playbook of any job must be able to read and to run. */
+export function playbookAccess(
+  { environment }: Ground,
+  { localFolder }: { readonly localFolder: string | null },
+): { readonly read: string[]; readonly run: string[] } {
+  const read = [ANSIBLE_PARTS.callbackFolder]
+  if (localFolder !== null) read.push(localFolder)
+  return { read, run: ansibleIn(environment.PATH) }
+}
+
+/** An agent without a locale that ansible takes gives its playbooks one. */
+function withLocale(environment: Ground['environment'], locale: string | null): Ground['environment'] {
+  return locale === null ? environment : { ...environment, LC_ALL: locale }
+}
+
+/** Where ansible is. Empty when it is not on this host: each job is refused with that reason. */
+function ansibleIn(path: string | undefined): string[] {
+  try {
+    return [findProgram('ansible-playbook', path)]
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,51 @@
+import type { Ground } from '../ground.js'
+import { ANSIBLE_PARTS } from '../package-info.js'
+import { type DiskWatch, watchDisk } from './disk-watch.js'
+import { openSpool, type Spool } from './spool.js'
+import { acquireStateLock, type StateLock } from './state-lock.js'
+import { createSupervisorWatch, type SupervisorWatch } from './supervisor-watch.js'
+
+export interface StateParts {
+  readonly stateLock: StateLock
+  readonly supervisors: SupervisorWatch
+}
+
+/**
+ * Takes the state folder for this process, and watches the supervisors of its jobs by their locks.
+ * @param python the path of a Python, which asks the kernel about locks
+ * @throws StateInUseError; an error of the state folder
+ */
+export async function composeState(
+  { log, onClose }: Ground,
+  { statePath }: { readonly statePath: string },
+  python: string,
+): Promise<StateParts> {
+  const program = { python, script: ANSIBLE_PARTS.locks }
+  const stateLock = await acquireStateLock(statePath, program)
+  onClose(() => {
+    stateLock.close()
+  })
+  const supervisors = createSupervisorWatch({ program, log })
+  onClose(() => {
+    supervisors.close()
+  })
+  return { stateLock, supervisors }
+}
+
+/** The folder of the jobs. */
+export function composeSpool({ log, onClose }: Ground, { statePath }: { readonly statePath: string }): Spool {
+  const spool = openSpool(statePath, log)
+  onClose(() => spool.close())
+  return spool
+}
+
+/** The watch over the disk of the state folder. `prepare` writes what has to be there before work begins. */
+export async function composeDisk(
+  { log, onClose }: Ground,
+  { statePath }: { readonly statePath: string },
+  prepare: () => Promise<void>,
+): Promise<DiskWatch> {
+  const disk = await watchDisk({ statePath, prepare, log })
+  onClose(() => disk.close())
+  return disk
+}
