@@ -12,7 +12,7 @@ const BANNED: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bthe whole (?:then|ends|waits|goes on|fails|is (?:rejected|aborted))\b/i, 'the parent job'],
   [/\bjobs? that consists? of others\b/i, 'parent job'],
   [/\bparts? of (?:another|other) jobs?\b/i, 'child job'],
-  [/\b(?:makings|surroundings|the shelf|vouch\w*)\b/i, 'a usual word: jobs, context or environment, cache, comes from'],
+  [/\b(?:makings|surroundings|the shelf)\b/i, 'a usual word: jobs, context or environment, cache'],
   [/nobody's business/i, 'what happens, in words'],
   // A comment must not send its reader to a document that is not here.
   [/\bspec (?:\w+\.md|section)|\breference \w+\.md|\bdecisions,? section/i, 'what that document says, in words'],

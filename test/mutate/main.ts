@@ -84,11 +84,8 @@ function judged(verdict: Verdict, where: 'near' | 'wide'): { outcome: Outcome; n
 async function sample(options: Options): Promise<readonly Result[]> {
   const scratch = createScratch(ROOT)
   const results: Result[] = []
-  const end = (): void => {
-    scratch.close()
-    process.exit(130)
-  }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end)
+  process.once('exit', scratch.close)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
   try {
     // The clone may be worked on meanwhile: all is read from the copy.
     const { root } = scratch

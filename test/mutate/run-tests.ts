@@ -41,7 +41,8 @@ function endOf(child: ChildProcess, limitMs: number): Promise<number | 'out of t
   const endToo = (): void => {
     endGroup(child)
   }
-  process.once('exit', endToo)
+  // Before the copy is removed in which they run.
+  process.prependOnceListener('exit', endToo)
   return new Promise((resolve, reject) => {
     let isOver = false
     const timer = setTimeout(() => {

@@ -53,7 +53,7 @@ export function createScratch(root: string): Scratch {
       }
     },
     close: () => {
-      rmSync(copy, { recursive: true, force: true })
+      rmSync(copy, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
     },
   }
 }

@@ -14,7 +14,7 @@ const BUILT = ['protocol', 'control-plane/client', 'control-plane', 'runner-agen
  */
 export default function setup(): void {
   if (BUILT.every((workspace) => !isStale(join(ROOT, workspace)))) return
-  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
+  const compiler = join(ROOT, 'node_modules/native-typescript/bin/tsc')
   const { status } = spawnSync(process.execPath, [compiler, '-b', ...BUILT], { cwd: ROOT, stdio: 'inherit' })
   if (status !== 0) throw new Error('the sources cannot be built, and tests must not run an old build: see above')
 }

@@ -9,7 +9,7 @@ import { createLaunchChecks } from './sandbox/launch-checks.js'
 export interface FormSettings {
   readonly formsPath: string
   readonly varsFilesPath: string
-  /** For scripts that name none; null: that of the machine. */
+  /** The locale for scripts that name none; null: the locale of the machine. */
   readonly formsLocale: string | null
 }
 
@@ -24,7 +24,7 @@ export interface FormNeeds {
 /** The parts of this room, ready to use. */
 export type FormParts = ReturnType<typeof composeForms>
 
-/** The forms, the threads in which launches are checked, and the lock of the designer. */
+/** Builds the forms, the threads that check launches, and the lock of the designer. */
 export function composeForms(ground: Ground, settings: FormSettings, { store, live, constants }: FormNeeds) {
   const { clock, timers, log, onClose } = ground
   const { formsPath: folder, varsFilesPath: varsFolder } = settings

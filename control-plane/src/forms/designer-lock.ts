@@ -7,17 +7,17 @@ import { startSweeps } from '../sweeps.js'
 import type { Timers } from '../timers.js'
 
 const NAME = 'designer'
-/** A holder that is silent this long has let go, in milliseconds. */
+/** After so many milliseconds without a request, the holder loses the lock. */
 export const LOCK_SILENCE_MS = 10 * 60_000
 
-/** An account: known by its id, since a name may be given again. */
+/** An account. It is known by its id, because a name may be given to somebody else. */
 export interface LockHolder {
   readonly id: number
   /** `<type>/<username>`, to be shown. */
   readonly name: string
 }
 
-/** Who may change forms now: one at a time. A holder takes it again now and then to keep it. */
+/** The lock that says who may change forms now. A holder takes it again now and then to keep it. */
 export interface DesignerLock {
   /** Null: free. */
   read(): Promise<Lock | null>
@@ -63,17 +63,17 @@ export function createDesignerLock(deps: {
   }
 }
 
-/** How often somebody looks whether the lock has fallen free, in milliseconds. */
+/** How often to check whether the lock has become free, in milliseconds. */
 const LOOK_EVERY_MS = 5_000
 
-/** Tells open pages when the lock falls free because its holder stayed silent. */
+/** Informs open pages when the lock becomes free because its holder was silent. */
 export interface LockExpiry {
   sweep(): Promise<void>
-  /** Resolves when a look that is under way has ended. */
+  /** Resolves when the current check has ended. */
   close(): Promise<void>
 }
 
-/** Of several nodes that look at the same time one takes the row away, so it is told once. */
+/** If several nodes check at the same time, only one of them removes the row. So the change is announced once. */
 export function createLockExpiry(deps: {
   readonly store: Store
   readonly live: LiveEvents

@@ -4,7 +4,7 @@ import { join, sep } from 'node:path'
 import { messageOf } from '../errors.js'
 import type { FormError } from './form.js'
 
-/** A file or folder that was found, with what tells whether it changed. */
+/** A file or folder that was found, with the facts that show a change. */
 export interface FoundEntry {
   /** Its real path. */
   readonly path: string
@@ -32,20 +32,20 @@ export interface FoundFiles {
  */
 export const YOUNG_MS = 3000
 
-/** Larger files are neither forms nor workflows. */
+/** Larger files are neither forms nor workflows, in bytes. */
 const LARGEST_FILE_BYTES = 8 * 1024 * 1024
 
 /** What is looked for. */
 export interface SearchedFiles {
-  /** One of them, in words. */
+  /** The word for one of them, for messages. */
   readonly noun: string
-  /** How many folders below the given one are looked into; left out: all. */
+  /** How many levels of folders are read; left out: all. */
   readonly depth?: number
 }
 
 /**
- * The YAML files below a folder, by relative path. Links are followed as long as they stay inside the folder; `.git`
- * is none of our business.
+ * Finds the YAML files below a folder, by relative path. Links are followed only if they stay inside the folder. `.git`
+ * is left out.
  */
 export async function findYamlFiles(folder: string, { noun, depth }: SearchedFiles): Promise<FoundFiles> {
   const files: FoundFile[] = []

@@ -8,7 +8,7 @@ const Flag = Type.Optional(Type.Boolean())
 const Names = Type.Array(Type.String({ minLength: 1 }))
 const TextOrList = Type.Union([Text, Type.Array(Text)])
 
-/** Types that need a foreign system load like the others; only a launch refuses them. */
+/** Forms of types that need another system load like the others. Only a launch refuses them. */
 const FORM_TYPES = [
   'ansible',
   'multistep',
@@ -22,10 +22,10 @@ const FORM_TYPES = [
   'jenkins',
 ] as const
 
-/** Types of a step; those that need a foreign system load, too. */
+/** Types of a step. Those that need another system load, too. */
 const STEP_TYPES = ['ansible', 'awx', 'aap', 'ascender', 'semaphore', 'rundeck', 'jenkins'] as const
 
-/** Fields of one form; more than anybody would fill in. */
+/** Most fields of one form. */
 const MAX_FIELDS = 1000
 const MAX_STEPS = 500
 
@@ -53,7 +53,7 @@ export const VaultCredentials = Type.Union([
   ),
 ])
 
-/** What a form and a step say of how their playbook runs. */
+/** The properties of a form or step that say how its playbook runs. */
 const runProperties = {
   approval: Type.Optional(Approval),
   credentials: Type.Optional(Type.Record(Type.String({ minLength: 1 }), Type.String({ minLength: 1 }))),
@@ -88,7 +88,7 @@ const StepFile = Type.Object({
 /** A step of a multistep form as its file has it. */
 export type StepFile = Static<typeof StepFile>
 
-/** What a form must be to be loaded. Properties that are not named here are other people's and stay as they are. */
+/** What a form must be to be loaded. Other properties are kept as they are. */
 const FormFile = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 200 }),
   type: Type.Optional(Type.Enum([...FORM_TYPES])),

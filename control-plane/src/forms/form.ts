@@ -13,17 +13,17 @@ export interface Approval {
   readonly allowSelf: boolean
 }
 
-/** How strictly the values of a launch are checked; each is stricter than the one before. */
+/** How strictly the values of a launch are checked. Each one is stricter than the one before. */
 export const LAUNCH_VALIDATIONS = ['off', 'log', 'enforce'] as const
 /** One of {@link LAUNCH_VALIDATIONS}. */
 export type LaunchValidation = (typeof LAUNCH_VALIDATIONS)[number]
 
-/** What becomes of values of a launch that belong to no field. */
+/** What happens to values of a launch that belong to no field. */
 export const UNKNOWN_FIELDS = ['refuse', 'warn', 'ignore'] as const
 /** One of {@link UNKNOWN_FIELDS}. */
 export type UnknownFields = (typeof UNKNOWN_FIELDS)[number]
 
-/** What a form says that matters to a launch; GUI properties are kept in `source` and served as they are. */
+/** What a form says that matters to a launch. Properties for pages are in `source`, and are passed on as they are. */
 export interface FormBase {
   readonly name: string
   readonly roles: readonly string[]
@@ -34,7 +34,7 @@ export interface FormBase {
   readonly allowRelaunch: boolean
   readonly fields: readonly Field[]
   readonly wizard: readonly WizardStep[]
-  /** What the form asks for; the setting counts where it is stricter. Null: the setting decides. */
+  /** What the form asks for. If the setting is stricter, the setting counts. Null: the setting decides. */
   readonly launchValidation: LaunchValidation | null
   /** Keys of the launching user that the playbook gets; null: all. */
   readonly userExtravars: readonly string[] | null
@@ -45,18 +45,21 @@ export interface FormBase {
   readonly credentials: Readonly<Record<string, string>>
   readonly ansibleCredentials: string | null
   readonly vaultCredentials: VaultNeeds | null
-  /** Keys under which values of its password fields can appear, those of its subforms included: they are masked. */
+  /** Keys under which values of its password fields can appear, also those of its subforms. They are masked. */
   readonly passwordFields: readonly string[]
-  /** The whole form as it stands in its file. */
+  /** The complete form as its file has it. */
   readonly source: Readonly<Record<string, unknown>>
 }
 
-/** How a playbook is run, as a form or a step says it. */
+/** How a playbook is run, according to a form or a step. */
 export interface PlaybookSettings {
   readonly playbook: string
   readonly playbookSubPath: string | null
   readonly inventory: readonly string[]
-  /** Texts that the form lists as choices or defaults of a field for the inventory: they are its author's, whoever chooses. */
+  /**
+   * Texts that the form lists as choices or defaults of a field for the inventory. They come from the author of the
+   * form, whoever chooses one.
+   */
   readonly listedInventories?: readonly string[]
   readonly tags: string | null
   /** Only nodes of workflows have these two. */
@@ -72,7 +75,7 @@ export interface PlaybookSettings {
   readonly playbookFiles: readonly string[] | null
 }
 
-/** All that a job which runs one playbook asks for. */
+/** Everything that a job with one playbook asks for. */
 export interface JobSettings
   extends PlaybookSettings, Pick<FormBase, 'runner' | 'credentials' | 'ansibleCredentials' | 'vaultCredentials'> {}
 
@@ -85,9 +88,9 @@ export interface AnsibleForm extends FormBase, PlaybookSettings {
 export interface Step {
   readonly name: string
   readonly type: string
-  /** With what the form says for all its steps; null for a step of a type that needs a foreign system. */
+  /** Includes what the form says for all its steps; null for a step of a type that needs another system. */
   readonly settings: JobSettings | null
-  /** The extra variable that holds those of this step; null: it gets them all. */
+  /** The extra variable that contains the variables of this step; null: the step gets all variables. */
   readonly key: string | null
   /** The step runs only when this extra variable is true. */
   readonly ifExtraVar: string | null
@@ -104,7 +107,7 @@ export interface MultistepForm extends FormBase {
   readonly steps: readonly Step[]
 }
 
-/** A form that runs a workflow; what it says of playbooks counts for all nodes. */
+/** A form that runs a workflow. What it says about playbooks counts for all nodes. */
 export interface WorkflowForm
   extends FormBase, Pick<PlaybookSettings, 'verbose' | 'keepExtravars' | 'allowJinjaInExtravars' | 'playbookFiles'> {
   readonly type: 'workflow'
@@ -112,7 +115,7 @@ export interface WorkflowForm
   readonly workflow: string
 }
 
-/** A form of a type that loads and cannot be launched (yet). */
+/** A form of a type that loads but cannot be launched (yet). */
 export interface OtherForm extends FormBase {
   readonly type: 'subform' | 'awx' | 'aap' | 'ascender' | 'semaphore' | 'rundeck' | 'jenkins'
 }
@@ -134,14 +137,14 @@ export interface Forms {
   /** @throws NotFoundError */
   find(name: string): Promise<Form>
   errors(): Promise<readonly FormError[]>
-  /** What a form draws on beside its own file. */
+  /** What a form uses in addition to its own file. */
   contextOf(form: Form): Promise<FormContext>
 }
 
 /** What a form uses that stands in other files: its subforms and its constants. */
 export interface FormContext {
-  /** The subforms it reaches, however deep, with their fields. */
+  /** The subforms that it uses directly or through others, with their fields. */
   readonly subforms: Readonly<Record<string, readonly Field[]>>
-  /** What its `varsFiles` hold, over the constants of the configuration. */
+  /** The content of its `varsFiles`, over the constants of the configuration. */
   readonly constants: PlainObject
 }

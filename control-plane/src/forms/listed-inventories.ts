@@ -1,11 +1,11 @@
 import type { Field } from './fields/field.js'
 
-/** The reserved key of the inventory, as a field puts it out. */
+/** The reserved key of the inventory, as fields set it. */
 const KEY = '__inventory__'
 
 /**
- * The texts that a form itself offers for the inventory, as choices, constants or defaults of a field. They are the
- * author's words: a user only chooses among them.
+ * The texts that a form itself offers for the inventory: choices, constants or defaults of a field. They come from the
+ * author of the form. A user only chooses among them.
  */
 export function listedInventories(fields: readonly Field[]): string[] {
   const ofInventory = fields.filter(({ name, model }) =>
@@ -17,7 +17,7 @@ export function listedInventories(fields: readonly Field[]): string[] {
   ])
 }
 
-/** A choice is a text, or an object of which one property is the value. */
+/** A choice is a text, or an object with the value in one property. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value]
   if (typeof value !== 'object' || value === null) return []

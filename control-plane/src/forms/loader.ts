@@ -31,12 +31,12 @@ interface Loaded {
   readonly errors: readonly FormError[]
 }
 
-/** The forms below a folder, as its files have them when somebody asks. Files that did not change are not read again. */
+/** Makes the forms below a folder, as its files are when somebody asks. Unchanged files are not read again. */
 export function createForms(deps: FormsDependencies): Forms {
   const parsed = createParsedFiles(deps.clock, parseFormFile, unreadable)
   let loaded: Loaded = { forms: [], byName: new Map(), subforms: new Map(), errors: [] }
   let collected = collect([], [])
-  /** Of what `collected` was made. */
+  /** The files from which `collected` was made. */
   let last: { readonly contents: ReadonlyMap<string, ParsedFile>; readonly folderErrors: string } = {
     contents: new Map(),
     folderErrors: '[]',
@@ -76,7 +76,7 @@ export function createForms(deps: FormsDependencies): Forms {
     if (!isSame) await look()
   }
 
-  /** The same mistakes are not told every second. */
+  /** Logs mistakes only when they are new. */
   function logWhenNew(): void {
     const summary = JSON.stringify(loaded.errors)
     if (summary === reported) return
@@ -110,7 +110,7 @@ export function createForms(deps: FormsDependencies): Forms {
   }
 }
 
-/** A file of constants that cannot be used is skipped, and said. */
+/** A file of constants that cannot be used is skipped and reported. */
 async function varsProblems(placed: readonly PlacedForm[], varsFiles: VarsFiles): Promise<FormError[]> {
   const errors: FormError[] = []
   for (const { form, file, line } of placed) {
@@ -128,7 +128,7 @@ function unreadable(file: string, error: unknown): ParsedFile {
   return { forms: [], errors: [{ file, line: null, form: null, reason: messageOf(error) }] }
 }
 
-/** All forms in the order of their files; the first of two equal names wins. */
+/** All forms in the order of their files. Of two forms with the same name, the first one counts. */
 function collect(
   contents: readonly ParsedFile[],
   folderErrors: readonly FormError[],
@@ -154,7 +154,7 @@ function collect(
   return { placed, forms, byName: new Map(forms.map((form) => [form.name, form])), subforms, errors }
 }
 
-/** A form that names a subform that is not there cannot be filled in: it is left out, and so is what builds on it. */
+/** A form with a missing subform cannot be filled in. So it is left out, and so is every form that uses it. */
 function withTheirSubforms(placed: readonly PlacedForm[], errors: FormError[]): readonly PlacedForm[] {
   const names = new Set(placed.filter(({ form }) => form.type === 'subform').map(({ form }) => form.name))
   const kept = placed.filter(({ form, file, line }) => {

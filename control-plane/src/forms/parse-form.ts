@@ -15,7 +15,7 @@ export interface PlacedForm {
   readonly line: number
 }
 
-/** What one file holds: its good forms, and why the others were left out. */
+/** The content of one file: its correct forms, and why others were left out. */
 export interface ParsedFile {
   readonly forms: readonly PlacedForm[]
   readonly errors: readonly FormError[]
@@ -95,7 +95,7 @@ function multistepOf(base: FormBase, source: FormFile, lineOf: (...keys: (string
     throw new YamlProblem(lineOf(source.steps ? 'steps' : 'name'), 'steps are needed in a form of type multistep')
   }
   const steps = parseParts(source.steps, 'steps', stepParser(source, listedInventories(base.fields)), lineOf)
-  // Constants are the form's, whichever step names their files.
+  // Constants belong to the form, whichever step names their files.
   const varsFiles = [...new Set([...base.varsFiles, ...source.steps.flatMap((step) => step.varsFiles ?? [])])]
   return { ...base, type: 'multistep', steps, varsFiles }
 }
@@ -111,7 +111,7 @@ function workflowOf(base: FormBase, source: FormFile, lineOf: (...keys: (string 
   }
 }
 
-/** Fields or steps of a form, each under a name of its own. */
+/** The fields or steps of a form, each with a name of its own. */
 function parseParts<InFile extends object, Part extends { readonly name: string }>(
   entries: readonly InFile[],
   key: string,

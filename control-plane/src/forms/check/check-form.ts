@@ -11,9 +11,9 @@ import type { Scope } from './scope-type.js'
 import { createScope } from './scope.js'
 
 /**
- * Checks the values of a launch against its form and builds the extra variables from them. Nothing but its input
- * decides: the same values of the same form at the same time give the same answer.
- * @param at told before a script or pattern of the form runs
+ * Checks the values of a launch against its form, and builds the extra variables from them. Only the input decides: the
+ * same values of the same form at the same time give the same result.
+ * @param at called before a script or pattern of the form runs
  */
 export function checkForm(
   input: CheckInput,
@@ -58,13 +58,13 @@ export function checkForm(
   return { details: together(details), extravars, credentials, passwords: [...context.passwords] }
 }
 
-/** Uploads under names that no file field has are told, not swallowed. */
+/** Reports uploads under names that are no file field. */
 function unknownUploads({ fields, uploads }: CheckInput): CheckDetails {
   const known = new Set(fields.filter((field) => field.type === 'file').map((field) => field.name))
   return { ...detailsOf([]), uploads: Object.keys(uploads).filter((name) => !known.has(name)) }
 }
 
-/** In a wizard, `__parent__` holds the form's own fields and the steps; one that was not taken holds nothing. */
+/** In a wizard, `__parent__` holds the form's own fields and the steps. A step that was not taken holds nothing. */
 function parentOfSteps(form: Scope, steps: ReadonlyMap<string, Scope>, wizard: readonly WizardStep[]): Parent {
   return {
     resolve(path): Resolved {
@@ -79,7 +79,7 @@ function parentOfSteps(form: Scope, steps: ReadonlyMap<string, Scope>, wizard: r
   }
 }
 
-/** Whether a step is shown; a text says why that cannot be known. */
+/** Whether a step is shown. A text is the reason why that cannot be known. */
 function isShown(step: WizardStep, parent: Parent, context: CheckContext): boolean | string {
   if (step.when === null) return true
   const resolve = (path: readonly (string | number)[]): Resolved => {
@@ -87,7 +87,7 @@ function isShown(step: WizardStep, parent: Parent, context: CheckContext): boole
     const value = path[0] === '__user__' ? partOf(context.user, path.slice(1)) : partOf(context.constants, path)
     return { known: value !== undefined, value }
   }
-  // A step that was not taken has no values, which is an answer.
+  // A step that was not taken has no values. That counts as a known value.
   const filled = fillScript(step.when, resolve, true)
   context.at(step.name)
   const result = context.evaluator.evaluate(filled.text, parent.object(filled.text))

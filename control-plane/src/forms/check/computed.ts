@@ -6,7 +6,7 @@ import type { Scope } from './scope-type.js'
 /** Why a field that asks a database or another system has no value. */
 export const NO_DATA_SOURCE = 'it needs a data source that this service does not have'
 
-/** Runs the expression from which a field has its value, its choices or its first rows. */
+/** Runs the expression that gives a field its value, its choices or its first rows. */
 export function runSource(
   field: Field,
   source: Extract<FieldSource, { expression: string }>,
@@ -16,8 +16,8 @@ export function runSource(
 }
 
 /**
- * Runs the script of a field over the values it names.
- * @param missing whether a value that is not there stops the evaluation; the field itself may say so too
+ * Runs the script of a field with the values that it names.
+ * @param missing whether a missing value stops the evaluation; the field itself may say so, too
  */
 export function runScript(
   field: Field,

@@ -6,59 +6,58 @@ import type { Resolved } from '../values/placeholders.js'
 import type { PlainObject } from '../values/plain.js'
 import type { CheckDetails } from './report.js'
 
-/** Rows of all lists of a launch together. */
+/** Most rows of all lists of a launch together. */
 export const MAX_ROWS = 500
 
-/** What a check needs to know: plain data, so that it can be done in another thread. */
+/** The input of a check: plain data, so that another thread can do the check. */
 export interface CheckInput {
   readonly fields: readonly Field[]
   readonly wizard: readonly WizardStep[]
-  /** Fields of the subforms that are reached from the form. */
+  /** Fields of the subforms that the form uses. */
   readonly subforms: Readonly<Record<string, readonly Field[]>>
   /** `rawFormData` of the launch. */
   readonly values: PlainObject
-  /** What `files` of the launch says, looked up; null: no upload of this service. */
+  /** The uploads that `files` of the launch names; null: no upload of this service. */
   readonly uploads: Readonly<Record<string, VerifiedUpload | null>>
-  /** `varsFiles` of the form over the constants of the configuration. */
+  /** `varsFiles` of the form, over the constants of the configuration. */
   readonly constants: PlainObject
-  /** What `$(__user__.…)` stands for. */
+  /** The value of `$(__user__.…)`. */
   readonly user: PlainObject
   /** Milliseconds. */
   readonly now: number
 }
 
-/** What came of a check. The extra variables are only to be used when nothing is wrong. */
+/** The result of a check. The extra variables may only be used when there is no error. */
 export interface CheckResult {
   readonly details: CheckDetails
   readonly extravars: Readonly<Record<string, unknown>>
-  /** Names of credentials by the field that asked for them. */
+  /** Names of credentials, by the field that asked for them. */
   readonly credentials: Readonly<Record<string, unknown>>
-  /** What password fields hold that are shown, each once: sent, computed, or a default. */
+  /** Values of the password fields that are shown, each once: sent, computed, or a default. */
   readonly passwords: readonly string[]
 }
 
 /** What the fields of one form, row or step share with all others of the same launch. */
 export interface CheckContext extends Pick<CheckInput, 'subforms' | 'constants' | 'user' | 'uploads'> {
   readonly evaluator: Evaluator
-  /** Counts the rows that are still allowed. */
+  /** The number of rows that are still allowed. */
   readonly rows: { left: number }
-  /** Fields whose default is being read around this place: one that leads back to itself would have no end. */
+  /** Fields whose default is being read at the moment. A default that needs itself would never end. */
   readonly openDefaults: ReadonlySet<Field>
   /**
-   * Inside a row that is marked as deleted: nobody fills it in any more, so nothing needs to be there. What is there is
-   * checked.
+   * True inside a row that is marked as deleted. Nobody fills it in, so nothing is required. What is there is checked.
    */
   readonly inDeletedRow: boolean
-  /** Told the value of each password field. */
+  /** Collects the value of each password field. */
   readonly passwords: Set<string>
-  /** Told before anything of the form's own runs, so that whoever waits too long knows for what. */
+  /** Called before a script or pattern of the form runs. So the message after a time-out can name the field. */
   readonly at: (field: string) => void
 }
 
-/** The values around a row or step: what `__parent__` means there. */
+/** The values around a row or step, which `__parent__` means there. */
 export interface Parent {
   resolve(path: readonly PathStep[]): Resolved
-  /** As an object for a script that names it. */
+  /** The values as an object, for a script that names them. */
   object(script: string): PlainObject
 }
 

@@ -1,15 +1,15 @@
-/** What came of an expression. */
+/** The result of an expression. */
 export type Evaluated = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string }
 
 /**
- * Runs what form files bring along: JavaScript and patterns. Both may be slow by mistake or by what a user typed, so
- * both are bounded; neither can reach anything but the values it is given.
+ * Runs JavaScript and patterns of form files. Both may be slow, by mistake or because of what a user typed. So both
+ * have a time limit. They can reach only the values that they are given.
  */
 export interface Evaluator {
   /**
    * @param script JavaScript whose last expression is the value
-   * @param parent what `__parent__` is in it
-   * @param isExpression the script is an expression, as far as it can be read as one
+   * @param parent the value of `__parent__` in it
+   * @param isExpression the script is read as an expression, if that is possible
    */
   evaluate(script: string, parent: unknown, isExpression?: boolean): Evaluated
   /** Whether a pattern matches anywhere in a text. */

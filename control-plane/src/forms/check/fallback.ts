@@ -3,15 +3,18 @@ import { fillText } from '../values/placeholders.js'
 import { runScript } from './computed.js'
 import type { Scope } from './scope-type.js'
 
-/** What a field falls back to when the client sent nothing under its name, or why that cannot be known. */
+/** The value of a field for which the client sent nothing, or why that cannot be known. */
 type Fallback = { readonly value: unknown } | { readonly waiting: string }
 
-/** What the client sent under the field's name; its default when there is no such key. Null is an answer: nothing. */
+/**
+ * What the client sent under the field's name, or its default when it sent no such key. Null means that the client
+ * chose nothing.
+ */
 export function sentOrDefault(field: Field, scope: Scope): Fallback {
   return Object.hasOwn(scope.sent, field.name) ? { value: scope.sent[field.name] } : defaultOf(field, scope)
 }
 
-/** The default of a field, with its placeholders filled or its expression worked out. */
+/** The default of a field, with its placeholders filled or its expression evaluated. */
 export function defaultOf(field: Field, scope: Scope): Fallback {
   const given = field.default
   if (typeof given !== 'string') return { value: given }

@@ -1,16 +1,16 @@
 import type { VerifiedUpload } from '../values/uploads.js'
 import type { RowError, ValidationError } from './report.js'
 
-/** A field as it stands after its value was worked out, before its rules are looked at. */
+/** A field with its value, before its rules are checked. */
 export interface FieldValue {
-  /** A hidden field has no value, is not checked and not sent. */
+  /** A hidden field has no value. It is not checked and not sent. */
   readonly isHidden: boolean
   readonly value: unknown
-  /** What the playbook gets, where that is something else than the value; undefined: it follows from the value. */
+  /** What the playbook gets, if that differs from the value; undefined: it follows from the value. */
   readonly output: unknown
-  /** Why the value could not be worked out; null: it could. */
+  /** Why the value could not be computed; null: it could. */
   readonly waiting: string | null
-  /** Why what was sent is no value of this field. */
+  /** Why the sent value cannot be a value of this field. */
   readonly errors: readonly ValidationError[]
   readonly rowErrors: readonly RowError[]
   readonly upload: VerifiedUpload | null

@@ -7,7 +7,7 @@ import { type FieldValue, refusedAs, valueIs, waitingFor } from './field-value.j
 import { readList, readObject } from './rows.js'
 import type { Scope } from './scope-type.js'
 
-/** Works out the value of a field that is shown. */
+/** Computes the value of a field that is shown. */
 export function readField(field: Field, scope: Scope): FieldValue {
   switch (field.type) {
     case 'html':
@@ -34,7 +34,7 @@ function readTyped(field: Field, scope: Scope): FieldValue {
   return field.type === 'yaml' && field.subform !== null ? readObject(field, read.value, scope) : valueIs(read.value)
 }
 
-/** A path that the client wrote is no upload: only what was found on the disk counts. */
+/** A path that the client wrote is no upload. Only what was found on the disk counts. */
 function readFile(field: Field, scope: Scope): FieldValue {
   const { uploads } = scope.context
   if (!Object.hasOwn(uploads, field.name)) return valueIs(undefined)
@@ -75,7 +75,7 @@ function readChoice(field: Field, scope: Scope): FieldValue {
   if (options === null) return waitingFor('its options are no list')
   const chosen = choose(field, options, given.value)
   if (chosen.ok) return valueIs(chosen.value)
-  // A default that is no option (any more) chooses nothing; only what was sent can be wrong.
+  // A default that is no option (any more) chooses nothing. Only a sent value can be an error.
   if (!Object.hasOwn(scope.sent, field.name)) return valueIs(undefined)
   return refusedAs(
     'choice',

@@ -7,7 +7,7 @@ export interface ValidationError {
 /** The errors of values, by field. */
 export type ValidationErrors = Readonly<Record<string, readonly ValidationError[]>>
 
-/** What is wrong with one row of a list, or (without an index) with the object of a yaml field. */
+/** The errors of one row of a list, or (without an index) of the object of a yaml field. */
 export interface RowError {
   readonly index?: number
   readonly missing?: readonly string[]
@@ -59,7 +59,7 @@ export interface FieldFinding {
   readonly isUploadRefused: boolean
 }
 
-/** Gathers findings under the names that the answer has for them. @param prefix such as `step.` */
+/** Collects findings under the names that the answer has for them. @param prefix such as `step.` */
 export function detailsOf(findings: readonly FieldFinding[], prefix = ''): CheckDetails {
   const missing: string[] = []
   const invalid: string[] = []
@@ -93,7 +93,7 @@ export function detailsOf(findings: readonly FieldFinding[], prefix = ''): Check
   }
 }
 
-/** Details of several parts of a form together. */
+/** Puts the details of several parts of a form together. */
 export function together(parts: readonly CheckDetails[]): CheckDetails {
   return {
     missing: parts.flatMap((part) => part.missing),
@@ -105,7 +105,7 @@ export function together(parts: readonly CheckDetails[]): CheckDetails {
   }
 }
 
-/** What is wrong with a row, or null. */
+/** The errors of a row, or null. */
 export function rowErrorOf(details: CheckDetails, index: number | null): RowError | null {
   if (isGood(details)) return null
   const some = (names: readonly string[]) => (names.length === 0 ? undefined : names)

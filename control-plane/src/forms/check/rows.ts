@@ -15,8 +15,8 @@ interface CheckedRow {
 }
 
 /**
- * Reads the rows of a list. A row that the list itself brought along passes as it is, also when it is marked as deleted.
- * Every other row goes through the subform; one that is marked as deleted may have gaps.
+ * Reads the rows of a list. A row that came with the list is accepted as it is, also when it is marked as deleted.
+ * Every other row is checked against the subform. A row that is marked as deleted may have missing values.
  */
 export function readList(field: Field, scope: Scope): FieldValue {
   const own = ownRows(field, scope)
@@ -39,11 +39,11 @@ export function readList(field: Field, scope: Scope): FieldValue {
   )
 }
 
-/** The object of a yaml field goes through its subform like a row. */
+/** The object of a yaml field is checked against its subform like a row. */
 export function readObject(field: Field, given: unknown, scope: Scope): FieldValue {
   if (given === undefined) return valueIs(undefined)
   if (!isPlainObject(given)) return refusedAs('type', `${field.label} must be an object`)
-  // Values that were sent end somewhere; a default in a subform that reaches itself does not.
+  // Sent values are finite. The default of a subform that contains itself is not.
   const isSent = Object.hasOwn(scope.sent, field.name)
   if (!isSent && scope.context.openDefaults.has(field)) return waitingFor('its default hangs on itself')
   const openDefaults = isSent ? scope.context.openDefaults : new Set([...scope.context.openDefaults, field])
@@ -52,7 +52,7 @@ export function readObject(field: Field, given: unknown, scope: Scope): FieldVal
   return valueIs(row.values(), { output: row.extravars(), rowErrors: error ? [error] : [] })
 }
 
-/** The rows that a list begins with: its default, else what its expression gives. */
+/** The first rows of a list: its default, or else the result of its expression. */
 function ownRows(field: Field, scope: Scope): { readonly value: unknown } | { readonly waiting: string } {
   if (field.default !== undefined) {
     const withoutSent = { ...scope, sent: {} }
@@ -94,7 +94,7 @@ function checkRow(field: Field, row: unknown, index: number, source: readonly un
 
 function throughSubform(field: Field, values: PlainObject, scope: Scope): Scope {
   const fields = scope.context.subforms[field.subform ?? ''] ?? []
-  // Uploads are named by the fields of the form itself; a row cannot name one.
+  // Only fields of the form itself can name uploads. A row cannot.
   return scope.open(fields, values, { ...scope.context, uploads: {} }, scope)
 }
 
@@ -104,12 +104,12 @@ function errorOf(row: Scope, index: number | null): RowError | null {
   return rowErrorOf(detailsOf(row.context.inDeletedRow ? findings.map(withoutGaps) : findings), index)
 }
 
-/** A value that is missing or cannot be worked out: a deleted row is sent without it. */
+/** Removes findings about values that are missing or cannot be computed: a deleted row is sent without them. */
 function withoutGaps(finding: FieldFinding): FieldFinding {
   return { ...finding, waiting: null, errors: finding.errors.filter((error) => error.type !== 'required') }
 }
 
-/** Whether a row is one that came with the list, but for what the page says was done to it. */
+/** Whether a row came with the list. The marks that the page adds do not count. */
 function isSameButMarkers({ markers }: Field, known: unknown, row: PlainObject): boolean {
   const names = new Set<string | null>([markers.insert, markers.update, markers.delete])
   const isMarker = ([key, value]: [string, unknown]) => names.has(key) && typeof value === 'boolean'
@@ -118,8 +118,8 @@ function isSameButMarkers({ markers }: Field, known: unknown, row: PlainObject):
 }
 
 /**
- * What the page says was done to a row.
- * @param isNew no row came with the list, so that each one that is not deleted is new
+ * The marks that say what the page did to a row.
+ * @param isNew no row came with the list, so each row that is not deleted is new
  */
 function markersOf({ markers }: Field, row: PlainObject, isNew: boolean): Record<string, boolean> {
   const names = [markers.insert, markers.update, markers.delete].filter((name) => name !== null)
@@ -129,8 +129,8 @@ function markersOf({ markers }: Field, row: PlainObject, isNew: boolean): Record
 }
 
 /**
- * Columns that no field of the subform shows, such as the id of a row that was edited. They are kept when a row that
- * came with the list has just these; anything else that a client adds is dropped.
+ * Columns that no field of the subform shows, such as the id of an edited row. They are kept when a row that came with
+ * the list has exactly these. Anything else that a client adds is dropped.
  */
 function columnsOfSource(row: PlainObject, checked: Scope, field: Field, source: readonly unknown[]): PlainObject {
   const { insert, update, delete: deleted } = field.markers

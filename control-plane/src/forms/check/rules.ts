@@ -7,10 +7,10 @@ import { isBlank, isEmpty, isSame } from '../values/plain.js'
 import type { ValidationError } from './report.js'
 import type { VerifiedUpload } from '../values/uploads.js'
 
-/** What rules may look at beside the value. */
+/** What rules may look at in addition to the value. */
 export interface RuleContext {
   readonly evaluator: Evaluator
-  /** The value of another field, whole. */
+  /** The complete value of another field. */
   readonly resolve: Resolve
   readonly labelOf: (field: string) => string
   readonly upload: VerifiedUpload | null
@@ -18,7 +18,7 @@ export interface RuleContext {
 
 type Rule = (field: Field, value: unknown, context: RuleContext) => string | null
 
-/** In the order in which they are checked and reported. Each passes on an empty value, but `required`. */
+/** In the order in which they are checked and reported. All except `required` accept an empty value. */
 const RULES: readonly (readonly [string, Rule])[] = [
   ['required', required],
   ['minSize', size('minSize', 'at least', (bytes, bound) => bytes >= bound)],
@@ -35,10 +35,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ['sameAs', sameAs],
 ]
 
-/**
- * The rules of a field that its value breaks, in their order. The field is shown and its value could be read.
- * That a yaml field holds YAML is known before, when it is read.
- */
+/** The rules of a field that its value breaks, in their order. The field is shown and its value could be read. */
 export function brokenRules(field: Field, value: unknown, context: RuleContext): ValidationError[] {
   const broken: ValidationError[] = []
   for (const [type, rule] of RULES) {
@@ -60,7 +57,7 @@ function isGiven(field: Field, value: unknown): boolean {
   return !isBlank(value)
 }
 
-/** A bound that cannot be known or is no number holds nobody back. */
+/** A limit that cannot be known, or that is no number, is not applied. */
 function boundOf(bound: Bound | null, resolve: Resolve): number | null {
   if (bound === null) return null
   if (typeof bound === 'number') return bound
@@ -70,7 +67,7 @@ function boundOf(bound: Bound | null, resolve: Resolve): number | null {
   return Number.isNaN(value) ? null : value
 }
 
-/** An object is no amount; it is not asked, for it may say what it likes (`{"valueOf": 1}`). */
+/** An object is no amount. Its `valueOf` is not called, because the client may have sent any object. */
 function amountOf(value: unknown): number {
   return typeof value === 'object' ? Number.NaN : Number(value)
 }
@@ -83,7 +80,7 @@ function size(name: 'minSize' | 'maxSize', words: string, holds: (bytes: number,
   }
 }
 
-/** Bytes for people. */
+/** A number of bytes as text for people. */
 function inWords(bytes: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB']
   let amount = bytes

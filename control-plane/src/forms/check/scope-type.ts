@@ -6,8 +6,8 @@ import type { FieldValue } from './field-value.js'
 import type { FieldFinding } from './report.js'
 
 /**
- * The fields of a form, row or step with their values. A field is worked out when something asks for it, once; a field
- * that asks for itself on the way waits for ever and says so. There is no other order.
+ * The fields of a form, row or step with their values. A field is computed once, when something asks for it. A field
+ * that needs its own value waits for ever, and an error says so. There is no other order of evaluation.
  */
 export interface Scope extends Parent {
   readonly fields: readonly Field[]
@@ -15,7 +15,7 @@ export interface Scope extends Parent {
   readonly parent: Parent
   /** What the client sent. */
   readonly sent: PlainObject
-  /** Makes the scope of a row or of the object of a field. A row has a scope of its own, and a scope reads rows. */
+  /** Makes the scope of a row, or of the object of a field. A row has a scope of its own, and a scope reads rows. */
   open(fields: readonly Field[], sent: PlainObject, context: CheckContext, parent: Parent): Scope
   valueOf(field: Field): FieldValue
   findings(): FieldFinding[]

@@ -46,7 +46,7 @@ export function createScope(fields: readonly Field[], sent: PlainObject, context
       rowErrors: state.rowErrors,
       isUploadRefused: state.isUploadRefused,
     }
-    // What was asked for in the middle of its own evaluation is not the last word.
+    // A field that was asked for during its own evaluation has no final value yet.
     if (values.get(field.name) === state) found.set(field.name, finding)
     return finding
   }
@@ -79,7 +79,7 @@ export function createScope(fields: readonly Field[], sent: PlainObject, context
     },
   }
 
-  /** @param asPlaceholder a choice named without a column stands for its placeholder column */
+  /** @param asPlaceholder a choice that is named without a column stands for its placeholder column */
   function resolveWith(path: readonly PathStep[], asPlaceholder: boolean): Resolved {
     const [root, ...rest] = path
     if (root === '__user__') return resolved(partOf(context.user, rest))
@@ -102,7 +102,7 @@ export function createScope(fields: readonly Field[], sent: PlainObject, context
     findings: () => fields.map(findingOf),
     resolve: (path) => resolveWith(path, true),
     object(script) {
-      // Only what the script names: to work out all fields here would ask for those that hang on the one that asks.
+      // Only the fields that the script names. Computing all fields here would also compute those that need this field.
       const tokens = [...script.matchAll(NAMED_OF_PARENT)].map(([token]) => token)
       const isNamed = ({ name }: Field) => tokens.some((token) => token === name || token.startsWith(`${name}-`))
       const named = fields.filter((field) => isNamed(field) && values.get(field.name) !== 'in progress')

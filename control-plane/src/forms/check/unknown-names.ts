@@ -2,21 +2,21 @@ import type { Field, WizardStep } from '../fields/field.js'
 import { nearestName } from '../values/nearest.js'
 import { type PlainObject, isPlainObject } from '../values/plain.js'
 
-/** A name under which a launch sends a value and which no field of the form has. */
+/** A name under which a launch sends a value, although no field of the form has it. */
 export interface UnknownName {
-  /** Of a field in a wizard step: `step.field`. */
+  /** For a field in a wizard step: `step.field`. */
   readonly name: string
   /** The name that was probably meant; null: none is near. */
   readonly nearest: string | null
 }
 
-/** Names that pages send beside those of fields: `__like_this__`. */
+/** Names that pages send in addition to those of fields: `__like_this__`. */
 const OF_PAGES = /^__.+__$/
 
 /**
- * Names of sent values that belong to no field, so that a misspelt one is not lost in silence. Names of constants are
- * known, too: pages of the product family send those along with the fields.
- * @param others further names that may stand beside those of the fields
+ * Names of sent values that belong to no field, so that a misspelt one gets an error. Names of constants are known,
+ * too: pages of the product family send them with the fields.
+ * @param others further names that are allowed
  */
 export function unknownNames(
   form: { readonly fields: readonly Field[]; readonly wizard: readonly WizardStep[] },

@@ -1,7 +1,7 @@
 import type { Dependency, Field } from '../fields/field.js'
 import { isPlainObject } from '../values/plain.js'
 
-/** What a condition asks about another field. */
+/** What a condition needs to know of another field. */
 export interface DependencyTarget {
   /** Undefined for a field that is hidden or does not exist. */
   readonly value: unknown
@@ -17,7 +17,7 @@ export interface DependencyLookup {
   isValid(name: string): boolean | null
 }
 
-/** Whether a field is shown; null when that hangs on something that cannot be known. */
+/** Whether a field is shown; null when that depends on something that cannot be known. */
 export function isVisible(field: Field, lookup: DependencyLookup): boolean | null {
   if (field.dependencies === null) return true
   const held = field.dependencies.map((dependency) => holds(dependency, lookup))
@@ -38,7 +38,7 @@ function holds(dependency: Dependency, lookup: DependencyLookup): boolean | null
   return compared.some((value) => dependency.values.includes(value)) !== dependency.inverted
 }
 
-/** `field.column` is split at its last dot; what is left of it may be `__parent__.field`. */
+/** `field.column` is split at its last dot. The left part may be `__parent__.field`. */
 function targetOf(on: string, lookup: DependencyLookup): { target: DependencyTarget; column: string | null } {
   const dot = on.lastIndexOf('.')
   if (dot < 0 || /^(__parent__\.)+[^.]+$/.test(on)) return { target: lookup.target(on), column: null }

@@ -15,7 +15,7 @@ const FIELD_ALIASES = ['local', 'local_out', 'credential'] as const
 /** Names of types in older forms: `query` is an enum, `table` a list. */
 const OLDER_TYPES = ['query', 'table'] as const
 
-/** A field as it stands in its file. Properties that only matter to a page are other people's and stay as they are. */
+/** A field as its file has it. Properties that only pages use are kept as they are. */
 export const FieldFile = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9_-]+$' }),
   type: Type.Optional(Type.Enum([...FIELD_TYPES, ...FIELD_ALIASES, ...OLDER_TYPES])),
@@ -32,7 +32,7 @@ export const FieldFile = Type.Object({
   maxValue: Bound,
   minLength: Bound,
   maxLength: Bound,
-  // As a text it is the expression alone.
+  // As a text it is only the expression.
   regex: Type.Optional(Type.Union([Type.Object({ expression: Text, description: Description }), Text])),
   validIf: Comparison,
   validIfNot: Comparison,
@@ -66,7 +66,7 @@ export const FieldFile = Type.Object({
   allowDelete: Flag,
 })
 
-/** A page of a wizard as it stands in its file. */
+/** A page of a wizard as its file has it. */
 export const WizardStepFile = Type.Object({
   subform: Name,
   name: OptionalName,

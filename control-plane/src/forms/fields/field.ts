@@ -1,4 +1,4 @@
-/** What a field is once its aliases are resolved. */
+/** The types of fields, after their aliases are resolved. */
 export const FIELD_TYPES = [
   'text',
   'textarea',
@@ -23,7 +23,7 @@ export type FieldSource =
   | { readonly kind: 'constant'; readonly value: unknown }
   /** JavaScript over the form's values, run in the sandbox. */
   | { readonly kind: 'local'; readonly expression: string }
-  /** The same for an expression that the product family evaluates on its server, and which asks no data source. */
+  /** The same for an expression that the product family evaluates on its server, if it needs no data source. */
   | { readonly kind: 'server'; readonly expression: string }
   /** Needs a data source that this service does not have yet. */
   | { readonly kind: 'remote' }
@@ -71,14 +71,17 @@ export interface FieldRules {
 /** What a date field asks for. */
 export type DateType = 'date' | 'datetime' | 'time' | 'month' | 'year' | 'week'
 
-/** Keys by which rows of a list say what was done to them. */
+/** Keys that say what was done to the rows of a list. */
 export interface RowMarkers {
   readonly insert: string | null
   readonly update: string | null
   readonly delete: string | null
 }
 
-/** A field of a form, checked, with everything that decides about its value. Plain data: it travels to the checker. */
+/**
+ * A checked field of a form, with everything that decides about its value. It is plain data, because it is sent to the
+ * thread that checks.
+ */
 export interface Field {
   readonly name: string
   readonly type: FieldType
@@ -86,7 +89,7 @@ export interface Field {
   readonly source: FieldSource
   /** Computed, and the client may put a value of its own in place. */
   readonly editable: boolean
-  /** Null: always shown. An empty list is a condition too: `or` of nothing never holds. */
+  /** Null: always shown. An empty list is a condition, too: `or` of nothing is never true. */
   readonly dependencies: readonly Dependency[] | null
   readonly dependencyFn: DependencyFn
   readonly ignoreIncomplete: boolean

@@ -1,7 +1,7 @@
-/** A step on the way to where a value goes: a key of an object, or a place in a list. */
+/** A part of the path to the place of a value: a key of an object, or an index of a list. */
 export type PathStep = string | number
 
-/** Places past this one would make lists of mostly nothing. */
+/** Highest index. A higher one would make lists with almost only empty places. */
 const LAST_PLACE = 999
 
 /** Keys that would reach the prototype instead of the object. */
@@ -9,7 +9,7 @@ export const UNSAFE_KEYS: ReadonlySet<string> = new Set(['__proto__'])
 
 /**
  * Reads a dot path such as `vm.disks[0].name`.
- * @returns null when it is none: an empty step, a place that is no number, too large a place
+ * @returns null when the text is no path: an empty part, an index that is no number, or one that is too high
  */
 export function parsePath(text: string): readonly PathStep[] | null {
   const steps: PathStep[] = []

@@ -8,7 +8,7 @@ import { SERVER_FUNCTIONS } from './server-functions.js'
 export type FieldInFile = Static<typeof FieldFile>
 type StepInFile = Static<typeof WizardStepFile>
 
-/** Something in a field that its schema cannot say; `key` is where it stands. */
+/** A mistake in a field that the schema cannot find; `key` is its place. */
 export class FieldProblem extends Error {
   override readonly name = 'FieldProblem'
 
@@ -21,7 +21,7 @@ export class FieldProblem extends Error {
 }
 
 /**
- * Turns a field of a file into what launches work with.
+ * Converts a field of a file to the form that launches work with.
  * @throws FieldProblem
  */
 export function parseField(file: FieldInFile): Field {
@@ -56,7 +56,9 @@ export function parseField(file: FieldInFile): Field {
   }
 }
 
-/** The type of today for that of a file. @throws FieldProblem for a table of columns, which says how to make it a list */
+/**
+ * The current name of a field type. @throws FieldProblem for a table of columns, which says how to write it as a list
+ */
 function typeOf(file: FieldInFile): FieldType {
   if (file.type === 'query') return 'enum'
   if (file.type !== 'table') return (file.type ?? 'text') as FieldType
@@ -105,7 +107,10 @@ function sourceOf(file: FieldInFile, type: FieldType, isLocal: boolean): FieldSo
   return query === undefined ? { kind: 'client' } : { kind: 'remote' }
 }
 
-/** Whether an expression calls a function of the family's server that is not here: it reads files, databases or addresses. */
+/**
+ * Whether an expression calls a function of the product family's server that does not exist here, because it reads
+ * files, databases or addresses.
+ */
 function asksDataSource(expression: string): boolean {
   const called = [...expression.matchAll(/(?<![\w$.])fnc?\s*\.\s*(\w+)/g)]
   return called.some(([all, name]) => all.startsWith('fnc') || !SERVER_FUNCTIONS.some((known) => known === name))
@@ -165,7 +170,7 @@ function subformOf(file: FieldInFile, type: FieldType): string | null {
   return file.subform || null
 }
 
-/** Rows say that they are new under a name of ours when the list tells old rows from new ones in any other way. */
+/** If the list marks old rows in another way, new rows get a mark with a name of this service. */
 function markersOf(file: FieldInFile): RowMarkers {
   for (const key of ['insertMarker', 'updateMarker', 'deleteMarker'] as const) {
     if (UNSAFE_KEYS.has(file[key] ?? '')) throw new FieldProblem(key, `${key} cannot be ${file[key]}`)

@@ -1,2 +1,5 @@
-/** Functions below `fn.` that scripts have here; whatever else a form calls there asks a data source. */
+/**
+ * The functions below `fn.` that scripts have here. All others that forms of the product family call need a data
+ * source.
+ */
 export const SERVER_FUNCTIONS = ['fnGetNumberedName', 'fnArray', 'fnToTable', 'fnSort', 'fnCopy', 'fnCidr'] as const

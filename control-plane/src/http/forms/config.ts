@@ -48,8 +48,6 @@ type ConfigDependencies = Omit<FormRoutesDependencies, 'roles'> & {
 
 /** Forms, categories and constants in the shape in which pages of the product family ask for them. */
 export function configRoutes(deps: ConfigDependencies): FastifyPluginAsyncTypebox {
-  const errorsFor = async (caller: Caller) => (caller.isAdmin ? (await formProblems(deps)).map(sentenceOf) : [])
-
   return async (app) => {
     app.get(
       '/config/formlist',
@@ -70,7 +68,7 @@ export function configRoutes(deps: ConfigDependencies): FastifyPluginAsyncTypebo
           categories: [...categories],
           // As with the forms themselves: who may use none of them sees none of these.
           constants: mine.length > 0 ? constants : {},
-          errors: await errorsFor(caller),
+          errors: await errorsFor(deps, caller),
           warnings: [],
         }
       },
@@ -121,12 +119,17 @@ export function configRoutes(deps: ConfigDependencies): FastifyPluginAsyncTypebo
           categories: [...categories],
           constants,
           roles: roles.map((role) => ({ ...role })),
-          errors: await errorsFor(callerOf(request)),
+          errors: await errorsFor(deps, callerOf(request)),
           warnings: [],
         }
       },
     )
   }
+}
+
+/** What is wrong with files of forms; only admins see it. */
+async function errorsFor(deps: ConfigDependencies, caller: Caller): Promise<string[]> {
+  return caller.isAdmin ? (await formProblems(deps)).map(sentenceOf) : []
 }
 
 function inBrief({ name, type, description, categories, source }: Form) {
