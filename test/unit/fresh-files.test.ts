@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createForms } from '../../control-plane/src/forms/loader.js'
 import { freshLook } from '../../control-plane/src/fresh-look.js'
@@ -31,6 +31,37 @@ test('a form that was written or edited counts for whoever asks afterwards, each
   expect(await forms.find('b')).toMatchObject({ name: 'b' })
   rmSync(join(folder, 'b.yml'))
   await expect(forms.find('b')).rejects.toThrow('There is no form named "b"')
+})
+
+test('an edit counts at once also when nothing had changed for long, whichever file it is in', async () => {
+  const clock = { at: Date.now() + 60_000, now: () => clock.at }
+  const forms = createForms({ folder, varsFolder: folder, constants: () => Promise.resolve({}), clock, log })
+  let changes = 0
+  const write = (name: string, text: string) => {
+    const path = join(folder, name)
+    const isThere = existsSync(path)
+    writeFileSync(path, text)
+    // As if it were long ago; each change at another time, whatever the clock of the file system is like.
+    changes += 1
+    utimesSync(isThere ? path : dirname(path), 1_700_000_000, 1_700_000_000 + changes)
+  }
+  const ofList = (subform: string) => `fields: [{name: rows, type: list, subform: ${subform}}]`
+  mkdirSync(join(folder, 'deep'))
+  write('a.yml', `{name: a, type: ansible, playbook: one.yml, ${ofList('part')}}`)
+  write('deep/part.yml', '{name: part, type: subform, fields: [{name: first}]}')
+  write('other.yml', '{name: other, type: ansible, playbook: p.yml}')
+  const fieldsOf = async () => (await forms.contextOf(await forms.find('a'))).subforms['part']?.map(({ name }) => name)
+  expect(await fieldsOf()).toEqual(['first'])
+  write('deep/part.yml', '{name: part, type: subform, fields: [{name: first}, {name: second}]}')
+  expect(await fieldsOf()).toEqual(['first', 'second'])
+  write('a.yml', `{name: a, type: ansible, playbook: two-and-more.yml, ${ofList('part')}}`)
+  expect(await forms.find('a')).toMatchObject({ playbook: 'two-and-more.yml' })
+  write('other.yml', '[{name: other, type: ansible, playbook: p.yml}, {name: more, type: ansible, playbook: p.yml}]')
+  expect(await forms.find('more')).toMatchObject({ name: 'more' })
+  write('deep/new.yml', '{name: new, type: ansible, playbook: p.yml}')
+  expect(await forms.find('new')).toMatchObject({ name: 'new' })
+  rmSync(join(folder, 'a.yml'))
+  await expect(forms.find('a')).rejects.toThrow('There is no form named "a"')
 })
 
 test('a workflow that was edited counts for whoever asks afterwards', async () => {

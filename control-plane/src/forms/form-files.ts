@@ -4,21 +4,33 @@ import { join, sep } from 'node:path'
 import { messageOf } from '../errors.js'
 import type { FormError } from './form.js'
 
-/** A file that was found, with the facts that show a change. */
-export interface FoundFile {
-  /** Relative to the folder, with `/`. */
-  readonly name: string
+/** A file or folder that was found, with the facts that show a change. */
+export interface FoundEntry {
+  /** Its real path. */
   readonly path: string
   readonly fingerprint: string
   /** When it changed, in milliseconds since 1970, by the clock of its file system. */
   readonly changedAt: number
 }
 
+/** A file by its name relative to the folder, with `/`. */
+export interface FoundFile extends FoundEntry {
+  readonly name: string
+}
+
 /** The form files of a folder, and what could not be read. */
 export interface FoundFiles {
   readonly files: readonly FoundFile[]
+  /** The folders in which they were looked for, each as it was before. */
+  readonly folders: readonly FoundEntry[]
   readonly errors: readonly FormError[]
 }
+
+/**
+ * Times of files are coarse, a few milliseconds here and up to two seconds elsewhere: two changes at the same time leave the same
+ * time. What changed less than so many milliseconds before it was looked at is read again.
+ */
+export const YOUNG_MS = 3000
 
 /** Larger files are neither forms nor workflows, in bytes. */
 const LARGEST_FILE_BYTES = 8 * 1024 * 1024
@@ -37,18 +49,20 @@ export interface SearchedFiles {
  */
 export async function findYamlFiles(folder: string, { noun, depth }: SearchedFiles): Promise<FoundFiles> {
   const files: FoundFile[] = []
+  const folders: FoundEntry[] = []
   const errors: FormError[] = []
   const report = (file: string, reason: string) => errors.push({ file, line: null, form: null, reason })
   let root: string
   try {
     root = await realpath(folder)
   } catch (error) {
-    return { files, errors: [{ file: folder, line: null, form: null, reason: messageOf(error) }] }
+    return { files, folders, errors: [{ file: folder, line: null, form: null, reason: messageOf(error) }] }
   }
 
   /** @param above the real folders from the root down to here: a link back to one of them is not followed again */
   async function walk(real: string, name: string, above: readonly string[]): Promise<void> {
     if (above.includes(real) || above.length > (depth ?? Infinity)) return
+    folders.push(entryOf(real, await stat(real)))
     for (const entry of await entriesOf(real)) {
       if (entry.name === '.git') continue
       const entryName = name === '' ? entry.name : `${name}/${entry.name}`
@@ -72,13 +86,7 @@ export async function findYamlFiles(folder: string, { noun, depth }: SearchedFil
     if (stats.isDirectory()) await walk(real, name, above)
     else if (!isYaml || !stats.isFile()) return
     else if (stats.size > LARGEST_FILE_BYTES) report(name, `the file is too large to be a ${noun}`)
-    else
-      files.push({
-        name,
-        path: real,
-        fingerprint: fingerprintOf(stats),
-        changedAt: Math.max(stats.mtimeMs, stats.ctimeMs),
-      })
+    else files.push({ name, ...entryOf(real, stats) })
   }
 
   try {
@@ -88,15 +96,30 @@ export async function findYamlFiles(folder: string, { noun, depth }: SearchedFil
   }
   files.sort(byName)
   errors.sort((a, b) => compare(a.file, b.file))
-  return { files, errors }
+  return { files, folders, errors }
 }
 
 function entriesOf(folder: string): Promise<Dirent[]> {
   return readdir(folder, { withFileTypes: true })
 }
 
-function fingerprintOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
-  return `${ino} ${size} ${mtimeMs} ${ctimeMs}`
+/**
+ * Whether files and folders are as they were found.
+ * @param foundAt when they were found: what had changed just before could have changed again without a trace
+ */
+export async function areUnchanged(entries: readonly FoundEntry[], foundAt: number): Promise<boolean> {
+  if (entries.some(({ changedAt }) => foundAt - changedAt < YOUNG_MS)) return false
+  try {
+    const states = await Promise.all(entries.map(async ({ path }) => entryOf(path, await stat(path))))
+    return states.every(({ fingerprint }, at) => fingerprint === entries[at]?.fingerprint)
+  } catch {
+    // What cannot be looked at is looked for anew.
+    return false
+  }
+}
+
+function entryOf(path: string, { ino, size, mtimeMs, ctimeMs }: Stats): FoundEntry {
+  return { path, fingerprint: `${ino} ${size} ${mtimeMs} ${ctimeMs}`, changedAt: Math.max(mtimeMs, ctimeMs) }
 }
 
 const byName = (a: FoundFile, b: FoundFile) => compare(a.name, b.name)

@@ -1,13 +1,17 @@
 import type { Clock } from '../clock.js'
+import { atMostEvery } from '../at-most-every.js'
 import { NotFoundError, messageOf } from '../errors.js'
 import { freshLook } from '../fresh-look.js'
 import type { Form, FormError, Forms } from './form.js'
-import { findYamlFiles } from './form-files.js'
+import { type FoundFiles, areUnchanged, findYamlFiles } from './form-files.js'
 import { type ParsedFile, type PlacedForm, parseFormFile } from './parse-form.js'
 import { createParsedFiles } from './parsed-files.js'
 import { namedSubforms, passwordKeys, reachedSubforms } from './subforms.js'
 import type { PlainObject } from './values/plain.js'
 import { type VarsFiles, createVarsFiles, mergeDeep } from './vars-files.js'
+
+/** How often all files are looked at while somebody asks for single forms, in milliseconds. */
+const LOOK_EVERY_MS = 1000
 
 /** What the forms need of other parts. */
 export interface FormsDependencies {
@@ -37,20 +41,40 @@ export function createForms(deps: FormsDependencies): Forms {
     contents: new Map(),
     folderErrors: '[]',
   }
+  let found: { readonly at: number } & Pick<FoundFiles, 'files' | 'folders'> = { at: 0, files: [], folders: [] }
   const varsFiles = createVarsFiles(deps.varsFolder, deps.clock)
   let reported = ''
 
   const look = freshLook(async () => {
-    const { files, errors } = await findYamlFiles(deps.folder, { noun: 'form' })
-    const contents = await parsed.read(files)
-    const found = { contents, folderErrors: JSON.stringify(errors) }
-    if (found.contents !== last.contents || found.folderErrors !== last.folderErrors) {
+    const at = deps.clock.now()
+    const files = await findYamlFiles(deps.folder, { noun: 'form' })
+    const { errors } = files
+    const contents = await parsed.read(files.files)
+    const folderErrors = JSON.stringify(errors)
+    if (contents !== last.contents || folderErrors !== last.folderErrors) {
       collected = collect([...contents.values()], errors)
-      last = found
+      last = { contents, folderErrors }
     }
     loaded = { ...collected, errors: [...collected.errors, ...(await varsProblems(collected.placed, varsFiles))] }
+    found = { at, ...files }
     logWhenNew()
   })
+  const lookOften = atMostEvery(LOOK_EVERY_MS, deps.clock, look)
+
+  /**
+   * What counts for one form: the files of the form and its subforms, and the folders, in which files come and go. With a thousand
+   * forms this takes a hundredth of the time of a look at all.
+   */
+  async function lookFor(name: string): Promise<void> {
+    await lookOften()
+    const { at, files, folders } = found
+    const form = loaded.byName.get(name)
+    const names = form ? [name, ...Object.keys(reachedSubforms(form, loaded.subforms))] : []
+    const used = new Set(collected.placed.filter((one) => names.includes(one.form.name)).map(({ file }) => file))
+    const isSame =
+      form !== undefined && (await areUnchanged([...folders, ...files.filter((file) => used.has(file.name))], at))
+    if (!isSame) await look()
+  }
 
   /** Logs mistakes only when they are new. */
   function logWhenNew(): void {
@@ -67,7 +91,7 @@ export function createForms(deps: FormsDependencies): Forms {
       return loaded.forms
     },
     async find(name) {
-      await look()
+      await lookFor(name)
       const form = loaded.byName.get(name)
       if (!form) throw new NotFoundError('form_not_found', `There is no form named ${JSON.stringify(name)}`)
       return form
@@ -77,7 +101,7 @@ export function createForms(deps: FormsDependencies): Forms {
       return loaded.errors
     },
     async contextOf(form) {
-      await look()
+      await lookFor(form.name)
       const subforms = reachedSubforms(form, loaded.subforms)
       const contents = await Promise.all(form.varsFiles.map((path) => varsFiles.read(path)))
       const dictionaries = contents.map((content) => ('value' in content ? content.value : {}))

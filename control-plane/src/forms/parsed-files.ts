@@ -1,12 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../clock.js'
-import type { FoundFile } from './form-files.js'
-
-/**
- * Times of files are coarse, a few milliseconds here and up to two seconds elsewhere: two changes at the same time leave the same
- * time. What changed less than so many milliseconds before it was looked at is read again.
- */
-export const YOUNG_MS = 3000
+import { type FoundFile, YOUNG_MS } from './form-files.js'
 
 interface Known<Content> {
   readonly fingerprint: string

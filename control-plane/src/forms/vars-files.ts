@@ -3,7 +3,7 @@ import { join, sep } from 'node:path'
 import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
 import { YamlProblem, readYaml } from '../yaml-text.js'
-import { YOUNG_MS } from './parsed-files.js'
+import { YOUNG_MS } from './form-files.js'
 import { type PlainObject, isPlainObject } from './values/plain.js'
 
 /** A file of constants: what it holds, or why it cannot be used. */
