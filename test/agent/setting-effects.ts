@@ -75,7 +75,7 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
     usual: 'here',
     changed: 'there',
   },
-  APP_TLS_VERIFY: seenIn('agent/agent-join.test.ts', 'a certificate that nobody vouches for is refused'),
+  APP_TLS_VERIFY: seenIn('agent/agent-join.test.ts', 'a certificate of an unknown authority is refused'),
   HTTPS_PROXY: seenIn('agent/agent-join.test.ts', 'HTTPS_PROXY is dialled through, with its password'),
   NO_PROXY: seenIn('agent/agent-join.test.ts', 'NO_PROXY names what is not'),
   RTE_NAME: {

@@ -27,9 +27,9 @@ _AGENT_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, _AGENT_FOLDER)
 try:
     from holdfast_job import event_content as content
+    from holdfast_job.custom_stats import CustomStats
     from holdfast_job.event_file import EventFile
     from holdfast_job.event_pipe import EventPipe
-    from holdfast_job.custom_stats import CustomStats
     from holdfast_job.event_secrets import read_hidden_values
     from holdfast_job.recap_words import RecapWords
 finally:
