@@ -14,6 +14,7 @@ import {
 import { IdParams, Message, answers, idOf } from '../../control-plane/src/http/route/schemas.js'
 import { type Answer, type TestServer, startServer } from './server.js'
 import { covers } from '../interface/covers.js'
+import { waitFor } from '../support/wait.js'
 
 /** What every request has in common, whatever it asks for: shapes, ids, the token first. */
 const thrown: Record<string, () => Error> = {
@@ -47,6 +48,9 @@ const routes: FastifyPluginAsyncTypebox = async (app) => {
     async (request) => ({ message: String(idOf(request.params)) }),
   )
   app.post('/bare', { schema: { response: answers(Message) } }, async () => ({ message: 'done' }))
+  app.post('/reset', { schema: { body: Type.Object({}), response: answers(Message) } }, async () => {
+    throw Object.assign(new Error('the directory hung up'), { code: 'ECONNRESET' })
+  })
 }
 
 let server: TestServer
@@ -249,3 +253,16 @@ function raw(port: number, bytes: string): Promise<string> {
     socket.on('close', () => resolve(text)).on('error', reject)
   })
 }
+
+test('a client that leaves in the middle of a body is no failure; a connection that others close is one', async () => {
+  const failures = (): string[] => log.filter((line) => line.includes('ECONNRESET') && line.includes('request failed'))
+  const socket = connect(server.port, '127.0.0.1')
+  const head = 'POST /api/v2/auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n'
+  socket.write(`${head}expect: 100-continue\r\n\r\n`)
+  await new Promise((resolve) => socket.once('data', resolve))
+  socket.write('{"username":', () => socket.destroy())
+  await waitFor('the log tells it', () => log.some((line) => line.includes('the client went away')))
+  expect(failures()).toEqual([])
+  expectError(await server.call('POST', '/reset', { token: server.admin, json: {} }), 500, 'internal')
+  expect(failures()).toHaveLength(1)
+})

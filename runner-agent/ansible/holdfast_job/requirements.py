@@ -67,6 +67,9 @@ def install(orders):
             shutil.rmtree(partial, ignore_errors=True)
             os.mkdir(partial, 0o700)
             _fill(partial, orders, deadline)
+            # ansible-galaxy has read the files again, so what it installed may belong to another hash.
+            if os.path.join(orders["cache"], _hash_of(orders["files"])) != folder:
+                raise Failure("the requirements changed while they were installed")
             os.rename(partial, folder)
         os.utime(folder)
     _remove_unused(orders["cache"])

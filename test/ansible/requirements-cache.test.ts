@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+
+const PROGRAM = fileURLToPath(new URL('../../runner-agent/ansible/requirements.py', import.meta.url))
+
+/** Runs the installation with `galaxy` in place of ansible-galaxy; `true` stands for the playbook. */
+function install(folder: string, galaxy: string): { status: number | null; output: string; cached: string[] } {
+  const program = join(folder, 'galaxy')
+  writeFileSync(program, `#!/bin/sh\n${galaxy}\n`, { mode: 0o755 })
+  const cache = join(folder, 'cache')
+  const files = [join(folder, 'requirements.yml')]
+  const orders = JSON.stringify({ files, program, seconds: 600, cache, roles: '', collections: '' })
+  const run = spawnSync('python3', [PROGRAM, orders, '/bin/true'], { cwd: folder, encoding: 'utf8' })
+  const cached = readdirSync(cache).filter((name) => !name.includes('.'))
+  return { status: run.status, output: run.stdout + run.stderr, cached }
+}
+
+function folderOfTest(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-requirements-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+test('requirements that cannot be read fail the job and are not cached as requirements of nothing', () => {
+  const folder = folderOfTest()
+  // Tests may run as root, who can read every file. A folder in its place cannot be read by anybody.
+  mkdirSync(join(folder, 'requirements.yml'))
+  const { status, output, cached } = install(folder, 'exit 0')
+  expect(output).toContain('the requirements could not be installed')
+  expect({ status, cached }).toEqual({ status: 1, cached: [] })
+})
+
+test('requirements that change while they are installed fail the job and are not cached under the earlier hash', () => {
+  const folder = folderOfTest()
+  writeFileSync(join(folder, 'requirements.yml'), 'roles: []\n')
+  const changed = install(folder, `echo '# changed' >>${join(folder, 'requirements.yml')}`)
+  expect(changed.output).toContain('the requirements changed while they were installed')
+  expect(changed).toMatchObject({ status: 1, cached: [] })
+  expect(install(folder, 'exit 0')).toMatchObject({ status: 0, cached: [expect.stringMatching(/^[0-9a-f]{64}$/)] })
+})
