@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Product, startProduct } from '../support/product.js'
@@ -183,4 +183,27 @@ test('a workflow in an approved workflow runs as it was approved, whatever its f
   const inner = await jobOf(whole.subjobs[1] ?? 0)
   const node = await jobOf(inner.subjobs[0] ?? 0)
   expect(node.output).toContain('as approved')
+})
+
+test('a job whose playbook folder could not be read at its launch is approved only as it is now', async () => {
+  writePlaybook('{', '.holdfast.yml')
+  const id = await product.launch('deploy')
+  const asked = (await becomes(id, 'approve')).approval.subject
+  expect(asked.manifest_sha256).toBeNull()
+  const unreadable = await approve(id, '?force=true')
+  expect([unreadable.status, unreadable.body]).toEqual([
+    503,
+    expect.objectContaining({
+      code: 'playbook_folder',
+      error: expect.stringContaining('nobody can say what would run'),
+    }),
+  ])
+  rmSync(join(product.folder, 'persistent/playbooks/.holdfast.yml'))
+  writePlaybook(play('changed while nobody could look'))
+  const refused = await approve(id)
+  expect(refused.status).toBe(409)
+  expect(refused.body).toMatchObject({ code: 'changed_since_asked', details: { asked } })
+  expect((await jobOf(id)).status).toBe('approve')
+  expect((await approve(id, '?force=true')).status).toBe(200)
+  expect((await becomes(id, 'success')).output).toContain('changed while nobody could look')
 })

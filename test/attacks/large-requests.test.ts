@@ -16,6 +16,16 @@ playbook: hello.yml
 roles: [public]
 fields: [{name: x, type: text, label: X}]
 `
+/** It names one value in 40 other fields. */
+const COPIES = `
+name: Copies
+type: ansible
+playbook: hello.yml
+roles: [public]
+fields:
+  - {name: x, type: text, label: X}
+${Array.from({ length: 40 }, (_, at) => `  - {name: c${at}, type: expression, runLocal: true, expression: "'$(x)'"}`).join('\n')}
+`
 const LIMIT = 2 * 1024 * 1024
 
 let server: TestServer
@@ -23,7 +33,7 @@ let user: string
 beforeAll(async () => {
   server = await startServer({
     sizes: { bodyLimitBytes: LIMIT },
-    forms: { 'a.yaml': FORM },
+    forms: { 'a.yaml': FORM, 'b.yaml': COPIES },
     settings: { LAUNCH_VALIDATION: 'enforce' },
   })
   user = (await server.addUser('jane')).token
@@ -150,6 +160,17 @@ describe('a user', () => {
     expect((await server.call('POST', '/job', { token: user, headers, body: body(LIMIT) })).status).toBe(200)
     const more = await server.call('POST', '/job', { token: user, headers, body: body(LIMIT + 1) })
     expect([more.status, more.body.code]).toEqual([413, 'body_too_large'])
+  })
+
+  test('a value that the form copies into many fields is refused when the copies become far longer than it', async () => {
+    const send = (length: number) =>
+      server.call('POST', '/job', { token: user, json: { formName: 'Copies', rawFormData: { x: 'x'.repeat(length) } } })
+    expect((await send(50_000)).status).toBe(200)
+    const refused = await send(400_000)
+    expect(refused.status).toBe(422)
+    expect(JSON.stringify(refused.body)).toContain('made far more variables of the values than they are long')
+    // The service goes on, and the next check is done by a fit thread.
+    expect((await send(10)).status).toBe(200)
   })
 
   test('may send 512 KiB where it is no launch', async () => {
