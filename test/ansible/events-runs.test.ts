@@ -49,7 +49,7 @@ describe('runs of ansible-playbook', () => {
       'ansible could not read the inventory idle-script.sh: it begins with #! and is not executable; ' +
         'the playbook asks for the variable given (vars_prompt) and nobody can answer: give it as an extra variable',
     )
-    expect((await job.events()).map((event) => event.type)).toEqual(['playbook_on_start'])
+    expect((await job.events()).map((event) => event.type)).toEqual(['playbook_on_start', 'playbook_on_vars_prompt'])
   })
 
   it('that ask go on with answers, and no event shows the arguments of a module that printed something odd', async () => {
