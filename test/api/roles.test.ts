@@ -51,12 +51,27 @@ test('an edit counts from the next request on', async () => {
   await server.writeConfig(CONFIG)
   const olga = await rolesOf(ops.token)
   expect(olga.roles).toEqual(['ops', 'careful', 'default'])
-  expect(olga.options).toMatchObject({
+  expect(olga.options).toEqual({
     allowVerboseMode: false,
     allowJobRelaunch: true,
     showAllJobLogs: false,
     manageAllJobs: true,
     allowApiTokens: false,
+    // What a role does not name follows from what the account may do, and this service has no chat, schedules or backups.
+    allowBackupOps: false,
+    allowChat: false,
+    allowMcp: false,
+    allowPlannedJobs: false,
+    allowScheduledJobs: false,
+    allowStoredJobs: false,
+    showArtifacts: true,
+    showDebugButtons: true,
+    showDesigner: false,
+    showExtraVars: true,
+    showExtravars: true,
+    showJobs: true,
+    showLogs: false,
+    showSettings: false,
   })
   expect(await rolesOf(jo.token)).toMatchObject({ roles: ['ops', 'default'], options: { showAllJobLogs: true } })
 })

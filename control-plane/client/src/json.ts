@@ -1,3 +1,8 @@
+/*
+ * The protocol package reads exact numbers in a like way. The client is a package of its own for scripts and takes nothing of the
+ * product, so it has its own reader; and it gives `bigint` where the protocol refuses.
+ */
+
 /** Whole numbers with 16 digits or more may be beyond what JavaScript holds exactly; a text with none needs no second look. */
 const LONG_NUMBER = /\d{16}/
 
