@@ -33,7 +33,11 @@ export const ListQuery = Type.Object({
 export function listRequestOf(query: Static<typeof ListQuery>): ListRequest {
   const { records, user, user_type: userType, runner, waiting, before, status, form, q, parts, from, to } = query
   return {
-    ...{ records, user, userType, runner, form },
+    records,
+    user,
+    userType,
+    runner,
+    form,
     waiting: waiting === 'true',
     before: before === undefined ? undefined : wholeNumberOf(before, 'before'),
     statuses: status === undefined ? undefined : statusesOf(status),
