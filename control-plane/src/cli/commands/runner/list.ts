@@ -13,7 +13,7 @@ const COLUMNS: readonly Column<Runner>[] = [
   { title: 'switches', value: switches },
   { title: 'host', value: (runner) => [runner.host, runner.ip].filter(Boolean).join(' ') },
   { title: 'version', value: (runner) => runner.version },
-  { title: 'last seen', value: (runner) => localTime(runner.last_seen) },
+  { title: 'last seen', value: (runner) => localTime(runner.last_seen), isWhole: true },
   { title: 'fingerprint', value: (runner) => runner.fingerprint },
 ]
 
