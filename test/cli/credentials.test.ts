@@ -112,11 +112,11 @@ describe('credentials', () => {
     expect(sent()).toMatchObject({ method: 'DELETE', path: '/credential/4' })
   })
 
-  it('of credentials.yaml, and those that nobody knows, are not changed: 2', async () => {
+  it('of credentials.yaml, and those that nobody knows, are not changed: 5', async () => {
     const ofTheFile = await person.run(['credential', 'delete', 'of the file'])
-    expect(ofTheFile.code).toBe(2)
+    expect(ofTheFile.code).toBe(5)
     expect(ofTheFile.stderr).toContain('stands in credentials.yaml')
-    expect((await person.run(['credential', 'delete', 'none'])).code).toBe(2)
+    expect((await person.run(['credential', 'delete', 'none'])).code).toBe(5)
     expect(service.seen.every(({ method }) => method === 'GET')).toBe(true)
   })
 

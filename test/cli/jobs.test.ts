@@ -50,7 +50,9 @@ describe('job launch', () => {
 
   it('shows the details of a refusal', async () => {
     service.override = () => ({ status: 422, body: { error: 'Values refused.', details: { missing: ['name'] } } })
-    expect((await person.run(['job', 'launch', 'f'])).stderr).toBe('holdfast: Values refused. ({"missing":["name"]})\n')
+    expect((await person.run(['job', 'launch', 'f'])).stderr).toBe(
+      'holdfast: Values refused.\n  name: a value is needed\n',
+    )
   })
 })
 

@@ -85,5 +85,5 @@ it('forms are listed and shown with what they ask for', async () => {
   expect(stdout).toMatch(/^stage +text +- +test +- +Where to$/m)
   const shown = JSON.parse((await run(['form', 'show', 'Deploy', '--json'])).stdout) as { fields: unknown[] }
   expect(shown.fields).toHaveLength(3)
-  expect((await run(['form', 'show', 'Nope'])).code).toBe(2)
+  expect((await run(['form', 'show', 'Nope'])).code).toBe(5)
 })

@@ -13,12 +13,21 @@ const PROGRAM = join(ROOT, 'control-plane/bin/holdfast.js')
 /** Runs the arguments in a pseudo-terminal: stdin goes to its keyboard, stdout is its screen. */
 const IN_TERMINAL = 'import os,pty,sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))'
 
+/** Runs its arguments in a terminal that is so wide. */
+const SIZED = 'stty cols "$0" && exec "$@"'
+
 export interface CliOptions {
   readonly environment?: Readonly<Record<string, string>>
   readonly input?: string
   /** In a pseudo-terminal, where stdout and stderr come together on the screen. */
   readonly terminal?: boolean
+  /** Without the right to listen on a port below 1024, which root has. */
+  readonly withoutPortRight?: boolean
+  /** How wide that terminal is. */
+  readonly columns?: number
 }
+
+const NO_PORT_RIGHT = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-net_bind_service'] : []
 
 /** A `holdfast` command while it runs. */
 export interface RunningCli {
@@ -57,8 +66,9 @@ export function newPerson(environment: Readonly<Record<string, string>> = {}): P
 }
 
 function startCli(args: readonly string[], options: CliOptions): RunningCli {
-  const program = [process.execPath, PROGRAM, ...args]
-  const [command, ...rest] = options.terminal ? ['python3', '-c', IN_TERMINAL, ...program] : program
+  const program = [...(options.withoutPortRight ? NO_PORT_RIGHT : []), process.execPath, PROGRAM, ...args]
+  const sized = options.columns === undefined ? program : ['sh', '-c', SIZED, String(options.columns), ...program]
+  const [command, ...rest] = options.terminal ? ['python3', '-c', IN_TERMINAL, ...sized] : program
   const child = spawn(command ?? '', rest, {
     env: { ...cleanEnvironment({ TERM: 'xterm', COLUMNS: '', ...options.environment }) },
     stdio: 'pipe',

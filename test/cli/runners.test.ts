@@ -106,8 +106,8 @@ describe('runners', () => {
     expect(stderr).toContain('3 (waiting, SHA256:abc), 4 (denied, SHA256:def)')
   })
 
-  it('that nobody knows: 2', async () => {
-    expect((await person.run(['runner', 'show', 'web-9'])).code).toBe(2)
+  it('that nobody knows: 5', async () => {
+    expect((await person.run(['runner', 'show', 'web-9'])).code).toBe(5)
   })
 })
 

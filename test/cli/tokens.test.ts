@@ -62,9 +62,9 @@ describe('API tokens', () => {
     }
   })
 
-  it('that nobody has, or that two are called: 2, and nothing is revoked', async () => {
+  it('that nobody has: 5, or that two are called: 2, and nothing is revoked', async () => {
     const unknown = await person.run(['token', 'revoke', 'hfat_0a1b2c.secret'])
-    expect(unknown.code).toBe(2)
+    expect(unknown.code).toBe(5)
     expect(unknown.stderr).not.toContain('secret')
     tokens = [token, { ...token, sid: '3d4e5f' }]
     const twice = await person.run(['token', 'revoke', 'nightly'])

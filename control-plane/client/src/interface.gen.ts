@@ -560,6 +560,8 @@ export interface Runner {
 
 /** What is left out stays; max_jobs null gives way to what the agent says */
 export interface RunnerChanges {
+  /** What forms and roles call the runner; its agent need not be started with the same name */
+  name?: string
   enabled?: boolean
   is_default?: boolean
   description?: string

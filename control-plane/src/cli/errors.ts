@@ -33,13 +33,27 @@ export class NotSignedInError extends CliError {
   }
 }
 
-/** The server understood and said no. `code` is its stable word for programs. */
+/** The server understood and said no. `code` is its stable word for programs, `refusal` what it said. */
 export class RefusedError extends CliError {
   constructor(
     message: string,
     readonly status: number,
     readonly code: string | null,
+    readonly refusal: Refusal | null = null,
   ) {
+    super(EXIT.refused, message)
+  }
+}
+
+/** What a server said when it refused: a sentence, and details such as the fields with wrong values. */
+export interface Refusal {
+  readonly sentence: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/** Nothing has the name or id that was given. It ends like the refusal of a server that knows no such thing. */
+export class NotFoundError extends CliError {
+  constructor(message: string) {
     super(EXIT.refused, message)
   }
 }

@@ -1,4 +1,5 @@
 import * as api from '@holdfast/client'
+import { refusalText } from '../refusal-text.js'
 import {
   type CliError,
   NotSignedInError,
@@ -39,8 +40,10 @@ function refused(error: api.RefusedError): CliError {
   }
   const wait = error.status === 429 && error.retryAfterSeconds !== null
   const advice = wait ? ` Try again in ${error.retryAfterSeconds} s.` : ''
-  const details = error.details === undefined ? '' : ` (${JSON.stringify(error.details)})`
-  return new RefusedError(`${sentence}${details}${advice}`, error.status, error.code)
+  const { details } = error
+  if (details === undefined) return new RefusedError(`${sentence}${advice}`, error.status, error.code)
+  const refusal = { sentence: `${sentence}${advice}`, details }
+  return new RefusedError(refusalText(refusal), error.status, error.code, refusal)
 }
 
 /** What failed below HTTP, in words. Also for a body that breaks off. */

@@ -77,6 +77,6 @@ export function jobIdOf(text: string): number {
 /** How many records a list may have, as the option says. @throws UsageError */
 export function recordsOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  if (!/^\d{1,9}$/.test(text)) throw new UsageError('--records must be a whole number.')
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError('--records must be a whole number from 1 up.')
   return Number(text)
 }

@@ -8,9 +8,9 @@ import { clientOf, clientOptions, command, type Run } from './common.js'
 const COLUMNS: readonly Column<JoinToken>[] = [
   { title: 'id', value: (token) => token.id, align: 'right' },
   { title: 'name', value: (token) => token.name },
-  { title: 'created', value: (token) => localTime(token.created_at) },
-  { title: 'expires', value: (token) => localTime(token.expires_at) },
-  { title: 'used', value: (token) => localTime(token.used_at) },
+  { title: 'created', value: (token) => localTime(token.created_at), isWhole: true },
+  { title: 'expires', value: (token) => localTime(token.expires_at), isWhole: true },
+  { title: 'used', value: (token) => localTime(token.used_at), isWhole: true },
   { title: 'by runner', value: (token) => token.used_by },
 ]
 

@@ -8,9 +8,9 @@ const COLUMNS: readonly Column<OwnSession | UserSession>[] = [
   { title: 'id', value: (session) => session.id },
   { title: 'kind', value: (session) => session.kind },
   { title: 'from', value: (session) => session.network },
-  { title: 'begun', value: (session) => localTime(session.created_at) },
-  { title: 'last used', value: (session) => localTime(session.last_used_at) },
-  { title: 'ends', value: (session) => localTime(session.expires_at) },
+  { title: 'begun', value: (session) => localTime(session.created_at), isWhole: true },
+  { title: 'last used', value: (session) => localTime(session.last_used_at), isWhole: true },
+  { title: 'ends', value: (session) => localTime(session.expires_at), isWhole: true },
 ]
 
 const OWN_COLUMNS: readonly Column<OwnSession>[] = [

@@ -1,5 +1,5 @@
 import type { ApiToken } from '@holdfast/client'
-import { UsageError } from '../errors.js'
+import { NotFoundError, UsageError } from '../errors.js'
 import { writeAnswer } from '../show/answer.js'
 import { type Column, tableText } from '../show/table.js'
 import { localTime } from '../show/time.js'
@@ -8,9 +8,9 @@ import { clientOf, clientOptions, command, type Run } from './common.js'
 const COLUMNS: readonly Column<ApiToken>[] = [
   { title: 'sid', value: (token) => token.sid },
   { title: 'name', value: (token) => token.name },
-  { title: 'created', value: (token) => localTime(token.created_at) },
-  { title: 'last used', value: (token) => localTime(token.last_used_at) },
-  { title: 'expires', value: (token) => localTime(token.expires_at) },
+  { title: 'created', value: (token) => localTime(token.created_at), isWhole: true },
+  { title: 'last used', value: (token) => localTime(token.last_used_at), isWhole: true },
+  { title: 'expires', value: (token) => localTime(token.expires_at), isWhole: true },
   { title: 'scope', value: (token) => token.scopes?.at(-1) ?? 'all' },
 ]
 
@@ -84,12 +84,12 @@ const revokeCommand = (run: Run) =>
     },
   })
 
-/** @throws UsageError when none is meant, or it is not clear which */
+/** @throws NotFoundError when none is meant, UsageError when it is not clear which */
 function oneOf(tokens: readonly ApiToken[], which: string): ApiToken {
   const meant = tokens.filter((token) => token.sid === which || token.name === which)
   const [token] = meant
   // What was given is not repeated: it may be the token itself.
-  if (!token) throw new UsageError('You have no API token of that sid or name; see holdfast token list.')
+  if (!token) throw new NotFoundError('You have no API token of that sid or name; see holdfast token list.')
   if (meant.length === 1) return token
   throw new UsageError(`Several API tokens have that name: ${meant.map(({ sid }) => sid).join(', ')}. Give the sid.`)
 }

@@ -10,7 +10,7 @@ const COLUMNS: readonly Column<User>[] = [
   { title: 'user', value: (user) => userName(user.username, user.type) },
   { title: 'groups', value: (user) => user.groups.join(', ') },
   { title: 'state', value: (user) => (user.enabled ? 'enabled' : 'blocked') },
-  { title: 'since', value: (user) => localTime(user.created) },
+  { title: 'since', value: (user) => localTime(user.created), isWhole: true },
   { title: 'roles withheld', value: (user) => user.roles_withheld?.join(', ') ?? null },
 ]
 

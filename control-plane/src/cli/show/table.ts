@@ -12,10 +12,17 @@ export interface Column<Row> {
   readonly status?: boolean
   /** Put in brackets behind the value, where there is any. */
   readonly note?: (row: Row) => string | null
+  /** Its values are sentences or lists: a table breaks them into lines, and never cuts them off. */
+  readonly isLong?: boolean
+  /** Its values are never cut off, such as times. */
+  readonly isWhole?: boolean
 }
 
-/** Longest value of a cell on a terminal; a pipe gets values whole. */
+/** Longest value of a cell on a terminal, except in long columns; a pipe gets values whole. */
 const CELL_LIMIT = 60
+
+/** A column that is not wider than this is never made narrower. */
+const LEAST_WIDTH = 10
 
 const NO_LINES = {
   top: '',
@@ -35,18 +42,72 @@ const NO_LINES = {
   middle: '  ',
 }
 
-/** Rows as aligned columns: on a terminal with a thin frame and colours, in a pipe as bare text. */
+/**
+ * Rows as aligned columns. A pipe gets bare text. A terminal gets a thin frame and colours, and never a line that is
+ * longer than its width: a wide table loses its frame, then its wide columns become narrower, and at last each row
+ * becomes a block with a line for each value.
+ */
 export function tableText<Row>(output: Output, columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  if (!output.isTerminal) return drawn(output, columns, rows, { isFramed: false })
+  const framed = drawn(output, columns, rows, { isFramed: true })
+  // The first line is the border, which consists of one sign for each place on the screen.
+  const [border = ''] = framed.split('\n')
+  if (border.length <= output.columns) return framed
+  const natural = border
+    .slice(1, -1)
+    .split('┬')
+    .map((part) => part.length - PADDING)
+  const least = natural.map((width, at) => (columns[at]?.isWhole === true ? width : Math.min(width, LEAST_WIDTH)))
+  const widths = fitting(natural, least, output.columns - GAP.length * (columns.length - 1))
+  return widths === null ? blocksText(output, columns, rows) : drawn(output, columns, rows, { isFramed: false, widths })
+}
+
+/** Blanks at both sides of a cell in a frame. */
+const PADDING = 2
+const GAP = NO_LINES.middle
+
+/** Widths that together are not more than `most`: the widest columns are made narrower first. Null: there are none. */
+function fitting(natural: readonly number[], least: readonly number[], most: number): readonly number[] | null {
+  const widths = [...natural]
+  for (let sum = total(widths); sum > most; sum -= 1) {
+    const room = widths.map((width, at) => (width > (least[at] ?? 0) ? width : 0))
+    const widest = Math.max(...room)
+    if (widest === 0) return null
+    widths[room.indexOf(widest)] = widest - 1
+  }
+  return widths
+}
+
+const total = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width, 0)
+
+function drawn<Row>(
+  output: Output,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  how: { readonly isFramed: boolean; readonly widths?: readonly number[] },
+): string {
   const table = new Table({
     head: columns.map((column) => paint(output, column.title, 'bold')),
     colAligns: columns.map((column) => column.align ?? 'left'),
     // Colours are painted here and only here, so that NO_COLOR holds.
-    style: output.isTerminal
+    style: how.isFramed
       ? { head: [], border: [], compact: true }
       : { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 0 },
-    ...(output.isTerminal ? {} : { chars: NO_LINES }),
+    ...(how.isFramed ? {} : { chars: NO_LINES }),
+    ...(how.widths ? { colWidths: [...how.widths] } : {}),
   })
-  for (const row of rows) table.push(columns.map((column) => cell(output, column, row)))
+  for (const row of rows) {
+    table.push(
+      columns.map((column, at) => {
+        const content = cell(output, column, row)
+        const width = how.widths?.[at]
+        // A cell that is no sentence is one line, and its end is cut off where it has no room.
+        if (width === undefined || column.isLong !== true) return content
+        const hasLongWord = content.split(' ').some((word) => word.length > width)
+        return { content, wordWrap: true, wrapOnWordBoundary: !hasLongWord }
+      }),
+    )
+  }
   return `${table
     .toString()
     .split('\n')
@@ -54,10 +115,27 @@ export function tableText<Row>(output: Output, columns: readonly Column<Row>[], 
     .join('\n')}\n`
 }
 
+/** Each row as a block of names and values, with an empty line between them. What has no value is left out. */
+function blocksText<Row>(output: Output, columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  const width = Math.max(...columns.map(({ title }) => title.length))
+  return rows
+    .map((row) =>
+      columns
+        .map((column) => [column.title, cell(output, { ...column, isLong: true }, row)] as const)
+        .filter(([, text]) => text !== EMPTY)
+        .map(([title, text]) => `${paint(output, title.padEnd(width), 'bold')}  ${text}\n`)
+        .join(''),
+    )
+    .join('\n')
+}
+
+const EMPTY = '-'
+
 function cell<Row>(output: Output, column: Column<Row>, row: Row): string {
   const value = column.value(row)
-  const text = value === null || value === '' ? '-' : printable(String(value))
-  const short = output.isTerminal && text.length > CELL_LIMIT ? `${text.slice(0, CELL_LIMIT - 1)}…` : text
+  const text = value === null || value === '' ? EMPTY : printable(String(value))
+  const isCut = output.isTerminal && column.isLong !== true && column.isWhole !== true && text.length > CELL_LIMIT
+  const short = isCut ? `${text.slice(0, CELL_LIMIT - 1)}…` : text
   const note = column.note?.(row) ?? null
   return (column.status ? paint(output, short, statusPaint(short)) : short) + (note === null ? '' : ` (${note})`)
 }

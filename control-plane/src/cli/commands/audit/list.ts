@@ -6,7 +6,7 @@ import { clientOf, clientOptions, command, recordsOf, type Run } from '../common
 
 const COLUMNS: readonly Column<AuditRecord>[] = [
   { title: 'id', value: (record) => record.id, align: 'right' },
-  { title: 'time', value: (record) => localTime(record.time) },
+  { title: 'time', value: (record) => localTime(record.time), isWhole: true },
   { title: 'user', value: (record) => record.user },
   { title: 'from', value: (record) => record.address },
   { title: 'action', value: (record) => record.action },
@@ -15,7 +15,7 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
     value: ({ object }) => [object.kind, object.id, object.name].filter((part) => part !== null).join(' '),
   },
   { title: 'status', value: (record) => record.status, align: 'right' },
-  { title: 'detail', value: (record) => record.detail },
+  { title: 'detail', value: (record) => record.detail, isLong: true },
 ]
 
 /** `holdfast audit list` */

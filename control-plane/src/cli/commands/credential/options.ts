@@ -1,6 +1,6 @@
 import type { Argv } from 'yargs'
 import type { Client, Credential } from '@holdfast/client'
-import { UsageError } from '../../errors.js'
+import { NotFoundError, UsageError } from '../../errors.js'
 import { clientOptions } from '../common.js'
 
 /** What a credential says beside its name and its secret. */
@@ -37,14 +37,14 @@ function portOf(text: string | undefined): number | undefined {
   return Number(text)
 }
 
-/** The credential of that id or name that can be changed over REST. @throws UsageError when there is none */
+/** The credential of that id or name that can be changed over REST. @throws NotFoundError when there is none */
 export async function findCredential(client: Client, idOrName: string): Promise<Credential & { id: number }> {
   const { records } = await client.listCredentials()
   const named = records.filter((credential) => credential.name === idOrName)
   const found = [...named, ...records.filter((credential) => String(credential.id) === idOrName)]
   const stored = found.find((credential) => credential.id !== null)
   if (stored?.id !== null && stored?.id !== undefined) return { ...stored, id: stored.id }
-  throw new UsageError(
+  throw new NotFoundError(
     found.length > 0
       ? `The credential ${idOrName} stands in credentials.yaml of the control plane; change it there.`
       : `There is no credential with the id or name ${idOrName}; holdfast credential list shows them.`,

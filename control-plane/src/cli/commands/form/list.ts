@@ -10,7 +10,7 @@ const COLUMNS: readonly Column<ListedForm>[] = [
   { title: 'type', value: (form) => form.type },
   { title: 'categories', value: (form) => form.categories.join(', ') },
   { title: 'fields', value: (form) => form.fields.length, align: 'right' },
-  { title: 'description', value: (form) => form.description },
+  { title: 'description', value: (form) => form.description, isLong: true },
 ]
 
 /** `holdfast form list`: the forms that the caller may launch. */

@@ -1,59 +1,49 @@
-import * as v from 'valibot'
-import { UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
 import { type Column, fieldsText, tableText } from '../../show/table.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { defaultText, optionsText, rulesText } from './field-words.js'
+import { type FieldGroup, type ShownField, fetchForm, fieldGroupsOf, headOf } from './read-form.js'
 
-const text = v.fallback(v.nullable(v.string()), null)
-
-/** What a table shows of a field; forms say more, and `--json` has it. */
-const fieldSchema = v.object({
-  name: text,
-  type: text,
-  label: text,
-  required: v.fallback(v.boolean(), false),
-  default: v.optional(v.unknown()),
-  help: text,
-})
-type Field = v.InferOutput<typeof fieldSchema>
-
-const COLUMNS: readonly Column<Field>[] = [
+const COLUMNS: readonly Column<ShownField>[] = [
   { title: 'field', value: (field) => field.name },
   { title: 'type', value: (field) => field.type },
   { title: 'needed', value: (field) => (field.required ? 'yes' : '') },
-  { title: 'default', value: (field) => defaultOf(field.default) },
-  { title: 'label', value: (field) => field.label },
-  { title: 'help', value: (field) => field.help },
+  { title: 'default', value: defaultText },
+  { title: 'options', value: optionsText, isLong: true },
+  { title: 'rules', value: rulesText, isLong: true },
+  { title: 'label', value: (field) => field.label, isLong: true },
+  { title: 'help', value: (field) => field.help, isLong: true },
 ]
+/** Shown only where some field says such a thing. */
+const SELDOM = new Set(['options', 'rules', 'help'])
 
 /** `holdfast form show`: what a form asks for. */
 export const showCommand = (run: Run) =>
   command({
     command: 'show <form>',
-    describe: 'Show what a form asks for',
+    describe: 'Show what a form asks for: its fields with their options, rules and defaults',
     builder: (yargs) =>
       clientOptions(yargs).positional('form', { type: 'string', demandOption: true, describe: 'Name of the form' }),
     handler: async (args) => {
       const { stdout } = run.terminal
-      const { records } = await (await clientOf(run, args)).listForms()
-      const form = records.find(({ name }) => name === args.form)
-      if (!form) {
-        throw new UsageError(
-          `There is no form ${JSON.stringify(args.form)} that you may launch; see holdfast form list.`,
-        )
-      }
-      const { name, type, description, categories, fields } = form
+      const form = await fetchForm(await clientOf(run, args), args.form)
+      const { name, categories } = form
       await writeAnswer(stdout, args.json, form, () => {
-        const rows = fields.map((field) => v.parse(fieldSchema, { ...NOTHING, ...(field as object) }))
-        const head = Object.entries({ name, type, description, categories: categories.join(', ') })
-        return `${fieldsText(stdout, head)}\n${rows.length === 0 ? 'No fields.\n' : tableText(stdout, COLUMNS, rows)}`
+        const head = Object.entries({ name, ...headOf(form), categories: categories.join(', ') })
+        const groups = fieldGroupsOf(form).filter(({ under, fields }) => under !== null || fields.length > 0)
+        const tables = groups.map((group) => titleOf(group) + tableOf(group))
+        return [fieldsText(stdout, head), ...(tables.length === 0 ? ['No fields.\n'] : tables)].join('\n')
       })
+
+      function tableOf({ fields }: FieldGroup): string {
+        if (fields.length === 0) return 'No fields.\n'
+        const columns = COLUMNS.filter(({ title, value }) => !SELDOM.has(title) || fields.some((one) => value(one)))
+        return tableText(stdout, columns, fields)
+      }
     },
   })
 
-const NOTHING = { name: null, type: null, label: null, required: false, help: null }
-
-function defaultOf(value: unknown): string | null {
-  if (value === undefined || value === null) return null
-  return typeof value === 'string' ? value : JSON.stringify(value)
+function titleOf({ under, isRows }: FieldGroup): string {
+  if (under === null) return ''
+  return isRows ? `Each row of ${under}:\n` : `Step ${under}:\n`
 }

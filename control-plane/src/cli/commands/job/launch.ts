@@ -4,6 +4,7 @@ import { filePaths, uploadFiles } from '../../uploads.js'
 import { readExtraVars, type ExtraVars } from '../../extra-vars.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 import { askForJob, newJobOptions, showNewJob } from './new-job.js'
+import { withOptionsSaid } from './refused-values.js'
 
 /** `holdfast job launch`: runs a form as a new job. */
 export const launchCommand = (run: Run) =>
@@ -47,7 +48,11 @@ export const launchCommand = (run: Run) =>
       const client = await clientOf(run, args)
       const body = bodyOf(args.form, values, credentials, args.verbose)
       const files = await uploadFiles(client, paths)
-      const launched = await askForJob(() => client.launchJob({ body: files ? { ...body, files } : body }))
+      const launched = await withOptionsSaid(
+        client,
+        () => Promise.resolve(args.form),
+        () => askForJob(() => client.launchJob({ body: files ? { ...body, files } : body })),
+      )
       const unknown = launched.unknown_fields ?? []
       if (unknown.length > 0) {
         await run.terminal.stderr.write(

@@ -15,7 +15,7 @@ const COLUMNS: readonly Column<JobRecord>[] = [
     // It is abandoned, and it still runs.
     note: (job) => (job.status === 'abandoned' && job.connected === true ? 'connected' : null),
   },
-  { title: 'start', value: (job) => localTime(job.start) },
+  { title: 'start', value: (job) => localTime(job.start), isWhole: true },
   { title: 'took', value: (job) => durationText(jobSeconds(job.start, job.end, Date.now())), align: 'right' },
   { title: 'user', value: (job) => userName(job.user, job.user_type) },
   { title: 'runner', value: (job) => job.runner },

@@ -18,10 +18,10 @@ const COLUMNS: readonly Column<JobRecord>[] = [
   { title: 'job', value: (job) => job.id, align: 'right' },
   { title: 'part', value: (job) => job.target },
   { title: 'status', value: (job) => job.status, status: true },
-  { title: 'start', value: (job) => localTime(job.start) },
+  { title: 'start', value: (job) => localTime(job.start), isWhole: true },
   { title: 'took', value: (job) => durationText(jobSeconds(job.start, job.end, Date.now())), align: 'right' },
   { title: 'runner', value: (job) => job.runner },
-  { title: 'why', value: (job) => job.status_reason },
+  { title: 'why', value: (job) => job.status_reason, isLong: true },
 ]
 
 /** Reads the jobs that a job consists of; one that was deleted is left out. */

@@ -4,6 +4,7 @@ import { filePaths, uploadFiles } from '../../uploads.js'
 import { readExtraVars, readVariablesFile } from '../../extra-vars.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 import { askForJob, newJobOptions, showNewJob } from './new-job.js'
+import { withOptionsSaid } from './refused-values.js'
 
 /** `holdfast job relaunch`: runs an ended job once more, as it ran or with changed field values. */
 export const relaunchCommand = (run: Run) =>
@@ -45,7 +46,11 @@ export const relaunchCommand = (run: Run) =>
       const files = await uploadFiles(client, paths)
       const changes = { ...(Object.keys(values).length > 0 ? { values } : {}), ...(files ? { files } : {}) }
       const body = Object.keys(changes).length > 0 ? { body: changes } : {}
-      const relaunched = await askForJob(() => client.relaunchJob({ id: jobId, ...query, ...body }))
+      const relaunched = await withOptionsSaid(
+        client,
+        async () => (await client.getJob({ id: jobId, output: false })).form,
+        () => askForJob(() => client.relaunchJob({ id: jobId, ...query, ...body })),
+      )
       await showNewJob(run, client, relaunched, `${printable(relaunched.message)}.`, args)
     },
   })

@@ -1,7 +1,7 @@
 import type { Client, Runner } from '@holdfast/client'
-import { UsageError } from '../../errors.js'
+import { NotFoundError, UsageError } from '../../errors.js'
 
-/** The runner of that id or name. @throws UsageError when there is none or several */
+/** The runner of that id or name. @throws NotFoundError when there is none, UsageError when there are several */
 export async function findRunner(client: Client, idOrName: string): Promise<Runner> {
   const { records } = await client.listRunners()
   const byId = records.find((runner) => String(runner.id) === idOrName)
@@ -14,5 +14,5 @@ export async function findRunner(client: Client, idOrName: string): Promise<Runn
     const ids = named.map((runner) => `${runner.id} (${runner.state}, ${runner.fingerprint})`).join(', ')
     throw new UsageError(`Several runners are named ${idOrName}: ${ids}. Give the id of the one that is meant.`)
   }
-  throw new UsageError(`There is no runner with the id or name ${idOrName}; holdfast runner list shows them.`)
+  throw new NotFoundError(`There is no runner with the id or name ${idOrName}; holdfast runner list shows them.`)
 }

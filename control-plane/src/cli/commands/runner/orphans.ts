@@ -1,5 +1,5 @@
 import type { Client, RunnerOrphan } from '@holdfast/client'
-import { UsageError } from '../../errors.js'
+import { NotFoundError, UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
 import { tableText, type Column } from '../../show/table.js'
 import { localTime } from '../../show/time.js'
@@ -16,7 +16,11 @@ const COLUMNS: readonly Column<RunnerOrphan>[] = [
   { title: 'run', value: (orphan) => orphan.run_id },
   { title: 'form', value: (orphan) => orphan.form ?? '' },
   { title: 'user', value: (orphan) => orphan.user ?? '' },
-  { title: 'since', value: (orphan) => (orphan.claimed_at === null ? '' : localTime(orphan.claimed_at)) },
+  {
+    title: 'since',
+    value: (orphan) => (orphan.claimed_at === null ? '' : localTime(orphan.claimed_at)),
+    isWhole: true,
+  },
   { title: 'state', value: (orphan) => (orphan.ended ? 'ended' : 'not ended') },
   { title: 'why', value: whyOf },
   {
@@ -87,7 +91,7 @@ export const orphansCommand = (run: Run) =>
 
 function orphanOf(orphans: readonly RunnerOrphan[], name: string): RunnerOrphan {
   const [found, another] = orphans.filter(({ run_id }) => run_id.startsWith(name))
-  if (!found) throw new UsageError(`No job of a runner that is not known here has a run that begins with ${name}`)
+  if (!found) throw new NotFoundError(`No job of a runner that is not known here has a run that begins with ${name}`)
   if (another) throw new UsageError(`Several runs begin with ${name}; give more of the name`)
   return found
 }
