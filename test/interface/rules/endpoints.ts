@@ -31,6 +31,11 @@ export const ENDPOINTS = {
       'GET /job takes before, status, form, q, parts, from and to, answers next, and answers 304 to If-None-Match with the ETag of an equal list.',
     'endpoint.one-form':
       'GET /forms?fields=false answers the forms without fields; GET /forms/{name} answers one form with them.',
+    'endpoint.output-parts':
+      'GET /job/{id}/output takes offset and limit, answers 206 to Range, and says how long the output is, whether it is open, and its generation.',
+    'endpoint.output-follow':
+      'GET /job/{id}/output?follow=true stays open and sends bytes as they are stored, until the job has ended or its output begins anew.',
+    'endpoint.output-index': 'GET /job/{id}/output/index answers the number of line ends before each 64 KiB of output.',
     'endpoint.events': 'GET /events is the stream of server-sent events.',
     'endpoint.live': 'GET /live is the liveness probe.',
     'endpoint.ready': 'GET /ready is the readiness probe.',

@@ -1,0 +1,225 @@
+import { Readable } from 'node:stream'
+import { findOutputStates } from '../../store/jobs/job-details.js'
+import { readOutput } from '../../store/jobs/job-output.js'
+import type { Queries } from '../../store/store.js'
+import type { Timers } from '../../timers.js'
+import { isFinal, jobStatusOf } from '../record/status.js'
+
+/** How often new output is looked for, in milliseconds. */
+const LOOK_MS = 100
+/** Bytes of the newest output of a job that are kept for its viewers. */
+const RING_BYTES = 1024 * 1024
+/** Most bytes that one look reads of one job, and that a viewer which is behind reads at once. */
+const READ_BYTES = 256 * 1024
+/** Bytes that wait for one viewer. */
+const VIEWER_BYTES = 128 * 1024
+/** A stream ends after this time, in milliseconds. The viewer goes on from its byte. */
+const LONGEST_MS = 5 * 60_000
+/** A viewer that has taken nothing for so long is ended, in milliseconds, although there is more for it. */
+const STUCK_MS = 30_000
+
+/** Output as it comes, for any number of viewers. */
+export interface OutputFeeds {
+  /**
+   * The output of a job from a byte on. The stream ends when the job has ended, when its output begins anew, and after
+   * five minutes at the latest.
+   */
+  follow(jobId: number, offset: number): Readable
+  /** Ends all streams. */
+  close(): void
+}
+
+interface Viewer {
+  readonly stream: Readable
+  offset: number
+  /** The stream takes more. */
+  isHungry: boolean
+  /** A read of what left the ring is under way. */
+  isReading: boolean
+  readonly began: number
+  tookAt: number
+}
+
+/** One job that somebody follows. */
+interface Feed {
+  readonly viewers: Set<Viewer>
+  /** The newest bytes, in order and without holes. They end at `end`. */
+  pieces: Buffer[]
+  start: number
+  end: number
+  /** Null: not looked yet. */
+  generation: number | null
+  isOver: boolean
+}
+
+/**
+ * One reader of a job feeds all its viewers: a look asks for all followed jobs together, and reads new bytes once. A
+ * viewer takes its bytes out of the ring of the job. Only a viewer that is behind the ring reads for itself. A viewer
+ * that does not read holds {@link VIEWER_BYTES} and no more, and is ended after a while.
+ */
+export function createOutputFeeds(deps: {
+  readonly queries: Queries
+  readonly timers: Timers
+  /** Milliseconds, from a clock that does not jump. */
+  readonly now: () => number
+  readonly onFailure: (error: unknown) => void
+}): OutputFeeds {
+  const { queries, timers, now, onFailure } = deps
+  const feeds = new Map<number, Feed>()
+  let stop: (() => void) | null = null
+  let isLooking = false
+
+  function look(): void {
+    // A slow database gets no second question beside the first.
+    if (isLooking) return
+    isLooking = true
+    lookOnce()
+      .catch(onFailure)
+      .finally(() => {
+        isLooking = false
+      })
+  }
+
+  async function lookOnce(): Promise<void> {
+    const asked = [...feeds.keys()]
+    const states = new Map((await findOutputStates(queries, asked)).map((state) => [state.jobId, state]))
+    for (const jobId of asked) {
+      const feed = feeds.get(jobId)
+      if (!feed) continue
+      const state = states.get(jobId)
+      if (!state || (feed.generation !== null && feed.generation !== state.generation)) {
+        for (const viewer of feed.viewers) end(jobId, viewer)
+        continue
+      }
+      if (feed.generation === null) feed.start = feed.end = beginningOf(feed, state.bytes)
+      feed.generation = state.generation
+      // The status was read together with the length: when it is final, this is the whole output.
+      const isFull = await readOn(jobId, feed, state.bytes)
+      feed.isOver = isFull && isFinal(jobStatusOf(state.status))
+      for (const viewer of feed.viewers) serve(jobId, feed, viewer)
+    }
+  }
+
+  /** @returns whether the ring has all bytes up to `end` */
+  async function readOn(jobId: number, feed: Feed, end: number): Promise<boolean> {
+    let read = 0
+    if (feed.end < end) {
+      for await (const piece of readOutput(queries, jobId, feed.end)) {
+        feed.pieces.push(piece)
+        feed.end += piece.length
+        read += piece.length
+        if (read >= READ_BYTES) break
+      }
+    }
+    while (feed.pieces.length > 1 && feed.end - feed.start - (feed.pieces[0]?.length ?? 0) >= RING_BYTES) {
+      feed.start += feed.pieces.shift()?.length ?? 0
+    }
+    return feed.end >= end
+  }
+
+  function serve(jobId: number, feed: Feed, viewer: Viewer): void {
+    const time = now()
+    const isDone = feed.isOver && viewer.offset >= feed.end
+    const isStuck = !viewer.isHungry && viewer.offset < feed.end && time - viewer.tookAt > STUCK_MS
+    if (isStuck) viewer.stream.destroy()
+    else if (isDone || time - viewer.began > LONGEST_MS) end(jobId, viewer)
+    else if (viewer.offset < feed.start) readFor(jobId, viewer)
+    else giveFromRing(feed, viewer)
+  }
+
+  function giveFromRing(feed: Feed, viewer: Viewer): void {
+    let position = feed.start
+    for (const piece of feed.pieces) {
+      if (!viewer.isHungry) return
+      const from = viewer.offset - position
+      if (from >= 0 && from < piece.length) give(viewer, piece.subarray(from))
+      position += piece.length
+    }
+  }
+
+  function give(viewer: Viewer, bytes: Buffer): void {
+    viewer.offset += bytes.length
+    viewer.tookAt = now()
+    viewer.isHungry = viewer.stream.push(bytes)
+  }
+
+  function readFor(jobId: number, viewer: Viewer): void {
+    if (viewer.isReading || !viewer.isHungry) return
+    viewer.isReading = true
+    pieceAt(jobId, viewer.offset)
+      .then((piece) => {
+        viewer.isReading = false
+        // It may have been ended while this read was under way.
+        if (piece && feeds.get(jobId)?.viewers.has(viewer)) give(viewer, piece)
+      })
+      .catch((error: unknown) => {
+        onFailure(error)
+        viewer.stream.destroy()
+      })
+  }
+
+  async function pieceAt(jobId: number, offset: number): Promise<Buffer | null> {
+    for await (const piece of readOutput(queries, jobId, offset)) return piece
+    return null
+  }
+
+  /** Ends a stream after what it holds. */
+  function end(jobId: number, viewer: Viewer): void {
+    leave(jobId, viewer)
+    viewer.stream.push(null)
+  }
+
+  function leave(jobId: number, viewer: Viewer): void {
+    const feed = feeds.get(jobId)
+    if (!feed?.viewers.delete(viewer) || feed.viewers.size > 0) return
+    feeds.delete(jobId)
+    if (feeds.size > 0) return
+    stop?.()
+    stop = null
+  }
+
+  return {
+    follow(jobId, offset) {
+      const stream = new Readable({
+        highWaterMark: VIEWER_BYTES,
+        read() {
+          viewer.isHungry = true
+          viewer.tookAt = now()
+          const feed = feeds.get(jobId)
+          if (feed && feed.generation !== null) serve(jobId, feed, viewer)
+        },
+        destroy(error, done) {
+          leave(jobId, viewer)
+          done(error)
+        },
+      })
+      const time = now()
+      const viewer: Viewer = { stream, offset, isHungry: true, isReading: false, began: time, tookAt: time }
+      const feed = feeds.get(jobId) ?? newFeed()
+      feed.viewers.add(viewer)
+      feeds.set(jobId, feed)
+      stop ??= timers.every(LOOK_MS, look)
+      look()
+      return stream
+    },
+    close() {
+      for (const [jobId, { viewers }] of feeds) {
+        for (const viewer of viewers) {
+          // A reader that does not read would keep the stopping service waiting.
+          if (viewer.stream.readableLength > 0) viewer.stream.destroy()
+          else end(jobId, viewer)
+        }
+      }
+    },
+  }
+}
+
+/** Where the ring of a job begins: not before its first viewer, and not further back than it is wide. */
+function beginningOf({ viewers }: Feed, bytes: number): number {
+  const first = Math.min(...[...viewers].map(({ offset }) => offset))
+  return Math.min(bytes, Math.max(first, bytes - RING_BYTES, 0))
+}
+
+function newFeed(): Feed {
+  return { viewers: new Set(), pieces: [], start: 0, end: 0, generation: null, isOver: false }
+}
