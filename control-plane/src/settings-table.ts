@@ -99,7 +99,7 @@ export const CONTROL_PLANE_SETTINGS = {
     default: null,
     secret: true,
     meaning:
-      'its password, at least 12 characters; without it one is generated, printed once and kept in <persistent>/initial-admin-password',
+      'its password, at least 12 characters; without it one is generated and kept in <persistent>/initial-admin-password; it is shown at a terminal only',
   },
   LAUNCH_VALIDATION: {
     kind: 'text',

@@ -6,8 +6,13 @@ import type { LinkEvents } from './link/link.js'
 import type { Logger } from './log.js'
 import type { Trust } from './identity/trust.js'
 
-/** Refusals by a control plane that knows this runner and does not want it as it is. */
-const NOT_ACCEPTED: ReadonlySet<CloseReasonName> = new Set(['denied', 'revoked', 'rejected', 'clone'])
+/** Refusals by a control plane that knows this runner and does not want it as it is, in words for who probes. */
+const NOT_ACCEPTED: ReadonlyMap<CloseReasonName, string> = new Map([
+  ['denied', 'denied: the control plane knows the name of this runner with another key'],
+  ['revoked', 'revoked: an admin revoked this runner'],
+  ['rejected', 'rejected: an admin rejected the request of this runner; it asks again'],
+  ['clone', 'refused as a clone: another process continues the identity of this runner'],
+])
 
 /**
  * Where this agent stands with the control plane:
@@ -43,6 +48,8 @@ export function createApprovalWatch(options: ApprovalWatchOptions): ApprovalWatc
   const { hostJobs, trust, name, fingerprint, hasJoinToken, now, problem, log } = options
   let state: ApprovalState = 'down'
   let connection: Connection | null = null
+  /** What the control plane said last instead of a welcome, in words; null: nothing, or it has welcomed since. */
+  let refusal: string | null = null
 
   const move = (to: 'waiting' | 'approved', maxJobs: number | null, over: Connection): void => {
     const before = state
@@ -85,7 +92,10 @@ export function createApprovalWatch(options: ApprovalWatchOptions): ApprovalWatc
       const why = problem()
       if (why !== null) return { problem: why }
       if (hostJobs.figures().draining) return 'draining'
-      if (state === 'down') return trust.refused ? UNTRUSTED : 'not connected to the control plane'
+      if (state === 'down') {
+        if (trust.refused) return UNTRUSTED
+        return refusal === null ? 'not connected to the control plane' : { problem: refusal }
+      }
       if (state === 'approved') return null
       return hasJoinToken ? TOKEN_NOT_TAKEN : 'waiting for approval'
     },
@@ -93,6 +103,7 @@ export function createApprovalWatch(options: ApprovalWatchOptions): ApprovalWatc
       up(welcome, over) {
         // There is a control plane, and it has yet to say what this runner is to it.
         hostJobs.wait()
+        refusal = null
         move(welcome.state, welcome.max_jobs, over)
       },
       message(message) {
@@ -111,7 +122,8 @@ export function createApprovalWatch(options: ApprovalWatchOptions): ApprovalWatc
         sendStatus()
       },
       refused(reason) {
-        if (NOT_ACCEPTED.has(reason)) hostJobs.wait()
+        refusal = NOT_ACCEPTED.get(reason) ?? null
+        if (refusal !== null) hostJobs.wait()
       },
       down() {
         if (state === 'approved') hostJobs.disconnected()

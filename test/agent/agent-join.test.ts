@@ -48,7 +48,7 @@ describe('joining', () => {
     const agent = start()
     const line = await agent.logged('cannot join the control plane: an admin revoked this runner')
     expect(line).toMatchObject({ level: 'warn', reason: 'revoked', retry_ms: 30_000 })
-    expect((await agent.probe('/ready')).body).toContain('not connected to the control plane')
+    expect((await agent.probe('/ready')).body).toContain('revoked: an admin revoked this runner')
   })
 
   test('an app that comes back is joined again, each start being a new generation of the same key', async () => {

@@ -48,7 +48,9 @@ describe('runners over REST', () => {
 
   test('approve, change, revoke, remove', async () => {
     const { agent, path } = await ask('rest-2')
-    expect((await asAdmin('POST', `${path}/approve`)).body).toEqual({ message: 'The runner was approved' })
+    expect((await asAdmin('POST', `${path}/approve`)).body).toEqual({
+      message: 'The runner was approved; it is the default runner now',
+    })
     expect(await agent.next('settings')).toMatchObject({ state: 'approved' })
     expect((await asAdmin('GET', path)).body).toMatchObject({ state: 'approved', approved_by: 'admin' })
     expect((await asAdmin('POST', `${path}/approve`)).status).toBe(409)
@@ -76,7 +78,9 @@ describe('runners over REST', () => {
     const refused = await asAdmin('POST', `${path}/approve`)
     expect(refused).toMatchObject({ status: 409 })
     expect(refused.text).toContain('reinstate it to undo that')
-    expect((await asAdmin('POST', `${path}/reinstate`)).body).toEqual({ message: 'The runner was reinstated' })
+    expect((await asAdmin('POST', `${path}/reinstate`)).body).toEqual({
+      message: 'The runner was reinstated; it is the default runner now',
+    })
     expect((await asAdmin('GET', path)).body).toMatchObject({ state: 'approved', enabled: true, approved_by: 'admin' })
     const again = await RawAgent.join(url, agent.identity)
     expect((await again.next('welcome')).state).toBe('approved')

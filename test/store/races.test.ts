@@ -232,7 +232,10 @@ test('a name belongs to one key, and no more ask than may', async () => {
 })
 
 test('there is one default runner, one lock, one first admin', async () => {
-  await first().write('test.clear', (queries) => queries.updateTable('runner').set({ is_default: 0 }).execute())
+  // The first approved runner is the default one, so there is none yet.
+  await first().write('test.clear', (queries) =>
+    queries.updateTable('runner').set({ is_default: 0, state: 'revoked' }).where('state', '=', 'approved').execute(),
+  )
   const ids = await Promise.all(Array.from({ length: 8 }, (_, turn) => addRunner(`default-${turn}`)))
   await nodes.atOnce(
     (store, turn) =>

@@ -158,14 +158,14 @@ function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPlugin
 /** Routes about forms, jobs and runners. */
 function workRoutes({ timers }: Ground, rooms: Rooms): FastifyPluginAsync[] {
   const { auth, uploads, forms, sequences, jobs, runners } = rooms
-  const { reading, launching, actions, approving } = jobs
+  const { reading, launching, actions, approving, detail } = jobs
   const { hub, joinTokens, orphans } = runners
   const shown = { forms: forms.forms, workflows: sequences.workflows, roles: auth.roles }
   return [
     formRoutes(shown),
     configRoutes(shown),
     lockRoutes({ lock: forms.designerLock }),
-    jobRoutes({ reading, launching, actions }),
+    jobRoutes({ detail, launching, actions }),
     jobApprovalRoutes({ reading, approving }),
     jobStreamRoutes(reading),
     jobNodeRoutes(reading),

@@ -69,6 +69,12 @@ export const RunnerRecord = Type.Object(
 /** What an admin may change of a runner. */
 export const RunnerBody = Type.Object(
   {
+    name: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
+        description: 'What forms and roles call the runner; its agent need not be started with the same name',
+      }),
+    ),
     enabled: Type.Optional(Type.Boolean()),
     is_default: Type.Optional(Type.Boolean()),
     description: Type.Optional(Type.String({ maxLength: 1000 })),

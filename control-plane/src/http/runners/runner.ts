@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { RunnerActions } from '../../runners/registration/runner-actions.js'
+import type { DefaultChange, RunnerActions } from '../../runners/registration/runner-actions.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
 import { RunnerBody, RunnerRecord, runnerRecordOf } from './runner-schemas.js'
@@ -69,10 +69,10 @@ function runnerChangeRoutes({ hub, requireAdminForRunner }: RunnerChangeDependen
         },
       },
       async (request) => {
-        const { enabled, is_default: isDefault, description, max_jobs: maxJobs, keep } = request.body
-        const changes = { enabled, isDefault, description, maxJobs, keep }
-        await hub.update(idOf(request.params), changes, adminOf(request).username)
-        return { message: 'The runner was changed' }
+        const { name, enabled, is_default: isDefault, description, max_jobs: maxJobs, keep } = request.body
+        const changes = { name, enabled, isDefault, description, maxJobs, keep }
+        const defaultChange = await hub.update(idOf(request.params), changes, adminOf(request).username)
+        return { message: withDefaultSaid('The runner was changed', defaultChange) }
       },
     )
 
@@ -83,8 +83,8 @@ function runnerChangeRoutes({ hub, requireAdminForRunner }: RunnerChangeDependen
         schema: { tags, summary: 'Remove a runner', params: IdParams, response: answers(Message, 400, 403, 404, 409) },
       },
       async (request) => {
-        await hub.remove(idOf(request.params), adminOf(request).username)
-        return { message: 'The runner was removed' }
+        const defaultChange = await hub.remove(idOf(request.params), adminOf(request).username)
+        return { message: withDefaultSaid('The runner was removed', defaultChange) }
       },
     )
 
@@ -113,10 +113,26 @@ function runnerChangeRoutes({ hub, requireAdminForRunner }: RunnerChangeDependen
           schema: { tags, summary, params: IdParams, response: answers(Message, 400, 403, 404, 409) },
         },
         async (request) => {
-          await act(idOf(request.params), adminOf(request).username)
-          return { message }
+          const defaultChange = await act(idOf(request.params), adminOf(request).username)
+          return { message: withDefaultSaid(message, defaultChange) }
         },
       )
     }
+  }
+}
+
+const NO_DEFAULT = 'Forms that name no runner cannot be run until one is the default: holdfast runner default <name>'
+
+/** What was done, and what that means for the default runner: nobody has to find that out from a failed job. */
+function withDefaultSaid(done: string, change: DefaultChange): string {
+  switch (change) {
+    case 'made':
+      return `${done}; it is the default runner now`
+    case 'lost':
+      return `${done}; it was the default runner. ${NO_DEFAULT}`
+    case 'missing':
+      return `${done}; there is no default runner. ${NO_DEFAULT}`
+    case null:
+      return done
   }
 }

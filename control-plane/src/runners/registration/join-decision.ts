@@ -6,9 +6,9 @@ import {
   type RunnerUpdate,
   type WaitingRunner,
   deleteRunner,
-  findDefaultRunner,
   findRunnerByFingerprint,
   findRunnerByName,
+  hasApprovedRunner,
   insertRunner,
   listWaitingRunners,
   trimDenied,
@@ -120,9 +120,12 @@ async function hasGoodToken(queries: Queries, { tokenHash, time }: JoinRequest):
   return tokenHash !== null && isJoinTokenGood(queries, tokenHash, time)
 }
 
-/** The columns of an approval. The runner is turned on, and becomes the default runner when there is none. */
+/**
+ * The columns of an approval. The runner is turned on. It becomes the default runner when it is the only approved one.
+ * Where the default was lost beside others, an admin says which one is meant: jobs must not move to whatever comes next.
+ */
 export async function approvedNow(queries: Queries, by: string, time: number) {
-  const isDefault = (await findDefaultRunner(queries)) === null
+  const isDefault = !(await hasApprovedRunner(queries))
   return { state: 'approved' as const, enabled: 1, is_default: isDefault ? 1 : 0, approved_at: time, approved_by: by }
 }
 

@@ -6,7 +6,10 @@ import {
   clearDefaultRunner,
   countUnfinishedJobs,
   deleteRunner,
+  findDefaultRunner,
+  findDeniedRequest,
   findRunner,
+  findRunnerByName,
   listRunners,
   updateRunner,
 } from '../../store/runners/runners.js'
@@ -24,8 +27,16 @@ export interface RunnerView {
   readonly online: boolean
 }
 
+/**
+ * What became of the default runner by an action. `made`: this runner is the default one now. `lost`: this runner was
+ * it, and now there is none. `missing`: this runner was let in, and there is none. Null: nothing changed.
+ */
+export type DefaultChange = 'made' | 'lost' | 'missing' | null
+
 /** What an admin may set. What is left out stays. With `maxJobs: null` the agent's own number counts. */
 export interface RunnerChanges {
+  /** The name that forms and roles use. The agent may have been started with another one. */
+  readonly name?: string
   readonly enabled?: boolean
   readonly isDefault?: boolean
   readonly description?: string
@@ -42,22 +53,26 @@ export interface RunnerChanges {
 export interface RunnerActions {
   list(): Promise<RunnerView[]>
   get(id: number): Promise<RunnerView>
-  approve(id: number, by: string): Promise<void>
-  reject(id: number, by: string): Promise<void>
-  revoke(id: number, by: string): Promise<void>
+  approve(id: number, by: string): Promise<DefaultChange>
+  reject(id: number, by: string): Promise<DefaultChange>
+  revoke(id: number, by: string): Promise<DefaultChange>
   /**
    * Undoes a revoke. The runner is accepted again with the key that it has, and what it still knows of its jobs counts.
    */
-  reinstate(id: number, by: string): Promise<void>
+  reinstate(id: number, by: string): Promise<DefaultChange>
   /**
    * Accepts the process that was refused as a clone: its state folder was restored from an older copy. What it reports
    * is compared with what is stored, once it is back.
    * @throws ConflictError also while the runner is connected, or when nobody was refused
    */
-  acceptCopy(id: number, by: string): Promise<void>
-  update(id: number, changes: RunnerChanges, by: string): Promise<void>
-  /** @throws ConflictError also while jobs of the runner have not ended */
-  remove(id: number, by: string): Promise<void>
+  acceptCopy(id: number, by: string): Promise<DefaultChange>
+  /** @throws ConflictError also when another runner has the new name */
+  update(id: number, changes: RunnerChanges, by: string): Promise<DefaultChange>
+  /**
+   * Removes the runner. Its name is free at once: a host that asked for it under another key waits for approval then.
+   * @throws ConflictError also while jobs of the runner have not ended
+   */
+  remove(id: number, by: string): Promise<DefaultChange>
 }
 
 /** What the actions on runners need of other parts. */
@@ -77,15 +92,22 @@ export function createRunnerActions(deps: RunnerActionDependencies): RunnerActio
     what: { readonly write: string; readonly done: string; readonly by: string },
     write: (queries: Queries, runner: Runner) => Promise<Runner | null>,
     send: (connection: AgentConnection, runner: Runner | null) => void,
-  ): Promise<void> {
+  ): Promise<DefaultChange> {
     const { fingerprint, name, ip } = await known(store.read, id)
-    await deps.queue.run(fingerprint, async () => {
-      const after = await store.write(what.write, async (queries) => write(queries, await known(queries, id)))
+    return deps.queue.run(fingerprint, async () => {
+      const { after, defaultChange } = await store.write(what.write, async (queries) => {
+        const before = await known(queries, id)
+        const written = await write(queries, before)
+        return { after: written, defaultChange: await defaultChangeOf(queries, before, written) }
+      })
       const connection = registry.find({ id, fingerprint })
       if (connection) send(connection, after)
       deps.nodes.bus.publish({ topic: 'runner', runner: id })
       log.info({ runner: name, fingerprint, ip, by: what.by }, `runner ${what.done}`)
+      if (defaultChange === 'made') log.info({ runner: name }, 'this runner is the default one now')
+      else if (defaultChange !== null) log.warn({ runner: name }, 'there is no default runner now')
       live.changed('runners')
+      return defaultChange
     })
   }
 
@@ -113,7 +135,7 @@ export function createRunnerActions(deps: RunnerActionDependencies): RunnerActio
     async revoke(id, by) {
       // Nothing is ended because of this. The runner is shut out. It keeps its playbooks and its spool until it is
       // accepted again.
-      await act(
+      const defaultChange = await act(
         id,
         { write: 'runners.revoke', done: 'revoked', by },
         (queries, runner) => move(queries, runner, 'revoke', { enabled: 0, is_default: 0 }),
@@ -124,6 +146,7 @@ export function createRunnerActions(deps: RunnerActionDependencies): RunnerActio
       } catch (error) {
         log.error({ runner_id: id, err: error }, 'the jobs of a revoked runner could not be given up')
       }
+      return defaultChange
     },
     reinstate: (id, by) =>
       act(
@@ -186,7 +209,21 @@ async function move(queries: Queries, runner: Runner, by: RunnerMove, changes: R
   const state = stateAfter(runner.state, by)
   if (state !== 'gone') return updateRunner(queries, runner.id, runner.state, { ...changes, state })
   await deleteRunner(queries, runner.id)
+  if (runner.state !== 'denied') await freeName(queries, runner.name)
   return null
+}
+
+/** A name belongs to nobody any more: who was refused because of it, last, waits for approval now. */
+async function freeName(queries: Queries, name: string): Promise<void> {
+  const denied = await findDeniedRequest(queries, name)
+  if (denied) await move(queries, denied, 'free', {})
+}
+
+async function defaultChangeOf(queries: Queries, before: Runner, after: Runner | null): Promise<DefaultChange> {
+  const isDefault = after?.isDefault ?? false
+  if (isDefault !== before.isDefault) return isDefault ? 'made' : 'lost'
+  const wasLetIn = after?.state === 'approved' && before.state !== 'approved'
+  return wasLetIn && (await findDefaultRunner(queries)) === null ? 'missing' : null
 }
 
 /** @throws ConflictError when there is nothing to accept */
@@ -213,15 +250,16 @@ function acceptCopy(queries: Queries, runner: Runner, by: string): Promise<Runne
 }
 
 async function change(queries: Queries, runner: Runner, changes: RunnerChanges, by: string): Promise<Runner | null> {
-  const { enabled, isDefault, description, maxJobs, keep } = changes
+  const { name, enabled, isDefault, description, maxJobs, keep } = changes
   if ((enabled !== undefined || isDefault !== undefined) && runner.state !== 'approved') {
     throw new ConflictError('runner_state', 'Only an approved runner can be switched on or off or be the default')
   }
   if (keep !== undefined && runner.state !== 'waiting') {
     throw new ConflictError('runner_state', 'Only a request that waits can be kept; this one was decided')
   }
+  if (name !== undefined) await requireRenameAllowed(queries, runner, name)
   if (isDefault) await clearDefaultRunner(queries)
-  return updateRunner(queries, runner.id, runner.state, {
+  const changed = await updateRunner(queries, runner.id, runner.state, {
     // A column that keeps its value: without any change the SQL statement would not be complete.
     state: runner.state,
     ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
@@ -229,5 +267,18 @@ async function change(queries: Queries, runner: Runner, changes: RunnerChanges, 
     ...(description === undefined ? {} : { description }),
     ...(maxJobs === undefined ? {} : { max_jobs: maxJobs }),
     ...(keep === undefined ? {} : { kept_by: keep ? by : null }),
+    ...(name === undefined ? {} : { name }),
   })
+  if (changed !== null && changed.name !== runner.name) await freeName(queries, runner.name)
+  return changed
+}
+
+/** A request keeps the name that its agent asks for. An approved key keeps the name that an admin gave it. */
+async function requireRenameAllowed(queries: Queries, runner: Runner, name: string): Promise<void> {
+  if (runner.state !== 'approved' && runner.state !== 'revoked') {
+    throw new ConflictError('runner_state', 'Approve the runner first: a request has the name that its agent asks for')
+  }
+  const owner = await findRunnerByName(queries, name)
+  if (owner === null || owner.id === runner.id) return
+  throw new ConflictError('runner_name_taken', `The name ${name} belongs to runner ${owner.id} (${owner.state})`)
 }

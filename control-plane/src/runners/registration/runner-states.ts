@@ -3,9 +3,9 @@ import type { RunnerState } from '../../runner-state.js'
 
 /**
  * What can happen to the state of a runner. `expire`: the agent that asked is gone, or its request was removed for
- * another one.
+ * another one. `free`: the name that it asked for belongs to nobody any more.
  */
-export type RunnerMove = 'approve' | 'reject' | 'expire' | 'revoke' | 'reinstate' | 'remove'
+export type RunnerMove = 'approve' | 'reject' | 'expire' | 'free' | 'revoke' | 'reinstate' | 'remove'
 
 /**
  * Every legal move of a runner's state. `gone` means that the row is removed. A row begins as `waiting` (a free name),
@@ -15,7 +15,7 @@ export type RunnerMove = 'approve' | 'reject' | 'expire' | 'revoke' | 'reinstate
 export const RUNNER_MOVES = {
   waiting: { approve: 'approved', reject: 'gone', expire: 'gone', remove: 'gone' },
   approved: { revoke: 'revoked', remove: 'gone' },
-  denied: { remove: 'gone' },
+  denied: { free: 'waiting', remove: 'gone' },
   revoked: { reinstate: 'approved', remove: 'gone' },
 } as const satisfies Record<RunnerState, Partial<Record<RunnerMove, RunnerState | 'gone'>>>
 
@@ -23,6 +23,7 @@ const PAST_TENSE: Record<RunnerMove, string> = {
   approve: 'approved',
   reject: 'rejected',
   expire: 'expired',
+  free: 'freed',
   revoke: 'revoked',
   reinstate: 'reinstated',
   remove: 'removed',
@@ -36,7 +37,7 @@ export function stateAfter(state: RunnerState, move: RunnerMove): RunnerState | 
   if (move === 'approve' && state === 'denied') {
     throw new ConflictError(
       'runner_state',
-      'Another key owns this name; remove that runner first, then this one may ask again',
+      'Another key owns this name: remove that runner first. This request then waits for approval at once',
     )
   }
   if (move === 'approve' && state === 'revoked') {

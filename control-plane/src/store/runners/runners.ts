@@ -145,6 +145,18 @@ export async function findDefaultRunner(queries: Queries): Promise<Runner | null
   return parsed(await query.executeTakeFirst())
 }
 
+/** Whether there is an approved runner at all, turned on or off. */
+export async function hasApprovedRunner(queries: Queries): Promise<boolean> {
+  const query = queries.selectFrom('runner').select('id').where('state', '=', 'approved').limit(1)
+  return (await query.executeTakeFirst()) !== undefined
+}
+
+/** The request that was refused last because another key owned its name; null when there is none. */
+export async function findDeniedRequest(queries: Queries, name: string): Promise<Runner | null> {
+  const query = queries.selectFrom('runner').selectAll().where('name', '=', name).where('state', '=', 'denied')
+  return parsed(await query.orderBy('last_seen', 'desc').orderBy('id', 'desc').executeTakeFirst())
+}
+
 /** The columns of a request that decide about its place in the list. Times are in milliseconds since the epoch. */
 export type WaitingRunner = Pick<Runner, 'id' | 'ip' | 'fingerprint' | 'keptBy' | 'lastSeen' | 'connectedNode'>
 

@@ -1,4 +1,5 @@
 import { command, type Run } from '../common.js'
+import { defaultCommand, removeCommand, renameCommand, setCommand } from './change.js'
 import { decideCommand } from './decide.js'
 import { keepCommand } from './keep.js'
 import { listCommand } from './list.js'
@@ -18,10 +19,14 @@ export const runnerCommands = (run: Run) =>
         .command(decideCommand(run, 'reinstate'))
         .command(decideCommand(run, 'accept'))
         .command(keepCommand(run))
+        .command(setCommand(run))
+        .command(defaultCommand(run))
+        .command(renameCommand(run))
+        .command(removeCommand(run))
         .command(orphansCommand(run))
         .demandCommand(
           1,
-          'What about runners? list, show, approve, reject, revoke, reinstate, accept, keep or orphans.',
+          'What about runners? list, show, approve, reject, revoke, reinstate, accept, keep, set, default, rename, remove or orphans.',
         ),
     handler: () => undefined,
   })

@@ -2,6 +2,7 @@ import type { Runner } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { tableText, type Column } from '../../show/table.js'
 import { localTime } from '../../show/time.js'
+import { writeLine } from '../../terminal.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 
 const COLUMNS: readonly Column<Runner>[] = [
@@ -35,6 +36,12 @@ export const listCommand = (run: Run) =>
         list.records.length === 0
           ? 'No runners. Start one with: holdfast-runner run\n'
           : tableText(run.terminal.stdout, COLUMNS, list.records),
+      )
+      const approved = list.records.filter(({ state }) => state === 'approved')
+      if (args.json || approved.length === 0 || approved.some((runner) => runner.is_default)) return
+      await writeLine(
+        run.terminal.stderr,
+        'There is no default runner for forms that name none. Make one it: holdfast runner default <name>',
       )
     },
   })

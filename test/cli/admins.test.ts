@@ -1,0 +1,96 @@
+import { SOCKET_PATH } from '@holdfast/protocol'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestServer, startServer } from '../api/server.js'
+import { RawAgent, newIdentity } from '../support/raw-agent.js'
+import { newPerson } from './run-cli.js'
+
+/** What admins do to runners, without curl. */
+let server: TestServer
+let url: string
+beforeAll(async () => {
+  server = await startServer()
+  url = `ws://127.0.0.1:${server.port}${SOCKET_PATH}`
+})
+afterAll(() => server.close())
+
+const run = (...args: readonly string[]) =>
+  newPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }).run(args)
+const ask = (name: string) => RawAgent.join(url, newIdentity(name))
+
+async function rowOf(name: string, state: string) {
+  const { body } = await server.call('GET', '/runner', { token: server.admin })
+  const records = body.records as { id: number; name: string; state: string; is_default: boolean }[]
+  const row = records.find((one) => one.name === name && one.state === state)
+  if (!row) throw new Error(`there is no runner ${name} that is ${state}`)
+  return row
+}
+
+describe('the default runner', () => {
+  it('is the first one, which is said; its loss is said, no other takes its place, and one command mends it', async () => {
+    for (const name of ['one', 'two', 'three']) await ask(name)
+    expect((await run('runner', 'approve', 'one')).stdout).toMatch(
+      /^The runner was approved; it is the default runner now \(/,
+    )
+    expect((await run('runner', 'approve', 'two')).stdout).toMatch(/^The runner was approved \(/)
+
+    const removed = await run('runner', 'remove', 'one')
+    expect(removed.stdout).toMatch(
+      /^The runner was removed; it was the default runner\. .*holdfast runner default <name>/,
+    )
+    const approved = await run('runner', 'approve', 'three')
+    expect(approved.stdout).toMatch(/^The runner was approved; there is no default runner\. /)
+    expect((await run('runner', 'list')).stderr).toContain('There is no default runner')
+
+    expect((await run('runner', 'default', 'two')).stdout).toMatch(
+      /^The runner was changed; it is the default runner now/,
+    )
+    const list = await run('runner', 'list')
+    expect([list.stdout.match(/default/g), list.stderr]).toEqual([['default'], ''])
+  })
+})
+
+describe('runner remove', () => {
+  it('frees the name at once: the reinstalled host that was refused can be approved without asking again', async () => {
+    await ask('web')
+    expect((await run('runner', 'approve', 'web')).code).toBe(0)
+    const reinstalled = newIdentity('web')
+    expect(await (await RawAgent.greet(url, reinstalled)).waitForClose()).toMatchObject({ reason: 'denied' })
+    const { id } = await rowOf('web', 'denied')
+    const early = await run('runner', 'approve', String(id))
+    expect([early.code, early.stderr]).toEqual([5, expect.stringContaining('remove that runner first')])
+
+    expect((await run('runner', 'remove', String((await rowOf('web', 'approved')).id))).code).toBe(0)
+    expect((await run('runner', 'approve', 'web')).code).toBe(0)
+    const back = await RawAgent.join(url, reinstalled)
+    expect((await back.next('welcome')).state).toBe('approved')
+  })
+})
+
+describe('runner set and rename', () => {
+  it('change what forms and jobs go by, and nothing else', async () => {
+    const agent = await ask('old-name')
+    await run('runner', 'approve', 'old-name')
+    const set = await run('runner', 'set', 'old-name', '--no-enabled', '--max-jobs', '3', '--description', 'rack 7')
+    expect([set.code, set.stdout]).toEqual([0, expect.stringMatching(/^The runner was changed \(SHA256:/)])
+    expect((await run('runner', 'rename', 'old-name', 'new-name')).code).toBe(0)
+    const { id } = await rowOf('new-name', 'approved')
+    const { body } = await server.call('GET', `/runner/${id}`, { token: server.admin })
+    expect(body).toMatchObject({ enabled: false, max_jobs: 3, description: 'rack 7', online: true })
+    // The agent was started with its old name, and stays who it is.
+    const again = await RawAgent.join(url, agent.identity)
+    expect((await again.next('welcome')).state).toBe('approved')
+    expect((await rowOf('new-name', 'approved')).id).toBe(id)
+  })
+
+  it('refuse a name that another runner has (5), a wrong name, and a change of nothing (2)', async () => {
+    await ask('here')
+    await run('runner', 'approve', 'here')
+    const taken = await run('runner', 'rename', 'here', 'new-name')
+    expect([taken.code, taken.stderr]).toEqual([
+      5,
+      expect.stringMatching(/The name new-name belongs to runner \d+ \(approved\)/),
+    ])
+    expect((await run('runner', 'rename', 'here', 'no name')).code).toBe(5)
+    expect((await run('runner', 'set', 'here')).code).toBe(2)
+  })
+})
