@@ -25,7 +25,7 @@ import type { ControlPlaneSettings } from './settings.js'
 import { composeStore } from './store/compose.js'
 import type { Store } from './store/store.js'
 import { type Timers, systemTimers } from './timers.js'
-import { readTlsFiles } from './tls-files.js'
+import { readTlsFiles, reloadTlsFiles } from './tls-files.js'
 import { type UploadNeeds, composeUploads } from './uploads/compose.js'
 import { version } from './version.js'
 
@@ -56,6 +56,8 @@ export interface ControlPlane {
   /** Where it listens, with the base URL. */
   readonly address: string
   readonly parts: ControlPlaneParts
+  /** Reads certificate, key and config.yaml anew. Forms and credentials are looked at when they are used. */
+  reload(): Promise<void>
   close(): Promise<void>
 }
 
@@ -94,7 +96,11 @@ export async function startControlPlane(
     await parts.nodes.start(`${hostname()}:${new URL(listening).port || settings.port}`)
     warnOffLoopback(settings, parts.ground.log)
     parts.ground.log.info({ address, version }, 'listening')
-    return { address, parts, close }
+    const reload = async (): Promise<void> => {
+      await reloadTlsFiles(settings.tls, parts.app.server, parts.ground.log)
+      await parts.auth.roles.current()
+    }
+    return { address, parts, reload, close }
   } catch (error) {
     await close()
     throw error
@@ -131,7 +137,7 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
     hashCost: overrides.hashCost,
     credentials: { open: (name) => credentials.credentials.open(name) },
   })
-  announceFirstAdmin(auth.firstAdmin)
+  announceFirstAdmin(auth.firstAdmin, process.stderr.isTTY)
   const { roles, grants, accessTokens } = auth
   const uploads = await composeUploads(ground, settings, { store, freeBytes: overrides.freeBytes })
   const constants = async () => (await roles.current()).constants ?? {}
@@ -196,12 +202,15 @@ async function makeFolders(settings: ControlPlaneSettings): Promise<void> {
     await mkdir(folder, { recursive: true })
 }
 
-function announceFirstAdmin(admin: AuthParts['firstAdmin']): void {
+function announceFirstAdmin(admin: AuthParts['firstAdmin'], mayShowSecrets: boolean): void {
   if (!admin || admin.generatedPassword === null) return
-  // Printed once, and not written to the log, because logs are kept and sent elsewhere.
+  const { username, generatedPassword: password, passwordFile } = admin
+  // Only a person at a terminal is shown the password. What a service manager collects is kept and sent elsewhere.
   process.stderr.write(
-    `First start: sign in as '${admin.username}' with the password ${admin.generatedPassword}\n` +
-      `It is also kept in ${admin.passwordFile ?? ''}; change it and remove the file.\n`,
+    mayShowSecrets
+      ? `First start: sign in as '${username}' with the password ${password}\n` +
+          `It is also kept in ${passwordFile ?? ''}; change it and remove the file.\n`
+      : `First start: sign in as '${username}' with the password in ${passwordFile ?? ''}; change it and remove the file.\n`,
   )
 }
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { createSecureContext } from 'node:tls'
+import { createSecureContext, Server } from 'node:tls'
 import { SettingsError } from '@holdfast/protocol'
+import type { Logger } from 'pino'
 import { messageOf } from './errors.js'
 import type { ControlPlaneSettings } from './settings.js'
 
@@ -26,6 +27,30 @@ export async function readTlsFiles(tls: ControlPlaneSettings['tls']): Promise<Tl
     )
   }
   return { cert, key }
+}
+
+/**
+ * Reads certificate and key anew and shows them from the next connection on. Connections that are open stay as they are.
+ * Wrong files change nothing and are logged.
+ * @param server the web server; one without TLS has no certificate to change
+ */
+export async function reloadTlsFiles(
+  tls: ControlPlaneSettings['tls'],
+  server: unknown,
+  log: Pick<Logger, 'info' | 'error'>,
+): Promise<void> {
+  try {
+    const files = await readTlsFiles(tls)
+    if (files === null) return
+    if (server instanceof Server) server.setSecureContext(files)
+    log.info({ file: tls?.certPath }, 'the certificate was read again')
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    log.error(
+      { problem: error.message },
+      'the certificate was not changed: the files are wrong, and the last good ones stay',
+    )
+  }
 }
 
 async function readNamed(name: string, path: string): Promise<Buffer> {

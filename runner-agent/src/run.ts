@@ -1,5 +1,7 @@
 import { describeError } from './log.js'
+import { systemAfter } from './ground.js'
 import { type Agent, logOf, startAgent } from './main.js'
+import { connectServiceManager, type ServiceManager } from './service-manager.js'
 import type { AgentSettings } from './settings.js'
 import { StateInUseError } from './spool/state-lock.js'
 
@@ -24,13 +26,27 @@ export async function runAgent(settings: AgentSettings, complain: (line: string)
   process.stdout.on('error', () => undefined)
   const log = logOf(settings)
   const signals = countSignals()
+  // A habit of log rotation and of certificates. The agent has neither, and its default would be to end it.
+  process.on('SIGHUP', () => {
+    log.info('a hang-up was asked for: the agent has nothing to read anew and goes on')
+  })
+  const manager = connectServiceManager({
+    environment: process.env,
+    after: systemAfter,
+    log,
+  })
   const starting = startAgent(settings, { log })
   try {
     const agent = await Promise.race([starting, signals.next()])
-    if (agent) return await untilStopped(agent, signals)
+    if (agent) {
+      manager.ready(() => statusOf(agent))
+      return await untilStopped(agent, signals, manager)
+    }
   } catch (error) {
     complain(describeError(error))
     return error instanceof StateInUseError ? EXIT_CODES.stateInUse : EXIT_CODES.failed
+  } finally {
+    manager.close()
   }
   // It runs nothing yet, and what it waits for (a program that hangs) may never come.
   log.info('stopped before the start was complete')
@@ -42,11 +58,21 @@ export async function runAgent(settings: AgentSettings, complain: (line: string)
 }
 
 /** The first signal stops the agent in good order, every later one at once. */
-async function untilStopped(agent: Agent, signals: Signals): Promise<number> {
+async function untilStopped(agent: Agent, signals: Signals, manager: ServiceManager): Promise<number> {
   await signals.next()
+  manager.stopping()
   const forced = signals.next().then(() => agent.kill())
   await Promise.race([agent.stop(), forced])
   return signals.count === 1 ? EXIT_CODES.stopped : EXIT_CODES.forced
+}
+
+/** What an admin sees of the agent at one glance (`systemctl status`). */
+function statusOf({ parts }: Agent): string {
+  const reason = parts.approvalWatch.notReady()
+  const { runningJobs } = parts.hostJobs.figures()
+  const jobs = runningJobs === 1 ? '1 job runs' : `${runningJobs} jobs run`
+  if (reason === null) return `takes jobs; ${jobs}`
+  return `${typeof reason === 'string' ? reason : reason.problem}; ${jobs}`
 }
 
 interface Signals {

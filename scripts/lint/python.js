@@ -8,7 +8,7 @@ import { PositionEncoding, Workspace } from '@astral-sh/ruff-wasm-nodejs'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** Where the Python is that this repository ships. */
-const FOLDER = 'runner-agent/ansible'
+const FOLDERS = ['runner-agent/ansible', 'runner-agent/bin']
 
 /** The oldest Python of a runner host is the one that ruff and pyright take for granted. */
 const RUFF_SETTINGS = {
@@ -36,9 +36,11 @@ function lintPython(text, workspace) {
 }
 
 function pythonFiles() {
-  return readdirSync(join(ROOT, FOLDER), { recursive: true })
-    .filter((name) => name.endsWith('.py'))
-    .map((name) => join(ROOT, FOLDER, name))
+  return FOLDERS.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true })
+      .filter((name) => name.endsWith('.py'))
+      .map((name) => join(ROOT, folder, name)),
+  )
 }
 
 function checkTypes() {

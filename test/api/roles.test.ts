@@ -1,6 +1,5 @@
-import { rm } from 'node:fs/promises'
+import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readFile, stat } from 'node:fs/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { openRoleSource } from '../../control-plane/src/auth/role-source.js'
 import { type TestServer, startServer } from './server.js'
@@ -120,10 +119,13 @@ describe('a broken edit leaves the last good roles in force', () => {
   })
 })
 
-test('a start with a broken file is refused with file and line', async () => {
+test('a start with a broken file takes the last good one; without one it is refused with file and line', async () => {
   await server.writeConfig('roles:\n  - name: 5\n')
   const log = { info: () => undefined, warn: () => undefined }
   const path = join(server.folder, 'config.yaml')
+  const source = await openRoleSource(path, { log })
+  expect(source.problem()).toEqual({ file: path, line: 2, reason: 'roles.0.name must be string' })
+  await rm(`${path}.last-good`)
   await expect(openRoleSource(path, { log })).rejects.toThrow(`${path}, line 2: roles.0.name must be string`)
 })
 

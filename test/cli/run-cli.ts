@@ -21,9 +21,13 @@ export interface CliOptions {
   readonly input?: string
   /** In a pseudo-terminal, where stdout and stderr come together on the screen. */
   readonly terminal?: boolean
+  /** Without the right to listen on a port below 1024, which root has. */
+  readonly withoutPortRight?: boolean
   /** How wide that terminal is. */
   readonly columns?: number
 }
+
+const NO_PORT_RIGHT = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-net_bind_service'] : []
 
 /** A `holdfast` command while it runs. */
 export interface RunningCli {
@@ -62,7 +66,7 @@ export function newPerson(environment: Readonly<Record<string, string>> = {}): P
 }
 
 function startCli(args: readonly string[], options: CliOptions): RunningCli {
-  const program = [process.execPath, PROGRAM, ...args]
+  const program = [...(options.withoutPortRight ? NO_PORT_RIGHT : []), process.execPath, PROGRAM, ...args]
   const sized = options.columns === undefined ? program : ['sh', '-c', SIZED, String(options.columns), ...program]
   const [command, ...rest] = options.terminal ? ['python3', '-c', IN_TERMINAL, ...sized] : program
   const child = spawn(command ?? '', rest, {

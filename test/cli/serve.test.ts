@@ -1,10 +1,11 @@
-import { type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { ROOT } from '../support/product.js'
 import { waitFor } from '../support/wait.js'
 import { type RunningCli, newPerson } from './run-cli.js'
 
@@ -13,6 +14,14 @@ const settings = { PORT: '0', ADMIN_PASSWORD: 'correct horse battery', LOG_FORMA
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-serve-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+const BROKEN = 'roles: [\n'
+
+function brokenFolder(): string {
+  const folder = newFolder()
+  writeFileSync(join(folder, 'config.yaml'), BROKEN)
   return folder
 }
 
@@ -77,6 +86,69 @@ it('a server below a prefix is reached by its address', async () => {
   expect(await person.run(['job', 'list'])).toMatchObject({ code: 0, stdout: 'No jobs.\n' })
 })
 
+it('SIGHUP ends nothing where no terminal is', async () => {
+  const serving = await startServing(newFolder())
+  for (let round = 0; round < 3; round += 1) serving.process.kill('SIGHUP')
+  expect((await fetch(`${serving.address}/api/v2/ready`)).status).toBe(200)
+  serving.process.kill('SIGTERM')
+  expect((await serving.ended).code).toBe(0)
+})
+
+it('a broken config.yaml: a start takes the last good one and says so, a first start ends with 2', async () => {
+  const folder = newFolder()
+  const config = join(folder, 'config.yaml')
+  const first = await newPerson({ PERSISTENT_PATH: brokenFolder(), ...settings }).run(['serve'])
+  expect([first.code, first.stderr]).toEqual([2, expect.stringMatching(/^holdfast: .*config\.yaml, line \d+: /m)])
+
+  const serving = await startServing(folder)
+  const lastGood = `${readFileSync(config, 'utf8')}constants: { place: here }\n`
+  writeFileSync(config, lastGood)
+  const asAdmin = { HOLDFAST_SERVER: serving.address, HOLDFAST_PASSWORD: settings.ADMIN_PASSWORD }
+  // Whoever signs in makes the service look at the roles.
+  expect((await newPerson(asAdmin).run(['login', '-u', 'admin'])).code).toBe(0)
+  serving.process.kill('SIGTERM')
+  await serving.ended
+
+  writeFileSync(config, BROKEN)
+  const again = await startServing(folder)
+  expect(again.stdout()).toMatch(/the file is wrong: the roles are those of .*config\.yaml\.last-good/)
+  expect(readFileSync(`${config}.last-good`, 'utf8')).toBe(lastGood)
+  expect(statSync(`${config}.last-good`).mode & 0o777).toBe(0o600)
+  const person = newPerson({ HOLDFAST_SERVER: again.address, HOLDFAST_PASSWORD: settings.ADMIN_PASSWORD })
+  expect((await person.run(['login', '-u', 'admin'])).code).toBe(0)
+  expect((await person.run(['user', 'list'])).code).toBe(0)
+})
+
+const firstFreePort = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
+
+it.skipIf(firstFreePort <= 79)('a port below 1024 without the right to it: 2, and the way out', async () => {
+  const { code, stderr } = await newPerson({ PERSISTENT_PATH: newFolder(), ...settings }).run(
+    ['serve', '--port', '79'],
+    {
+      withoutPortRight: true,
+    },
+  )
+  expect(code).toBe(2)
+  expect(stderr).toContain('holdfast: Not allowed to listen on port 79. Choose one from 1024 up with --port')
+  expect(stderr).toContain('AmbientCapabilities=CAP_NET_BIND_SERVICE')
+})
+
+it.each([
+  ['control-plane/bin/holdfast.js', 'holdfast'],
+  ['runner-agent/bin/holdfast-runner.js', 'holdfast-runner'],
+])('%s by an older Node.js: 2 and one sentence', (program, name) => {
+  const olderNode = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'18.20.8'})`
+  const { status, stderr, stdout } = spawnSync(
+    process.execPath,
+    ['--import', olderNode, join(ROOT, program), '--help'],
+    {
+      encoding: 'utf8',
+    },
+  )
+  expect([status, stdout]).toEqual([2, ''])
+  expect(stderr).toMatch(new RegExp(`^${name}: Node.js [\\d.]+ or later is needed, this is 18\\.20\\.8\\.\n$`))
+})
+
 it('a port that is taken: 1 and one sentence', async () => {
   const serving = await startServing(newFolder())
   const port = new URL(serving.address).port
@@ -92,14 +164,16 @@ it('a first admin whose password is too short: 2', async () => {
   expect(stderr).toMatch(/^holdfast: .*ADMIN_PASSWORD: .*12/m)
 })
 
-it('a generated admin password is said once, kept for the admin alone, and has to be changed', async () => {
+it('a generated admin password is kept for the admin alone, is in no log, and has to be changed', async () => {
   const folder = newFolder()
   const environment = { PORT: '0', LOG_FORMAT: 'json' }
   const serving = await startServing(folder, [], environment)
   const path = join(folder, 'initial-admin-password')
   const password = readFileSync(path, 'utf8').trim()
   expect(statSync(path).mode & 0o777).toBe(0o600)
-  expect(serving.stderr()).toContain(password)
+  expect(serving.stderr()).toContain(path)
+  // Nobody sits at this terminal: what is said here is what a service manager keeps.
+  expect(serving.stderr() + serving.stdout()).not.toContain(password)
   const person = newPerson({ HOLDFAST_SERVER: serving.address, HOLDFAST_PASSWORD: password })
   const login = await person.run(['login', '-u', 'admin'])
   expect([login.code, login.stderr]).toEqual([0, expect.stringContaining('Change it with: holdfast password')])

@@ -1,11 +1,13 @@
+import { X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type RunningProcess, startProgram } from '../support/process.js'
 import { ADMIN_PASSWORD, ROOT } from '../support/product.js'
-import { TEST_CERTIFICATE } from '../support/test-certificate.js'
+import { RENEWED_CERTIFICATE, TEST_CERTIFICATE } from '../support/test-certificate.js'
 import { waitFor } from '../support/wait.js'
 
 /** Both programs over TLS with an authority of one's own, below a base URL. */
@@ -88,6 +90,32 @@ test('a runner joins over TLS, below a base URL', async () => {
     )
   })
   expect(agent.said()).not.toContain(joinToken.token)
+})
+
+/** What certificate a new connection is shown, as base64. */
+function shownCertificate(): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(address)
+    const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate().raw.toString('base64'))
+      socket.destroy()
+    })
+    socket.on('error', reject)
+  })
+}
+
+test('SIGHUP shows a renewed certificate; a wrong one changes nothing and is said; the runner stays', async () => {
+  const renewed = new X509Certificate(RENEWED_CERTIFICATE.cert).raw.toString('base64')
+  writeFileSync(join(folder, 'key.pem'), RENEWED_CERTIFICATE.key)
+  writeFileSync(join(folder, 'cert.pem'), 'no certificate')
+  process.kill(controlPlane.pid, 'SIGHUP')
+  await waitFor('the problem to be said', () => controlPlane.said().includes('the certificate was not changed'))
+  expect(await shownCertificate()).toBe(new X509Certificate(TEST_CERTIFICATE.cert).raw.toString('base64'))
+  writeFileSync(join(folder, 'cert.pem'), RENEWED_CERTIFICATE.cert)
+  process.kill(controlPlane.pid, 'SIGHUP')
+  await waitFor('the renewed certificate', async () => (await shownCertificate()) === renewed)
+  expect(controlPlane.isRunning()).toBe(true)
+  expect(agent?.said().match(/connected to the control plane and approved/g)).toHaveLength(1)
 })
 
 test('a wrong certificate ends the start with a sentence, before anything is made', async () => {

@@ -20,6 +20,7 @@ const PLAYBOOK = `- hosts: localhost
   tasks:
     - ansible.builtin.command: id -un
       register: me
+    - ansible.builtin.command: { cmd: "true {{ name }}-canary" }
     - ansible.builtin.debug: { msg: "runs as <{{ me.stdout }}>" }
     - ansible.builtin.wait_for: { path: "/var/tmp/gate-{{ name }}", sleep: 1, timeout: 300 }
     - ansible.builtin.debug: { msg: "the gate <{{ name }}> is open" }
@@ -149,9 +150,54 @@ describe.skipIf(reason !== null)('the units under a real systemd', () => {
     await waitForSuccess(two)
   })
 
+  it('tell systemd how they are, and what modules got is not in the journal', async () => {
+    const statusOf = (unit: string): Promise<string> => machine.get(`systemctl show -p StatusText --value ${unit}`)
+    expect(await statusOf('holdfast')).toBe('listens at http://127.0.0.1:8000\n')
+    await waitFor(
+      'the words of the runner',
+      async () => (await statusOf('holdfast-runner')) === 'takes jobs; 0 jobs run\n',
+    )
+    const said = await machine.get('journalctl --no-pager --boot')
+    expect(said).toContain('agent starts')
+    expect(said).not.toContain('-canary')
+    expect(said).not.toContain('Invoked with')
+  })
+
+  it('reload without an end', async () => {
+    const pid = await machine.get('systemctl show -p MainPID --value holdfast')
+    await machine.get('systemctl reload holdfast')
+    await machine.get('systemctl kill --kill-whom=main --signal=HUP holdfast-runner')
+    await holdfast('runner list')
+    expect(await machine.get('systemctl show -p MainPID --value holdfast')).toBe(pid)
+    expect(await machine.get('systemctl is-active holdfast holdfast-runner')).toBe('active\nactive\n')
+  })
+
   it('stay up: systemd had to start none of them again', async () => {
     expect(await machine.get('systemctl is-active holdfast holdfast-runner')).toBe('active\nactive\n')
     const restarts = await machine.get('systemctl show -p NRestarts --value holdfast holdfast-runner')
     expect(restarts.match(/\d+/g)).toEqual(['0', '0'])
+  })
+
+  it('are started again when they do nothing any more, and the job goes on', async () => {
+    await machine.get(`for unit in holdfast holdfast-runner; do
+        mkdir -p /etc/systemd/system/$unit.service.d
+        printf '[Service]\\nWatchdogSec=10\\n' >/etc/systemd/system/$unit.service.d/watchdog.conf
+      done
+      systemctl daemon-reload && systemctl restart holdfast holdfast-runner`)
+    await waitForRunner({ online: true })
+    const id = await launch('watchdog')
+    await waitForOutput(id, 'runs as <')
+    for (const unit of ['holdfast', 'holdfast-runner']) {
+      await machine.get(`systemctl kill --kill-whom=main --signal=STOP ${unit}`)
+      await waitFor(`${unit} to be started again`, async () => {
+        const restarts = await machine.get(`systemctl show -p NRestarts --value ${unit}`)
+        const { stdout } = await machine.run(`systemctl is-active ${unit}`)
+        return Number(restarts) >= 1 && stdout === 'active\n'
+      })
+    }
+    await waitForRunner({ online: true })
+    await openGate('watchdog')
+    const { output } = await waitForSuccess(id)
+    expect(output.match(/runs as </g)).toHaveLength(1)
   })
 })

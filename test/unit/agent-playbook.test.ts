@@ -137,6 +137,7 @@ describe('the environment', () => {
       HTTPS_PROXY: 'http://proxy',
       PWD: root.path,
       ANSIBLE_FORCE_COLOR: '1',
+      ANSIBLE_NO_TARGET_SYSLOG: '1',
       PYTHONUNBUFFERED: '1',
       HOLDFAST_JOB_MARKER: 'the-marker',
       HOLDFAST_EVENTS_FILE: '/job/events.jsonl',

@@ -3,6 +3,7 @@ import { SettingsError } from '@holdfast/protocol'
 import { messageOf } from '../errors.js'
 import { createPrivateFile } from '../secrets.js'
 import { YamlProblem } from '../yaml-text.js'
+import { lastGoodOf } from './last-good-file.js'
 import { FIRST_CONFIG, type RoleConfig, parseRoleConfig } from './role-config.js'
 
 /** Why the file as it is now is not in force. */
@@ -27,21 +28,13 @@ interface Log {
 }
 
 /**
- * Reads the file, which is made when it is missing, and looks at it again when it changes.
- * @throws SettingsError when it cannot be read or is wrong: at the start there is no last good one
+ * Reads the file, which is made when it is missing, and looks at it again when it changes. What is in force is kept as
+ * a copy beside it, so that a start with a broken file takes the last good one, as a running service does.
+ * @throws SettingsError when it cannot be read, or is wrong and no good one was kept
  */
 export async function openRoleSource(path: string, deps: { readonly log: Log }): Promise<RoleSource> {
   await createPrivateFile(path, FIRST_CONFIG)
-  let seen = ''
-  let problem: RoleFileProblem | null = null
-  let config: RoleConfig
-  try {
-    seen = await fingerprintOf(path)
-    config = parseRoleConfig(await readFile(path, 'utf8'))
-  } catch (error) {
-    const { line, reason } = problemOf(path, error)
-    throw new SettingsError(`${path}${line === null ? '' : `, line ${line}`}: ${reason}`)
-  }
+  let { seen, config, problem } = await firstRoles(path, deps.log)
 
   const listeners: ((config: RoleConfig) => void)[] = []
   let asked = 0
@@ -59,6 +52,7 @@ export async function openRoleSource(path: string, deps: { readonly log: Log }):
       seen = fingerprint
       config = parseRoleConfig(text)
       problem = null
+      await keepAsGood(path, text, deps.log)
       deps.log.info({ file: path }, 'roles were read again')
       for (const listener of listeners) listener(config)
     } catch (error) {
@@ -78,6 +72,57 @@ export async function openRoleSource(path: string, deps: { readonly log: Log }):
     },
     problem: () => problem,
     onChange: (listener) => void listeners.push(listener),
+  }
+}
+
+interface FirstRoles {
+  readonly seen: string
+  readonly config: RoleConfig
+  readonly problem: RoleFileProblem | null
+}
+
+/** @throws SettingsError when the file cannot be read, or is wrong and no good one was kept */
+async function firstRoles(path: string, log: Log): Promise<FirstRoles> {
+  let seen = ''
+  try {
+    seen = await fingerprintOf(path)
+    const text = await readFile(path, 'utf8')
+    const config = parseRoleConfig(text)
+    await keepAsGood(path, text, log)
+    return { seen, config, problem: null }
+  } catch (error) {
+    const problem = problemOf(path, error)
+    // A file that cannot be read says nothing about who has which rights. One that is wrong does: its edit failed.
+    const good = error instanceof YamlProblem ? await goodRoles(path) : null
+    if (good === null) {
+      throw new SettingsError(`${path}${problem.line === null ? '' : `, line ${problem.line}`}: ${problem.reason}`)
+    }
+    log.warn(problem, `the file is wrong: the roles are those of ${lastGoodOf(path).path}`)
+    return { seen, config: good, problem }
+  }
+}
+
+/** The roles that were in force before; null when there are none, or not in a form that this release reads. */
+async function goodRoles(path: string): Promise<RoleConfig | null> {
+  const text = await lastGoodOf(path).read()
+  if (text === null) return null
+  try {
+    return parseRoleConfig(text)
+  } catch (error) {
+    if (error instanceof YamlProblem) return null
+    throw error
+  }
+}
+
+/** Without the copy everything works but a later start with a broken file. So a full disk ends nothing here. */
+async function keepAsGood(path: string, text: string, log: Log): Promise<void> {
+  try {
+    await lastGoodOf(path).keep(text)
+  } catch (error) {
+    log.warn(
+      { file: path, reason: messageOf(error) },
+      'no copy of the roles could be kept for a start with a broken file',
+    )
   }
 }
 

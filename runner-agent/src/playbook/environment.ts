@@ -38,6 +38,7 @@ export function playbookEnvironment(options: EnvironmentOptions): Record<string,
   delete environment.ANSIBLE_CALLBACK_WHITELIST
   return {
     ...(socketFolder === null ? {} : ownFolders(socketFolder, config)),
+    ...quietModules(config),
     ...environment,
     PWD: cwd,
     ANSIBLE_FORCE_COLOR: '1',
@@ -62,6 +63,14 @@ function ownFolders(folder: string, { defaults, sections }: AnsibleConfig): Reco
     ...(isSaid('persistent_connection') ? {} : { ANSIBLE_PERSISTENT_CONTROL_PATH_DIR: folder }),
     ...(defaults.local_tmp === undefined ? { ANSIBLE_LOCAL_TEMP: `${folder}/tmp` } : {}),
   }
+}
+
+/**
+ * A module writes its arguments into the syslog of the host that it runs on. With `connection: local` that is this
+ * host, and secrets among them would stay in the agent's journal. Who wants these lines says so in ansible.cfg.
+ */
+function quietModules({ defaults }: AnsibleConfig): Record<string, string> {
+  return defaults.no_target_syslog === undefined ? { ANSIBLE_NO_TARGET_SYSLOG: '1' } : {}
 }
 
 /** The callbacks that the user enabled, by ansible's own order: the newer variable, the older one, the file. */

@@ -5,6 +5,7 @@ import { UsageError } from '../errors.js'
 import { readSettings, type ControlPlaneSettings } from '../../settings.js'
 import { CONTROL_PLANE_SETTINGS } from '../../settings-table.js'
 import { serveUntilStopped } from '../serve-until-stopped.js'
+import { connectServiceManager } from '../service-manager.js'
 import { writeLine } from '../terminal.js'
 import { command, type Run } from './common.js'
 
@@ -18,6 +19,7 @@ export const serveCommand = (run: Run) =>
         .epilogue(
           'PERSISTENT_PATH is the setting --persistent-path, and so on; the command line wins. A secret can be read from ' +
             'a file: NAME_FILE=/path; on the command line everyone on this host can see it.\nThe first SIGTERM or SIGINT stops it in good order (exit code 0), a second one at once. ' +
+            'SIGHUP reads certificates and configuration anew, unless the output goes to a terminal. ' +
             'A wrong setting ends it with 2.',
         ),
     handler: async (args) => {
@@ -25,10 +27,13 @@ export const serveCommand = (run: Run) =>
       const settings = settingsFrom(args, terminal.environment, terminal.stdout.isTerminal)
       // Loaded only here: the client commands need neither the database nor the web server.
       const { startControlPlane } = await import('../../main.js')
-      run.exitCode = await serveUntilStopped(
-        () => startControlPlane(settings),
-        (line) => writeLine(terminal.stderr, line),
-      )
+      const say = (line: string): Promise<void> => writeLine(terminal.stderr, line)
+      run.exitCode = await serveUntilStopped({
+        start: () => startControlPlane(settings),
+        say,
+        manager: connectServiceManager(terminal.environment, (line) => void say(line)),
+        reloadsAtHangUp: !terminal.stdout.isTerminal,
+      })
     },
   })
 
