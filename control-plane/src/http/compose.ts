@@ -13,6 +13,7 @@ import type { SequenceParts } from '../sequences/compose.js'
 import type { Store } from '../store/store.js'
 import type { UploadParts } from '../uploads/compose.js'
 import { version } from '../version.js'
+import { WEB_FOLDER } from '../web-folder.js'
 import { type AppDependencies, buildApp } from './app.js'
 import { appearanceRoutes } from './service/appearance.js'
 import { auditRoutes } from './service/audit.js'
@@ -30,9 +31,11 @@ import { lockRoutes } from './forms/lock.js'
 import { metricsRoutes } from './service/metrics.js'
 import { monitoringRoutes } from './service/monitoring.js'
 import { orphanRoutes } from './runners/orphan.js'
+import { type PageFiles, readPageFiles } from './pages/page-files.js'
 import { pageStartRoutes } from './service/page-start.js'
 import { profileTokenRoutes } from './accounts/profile-tokens.js'
 import { profileRoutes } from './accounts/profile.js'
+import { prefixOf } from './route/paths.js'
 import { runnerSocketRoute } from './runners/runner-socket.js'
 import { runnerRoutes } from './runners/runner.js'
 import { secretRoutes } from './service/secret.js'
@@ -50,6 +53,8 @@ export interface HttpSettings {
   /** PEM files; null: the service does no TLS. */
   readonly tls: { readonly certPath: string; readonly keyPath: string } | null
   readonly trustProxy: boolean
+  /** Whether the pages are served. */
+  readonly web: boolean
   readonly bodyLimitBytes: number
   /** Requests a minute of one address; 0: no limit. */
   readonly authRateLimit: number
@@ -99,6 +104,7 @@ export async function composeApp(
     authenticate: rooms.auth.authenticate,
     trail: rooms.audit.trail,
     meters: rooms.metrics.http,
+    pages: await pagesOf(ground, settings),
     plugins: [
       ...serviceRoutes(ground, settings, rooms),
       ...accountRoutes(settings, rooms),
@@ -108,6 +114,14 @@ export async function composeApp(
   })
   ground.onClose(() => app.close())
   return app
+}
+
+/** The pages; null when they are turned off, or in a clone in which they were not built. */
+async function pagesOf({ log }: Ground, settings: HttpSettings): Promise<PageFiles | null> {
+  if (!settings.web) return null
+  const pages = await readPageFiles(WEB_FOLDER, prefixOf(settings.baseUrl))
+  if (!pages) log.warn({ folder: WEB_FOLDER }, 'the web console was not built (npm run build), so it is not served')
+  return pages
 }
 
 /** Routes of the service itself: probes, metrics, audit trail, events, appearance. */
