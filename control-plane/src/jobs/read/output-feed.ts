@@ -52,59 +52,99 @@ interface Feed {
   isOver: boolean
 }
 
-/**
- * One reader of a job feeds all its viewers: a look asks for all followed jobs together, and reads new bytes once. A
- * viewer takes its bytes out of the ring of the job. Only a viewer that is behind the ring reads for itself. A viewer
- * that does not read holds {@link VIEWER_BYTES} and no more, and is ended after a while.
- */
-export function createOutputFeeds(deps: {
+/** What following outputs needs of other parts. */
+export interface OutputFeedDependencies {
   readonly queries: Queries
   readonly timers: Timers
   /** Milliseconds, from a clock that does not jump. */
   readonly now: () => number
   readonly onFailure: (error: unknown) => void
-}): OutputFeeds {
-  const { queries, timers, now, onFailure } = deps
-  const feeds = new Map<number, Feed>()
-  let stop: (() => void) | null = null
-  let isLooking = false
+}
 
-  function look(): void {
+/**
+ * One reader of a job feeds all its viewers: a look asks for all followed jobs together, and reads new bytes once. A
+ * viewer takes its bytes out of the ring of the job. Only a viewer that is behind the ring reads for itself. A viewer
+ * that does not read holds {@link VIEWER_BYTES} and no more, and is ended after a while.
+ */
+class Feeds implements OutputFeeds {
+  readonly #feeds = new Map<number, Feed>()
+  #stop: (() => void) | null = null
+  #isLooking = false
+
+  constructor(private readonly deps: OutputFeedDependencies) {}
+
+  follow(jobId: number, offset: number): Readable {
+    const hungry = () => {
+      viewer.isHungry = true
+      viewer.tookAt = this.deps.now()
+      const feed = this.#feeds.get(jobId)
+      if (feed && feed.generation !== null) this.#serve(jobId, feed, viewer)
+    }
+    const gone = () => this.#leave(jobId, viewer)
+    const stream = new Readable({
+      highWaterMark: VIEWER_BYTES,
+      read: hungry,
+      destroy(error, done) {
+        gone()
+        done(error)
+      },
+    })
+    const time = this.deps.now()
+    const viewer: Viewer = { stream, offset, isHungry: true, isReading: false, began: time, tookAt: time }
+    const feed = this.#feeds.get(jobId) ?? newFeed()
+    feed.viewers.add(viewer)
+    this.#feeds.set(jobId, feed)
+    this.#stop ??= this.deps.timers.every(LOOK_MS, () => this.#look())
+    this.#look()
+    return stream
+  }
+
+  close(): void {
+    for (const [jobId, { viewers }] of this.#feeds) {
+      for (const viewer of viewers) {
+        // A reader that does not read would keep the stopping service waiting.
+        if (viewer.stream.readableLength > 0) viewer.stream.destroy()
+        else this.#end(jobId, viewer)
+      }
+    }
+  }
+
+  #look(): void {
     // A slow database gets no second question beside the first.
-    if (isLooking) return
-    isLooking = true
-    lookOnce()
-      .catch(onFailure)
+    if (this.#isLooking) return
+    this.#isLooking = true
+    this.#lookOnce()
+      .catch(this.deps.onFailure)
       .finally(() => {
-        isLooking = false
+        this.#isLooking = false
       })
   }
 
-  async function lookOnce(): Promise<void> {
-    const asked = [...feeds.keys()]
-    const states = new Map((await findOutputStates(queries, asked)).map((state) => [state.jobId, state]))
+  async #lookOnce(): Promise<void> {
+    const asked = [...this.#feeds.keys()]
+    const states = new Map((await findOutputStates(this.deps.queries, asked)).map((state) => [state.jobId, state]))
     for (const jobId of asked) {
-      const feed = feeds.get(jobId)
+      const feed = this.#feeds.get(jobId)
       if (!feed) continue
       const state = states.get(jobId)
       if (!state || (feed.generation !== null && feed.generation !== state.generation)) {
-        for (const viewer of feed.viewers) end(jobId, viewer)
+        for (const viewer of feed.viewers) this.#end(jobId, viewer)
         continue
       }
       if (feed.generation === null) feed.start = feed.end = beginningOf(feed, state.bytes)
       feed.generation = state.generation
       // The status was read together with the length: when it is final, this is the whole output.
-      const isFull = await readOn(jobId, feed, state.bytes)
+      const isFull = await this.#readOn(jobId, feed, state.bytes)
       feed.isOver = isFull && isFinal(jobStatusOf(state.status))
-      for (const viewer of feed.viewers) serve(jobId, feed, viewer)
+      for (const viewer of feed.viewers) this.#serve(jobId, feed, viewer)
     }
   }
 
   /** @returns whether the ring has all bytes up to `end` */
-  async function readOn(jobId: number, feed: Feed, end: number): Promise<boolean> {
+  async #readOn(jobId: number, feed: Feed, end: number): Promise<boolean> {
     let read = 0
     if (feed.end < end) {
-      for await (const piece of readOutput(queries, jobId, feed.end)) {
+      for await (const piece of readOutput(this.deps.queries, jobId, feed.end)) {
         feed.pieces.push(piece)
         feed.end += piece.length
         read += piece.length
@@ -117,101 +157,71 @@ export function createOutputFeeds(deps: {
     return feed.end >= end
   }
 
-  function serve(jobId: number, feed: Feed, viewer: Viewer): void {
-    const time = now()
+  #serve(jobId: number, feed: Feed, viewer: Viewer): void {
+    const time = this.deps.now()
     const isDone = feed.isOver && viewer.offset >= feed.end
     const isStuck = !viewer.isHungry && viewer.offset < feed.end && time - viewer.tookAt > STUCK_MS
     if (isStuck) viewer.stream.destroy()
-    else if (isDone || time - viewer.began > LONGEST_MS) end(jobId, viewer)
-    else if (viewer.offset < feed.start) readFor(jobId, viewer)
-    else giveFromRing(feed, viewer)
+    else if (isDone || time - viewer.began > LONGEST_MS) this.#end(jobId, viewer)
+    else if (viewer.offset < feed.start) this.#readFor(jobId, viewer)
+    else this.#giveFromRing(feed, viewer)
   }
 
-  function giveFromRing(feed: Feed, viewer: Viewer): void {
+  #giveFromRing(feed: Feed, viewer: Viewer): void {
     let position = feed.start
     for (const piece of feed.pieces) {
       if (!viewer.isHungry) return
       const from = viewer.offset - position
-      if (from >= 0 && from < piece.length) give(viewer, piece.subarray(from))
+      if (from >= 0 && from < piece.length) this.#give(viewer, piece.subarray(from))
       position += piece.length
     }
   }
 
-  function give(viewer: Viewer, bytes: Buffer): void {
+  #give(viewer: Viewer, bytes: Buffer): void {
     viewer.offset += bytes.length
-    viewer.tookAt = now()
+    viewer.tookAt = this.deps.now()
     viewer.isHungry = viewer.stream.push(bytes)
   }
 
-  function readFor(jobId: number, viewer: Viewer): void {
+  #readFor(jobId: number, viewer: Viewer): void {
     if (viewer.isReading || !viewer.isHungry) return
     viewer.isReading = true
-    pieceAt(jobId, viewer.offset)
+    this.#pieceAt(jobId, viewer.offset)
       .then((piece) => {
         viewer.isReading = false
         // It may have been ended while this read was under way.
-        if (piece && feeds.get(jobId)?.viewers.has(viewer)) give(viewer, piece)
+        if (piece && this.#feeds.get(jobId)?.viewers.has(viewer)) this.#give(viewer, piece)
       })
       .catch((error: unknown) => {
-        onFailure(error)
+        this.deps.onFailure(error)
         viewer.stream.destroy()
       })
   }
 
-  async function pieceAt(jobId: number, offset: number): Promise<Buffer | null> {
-    for await (const piece of readOutput(queries, jobId, offset)) return piece
+  async #pieceAt(jobId: number, offset: number): Promise<Buffer | null> {
+    for await (const piece of readOutput(this.deps.queries, jobId, offset)) return piece
     return null
   }
 
   /** Ends a stream after what it holds. */
-  function end(jobId: number, viewer: Viewer): void {
-    leave(jobId, viewer)
+  #end(jobId: number, viewer: Viewer): void {
+    this.#leave(jobId, viewer)
     viewer.stream.push(null)
   }
 
-  function leave(jobId: number, viewer: Viewer): void {
-    const feed = feeds.get(jobId)
+  #leave(jobId: number, viewer: Viewer): void {
+    const feed = this.#feeds.get(jobId)
     if (!feed?.viewers.delete(viewer) || feed.viewers.size > 0) return
-    feeds.delete(jobId)
-    if (feeds.size > 0) return
-    stop?.()
-    stop = null
+    this.#feeds.delete(jobId)
+    if (this.#feeds.size > 0) return
+    this.#stop?.()
+    this.#stop = null
   }
+}
 
-  return {
-    follow(jobId, offset) {
-      const stream = new Readable({
-        highWaterMark: VIEWER_BYTES,
-        read() {
-          viewer.isHungry = true
-          viewer.tookAt = now()
-          const feed = feeds.get(jobId)
-          if (feed && feed.generation !== null) serve(jobId, feed, viewer)
-        },
-        destroy(error, done) {
-          leave(jobId, viewer)
-          done(error)
-        },
-      })
-      const time = now()
-      const viewer: Viewer = { stream, offset, isHungry: true, isReading: false, began: time, tookAt: time }
-      const feed = feeds.get(jobId) ?? newFeed()
-      feed.viewers.add(viewer)
-      feeds.set(jobId, feed)
-      stop ??= timers.every(LOOK_MS, look)
-      look()
-      return stream
-    },
-    close() {
-      for (const [jobId, { viewers }] of feeds) {
-        for (const viewer of viewers) {
-          // A reader that does not read would keep the stopping service waiting.
-          if (viewer.stream.readableLength > 0) viewer.stream.destroy()
-          else end(jobId, viewer)
-        }
-      }
-    },
-  }
+/** Makes the part that follows outputs for viewers. */
+export function createOutputFeeds(deps: OutputFeedDependencies): OutputFeeds {
+  return new Feeds(deps)
 }
 
 /** Where the ring of a job begins: not before its first viewer, and not further back than it is wide. */
