@@ -467,6 +467,17 @@ export interface NewJoinToken {
   expires_at: string
 }
 
+export interface OutputIndex {
+  bytes: number
+  /** Number of line ends */
+  lines: number
+  /** Bytes between two points */
+  step: number
+  generation: number
+  /** By byte, a multiple of step: the byte, and the number of line ends before it */
+  points: number[][]
+}
+
 export interface OwnSession {
   id: string
   /** A sign-in, or an API token */
@@ -1185,6 +1196,14 @@ export const jobEventSchema: v.GenericSchema<unknown, JobEvent> = v.looseObject(
   result: v.unknown(),
 })
 
+export const outputIndexSchema: v.GenericSchema<unknown, OutputIndex> = v.looseObject({
+  bytes: v.pipe(v.number(), v.safeInteger()),
+  lines: v.pipe(v.number(), v.safeInteger()),
+  step: v.pipe(v.number(), v.safeInteger()),
+  generation: v.pipe(v.number(), v.safeInteger()),
+  points: v.array(v.array(v.pipe(v.number(), v.safeInteger()))),
+})
+
 export const uploadSchema: v.GenericSchema<unknown, Upload> = v.looseObject({
   fieldname: v.string(),
   originalname: v.string(),
@@ -1816,18 +1835,6 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<JobEvent>
-  /** Output from a byte offset on, as it is, for following a job
-   *
-   * At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet. */
-  getJobOutput(
-    request: {
-      /** 0 when left out */
-      offset?: number
-      /** A whole number */
-      id: number
-    },
-    options?: RequestOptions,
-  ): Promise<Response>
   /** Output as a file */
   downloadJobOutput(
     request: {
@@ -1836,6 +1843,32 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Response>
+  /** Output from a byte offset on, as it is, for following a job
+   *
+   * At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet. With the header Range: bytes= the answer is 206 with at most 1 MiB of that range. With follow=true the answer stays open, and bytes come as they are stored. It ends when the job has ended, when the output begins anew, and after five minutes: then go on from the byte that was reached. A session may have as many open as EVENT_STREAMS_PER_SESSION. */
+  getJobOutput(
+    request: {
+      /** 0 when left out */
+      offset?: number
+      /** Most bytes of the answer, at most 1048576 */
+      limit?: number
+      /** true: the answer stays open, and bytes come as they are stored */
+      follow?: boolean
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Response>
+  /** Which line is where in the output */
+  getJobOutputIndex(
+    request: {
+      /** Only points behind this byte */
+      after?: number
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<OutputIndex>
   /** One node of a workflow job
    *
    * How it stands, its job with its extra variables, and what it published with set_stats. A job that is no workflow has no nodes and answers 404. */
@@ -2384,8 +2417,21 @@ export const operations = {
     accept: 'application/json',
     schema: jobEventSchema,
   },
-  getJobOutput: { method: 'GET', path: '/job/{id}/output', query: ['offset'], accept: 'text/plain', schema: null },
   downloadJobOutput: { method: 'GET', path: '/job/{id}/download', query: [], accept: 'text/plain', schema: null },
+  getJobOutput: {
+    method: 'GET',
+    path: '/job/{id}/output',
+    query: ['offset', 'limit', 'follow'],
+    accept: 'text/plain',
+    schema: null,
+  },
+  getJobOutputIndex: {
+    method: 'GET',
+    path: '/job/{id}/output/index',
+    query: ['after'],
+    accept: 'application/json',
+    schema: outputIndexSchema,
+  },
   getJobNode: {
     method: 'GET',
     path: '/job/{id}/node/{nodeId}',

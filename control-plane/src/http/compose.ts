@@ -25,6 +25,7 @@ import { configRoutes } from './forms/config.js'
 import { formRoutes } from './forms/forms.js'
 import { jobApprovalRoutes } from './jobs/job-approvals.js'
 import { jobNodeRoutes } from './jobs/job-node.js'
+import { jobOutputRoutes } from './jobs/job-output.js'
 import { jobStreamRoutes } from './jobs/job-streams.js'
 import { jobRoutes } from './jobs/job.js'
 import { lockRoutes } from './forms/lock.js'
@@ -112,7 +113,7 @@ export async function composeApp(
     plugins: [
       ...serviceRoutes(ground, settings, rooms),
       ...accountRoutes(settings, rooms),
-      ...workRoutes(ground, rooms),
+      ...workRoutes(ground, settings, rooms),
       ...moreRoutes,
     ],
   })
@@ -162,9 +163,11 @@ function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPlugin
 }
 
 /** Routes about forms, jobs and runners. */
-function workRoutes({ timers }: Ground, rooms: Rooms): FastifyPluginAsync[] {
+function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
   const { auth, uploads, forms, sequences, jobs, runners } = rooms
-  const { reading, launching, actions, approving, detail } = jobs
+  const { reading, launching, actions, approving, detail, feeds, indexes } = jobs
+  const { eventStreamsPerSession: streamsPerSession } = settings
+  const { sessions } = auth
   const { hub, joinTokens, orphans } = runners
   const shown = { forms: forms.forms, workflows: sequences.workflows, roles: auth.roles }
   return [
@@ -174,6 +177,7 @@ function workRoutes({ timers }: Ground, rooms: Rooms): FastifyPluginAsync[] {
     jobRoutes({ detail, launching, actions }),
     jobApprovalRoutes({ reading, approving }),
     jobStreamRoutes(reading),
+    jobOutputRoutes({ reading, feeds, indexes, sessions, timers, streamsPerSession }),
     jobNodeRoutes(reading),
     uploadRoutes({ uploads: uploads.uploads, forms: forms.forms, timers }),
     runnerRoutes({ hub, joinTokens }),
