@@ -99,6 +99,7 @@ test('a record is the job without its extra variables and output', async () => {
   const { body } = await server.call('GET', '/job?records=1', { token: server.admin })
   expect(body).toEqual({
     count: 1,
+    next: expect.any(Number) as number,
     records: [
       {
         id: 6,

@@ -205,6 +205,58 @@ export interface Job {
   adopted_at?: string | null
   /** The runner of the job is connected and has it: an abandoned job then still runs */
   connected?: boolean
+  can?: JobActions
+  place?: {
+    state: 'queued' | 'offered' | 'claimed' | 'running' | 'waiting' | 'lost' | AnotherWord
+    since: string
+    /** When it fails for waiting, at the earliest: time counts only while the service works */
+    until: string | null
+    /** Jobs that wait for the same runner and come first */
+    before: number | null
+    runner: {
+      name: string
+      online: boolean
+      last_seen: string | null
+    } | null
+    tasks: {
+      /** Of the outline */
+      id: number
+      task: string | null
+      /** The first of those that are at it */
+      hosts: string[]
+      /** How many hosts are at it */
+      count: number
+      /** By the clock of the runner */
+      since: string
+    }[]
+  } | null
+  /** Every move of the status, oldest first */
+  history?: {
+    time: string
+    from: 'running' | 'approve' | 'success' | 'failed' | 'warning' | 'aborted' | 'rejected' | 'abandoned' | AnotherWord
+    to: 'running' | 'approve' | 'success' | 'failed' | 'warning' | 'aborted' | 'rejected' | 'abandoned' | AnotherWord
+    reason: string | null
+  }[]
+  streams?: {
+    output: {
+      bytes: number
+      /** Number of line ends */
+      lines: number
+      /** Goes up when the output begins anew */
+      generation: number
+    }
+    events: {
+      count: number
+    }
+  }
+  /** null for a job that consists of other jobs */
+  integrity?: {
+    /** verified: what is stored has the length and SHA-256 that the runner recorded; null: nobody compared */
+    state: 'growing' | 'verified' | 'incomplete' | AnotherWord | null
+    output_sha256: string | null
+    events_sha256: string | null
+    verified_at: string | null
+  } | null
   extravars: Record<string, unknown>
   /** The same object as extravars */
   payload: Record<string, unknown>
@@ -213,6 +265,16 @@ export interface Job {
   subjobs: number[]
   /** HTML with colours, or plain text with text=true */
   output: string
+}
+
+/** By action: true, or the code of the refusal. abort_abandoned is the abort with abandoned=true, of an abandoned job */
+export interface JobActions {
+  abort?: boolean | string
+  abort_abandoned?: boolean | string
+  approve?: boolean | string
+  reject?: boolean | string
+  relaunch?: boolean | string
+  delete?: boolean | string
 }
 
 export interface JobEvent {
@@ -248,6 +310,8 @@ export interface JobEventRecord {
 export interface JobList {
   count: number
   records: JobRecord[]
+  /** Ask with before=next for more; null: that was all */
+  next?: number | null
 }
 
 export interface JobRecord {
@@ -401,6 +465,17 @@ export interface NewJoinToken {
   id: number
   token: string
   expires_at: string
+}
+
+export interface OutputIndex {
+  bytes: number
+  /** Number of line ends */
+  lines: number
+  /** Bytes between two points */
+  step: number
+  generation: number
+  /** By byte, a multiple of step: the byte, and the number of line ends before it */
+  points: number[][]
 }
 
 export interface OwnSession {
@@ -984,6 +1059,16 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
 export const jobListSchema: v.GenericSchema<unknown, JobList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(jobRecordSchema),
+  next: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
+})
+
+export const jobActionsSchema: v.GenericSchema<unknown, JobActions> = v.looseObject({
+  abort: v.optional(v.union([v.boolean(), v.string()])),
+  abort_abandoned: v.optional(v.union([v.boolean(), v.string()])),
+  approve: v.optional(v.union([v.boolean(), v.string()])),
+  reject: v.optional(v.union([v.boolean(), v.string()])),
+  relaunch: v.optional(v.union([v.boolean(), v.string()])),
+  delete: v.optional(v.union([v.boolean(), v.string()])),
 })
 
 export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
@@ -1023,6 +1108,50 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
   run_id: v.optional(v.string()),
   adopted_at: v.optional(v.nullable(v.string())),
   connected: v.optional(v.boolean()),
+  can: v.optional(jobActionsSchema),
+  place: v.optional(
+    v.nullable(
+      v.looseObject({
+        state: v.string(),
+        since: v.string(),
+        until: v.nullable(v.string()),
+        before: v.nullable(v.pipe(v.number(), v.safeInteger())),
+        runner: v.nullable(v.looseObject({ name: v.string(), online: v.boolean(), last_seen: v.nullable(v.string()) })),
+        tasks: v.array(
+          v.looseObject({
+            id: v.pipe(v.number(), v.safeInteger()),
+            task: v.nullable(v.string()),
+            hosts: v.array(v.string()),
+            count: v.pipe(v.number(), v.safeInteger()),
+            since: v.string(),
+          }),
+        ),
+      }),
+    ),
+  ),
+  history: v.optional(
+    v.array(v.looseObject({ time: v.string(), from: v.string(), to: v.string(), reason: v.nullable(v.string()) })),
+  ),
+  streams: v.optional(
+    v.looseObject({
+      output: v.looseObject({
+        bytes: v.pipe(v.number(), v.safeInteger()),
+        lines: v.pipe(v.number(), v.safeInteger()),
+        generation: v.pipe(v.number(), v.safeInteger()),
+      }),
+      events: v.looseObject({ count: v.pipe(v.number(), v.safeInteger()) }),
+    }),
+  ),
+  integrity: v.optional(
+    v.nullable(
+      v.looseObject({
+        state: v.nullable(v.string()),
+        output_sha256: v.nullable(v.string()),
+        events_sha256: v.nullable(v.string()),
+        verified_at: v.nullable(v.string()),
+      }),
+    ),
+  ),
   extravars: v.record(v.string(), v.unknown()),
   payload: v.record(v.string(), v.unknown()),
   credentials: v.record(v.string(), v.unknown()),
@@ -1054,6 +1183,14 @@ export const jobEventSchema: v.GenericSchema<unknown, JobEvent> = v.looseObject(
   duration: v.nullable(v.number()),
   time: v.string(),
   result: v.unknown(),
+})
+
+export const outputIndexSchema: v.GenericSchema<unknown, OutputIndex> = v.looseObject({
+  bytes: v.pipe(v.number(), v.safeInteger()),
+  lines: v.pipe(v.number(), v.safeInteger()),
+  step: v.pipe(v.number(), v.safeInteger()),
+  generation: v.pipe(v.number(), v.safeInteger()),
+  points: v.array(v.array(v.pipe(v.number(), v.safeInteger()))),
 })
 
 export const uploadSchema: v.GenericSchema<unknown, Upload> = v.looseObject({
@@ -1478,7 +1615,20 @@ export interface Operations {
     options?: RequestOptions,
   ): Promise<ServiceKey>
   /** The forms that the caller may launch */
-  listForms(request?: NoParameters, options?: RequestOptions): Promise<FormList>
+  listForms(
+    request?: {
+      /** false leaves the fields out: they are then empty */
+      fields?: boolean
+    },
+    options?: RequestOptions,
+  ): Promise<FormList>
+  /** One form with its fields */
+  getListedForm(
+    request: {
+      name: string
+    },
+    options?: RequestOptions,
+  ): Promise<ListedForm>
   /** The forms that the caller may launch, in brief, with the categories and constants */
   getFormList(request?: NoParameters, options?: RequestOptions): Promise<FormConfig>
   /** One form that the caller may launch, with its subforms and constants */
@@ -1534,7 +1684,9 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Launched>
-  /** List jobs, newest first */
+  /** List jobs, newest first
+   *
+   * For the next page ask with before=next. With If-None-Match: the ETag of an earlier answer, a list that has not changed is 304 without a body. */
   listJobs(
     request?: {
       /** Most jobs to answer: JOBS_LIST_SIZE when left out, at most 5000 or JOBS_LIST_SIZE if that is higher */
@@ -1547,10 +1699,26 @@ export interface Operations {
       runner?: string
       /** true for only the jobs that wait for an approval which the caller may give */
       waiting?: boolean
+      /** Only jobs with a lower id: next of the page before */
+      before?: number
+      /** Only jobs with one of these, with commas: running,approve,success,failed,warning,aborted,rejected,abandoned */
+      status?: string
+      /** Only jobs of the form with this name */
+      form?: string
+      /** Only jobs with this text in form, target, user, runner or reason, or with this number */
+      q?: string
+      /** false leaves out the jobs that belong to a parent job */
+      parts?: boolean
+      /** Only jobs that started then or later, ISO 8601 */
+      from?: string
+      /** Only jobs that started before, ISO 8601 */
+      to?: string
     },
     options?: RequestOptions,
   ): Promise<JobList>
-  /** One job with its output */
+  /** One job with its output
+   *
+   * With output=false the answer also has can, place, history, streams and integrity, which a page shows of a job. */
   getJob(
     request: {
       /** true for plain text, else HTML */
@@ -1640,18 +1808,6 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<JobEvent>
-  /** Output from a byte offset on, as it is, for following a job
-   *
-   * At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet. */
-  getJobOutput(
-    request: {
-      /** 0 when left out */
-      offset?: number
-      /** A whole number */
-      id: number
-    },
-    options?: RequestOptions,
-  ): Promise<Response>
   /** Output as a file */
   downloadJobOutput(
     request: {
@@ -1660,6 +1816,32 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Response>
+  /** Output from a byte offset on, as it is, for following a job
+   *
+   * At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet. With the header Range: bytes= the answer is 206 with at most 1 MiB of that range. With follow=true the answer stays open, and bytes come as they are stored. It ends when the job has ended, when the output begins anew, and after five minutes: then go on from the byte that was reached. A session may have as many open as EVENT_STREAMS_PER_SESSION. */
+  getJobOutput(
+    request: {
+      /** 0 when left out */
+      offset?: number
+      /** Most bytes of the answer, at most 1048576 */
+      limit?: number
+      /** true: the answer stays open, and bytes come as they are stored */
+      follow?: boolean
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Response>
+  /** Which line is where in the output */
+  getJobOutputIndex(
+    request: {
+      /** Only points behind this byte */
+      after?: number
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<OutputIndex>
   /** One node of a workflow job
    *
    * How it stands, its job with its extra variables, and what it published with set_stats. A job that is no workflow has no nodes and answers 404. */
@@ -2088,7 +2270,14 @@ export const operations = {
     accept: 'application/json',
     schema: serviceKeySchema,
   },
-  listForms: { method: 'GET', path: '/forms', query: [], accept: 'application/json', schema: formListSchema },
+  listForms: { method: 'GET', path: '/forms', query: ['fields'], accept: 'application/json', schema: formListSchema },
+  getListedForm: {
+    method: 'GET',
+    path: '/forms/{name}',
+    query: [],
+    accept: 'application/json',
+    schema: listedFormSchema,
+  },
   getFormList: {
     method: 'GET',
     path: '/config/formlist',
@@ -2125,7 +2314,20 @@ export const operations = {
   listJobs: {
     method: 'GET',
     path: '/job',
-    query: ['records', 'user', 'user_type', 'runner', 'waiting'],
+    query: [
+      'records',
+      'user',
+      'user_type',
+      'runner',
+      'waiting',
+      'before',
+      'status',
+      'form',
+      'q',
+      'parts',
+      'from',
+      'to',
+    ],
     accept: 'application/json',
     schema: jobListSchema,
   },
@@ -2173,8 +2375,21 @@ export const operations = {
     accept: 'application/json',
     schema: jobEventSchema,
   },
-  getJobOutput: { method: 'GET', path: '/job/{id}/output', query: ['offset'], accept: 'text/plain', schema: null },
   downloadJobOutput: { method: 'GET', path: '/job/{id}/download', query: [], accept: 'text/plain', schema: null },
+  getJobOutput: {
+    method: 'GET',
+    path: '/job/{id}/output',
+    query: ['offset', 'limit', 'follow'],
+    accept: 'text/plain',
+    schema: null,
+  },
+  getJobOutputIndex: {
+    method: 'GET',
+    path: '/job/{id}/output/index',
+    query: ['after'],
+    accept: 'application/json',
+    schema: outputIndexSchema,
+  },
   getJobNode: {
     method: 'GET',
     path: '/job/{id}/node/{nodeId}',

@@ -31,6 +31,8 @@ import {
 import { type KnownPaths, noteKnownPaths } from './server/known-paths.js'
 import { type HttpMeters, registerHttpMeters } from './route/meters.js'
 import { compileSchemasLate } from './server/late-schemas.js'
+import type { PageFiles } from './pages/page-files.js'
+import { pageRoutes } from './pages/pages.js'
 import { API_PREFIX, prefixOf } from './route/paths.js'
 import { endUnreadBodies } from './server/unread-bodies.js'
 import { endUnusedConnections } from './server/unused-connections.js'
@@ -56,6 +58,8 @@ export interface AppDependencies {
   readonly authRateLimit: number
   readonly meters: HttpMeters
   readonly timers: Timers
+  /** The pages of the console; null: none are served. */
+  readonly pages: PageFiles | null
   /** The resources, each a plugin with paths relative to {@link API_PREFIX}. */
   readonly plugins: readonly FastifyPluginAsync[]
 }
@@ -86,6 +90,12 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
       handleProtocols: (offered) => [...offered].find((name) => name.startsWith(SUBPROTOCOL_PREFIX)) ?? false,
     },
   })
+  // Before every hook that answers by itself, so that its answers have these headers, too.
+  await app.register(helmet, {
+    contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
+    // Other names of the domain are not this service's business.
+    strictTransportSecurity: { includeSubDomains: false },
+  })
   registerUpgrades(app, prefixOf(deps.baseUrl) + SOCKET_PATH)
   registerEveryRequest(app, knownPaths)
   refuseExpectations(app)
@@ -94,12 +104,8 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
   endUnreadBodies(app, deps.timers)
   registerHttpMeters(app, { meters: deps.meters, basePath: prefixOf(deps.baseUrl) })
   registerBodyParsing(app, { timers: deps.timers, limitBytes: deps.bodyLimitBytes })
-  await app.register(helmet, {
-    contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
-    // Other names of the domain are not this service's business.
-    strictTransportSecurity: { includeSubDomains: false },
-  })
   await registerDocs(app, { prefix, version: deps.version })
+  if (deps.pages) await app.register(pageRoutes(deps.pages), { prefix: prefixOf(deps.baseUrl) })
   await app.register(
     async (api) => {
       registerAudit(api, deps.trail)

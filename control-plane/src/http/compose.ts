@@ -13,6 +13,7 @@ import type { SequenceParts } from '../sequences/compose.js'
 import type { Store } from '../store/store.js'
 import type { UploadParts } from '../uploads/compose.js'
 import { version } from '../version.js'
+import { WEB_FOLDER } from '../web-folder.js'
 import { type AppDependencies, buildApp } from './app.js'
 import { appearanceRoutes } from './service/appearance.js'
 import { auditRoutes } from './service/audit.js'
@@ -23,15 +24,18 @@ import { configRoutes } from './forms/config.js'
 import { formRoutes } from './forms/forms.js'
 import { jobApprovalRoutes } from './jobs/job-approvals.js'
 import { jobNodeRoutes } from './jobs/job-node.js'
+import { jobOutputRoutes } from './jobs/job-output.js'
 import { jobStreamRoutes } from './jobs/job-streams.js'
 import { jobRoutes } from './jobs/job.js'
 import { lockRoutes } from './forms/lock.js'
 import { metricsRoutes } from './service/metrics.js'
 import { monitoringRoutes } from './service/monitoring.js'
 import { orphanRoutes } from './runners/orphan.js'
+import { type PageFiles, readPageFiles } from './pages/page-files.js'
 import { pageStartRoutes } from './service/page-start.js'
 import { profileTokenRoutes } from './accounts/profile-tokens.js'
 import { profileRoutes } from './accounts/profile.js'
+import { prefixOf } from './route/paths.js'
 import { runnerSocketRoute } from './runners/runner-socket.js'
 import { runnerRoutes } from './runners/runner.js'
 import { secretRoutes } from './service/secret.js'
@@ -49,6 +53,8 @@ export interface HttpSettings {
   /** PEM files; null: the service does no TLS. */
   readonly tls: { readonly certPath: string; readonly keyPath: string } | null
   readonly trustProxy: boolean
+  /** Whether the pages are served. */
+  readonly web: boolean
   readonly bodyLimitBytes: number
   /** Requests a minute of one address; 0: no limit. */
   readonly authRateLimit: number
@@ -98,15 +104,24 @@ export async function composeApp(
     authenticate: rooms.auth.authenticate,
     trail: rooms.audit.trail,
     meters: rooms.metrics.http,
+    pages: await pagesOf(ground, settings),
     plugins: [
       ...serviceRoutes(ground, settings, rooms),
       ...accountRoutes(settings, rooms),
-      ...workRoutes(ground, rooms),
+      ...workRoutes(ground, settings, rooms),
       ...moreRoutes,
     ],
   })
   ground.onClose(() => app.close())
   return app
+}
+
+/** The pages; null when they are turned off, or in a clone in which they were not built. */
+async function pagesOf({ log }: Ground, settings: HttpSettings): Promise<PageFiles | null> {
+  if (!settings.web) return null
+  const pages = await readPageFiles(WEB_FOLDER, prefixOf(settings.baseUrl))
+  if (!pages) log.warn({ folder: WEB_FOLDER }, 'the web console was not built (npm run build), so it is not served')
+  return pages
 }
 
 /** Routes of the service itself: probes, metrics, audit trail, events, appearance. */
@@ -142,18 +157,21 @@ function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPlugin
 }
 
 /** Routes about forms, jobs and runners. */
-function workRoutes({ timers }: Ground, rooms: Rooms): FastifyPluginAsync[] {
+function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
   const { auth, uploads, forms, sequences, jobs, runners } = rooms
-  const { reading, launching, actions, approving } = jobs
+  const { reading, launching, actions, approving, detail, feeds, indexes } = jobs
+  const { eventStreamsPerSession: streamsPerSession } = settings
+  const { sessions } = auth
   const { hub, joinTokens, orphans } = runners
   const shown = { forms: forms.forms, workflows: sequences.workflows, roles: auth.roles }
   return [
     formRoutes(shown),
     configRoutes(shown),
     lockRoutes({ lock: forms.designerLock }),
-    jobRoutes({ reading, launching, actions }),
+    jobRoutes({ detail, launching, actions }),
     jobApprovalRoutes({ reading, approving }),
     jobStreamRoutes(reading),
+    jobOutputRoutes({ reading, feeds, indexes, sessions, timers, streamsPerSession }),
     jobNodeRoutes(reading),
     uploadRoutes({ uploads: uploads.uploads, forms: forms.forms, timers }),
     runnerRoutes({ hub, joinTokens }),

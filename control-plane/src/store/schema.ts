@@ -21,6 +21,7 @@ export interface Database {
   job_transition: JobTransitionTable
   job_stream: JobStreamTable
   job_output: JobOutputTable
+  job_output_block: JobOutputBlockTable
   job_event: JobEventTable
   runner: RunnerTable
   join_token: JoinTokenTable
@@ -225,6 +226,24 @@ export interface JobStreamTable {
    */
   output_full: Generated<number>
   events_full: Generated<number>
+  /** Goes up when the shown output starts anew: what a reader has of an earlier generation is no part of it. */
+  generation: Generated<number>
+  /** Line ends of everything that is shown; null: not counted, by an older release or for copied output. */
+  shown_lines: ColumnType<number | null, number | null | undefined, number | null>
+  /** How the end record compared with what is stored; null: the job has not ended, or nobody compared. */
+  integrity: ColumnType<'verified' | 'incomplete' | null, null | undefined, 'verified' | 'incomplete' | null>
+  /** The digests that were equal, as hexadecimal SHA-256, and when they were compared. */
+  output_sha256: ColumnType<string | null, null | undefined, string | null>
+  events_sha256: ColumnType<string | null, null | undefined, string | null>
+  verified_at: ColumnType<number | null, null | undefined, number | null>
+}
+
+/** Line ends of the shown output by blocks of 64 KiB. A block without any has no row. */
+export interface JobOutputBlockTable {
+  job_id: Fixed<number>
+  /** 0 is the block of the first byte. */
+  block: Fixed<number>
+  lines: number
 }
 
 /** Output in the order in which it is shown. `position` counts the shown bytes before this piece. */

@@ -25,6 +25,17 @@ export const ENDPOINTS = {
     'endpoint.events-all': 'GET /job/{id}/events answers all events of a job, however many; count is their number.',
     'endpoint.events-filters':
       'GET /job/{id}/events takes host, task, type, status, after and limit, which leave only the events that are asked for.',
+    'endpoint.job-detail':
+      'GET /job/{id}?output=false also answers can, place, history, streams and integrity: what the caller may do, where the job is, how it came there, how long its streams are, and whether they are whole.',
+    'endpoint.job-list-pages':
+      'GET /job takes before, status, form, q, parts, from and to, answers next, and answers 304 to If-None-Match with the ETag of an equal list.',
+    'endpoint.one-form':
+      'GET /forms?fields=false answers the forms without fields; GET /forms/{name} answers one form with them.',
+    'endpoint.output-parts':
+      'GET /job/{id}/output takes offset and limit, answers 206 to Range, and says how long the output is, whether it is open, and its generation.',
+    'endpoint.output-follow':
+      'GET /job/{id}/output?follow=true stays open and sends bytes as they are stored, until the job has ended or its output begins anew.',
+    'endpoint.output-index': 'GET /job/{id}/output/index answers the number of line ends before each 64 KiB of output.',
     'endpoint.events': 'GET /events is the stream of server-sent events.',
     'endpoint.live': 'GET /live is the liveness probe.',
     'endpoint.ready': 'GET /ready is the readiness probe.',

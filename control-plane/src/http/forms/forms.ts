@@ -1,10 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { NotFoundError } from '../../errors.js'
 import type { RoleFileProblem } from '../../auth/role-source.js'
 import type { Form, FormError, Forms } from '../../forms/form.js'
 import { mayUseForm } from '../../forms/visibility.js'
+import { requireForm } from '../../jobs/launch/launch.js'
 import { callerOf } from '../route/guards.js'
-import { answers, asList, listOf, nullable } from '../route/schemas.js'
+import { answers, asList, booleanText, listOf, nullable } from '../route/schemas.js'
 
 const ListedForm = Type.Object(
   {
@@ -85,6 +87,9 @@ export function formRoutes(deps: FormRoutesDependencies): FastifyPluginAsyncType
           tags: ['forms'],
           summary: 'The forms that the caller may launch',
           operationId: 'listForms',
+          querystring: Type.Object({
+            fields: Type.Optional(booleanText('false leaves the fields out: they are then empty')),
+          }),
           response: answers(FormList),
         },
       },
@@ -92,8 +97,31 @@ export function formRoutes(deps: FormRoutesDependencies): FastifyPluginAsyncType
         const caller = callerOf(request)
         const forms = await deps.forms.all()
         const mine = forms.filter((form) => form.type !== 'subform' && mayUseForm(caller, form))
-        const list = asList(mine.map(shownForm))
+        const isShort = request.query.fields === 'false'
+        const list = asList(mine.map((form) => (isShort ? { ...shownForm(form), fields: [] } : shownForm(form))))
         return caller.isAdmin ? { ...list, errors: await formProblems(deps) } : list
+      },
+    )
+
+    app.get(
+      '/forms/:name',
+      {
+        config: { audit: { action: 'form.read', kind: 'form', isRead: true } },
+        schema: {
+          tags: ['forms'],
+          summary: 'One form with its fields',
+          operationId: 'getListedForm',
+          params: Type.Object({ name: Type.String() }),
+          response: answers(ListedForm, 400, 403, 404),
+        },
+      },
+      async (request) => {
+        const { name } = request.params
+        const form = await deps.forms.find(name)
+        // A subform is shown with the forms that it is a part of.
+        if (form.type === 'subform') throw new NotFoundError('form_not_found', `There is no form '${name}' to launch`)
+        requireForm(form, callerOf(request))
+        return shownForm(form)
       },
     )
   }

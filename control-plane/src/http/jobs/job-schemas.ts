@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { USER_TYPES } from '../../user-type.js'
 import { EVENT_STATUSES } from '../../jobs/read/event-filter.js'
-import { booleanText, integerText, nullable } from '../route/schemas.js'
+import { detailFields } from './job-detail-schemas.js'
+import { booleanText, integerText, listOf, nullable } from '../route/schemas.js'
 import { NODE_TYPES } from '../../sequences/workflows/workflow.js'
 import { NODE_STATUSES } from '../../node-status.js'
 import { JOB_STATUSES } from '../../job-status.js'
@@ -78,10 +78,20 @@ const recordFields = {
 /** A job in a list. */
 export const JobRecord = Type.Object(recordFields, { title: 'JobRecord' })
 
+/** A page of a list of jobs. */
+export const JobList = Type.Object(
+  {
+    ...listOf(JobRecord).properties,
+    next: Type.Optional(nullable(Type.Integer({ description: 'Ask with before=next for more; null: that was all' }))),
+  },
+  { title: 'JobList' },
+)
+
 /** A job with extra variables and output. */
 export const Job = Type.Object(
   {
     ...recordFields,
+    ...detailFields,
     extravars: AnyObject,
     payload: Type.Record(Type.String(), Type.Unknown(), { description: 'The same object as extravars' }),
     credentials: Type.Record(Type.String(), Type.Unknown(), { description: 'Names of the credentials' }),
@@ -234,17 +244,6 @@ export const Event = Type.Object(
   { ...eventFields, result: Type.Unknown() },
   { title: 'JobEvent', additionalProperties: true },
 )
-
-/** The query of a list of jobs. */
-export const ListQuery = Type.Object({
-  records: Type.Optional(
-    integerText('Most jobs to answer: JOBS_LIST_SIZE when left out, at most 5000 or JOBS_LIST_SIZE if that is higher'),
-  ),
-  user: Type.Optional(Type.String({ description: 'Only the jobs of this user' })),
-  user_type: Type.Optional(Type.Enum(USER_TYPES, { description: 'Kind of that user: local when left out' })),
-  runner: Type.Optional(Type.String({ description: 'Only the jobs that ran on this runner' })),
-  waiting: Type.Optional(booleanText('true for only the jobs that wait for an approval which the caller may give')),
-})
 
 /** The query of a list of events. */
 export const EventsQuery = Type.Object({

@@ -2,17 +2,19 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { type ActionDependencies, abort, remove } from '../../jobs/end/actions.js'
 import { type LaunchDependencies, launchJob } from '../../jobs/launch/launch.js'
-import { type JobReading, readJob, readJobs } from '../../jobs/read/reading.js'
+import { type JobDetailDependencies, readJobDetail } from '../../jobs/detail/detail.js'
+import { readJobs } from '../../jobs/read/reading.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { callerOf } from '../route/guards.js'
 import { relaunchRoutes } from './job-relaunch.js'
-import { AbortQuery, Job, JobRecord, LaunchBody, Launched, ListQuery } from './job-schemas.js'
+import { AbortQuery, Job, JobList, LaunchBody, Launched } from './job-schemas.js'
+import { ListQuery, listRequestOf } from './job-list-query.js'
 import { JSON_TYPE, listText, streamOf, streamed, withText } from '../route/long-answer.js'
-import { IdParams, Message, answers, booleanText, idOf, listOf } from '../route/schemas.js'
+import { IdParams, Message, answers, booleanText, idOf } from '../route/schemas.js'
 
 /** What these routes need of other rooms. */
 export interface JobRouteDependencies {
-  readonly reading: JobReading
+  readonly detail: JobDetailDependencies
   readonly launching: LaunchDependencies
   readonly actions: ActionDependencies
 }
@@ -26,7 +28,7 @@ const LAUNCH_RULES =
   'validationErrors, rowErrors, uploads. Nothing is created then.'
 
 /** Routes that launch, show, list, abort and delete jobs. */
-export function jobRoutes({ reading, launching, actions }: JobRouteDependencies): FastifyPluginAsyncTypebox {
+export function jobRoutes({ detail, launching, actions }: JobRouteDependencies): FastifyPluginAsyncTypebox {
   return async (app) => {
     await app.register(relaunchRoutes({ launching }))
 
@@ -58,22 +60,39 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDependencies)
       },
     )
 
+    await app.register(jobReadRoutes({ detail }))
+    await app.register(jobEndRoutes({ actions }))
+  }
+}
+
+/** A list of jobs, and one job. */
+function jobReadRoutes({ detail }: Pick<JobRouteDependencies, 'detail'>): FastifyPluginAsyncTypebox {
+  return async (app) => {
     app.get(
       '/job',
       {
         schema: {
           tags,
           summary: 'List jobs, newest first',
+          description:
+            'For the next page ask with before=next. With If-None-Match: the ETag of an earlier answer, a list that has ' +
+            'not changed is 304 without a body.',
           operationId: 'listJobs',
           querystring: ListQuery,
-          response: answers(streamed(listOf(JobRecord)), 400),
+          response: {
+            ...answers(streamed(JobList), 400),
+            304: Type.Null({ description: 'The list is as it was: the ETag is the one that was sent' }),
+          },
         },
       },
       async (request, reply) => {
-        const { records, user, user_type: userType, runner, waiting } = request.query
-        const list = { records, user, userType, runner, waiting: waiting === 'true' }
-        const jobs = await readJobs(reading, callerOf(request), list)
-        await reply.type(JSON_TYPE).send(await streamOf(listText(jobs)))
+        const { pages, next, tag } = await readJobs(detail.reading, callerOf(request), listRequestOf(request.query))
+        if (tag !== null) {
+          const mark = `"${tag}-${next ?? ''}"`
+          reply.header('etag', mark)
+          if (request.headers['if-none-match'] === mark) return reply.status(304).send(null)
+        }
+        await reply.type(JSON_TYPE).send(await streamOf(listText(pages, { next })))
         return reply
       },
     )
@@ -90,19 +109,19 @@ export function jobRoutes({ reading, launching, actions }: JobRouteDependencies)
             text: Type.Optional(booleanText('true for plain text, else HTML')),
             output: Type.Optional(booleanText('false leaves the output out: it is then empty')),
           }),
+          description:
+            'With output=false the answer also has can, place, history, streams and integrity, which a page shows of a job.',
           response: answers(streamed(Job), 400, 403, 404),
         },
       },
       async (request, reply) => {
         const { text, output: wanted } = request.query
         const form = wanted === 'false' ? 'none' : text === 'true' ? 'text' : 'html'
-        const { job, output } = await readJob(reading, callerOf(request), idOf(request.params), form)
+        const { job, output } = await readJobDetail(detail, callerOf(request), idOf(request.params), form)
         await reply.type(JSON_TYPE).send(await streamOf(withText(job, 'output', output)))
         return reply
       },
     )
-
-    await app.register(jobEndRoutes({ actions }))
   }
 }
 

@@ -55,9 +55,13 @@ export async function* withText(
   yield `${text}"}`
 }
 
-/** The JSON of a list whose records come page by page. Other requests have their turn after each page. */
+/**
+ * The JSON of a list whose records come page by page. Other requests have their turn after each page.
+ * @param more members beside `records` and `count`
+ */
 export async function* listText(
   pages: AsyncIterable<readonly object[]> | Iterable<readonly object[]>,
+  more: Readonly<Record<string, unknown>> = {},
 ): AsyncGenerator<string> {
   let count = 0
   let text = '{"records":['
@@ -71,7 +75,8 @@ export async function* listText(
     text = ''
     await letOthersRun()
   }
-  yield `${text}],"count":${count}}`
+  const members = Object.entries(more).map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`)
+  yield `${text}],"count":${count}${members.join('')}}`
 }
 
 async function* following(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {

@@ -78,8 +78,7 @@ export async function approve(
   const { store } = dependencies
   const asked = await findJob(store.read, id)
   if (!asked) throw gone(id)
-  requireWaiting(caller, asked)
-  requireApprover(caller, asked)
+  requireRightToApprove(caller, asked)
   const given = await givenNow(dependencies, asked, force)
   const message = isSequence(asked)
     ? await approveSequence(dependencies, caller, asked, given)
@@ -172,8 +171,7 @@ export async function reject(
   const { store, live, clock, sequences } = dependencies
   const asked = await findJobSummary(store.read, id)
   if (!asked) throw gone(id)
-  requireWaiting(caller, asked)
-  if (!isOwner(caller, asked)) requireApprovingRole(caller, asked)
+  requireRightToReject(caller, asked)
   const now = clock.now()
   const reason = `rejected by ${shownName(caller)}`
   const endsHere = asked.step === null || sequences.endsWithRejection(asked.job_type)
@@ -278,6 +276,31 @@ function requireWaiting(caller: Caller, job: JobSummaryRow): void {
   if (job.status === 'approve') return
   const wasNeverAsked = approvalOf(job) === null && seesAllJobs(caller)
   if (isOwner(caller, job) || wasNeverAsked) requireTaken({ job, isTaken: false }, job.id)
+}
+
+function requireRightToApprove(caller: Caller, job: JobSummaryRow): void {
+  requireWaiting(caller, job)
+  requireApprover(caller, job)
+}
+
+function requireRightToReject(caller: Caller, job: JobSummaryRow): void {
+  requireWaiting(caller, job)
+  if (!isOwner(caller, job)) requireApprovingRole(caller, job)
+}
+
+/**
+ * Checks whether the caller may approve a job that waits now. What has changed since it was asked for is not looked at.
+ * @throws ForbiddenError, ConflictError
+ */
+export function requireMayApprove(caller: Caller, job: JobSummaryRow): void {
+  requireTaken({ job, isTaken: job.status === 'approve' }, job.id)
+  requireRightToApprove(caller, job)
+}
+
+/** Checks whether the caller may reject a job that waits now. @throws ForbiddenError, ConflictError */
+export function requireMayReject(caller: Caller, job: JobSummaryRow): void {
+  requireTaken({ job, isTaken: job.status === 'approve' }, job.id)
+  requireRightToReject(caller, job)
 }
 
 function requireApprover(caller: Caller, job: JobSummaryRow): void {

@@ -42,7 +42,7 @@ export async function abort(
   const { store, live, clock, runners, sequences } = dependencies
   await requireManageable(store.read, caller, id)
   const now = clock.now()
-  const statuses: readonly JobStatus[] = alsoAbandoned ? ['running', 'abandoned'] : ['running']
+  const statuses = abortableStatuses(alsoAbandoned)
   // Errors are thrown after the write. An error inside a write would run the whole group of writes again.
   const { job, requested, ended } = await store.write('jobs.abort', async (queries) => {
     const current = await findJobSummary(queries, id)
@@ -57,10 +57,10 @@ export async function abort(
     return { job: current, requested: true, ended: false }
   })
   if (!job) throw gone(id)
-  if (!requested && !statuses.some((status) => status === job.status)) {
-    throw new ConflictError('not_running', whyNotAborted(job))
+  if (!requested) {
+    requireAbortable(job, alsoAbandoned)
+    throw new ConflictError('abort_pending', `The abort of job ${id} was asked for before`)
   }
-  if (!requested) throw new ConflictError('abort_pending', `The abort of job ${id} was asked for before`)
   live.changed('jobs')
   if (ended) sequences.jobEnded()
   else if (isSequence(job)) sequences.advance(id)
@@ -68,6 +68,27 @@ export async function abort(
   if (ended) return `Job ${id} was aborted before it started`
   const isKept = job.status === 'abandoned'
   return `The abort of job ${id} was requested${isKept ? ' and is kept: its runner carries it out when it has the job' : ''}`
+}
+
+function abortableStatuses(alsoAbandoned: boolean): readonly JobStatus[] {
+  return alsoAbandoned ? ['running', 'abandoned'] : ['running']
+}
+
+/** Checks whether the state of a job allows an abort. @throws ConflictError */
+export function requireAbortable(job: JobSummaryRow, alsoAbandoned: boolean): void {
+  if (!abortableStatuses(alsoAbandoned).some((status) => status === job.status)) {
+    throw new ConflictError('not_running', whyNotAborted(job))
+  }
+  if (job.abort_requested === 1) {
+    throw new ConflictError('abort_pending', `The abort of job ${job.id} was asked for before`)
+  }
+}
+
+/** Checks whether the state of a job allows deleting it. A child job may still keep it. @throws ConflictError */
+export function requireDeletable(job: JobSummaryRow): void {
+  if (!isEnded(jobStatusOf(job.status))) throw new ConflictError('not_ended', whyNotDeleted(job, null))
+  // The parent job would still name the deleted job, but would have no job or variables to show for it.
+  if (job.parent_id !== null) throw new ConflictError('part_of_a_job', whyChildStays(job, job.parent_id))
 }
 
 function whyNotAborted({ id, status }: JobSummaryRow): string {
@@ -83,10 +104,7 @@ function whyNotAborted({ id, status }: JobSummaryRow): string {
 export async function remove(dependencies: ActionDependencies, caller: Caller, id: number): Promise<string> {
   const { store, live, clock, uploads } = dependencies
   const asked = await requireManageable(store.read, caller, id)
-  // The parent job would still name the deleted job, but would have no job or variables to show for it.
-  if (asked.parent_id !== null && isEnded(jobStatusOf(asked.status))) {
-    throw new ConflictError('part_of_a_job', whyChildStays(asked, asked.parent_id))
-  }
+  if (isEnded(jobStatusOf(asked.status))) requireDeletable(asked)
   const { job, parent, deleted } = await store.write('jobs.delete', async (queries) => {
     const current = await findJobSummary(queries, id)
     const parentId = current?.parent_id ?? null

@@ -228,7 +228,8 @@ export async function requireMayLaunch(
   return launchable
 }
 
-function requireForm(form: Form, caller: Caller): void {
+/** Whether the caller may launch a form. @throws ForbiddenError, RefusedValuesError for a part of other forms */
+export function requireForm(form: Form, caller: Caller): void {
   if (!mayUseForm(caller, form)) {
     throw new ForbiddenError('form_not_allowed', `Your roles do not allow the form '${form.name}'`)
   }

@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { parseKept, textOfKept } from '@holdfast/protocol'
 import type { Caller } from '../../auth/caller.js'
+import type { JobStatus } from '../../job-status.js'
 import type { UserType } from '../../user-type.js'
 import { isoTime } from '../../clock.js'
 import { InvalidInputError, NotFoundError } from '../../errors.js'
@@ -23,8 +25,8 @@ import { requireVisible, seesAllJobs } from '../record/visibility.js'
 /** Number of jobs of a list that are converted at once. */
 const RECORDS_PER_PAGE = 250
 
-/** Most bytes of one answer with raw output. */
-const MAX_OUTPUT_BYTES = 1024 * 1024
+/** Most jobs of a list that has a tag. */
+const MOST_TAGGED = 1000
 
 /** What the functions that show jobs need of other parts. */
 export interface JobReading {
@@ -123,11 +125,40 @@ export interface ListRequest {
   readonly runner: string | undefined
   /** List only jobs that wait for an approval which the caller may give. */
   readonly waiting: boolean
+  /** Only jobs with a lower id: `next` of the page before. */
+  readonly before?: number | undefined
+  readonly statuses?: readonly JobStatus[] | undefined
+  readonly form?: string | undefined
+  /** Text to look for. */
+  readonly text?: string | undefined
+  /** False leaves child jobs out. */
+  readonly parts?: boolean | undefined
+  /** Milliseconds since the epoch: only jobs that started from then on, and before then. */
+  readonly startedFrom?: number | undefined
+  readonly startedBefore?: number | undefined
+}
+
+/** A page of a list of jobs. */
+export interface JobPage {
+  /** The records, in portions. */
+  readonly pages: Iterable<readonly object[]>
+  /** Ask for the jobs before this one next; null: there are no more. */
+  readonly next: number | null
+  /** Changes with what the page shows. Null: the page is too long for it. */
+  readonly tag: string | null
 }
 
 /** The jobs that the caller may see, newest first. No filter shows more than that. */
-export async function readJobs(reading: JobReading, caller: Caller, request: ListRequest) {
+export async function readJobs(reading: JobReading, caller: Caller, request: ListRequest): Promise<JobPage> {
+  const { before, statuses, form, text, parts, startedFrom, startedBefore } = request
   const filter: JobFilter = {
+    ...(before === undefined ? {} : { before }),
+    ...(statuses === undefined ? {} : { statuses }),
+    ...(form === undefined ? {} : { form }),
+    ...(text === undefined ? {} : { text }),
+    ...(parts === undefined ? {} : { parts }),
+    ...(startedFrom === undefined ? {} : { startedFrom }),
+    ...(startedBefore === undefined ? {} : { startedBefore }),
     ...(request.user === undefined ? {} : { user: { name: request.user, type: request.userType ?? 'local' } }),
     ...(request.runner === undefined ? {} : { runner: request.runner }),
     ...(seesAllJobs(caller) ? {} : { visibleTo: { id: caller.id, name: caller.username, type: caller.type } }),
@@ -136,7 +167,18 @@ export async function readJobs(reading: JobReading, caller: Caller, request: Lis
   const jobs = request.waiting
     ? await listAwaitingJobs(reading.queries, giverOf(caller), filter, limit)
     : await visibleJobs(reading.queries, caller, filter, limit)
-  return recordPages(jobs, await connectionsFor(reading.runners, jobs))
+  const connections = await connectionsFor(reading.runners, jobs)
+  return {
+    pages: recordPages(jobs, connections),
+    next: jobs.length < limit ? null : (jobs.at(-1)?.id ?? null),
+    tag: jobs.length > MOST_TAGGED ? null : tagOf(jobs, connections),
+  }
+}
+
+function tagOf(jobs: readonly JobListRow[], connections: Connections): string {
+  const hash = createHash('sha256')
+  for (const job of jobs) hash.update(JSON.stringify(recordOf(job, connections)))
+  return hash.digest('base64url')
 }
 
 /** Converts the records of a list in portions, because a list may have thousands. */
@@ -250,19 +292,6 @@ function isDeeperThan(value: object, limit: number): boolean {
       .filter((part) => typeof part === 'object' && part !== null)
   }
   return false
-}
-
-/** The output as it is, with colours, from a byte offset on; at most MAX_OUTPUT_BYTES. */
-export async function readRawOutput(reading: JobReading, caller: Caller, id: number, offset: number): Promise<Buffer> {
-  await requireVisible(reading.queries, caller, id)
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of readOutput(reading.queries, id, offset)) {
-    pieces.push(piece)
-    bytes += piece.length
-    if (bytes >= MAX_OUTPUT_BYTES) break
-  }
-  return Buffer.concat(pieces).subarray(0, MAX_OUTPUT_BYTES)
 }
 
 /** The whole output as plain text, slice by slice. @throws NotFoundError, ForbiddenError */

@@ -93,9 +93,9 @@ export async function relaunchJob(
 
 /**
  * An abandoned job counts as ended, so that people can go on when a runner never comes back. The message says that the
- * old job may still run, so whoever runs it again knows.
+ * old job may still run, so whoever runs it again knows. @throws ConflictError
  */
-function requireRelaunchable(job: JobSummaryRow): void {
+export function requireRelaunchable(job: JobSummaryRow): void {
   if (job.parent_id !== null) {
     throw new ConflictError(
       'part_of_a_job',

@@ -19,6 +19,7 @@ import {
   markStreamFull,
   resetStreams,
 } from '../../store/jobs/job-streams.js'
+import { storeComparison } from '../../store/jobs/job-details.js'
 import { noteOlderCopy } from '../../store/jobs/dispatch.js'
 import { addDetail, findJobSummary } from '../../store/jobs/jobs.js'
 import { findPastRuns } from '../../store/jobs/orphans.js'
@@ -207,7 +208,10 @@ export class JobWriter {
               await appendServiceLine(queries, this.jobId, fullLine(stream))
             }
           }
-          if (record) await this.#endIn(queries, record, fullWords(record, lengths, this.#intake.full))
+          if (record) {
+            const isWhole = !this.#isCut(record, lengths, this.#intake.full)
+            await this.#endIn(queries, record, fullWords(record, lengths, this.#intake.full), isWhole)
+          }
           return { isAppended: true, lengths, full: this.#intake.full }
         })
       } catch (error) {
@@ -257,7 +261,12 @@ export class JobWriter {
         ? differenceWords(this.copy.acceptedBy)
         : 'output or events differ from what the runner recorded'
     await this.dependencies.store.write('jobs.end', (queries) =>
-      this.#endIn(queries, record, [...fullWords(record, stored, full), ...(word === null ? [] : [word])]),
+      this.#endIn(
+        queries,
+        record,
+        [...fullWords(record, stored, full), ...(word === null ? [] : [word])],
+        word === null && !this.#isCut(record, stored, full),
+      ),
     )
     this.#finished()
   }
@@ -283,11 +292,30 @@ export class JobWriter {
     this.#finished()
   }
 
-  async #endIn(queries: Parameters<typeof endJob>[0], record: EndRecord, words: readonly string[]): Promise<void> {
+  #isCut(record: EndRecord, stored: StreamLengths, full: FullStreams): boolean {
+    return isCut(record, stored, full, 'output') || isCut(record, stored, full, 'events')
+  }
+
+  /** @param isWhole what is stored is byte for byte what the end record tells of */
+  async #endIn(
+    queries: Parameters<typeof endJob>[0],
+    record: EndRecord,
+    words: readonly string[],
+    isWhole: boolean,
+  ): Promise<void> {
     const job = await findJobSummary(queries, this.jobId)
     const outcome = outcomeOf(record, job?.abort_requested_by ?? null)
     const detail = [outcome.detail, ...words].filter((part) => part !== null).join('; ') || null
-    await endJob(queries, this.jobId, { ...outcome, detail }, this.dependencies.clock.now())
+    const now = this.dependencies.clock.now()
+    await endJob(queries, this.jobId, { ...outcome, detail }, now)
+    // What the runner itself could not keep is a hole, too.
+    const isVerified = isWhole && record.output.dropped_bytes === 0 && record.events.dropped === 0
+    await storeComparison(queries, this.jobId, {
+      integrity: isVerified ? 'verified' : 'incomplete',
+      output_sha256: isVerified ? record.output.sha256 : null,
+      events_sha256: isVerified ? record.events.sha256 : null,
+      verified_at: now,
+    })
   }
 
   #finished(): void {

@@ -1,4 +1,4 @@
-import { type JobFilter, type JobListRow, newestJobs } from './job-list.js'
+import { type JobFilter, type JobListRow, narrowed, newestJobs } from './job-list.js'
 import type { Queries } from '../store.js'
 
 /** Somebody who may give approvals. */
@@ -71,5 +71,5 @@ export async function listAwaitingJobs(
   const { user, runner } = filter
   if (user) query = query.where('user_type', '=', user.type).where('user_name', '=', user.name)
   if (runner !== undefined) query = query.where('runner_name', '=', runner)
-  return newestJobs(queries, query, limit)
+  return newestJobs(queries, narrowed(query, filter), limit)
 }

@@ -132,3 +132,40 @@ async function endOfRead(
   }
   return last
 }
+
+/** The types of events that tell the course of a run. */
+const COURSE_TYPES = [
+  'playbook_on_start',
+  'playbook_on_play_start',
+  'playbook_on_task_start',
+  'playbook_on_handler_task_start',
+  'playbook_on_stats',
+  'runner_on_start',
+  'runner_on_ok',
+  'runner_on_failed',
+  'runner_on_skipped',
+  'runner_on_unreachable',
+]
+
+/** The events after an order that tell the course of a run, with their lines, in order and page by page. */
+export async function* readCoursePages(
+  queries: Queries,
+  jobId: number,
+  after: number,
+): AsyncGenerator<Omit<EventRow, 'job_id' | 'duration'>[]> {
+  let from = after
+  for (;;) {
+    const last = await endOfRead(queries, jobId, from, { most: LINES_PER_READ, measure: 'line' })
+    if (last === null) return
+    yield await queries
+      .selectFrom('job_event')
+      .select(['position', 'type', 'play', 'task', 'host', 'time', 'line'])
+      .where('job_id', '=', jobId)
+      .where('position', '>', from)
+      .where('position', '<=', last)
+      .where('type', 'in', COURSE_TYPES)
+      .orderBy('position')
+      .execute()
+    from = last
+  }
+}

@@ -1,10 +1,10 @@
-import type { SelectQueryBuilder } from 'kysely'
+import { type SelectQueryBuilder, sql } from 'kysely'
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { selectAsJson } from '../sql/json-sql.js'
 import type { Database } from '../schema.js'
 import type { Queries } from '../store.js'
-import { JOB_STATUSES } from '../../job-status.js'
+import { JOB_STATUSES, type JobStatus } from '../../job-status.js'
 import { JOB_TYPES } from '../../job-type.js'
 import { USER_TYPES, type UserType } from '../../user-type.js'
 
@@ -52,6 +52,18 @@ export interface JobFilter {
   readonly runner?: string
   /** Only jobs of one account, whatever the other filters say. */
   readonly visibleTo?: { readonly id: number; readonly name: string; readonly type: UserType }
+  /** Only jobs with a lower id. */
+  readonly before?: number
+  /** Only jobs with one of these statuses. */
+  readonly statuses?: readonly JobStatus[]
+  readonly form?: string
+  /** Only jobs that have this text in their form, target, user, runner or reason, or as their number. */
+  readonly text?: string
+  /** False leaves the child jobs out. */
+  readonly parts?: boolean
+  /** Only jobs that started from this time on and before that one, in milliseconds since the epoch. */
+  readonly startedFrom?: number
+  readonly startedBefore?: number
 }
 
 type JobQuery = SelectQueryBuilder<Database, 'job', object>
@@ -65,7 +77,31 @@ export async function listJobs(queries: Queries, filter: JobFilter, limit: numbe
   if (visibleTo) query = query.where('user_id', '=', visibleTo.id)
   else if (user) query = query.where('user_type', '=', user.type).where('user_name', '=', user.name)
   if (runner !== undefined) query = query.where('runner_name', '=', runner).where('held_epoch', 'is not', null)
-  return newestJobs(queries, query, limit)
+  return newestJobs(queries, narrowed(query, filter), limit)
+}
+
+/** The columns in which a text is looked for. */
+const TEXT_COLUMNS = ['form', 'target', 'user_name', 'runner_name', 'status_reason'] as const
+
+/** Leaves only the jobs that a filter asks for, whoever may see them. */
+export function narrowed(query: JobQuery, filter: JobFilter): JobQuery {
+  const { before, statuses, form, text, parts, startedFrom, startedBefore } = filter
+  let rest = query
+  if (before !== undefined) rest = rest.where('id', '<', before)
+  if (statuses) rest = rest.where('status', 'in', statuses)
+  if (form !== undefined) rest = rest.where('form', '=', form)
+  if (parts === false) rest = rest.where('parent_id', 'is', null)
+  if (startedFrom !== undefined) rest = rest.where('start_time', '>=', startedFrom)
+  if (startedBefore !== undefined) rest = rest.where('start_time', '<', startedBefore)
+  if (text === undefined) return rest
+  const pattern = `%${text.replace(/[\\%_]/g, '\\$&')}%`
+  const id = /^#?(\d{1,15})$/.exec(text)?.[1]
+  return rest.where((job) =>
+    job.or([
+      ...TEXT_COLUMNS.map((column) => sql<boolean>`lower(${sql.ref(column)}) like lower(${pattern}) escape '\\'`),
+      ...(id === undefined ? [] : [job('id', '=', Number(id))]),
+    ]),
+  )
 }
 
 /**

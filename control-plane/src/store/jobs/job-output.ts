@@ -1,4 +1,5 @@
 import type { Queries } from '../store.js'
+import { forgetLines } from './output-lines.js'
 
 /** Bytes of output that one statement copies. Others have their turn in between. */
 const BYTES_PER_COPY = 4 * 1024 * 1024
@@ -98,5 +99,7 @@ export async function copyOutput(queries: Queries, from: number, to: number, mos
     .set((column) => ({ shown_length: column('shown_length', '+', length) }))
     .where('job_id', '=', to)
     .execute()
+  // The copied bytes were not seen here, so their lines are counted when somebody asks.
+  if (length > 0) await forgetLines(queries, to, null)
   return true
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { runStatement } from '../sql/raw-statements.js'
 import type { Queries } from '../store.js'
+import { countLines, forgetLines } from './output-lines.js'
 
 /** Stored lengths of a job's streams in bytes, and the number of its events. */
 export interface StreamLengths {
@@ -90,6 +91,7 @@ export async function appendToStreams(
     const piece = output.subarray(done, done + MAX_PIECE_BYTES)
     await runStatement(queries, INSERT_PIECE, [jobId, position + done, piece])
   }
+  await countLines(queries, jobId, position, output)
   await insertEvents(queries, jobId, expected.eventsCount, events)
   return lengths
 }
@@ -125,11 +127,13 @@ export async function appendServiceLine(queries: Queries, jobId: number, line: s
     .executeTakeFirst()
   const data = Buffer.from(`${last && last.data.at(-1) !== 0x0a ? '\n' : ''}${line}\n`, 'utf8')
   await runStatement(queries, INSERT_SERVICE_LINE, [data, jobId])
-  await queries
+  const moved = await queries
     .updateTable('job_stream')
     .set((column) => ({ shown_length: column('shown_length', '+', data.length) }))
     .where('job_id', '=', jobId)
-    .execute()
+    .returning('shown_length')
+    .executeTakeFirst()
+  if (moved) await countLines(queries, jobId, moved.shown_length - data.length, data)
 }
 
 /** The streams of a job of which the runner sent more than is stored. */
@@ -161,15 +165,23 @@ export async function resetStreams(queries: Queries, jobId: number): Promise<voi
     .orderBy('position')
     .execute()
   await queries.deleteFrom('job_output').where('job_id', '=', jobId).execute()
+  await forgetLines(queries, jobId, 0)
   let shown = 0
   for (const { data } of lines) {
     await queries.insertInto('job_output').values({ job_id: jobId, position: shown, origin: 'service', data }).execute()
+    await countLines(queries, jobId, shown, data)
     shown += data.length
   }
   await queries.deleteFrom('job_event').where('job_id', '=', jobId).execute()
   await queries
     .updateTable('job_stream')
-    .set({ output_length: 0, shown_length: shown, events_length: 0, events_count: 0 })
+    .set((column) => ({
+      output_length: 0,
+      shown_length: shown,
+      events_length: 0,
+      events_count: 0,
+      generation: column('generation', '+', 1),
+    }))
     .where('job_id', '=', jobId)
     .execute()
   // The mark that it was full stays, so that the output says it only once.

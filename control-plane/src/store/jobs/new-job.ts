@@ -49,7 +49,7 @@ export async function insertJob(queries: Queries, job: NewJob): Promise<number> 
   const { id } = await queries.insertInto('job').values(newJobRow(job)).returning('id').executeTakeFirstOrThrow()
   await queries
     .insertInto('job_stream')
-    .values({ job_id: id, output_length: 0, shown_length: 0, events_length: 0, events_count: 0 })
+    .values({ job_id: id, output_length: 0, shown_length: 0, events_length: 0, events_count: 0, shown_lines: 0 })
     .execute()
   return id
 }

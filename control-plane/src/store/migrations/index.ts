@@ -27,6 +27,7 @@ import * as serviceClock from './023-service-clock.js'
 import * as jobConnection from './024-job-connection.js'
 import * as jobsThatRan from './029-jobs-that-ran.js'
 import * as userTypes from './034-user-types.js'
+import * as jobDetails from './035-job-details.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -57,6 +58,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '024-job-connection': jobConnection,
   '029-jobs-that-ran': jobsThatRan,
   '034-user-types': userTypes,
+  '035-job-details': jobDetails,
 }
 
 /** Where Kysely notes the steps that were done. */

@@ -1,0 +1,92 @@
+import { Type } from 'typebox'
+import { JOB_STATUSES } from '../../job-status.js'
+import { JOB_ACTIONS } from '../../jobs/detail/can.js'
+import { PLACE_STATES } from '../../jobs/detail/place.js'
+import { nullable } from '../route/schemas.js'
+
+const time = () => Type.String({ format: 'date-time' })
+const allowed = Type.Unsafe<boolean | string>({ type: ['boolean', 'string'] })
+
+/** The actions that the caller may take. */
+const Can = Type.Object(Object.fromEntries(JOB_ACTIONS.map((action) => [action, Type.Optional(allowed)])), {
+  title: 'JobActions',
+  description:
+    'By action: true, or the code of the refusal. abort_abandoned is the abort with abandoned=true, of an abandoned job',
+})
+
+/** Where a job is. */
+const Place = Type.Object({
+  state: Type.Enum(PLACE_STATES),
+  since: time(),
+  until: nullable(
+    Type.String({
+      format: 'date-time',
+      description: 'When it fails for waiting, at the earliest: time counts only while the service works',
+    }),
+  ),
+  before: nullable(Type.Integer({ description: 'Jobs that wait for the same runner and come first' })),
+  runner: nullable(
+    Type.Object({
+      name: Type.String(),
+      online: Type.Boolean(),
+      last_seen: nullable(time()),
+    }),
+  ),
+  tasks: Type.Array(
+    Type.Object({
+      id: Type.Integer({ description: 'Of the outline' }),
+      task: nullable(Type.String()),
+      hosts: Type.Array(Type.String(), { description: 'The first of those that are at it' }),
+      count: Type.Integer({ description: 'How many hosts are at it' }),
+      since: Type.String({ description: 'By the clock of the runner' }),
+    }),
+  ),
+})
+
+/**
+ * What `output=false` adds to a job. All of it is optional in the document, so that a newer client understands an older
+ * service.
+ */
+export const detailFields = {
+  can: Type.Optional(Can),
+  place: Type.Optional(nullable(Place)),
+  history: Type.Optional(
+    Type.Array(
+      Type.Object({
+        time: time(),
+        from: Type.Enum(JOB_STATUSES),
+        to: Type.Enum(JOB_STATUSES),
+        reason: nullable(Type.String()),
+      }),
+      { description: 'Every move of the status, oldest first' },
+    ),
+  ),
+  streams: Type.Optional(
+    Type.Object({
+      output: Type.Object({
+        bytes: Type.Integer(),
+        lines: Type.Integer({ description: 'Number of line ends' }),
+        generation: Type.Integer({ description: 'Goes up when the output begins anew' }),
+      }),
+      events: Type.Object({ count: Type.Integer() }),
+    }),
+  ),
+  integrity: Type.Optional(
+    nullable(
+      Type.Object(
+        {
+          state: nullable(
+            Type.Enum(['growing', 'verified', 'incomplete'], {
+              description:
+                'verified: what is stored has the length and SHA-256 that the runner recorded; null: nobody compared',
+            }),
+          ),
+          output_sha256: nullable(Type.String()),
+          events_sha256: nullable(Type.String()),
+          verified_at: nullable(time()),
+        },
+        { description: 'null for a job that consists of other jobs' },
+      ),
+    ),
+  ),
+}

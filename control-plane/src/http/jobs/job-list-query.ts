@@ -1,0 +1,65 @@
+import { type Static, Type } from 'typebox'
+import { InvalidInputError } from '../../errors.js'
+import { JOB_STATUSES, type JobStatus } from '../../job-status.js'
+import type { ListRequest } from '../../jobs/read/reading.js'
+import { USER_TYPES } from '../../user-type.js'
+import { booleanText, integerText, wholeNumberOf } from '../route/schemas.js'
+
+/** The query of a list of jobs. */
+export const ListQuery = Type.Object({
+  records: Type.Optional(
+    integerText('Most jobs to answer: JOBS_LIST_SIZE when left out, at most 5000 or JOBS_LIST_SIZE if that is higher'),
+  ),
+  user: Type.Optional(Type.String({ description: 'Only the jobs of this user' })),
+  user_type: Type.Optional(Type.Enum(USER_TYPES, { description: 'Kind of that user: local when left out' })),
+  runner: Type.Optional(Type.String({ description: 'Only the jobs that ran on this runner' })),
+  waiting: Type.Optional(booleanText('true for only the jobs that wait for an approval which the caller may give')),
+  before: Type.Optional(integerText('Only jobs with a lower id: next of the page before')),
+  status: Type.Optional(
+    Type.String({ description: `Only jobs with one of these, with commas: ${JOB_STATUSES.join()}` }),
+  ),
+  form: Type.Optional(Type.String({ description: 'Only jobs of the form with this name' })),
+  q: Type.Optional(
+    Type.String({
+      description: 'Only jobs with this text in form, target, user, runner or reason, or with this number',
+    }),
+  ),
+  parts: Type.Optional(booleanText('false leaves out the jobs that belong to a parent job')),
+  from: Type.Optional(Type.String({ description: 'Only jobs that started then or later, ISO 8601' })),
+  to: Type.Optional(Type.String({ description: 'Only jobs that started before, ISO 8601' })),
+})
+
+/** The filters of a query. @throws InvalidInputError that names the parameter */
+export function listRequestOf(query: Static<typeof ListQuery>): ListRequest {
+  const { records, user, user_type: userType, runner, waiting, before, status, form, q, parts, from, to } = query
+  return {
+    records,
+    user,
+    userType,
+    runner,
+    form,
+    waiting: waiting === 'true',
+    before: before === undefined ? undefined : wholeNumberOf(before, 'before'),
+    statuses: status === undefined ? undefined : statusesOf(status),
+    text: q === '' ? undefined : q,
+    parts: parts === 'false' ? false : undefined,
+    startedFrom: timeOf(from, 'from'),
+    startedBefore: timeOf(to, 'to'),
+  }
+}
+
+function statusesOf(text: string): JobStatus[] {
+  return text.split(',').map((word) => {
+    const status = JOB_STATUSES.find((known) => known === word)
+    if (status) return status
+    throw new InvalidInputError('invalid_status', `status must be of ${JOB_STATUSES.join(', ')}`, { status: text })
+  })
+}
+
+/** Milliseconds since the epoch. */
+function timeOf(text: string | undefined, name: string): number | undefined {
+  if (text === undefined) return undefined
+  const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(time)) throw new InvalidInputError(`invalid_${name}`, `${name} must be a time as of ISO 8601`)
+  return time
+}

@@ -1,0 +1,67 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises'
+import { findStreams } from '../../store/jobs/job-details.js'
+import { readCoursePages } from '../../store/jobs/job-events.js'
+import type { Queries } from '../../store/store.js'
+import { Course } from './course.js'
+
+/** Most courses that are kept, and most weight (see {@link Course}) that they may have together. */
+const MOST_COURSES = 32
+const MOST_WEIGHT = 64 * 1024 * 1024
+
+interface Kept {
+  course: Course
+  generation: number
+  /** The reading that is under way. Whoever asks meanwhile waits for it. */
+  reading: Promise<Course> | null
+}
+
+/** The courses of the jobs that people look at. Each is read once, and then only what is new of it. */
+export interface Courses {
+  /** The course up to now. Readers must not change it. */
+  of(jobId: number): Promise<Course>
+}
+
+/** @param queries reads that see what was committed */
+export function createCourses(queries: Queries): Courses {
+  // In the order of their last use.
+  const kept = new Map<number, Kept>()
+
+  async function readOn(jobId: number, entry: Kept): Promise<Course> {
+    const stream = await findStreams(queries, jobId)
+    const generation = stream?.generation ?? 0
+    // The streams began anew: what was read before is no part of them.
+    if (generation !== entry.generation || (stream?.events_count ?? 0) < entry.course.position) {
+      entry.course = new Course()
+      entry.generation = generation
+    }
+    const { course } = entry
+    for await (const page of readCoursePages(queries, jobId, course.position)) {
+      for (const event of page) course.take(event)
+      await letOthersRun()
+    }
+    return course
+  }
+
+  function forgetOldest(): void {
+    let weight = [...kept.values()].reduce((sum, { course }) => sum + course.weight, 0)
+    for (const [jobId, { course, reading }] of kept) {
+      if (kept.size <= MOST_COURSES && weight <= MOST_WEIGHT) return
+      if (reading) continue
+      kept.delete(jobId)
+      weight -= course.weight
+    }
+  }
+
+  return {
+    of(jobId) {
+      const entry = kept.get(jobId) ?? { course: new Course(), generation: 0, reading: null }
+      kept.delete(jobId)
+      kept.set(jobId, entry)
+      entry.reading ??= readOn(jobId, entry).finally(() => {
+        entry.reading = null
+        forgetOldest()
+      })
+      return entry.reading
+    },
+  }
+}

@@ -1,0 +1,71 @@
+/** What an event says of itself before its result, as far as lists, outline and matrix need it. */
+export interface EventHead {
+  readonly playId: string | null
+  readonly taskId: string | null
+  readonly action: string | null
+  readonly role: string | null
+  readonly path: string | null
+  readonly changed: boolean
+  readonly ignored: boolean
+  readonly rescued: boolean
+  /** The item of a loop; undefined: no item. */
+  readonly item: unknown
+}
+
+const NOTHING: EventHead = {
+  playId: null,
+  taskId: null,
+  action: null,
+  role: null,
+  path: null,
+  changed: false,
+  ignored: false,
+  rescued: false,
+  item: undefined,
+}
+
+/** Where the result begins. Inside a text its quotes would be escaped, so there it cannot stand. */
+const RESULT = Buffer.from(',"result":')
+
+/** Most characters of a field that is kept. */
+const MOST_CHARACTERS = 1000
+
+/**
+ * Reads the fields before the result, which comes last and may be long. A line that cannot be read says nothing. Never
+ * throws.
+ */
+export function headOf(line: Buffer): EventHead {
+  const event = parsedHead(line)
+  if (event === null) return NOTHING
+  return {
+    playId: textIn(event.play_uuid),
+    taskId: textIn(event.task_uuid),
+    action: textIn(event.action),
+    role: textIn(event.role),
+    path: textIn(event.path),
+    changed: event.changed === true,
+    ignored: event.ignored === true,
+    rescued: event.rescued === true,
+    item: event.item,
+  }
+}
+
+function parsedHead(line: Buffer): Record<string, unknown> | null {
+  const cut = line.indexOf(RESULT)
+  // An item of a loop may have a member of that name: then the part is no JSON, and the whole line is read.
+  return (cut === -1 ? null : parsed(`${line.toString('utf8', 0, cut)}}`)) ?? parsed(line.toString('utf8'))
+}
+
+function parsed(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
+  } catch {
+    // It was cut, or a playbook wrote it.
+    return null
+  }
+}
+
+function textIn(value: unknown): string | null {
+  return typeof value === 'string' ? value.slice(0, MOST_CHARACTERS) : null
+}

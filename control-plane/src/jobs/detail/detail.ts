@@ -1,0 +1,65 @@
+import type { Caller } from '../../auth/caller.js'
+import { type Clock, isoTime } from '../../clock.js'
+import { NotFoundError } from '../../errors.js'
+import { findStreams, findTransitions } from '../../store/jobs/job-details.js'
+import { findJob } from '../../store/jobs/jobs.js'
+import type { Courses } from '../course/courses.js'
+import type { LaunchDependencies } from '../launch/launch.js'
+import { connectionsFor } from '../read/connected.js'
+import { type OutputIndexes } from '../read/output-index.js'
+import { type JobReading, type OutputForm, readJob } from '../read/reading.js'
+import { jobStatusOf, isFinal } from '../record/status.js'
+import { isSequence } from '../record/sequence-port.js'
+import { actionsOf } from './can.js'
+import { placeOf } from './place.js'
+
+/** What a page that shows one job needs of other parts. */
+export interface JobDetailDependencies {
+  readonly reading: JobReading
+  readonly launching: LaunchDependencies
+  readonly courses: Courses
+  readonly indexes: OutputIndexes
+  readonly clock: Clock
+}
+
+/**
+ * A job as {@link readJob} shows it. Without output it also says what a page shows of a job: what the caller may do,
+ * where the job is, how it came there, how long its streams are, and whether they are whole.
+ * @throws NotFoundError, ForbiddenError
+ */
+export async function readJobDetail(dependencies: JobDetailDependencies, caller: Caller, id: number, form: OutputForm) {
+  const { reading, launching, courses, indexes, clock } = dependencies
+  const { job, output } = await readJob(reading, caller, id, form)
+  if (form !== 'none') return { job, output }
+  const { queries } = reading
+  const row = await findJob(queries, id)
+  if (!row) throw new NotFoundError('job_not_found', `There is no job ${id}`)
+  const transitions = await findTransitions(queries, id)
+  const streams = await findStreams(queries, id)
+  const connections = await connectionsFor(reading.runners, [row])
+  const since = transitions.at(-1)?.time ?? row.start_time
+  const length = streams?.shown_length ?? 0
+  const details = {
+    can: await actionsOf(launching, caller, row),
+    place: await placeOf({ queries, courses, now: () => clock.now() }, row, { connections, since }),
+    history: transitions.map(({ time, from_status: from, to_status: to, reason }) => ({
+      time: isoTime(time),
+      from,
+      to,
+      reason,
+    })),
+    streams: {
+      output: { bytes: length, lines: await indexes.linesOf(id), generation: streams?.generation ?? 0 },
+      events: { count: streams?.events_count ?? 0 },
+    },
+    integrity: isSequence(row)
+      ? null
+      : {
+          state: isFinal(jobStatusOf(row.status)) ? (streams?.integrity ?? null) : ('growing' as const),
+          output_sha256: streams?.output_sha256 ?? null,
+          events_sha256: streams?.events_sha256 ?? null,
+          verified_at: isoTime(streams?.verified_at ?? null),
+        },
+  }
+  return { job: { ...job, ...details }, output }
+}

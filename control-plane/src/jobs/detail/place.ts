@@ -1,0 +1,85 @@
+import { isoTime } from '../../clock.js'
+import { countQueuedBefore } from '../../store/jobs/job-details.js'
+import type { JobRow } from '../../store/jobs/jobs.js'
+import { findRunner } from '../../store/runners/runners.js'
+import { readServiceTime } from '../../store/service/service-clock.js'
+import type { Queries } from '../../store/store.js'
+import type { Course } from '../course/course.js'
+import type { Courses } from '../course/courses.js'
+import { type Connections, isConnected } from '../read/connected.js'
+import { isFinal, jobStatusOf } from '../record/status.js'
+
+/** Where a job is. `lost`: its runner is not connected, or has not named the job since it connected. */
+export const PLACE_STATES = ['queued', 'offered', 'claimed', 'running', 'waiting', 'lost'] as const
+
+/** Most tasks, and most names of hosts of each, that are told. */
+const MOST_TASKS = 20
+const MOST_HOSTS = 20
+
+/** What this needs of other parts. */
+export interface PlaceDependencies {
+  readonly queries: Queries
+  readonly courses: Courses
+  readonly now: () => number
+}
+
+/** Where a job is now, and since when; null when it has ended for good. Times are ISO 8601. */
+export async function placeOf(
+  { queries, courses, now }: PlaceDependencies,
+  job: JobRow,
+  { connections, since }: { readonly connections: Connections; readonly since: number },
+) {
+  if (isFinal(jobStatusOf(job.status))) return null
+  const runner = job.runner_id === null ? null : await findRunner(queries, job.runner_id)
+  const isOnline = runner !== null && connections.has(runner.id)
+  const course = job.dispatch === 'claimed' ? await courses.of(job.id) : null
+  const state = stateOf(job, connections, course)
+  return {
+    state,
+    since: isoTime(since),
+    until: state === 'queued' ? await endOfWait(queries, job, now()) : null,
+    before:
+      state === 'queued' && job.runner_id !== null ? await countQueuedBefore(queries, job.id, job.runner_id) : null,
+    runner:
+      job.runner_name === null
+        ? null
+        : { name: job.runner_name, online: isOnline, last_seen: isoTime(runner?.lastSeen ?? null) },
+    tasks: course === null ? [] : runningTasks(course),
+  }
+}
+
+function stateOf(job: JobRow, connections: Connections, course: Course | null): (typeof PLACE_STATES)[number] {
+  switch (job.dispatch) {
+    case 'parked':
+      return 'waiting'
+    case 'queued':
+    case 'offered':
+      return job.dispatch
+    case 'driven':
+      return 'running'
+    case 'claimed':
+      if (!isConnected(job, connections)) return 'lost'
+      return course !== null && course.position > 0 ? 'running' : 'claimed'
+    case 'done':
+      return 'lost'
+  }
+}
+
+/** The end of the wait is kept by a clock that only goes while the service works, so this is the earliest time. */
+async function endOfWait(queries: Queries, job: JobRow, now: number): Promise<string | null> {
+  if (job.wait_until === null) return null
+  const { time } = await readServiceTime(queries)
+  return isoTime(now + Math.max(0, job.wait_until - time))
+}
+
+/** The tasks that hosts are at, the longest first, with the names of some of these hosts. */
+function runningTasks(course: Course) {
+  const busy = course.records.filter(({ running }) => running.size > 0)
+  return busy.slice(0, MOST_TASKS).map(({ id, name, running }) => ({
+    id,
+    task: name,
+    hosts: [...running.keys()].slice(0, MOST_HOSTS).map((host) => course.hosts[host] ?? ''),
+    count: running.size,
+    since: [...running.values()].reduce((one, other) => (one < other ? one : other)),
+  }))
+}

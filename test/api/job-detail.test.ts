@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { moveJob } from '../../control-plane/src/store/jobs/jobs.js'
+import { appendServiceLine } from '../../control-plane/src/store/jobs/job-streams.js'
+import { covers } from '../interface/covers.js'
+import { putJob } from './job-rows.js'
+import { type TestServer, startServer } from './server.js'
+
+let server: TestServer
+let ann: string
+let bob: string
+beforeAll(async () => {
+  server = await startServer({
+    config: `roles:
+  - { name: admin, groups: [local/admins] }
+  - { name: public, groups: [local/users], options: { allowJobRelaunch: true } }
+`,
+    forms: {
+      'hello.yaml':
+        'name: hello\ntype: ansible\nplaybook: hello.yml\nroles: [public]\nfields: [{ name: who, type: text }]\n',
+      'secret.yaml': 'name: secret\ntype: ansible\nplaybook: hello.yml\nroles: [nobody]\nfields: []\n',
+    },
+  })
+  ann = (await server.addUser('ann', ['users'])).token
+  bob = (await server.addUser('bob', ['users'])).token
+})
+afterAll(() => server.close())
+
+/** A job as a page shows it. */
+async function detail(id: number, token: string) {
+  const { status, body } = await server.call('GET', `/job/${id}?output=false`, { token })
+  expect(status).toBe(200)
+  return body as {
+    can: Record<string, true | string>
+    place: { state: string; before: number | null; since: string; runner: object | null; tasks: object[] } | null
+    history: { from: string; to: string; reason: string | null }[]
+    streams: { output: { bytes: number; lines: number; generation: number }; events: { count: number } }
+    integrity: { state: string | null } | null
+  }
+}
+
+/** The ids of a list, and where its next page begins. */
+async function list(query: string, token = server.admin) {
+  const { status, body } = await server.call('GET', `/job${query}`, { token })
+  expect(status).toBe(200)
+  return { ids: (body.records as { id: number }[]).map(({ id }) => id), next: body.next }
+}
+
+test('a job without its output says what the caller may do, and the code of each refusal', async () => {
+  covers('endpoint.job-detail')
+  const ended = await putJob(server, { form: 'hello' })
+  expect((await detail(ended, ann)).can).toEqual({
+    abort: 'not_running',
+    abort_abandoned: 'not_abandoned',
+    approve: 'not_waiting',
+    reject: 'not_waiting',
+    relaunch: true,
+    delete: true,
+  })
+  const running = await putJob(server, { form: 'hello', status: 'running', dispatch: 'queued', end_time: null })
+  const { can } = await detail(running, server.admin)
+  expect([can.abort, can.relaunch, can.delete]).toEqual([true, 'not_ended', 'not_ended'])
+  const gone = await putJob(server, { form: 'gone' })
+  expect((await detail(gone, ann)).can.relaunch).toBe('form_not_found')
+  // What the answer refuses, the action refuses with the same word.
+  for (const [action, method, path] of [
+    ['abort', 'POST', 'abort'],
+    ['relaunch', 'POST', 'relaunch'],
+    ['approve', 'POST', 'approve'],
+  ] as const) {
+    const answer = await server.call(method, `/job/${gone}/${path}`, { token: ann })
+    expect([action, (await detail(gone, ann)).can[action]]).toEqual([action, answer.body.code])
+  }
+})
+
+test('a job of somebody else is not shown', async () => {
+  const id = await putJob(server)
+  expect((await server.call('GET', `/job/${id}?output=false`, { token: bob })).status).toBe(403)
+})
+
+test('a job tells where it is, how it came there, and how much it has printed', async () => {
+  covers('endpoint.job-detail')
+  const waiting = { status: 'running', dispatch: 'queued', end_time: null, runner_id: 7, runner_name: 'one' } as const
+  const first = await putJob(server, waiting)
+  const second = await putJob(server, waiting)
+  expect((await detail(first, ann)).place).toMatchObject({ state: 'queued', before: 0, tasks: [] })
+  expect((await detail(second, ann)).place).toMatchObject({
+    state: 'queued',
+    before: 1,
+    runner: { name: 'one', online: false },
+  })
+  await server.store.write('test.end', async (queries) => {
+    await appendServiceLine(queries, second, 'one\ntwo')
+    await moveJob(queries, second, {
+      from: ['running'],
+      to: 'failed',
+      time: 5,
+      reason: 'no',
+      changes: { end_time: 5, dispatch: 'done' },
+    })
+  })
+  const ended = await detail(second, ann)
+  expect(ended.place).toBeNull()
+  expect(ended.history).toEqual([{ time: '1970-01-01T00:00:00.005Z', from: 'running', to: 'failed', reason: 'no' }])
+  expect(ended.streams).toEqual({ output: { bytes: 8, lines: 2, generation: 0 }, events: { count: 0 } })
+  expect(ended.integrity?.state).toBeNull()
+  expect((await detail(first, ann)).integrity?.state).toBe('growing')
+})
+
+test('a list is read page by page, and narrowed by status, form, text, parts and time', async () => {
+  covers('endpoint.job-list-pages')
+  const form = 'narrow'
+  const day = (text: string) => Date.parse(text)
+  const one = await putJob(server, { form, start_time: day('2026-01-01') })
+  const two = await putJob(server, { form, status: 'failed', start_time: day('2026-02-01'), status_reason: '50%_Off' })
+  const part = await putJob(server, { form, parent_id: two, start_time: day('2026-03-01') })
+  expect(await list(`?form=${form}`)).toEqual({ ids: [part, two, one], next: null })
+  expect(await list(`?form=${form}&records=2`)).toEqual({ ids: [part, two], next: two })
+  expect(await list(`?form=${form}&records=2&before=${two}`)).toEqual({ ids: [one], next: null })
+  expect((await list(`?form=${form}&status=failed,aborted`)).ids).toEqual([two])
+  expect((await list(`?form=${form}&parts=false`)).ids).toEqual([two, one])
+  expect((await list(`?form=${form}&from=2026-01-15&to=2026-02-15T00:00:00Z`)).ids).toEqual([two])
+  expect((await list(`?form=${form}&q=${encodeURIComponent('0%_off')}`)).ids).toEqual([two])
+  expect((await list(`?form=${form}&q=${encodeURIComponent('%')}`)).ids).toEqual([two])
+  expect((await list(`?form=${form}&q=${one}`)).ids).toEqual([one])
+  // No filter shows more than the caller may see.
+  expect((await list(`?form=${form}`, bob)).ids).toEqual([])
+  expect((await list(`?form=${form}`, ann)).ids).toEqual([part, two, one])
+  for (const query of ['status=none', 'from=yesterday', 'before=x']) {
+    expect((await server.call('GET', `/job?${query}`, { token: ann })).status).toBe(400)
+  }
+})
+
+test('a list that has not changed is not sent again', async () => {
+  covers('endpoint.job-list-pages')
+  const id = await putJob(server, { form: 'same' })
+  const first = await server.call('GET', '/job?form=same', { token: ann })
+  const headers = { 'if-none-match': first.headers.get('etag') ?? '' }
+  const again = await server.call('GET', '/job?form=same', { token: ann, headers })
+  expect([again.status, again.text]).toEqual([304, ''])
+  await server.store.write('test.change', (queries) =>
+    queries.updateTable('job').set({ detail: 'new' }).where('id', '=', id).execute(),
+  )
+  const changed = await server.call('GET', '/job?form=same', { token: ann, headers })
+  expect([changed.status, (changed.body.records as object[]).length]).toEqual([200, 1])
+})
+
+test('forms are listed without fields when asked, and one form is read with them', async () => {
+  covers('endpoint.one-form')
+  const { body } = await server.call('GET', '/forms?fields=false', { token: ann })
+  expect(body.records).toMatchObject([{ name: 'hello', fields: [] }])
+  const one = await server.call('GET', '/forms/hello', { token: ann })
+  expect([one.status, (one.body.fields as object[]).length, one.body.playbook]).toEqual([200, 1, undefined])
+  expect((await server.call('GET', '/forms/secret', { token: ann })).body.code).toBe('form_not_allowed')
+  expect((await server.call('GET', '/forms/none', { token: ann })).status).toBe(404)
+})
