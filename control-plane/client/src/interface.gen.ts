@@ -719,6 +719,12 @@ export interface SignInKinds {
   publicUrl?: string
 }
 
+export interface SignedIn {
+  username: string
+  /** There when the password has to be changed before anything else can be done */
+  passwordMustChange?: boolean
+}
+
 export interface SignedOut {
   message: string
   /** Of a user of oidc or azuread: where the session at the provider is ended */
@@ -869,6 +875,11 @@ export const appearanceSchema: v.GenericSchema<unknown, Appearance> = v.looseObj
 export const tokensSchema: v.GenericSchema<unknown, Tokens> = v.looseObject({
   token: v.string(),
   refreshtoken: v.string(),
+  passwordMustChange: v.optional(v.boolean()),
+})
+
+export const signedInSchema: v.GenericSchema<unknown, SignedIn> = v.looseObject({
+  username: v.string(),
   passwordMustChange: v.optional(v.boolean()),
 })
 
@@ -1510,6 +1521,22 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Tokens>
+  /** Sign this browser in, by a cookie
+   *
+   * For pages of this service only: the answer has no token, the browser gets a cookie that no script can read. The request
+   * has to say that a page asks (X-Holdfast-Page: 1) and, as browsers do by themselves, that it is of the same origin
+   * (Sec-Fetch-Site or Origin). Programs use POST /auth/login. */
+  beginBrowserSession(
+    request: {
+      body: {
+        username: string
+        password: string
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<SignedIn>
+  /** Sign this browser out; ends the session of the request, whatever kind it is of */
+  endBrowserSession(request?: NoParameters, options?: RequestOptions): Promise<SignedOut>
   /** The kinds of users that can sign in beside local ones */
   getSignInKinds(request?: NoParameters, options?: RequestOptions): Promise<SignInKinds>
   /** The page that asks whether the command line may be signed in */
@@ -2282,6 +2309,21 @@ export const operations = {
     accept: 'application/json',
     schema: tokensSchema,
     open: true,
+  },
+  beginBrowserSession: {
+    method: 'POST',
+    path: '/auth/session',
+    query: [],
+    accept: 'application/json',
+    schema: signedInSchema,
+    open: true,
+  },
+  endBrowserSession: {
+    method: 'DELETE',
+    path: '/auth/session',
+    query: [],
+    accept: 'application/json',
+    schema: signedOutSchema,
   },
   getSignInKinds: {
     method: 'GET',

@@ -18,6 +18,7 @@ import { type AppDependencies, buildApp } from './app.js'
 import { appearanceRoutes } from './service/appearance.js'
 import { auditRoutes } from './service/audit.js'
 import { authRoutes } from './sign-in/auth.js'
+import { browserSessionRoutes } from './sign-in/browser-session.js'
 import { credentialRoutes } from './service/credential.js'
 import { eventRoutes } from './service/events.js'
 import { configRoutes } from './forms/config.js'
@@ -102,7 +103,11 @@ export async function composeApp(
     authRateLimit: settings.authRateLimit,
     tls,
     version,
-    authenticate: rooms.auth.authenticate,
+    authentication: {
+      bearer: rooms.auth.authenticate,
+      browser: (cookie) => rooms.auth.browserSessions.authenticate(cookie),
+      publicUrl: settings.publicUrl,
+    },
     trail: rooms.audit.trail,
     meters: rooms.metrics.http,
     pages: await pagesOf(ground, settings),
@@ -143,10 +148,11 @@ function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms)
 /** Routes about accounts, sign-in and secrets. */
 function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
   const { auth, credentials, rotation, runners, metrics } = rooms
-  const { signIn, sessions, external, accounts, apiTokens, sessionRecords } = auth
+  const { signIn, sessions, browserSessions, external, accounts, apiTokens, sessionRecords } = auth
   return [
     authRoutes({ signIn, sessions, apiTokens, openId: external.openId }),
-    singleSignOnRoutes({ signIn: external, sessions, publicUrl, meters: metrics.signIn }),
+    browserSessionRoutes({ signIn, browserSessions, sessions, openId: external.openId, publicUrl }),
+    singleSignOnRoutes({ signIn: external, sessions, browserSessions, publicUrl, meters: metrics.signIn }),
     profileRoutes({ accounts }),
     profileTokenRoutes({ apiTokens }),
     userRoutes({ accounts }),
