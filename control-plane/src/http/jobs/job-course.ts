@@ -141,6 +141,16 @@ export function jobCourseRoutes({ reading, courses, search }: JobCourseDependenc
       },
     )
 
+    await app.register(searchRoute({ reading, search }))
+  }
+}
+
+/** Where texts stand in the output. */
+function searchRoute({
+  reading,
+  search,
+}: Pick<JobCourseDependencies, 'reading' | 'search'>): FastifyPluginAsyncTypebox {
+  return async (app) => {
     app.get(
       '/job/:id/output/search',
       {

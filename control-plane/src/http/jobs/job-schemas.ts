@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { detailFields } from './job-detail-schemas.js'
-import { booleanText, integerText, listOf, nullable } from '../route/schemas.js'
+import { booleanText, listOf, nullable } from '../route/schemas.js'
 import { NODE_TYPES } from '../../sequences/workflows/workflow.js'
 import { NODE_STATUSES } from '../../node-status.js'
 import { JOB_STATUSES } from '../../job-status.js'
