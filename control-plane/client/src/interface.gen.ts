@@ -467,6 +467,17 @@ export interface NewJoinToken {
   expires_at: string
 }
 
+export interface OutputIndex {
+  bytes: number
+  /** Number of line ends */
+  lines: number
+  /** Bytes between two points */
+  step: number
+  generation: number
+  /** By byte, a multiple of step: the byte, and the number of line ends before it */
+  points: number[][]
+}
+
 export interface OwnSession {
   id: string
   /** A sign-in, or an API token */
@@ -646,6 +657,12 @@ export interface SignInKinds {
   publicUrl?: string
 }
 
+export interface SignedIn {
+  username: string
+  /** There when the password has to be changed before anything else can be done */
+  passwordMustChange?: boolean
+}
+
 export interface SignedOut {
   message: string
   /** Of a user of oidc or azuread: where the session at the provider is ended */
@@ -796,6 +813,11 @@ export const appearanceSchema: v.GenericSchema<unknown, Appearance> = v.looseObj
 export const tokensSchema: v.GenericSchema<unknown, Tokens> = v.looseObject({
   token: v.string(),
   refreshtoken: v.string(),
+  passwordMustChange: v.optional(v.boolean()),
+})
+
+export const signedInSchema: v.GenericSchema<unknown, SignedIn> = v.looseObject({
+  username: v.string(),
   passwordMustChange: v.optional(v.boolean()),
 })
 
@@ -1174,6 +1196,14 @@ export const jobEventSchema: v.GenericSchema<unknown, JobEvent> = v.looseObject(
   result: v.unknown(),
 })
 
+export const outputIndexSchema: v.GenericSchema<unknown, OutputIndex> = v.looseObject({
+  bytes: v.pipe(v.number(), v.safeInteger()),
+  lines: v.pipe(v.number(), v.safeInteger()),
+  step: v.pipe(v.number(), v.safeInteger()),
+  generation: v.pipe(v.number(), v.safeInteger()),
+  points: v.array(v.array(v.pipe(v.number(), v.safeInteger()))),
+})
+
 export const uploadSchema: v.GenericSchema<unknown, Upload> = v.looseObject({
   fieldname: v.string(),
   originalname: v.string(),
@@ -1382,6 +1412,22 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Tokens>
+  /** Sign this browser in, by a cookie
+   *
+   * For pages of this service only: the answer has no token, the browser gets a cookie that no script can read. The request
+   * has to say that a page asks (X-Holdfast-Page: 1) and, as browsers do by themselves, that it is of the same origin
+   * (Sec-Fetch-Site or Origin). Programs use POST /auth/login. */
+  beginBrowserSession(
+    request: {
+      body: {
+        username: string
+        password: string
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<SignedIn>
+  /** Sign this browser out; ends the session of the request, whatever kind it is of */
+  endBrowserSession(request?: NoParameters, options?: RequestOptions): Promise<SignedOut>
   /** The kinds of users that can sign in beside local ones */
   getSignInKinds(request?: NoParameters, options?: RequestOptions): Promise<SignInKinds>
   /** The page that asks whether the command line may be signed in */
@@ -1789,18 +1835,6 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<JobEvent>
-  /** Output from a byte offset on, as it is, for following a job
-   *
-   * At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet. */
-  getJobOutput(
-    request: {
-      /** 0 when left out */
-      offset?: number
-      /** A whole number */
-      id: number
-    },
-    options?: RequestOptions,
-  ): Promise<Response>
   /** Output as a file */
   downloadJobOutput(
     request: {
@@ -1809,6 +1843,32 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Response>
+  /** Output from a byte offset on, as it is, for following a job
+   *
+   * At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet. With the header Range: bytes= the answer is 206 with at most 1 MiB of that range. With follow=true the answer stays open, and bytes come as they are stored. It ends when the job has ended, when the output begins anew, and after five minutes: then go on from the byte that was reached. A session may have as many open as EVENT_STREAMS_PER_SESSION. */
+  getJobOutput(
+    request: {
+      /** 0 when left out */
+      offset?: number
+      /** Most bytes of the answer, at most 1048576 */
+      limit?: number
+      /** true: the answer stays open, and bytes come as they are stored */
+      follow?: boolean
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Response>
+  /** Which line is where in the output */
+  getJobOutputIndex(
+    request: {
+      /** Only points behind this byte */
+      after?: number
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<OutputIndex>
   /** One node of a workflow job
    *
    * How it stands, its job with its extra variables, and what it published with set_stats. A job that is no workflow has no nodes and answers 404. */
@@ -2093,6 +2153,21 @@ export const operations = {
     schema: tokensSchema,
     open: true,
   },
+  beginBrowserSession: {
+    method: 'POST',
+    path: '/auth/session',
+    query: [],
+    accept: 'application/json',
+    schema: signedInSchema,
+    open: true,
+  },
+  endBrowserSession: {
+    method: 'DELETE',
+    path: '/auth/session',
+    query: [],
+    accept: 'application/json',
+    schema: signedOutSchema,
+  },
   getSignInKinds: {
     method: 'GET',
     path: '/auth/settings',
@@ -2342,8 +2417,21 @@ export const operations = {
     accept: 'application/json',
     schema: jobEventSchema,
   },
-  getJobOutput: { method: 'GET', path: '/job/{id}/output', query: ['offset'], accept: 'text/plain', schema: null },
   downloadJobOutput: { method: 'GET', path: '/job/{id}/download', query: [], accept: 'text/plain', schema: null },
+  getJobOutput: {
+    method: 'GET',
+    path: '/job/{id}/output',
+    query: ['offset', 'limit', 'follow'],
+    accept: 'text/plain',
+    schema: null,
+  },
+  getJobOutputIndex: {
+    method: 'GET',
+    path: '/job/{id}/output/index',
+    query: ['after'],
+    accept: 'application/json',
+    schema: outputIndexSchema,
+  },
   getJobNode: {
     method: 'GET',
     path: '/job/{id}/node/{nodeId}',

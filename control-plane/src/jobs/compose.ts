@@ -8,6 +8,7 @@ import type { RunnerPresence } from './read/connected.js'
 import type { LaunchDependencies } from './launch/launch.js'
 import { createCourses } from './course/courses.js'
 import type { JobDetailDependencies } from './detail/detail.js'
+import { createOutputFeeds } from './read/output-feed.js'
 import { createOutputIndexes } from './read/output-index.js'
 import type { JobReading } from './read/reading.js'
 import { createJobRetention } from './end/retention.js'
@@ -76,6 +77,9 @@ export function composeJobs(ground: Ground, settings: JobSettings, needs: JobNee
   const approving: ApprovingDependencies = { store, live, clock, runners, sequences, grants, subjects }
   const courses = createCourses(store.read)
   const indexes = createOutputIndexes(store.read)
+  const { steady } = ground
+  const onFailure = (error: unknown) => log.warn({ err: error }, 'new output could not be read; tried again')
+  const feeds = createOutputFeeds({ queries: store.read, timers, now: () => steady.now(), onFailure })
   const detail: JobDetailDependencies = { reading, launching, courses, indexes, clock }
-  return { reading, launching, actions, approving, retention, detail, courses, indexes }
+  return { reading, launching, actions, approving, retention, detail, courses, indexes, feeds }
 }

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { type JobReading, readEvent, readEvents, readPlainOutput, readRawOutput } from '../../jobs/read/reading.js'
+import { type JobReading, readEvent, readEvents, readPlainOutput } from '../../jobs/read/reading.js'
 import { callerOf } from '../route/guards.js'
 import { Event, EventRecord, EventsQuery } from './job-schemas.js'
 import { JSON_TYPE, listText, streamOf, streamed } from '../route/long-answer.js'
@@ -55,43 +55,13 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
       },
     )
 
-    await app.register(jobOutputRoutes(reading))
+    await app.register(jobDownloadRoute(reading))
   }
 }
 
-/** The output: as it is shown, and as a file. */
-function jobOutputRoutes(reading: JobReading): FastifyPluginAsyncTypebox {
+/** The output as a file. */
+function jobDownloadRoute(reading: JobReading): FastifyPluginAsyncTypebox {
   return async (app) => {
-    app.get(
-      '/job/:id/output',
-      {
-        config: { audit: { action: 'job.output.read', kind: 'job', isRead: true } },
-        schema: {
-          tags,
-          summary: 'Output from a byte offset on, as it is, for following a job',
-          description: 'At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet.',
-          params: IdParams,
-          querystring: Type.Object({ offset: Type.Optional(integerText('0 when left out')) }),
-          response: textAnswers(
-            {
-              description: 'The bytes of the output from there on',
-              headers: { 'X-Next-Offset': Type.Integer({ description: 'The offset to ask for next' }) },
-            },
-            ...([400, 403, 404] as const),
-          ),
-        },
-      },
-      async (request, reply) => {
-        const offset = Math.max(0, wholeNumberOf(request.query.offset ?? '0', 'offset'))
-        const bytes = await readRawOutput(reading, callerOf(request), idOf(request.params), offset)
-        await reply
-          .header('x-next-offset', offset + bytes.length)
-          .type(TEXT)
-          .send(bytes)
-        return reply
-      },
-    )
-
     app.get(
       '/job/:id/download',
       {

@@ -28,9 +28,6 @@ const RECORDS_PER_PAGE = 250
 /** Most jobs of a list that has a tag. */
 const MOST_TAGGED = 1000
 
-/** Most bytes of one answer with raw output. */
-const MAX_OUTPUT_BYTES = 1024 * 1024
-
 /** What the functions that show jobs need of other parts. */
 export interface JobReading {
   readonly queries: Queries
@@ -295,19 +292,6 @@ function isDeeperThan(value: object, limit: number): boolean {
       .filter((part) => typeof part === 'object' && part !== null)
   }
   return false
-}
-
-/** The output as it is, with colours, from a byte offset on; at most MAX_OUTPUT_BYTES. */
-export async function readRawOutput(reading: JobReading, caller: Caller, id: number, offset: number): Promise<Buffer> {
-  await requireVisible(reading.queries, caller, id)
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of readOutput(reading.queries, id, offset)) {
-    pieces.push(piece)
-    bytes += piece.length
-    if (bytes >= MAX_OUTPUT_BYTES) break
-  }
-  return Buffer.concat(pieces).subarray(0, MAX_OUTPUT_BYTES)
 }
 
 /** The whole output as plain text, slice by slice. @throws NotFoundError, ForbiddenError */
