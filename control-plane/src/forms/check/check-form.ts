@@ -9,7 +9,8 @@ import { type CheckContext, type CheckInput, type CheckResult, MAX_ROWS, NO_PARE
 import { type CheckDetails, detailsOf, together } from './report.js'
 import type { Scope } from './scope-type.js'
 import { createScope } from './scope.js'
-import { type ShownStep, shownFields } from './shown-fields.js'
+import { shownFields } from './shown-fields.js'
+import type { ShownStep } from './shown-form.js'
 
 /**
  * Checks the values of a launch against its form, and builds the extra variables from them. Only the input decides: the

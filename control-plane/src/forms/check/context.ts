@@ -5,7 +5,7 @@ import type { PathStep } from '../fields/model-path.js'
 import type { Resolved } from '../values/placeholders.js'
 import type { PlainObject } from '../values/plain.js'
 import type { CheckDetails } from './report.js'
-import type { ShownForm } from './shown-fields.js'
+import type { ShownForm } from './shown-form.js'
 
 /** Most rows of all lists of a launch together. */
 export const MAX_ROWS = 500

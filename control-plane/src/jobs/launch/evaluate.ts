@@ -1,6 +1,6 @@
 import type { Caller } from '../../auth/caller.js'
 import { TooManyError } from '../../errors.js'
-import type { ShownField } from '../../forms/check/shown-fields.js'
+import type { ShownField } from '../../forms/check/shown-form.js'
 import type { ValidationError } from '../../forms/check/report.js'
 import { withSentPasswords } from '../../forms/sent-passwords.js'
 import { withoutDrafts } from '../../forms/wizard-drafts.js'
