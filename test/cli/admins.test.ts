@@ -12,12 +12,13 @@ const CONFIG = `roles:
   - { name: ops, groups: [local/ops], users: [local/root], options: { allowVerboseMode: true }, runners: [web, db] }
 `
 // It names a runner that is not there, so its jobs fail at once.
+const WAIT = 'name: Wait\ntype: ansible\nplaybook: wait.yml\nroles: [ops]\nrunner: gone\nfields: []\n'
 const FORM = 'name: Deploy\ntype: ansible\nplaybook: deploy.yml\nroles: [ops]\nrunner: nowhere\nfields: []\n'
 
 let server: TestServer
 let url: string
 beforeAll(async () => {
-  server = await startServer({ config: CONFIG, forms: { 'deploy.yml': FORM } })
+  server = await startServer({ config: CONFIG, forms: { 'deploy.yml': FORM, 'wait.yml': WAIT } })
   url = `ws://127.0.0.1:${server.port}${SOCKET_PATH}`
 })
 afterAll(() => server.close())
@@ -104,6 +105,22 @@ describe('runner set and rename', () => {
   })
 })
 
+describe('job show', () => {
+  it('says that a job waits for a runner that is offline', async () => {
+    const agent = await ask('gone')
+    await run('runner', 'approve', 'gone')
+    await agent.leave()
+    const launch = { formName: 'Wait', rawFormData: {} }
+    const { body } = await server.call('POST', '/job', { token: server.admin, json: launch })
+    const { code, stdout } = await run('job', 'show', String(body.id))
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /^waits for +the runner gone, which is offline \(last seen \d{4}-.*\); it fails at \d{4}-.* at the earliest$/m,
+    )
+    expect(stdout).not.toMatch(/^(can|place|history|integrity) /m)
+  })
+})
+
 describe('holdfast user', () => {
   it('create, set, password, block, unblock, delete', async () => {
     const person = newPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url })
@@ -150,7 +167,7 @@ describe('holdfast role', () => {
     expect((await run('role', 'list')).stdout).toMatch(/^ops +local\/ops +local\/root +allowVerboseMode$/m)
     const { stdout } = await run('role', 'show', 'ops')
     expect(stdout).toMatch(/^runners +web, db$/m)
-    expect(stdout).toMatch(/^forms +Deploy$/m)
+    expect(stdout).toMatch(/^forms +Deploy, Wait$/m)
     expect((await run('role', 'show', 'nobody')).code).toBe(5)
   })
 })

@@ -245,9 +245,10 @@ export async function startFakeService(): Promise<FakeService> {
 }
 
 /** What a job has beside its record. */
-const NOTHING_ELSE = { extravars: {}, payload: {}, credentials: {}, subjobs: [], output: '' }
+export const NOTHING_ELSE = { extravars: {}, payload: {}, credentials: {}, subjobs: [], output: '' }
 
-function jobRecord(job: FakeJob): Record<string, unknown> {
+/** A job as lists show it. */
+export function jobRecord(job: FakeJob): Record<string, unknown> {
   return {
     id: job.id,
     form: job.form,

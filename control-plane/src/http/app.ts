@@ -16,7 +16,7 @@ import type { AuditTrail } from '../audit/trail.js'
 import { InvalidInputError, UnavailableError } from '../errors.js'
 import type { Timers } from '../timers.js'
 import { registerAudit } from './route/audit-hook.js'
-import { type Authenticate, registerAuthentication } from './route/authentication.js'
+import { type Authentication, registerAuthentication } from './route/authentication.js'
 import { registerBodyParsing } from './server/bodies.js'
 import { registerDocs } from './document/docs.js'
 import {
@@ -52,7 +52,7 @@ export interface AppDependencies {
   readonly tls: { readonly cert: string | Buffer; readonly key: string | Buffer } | null
   /** The service's own version, for the documentation page. */
   readonly version: string
-  readonly authenticate: Authenticate
+  readonly authentication: Authentication
   readonly trail: AuditTrail
   /** Requests a minute from one address to each route that works with passwords and tokens; 0: no limit. */
   readonly authRateLimit: number
@@ -109,7 +109,7 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
   await app.register(
     async (api) => {
       registerAudit(api, deps.trail)
-      registerAuthentication(api, deps.authenticate)
+      registerAuthentication(api, deps.authentication)
       await registerRateLimit(api, deps.authRateLimit)
       for (const plugin of deps.plugins) await api.register(plugin)
     },

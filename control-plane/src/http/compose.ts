@@ -18,12 +18,14 @@ import { type AppDependencies, buildApp } from './app.js'
 import { appearanceRoutes } from './service/appearance.js'
 import { auditRoutes } from './service/audit.js'
 import { authRoutes } from './sign-in/auth.js'
+import { browserSessionRoutes } from './sign-in/browser-session.js'
 import { credentialRoutes } from './service/credential.js'
 import { eventRoutes } from './service/events.js'
 import { configRoutes } from './forms/config.js'
 import { formRoutes } from './forms/forms.js'
 import { jobApprovalRoutes } from './jobs/job-approvals.js'
 import { jobNodeRoutes } from './jobs/job-node.js'
+import { jobCourseRoutes } from './jobs/job-course.js'
 import { jobOutputRoutes } from './jobs/job-output.js'
 import { jobStreamRoutes } from './jobs/job-streams.js'
 import { jobRoutes } from './jobs/job.js'
@@ -101,7 +103,11 @@ export async function composeApp(
     authRateLimit: settings.authRateLimit,
     tls,
     version,
-    authenticate: rooms.auth.authenticate,
+    authentication: {
+      bearer: rooms.auth.authenticate,
+      browser: (cookie) => rooms.auth.browserSessions.authenticate(cookie),
+      publicUrl: settings.publicUrl,
+    },
     trail: rooms.audit.trail,
     meters: rooms.metrics.http,
     pages: await pagesOf(ground, settings),
@@ -142,10 +148,11 @@ function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms)
 /** Routes about accounts, sign-in and secrets. */
 function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
   const { auth, credentials, rotation, runners, metrics } = rooms
-  const { signIn, sessions, external, accounts, apiTokens, sessionRecords } = auth
+  const { signIn, sessions, browserSessions, external, accounts, apiTokens, sessionRecords } = auth
   return [
     authRoutes({ signIn, sessions, apiTokens, openId: external.openId }),
-    singleSignOnRoutes({ signIn: external, sessions, publicUrl, meters: metrics.signIn }),
+    browserSessionRoutes({ signIn, browserSessions, sessions, openId: external.openId, publicUrl }),
+    singleSignOnRoutes({ signIn: external, sessions, browserSessions, publicUrl, meters: metrics.signIn }),
     profileRoutes({ accounts }),
     profileTokenRoutes({ apiTokens }),
     userRoutes({ accounts }),
@@ -159,7 +166,7 @@ function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPlugin
 /** Routes about forms, jobs and runners. */
 function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
   const { auth, uploads, forms, sequences, jobs, runners } = rooms
-  const { reading, launching, actions, approving, detail, feeds, indexes } = jobs
+  const { reading, launching, actions, approving, detail, feeds, indexes, courses, search } = jobs
   const { eventStreamsPerSession: streamsPerSession } = settings
   const { sessions } = auth
   const { hub, joinTokens, orphans } = runners
@@ -170,7 +177,8 @@ function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): F
     lockRoutes({ lock: forms.designerLock }),
     jobRoutes({ detail, launching, actions }),
     jobApprovalRoutes({ reading, approving }),
-    jobStreamRoutes(reading),
+    jobStreamRoutes({ reading, courses }),
+    jobCourseRoutes({ reading, courses, search }),
     jobOutputRoutes({ reading, feeds, indexes, sessions, timers, streamsPerSession }),
     jobNodeRoutes(reading),
     uploadRoutes({ uploads: uploads.uploads, forms: forms.forms, timers }),
