@@ -25,6 +25,7 @@ import { configRoutes } from './forms/config.js'
 import { formRoutes } from './forms/forms.js'
 import { jobApprovalRoutes } from './jobs/job-approvals.js'
 import { jobNodeRoutes } from './jobs/job-node.js'
+import { jobCourseRoutes } from './jobs/job-course.js'
 import { jobOutputRoutes } from './jobs/job-output.js'
 import { jobStreamRoutes } from './jobs/job-streams.js'
 import { jobRoutes } from './jobs/job.js'
@@ -165,7 +166,7 @@ function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPlugin
 /** Routes about forms, jobs and runners. */
 function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
   const { auth, uploads, forms, sequences, jobs, runners } = rooms
-  const { reading, launching, actions, approving, detail, feeds, indexes } = jobs
+  const { reading, launching, actions, approving, detail, feeds, indexes, courses, search } = jobs
   const { eventStreamsPerSession: streamsPerSession } = settings
   const { sessions } = auth
   const { hub, joinTokens, orphans } = runners
@@ -176,7 +177,8 @@ function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): F
     lockRoutes({ lock: forms.designerLock }),
     jobRoutes({ detail, launching, actions }),
     jobApprovalRoutes({ reading, approving }),
-    jobStreamRoutes(reading),
+    jobStreamRoutes({ reading, courses }),
+    jobCourseRoutes({ reading, courses, search }),
     jobOutputRoutes({ reading, feeds, indexes, sessions, timers, streamsPerSession }),
     jobNodeRoutes(reading),
     uploadRoutes({ uploads: uploads.uploads, forms: forms.forms, timers }),
