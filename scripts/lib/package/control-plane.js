@@ -23,7 +23,7 @@ export async function buildControlPlane(given) {
   const isWanted = (path) => !path.endsWith('.map')
   tree.copy(runtime.program, `${HOME}/node`)
   tree.copy('control-plane/bundle', `${HOME}/bundle`, isWanted)
-  if (existsSync('control-plane/web/dist')) tree.copy('control-plane/web/dist', `${HOME}/web/dist`, isWanted)
+  tree.copy('control-plane/web/dist/pages', `${HOME}/web/dist/pages`)
   tree.copy('control-plane/package.json', `${HOME}/package.json`)
   for (const name of [...BESIDE, argonBinary()]) {
     tree.copy(join('node_modules', name), `${HOME}/node_modules/${name}`, isNeededToRun)
