@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestServer, startServer } from '../api/server.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
 import { waitFor } from '../support/wait.js'
-import { newPerson } from './run-cli.js'
+import { newQuickPerson } from './run-cli.js'
 
 /** What admins do with runners, accounts and jobs, without curl. */
 const CONFIG = `roles:
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const run = (...args: readonly string[]) =>
-  newPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }).run(args)
+  newQuickPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }).run(args)
 const ask = (name: string) => RawAgent.join(url, newIdentity(name))
 
 async function rowOf(name: string, state: string) {
@@ -123,7 +123,7 @@ describe('job show', () => {
 
 describe('holdfast user', () => {
   it('create, set, password, block, unblock, delete', async () => {
-    const person = newPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url })
+    const person = newQuickPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url })
     const create = ['user', 'create', 'ada', '--group', 'ops', '--group', 'web', '--email', 'ada@example.com']
     const made = await person.run([...create, '--password-stdin'], { input: 'a first password\n' })
     expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^Added the user ada \(\d+\)\.\n$/)])
@@ -174,7 +174,7 @@ describe('holdfast role', () => {
 
 describe('holdfast job delete and audit --follow', () => {
   it('a job goes, and whoever follows the audit trail sees it, once', async () => {
-    const follower = newPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }).start([
+    const follower = newQuickPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }).start([
       'audit',
       '--follow',
       '--action',

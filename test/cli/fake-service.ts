@@ -120,6 +120,7 @@ export async function startFakeService(): Promise<FakeService> {
     },
     async start() {
       server = createServer((request, response) => {
+        response.setHeader('x-holdfast-fake', '1')
         answer(request, response).catch((error: unknown) => response.destroy(error as Error))
       })
       server.listen(port, '127.0.0.1')

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type FakeService, NOTHING_ELSE, jobRecord as fakeRecord, startFakeService } from './fake-service.js'
-import { type Person, newPerson } from './run-cli.js'
+import { type Person, newQuickPerson } from './run-cli.js'
 
 const ESCAPE = '\u001b'
 const APPROVAL = {
@@ -16,7 +16,7 @@ let person: Person
 beforeEach(async () => {
   service = await startFakeService()
   onTestFinished(() => service.stop())
-  person = newPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
+  person = newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
 })
 
 describe('job launch', () => {

@@ -6,7 +6,7 @@ import { openStore } from '../../control-plane/src/store/open-store.js'
 import { findUserByName, insertUser } from '../../control-plane/src/store/accounts/users.js'
 import { ADMIN_PASSWORD, type TestServer, startServer } from '../api/server.js'
 import { createTestDatabase } from '../support/test-database.js'
-import { newPerson } from './run-cli.js'
+import { newQuickPerson } from './run-cli.js'
 
 /** A lost password, on the host of a control plane that goes on running. */
 let server: TestServer
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const reset = (...args: readonly string[]) =>
-  newPerson().run(['admin', 'reset-password', ...args, '--persistent-path', server.folder])
+  newQuickPerson().run(['admin', 'reset-password', ...args, '--persistent-path', server.folder])
 
 describe('admin reset-password', () => {
   it('prints a new password, which has to be changed; the old one and all sign-ins count no more', async () => {
@@ -55,16 +55,16 @@ describe('admin reset-password', () => {
 
   it('makes no database and no account, and works as nobody else: 5', async () => {
     expect((await reset('nobody')).stderr).toBe('holdfast: There is no local user named nobody.\n')
-    const elsewhere = await newPerson().run(['admin', 'reset-password', '--persistent-path', '/nowhere'])
+    const elsewhere = await newQuickPerson().run(['admin', 'reset-password', '--persistent-path', '/nowhere'])
     expect([elsewhere.code, elsewhere.stderr]).toEqual([5, expect.stringContaining('There is no database to open')])
-    expect((await newPerson().run(['admin', 'reset-password', '--settings-file', '/nowhere'])).code).toBe(2)
+    expect((await newQuickPerson().run(['admin', 'reset-password', '--settings-file', '/nowhere'])).code).toBe(2)
   })
 
   it.skipIf(process.getuid?.() !== 0)('is refused as another user than the one that has the database: 5', async () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'holdfast.db'), '')
     chownSync(join(folder, 'holdfast.db'), 4711, 4711)
-    const { code, stderr } = await newPerson().run(['admin', 'reset-password', '--persistent-path', folder])
+    const { code, stderr } = await newQuickPerson().run(['admin', 'reset-password', '--persistent-path', folder])
     expect([code, stderr]).toEqual([5, expect.stringContaining('belongs to the user with the id 4711')])
   })
 
@@ -75,7 +75,7 @@ describe('admin reset-password', () => {
     const file = join(folder, 'control-plane.env')
     const secrets = 'ACCESS_TOKEN_SECRET="only used in tests"\nENCRYPTION_SECRET="only used in tests"\n'
     writeFileSync(file, `# settings\nDATABASE_URL=${database.url}\nADMIN_USERNAME=root\n${secrets}`)
-    const run = () => newPerson().run(['admin', 'reset-password', '--settings-file', file])
+    const run = () => newQuickPerson().run(['admin', 'reset-password', '--settings-file', file])
     const early = await run()
     expect([early.code, early.stderr]).toEqual([5, expect.stringContaining('were never made')])
 
