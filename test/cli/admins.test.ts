@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestServer, startServer } from '../api/server.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
 import { waitFor } from '../support/wait.js'
-import { newPerson } from './run-cli.js'
+import { newQuickPerson } from './run-cli.js'
 
 /** What admins do with runners, accounts and jobs, without curl. */
 const CONFIG = `roles:
@@ -12,18 +12,19 @@ const CONFIG = `roles:
   - { name: ops, groups: [local/ops], users: [local/root], options: { allowVerboseMode: true }, runners: [web, db] }
 `
 // It names a runner that is not there, so its jobs fail at once.
+const WAIT = 'name: Wait\ntype: ansible\nplaybook: wait.yml\nroles: [ops]\nrunner: gone\nfields: []\n'
 const FORM = 'name: Deploy\ntype: ansible\nplaybook: deploy.yml\nroles: [ops]\nrunner: nowhere\nfields: []\n'
 
 let server: TestServer
 let url: string
 beforeAll(async () => {
-  server = await startServer({ config: CONFIG, forms: { 'deploy.yml': FORM } })
+  server = await startServer({ config: CONFIG, forms: { 'deploy.yml': FORM, 'wait.yml': WAIT } })
   url = `ws://127.0.0.1:${server.port}${SOCKET_PATH}`
 })
 afterAll(() => server.close())
 
 const run = (...args: readonly string[]) =>
-  newPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }).run(args)
+  newQuickPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }).run(args)
 const ask = (name: string) => RawAgent.join(url, newIdentity(name))
 
 async function rowOf(name: string, state: string) {
@@ -104,9 +105,25 @@ describe('runner set and rename', () => {
   })
 })
 
+describe('job show', () => {
+  it('says that a job waits for a runner that is offline', async () => {
+    const agent = await ask('gone')
+    await run('runner', 'approve', 'gone')
+    await agent.leave()
+    const launch = { formName: 'Wait', rawFormData: {} }
+    const { body } = await server.call('POST', '/job', { token: server.admin, json: launch })
+    const { code, stdout } = await run('job', 'show', String(body.id))
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /^waits for +the runner gone, which is offline \(last seen \d{4}-.*\); it fails at \d{4}-.* at the earliest$/m,
+    )
+    expect(stdout).not.toMatch(/^(can|place|history|integrity) /m)
+  })
+})
+
 describe('holdfast user', () => {
   it('create, set, password, block, unblock, delete', async () => {
-    const person = newPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url })
+    const person = newQuickPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url })
     const create = ['user', 'create', 'ada', '--group', 'ops', '--group', 'web', '--email', 'ada@example.com']
     const made = await person.run([...create, '--password-stdin'], { input: 'a first password\n' })
     expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^Added the user ada \(\d+\)\.\n$/)])
@@ -150,14 +167,14 @@ describe('holdfast role', () => {
     expect((await run('role', 'list')).stdout).toMatch(/^ops +local\/ops +local\/root +allowVerboseMode$/m)
     const { stdout } = await run('role', 'show', 'ops')
     expect(stdout).toMatch(/^runners +web, db$/m)
-    expect(stdout).toMatch(/^forms +Deploy$/m)
+    expect(stdout).toMatch(/^forms +Deploy, Wait$/m)
     expect((await run('role', 'show', 'nobody')).code).toBe(5)
   })
 })
 
 describe('holdfast job delete and audit --follow', () => {
   it('a job goes, and whoever follows the audit trail sees it, once', async () => {
-    const follower = newPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }).start([
+    const follower = newQuickPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }).start([
       'audit',
       '--follow',
       '--action',

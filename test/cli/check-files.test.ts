@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ROOT } from '../support/product.js'
-import { newPerson } from './run-cli.js'
+import { newQuickPerson } from './run-cli.js'
 
 /** What can be asked without a server. */
 const GOOD = 'name: Good\ntype: ansible\nplaybook: good.yml\nfields: [{ name: disks, type: list, subform: Disk }]\n'
@@ -11,7 +11,7 @@ const DISK = 'name: Disk\ntype: subform\nfields: [{ name: size, type: number }]\
 
 describe('form check', () => {
   it('says what a load would say: forms, subforms and mistakes with their lines', async () => {
-    const { home, run } = newPerson()
+    const { home, run } = newQuickPerson()
     mkdirSync(join(home, 'forms'))
     const path = (name: string) => join(home, 'forms', name)
     writeFileSync(path('good.yml'), GOOD)
@@ -49,7 +49,7 @@ describe('form check', () => {
 
 describe('config check', () => {
   it('says whether a config.yaml would count, and the line that is wrong', async () => {
-    const { home, run } = newPerson()
+    const { home, run } = newQuickPerson()
     expect((await run(['config', 'check', join(ROOT, 'control-plane/examples/config.yaml')])).code).toBe(0)
     const path = join(home, 'config.yaml')
     writeFileSync(path, 'roles:\n  - name: default\n')
@@ -61,7 +61,7 @@ describe('config check', () => {
 
 describe('completion', () => {
   it('completes commands and options in bash', async () => {
-    const { home, run } = newPerson()
+    const { home, run } = newQuickPerson()
     const { stdout } = await run(['completion', 'bash'])
     const script = join(home, 'completion.bash')
     writeFileSync(script, stdout)
@@ -90,7 +90,7 @@ describe('completion', () => {
     ['zsh', '#compdef holdfast'],
     ['fish', 'complete -c holdfast'],
   ])('is there for %s', async (shell, words) => {
-    const { code, stdout } = await newPerson().run(['completion', shell])
+    const { code, stdout } = await newQuickPerson().run(['completion', shell])
     expect([code, stdout]).toEqual([0, expect.stringContaining(words)])
   })
 })

@@ -120,6 +120,7 @@ export async function startFakeService(): Promise<FakeService> {
     },
     async start() {
       server = createServer((request, response) => {
+        response.setHeader('x-holdfast-fake', '1')
         answer(request, response).catch((error: unknown) => response.destroy(error as Error))
       })
       server.listen(port, '127.0.0.1')
@@ -245,9 +246,10 @@ export async function startFakeService(): Promise<FakeService> {
 }
 
 /** What a job has beside its record. */
-const NOTHING_ELSE = { extravars: {}, payload: {}, credentials: {}, subjobs: [], output: '' }
+export const NOTHING_ELSE = { extravars: {}, payload: {}, credentials: {}, subjobs: [], output: '' }
 
-function jobRecord(job: FakeJob): Record<string, unknown> {
+/** A job as lists show it. */
+export function jobRecord(job: FakeJob): Record<string, unknown> {
   return {
     id: job.id,
     form: job.form,

@@ -31,7 +31,8 @@ describe.skipIf(reason !== null)('the packages', () => {
     expect(built.status, built.stderr).toBe(0)
     machine = await bootMachine()
     hands = productOn(machine, 'holdfast')
-  })
+    // The packages are compressed, which takes as long as the machine needs for it.
+  }, 600_000)
   afterAll(async () => {
     await machine?.close()
     rmSync(output, { recursive: true, force: true })
@@ -58,6 +59,7 @@ describe.skipIf(reason !== null)('the packages', () => {
     const said = await machine.get(`dpkg -i ${packages}/holdfast_*.deb ${packages}/holdfast-runner_*.deb`)
     expect(said).toContain('set APP_URL in /etc/holdfast/runner.env')
     expect(await machine.get('systemctl is-active holdfast')).toBe('active\n')
+    expect(await machine.get('curl -fsS http://127.0.0.1:8000/')).toContain('<title>')
     const first = (await machine.get('cat /var/lib/holdfast/initial-admin-password')).trim()
     expect(await machine.get('journalctl --no-pager --boot')).not.toContain(first)
     await hands.signIn(first)
@@ -68,6 +70,8 @@ describe.skipIf(reason !== null)('the packages', () => {
       echo RTE_DRAIN_SECONDS=1 >>/etc/holdfast/runner.env
       systemctl start holdfast-runner`)
     await hands.approve()
+    const checked = await machine.get('runuser -u holdfast-runner -- holdfast-runner check')
+    expect(checked).toContain('This host can run jobs.')
     const id = await hands.launch('first')
     await hands.waitForOutput(id, 'runs as <holdfast-runner>')
     await hands.openGate('first')

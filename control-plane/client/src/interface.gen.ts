@@ -144,6 +144,22 @@ export interface FormConfig {
   warnings: string[]
 }
 
+export interface FormEvaluation {
+  fields: Record<string, unknown>
+  /** Errors of rows by field, as in the details of a refused launch */
+  rows: Record<string, unknown>
+  /** The steps of a wizard */
+  steps: Record<string, unknown>
+  runs: {
+    /** The runner, or that of the first step or node */
+    runner: string | null
+    /** Why the job would fail at once */
+    problem: string | null
+    /** What the playbook would get, with masks in place of secrets */
+    extravars: Record<string, unknown>
+  }
+}
+
 export interface FormList {
   count: number
   records: ListedForm[]
@@ -305,6 +321,16 @@ export interface JobEventRecord {
   /** Seconds */
   duration: number | null
   time: string
+  /** The id of its task in the outline */
+  task_id?: number | null
+  /** The id of its play in the outline */
+  play_id?: number | null
+  action?: string | null
+  path?: string | null
+  changed?: boolean
+  ignored?: boolean
+  /** The item of a loop; a long one is the beginning of its JSON */
+  item?: unknown
 }
 
 export interface JobList {
@@ -312,6 +338,48 @@ export interface JobList {
   records: JobRecord[]
   /** Ask with before=next for more; null: that was all */
   next?: number | null
+}
+
+export interface JobMatrix {
+  hosts: string[]
+  /** Ids of the outline */
+  tasks: number[]
+  /** A row for each task with a letter for each host: . none, > running, o ok, c changed, f failed, i ignored, r rescued, s skipped, u unreachable */
+  cells: string[]
+  /** false: the run had more hosts and tasks than are kept */
+  complete: boolean
+}
+
+export interface JobOutline {
+  count: number
+  records: {
+    /** 1, 2, 3 … in the order in which plays and tasks began */
+    id: number
+    kind: 'play' | 'task' | 'handler' | AnotherWord
+    /** The id of its play */
+    play: number | null
+    name: string | null
+    role: string | null
+    path: string | null
+    /** Of the event with which it began */
+    order: number
+    /** By the clock of the runner */
+    started: string
+    /** When its last result came; null while more may come */
+    ended: string | null
+    ok: number
+    changed: number
+    failed: number
+    skipped: number
+    unreachable: number
+    ignored: number
+    /** Hosts that began it or have a result */
+    hosts: number
+  }[]
+  /** The order of the last event that counts here: ask with after=last for changes */
+  last: number
+  /** false: the run had more plays, tasks and hosts than are kept */
+  complete: boolean
 }
 
 export interface JobRecord {
@@ -465,6 +533,16 @@ export interface NewJoinToken {
   id: number
   token: string
   expires_at: string
+}
+
+export interface OutputHits {
+  count: number
+  /** The output was searched to its end */
+  complete: boolean
+  /** By hit: the number of line ends before it, and its byte */
+  hits: number[][]
+  /** Search on with from=next */
+  next: number | null
 }
 
 export interface OutputIndex {
@@ -975,6 +1053,17 @@ export const formListSchema: v.GenericSchema<unknown, FormList> = v.looseObject(
   ),
 })
 
+export const formEvaluationSchema: v.GenericSchema<unknown, FormEvaluation> = v.looseObject({
+  fields: v.record(v.string(), v.unknown()),
+  rows: v.record(v.string(), v.unknown()),
+  steps: v.record(v.string(), v.unknown()),
+  runs: v.looseObject({
+    runner: v.nullable(v.string()),
+    problem: v.nullable(v.string()),
+    extravars: v.record(v.string(), v.unknown()),
+  }),
+})
+
 export const shownFormSchema: v.GenericSchema<unknown, ShownForm> = v.looseObject({
   name: v.string(),
   categories: v.array(v.string()),
@@ -1178,6 +1267,13 @@ export const jobEventRecordSchema: v.GenericSchema<unknown, JobEventRecord> = v.
   host: v.nullable(v.string()),
   duration: v.nullable(v.number()),
   time: v.string(),
+  task_id: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
+  play_id: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
+  action: v.optional(v.nullable(v.string())),
+  path: v.optional(v.nullable(v.string())),
+  changed: v.optional(v.boolean()),
+  ignored: v.optional(v.boolean()),
+  item: v.optional(v.unknown()),
 })
 
 export const jobEventListSchema: v.GenericSchema<unknown, JobEventList> = v.looseObject({
@@ -1194,6 +1290,46 @@ export const jobEventSchema: v.GenericSchema<unknown, JobEvent> = v.looseObject(
   duration: v.nullable(v.number()),
   time: v.string(),
   result: v.unknown(),
+})
+
+export const jobOutlineSchema: v.GenericSchema<unknown, JobOutline> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(
+    v.looseObject({
+      id: v.pipe(v.number(), v.safeInteger()),
+      kind: v.string(),
+      play: v.nullable(v.pipe(v.number(), v.safeInteger())),
+      name: v.nullable(v.string()),
+      role: v.nullable(v.string()),
+      path: v.nullable(v.string()),
+      order: v.pipe(v.number(), v.safeInteger()),
+      started: v.string(),
+      ended: v.nullable(v.string()),
+      ok: v.pipe(v.number(), v.safeInteger()),
+      changed: v.pipe(v.number(), v.safeInteger()),
+      failed: v.pipe(v.number(), v.safeInteger()),
+      skipped: v.pipe(v.number(), v.safeInteger()),
+      unreachable: v.pipe(v.number(), v.safeInteger()),
+      ignored: v.pipe(v.number(), v.safeInteger()),
+      hosts: v.pipe(v.number(), v.safeInteger()),
+    }),
+  ),
+  last: v.pipe(v.number(), v.safeInteger()),
+  complete: v.boolean(),
+})
+
+export const jobMatrixSchema: v.GenericSchema<unknown, JobMatrix> = v.looseObject({
+  hosts: v.array(v.string()),
+  tasks: v.array(v.pipe(v.number(), v.safeInteger())),
+  cells: v.array(v.string()),
+  complete: v.boolean(),
+})
+
+export const outputHitsSchema: v.GenericSchema<unknown, OutputHits> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  complete: v.boolean(),
+  hits: v.array(v.array(v.pipe(v.number(), v.safeInteger()))),
+  next: v.nullable(v.pipe(v.number(), v.safeInteger())),
 })
 
 export const outputIndexSchema: v.GenericSchema<unknown, OutputIndex> = v.looseObject({
@@ -1656,6 +1792,19 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<ListedForm>
+  /** What a launch of the form with these values would say, without launching */
+  evaluateForm(
+    request: {
+      name: string
+      body: {
+        rawFormData?: Record<string, unknown> | null
+        files?: Record<string, unknown> | null
+        /** The field that was changed last */
+        changed?: string | null
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<FormEvaluation>
   /** The forms that the caller may launch, in brief, with the categories and constants */
   getFormList(request?: NoParameters, options?: RequestOptions): Promise<FormConfig>
   /** One form that the caller may launch, with its subforms and constants */
@@ -1810,8 +1959,12 @@ export interface Operations {
     request: {
       /** Only events with a higher order */
       after?: number
+      /** Only events with a lower order */
+      before?: number
       /** Most events to answer; all when left out */
       limit?: number
+      /** desc: the newest first */
+      order?: 'asc' | 'desc' | AnotherWord
       /** Only events of this host */
       host?: string
       /** Only events of tasks of this name */
@@ -1820,6 +1973,8 @@ export interface Operations {
       type?: string
       /** Only what came of tasks at hosts, with this outcome */
       status?: 'ok' | 'changed' | 'failed' | 'ignored' | 'rescued' | 'skipped' | 'unreachable' | AnotherWord
+      /** As status, with one or several of these, with commas: ok,changed,failed,ignored,rescued,skipped,unreachable */
+      outcome?: string
       /** A whole number */
       id: number
     },
@@ -1843,6 +1998,48 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Response>
+  /** The plays and tasks of a playbook job, in the order in which they began */
+  getJobOutline(
+    request: {
+      /** Only what events after this order changed */
+      after?: number
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<JobOutline>
+  /** What came of each task at each host */
+  getJobMatrix(
+    request: {
+      /** Only these hosts, with commas */
+      hosts?: string
+      /** Only the tasks with these ids, with commas */
+      tasks?: string
+      /** Only tasks and hosts with one of these, with commas: running,ok,changed,failed,ignored,rescued,skipped,unreachable */
+      outcome?: string
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<JobMatrix>
+  /** Where a text stands in the output
+   *
+   * A search takes a second at most; next is where to go on. A user may have two at a time (429). */
+  getJobOutputSearch(
+    request: {
+      /** Literal text */
+      q: string
+      /** true: large and small letters are different */
+      case?: boolean
+      /** The byte from which on; 0 when left out */
+      from?: number
+      /** Most hits of the answer: 1000 when left out, at most 10000 */
+      limit?: number
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<OutputHits>
   /** Output from a byte offset on, as it is, for following a job
    *
    * At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet. With the header Range: bytes= the answer is 206 with at most 1 MiB of that range. With follow=true the answer stays open, and bytes come as they are stored. It ends when the job has ended, when the output begins anew, and after five minutes: then go on from the byte that was reached. A session may have as many open as EVENT_STREAMS_PER_SESSION. */
@@ -2320,6 +2517,13 @@ export const operations = {
     accept: 'application/json',
     schema: listedFormSchema,
   },
+  evaluateForm: {
+    method: 'POST',
+    path: '/forms/{name}/evaluate',
+    query: [],
+    accept: 'application/json',
+    schema: formEvaluationSchema,
+  },
   getFormList: {
     method: 'GET',
     path: '/config/formlist',
@@ -2406,7 +2610,7 @@ export const operations = {
   getJobEvents: {
     method: 'GET',
     path: '/job/{id}/events',
-    query: ['after', 'limit', 'host', 'task', 'type', 'status'],
+    query: ['after', 'before', 'limit', 'order', 'host', 'task', 'type', 'status', 'outcome'],
     accept: 'application/json',
     schema: jobEventListSchema,
   },
@@ -2418,6 +2622,27 @@ export const operations = {
     schema: jobEventSchema,
   },
   downloadJobOutput: { method: 'GET', path: '/job/{id}/download', query: [], accept: 'text/plain', schema: null },
+  getJobOutline: {
+    method: 'GET',
+    path: '/job/{id}/outline',
+    query: ['after'],
+    accept: 'application/json',
+    schema: jobOutlineSchema,
+  },
+  getJobMatrix: {
+    method: 'GET',
+    path: '/job/{id}/matrix',
+    query: ['hosts', 'tasks', 'outcome'],
+    accept: 'application/json',
+    schema: jobMatrixSchema,
+  },
+  getJobOutputSearch: {
+    method: 'GET',
+    path: '/job/{id}/output/search',
+    query: ['q', 'case', 'from', 'limit'],
+    accept: 'application/json',
+    schema: outputHitsSchema,
+  },
   getJobOutput: {
     method: 'GET',
     path: '/job/{id}/output',

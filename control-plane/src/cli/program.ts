@@ -105,6 +105,11 @@ function parser(run: Run) {
         ),
       )
       .command(
+        later('admin', 'What is done on the host of the control plane: a lost password', async () =>
+          (await import('./commands/admin.js')).adminCommands(run),
+        ),
+      )
+      .command(
         later('role', 'Look at the roles of config.yaml (admins)', async () =>
           (await import('./commands/role.js')).roleCommands(run),
         ),

@@ -22,9 +22,11 @@ import { browserSessionRoutes } from './sign-in/browser-session.js'
 import { credentialRoutes } from './service/credential.js'
 import { eventRoutes } from './service/events.js'
 import { configRoutes } from './forms/config.js'
+import { evaluateRoutes } from './forms/evaluate.js'
 import { formRoutes } from './forms/forms.js'
 import { jobApprovalRoutes } from './jobs/job-approvals.js'
 import { jobNodeRoutes } from './jobs/job-node.js'
+import { jobCourseRoutes } from './jobs/job-course.js'
 import { jobOutputRoutes } from './jobs/job-output.js'
 import { jobStreamRoutes } from './jobs/job-streams.js'
 import { jobRoutes } from './jobs/job.js'
@@ -165,18 +167,20 @@ function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPlugin
 /** Routes about forms, jobs and runners. */
 function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
   const { auth, uploads, forms, sequences, jobs, runners } = rooms
-  const { reading, launching, actions, approving, detail, feeds, indexes } = jobs
+  const { reading, launching, actions, approving, detail, feeds, indexes, courses, search, evaluation } = jobs
   const { eventStreamsPerSession: streamsPerSession } = settings
   const { sessions } = auth
   const { hub, joinTokens, orphans } = runners
   const shown = { forms: forms.forms, workflows: sequences.workflows, roles: auth.roles }
   return [
     formRoutes(shown),
+    evaluateRoutes(evaluation),
     configRoutes(shown),
     lockRoutes({ lock: forms.designerLock }),
     jobRoutes({ detail, launching, actions }),
     jobApprovalRoutes({ reading, approving }),
-    jobStreamRoutes(reading),
+    jobStreamRoutes({ reading, courses }),
+    jobCourseRoutes({ reading, courses, search }),
     jobOutputRoutes({ reading, feeds, indexes, sessions, timers, streamsPerSession }),
     jobNodeRoutes(reading),
     uploadRoutes({ uploads: uploads.uploads, forms: forms.forms, timers }),

@@ -8,14 +8,23 @@ import { licencesOf } from './parts.js'
 
 const NAME = 'holdfast-client'
 
-/** In place of the service: what is here is the client. */
-const NO_SERVICE = `
-import { SettingsError } from '@holdfast/protocol'
-
-export async function startControlPlane() {
-  throw new SettingsError('This is the client alone. The service comes with the package holdfast.')
+/** What only the host of the service can do, by module: the functions that commands call there. */
+const SERVICE_ONLY = {
+  'main.js': ['startControlPlane'],
+  'store/open-store.js': ['openStoreBeside'],
+  'auth/passwords.js': ['createPasswords'],
 }
-`
+
+/** In place of the service: what is here is the client. */
+function withoutService(names) {
+  const functions = names.map(
+    (name) => `
+export async function ${name}() {
+  throw new SettingsError('This is the client alone. The service comes with the package holdfast.')
+}`,
+  )
+  return `import { SettingsError } from '@holdfast/protocol'\n${functions.join('\n')}\n`
+}
 
 /** Packages in the form of CommonJS ask for modules of Node.js by `require`. */
 const REQUIRE =
@@ -81,9 +90,9 @@ function buildClientDeb(made, given) {
 }
 
 function leaveServiceOut(builder) {
-  builder.onLoad({ filter: /control-plane\/dist\/main\.js$/ }, () => ({
-    contents: NO_SERVICE,
-    loader: 'js',
-    resolveDir: 'control-plane/dist',
-  }))
+  for (const [module, names] of Object.entries(SERVICE_ONLY)) {
+    const filter = new RegExp(`control-plane/dist/${module.replace('.', '\\.')}$`)
+    const stub = { contents: withoutService(names), loader: 'js', resolveDir: 'control-plane/dist' }
+    builder.onLoad({ filter }, () => stub)
+  }
 }

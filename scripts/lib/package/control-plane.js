@@ -23,13 +23,15 @@ export async function buildControlPlane(given) {
   const isWanted = (path) => !path.endsWith('.map')
   tree.copy(runtime.program, `${HOME}/node`)
   tree.copy('control-plane/bundle', `${HOME}/bundle`, isWanted)
-  if (existsSync('control-plane/web/dist')) tree.copy('control-plane/web/dist', `${HOME}/web/dist`, isWanted)
+  tree.copy('control-plane/web/dist/pages', `${HOME}/web/dist/pages`)
   tree.copy('control-plane/package.json', `${HOME}/package.json`)
   for (const name of [...BESIDE, argonBinary()]) {
     tree.copy(join('node_modules', name), `${HOME}/node_modules/${name}`, isNeededToRun)
   }
   tree.copy('control-plane/examples', 'usr/share/holdfast/examples')
-  tree.write('usr/bin/holdfast', `#!/bin/sh\nexec /${HOME}/node /${HOME}/bundle/launch.js "$@"\n`, 0o755)
+  // Commands for this host, such as `holdfast admin`, work on the folder of the unit.
+  const persistent = 'export PERSISTENT_PATH="${PERSISTENT_PATH:-/var/lib/holdfast}"'
+  tree.write('usr/bin/holdfast', `#!/bin/sh\n${persistent}\nexec /${HOME}/node /${HOME}/bundle/launch.js "$@"\n`, 0o755)
   tree.write(`${HOME}/bundle/launch.js`, "import { main } from './main.js'\n\nawait main()\n")
   tree.write('usr/lib/systemd/system/holdfast.service', packagedUnit('holdfast.service'))
   tree.copy('scripts/lib/package/control-plane.env', 'etc/holdfast/control-plane.env')

@@ -39,6 +39,14 @@ export const ENDPOINTS = {
     'endpoint.output-follow':
       'GET /job/{id}/output?follow=true stays open and sends bytes as they are stored, until the job has ended or its output begins anew.',
     'endpoint.output-index': 'GET /job/{id}/output/index answers the number of line ends before each 64 KiB of output.',
+    'endpoint.outline':
+      'GET /job/{id}/outline answers the plays and tasks of a run with what came of them; after leaves only what later events changed.',
+    'endpoint.matrix':
+      'GET /job/{id}/matrix answers hosts, tasks and a letter for what came of each task at each host.',
+    'endpoint.output-search':
+      'GET /job/{id}/output/search answers where a literal text stands in the output, in steps of at most a second.',
+    'endpoint.evaluate':
+      'POST /forms/{name}/evaluate answers what a launch with these values would say by field, row and step, and what would run; passwords never come back, and nothing is launched.',
     'endpoint.events': 'GET /events is the stream of server-sent events.',
     'endpoint.live': 'GET /live is the liveness probe.',
     'endpoint.ready': 'GET /ready is the readiness probe.',

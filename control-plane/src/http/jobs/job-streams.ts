@@ -1,17 +1,24 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { type JobReading, readEvent, readEvents, readPlainOutput } from '../../jobs/read/reading.js'
+import type { Courses } from '../../jobs/course/courses.js'
+import { readEvents } from '../../jobs/read/event-list.js'
+import { type JobReading, readEvent, readPlainOutput } from '../../jobs/read/reading.js'
 import { callerOf } from '../route/guards.js'
-import { Event, EventRecord, EventsQuery } from './job-schemas.js'
+import { EventsQuery, eventsRequestOf } from './job-events-query.js'
+import { Event, EventRecord } from './job-schemas.js'
 import { JSON_TYPE, listText, streamOf, streamed } from '../route/long-answer.js'
-import { IdParams, answers, idOf, integerText, listOf, textAnswers, wholeNumberOf } from '../route/schemas.js'
+import { IdParams, answers, idOf, integerText, listOf, textAnswers } from '../route/schemas.js'
 
 const tags = ['job']
 const TEXT = 'text/plain; charset=utf-8'
 
 /** Routes for what a job produced: its events and its output. */
-export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox {
+export function jobStreamRoutes(deps: {
+  readonly reading: JobReading
+  readonly courses: Courses
+}): FastifyPluginAsyncTypebox {
+  const { reading } = deps
   return async (app) => {
     app.get(
       '/job/:id/events',
@@ -26,11 +33,8 @@ export function jobStreamRoutes(reading: JobReading): FastifyPluginAsyncTypebox 
         },
       },
       async (request, reply) => {
-        const after = wholeNumberOf(request.query.after ?? '0', 'after')
-        const limit = wholeNumberOf(request.query.limit ?? String(Number.MAX_SAFE_INTEGER), 'limit')
-        const { host, task, type, status } = request.query
-        const wanted = { after, limit, host, task, type, status }
-        const pages = await readEvents(reading, callerOf(request), idOf(request.params), wanted)
+        const wanted = eventsRequestOf(request.query)
+        const pages = await readEvents(deps, callerOf(request), idOf(request.params), wanted)
         await reply.type(JSON_TYPE).send(await streamOf(listText(pages)))
         return reply
       },

@@ -7,14 +7,13 @@ import type { UserType } from '../../user-type.js'
 import { isoTime } from '../../clock.js'
 import { InvalidInputError, NotFoundError } from '../../errors.js'
 import { countAwaitedApprovals, listAwaitingJobs } from '../../store/jobs/approvals.js'
-import { type EventSummaryRow, findEvent, readEventPages } from '../../store/jobs/job-events.js'
+import { findEvent } from '../../store/jobs/job-events.js'
 import { readOutput } from '../../store/jobs/job-output.js'
 import { type JobFilter, type JobListRow, listJobs } from '../../store/jobs/job-list.js'
 import { type JobRow, findJob, findSubjobs } from '../../store/jobs/jobs.js'
 import type { Queries } from '../../store/store.js'
 import { approvalOf, giverOf } from '../record/approval.js'
 import { type Connections, type RunnerPresence, connectionsFor, detailOf, isConnected } from './connected.js'
-import { type EventStatus, eventFilterOf } from './event-filter.js'
 import { maskValues } from '../secrets/masking.js'
 import { htmlText, plainText } from './output-text.js'
 import { passwordFieldsOf } from '../record/password-fields.js'
@@ -218,31 +217,6 @@ export function listLimit(records: string | undefined, listSize: number): number
   const asked = records === undefined || records.trim() === '' ? Number.NaN : Math.trunc(Number(records))
   if (!Number.isFinite(asked) || asked === 0) return listSize
   return Math.min(Math.max(asked, 1), Math.max(5000, listSize))
-}
-
-/** Which events of a job are asked for. */
-export interface EventsRequest {
-  readonly after: number
-  readonly limit: number
-  readonly host: string | undefined
-  readonly task: string | undefined
-  readonly type: string | undefined
-  readonly status: EventStatus | undefined
-}
-
-/**
- * The events of a job after a given order, page by page, because a job may have millions. @throws NotFoundError,
- * ForbiddenError
- */
-export async function readEvents(reading: JobReading, caller: Caller, id: number, request: EventsRequest) {
-  await requireVisible(reading.queries, caller, id)
-  const { after, limit, ...wanted } = request
-  const filter = eventFilterOf(wanted)
-  return eventPages(filter ? readEventPages(reading.queries, id, after, Math.max(limit, 1), filter) : [])
-}
-
-async function* eventPages(pages: AsyncIterable<readonly EventSummaryRow[]> | Iterable<readonly EventSummaryRow[]>) {
-  for await (const page of pages) yield page.map(({ position, ...event }) => ({ order: position, ...event }))
 }
 
 /**
