@@ -35,7 +35,7 @@ export function Content<Value>({
 }
 
 /** A bar that comes after a moment. */
-export function Loading() {
+function Loading() {
   return (
     <p class="loading" role="status">
       {words.loading}

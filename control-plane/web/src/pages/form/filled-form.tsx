@@ -51,8 +51,6 @@ export function FilledForm({
     }
   }
 
-  const session_ = session.value
-  const mayBeVerbose = session_.state === 'in' && session_.user.options.allowVerboseMode === true
   return (
     <form
       ref={element}
@@ -86,7 +84,7 @@ export function FilledForm({
         </p>
       )}
       {error && <Failure error={error} />}
-      {mayBeVerbose && (
+      {mayBeVerbose() && (
         <label class="check">
           <input type="checkbox" checked={isVerbose} onChange={(event) => setVerbose(event.currentTarget.checked)} />
           {words.form.verbose}
@@ -99,6 +97,12 @@ export function FilledForm({
       </div>
     </form>
   )
+}
+
+/** Whether the roles of who is signed in allow a verbose launch. */
+function mayBeVerbose(): boolean {
+  const { value } = session
+  return value.state === 'in' && value.user.options.allowVerboseMode === true
 }
 
 function Part({

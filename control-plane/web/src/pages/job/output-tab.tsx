@@ -37,6 +37,6 @@ async function lastPartOf(id: number, signal: AbortSignal): Promise<string> {
   const { streams } = await api.getJob({ id, output: false }, { signal })
   const bytes = streams?.output.bytes ?? 0
   const answer = await api.getJobOutput({ id, offset: Math.max(0, bytes - MOST_BYTES) }, { signal })
-  // eslint-disable-next-line no-control-regex -- colours are escape sequences
+  // Without its colours, which are escape sequences.
   return (await answer.text()).replace(/\x1b\[[0-9;]*m/g, '')
 }

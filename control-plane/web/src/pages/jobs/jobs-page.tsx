@@ -41,7 +41,7 @@ export function JobsPage() {
           ) : (
             <>
               <JobTable jobs={records} />
-              {next != null && (
+              {(next ?? null) !== null && (
                 <p class="more">
                   <button type="button" onClick={() => setRows(rows + ROWS)}>
                     {words.jobs.more}

@@ -19,7 +19,7 @@ export function Request({
   readonly done: () => void
   readonly mayDecide: boolean
 }) {
-  const { id, name, fingerprint } = runner
+  const { name, fingerprint } = runner
   const [typed, setTyped] = useState('')
   const [isCompared, setCompared] = useState(false)
   // Another process may ask under this name meanwhile, with another key.
@@ -74,29 +74,43 @@ export function Request({
             />
             {words.runners.byEye}
           </label>
-          <div class="buttons">
-            <ActionButton
-              text={words.runners.approve}
-              tone="main"
-              disabledBecause={mayApprove ? null : words.runners.requestsText}
-              act={async () => {
-                await approve(id, fingerprint)
-                done()
-              }}
-            />
-            <ActionButton
-              text={words.runners.deny}
-              tone="danger"
-              ask={{ title: words.runners.denyTitle(name), text: words.runners.denyText }}
-              act={async () => {
-                await api.rejectRunner({ id })
-                done()
-              }}
-            />
-          </div>
+          <Answer runner={runner} mayApprove={mayApprove} done={done} />
         </>
       )}
     </li>
+  )
+}
+
+function Answer({
+  runner: { id, name, fingerprint },
+  mayApprove,
+  done,
+}: {
+  readonly runner: Runner
+  readonly mayApprove: boolean
+  readonly done: () => void
+}) {
+  return (
+    <div class="buttons">
+      <ActionButton
+        text={words.runners.approve}
+        tone="main"
+        disabledBecause={mayApprove ? null : words.runners.requestsText}
+        act={async () => {
+          await approve(id, fingerprint)
+          done()
+        }}
+      />
+      <ActionButton
+        text={words.runners.deny}
+        tone="danger"
+        ask={{ title: words.runners.denyTitle(name), text: words.runners.denyText }}
+        act={async () => {
+          await api.rejectRunner({ id })
+          done()
+        }}
+      />
+    </div>
   )
 }
 
