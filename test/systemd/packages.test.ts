@@ -31,7 +31,8 @@ describe.skipIf(reason !== null)('the packages', () => {
     expect(built.status, built.stderr).toBe(0)
     machine = await bootMachine()
     hands = productOn(machine, 'holdfast')
-  })
+    // The packages are compressed, which takes as long as the machine needs for it.
+  }, 600_000)
   afterAll(async () => {
     await machine?.close()
     rmSync(output, { recursive: true, force: true })

@@ -144,6 +144,22 @@ export interface FormConfig {
   warnings: string[]
 }
 
+export interface FormEvaluation {
+  fields: Record<string, unknown>
+  /** Errors of rows by field, as in the details of a refused launch */
+  rows: Record<string, unknown>
+  /** The steps of a wizard */
+  steps: Record<string, unknown>
+  runs: {
+    /** The runner, or that of the first step or node */
+    runner: string | null
+    /** Why the job would fail at once */
+    problem: string | null
+    /** What the playbook would get, with masks in place of secrets */
+    extravars: Record<string, unknown>
+  }
+}
+
 export interface FormList {
   count: number
   records: ListedForm[]
@@ -1037,6 +1053,17 @@ export const formListSchema: v.GenericSchema<unknown, FormList> = v.looseObject(
   ),
 })
 
+export const formEvaluationSchema: v.GenericSchema<unknown, FormEvaluation> = v.looseObject({
+  fields: v.record(v.string(), v.unknown()),
+  rows: v.record(v.string(), v.unknown()),
+  steps: v.record(v.string(), v.unknown()),
+  runs: v.looseObject({
+    runner: v.nullable(v.string()),
+    problem: v.nullable(v.string()),
+    extravars: v.record(v.string(), v.unknown()),
+  }),
+})
+
 export const shownFormSchema: v.GenericSchema<unknown, ShownForm> = v.looseObject({
   name: v.string(),
   categories: v.array(v.string()),
@@ -1765,6 +1792,19 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<ListedForm>
+  /** What a launch of the form with these values would say, without launching */
+  evaluateForm(
+    request: {
+      name: string
+      body: {
+        rawFormData?: Record<string, unknown> | null
+        files?: Record<string, unknown> | null
+        /** The field that was changed last */
+        changed?: string | null
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<FormEvaluation>
   /** The forms that the caller may launch, in brief, with the categories and constants */
   getFormList(request?: NoParameters, options?: RequestOptions): Promise<FormConfig>
   /** One form that the caller may launch, with its subforms and constants */
@@ -2476,6 +2516,13 @@ export const operations = {
     query: [],
     accept: 'application/json',
     schema: listedFormSchema,
+  },
+  evaluateForm: {
+    method: 'POST',
+    path: '/forms/{name}/evaluate',
+    query: [],
+    accept: 'application/json',
+    schema: formEvaluationSchema,
   },
   getFormList: {
     method: 'GET',

@@ -22,6 +22,7 @@ import { browserSessionRoutes } from './sign-in/browser-session.js'
 import { credentialRoutes } from './service/credential.js'
 import { eventRoutes } from './service/events.js'
 import { configRoutes } from './forms/config.js'
+import { evaluateRoutes } from './forms/evaluate.js'
 import { formRoutes } from './forms/forms.js'
 import { jobApprovalRoutes } from './jobs/job-approvals.js'
 import { jobNodeRoutes } from './jobs/job-node.js'
@@ -166,13 +167,14 @@ function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPlugin
 /** Routes about forms, jobs and runners. */
 function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
   const { auth, uploads, forms, sequences, jobs, runners } = rooms
-  const { reading, launching, actions, approving, detail, feeds, indexes, courses, search } = jobs
+  const { reading, launching, actions, approving, detail, feeds, indexes, courses, search, evaluation } = jobs
   const { eventStreamsPerSession: streamsPerSession } = settings
   const { sessions } = auth
   const { hub, joinTokens, orphans } = runners
   const shown = { forms: forms.forms, workflows: sequences.workflows, roles: auth.roles }
   return [
     formRoutes(shown),
+    evaluateRoutes(evaluation),
     configRoutes(shown),
     lockRoutes({ lock: forms.designerLock }),
     jobRoutes({ detail, launching, actions }),

@@ -5,6 +5,7 @@ import type { ApprovalSubjects } from './record/approval-subject.js'
 import type { ApprovingDependencies } from './approve/approving.js'
 import { sealOpenJobs } from './secrets/carried-over.js'
 import type { RunnerPresence } from './read/connected.js'
+import { createFormEvaluation } from './launch/evaluate.js'
 import type { LaunchDependencies } from './launch/launch.js'
 import { createCourses } from './course/courses.js'
 import type { JobDetailDependencies } from './detail/detail.js'
@@ -82,6 +83,7 @@ export function composeJobs(ground: Ground, settings: JobSettings, needs: JobNee
   const onFailure = (error: unknown) => log.warn({ err: error }, 'new output could not be read; tried again')
   const feeds = createOutputFeeds({ queries: store.read, timers, now: () => steady.now(), onFailure })
   const search = createOutputSearch({ queries: store.read, indexes, now: () => steady.now() })
+  const evaluation = createFormEvaluation(launching)
   const detail: JobDetailDependencies = { reading, launching, courses, indexes, clock }
-  return { reading, launching, actions, approving, retention, detail, courses, indexes, feeds, search }
+  return { reading, launching, actions, approving, retention, detail, courses, indexes, feeds, search, evaluation }
 }

@@ -29,7 +29,9 @@ export async function buildControlPlane(given) {
     tree.copy(join('node_modules', name), `${HOME}/node_modules/${name}`, isNeededToRun)
   }
   tree.copy('control-plane/examples', 'usr/share/holdfast/examples')
-  tree.write('usr/bin/holdfast', `#!/bin/sh\nexec /${HOME}/node /${HOME}/bundle/launch.js "$@"\n`, 0o755)
+  // Commands for this host, such as `holdfast admin`, work on the folder of the unit.
+  const persistent = 'export PERSISTENT_PATH="${PERSISTENT_PATH:-/var/lib/holdfast}"'
+  tree.write('usr/bin/holdfast', `#!/bin/sh\n${persistent}\nexec /${HOME}/node /${HOME}/bundle/launch.js "$@"\n`, 0o755)
   tree.write(`${HOME}/bundle/launch.js`, "import { main } from './main.js'\n\nawait main()\n")
   tree.write('usr/lib/systemd/system/holdfast.service', packagedUnit('holdfast.service'))
   tree.copy('scripts/lib/package/control-plane.env', 'etc/holdfast/control-plane.env')

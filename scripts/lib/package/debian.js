@@ -50,7 +50,7 @@ export function buildDeb({ tree, name, architecture, fields, scripts, conffiles 
     tree.write(`DEBIAN/${script}`, readFileSync(join(SCRIPTS, scripts, script), 'utf8'), 0o755)
   }
   const path = join(output, `${name}_${version}-${revision}_${architecture}.deb`)
-  run('dpkg-deb', ['--root-owner-group', '-Zzstd', '-z9', '--build', tree.folder, path])
+  run('dpkg-deb', ['--root-owner-group', '-Zzstd', '-z5', '--build', tree.folder, path])
 }
 
 function bytesBelow(folder) {

@@ -41,9 +41,10 @@ export async function buildRunner(given) {
   })
 }
 
-/** The switches of the program's own first line, with the Node.js of the package. */
+/** The switches of the program's own first line, with the Node.js of the package, on the state folder of its unit. */
 function launcher() {
   const [first = ''] = readFileSync('runner-agent/bin/holdfast-runner.js', 'utf8').split('\n')
   const switches = first.replace(/^#!.*\bnode /, '')
-  return `#!/bin/sh\nexec /${HOME}/node ${switches} /${HOME}/bundle/cli.js "$@"\n`
+  const state = 'export RTE_STATE_PATH="${RTE_STATE_PATH:-/var/lib/holdfast-runner}"'
+  return `#!/bin/sh\n${state}\nexec /${HOME}/node ${switches} /${HOME}/bundle/cli.js "$@"\n`
 }

@@ -45,6 +45,8 @@ export const ENDPOINTS = {
       'GET /job/{id}/matrix answers hosts, tasks and a letter for what came of each task at each host.',
     'endpoint.output-search':
       'GET /job/{id}/output/search answers where a literal text stands in the output, in steps of at most a second.',
+    'endpoint.evaluate':
+      'POST /forms/{name}/evaluate answers what a launch with these values would say by field, row and step, and what would run; passwords never come back, and nothing is launched.',
     'endpoint.events': 'GET /events is the stream of server-sent events.',
     'endpoint.live': 'GET /live is the liveness probe.',
     'endpoint.ready': 'GET /ready is the readiness probe.',
