@@ -114,6 +114,22 @@ test.runIf(process.getuid?.() === 0)(
   },
 )
 
+test('a setting that does not exist is said, by the check and in the log of the agent', async () => {
+  const { code, said } = await check({ RTE_MAXJOBS: '3', RTE_JOIN_TOKEN_FILE: '', RTE_COLOUR: 'red' })
+  expect(said).toContain('warning  settings: there is no setting RTE_MAXJOBS\n         -> is RTE_MAX_JOBS meant?\n')
+  expect(said).toContain('there is no setting RTE_COLOUR\n         -> see holdfast-runner run --help\n')
+  expect(said).not.toContain('RTE_JOIN_TOKEN_FILE')
+  expect(code).toBe(0)
+  const settings = { APP_URL: 'http://127.0.0.1:9', RTE_STATE_PATH: join(folder, 'typo'), PORT: '0', RTE_MAXJOBS: '3' }
+  const agent = startProgram(AGENT, ['run'], settings)
+  try {
+    await waitFor('the warning', () => agent.said().includes('no such setting'))
+    expect(agent.said()).toContain('is RTE_MAX_JOBS meant?')
+  } finally {
+    await agent.stop()
+  }
+})
+
 test('takes settings from a file as systemd reads it; the environment wins', async () => {
   const file = join(folder, 'runner.env')
   writeFileSync(file, `# comment\nAPP_URL=https://nowhere.invalid\nRTE_NAME="from-file"\n`)

@@ -1,5 +1,5 @@
-import type { AgentSettings } from '../settings.js'
-import { type Finding, linesOf } from './finding.js'
+import { type AgentSettings, unknownSettings } from '../settings.js'
+import { doubtful, type Finding, linesOf } from './finding.js'
 import { checkHost } from './host.js'
 import { checkWay } from './way.js'
 
@@ -13,7 +13,11 @@ export async function checkRunner(
   say: (line: string) => void,
 ): Promise<boolean> {
   const findings: Finding[] = []
-  for (const look of [() => checkHost(settings, environment), () => checkWay(settings, () => new Date())]) {
+  for (const look of [
+    () => checkNames(environment),
+    () => checkHost(settings, environment),
+    () => checkWay(settings, () => new Date()),
+  ]) {
     for (const finding of await look()) {
       findings.push(finding)
       for (const line of linesOf(finding)) say(line)
@@ -22,4 +26,14 @@ export async function checkRunner(
   const problems = findings.filter(({ state }) => state === 'problem').length
   say(problems === 0 ? 'This host can run jobs.' : `Jobs cannot run here: ${problems} problem(s), see above.`)
   return problems === 0
+}
+
+function checkNames(environment: Readonly<Record<string, string | undefined>>): Finding[] {
+  return unknownSettings(environment).map(({ name, meant }) =>
+    doubtful(
+      'settings',
+      `there is no setting ${name}`,
+      meant === null ? 'see holdfast-runner run --help' : `is ${meant} meant?`,
+    ),
+  )
 }
