@@ -75,7 +75,15 @@ function jobOutputRoutes(reading: JobReading): FastifyPluginAsyncTypebox {
           response: textAnswers(
             {
               description: 'The bytes of the output from there on',
-              headers: { 'X-Next-Offset': Type.Integer({ description: 'The offset to ask for next' }) },
+              headers: {
+                'X-Next-Offset': Type.Integer({ description: 'The offset to ask for next' }),
+                // Optional in the document, so that a newer client understands an older service.
+                'X-Run-Id': Type.Optional(
+                  Type.String({
+                    description: 'The run of which the bytes are: a restored database may give a number again',
+                  }),
+                ),
+              },
             },
             ...([400, 403, 404] as const),
           ),
@@ -83,9 +91,10 @@ function jobOutputRoutes(reading: JobReading): FastifyPluginAsyncTypebox {
       },
       async (request, reply) => {
         const offset = Math.max(0, wholeNumberOf(request.query.offset ?? '0', 'offset'))
-        const bytes = await readRawOutput(reading, callerOf(request), idOf(request.params), offset)
+        const { bytes, runId } = await readRawOutput(reading, callerOf(request), idOf(request.params), offset)
         await reply
           .header('x-next-offset', offset + bytes.length)
+          .header('x-run-id', runId)
           .type(TEXT)
           .send(bytes)
         return reply

@@ -297,9 +297,24 @@ function isDeeperThan(value: object, limit: number): boolean {
   return false
 }
 
-/** The output as it is, with colours, from a byte offset on; at most MAX_OUTPUT_BYTES. */
-export async function readRawOutput(reading: JobReading, caller: Caller, id: number, offset: number): Promise<Buffer> {
-  await requireVisible(reading.queries, caller, id)
+/** A piece of a job's output, and the run that it is of. */
+export interface RawOutput {
+  readonly bytes: Buffer
+  readonly runId: string
+}
+
+/**
+ * The output as it is, with colours, from a byte offset on; at most MAX_OUTPUT_BYTES.
+ *
+ * @throws NotFoundError, ForbiddenError
+ */
+export async function readRawOutput(
+  reading: JobReading,
+  caller: Caller,
+  id: number,
+  offset: number,
+): Promise<RawOutput> {
+  const { run_id: runId } = await requireVisible(reading.queries, caller, id)
   const pieces: Buffer[] = []
   let bytes = 0
   for await (const piece of readOutput(reading.queries, id, offset)) {
@@ -307,7 +322,7 @@ export async function readRawOutput(reading: JobReading, caller: Caller, id: num
     bytes += piece.length
     if (bytes >= MAX_OUTPUT_BYTES) break
   }
-  return Buffer.concat(pieces).subarray(0, MAX_OUTPUT_BYTES)
+  return { bytes: Buffer.concat(pieces).subarray(0, MAX_OUTPUT_BYTES), runId }
 }
 
 /** The whole output as plain text, slice by slice. @throws NotFoundError, ForbiddenError */
