@@ -36,7 +36,7 @@ export default tseslint.config(
   ...tseslint.configs.strict,
   ...rooms,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     // One program for all: with that of each workspace, what tests know of the product would be found out a second time.
     languageOptions: { parserOptions: { project: 'tsconfig.lint.json', tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -51,7 +51,14 @@ export default tseslint.config(
     },
   },
   {
-    files: ['control-plane/**/*.ts', 'protocol/**/*.ts'],
+    // The pages have types of browsers, and markup.
+    files: ['control-plane/web/**/*.{ts,tsx}'],
+    languageOptions: {
+      parserOptions: { project: 'control-plane/web/tsconfig.json', tsconfigRootDir: import.meta.dirname },
+    },
+  },
+  {
+    files: ['control-plane/**/*.{ts,tsx}', 'protocol/**/*.ts'],
     rules: {
       'max-lines-per-function': ['error', MAX_FUNCTION_LINES],
       'no-restricted-syntax': [

@@ -35,6 +35,14 @@ export class RefusedValuesError extends HoldfastError {}
 /** More bytes than the service takes. */
 export class TooLargeError extends HoldfastError {}
 
+/** The range that was asked for begins behind the end. */
+export class UnsatisfiableRangeError extends HoldfastError {
+  /** @param length bytes that there are */
+  constructor(length: number) {
+    super('range_not_satisfiable', `There are only ${length} bytes`, { length })
+  }
+}
+
 /** Too many tries; `retryAfterSeconds` says when to come back. */
 export class TooManyError extends HoldfastError {
   constructor(

@@ -138,6 +138,7 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
     credentials: { open: (name) => credentials.credentials.open(name) },
   })
   announceFirstAdmin(auth.firstAdmin, process.stderr.isTTY)
+  if (auth.firstAdmin === null && settings.admin.password !== null) ground.log.info({}, ADMIN_PASSWORD_UNUSED)
   const { roles, grants, accessTokens } = auth
   const uploads = await composeUploads(ground, settings, { store, freeBytes: overrides.freeBytes })
   const constants = async () => (await roles.current()).constants ?? {}
@@ -201,6 +202,9 @@ async function makeFolders(settings: ControlPlaneSettings): Promise<void> {
   for (const folder of [formsPath, varsFilesPath, workflowsPath, playbooksPath])
     await mkdir(folder, { recursive: true })
 }
+
+const ADMIN_PASSWORD_UNUSED =
+  'ADMIN_PASSWORD counts at the first start only, and there are accounts: holdfast admin reset-password makes a new one'
 
 function announceFirstAdmin(admin: AuthParts['firstAdmin'], mayShowSecrets: boolean): void {
   if (!admin || admin.generatedPassword === null) return

@@ -20,6 +20,7 @@ export const CONTROL_PLANE_SETTINGS = {
   HTTPS_CERT: { kind: 'text', default: null, meaning: 'file with the certificate chain (PEM), needed with HTTPS' },
   HTTPS_KEY: { kind: 'text', default: null, meaning: 'file with the key of the certificate (PEM), needed with HTTPS' },
   TRUST_PROXY: { kind: 'boolean', default: '0', meaning: 'believe X-Forwarded-* headers' },
+  WEB: { kind: 'boolean', default: '1', meaning: 'serve the web console; 0 = only the REST interface' },
   PERSISTENT_PATH: { kind: 'text', default: './persistent', meaning: 'folder that holds everything below' },
   FORMS_FOLDER_PATH: { kind: 'text', default: below('forms'), meaning: 'folder with the form files' },
   CONFIG_PATH: {

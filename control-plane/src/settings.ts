@@ -66,6 +66,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     publicUrl: publicUrlOf(textOrNull('PUBLIC_URL')),
     tls: tlsOf(raw),
     trustProxy: raw.TRUST_PROXY === true,
+    web: raw.WEB === true,
     persistentPath: path('PERSISTENT_PATH'),
     formsPath: path('FORMS_FOLDER_PATH'),
     configPath: path('CONFIG_PATH'),

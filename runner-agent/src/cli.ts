@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
 import { flagOf, SettingsError, type SettingSources, type SettingDefinition } from '@holdfast/protocol'
 import yargs, { type Options } from 'yargs'
 import { hideBin } from 'yargs/helpers'
+import { checkRunner } from './check/check.js'
 import { loadIdentity, makeNextKeys } from './identity/identity.js'
 import { describeError } from './log.js'
 import { readVersion } from './package-info.js'
@@ -14,6 +16,9 @@ import { readTrust, trustFingerprint } from './identity/trust.js'
 class UsageError extends Error {
   override readonly name = 'UsageError'
 }
+
+/** Where the package has the settings. */
+const PACKAGED_SETTINGS = '/etc/holdfast/runner.env'
 
 type Flags = Readonly<Record<string, unknown>>
 
@@ -46,6 +51,26 @@ async function main(args: string[]): Promise<number> {
       (command) => command.options(optionsOf(RUNNER_AGENT_SETTINGS, mayShowHelp)).epilogue(EPILOGUE),
       async (flags: Flags) => {
         exitCode = await runAgent(readSettings(sourcesOf(flags), process.cwd()), complain)
+      },
+    )
+    .command(
+      'check',
+      'look whether jobs can run on this host, and say what is missing and how to get it',
+      (command) =>
+        command
+          .options(optionsOf(RUNNER_AGENT_SETTINGS, mayShowHelp))
+          .option('settings-file', {
+            type: 'string',
+            requiresArg: true,
+            description: `settings as systemd reads them (default: ${PACKAGED_SETTINGS}, if APP_URL is not set otherwise)`,
+          })
+          .epilogue('Run it as the user of the agent. Exit code 0: jobs can run. 1: something is missing.'),
+      async (flags: Flags) => {
+        const sources = withSettingsFile(sourcesOf(flags), flags['settings-file'])
+        const isFit = await checkRunner(readSettings(sources, process.cwd()), sources.environment, (line) => {
+          console.log(line)
+        })
+        exitCode = isFit ? EXIT_CODES.stopped : EXIT_CODES.failed
       },
     )
     .command(
@@ -89,7 +114,7 @@ async function main(args: string[]): Promise<number> {
         console.log(await makeNextKeys(readStatePath(sourcesOf(flags), process.cwd())))
       },
     )
-    .demandCommand(1, 'say what to do: run, fingerprint, trust or rotate-key (--help shows more)')
+    .demandCommand(1, 'say what to do: run, check, fingerprint, trust or rotate-key (--help shows more)')
     .strict()
     .wrap(Math.min(120, process.stdout.columns ?? 100))
     .exitProcess(false)
@@ -126,6 +151,21 @@ function sourcesOf(flags: Flags): SettingSources {
     if (typeof value === 'string') given[name] = value
   }
   return { environment: process.env, flags: given, readFile: (path) => readFileSync(path, 'utf8') }
+}
+
+/** The environment, and below it what stands in a file of settings. */
+function withSettingsFile(sources: SettingSources, given: unknown): SettingSources {
+  const isNamed = typeof given === 'string'
+  // An empty variable counts as one that is not set, as everywhere.
+  const environment = Object.fromEntries(Object.entries(sources.environment).filter(([, value]) => value !== ''))
+  if (!isNamed && (environment.APP_URL ?? sources.flags.APP_URL) !== undefined) return sources
+  try {
+    const settings = parseEnv(sources.readFile(isNamed ? given : PACKAGED_SETTINGS))
+    return { ...sources, environment: { ...settings, ...environment } }
+  } catch (error) {
+    if (isNamed) throw new UsageError(`--settings-file: ${describeError(error)}`)
+    return sources
+  }
 }
 
 function complain(line: string): void {

@@ -2,7 +2,7 @@ import { describeError } from './log.js'
 import { systemAfter } from './ground.js'
 import { type Agent, logOf, startAgent } from './main.js'
 import { connectServiceManager, type ServiceManager } from './service-manager.js'
-import type { AgentSettings } from './settings.js'
+import { type AgentSettings, unknownSettings } from './settings.js'
 import { StateInUseError } from './spool/state-lock.js'
 
 /** Exit codes of `run`: they tell a service manager whether another try makes sense. */
@@ -25,6 +25,9 @@ export async function runAgent(settings: AgentSettings, complain: (line: string)
   // Whoever read the log is gone. That must not end the agent, and there is nowhere to tell it.
   process.stdout.on('error', () => undefined)
   const log = logOf(settings)
+  for (const { name, meant } of unknownSettings(process.env)) {
+    log.warn({ name }, `there is no such setting${meant === null ? '' : `: is ${meant} meant?`}`)
+  }
   const signals = countSignals()
   // A habit of log rotation and of certificates. The agent has neither, and its default would be to end it.
   process.on('SIGHUP', () => {

@@ -1,4 +1,5 @@
 import {
+  type SettingDefinition,
   type SettingSources,
   SettingsError,
   fingerprintInToken,
@@ -141,6 +142,27 @@ function isolationOf(given: v.InferOutput<typeof resolvedSchema>, folder: string
     sudo: given.RTE_ISOLATION_SUDO,
     home: given.RTE_ISOLATION_HOME === null ? null : resolve(folder, given.RTE_ISOLATION_HOME),
   }
+}
+
+/** A variable that looks like a setting and is none, and the setting that may be meant. */
+export interface UnknownSetting {
+  readonly name: string
+  readonly meant: string | null
+}
+
+/** Variables of the environment that begin like a setting of the agent and are none: typing mistakes, mostly. */
+export function unknownSettings(environment: SettingSources['environment']): UnknownSetting[] {
+  const known = Object.entries(RUNNER_AGENT_SETTINGS).flatMap(([name, { secret }]: [string, SettingDefinition]) =>
+    secret ? [name, `${name}_FILE`] : [name],
+  )
+  const plain = (name: string): string => name.replaceAll('_', '').toUpperCase()
+  return (
+    Object.keys(environment)
+      .filter((name) => !known.includes(name))
+      .map((name) => ({ name, meant: known.find((each) => plain(each) === plain(name)) ?? null }))
+      // Names like APP_ENV belong to others, and proxies are set in lower case, too.
+      .filter(({ name, meant }) => name.startsWith('RTE_') || (meant !== null && name.startsWith('APP_')))
+  )
 }
 
 /** The state folder alone, for commands that need nothing else. */

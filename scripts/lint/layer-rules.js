@@ -11,7 +11,7 @@ export function createLayerRules({ tables, only, packages, pure }) {
   function problemOfPlace(file) {
     for (const table of tables) {
       if (!isIn(table.folder, file) || roomOf(table, file) !== null) continue
-      const rooms = table.floors.flat().filter((room) => !room.endsWith('.ts'))
+      const rooms = table.floors.flat().filter((room) => !/\.tsx?$/.test(room))
       return `no room of ${table.folder} is the place of this file: put it into ${rooms.join(', ')}, or add its room to layers.json`
     }
     return null

@@ -1,8 +1,17 @@
-import { readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join, posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 /** The folders whose modules may not import each other in a circle. */
-const FOLDERS = ['protocol/src', 'control-plane/src', 'control-plane/client', 'runner-agent/src', 'test']
+const FOLDERS = [
+  'protocol/src',
+  'control-plane/src',
+  'control-plane/client',
+  'control-plane/web/src',
+  'runner-agent/src',
+  'test',
+]
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LEFT_OUT = new Set(['node_modules', 'dist', 'bundle'])
 
 /** `from './x.js'`, `import './x.js'`, `import('./x.js')`. */
@@ -10,7 +19,9 @@ const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*)'(\.{1,2}\/[^']+)'/g
 
 /** The module that a relative import names, as a path from the root. */
 export function moduleOf(importer, text) {
-  return posix.join(posix.dirname(importer), text).replace(/\.js$/, '.ts')
+  const module = posix.join(posix.dirname(importer), text).replace(/\.js$/, '.ts')
+  // Only the pages have modules with markup.
+  return importer.startsWith('control-plane/web/') && existsSync(join(ROOT, `${module}x`)) ? `${module}x` : module
 }
 
 /** @returns by module, the modules that import it */
@@ -45,6 +56,6 @@ function modulesIn(root, folder) {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = posix.join(folder, entry.name)
     if (entry.isDirectory()) return LEFT_OUT.has(entry.name) ? [] : modulesIn(root, path)
-    return entry.name.endsWith('.ts') ? [path] : []
+    return /\.tsx?$/.test(entry.name) ? [path] : []
   })
 }

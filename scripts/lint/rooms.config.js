@@ -67,7 +67,7 @@ const noCycles = {
 }
 
 export default tseslint.config({
-  files: ['**/*.ts'],
+  files: ['**/*.{ts,tsx}'],
   languageOptions: { parser: tseslint.parser },
   plugins: { rooms: { rules: { layers, 'no-cycles': noCycles } } },
   rules: { 'rooms/layers': 'error', 'rooms/no-cycles': 'error' },

@@ -150,6 +150,11 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
   HTTPS: { file: 'e2e/tls.test.ts', title: 'a runner joins over TLS, below a base URL' },
   HTTPS_CERT: { file: 'e2e/tls.test.ts', title: 'a wrong certificate ends the start with a sentence' },
   HTTPS_KEY: { file: 'e2e/tls.test.ts', title: 'a wrong certificate ends the start with a sentence' },
+  WEB: {
+    given: '0',
+    look: async (server) => (await fetch(`${server.url}/jobs`)).status,
+    ...{ usual: 200, changed: 404 },
+  },
   TRUST_PROXY: {
     given: '1',
     look: async (server) => {

@@ -123,6 +123,26 @@ describe('OpenID Connect', () => {
     expect(body).toEqual({ ldapEnabled: false, azureAdEnabled: true, oidcEnabled: true, publicUrl: PUBLIC_URL })
   })
 
+  test('a page is signed in by a cookie and goes on where it was; a refusal comes back to it as a word', async () => {
+    covers('endpoint.browser-sign-in')
+    oidc.sits('sub-1')
+    const page = await browser.open(address('/auth/oidc?to=/jobs/12'))
+    expect([page.address.href, page.status]).toEqual([`${PUBLIC_URL}/jobs/12`, 200])
+    const cookie = [...browser.cookiesOf(PUBLIC_URL)].map((pair) => pair.join('=')).join('; ')
+    expect(cookie).toContain('holdfast_session=')
+    const profile = await server.call('GET', '/profile', { headers: { cookie, 'sec-fetch-site': 'same-origin' } })
+    expect(profile.body).toMatchObject({ username: 'jdoe', type: 'oidc' })
+    for (const elsewhere of ['//evil.example', 'https://evil.example', '/\\evil.example']) {
+      const answer = await server.call('GET', `/auth/oidc?to=${encodeURIComponent(elsewhere)}`)
+      expect([elsewhere, answer.status]).toEqual([elsewhere, 400])
+    }
+    const back = await browser.open(address('/auth/oidc?to=/jobs'), isCallback)
+    back.address.searchParams.set('code', 'another')
+    const refused = (await browser.open(back.address.href, ({ pathname }) => pathname === '/sign-in')).address
+    expect(refused.searchParams.get('refused')).toMatch(/^[a-z_]+$/)
+    expect(refused.searchParams.get('to')).toBe('/jobs')
+  })
+
   test('is one user however often, with refresh and API tokens, and the audit trail has every sign-in', async () => {
     const first = await profileOf(await signIn('oidc', 'sub-2'))
     const page = await signIn('oidc', 'sub-2')

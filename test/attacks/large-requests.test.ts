@@ -232,7 +232,12 @@ describe('what is read back', () => {
   test('is never in memory at once: pages are bounded by bytes, and the next is read when the last was taken', async () => {
     const id = await putEvents(300, 50_000)
     let bytes = 0
-    for await (const page of readEventPages(server.store.read, id, 0, Infinity)) {
+    for await (const page of readEventPages(server.store.read, id, {
+      after: 0,
+      before: 1e9,
+      limit: Infinity,
+      isDescending: false,
+    })) {
       const length = JSON.stringify(page).length
       expect(length).toBeLessThan(2 * 1024 * 1024)
       bytes += length

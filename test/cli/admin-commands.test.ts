@@ -9,7 +9,7 @@ import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.j
 import { signIn } from '../support/rest.js'
 import { TEST_CERTIFICATE } from '../support/test-certificate.js'
 import { waitFor } from '../support/wait.js'
-import { newPerson } from './run-cli.js'
+import { newQuickPerson } from './run-cli.js'
 
 /** What admins do at the command line, against a real control plane whose audit trail goes to a receiver of syslog over TLS. */
 let product: Product
@@ -45,7 +45,7 @@ afterAll(async () => {
 })
 
 const run = (...args: string[]) =>
-  newPerson({ HOLDFAST_SERVER: product.address, HOLDFAST_TOKEN: product.admin.token }).run(args)
+  newQuickPerson({ HOLDFAST_SERVER: product.address, HOLDFAST_TOKEN: product.admin.token }).run(args)
 const asJson = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout) as Record<string, unknown>
 
 describe('holdfast audit', () => {

@@ -2,19 +2,29 @@ import { SOCKET_PATH } from '@holdfast/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestServer, startServer } from '../api/server.js'
 import { RawAgent, newIdentity } from '../support/raw-agent.js'
-import { newPerson } from './run-cli.js'
+import { waitFor } from '../support/wait.js'
+import { newQuickPerson } from './run-cli.js'
 
-/** What admins do to runners, without curl. */
+/** What admins do with runners, accounts and jobs, without curl. */
+const CONFIG = `roles:
+  - { name: admin, groups: [local/admins] }
+  - { name: default }
+  - { name: ops, groups: [local/ops], users: [local/root], options: { allowVerboseMode: true }, runners: [web, db] }
+`
+// It names a runner that is not there, so its jobs fail at once.
+const WAIT = 'name: Wait\ntype: ansible\nplaybook: wait.yml\nroles: [ops]\nrunner: gone\nfields: []\n'
+const FORM = 'name: Deploy\ntype: ansible\nplaybook: deploy.yml\nroles: [ops]\nrunner: nowhere\nfields: []\n'
+
 let server: TestServer
 let url: string
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer({ config: CONFIG, forms: { 'deploy.yml': FORM, 'wait.yml': WAIT } })
   url = `ws://127.0.0.1:${server.port}${SOCKET_PATH}`
 })
 afterAll(() => server.close())
 
 const run = (...args: readonly string[]) =>
-  newPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }).run(args)
+  newQuickPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }).run(args)
 const ask = (name: string) => RawAgent.join(url, newIdentity(name))
 
 async function rowOf(name: string, state: string) {
@@ -92,5 +102,104 @@ describe('runner set and rename', () => {
     ])
     expect((await run('runner', 'rename', 'here', 'no name')).code).toBe(5)
     expect((await run('runner', 'set', 'here')).code).toBe(2)
+  })
+})
+
+describe('job show', () => {
+  it('says that a job waits for a runner that is offline', async () => {
+    const agent = await ask('gone')
+    await run('runner', 'approve', 'gone')
+    await agent.leave()
+    const launch = { formName: 'Wait', rawFormData: {} }
+    const { body } = await server.call('POST', '/job', { token: server.admin, json: launch })
+    const { code, stdout } = await run('job', 'show', String(body.id))
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /^waits for +the runner gone, which is offline \(last seen \d{4}-.*\); it fails at \d{4}-.* at the earliest$/m,
+    )
+    expect(stdout).not.toMatch(/^(can|place|history|integrity) /m)
+  })
+})
+
+describe('holdfast user', () => {
+  it('create, set, password, block, unblock, delete', async () => {
+    const person = newQuickPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url })
+    const create = ['user', 'create', 'ada', '--group', 'ops', '--group', 'web', '--email', 'ada@example.com']
+    const made = await person.run([...create, '--password-stdin'], { input: 'a first password\n' })
+    expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^Added the user ada \(\d+\)\.\n$/)])
+    const account = async () => {
+      const { body } = await server.call('GET', '/user', { token: server.admin })
+      return (body.records as Record<string, unknown>[]).find(({ username }) => username === 'ada')
+    }
+    expect(await account()).toMatchObject({
+      groups: ['ops', 'web'],
+      email: 'ada@example.com',
+      password_must_change: true,
+    })
+
+    const set = await person.run([
+      'user',
+      'set',
+      'ada',
+      '--add-group',
+      'admins',
+      '--remove-group',
+      'web',
+      '--email',
+      'none',
+    ])
+    expect(set.stdout).toBe('Changed the user ada, who is in ops, admins.\n')
+    expect(await account()).toMatchObject({ email: null, groups: ['ops', 'admins'] })
+
+    const password = ['user', 'password', 'local/ada', '--no-must-change', '--password-stdin']
+    expect((await person.run(password, { input: 'a second password' })).stdout).toBe('Changed the password of ada.\n')
+    expect((await server.signIn('ada', 'a second password')).token).toBeTruthy()
+    expect((await person.run(['user', 'block', 'ada'])).stdout).toBe('The user ada is blocked.\n')
+    await expect(server.signIn('ada', 'a second password')).rejects.toThrow()
+    expect((await person.run(['user', 'unblock', 'ada'])).stdout).toBe('The user ada is enabled.\n')
+    expect((await person.run(['user', 'delete', 'ada'])).stdout).toBe('The user was deleted (ada)\n')
+    expect((await person.run(['user', 'delete', 'ada'])).code).toBe(5)
+  })
+})
+
+describe('holdfast role', () => {
+  it('list and show: who has a role, what it allows, and which forms', async () => {
+    expect((await run('role', 'list')).stdout).toMatch(/^ops +local\/ops +local\/root +allowVerboseMode$/m)
+    const { stdout } = await run('role', 'show', 'ops')
+    expect(stdout).toMatch(/^runners +web, db$/m)
+    expect(stdout).toMatch(/^forms +Deploy, Wait$/m)
+    expect((await run('role', 'show', 'nobody')).code).toBe(5)
+  })
+})
+
+describe('holdfast job delete and audit --follow', () => {
+  it('a job goes, and whoever follows the audit trail sees it, once', async () => {
+    const follower = newQuickPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }).start([
+      'audit',
+      '--follow',
+      '--action',
+      'job.delete',
+      '--json',
+    ])
+    const { body } = await server.call('POST', '/job', {
+      token: server.admin,
+      json: { formName: 'Deploy', rawFormData: {} },
+    })
+    expect(body).toEqual({ id: expect.any(Number) as unknown })
+    const id = String(body.id)
+    await waitFor('the job to end', async () => {
+      const job = await server.call('GET', `/job/${id}`, { token: server.admin })
+      return job.body.status === 'failed'
+    })
+    expect((await run('job', 'delete', id)).code).toBe(0)
+    expect((await run('job', 'delete', id)).code).toBe(5)
+    await waitFor('both records', () => follower.stdout().trim().split('\n').length === 2)
+    follower.process.kill('SIGINT')
+    const { code, stdout } = await follower.ended
+    const seen = stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { status: number }).status)
+    expect([code, seen]).toEqual([130, [200, 404]])
   })
 })

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { waitFor } from '../support/wait.js'
 import { type FakeJob, type FakeService, startFakeService } from './fake-service.js'
-import { type Person, newPerson } from './run-cli.js'
+import { type Person, newQuickPerson } from './run-cli.js'
 
 const ESCAPE = '\u001b'
 const APPROVAL = {
@@ -22,7 +22,7 @@ let person: Person
 beforeEach(async () => {
   service = await startFakeService()
   onTestFinished(() => service.stop())
-  person = newPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
+  person = newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
 })
 
 const waiting = (changes: Partial<FakeJob> = {}) =>

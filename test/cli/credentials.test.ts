@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type FakeService, startFakeService } from './fake-service.js'
-import { type Person, newPerson } from './run-cli.js'
+import { type Person, newQuickPerson } from './run-cli.js'
 
 let service: FakeService
 let person: Person
@@ -32,7 +32,7 @@ beforeEach(async () => {
     if (method === 'DELETE') return { status: 200, body: { message: 'The credential was deleted' } }
     return { status: 200, body: stored }
   }
-  person = newPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
+  person = newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
 })
 
 const sent = () => service.seen.at(-1)

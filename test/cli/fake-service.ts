@@ -122,6 +122,7 @@ export async function startFakeService(): Promise<FakeService> {
     },
     async start() {
       server = createServer((request, response) => {
+        response.setHeader('x-holdfast-fake', '1')
         answer(request, response).catch((error: unknown) => response.destroy(error as Error))
       })
       server.listen(port, '127.0.0.1')
@@ -248,14 +249,15 @@ export async function startFakeService(): Promise<FakeService> {
 }
 
 /** What a job has beside its record. */
-const NOTHING_ELSE = { extravars: {}, payload: {}, credentials: {}, subjobs: [], output: '' }
+export const NOTHING_ELSE = { extravars: {}, payload: {}, credentials: {}, subjobs: [], output: '' }
 
 /** What GET /job/{id} answers for it. */
 export function wholeRecord(job: FakeJob): Record<string, unknown> {
   return { ...jobRecord(job), ...NOTHING_ELSE }
 }
 
-function jobRecord(job: FakeJob): Record<string, unknown> {
+/** A job as lists show it. */
+export function jobRecord(job: FakeJob): Record<string, unknown> {
   return {
     id: job.id,
     form: job.form,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestServer, startServer } from '../api/server.js'
-import { newPerson } from './run-cli.js'
+import { newQuickPerson } from './run-cli.js'
 
 /** What somebody meets who launches forms from a terminal, and gets something wrong. */
 const ORDER = `name: Order
@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const run = (args: readonly string[], options = {}) =>
-  newPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }).run(args, options)
+  newQuickPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }).run(args, options)
 
 describe('form show', () => {
   it('lists options, rules and defaults, also of the rows of lists', async () => {

@@ -1,10 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { type FakeService, startFakeService } from './fake-service.js'
-import { type Person, newPerson } from './run-cli.js'
+import { type FakeService, NOTHING_ELSE, jobRecord as fakeRecord, startFakeService } from './fake-service.js'
+import { type Person, newQuickPerson } from './run-cli.js'
 
 const ESCAPE = '\u001b'
+const APPROVAL = {
+  ...{ message: null, notifications: [], allowSelf: false, state: 'waiting' },
+  ...{ decided_by: null, decided_by_type: null, decided_at: null },
+}
 
 let service: FakeService
 let person: Person
@@ -12,7 +16,7 @@ let person: Person
 beforeEach(async () => {
   service = await startFakeService()
   onTestFinished(() => service.stop())
-  person = newPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
+  person = newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
 })
 
 describe('job launch', () => {
@@ -112,6 +116,28 @@ describe('one job', () => {
     expect(stdout).toMatch(/^status +failed$/m)
     expect(stdout).toMatch(/^status_reason +exit code 2$/m)
     expect(stdout).toMatch(/^took +3\.40 s$/m)
+  })
+
+  it('job show says what a job waits for, and by whom', async () => {
+    const job = service.addJob()
+    const words = async (place: unknown, more: object = {}) => {
+      service.override = ({ path }) => {
+        const record = { ...fakeRecord(job), ...NOTHING_ELSE, place, ...more }
+        return path === '/job/1' ? { status: 200, body: record } : null
+      }
+      return /^waits for +(.*)$/m.exec((await person.run(['job', 'show', '1'])).stdout)?.[1]
+    }
+    const runner = { name: 'db-1', online: true, last_seen: null }
+    const place = { state: 'queued', since: '2026-11-20T08:00:00.000Z', until: null, before: 2, runner, tasks: [] }
+    expect(await words(place)).toBe('a free slot on the runner db-1; 2 jobs come first')
+    const gone = { ...runner, online: false, last_seen: '2026-11-20T08:00:00.000Z' }
+    expect(await words({ ...place, before: 0, runner: gone })).toMatch(
+      /^the runner db-1, which is offline \(last seen 2026-/,
+    )
+    const approval = { ...APPROVAL, title: 'Go live?', roles: ['ops'] }
+    expect(await words(null, { status: 'approve', approval })).toBe('an approval by ops or an admin: Go live?')
+    expect(await words({ ...place, state: 'running' })).toBeUndefined()
+    expect(service.seen.at(-1)?.query.get('output')).toBe('false')
   })
 
   it('job abort says what the server says; on an ended job 5', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type TestServer, startServer } from '../api/server.js'
 import { covers } from '../interface/covers.js'
-import { newPerson } from './run-cli.js'
+import { newQuickPerson } from './run-cli.js'
 
 /** Launching from the command line what help desks launch: forms with files, looked up first. */
 const FORM = `name: Deploy
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const person = () => newPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url })
+const person = () => newQuickPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url })
 
 it('files are uploaded for their fields, byte for byte, and the launch names them', async () => {
   covers('launch.files', 'rule-3.unchanged')

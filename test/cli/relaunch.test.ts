@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type FakeJob, type FakeService, startFakeService } from './fake-service.js'
-import { type Person, newPerson } from './run-cli.js'
+import { type Person, newQuickPerson } from './run-cli.js'
 
 let service: FakeService
 let person: Person
@@ -11,7 +11,7 @@ let job: FakeJob
 beforeEach(async () => {
   service = await startFakeService()
   onTestFinished(() => service.stop())
-  person = newPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
+  person = newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
   job = service.addJob({ status: 'failed' })
 })
 
@@ -76,7 +76,10 @@ describe('job relaunch', () => {
 
   it('refused with 422: 5, and which fields are missing', async () => {
     service.override = () => ({ status: 422, body: { error: 'Values refused', details: { missing: ['pin'] } } })
-    expect(await run(['1'])).toMatchObject({ code: 5, stderr: 'holdfast: Values refused. ({"missing":["pin"]})\n' })
+    expect(await run(['1'])).toMatchObject({
+      code: 5,
+      stderr: 'holdfast: Values refused.\n  pin: a value is needed\n',
+    })
   })
 
   it('an answer that got lost: 3, and that the launch may have arrived', async () => {

@@ -3,7 +3,10 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { onTestFinished } from 'vitest'
+import { runProgram } from '../../control-plane/src/cli/program.js'
+import type { Output } from '../../control-plane/src/cli/terminal.js'
 import { cleanEnvironment } from '../support/process.js'
 import { ROOT } from '../support/product.js'
 import { waitFor } from '../support/wait.js'
@@ -51,6 +54,45 @@ export interface Person {
   readonly home: string
   start(args: readonly string[], options?: CliOptions): RunningCli
   run(args: readonly string[], options?: CliOptions): Promise<CliResult>
+}
+
+/**
+ * The same command line, run in this process where no terminal is asked for. A start of the program computes for a
+ * quarter of a second; what a command asks, prints and ends with is the same.
+ */
+export function newQuickPerson(environment: Readonly<Record<string, string>> = {}): Person {
+  const person = newPerson(environment)
+  return {
+    ...person,
+    run: (args, options = {}) =>
+      options.terminal
+        ? person.run(args, options)
+        : runHere(args, {
+            ...options,
+            environment: { XDG_CONFIG_HOME: person.home, ...environment, ...options.environment },
+          }),
+  }
+}
+
+async function runHere(args: readonly string[], options: CliOptions): Promise<CliResult> {
+  const said = { stdout: [] as Buffer[], stderr: [] as Buffer[] }
+  const outputTo = (pieces: Buffer[]): Output => ({
+    isTerminal: false,
+    color: false,
+    columns: 100,
+    write(data) {
+      pieces.push(Buffer.from(data))
+      return Promise.resolve()
+    },
+  })
+  const code = await runProgram(args, {
+    environment: cleanEnvironment({ ...options.environment }),
+    // Like a pipe: it is no terminal.
+    stdin: Readable.from(options.input === undefined ? [] : [options.input]) as unknown as NodeJS.ReadStream,
+    stdout: outputTo(said.stdout),
+    stderr: outputTo(said.stderr),
+  })
+  return { code, stdout: Buffer.concat(said.stdout).toString(), stderr: Buffer.concat(said.stderr).toString() }
 }
 
 export function newPerson(environment: Readonly<Record<string, string>> = {}): Person {

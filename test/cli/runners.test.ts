@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type FakeService, startFakeService } from './fake-service.js'
-import { type Person, newPerson } from './run-cli.js'
+import { type Person, newQuickPerson } from './run-cli.js'
 
 let service: FakeService
 let person: Person
@@ -56,7 +56,7 @@ beforeEach(async () => {
     if (path === '/runner/join-tokens/1') return { status: 200, body: { message: 'Join token 1 is revoked' } }
     return null
   }
-  person = newPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
+  person = newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
 })
 
 describe('runners', () => {

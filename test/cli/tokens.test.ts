@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type FakeService, startFakeService } from './fake-service.js'
-import { type Person, newPerson } from './run-cli.js'
+import { type Person, newQuickPerson } from './run-cli.js'
 
 let service: FakeService
 let person: Person
@@ -27,7 +27,7 @@ beforeEach(async () => {
     if (path === '/profile/tokens/0a1b2c') return { status: 200, body: { message: 'The API token was revoked' } }
     return null
   }
-  person = newPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
+  person = newQuickPerson({ HOLDFAST_TOKEN: 'script-token', HOLDFAST_SERVER: service.address })
 })
 
 describe('API tokens', () => {

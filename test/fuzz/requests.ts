@@ -27,10 +27,10 @@ export interface Account {
 }
 
 /** Hashing a password takes as long as a hundred other requests. */
-const HASHING = /^(POST \/auth\/login|POST \/user|PUT \/user|PUT \/profile)/
+const HASHING = /^(POST \/auth\/(login|session)|POST \/user|PUT \/user|PUT \/profile)/
 /** What an ended session, or a password of another day, would take away from the callers that stay. */
 const OWN_TOKENS = ['token.create', 'token.revoke']
-const ENDS_SESSION = ['auth.logout', 'profile.password', 'token.create', 'token.revoke']
+const ENDS_SESSION = ['auth.logout', 'auth.session-end', 'profile.password', 'token.create', 'token.revoke']
 /** Addresses that the requests say they come from: so many that a limit for one of them is met by chance only. */
 const ADDRESSES = 5000
 
@@ -94,6 +94,10 @@ function draftFor(
   draft.headers.push(['host', 'fuzz.example'], ['x-forwarded-for', addressOf(chance.between(1, ADDRESSES))])
   const token = sources.world.tokens.get(actor)
   if (token !== undefined) draft.headers.push(['authorization', `Bearer ${token}`])
+  // It is for pages of the service only, but for the requests that should be refused.
+  if (operation.key === 'POST /auth/session' && status !== 403) {
+    draft.headers.push(['sec-fetch-site', 'same-origin'], ['x-holdfast-page', '1'])
+  }
   if (operation.body?.contentType === 'multipart/form-data') setUpload(draft, chance)
   else if (operation.key === 'POST /job') setJson(draft, validLaunch(chance, sources.world))
   else if (operation.body)
@@ -144,7 +148,7 @@ function queryOf(operation: Operation, chance: Chance): string | null {
 
 function hintFor(operation: Operation, status: number | null, { world, account }: Sources): Hint {
   return (property, chance) => {
-    const signIn = operation.key === 'POST /auth/login'
+    const signIn = operation.key === 'POST /auth/login' || operation.key === 'POST /auth/session'
     // Wrong passwords lock an account, so they are for another one than the one that signs in.
     const isRight = status === 200
     switch (property) {

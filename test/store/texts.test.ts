@@ -65,7 +65,12 @@ test('in the columns of an event it is replaced, and the line of the runner stay
   const id = await server.store.write('test', (queries) => insertJob(queries, queuedJob(1)))
   const nothing = { output: 0, events: 0, eventsCount: 0 }
   await server.store.write('test', (queries) => appendToStreams(queries, id, nothing, Buffer.from('\0'), [event]))
-  const { value: page } = await readEventPages(server.store.read, id, 0, 10).next()
+  const { value: page } = await readEventPages(server.store.read, id, {
+    after: 0,
+    before: 1e9,
+    limit: 10,
+    isDescending: false,
+  }).next()
   const [row] = page ?? []
   expect(row).toMatchObject({ type: 'a\ufffdb', play: 'a\ufffdb', task: '\ufffd', host: '\ufffd', duration: 0.1 })
   const stored = await server.store.read.selectFrom('job_event').select('line').where('job_id', '=', id).execute()

@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Plugin } from 'vite'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..')
-const BUILT = ['protocol', 'control-plane/client', 'control-plane', 'runner-agent']
+const BUILT = ['protocol', 'control-plane/client', 'control-plane/web', 'control-plane', 'runner-agent']
 
 /**
  * Builds what changed since the last build, so that no test runs old code: tests of whole programs, and the threads of the
@@ -13,9 +13,15 @@ const BUILT = ['protocol', 'control-plane/client', 'control-plane', 'runner-agen
  * @throws Error when the sources cannot be built
  */
 export default function setup(): void {
-  if (BUILT.every((workspace) => !isStale(join(ROOT, workspace)))) return
-  const compiler = join(ROOT, 'node_modules/native-typescript/bin/tsc')
-  const { status } = spawnSync(process.execPath, [compiler, '-b', ...BUILT], { cwd: ROOT, stdio: 'inherit' })
+  if (BUILT.some((workspace) => isStale(join(ROOT, workspace)))) {
+    run(join(ROOT, 'node_modules/native-typescript/bin/tsc'), '-b', ...BUILT)
+  }
+  // It looks by itself whether the pages are of these sources.
+  run(join(ROOT, 'scripts/lib/bundle-pages.mjs'))
+}
+
+function run(...script: string[]): void {
+  const { status } = spawnSync(process.execPath, script, { cwd: ROOT, stdio: 'inherit' })
   if (status !== 0) throw new Error('the sources cannot be built, and tests must not run an old build: see above')
 }
 

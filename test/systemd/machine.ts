@@ -69,6 +69,8 @@ export async function bootMachine(): Promise<Machine> {
       const child = execFile('nsenter', command, { maxBuffer: 64 << 20 }, (error, stdout, stderr) => {
         resolve({ status: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, stdout, stderr })
       })
+      // A command that reads nothing may be gone before it is given anything; how it ended is what counts.
+      child.stdin?.on('error', () => undefined)
       child.stdin?.end(input)
     })
   const get = async (script: string): Promise<string> => {

@@ -1,75 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { waitFor } from '../support/wait.js'
 import { bootMachine, INSTALLED, type Machine, whyNoMachine } from './machine.js'
+import { FORM, PASSWORD, PLAYBOOK, productOn } from './product-on-machine.js'
 
 const CLIENT = `${INSTALLED}/node_modules/.bin/holdfast`
-const PASSWORD = 'correct horse battery'
 const reason = whyNoMachine()
 if (reason !== null) console.warn(`the units are not tried with a real systemd: ${reason}`)
-
-const FORM = `name: Gate
-type: ansible
-playbook: gate.yml
-fields:
-  - { type: text, name: name, label: Name }
-`
-/** Says as which user it runs, waits for a file of its name, and ends. */
-const PLAYBOOK = `- hosts: localhost
-  connection: local
-  gather_facts: false
-  tasks:
-    - ansible.builtin.command: id -un
-      register: me
-    - ansible.builtin.command: { cmd: "true {{ name }}-canary" }
-    - ansible.builtin.debug: { msg: "runs as <{{ me.stdout }}>" }
-    - ansible.builtin.wait_for: { path: "/var/tmp/gate-{{ name }}", sleep: 1, timeout: 300 }
-    - ansible.builtin.debug: { msg: "the gate <{{ name }}> is open" }
-`
-
-interface Job {
-  readonly id: number
-  readonly status: string
-  readonly output: string
-}
 
 /** The units that docs/install.md tells people to copy, under a real systemd as the first process. */
 describe.skipIf(reason !== null)('the units under a real systemd', () => {
   let machine: Machine
-
-  /** A command of the client, as the admin. @returns its answer */
-  const holdfast = async (words: string): Promise<unknown> =>
-    JSON.parse(await machine.get(`HOME=/root ${CLIENT} ${words} --json`))
-
-  const launch = async (name: string): Promise<number> =>
-    ((await holdfast(`job launch Gate -e name=${name} --no-follow`)) as { id: number }).id
-  const job = async (id: number): Promise<Job> => (await holdfast(`job show ${id}`)) as Job
-  const waitForOutput = (id: number, text: string): Promise<true> =>
-    waitFor(`job ${id} to say "${text}"`, async () => {
-      const { output, status } = await job(id)
-      if (!output.includes(text)) throw new Error(`${status}: ${output}`)
-      return true
-    })
-  const openGate = (name: string): Promise<string> => machine.get(`touch /var/tmp/gate-${name}`)
-  const waitForSuccess = (id: number): Promise<Job> =>
-    waitFor(`job ${id} to succeed`, async () => {
-      const shown = await job(id)
-      if (shown.status !== 'success') throw new Error(`${shown.status}: ${shown.output}`)
-      return shown
-    })
-  const waitForRunner = (what: Readonly<Record<string, unknown>>): Promise<true> =>
-    waitFor(`the runner to be ${JSON.stringify(what)}`, async () => {
-      const { records } = (await holdfast('runner list')) as { records: Record<string, unknown>[] }
-      const [runner] = records
-      for (const [name, value] of Object.entries(what)) {
-        if (runner?.[name] !== value) throw new Error(`${JSON.stringify(runner)}; ${await journal()}`)
-      }
-      return true
-    })
-  const journal = async (): Promise<string> =>
-    (await machine.run('journalctl --no-pager -n 40 -u holdfast-runner')).stdout
+  let hands: ReturnType<typeof productOn>
 
   beforeAll(async () => {
     machine = await bootMachine()
+    hands = productOn(machine, CLIENT)
     await machine.get(`
       useradd --system --home-dir /var/lib/holdfast holdfast
       useradd --system --create-home holdfast-runner
@@ -85,30 +30,19 @@ describe.skipIf(reason !== null)('the units under a real systemd', () => {
       cp ${INSTALLED}/docs/systemd/*.service /etc/systemd/system/
       systemctl daemon-reload
       systemctl enable --now holdfast holdfast-runner`)
-    await waitFor('the control plane to answer', async () => {
-      const signIn = `${CLIENT} login --server http://127.0.0.1:8000 --username admin --password-stdin`
-      const { status, stderr } = await machine.run(`HOME=/root ${signIn}`, PASSWORD)
-      if (status !== 0) throw new Error(`${stderr}; ${await journal()}`)
-      return true
-    })
-    await waitForRunner({ state: 'waiting' })
-    // The fingerprint as the journal of the runner has it, like an admin compares it.
-    const fingerprint = /SHA256:[\w+/]+/.exec(
-      await machine.get('journalctl --no-pager -u holdfast-runner | grep "agent starts"'),
-    )
-    await holdfast(`runner approve 1 --fingerprint ${String(fingerprint)}`)
-    await waitForRunner({ state: 'approved', online: true })
+    await hands.signIn(PASSWORD)
+    await hands.approve()
   })
   afterAll(() => machine?.close())
 
   it('run a job, which goes on while both services are restarted', async () => {
-    const id = await launch('restart')
-    await waitForOutput(id, 'runs as <holdfast-runner>')
+    const id = await hands.launch('restart')
+    await hands.waitForOutput(id, 'runs as <holdfast-runner>')
     await machine.get('systemctl restart holdfast-runner')
     await machine.get('systemctl restart holdfast')
-    await waitForRunner({ online: true })
-    await openGate('restart')
-    const { output } = await waitForSuccess(id)
+    await hands.waitForRunner({ online: true })
+    await hands.openGate('restart')
+    const { output } = await hands.waitForSuccess(id)
     expect(output.match(/runs as </g)).toHaveLength(1)
     expect(output).toContain('the gate <restart> is open')
   })
@@ -117,15 +51,15 @@ describe.skipIf(reason !== null)('the units under a real systemd', () => {
     await machine.get(`mkdir -p /etc/systemd/system/holdfast-runner.service.d
       cp ${INSTALLED}/docs/systemd/holdfast-runner-strict.conf /etc/systemd/system/holdfast-runner.service.d/00-strict.conf
       systemctl daemon-reload && systemctl restart holdfast-runner`)
-    await waitForRunner({ online: true, isolation: 'none' })
-    const id = await launch('strict')
-    await waitForOutput(id, 'runs as <holdfast-runner>')
+    await hands.waitForRunner({ online: true, isolation: 'none' })
+    const id = await hands.launch('strict')
+    await hands.waitForOutput(id, 'runs as <holdfast-runner>')
     const [pid] = (await machine.get('pgrep -f ansible-playbook')).split('\n')
     expect(await machine.get(`grep -E 'NoNewPrivs|CapBnd' /proc/${pid}/status`)).toMatch(
       /CapBnd:\s+0{16}\s+NoNewPrivs:\s+1/,
     )
-    await openGate('strict')
-    await waitForSuccess(id)
+    await hands.openGate('strict')
+    await hands.waitForSuccess(id)
   })
 
   it('run each job as a user of its own with the drop-in for isolation beside it', async () => {
@@ -133,21 +67,21 @@ describe.skipIf(reason !== null)('the units under a real systemd', () => {
       install -D -m 0644 holdfast-jobs.sysusers.conf /etc/sysusers.d/holdfast-jobs.conf && systemd-sysusers
       cp holdfast-runner-isolation.conf /etc/systemd/system/holdfast-runner.service.d/isolation.conf
       systemctl daemon-reload && systemctl restart holdfast-runner`)
-    await waitForRunner({ online: true, isolation: 'user' })
-    const [one, two] = [await launch('one'), await launch('two')]
+    await hands.waitForRunner({ online: true, isolation: 'user' })
+    const [one, two] = [await hands.launch('one'), await hands.launch('two')]
     const users = await Promise.all(
       [one, two].map(async (id) => {
-        await waitForOutput(id, 'runs as <holdfast-job-')
-        return /runs as <([^>]+)>/.exec((await job(id)).output)?.[1]
+        await hands.waitForOutput(id, 'runs as <holdfast-job-')
+        return /runs as <([^>]+)>/.exec((await hands.job(id)).output)?.[1]
       }),
     )
     expect(new Set(users).size).toBe(2)
     // They go on without the agent, too.
     await machine.get('systemctl restart holdfast-runner')
-    await openGate('one')
-    await openGate('two')
-    await waitForSuccess(one)
-    await waitForSuccess(two)
+    await hands.openGate('one')
+    await hands.openGate('two')
+    await hands.waitForSuccess(one)
+    await hands.waitForSuccess(two)
   })
 
   it('tell systemd how they are, and what modules got is not in the journal', async () => {
@@ -167,7 +101,7 @@ describe.skipIf(reason !== null)('the units under a real systemd', () => {
     const pid = await machine.get('systemctl show -p MainPID --value holdfast')
     await machine.get('systemctl reload holdfast')
     await machine.get('systemctl kill --kill-whom=main --signal=HUP holdfast-runner')
-    await holdfast('runner list')
+    await hands.holdfast('runner list')
     expect(await machine.get('systemctl show -p MainPID --value holdfast')).toBe(pid)
     expect(await machine.get('systemctl is-active holdfast holdfast-runner')).toBe('active\nactive\n')
   })
@@ -184,9 +118,9 @@ describe.skipIf(reason !== null)('the units under a real systemd', () => {
         printf '[Service]\\nWatchdogSec=10\\n' >/etc/systemd/system/$unit.service.d/watchdog.conf
       done
       systemctl daemon-reload && systemctl restart holdfast holdfast-runner`)
-    await waitForRunner({ online: true })
-    const id = await launch('watchdog')
-    await waitForOutput(id, 'runs as <')
+    await hands.waitForRunner({ online: true })
+    const id = await hands.launch('watchdog')
+    await hands.waitForOutput(id, 'runs as <')
     for (const unit of ['holdfast', 'holdfast-runner']) {
       await machine.get(`systemctl kill --kill-whom=main --signal=STOP ${unit}`)
       await waitFor(`${unit} to be started again`, async () => {
@@ -195,9 +129,9 @@ describe.skipIf(reason !== null)('the units under a real systemd', () => {
         return Number(restarts) >= 1 && stdout === 'active\n'
       })
     }
-    await waitForRunner({ online: true })
-    await openGate('watchdog')
-    const { output } = await waitForSuccess(id)
+    await hands.waitForRunner({ online: true })
+    await hands.openGate('watchdog')
+    const { output } = await hands.waitForSuccess(id)
     expect(output.match(/runs as </g)).toHaveLength(1)
   })
 })

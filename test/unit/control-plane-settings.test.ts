@@ -20,6 +20,7 @@ describe('settings', () => {
       publicUrl: null,
       tls: null,
       trustProxy: false,
+      web: true,
       persistentPath: resolve('persistent'),
       formsPath: resolve('persistent/forms'),
       configPath: resolve('persistent/config.yaml'),

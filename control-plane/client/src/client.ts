@@ -19,6 +19,8 @@ export interface ClientOptions {
   readonly server: string
   /** An API token or an access token, or whoever knows the token of the moment. */
   readonly token?: string | Access
+  /** Headers of every request, such as those of a page that is signed in by a cookie. */
+  readonly headers?: Readonly<Record<string, string>>
   /** Makes the error that a request fails with of the one that it would fail with. */
   readonly errorOf?: (error: ClientError) => Error
 }
@@ -33,7 +35,7 @@ type Request = Readonly<Record<string, unknown>>
 /** A client of one server. It keeps nothing open between requests. */
 export function createClient(options: ClientOptions): Client {
   const server = options.server.replace(/\/+$/, '')
-  const { token } = options
+  const { token, headers = {} } = options
   const access = token === undefined || typeof token === 'string' ? fixedAccess(token ?? null) : token
 
   async function call(operation: Operation, request: Request, given: RequestOptions): Promise<unknown> {
@@ -47,7 +49,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   async function open(operation: Operation, request: Request, given: RequestOptions): Promise<Response> {
-    const ask = (bearer: string | null) => send(server, operation, request, bearer, given)
+    const ask = (bearer: string | null) => send({ server, headers }, operation, request, bearer, given)
     let response: Response
     if (operation.open) response = await ask(null)
     else {

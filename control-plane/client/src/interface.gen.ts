@@ -144,6 +144,22 @@ export interface FormConfig {
   warnings: string[]
 }
 
+export interface FormEvaluation {
+  fields: Record<string, unknown>
+  /** Errors of rows by field, as in the details of a refused launch */
+  rows: Record<string, unknown>
+  /** The steps of a wizard */
+  steps: Record<string, unknown>
+  runs: {
+    /** The runner, or that of the first step or node */
+    runner: string | null
+    /** Why the job would fail at once */
+    problem: string | null
+    /** What the playbook would get, with masks in place of secrets */
+    extravars: Record<string, unknown>
+  }
+}
+
 export interface FormList {
   count: number
   records: ListedForm[]
@@ -305,6 +321,16 @@ export interface JobEventRecord {
   /** Seconds */
   duration: number | null
   time: string
+  /** The id of its task in the outline */
+  task_id?: number | null
+  /** The id of its play in the outline */
+  play_id?: number | null
+  action?: string | null
+  path?: string | null
+  changed?: boolean
+  ignored?: boolean
+  /** The item of a loop; a long one is the beginning of its JSON */
+  item?: unknown
 }
 
 export interface JobList {
@@ -312,6 +338,48 @@ export interface JobList {
   records: JobRecord[]
   /** Ask with before=next for more; null: that was all */
   next?: number | null
+}
+
+export interface JobMatrix {
+  hosts: string[]
+  /** Ids of the outline */
+  tasks: number[]
+  /** A row for each task with a letter for each host: . none, > running, o ok, c changed, f failed, i ignored, r rescued, s skipped, u unreachable */
+  cells: string[]
+  /** false: the run had more hosts and tasks than are kept */
+  complete: boolean
+}
+
+export interface JobOutline {
+  count: number
+  records: {
+    /** 1, 2, 3 … in the order in which plays and tasks began */
+    id: number
+    kind: 'play' | 'task' | 'handler' | AnotherWord
+    /** The id of its play */
+    play: number | null
+    name: string | null
+    role: string | null
+    path: string | null
+    /** Of the event with which it began */
+    order: number
+    /** By the clock of the runner */
+    started: string
+    /** When its last result came; null while more may come */
+    ended: string | null
+    ok: number
+    changed: number
+    failed: number
+    skipped: number
+    unreachable: number
+    ignored: number
+    /** Hosts that began it or have a result */
+    hosts: number
+  }[]
+  /** The order of the last event that counts here: ask with after=last for changes */
+  last: number
+  /** false: the run had more plays, tasks and hosts than are kept */
+  complete: boolean
 }
 
 export interface JobRecord {
@@ -465,6 +533,27 @@ export interface NewJoinToken {
   id: number
   token: string
   expires_at: string
+}
+
+export interface OutputHits {
+  count: number
+  /** The output was searched to its end */
+  complete: boolean
+  /** By hit: the number of line ends before it, and its byte */
+  hits: number[][]
+  /** Search on with from=next */
+  next: number | null
+}
+
+export interface OutputIndex {
+  bytes: number
+  /** Number of line ends */
+  lines: number
+  /** Bytes between two points */
+  step: number
+  generation: number
+  /** By byte, a multiple of step: the byte, and the number of line ends before it */
+  points: number[][]
 }
 
 export interface OwnSession {
@@ -646,6 +735,12 @@ export interface SignInKinds {
   publicUrl?: string
 }
 
+export interface SignedIn {
+  username: string
+  /** There when the password has to be changed before anything else can be done */
+  passwordMustChange?: boolean
+}
+
 export interface SignedOut {
   message: string
   /** Of a user of oidc or azuread: where the session at the provider is ended */
@@ -796,6 +891,11 @@ export const appearanceSchema: v.GenericSchema<unknown, Appearance> = v.looseObj
 export const tokensSchema: v.GenericSchema<unknown, Tokens> = v.looseObject({
   token: v.string(),
   refreshtoken: v.string(),
+  passwordMustChange: v.optional(v.boolean()),
+})
+
+export const signedInSchema: v.GenericSchema<unknown, SignedIn> = v.looseObject({
+  username: v.string(),
   passwordMustChange: v.optional(v.boolean()),
 })
 
@@ -951,6 +1051,17 @@ export const formListSchema: v.GenericSchema<unknown, FormList> = v.looseObject(
       }),
     ),
   ),
+})
+
+export const formEvaluationSchema: v.GenericSchema<unknown, FormEvaluation> = v.looseObject({
+  fields: v.record(v.string(), v.unknown()),
+  rows: v.record(v.string(), v.unknown()),
+  steps: v.record(v.string(), v.unknown()),
+  runs: v.looseObject({
+    runner: v.nullable(v.string()),
+    problem: v.nullable(v.string()),
+    extravars: v.record(v.string(), v.unknown()),
+  }),
 })
 
 export const shownFormSchema: v.GenericSchema<unknown, ShownForm> = v.looseObject({
@@ -1156,6 +1267,13 @@ export const jobEventRecordSchema: v.GenericSchema<unknown, JobEventRecord> = v.
   host: v.nullable(v.string()),
   duration: v.nullable(v.number()),
   time: v.string(),
+  task_id: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
+  play_id: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
+  action: v.optional(v.nullable(v.string())),
+  path: v.optional(v.nullable(v.string())),
+  changed: v.optional(v.boolean()),
+  ignored: v.optional(v.boolean()),
+  item: v.optional(v.unknown()),
 })
 
 export const jobEventListSchema: v.GenericSchema<unknown, JobEventList> = v.looseObject({
@@ -1172,6 +1290,54 @@ export const jobEventSchema: v.GenericSchema<unknown, JobEvent> = v.looseObject(
   duration: v.nullable(v.number()),
   time: v.string(),
   result: v.unknown(),
+})
+
+export const jobOutlineSchema: v.GenericSchema<unknown, JobOutline> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(
+    v.looseObject({
+      id: v.pipe(v.number(), v.safeInteger()),
+      kind: v.string(),
+      play: v.nullable(v.pipe(v.number(), v.safeInteger())),
+      name: v.nullable(v.string()),
+      role: v.nullable(v.string()),
+      path: v.nullable(v.string()),
+      order: v.pipe(v.number(), v.safeInteger()),
+      started: v.string(),
+      ended: v.nullable(v.string()),
+      ok: v.pipe(v.number(), v.safeInteger()),
+      changed: v.pipe(v.number(), v.safeInteger()),
+      failed: v.pipe(v.number(), v.safeInteger()),
+      skipped: v.pipe(v.number(), v.safeInteger()),
+      unreachable: v.pipe(v.number(), v.safeInteger()),
+      ignored: v.pipe(v.number(), v.safeInteger()),
+      hosts: v.pipe(v.number(), v.safeInteger()),
+    }),
+  ),
+  last: v.pipe(v.number(), v.safeInteger()),
+  complete: v.boolean(),
+})
+
+export const jobMatrixSchema: v.GenericSchema<unknown, JobMatrix> = v.looseObject({
+  hosts: v.array(v.string()),
+  tasks: v.array(v.pipe(v.number(), v.safeInteger())),
+  cells: v.array(v.string()),
+  complete: v.boolean(),
+})
+
+export const outputHitsSchema: v.GenericSchema<unknown, OutputHits> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  complete: v.boolean(),
+  hits: v.array(v.array(v.pipe(v.number(), v.safeInteger()))),
+  next: v.nullable(v.pipe(v.number(), v.safeInteger())),
+})
+
+export const outputIndexSchema: v.GenericSchema<unknown, OutputIndex> = v.looseObject({
+  bytes: v.pipe(v.number(), v.safeInteger()),
+  lines: v.pipe(v.number(), v.safeInteger()),
+  step: v.pipe(v.number(), v.safeInteger()),
+  generation: v.pipe(v.number(), v.safeInteger()),
+  points: v.array(v.array(v.pipe(v.number(), v.safeInteger()))),
 })
 
 export const uploadSchema: v.GenericSchema<unknown, Upload> = v.looseObject({
@@ -1382,6 +1548,22 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Tokens>
+  /** Sign this browser in, by a cookie
+   *
+   * For pages of this service only: the answer has no token, the browser gets a cookie that no script can read. The request
+   * has to say that a page asks (X-Holdfast-Page: 1) and, as browsers do by themselves, that it is of the same origin
+   * (Sec-Fetch-Site or Origin). Programs use POST /auth/login. */
+  beginBrowserSession(
+    request: {
+      body: {
+        username: string
+        password: string
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<SignedIn>
+  /** Sign this browser out; ends the session of the request, whatever kind it is of */
+  endBrowserSession(request?: NoParameters, options?: RequestOptions): Promise<SignedOut>
   /** The kinds of users that can sign in beside local ones */
   getSignInKinds(request?: NoParameters, options?: RequestOptions): Promise<SignInKinds>
   /** The page that asks whether the command line may be signed in */
@@ -1610,6 +1792,19 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<ListedForm>
+  /** What a launch of the form with these values would say, without launching */
+  evaluateForm(
+    request: {
+      name: string
+      body: {
+        rawFormData?: Record<string, unknown> | null
+        files?: Record<string, unknown> | null
+        /** The field that was changed last */
+        changed?: string | null
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<FormEvaluation>
   /** The forms that the caller may launch, in brief, with the categories and constants */
   getFormList(request?: NoParameters, options?: RequestOptions): Promise<FormConfig>
   /** One form that the caller may launch, with its subforms and constants */
@@ -1764,8 +1959,12 @@ export interface Operations {
     request: {
       /** Only events with a higher order */
       after?: number
+      /** Only events with a lower order */
+      before?: number
       /** Most events to answer; all when left out */
       limit?: number
+      /** desc: the newest first */
+      order?: 'asc' | 'desc' | AnotherWord
       /** Only events of this host */
       host?: string
       /** Only events of tasks of this name */
@@ -1774,6 +1973,8 @@ export interface Operations {
       type?: string
       /** Only what came of tasks at hosts, with this outcome */
       status?: 'ok' | 'changed' | 'failed' | 'ignored' | 'rescued' | 'skipped' | 'unreachable' | AnotherWord
+      /** As status, with one or several of these, with commas: ok,changed,failed,ignored,rescued,skipped,unreachable */
+      outcome?: string
       /** A whole number */
       id: number
     },
@@ -1789,18 +1990,6 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<JobEvent>
-  /** Output from a byte offset on, as it is, for following a job
-   *
-   * At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet. */
-  getJobOutput(
-    request: {
-      /** 0 when left out */
-      offset?: number
-      /** A whole number */
-      id: number
-    },
-    options?: RequestOptions,
-  ): Promise<Response>
   /** Output as a file */
   downloadJobOutput(
     request: {
@@ -1809,6 +1998,74 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Response>
+  /** The plays and tasks of a playbook job, in the order in which they began */
+  getJobOutline(
+    request: {
+      /** Only what events after this order changed */
+      after?: number
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<JobOutline>
+  /** What came of each task at each host */
+  getJobMatrix(
+    request: {
+      /** Only these hosts, with commas */
+      hosts?: string
+      /** Only the tasks with these ids, with commas */
+      tasks?: string
+      /** Only tasks and hosts with one of these, with commas: running,ok,changed,failed,ignored,rescued,skipped,unreachable */
+      outcome?: string
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<JobMatrix>
+  /** Where a text stands in the output
+   *
+   * A search takes a second at most; next is where to go on. A user may have two at a time (429). */
+  getJobOutputSearch(
+    request: {
+      /** Literal text */
+      q: string
+      /** true: large and small letters are different */
+      case?: boolean
+      /** The byte from which on; 0 when left out */
+      from?: number
+      /** Most hits of the answer: 1000 when left out, at most 10000 */
+      limit?: number
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<OutputHits>
+  /** Output from a byte offset on, as it is, for following a job
+   *
+   * At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet. With the header Range: bytes= the answer is 206 with at most 1 MiB of that range. With follow=true the answer stays open, and bytes come as they are stored. It ends when the job has ended, when the output begins anew, and after five minutes: then go on from the byte that was reached. A session may have as many open as EVENT_STREAMS_PER_SESSION. */
+  getJobOutput(
+    request: {
+      /** 0 when left out */
+      offset?: number
+      /** Most bytes of the answer, at most 1048576 */
+      limit?: number
+      /** true: the answer stays open, and bytes come as they are stored */
+      follow?: boolean
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Response>
+  /** Which line is where in the output */
+  getJobOutputIndex(
+    request: {
+      /** Only points behind this byte */
+      after?: number
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<OutputIndex>
   /** One node of a workflow job
    *
    * How it stands, its job with its extra variables, and what it published with set_stats. A job that is no workflow has no nodes and answers 404. */
@@ -2093,6 +2350,21 @@ export const operations = {
     schema: tokensSchema,
     open: true,
   },
+  beginBrowserSession: {
+    method: 'POST',
+    path: '/auth/session',
+    query: [],
+    accept: 'application/json',
+    schema: signedInSchema,
+    open: true,
+  },
+  endBrowserSession: {
+    method: 'DELETE',
+    path: '/auth/session',
+    query: [],
+    accept: 'application/json',
+    schema: signedOutSchema,
+  },
   getSignInKinds: {
     method: 'GET',
     path: '/auth/settings',
@@ -2245,6 +2517,13 @@ export const operations = {
     accept: 'application/json',
     schema: listedFormSchema,
   },
+  evaluateForm: {
+    method: 'POST',
+    path: '/forms/{name}/evaluate',
+    query: [],
+    accept: 'application/json',
+    schema: formEvaluationSchema,
+  },
   getFormList: {
     method: 'GET',
     path: '/config/formlist',
@@ -2331,7 +2610,7 @@ export const operations = {
   getJobEvents: {
     method: 'GET',
     path: '/job/{id}/events',
-    query: ['after', 'limit', 'host', 'task', 'type', 'status'],
+    query: ['after', 'before', 'limit', 'order', 'host', 'task', 'type', 'status', 'outcome'],
     accept: 'application/json',
     schema: jobEventListSchema,
   },
@@ -2342,8 +2621,42 @@ export const operations = {
     accept: 'application/json',
     schema: jobEventSchema,
   },
-  getJobOutput: { method: 'GET', path: '/job/{id}/output', query: ['offset'], accept: 'text/plain', schema: null },
   downloadJobOutput: { method: 'GET', path: '/job/{id}/download', query: [], accept: 'text/plain', schema: null },
+  getJobOutline: {
+    method: 'GET',
+    path: '/job/{id}/outline',
+    query: ['after'],
+    accept: 'application/json',
+    schema: jobOutlineSchema,
+  },
+  getJobMatrix: {
+    method: 'GET',
+    path: '/job/{id}/matrix',
+    query: ['hosts', 'tasks', 'outcome'],
+    accept: 'application/json',
+    schema: jobMatrixSchema,
+  },
+  getJobOutputSearch: {
+    method: 'GET',
+    path: '/job/{id}/output/search',
+    query: ['q', 'case', 'from', 'limit'],
+    accept: 'application/json',
+    schema: outputHitsSchema,
+  },
+  getJobOutput: {
+    method: 'GET',
+    path: '/job/{id}/output',
+    query: ['offset', 'limit', 'follow'],
+    accept: 'text/plain',
+    schema: null,
+  },
+  getJobOutputIndex: {
+    method: 'GET',
+    path: '/job/{id}/output/index',
+    query: ['after'],
+    accept: 'application/json',
+    schema: outputIndexSchema,
+  },
   getJobNode: {
     method: 'GET',
     path: '/job/{id}/node/{nodeId}',

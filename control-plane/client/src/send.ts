@@ -8,20 +8,20 @@ const REQUEST_TIMEOUT_MS = 60_000
 
 /** Sends one request and gives back whatever was answered. @throws UnreachableError when nothing was */
 export async function send(
-  server: string,
+  { server, headers: usual }: { readonly server: string; readonly headers: Readonly<Record<string, string>> },
   operation: Operation,
   request: Readonly<Record<string, unknown>>,
   token: string | null,
   options: RequestOptions,
 ): Promise<Response> {
   const { body } = request
-  const headers = new Headers({ accept: operation.accept })
+  const headers = new Headers({ ...usual, accept: operation.accept })
   if (token !== null) headers.set('authorization', `Bearer ${token}`)
   const isForm = body instanceof FormData
   // The form says its own type, with its boundary.
   if (body !== undefined && !isForm) headers.set('content-type', 'application/json')
-  const usual = isForm || !operation.schema ? null : REQUEST_TIMEOUT_MS
-  const timeoutMs = options.timeoutMs === undefined ? usual : options.timeoutMs
+  const usualMs = isForm || !operation.schema ? null : REQUEST_TIMEOUT_MS
+  const timeoutMs = options.timeoutMs === undefined ? usualMs : options.timeoutMs
   try {
     return await fetch(addressOf(server, operation, request), {
       method: operation.method,

@@ -5,6 +5,7 @@ import type { Store } from '../store/store.js'
 import { createAccounts } from './accounts.js'
 import { createApiTokens } from './api-tokens.js'
 import { bearerCheck } from './bearer.js'
+import { createBrowserSessions } from './browser-sessions.js'
 import { createExternalSignIn } from './external-sign-in.js'
 import { createFirstAdmin } from './first-admin.js'
 import { createGrants } from './grants.js'
@@ -69,6 +70,7 @@ export async function composeAuth(ground: Ground, settings: AuthSettings, needs:
   const tokens = createTokens(secret, clock)
   const sessions = createSessions({ store, tokens, roles, clock, accessTokenMs, refreshTokenMs, sessionMaxMs })
   const apiTokens = createApiTokens({ store, roles, clock, log, mostDays: settings.apiTokenMaxDays })
+  const browserSessions = createBrowserSessions({ store, roles, clock, idleMs: refreshTokenMs, mostMs: sessionMaxMs })
   const folder = dirname(configPath)
   const external = createExternalSignIn({ store, roles, sessions, clock, log, secret, publicUrl, folder, credentials })
   await external.check()
@@ -78,6 +80,7 @@ export async function composeAuth(ground: Ground, settings: AuthSettings, needs:
   return {
     roles,
     sessions,
+    browserSessions,
     apiTokens,
     authenticate: bearerCheck({ sessions, apiTokens }),
     external,

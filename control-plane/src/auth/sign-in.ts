@@ -42,6 +42,11 @@ export interface SignIn {
    */
   signIn(username: string, password: string, address: string, onUser?: (user: StoredUser) => void): Promise<TokenPair>
   /**
+   * Who has this name and password; begins no session. Throws as {@link signIn} does.
+   * @param address the client's, for the limit on guessing
+   */
+  identify(username: string, password: string, address: string): Promise<StoredUser>
+  /**
    * Checks the password of the local account of somebody who is signed in; wrong ones count like failed sign-ins.
    * @returns whether it is right
    * @throws TooManyError
@@ -112,16 +117,6 @@ export function createSignIn(deps: SignInDependencies): SignIn {
     return local ?? ((await deps.directory.isOn()) ? findUserByName(store.read, 'ldap', username) : null)
   }
 
-  /** The local account of that name with its password, or null; `isKnown` says whether there is one at all. */
-  async function localAccount(
-    username: string,
-    password: string,
-  ): Promise<{ user: StoredUser | null; isKnown: boolean }> {
-    const user = await findUserByName(store.read, 'local', username)
-    const matches = await deps.passwords.verify(user?.passwordHash ?? null, password)
-    return { user: user?.enabled && matches ? user : null, isKnown: user !== null }
-  }
-
   async function check(
     username: string,
     password: string,
@@ -132,7 +127,7 @@ export function createSignIn(deps: SignInDependencies): SignIn {
     // One guess at a time of an address at an account: guesses made at once would all see the count of before.
     return oneAfterTheOther(atAddress(username, network), async () => {
       await refuseHeldBack(username, network)
-      const local = await localAccount(username, password)
+      const local = await localAccount(deps, username, password)
       // A local password is never shown to the directory.
       const asksDirectory = where === 'everywhere' && !local.isKnown
       const accepted = asksDirectory ? await deps.directory.signIn(username, password) : local.user
@@ -156,16 +151,33 @@ export function createSignIn(deps: SignInDependencies): SignIn {
     })
   }
 
+  async function identify(username: string, password: string, address: string): Promise<StoredUser> {
+    const user = await check(username, password, address, 'everywhere')
+    if (!user) throw new UnauthenticatedError('wrong_credentials', 'Wrong username or password')
+    return user
+  }
+
   return {
+    identify,
     async signIn(username, password, address, onUser) {
-      const user = await check(username, password, address, 'everywhere')
-      if (!user) throw new UnauthenticatedError('wrong_credentials', 'Wrong username or password')
+      const user = await identify(username, password, address)
       onUser?.(user)
       return deps.sessions.begin(user, address)
     },
     confirm: async (username, password, address) => (await check(username, password, address, 'local')) !== null,
     knownAs: accountOf,
   }
+}
+
+/** The local account of that name with its password, or null; `isKnown` says whether there is one at all. */
+async function localAccount(
+  { store, passwords }: Pick<SignInDependencies, 'store' | 'passwords'>,
+  username: string,
+  password: string,
+): Promise<{ user: StoredUser | null; isKnown: boolean }> {
+  const user = await findUserByName(store.read, 'local', username)
+  const matches = await passwords.verify(user?.passwordHash ?? null, password)
+  return { user: user?.enabled && matches ? user : null, isKnown: user !== null }
 }
 
 /** Runs tasks of the same key one after the other. */

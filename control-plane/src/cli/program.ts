@@ -65,7 +65,7 @@ function parser(run: Run) {
         ),
       )
       .command(
-        later('form', 'Look at the forms that may be launched', async () =>
+        later('form', 'Look at the forms that may be launched, and check form files', async () =>
           (await import('./commands/form/index.js')).formCommands(run),
         ),
       )
@@ -75,7 +75,7 @@ function parser(run: Run) {
         ),
       )
       .command(
-        later('audit', 'Look at the audit trail, and whether it is whole (admins)', async () =>
+        later('audit', 'Look at the audit trail, follow it, and see whether it is whole (admins)', async () =>
           (await import('./commands/audit/index.js')).auditCommands(run),
         ),
       )
@@ -100,13 +100,35 @@ function parser(run: Run) {
         ),
       )
       .command(
-        later('user', 'Look at the accounts, and accept a name that is given again (admins)', async () =>
-          (await import('./commands/user.js')).userCommands(run),
+        later('user', 'Look at accounts, add, change, block and delete them (admins)', async () =>
+          (await import('./commands/user/index.js')).userCommands(run),
+        ),
+      )
+      .command(
+        later('admin', 'What is done on the host of the control plane: a lost password', async () =>
+          (await import('./commands/admin.js')).adminCommands(run),
+        ),
+      )
+      .command(
+        later('role', 'Look at the roles of config.yaml (admins)', async () =>
+          (await import('./commands/role.js')).roleCommands(run),
         ),
       )
       .command(
         later('credential', 'Logins, keys and vault passwords that jobs use (admins)', async () =>
           (await import('./commands/credential/index.js')).credentialCommands(run),
+        ),
+      )
+      .command(
+        later('config', 'Check a config.yaml before it counts', async () =>
+          (await import('./commands/config.js')).configCommands(run),
+        ),
+      )
+      .command(
+        later(
+          'completion <shell>',
+          'Print a script that completes commands and options in bash, zsh or fish',
+          async () => (await import('./commands/completion.js')).completionCommand(run),
         ),
       )
       .demandCommand(1, 'What shall be done? holdfast --help lists the commands.')

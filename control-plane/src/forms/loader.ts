@@ -2,11 +2,12 @@ import type { Clock } from '../clock.js'
 import { atMostEvery } from '../at-most-every.js'
 import { NotFoundError, messageOf } from '../errors.js'
 import { freshLook } from '../fresh-look.js'
-import type { Form, FormError, Forms } from './form.js'
+import { type LoadedForms, collectForms } from './collect-forms.js'
+import type { FormError, Forms } from './form.js'
 import { type FoundFiles, areUnchanged, findYamlFiles } from './form-files.js'
 import { type ParsedFile, type PlacedForm, parseFormFile } from './parse-form.js'
 import { createParsedFiles } from './parsed-files.js'
-import { namedSubforms, passwordKeys, reachedSubforms } from './subforms.js'
+import { reachedSubforms } from './subforms.js'
 import type { PlainObject } from './values/plain.js'
 import { type VarsFiles, createVarsFiles, mergeDeep } from './vars-files.js'
 
@@ -24,18 +25,11 @@ export interface FormsDependencies {
   readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }
 }
 
-interface Loaded {
-  readonly forms: readonly Form[]
-  readonly byName: ReadonlyMap<string, Form>
-  readonly subforms: ReadonlyMap<string, Form>
-  readonly errors: readonly FormError[]
-}
-
 /** Makes the forms below a folder, as its files are when somebody asks. Unchanged files are not read again. */
 export function createForms(deps: FormsDependencies): Forms {
   const parsed = createParsedFiles(deps.clock, parseFormFile, unreadable)
-  let loaded: Loaded = { forms: [], byName: new Map(), subforms: new Map(), errors: [] }
-  let collected = collect([], [])
+  let loaded: LoadedForms = { forms: [], byName: new Map(), subforms: new Map(), errors: [] }
+  let collected = collectForms([], [])
   /** The files from which `collected` was made. */
   let last: { readonly contents: ReadonlyMap<string, ParsedFile>; readonly folderErrors: string } = {
     contents: new Map(),
@@ -52,7 +46,7 @@ export function createForms(deps: FormsDependencies): Forms {
     const contents = await parsed.read(files.files)
     const folderErrors = JSON.stringify(errors)
     if (contents !== last.contents || folderErrors !== last.folderErrors) {
-      collected = collect([...contents.values()], errors)
+      collected = collectForms([...contents.values()], errors)
       last = { contents, folderErrors }
     }
     loaded = { ...collected, errors: [...collected.errors, ...(await varsProblems(collected.placed, varsFiles))] }
@@ -126,47 +120,4 @@ async function varsProblems(placed: readonly PlacedForm[], varsFiles: VarsFiles)
 
 function unreadable(file: string, error: unknown): ParsedFile {
   return { forms: [], errors: [{ file, line: null, form: null, reason: messageOf(error) }] }
-}
-
-/** All forms in the order of their files. Of two forms with the same name, the first one counts. */
-function collect(
-  contents: readonly ParsedFile[],
-  folderErrors: readonly FormError[],
-): Loaded & { readonly placed: readonly PlacedForm[] } {
-  const errors: FormError[] = [...folderErrors]
-  const first = new Map<string, PlacedForm>()
-  for (const content of contents) {
-    errors.push(...content.errors)
-    for (const placed of content.forms) {
-      const { form, file, line } = placed
-      const known = first.get(form.name)
-      if (known)
-        errors.push({ file, line, form: form.name, reason: `there already is a form of this name in ${known.file}` })
-      else first.set(form.name, placed)
-    }
-  }
-  const placed = withTheirSubforms([...first.values()], errors)
-  const subforms = new Map(placed.filter(({ form }) => form.type === 'subform').map(({ form }) => [form.name, form]))
-  const forms = placed.map(({ form }) => ({
-    ...form,
-    passwordFields: passwordKeys(form, reachedSubforms(form, subforms)),
-  }))
-  return { placed, forms, byName: new Map(forms.map((form) => [form.name, form])), subforms, errors }
-}
-
-/** A form with a missing subform cannot be filled in. So it is left out, and so is every form that uses it. */
-function withTheirSubforms(placed: readonly PlacedForm[], errors: FormError[]): readonly PlacedForm[] {
-  const names = new Set(placed.filter(({ form }) => form.type === 'subform').map(({ form }) => form.name))
-  const kept = placed.filter(({ form, file, line }) => {
-    const unknown = namedSubforms(form).find((name) => !names.has(name))
-    if (unknown === undefined) return true
-    errors.push({
-      file,
-      line,
-      form: form.name,
-      reason: `there is no form of type subform named ${JSON.stringify(unknown)}`,
-    })
-    return false
-  })
-  return kept.length === placed.length ? kept : withTheirSubforms(kept, errors)
 }

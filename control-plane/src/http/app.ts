@@ -16,7 +16,7 @@ import type { AuditTrail } from '../audit/trail.js'
 import { InvalidInputError, UnavailableError } from '../errors.js'
 import type { Timers } from '../timers.js'
 import { registerAudit } from './route/audit-hook.js'
-import { type Authenticate, registerAuthentication } from './route/authentication.js'
+import { type Authentication, registerAuthentication } from './route/authentication.js'
 import { registerBodyParsing } from './server/bodies.js'
 import { registerDocs } from './document/docs.js'
 import {
@@ -31,6 +31,8 @@ import {
 import { type KnownPaths, noteKnownPaths } from './server/known-paths.js'
 import { type HttpMeters, registerHttpMeters } from './route/meters.js'
 import { compileSchemasLate } from './server/late-schemas.js'
+import type { PageFiles } from './pages/page-files.js'
+import { pageRoutes } from './pages/pages.js'
 import { API_PREFIX, prefixOf } from './route/paths.js'
 import { endUnreadBodies } from './server/unread-bodies.js'
 import { endUnusedConnections } from './server/unused-connections.js'
@@ -50,12 +52,14 @@ export interface AppDependencies {
   readonly tls: { readonly cert: string | Buffer; readonly key: string | Buffer } | null
   /** The service's own version, for the documentation page. */
   readonly version: string
-  readonly authenticate: Authenticate
+  readonly authentication: Authentication
   readonly trail: AuditTrail
   /** Requests a minute from one address to each route that works with passwords and tokens; 0: no limit. */
   readonly authRateLimit: number
   readonly meters: HttpMeters
   readonly timers: Timers
+  /** The pages of the console; null: none are served. */
+  readonly pages: PageFiles | null
   /** The resources, each a plugin with paths relative to {@link API_PREFIX}. */
   readonly plugins: readonly FastifyPluginAsync[]
 }
@@ -86,6 +90,12 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
       handleProtocols: (offered) => [...offered].find((name) => name.startsWith(SUBPROTOCOL_PREFIX)) ?? false,
     },
   })
+  // Before every hook that answers by itself, so that its answers have these headers, too.
+  await app.register(helmet, {
+    contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
+    // Other names of the domain are not this service's business.
+    strictTransportSecurity: { includeSubDomains: false },
+  })
   registerUpgrades(app, prefixOf(deps.baseUrl) + SOCKET_PATH)
   registerEveryRequest(app, knownPaths)
   refuseExpectations(app)
@@ -94,16 +104,12 @@ export async function buildApp(deps: AppDependencies): Promise<FastifyInstance> 
   endUnreadBodies(app, deps.timers)
   registerHttpMeters(app, { meters: deps.meters, basePath: prefixOf(deps.baseUrl) })
   registerBodyParsing(app, { timers: deps.timers, limitBytes: deps.bodyLimitBytes })
-  await app.register(helmet, {
-    contentSecurityPolicy: { directives: { upgradeInsecureRequests: null } },
-    // Other names of the domain are not this service's business.
-    strictTransportSecurity: { includeSubDomains: false },
-  })
   await registerDocs(app, { prefix, version: deps.version })
+  if (deps.pages) await app.register(pageRoutes(deps.pages), { prefix: prefixOf(deps.baseUrl) })
   await app.register(
     async (api) => {
       registerAudit(api, deps.trail)
-      registerAuthentication(api, deps.authenticate)
+      registerAuthentication(api, deps.authentication)
       await registerRateLimit(api, deps.authRateLimit)
       for (const plugin of deps.plugins) await api.register(plugin)
     },

@@ -13,25 +13,32 @@ import type { SequenceParts } from '../sequences/compose.js'
 import type { Store } from '../store/store.js'
 import type { UploadParts } from '../uploads/compose.js'
 import { version } from '../version.js'
+import { WEB_FOLDER } from '../web-folder.js'
 import { type AppDependencies, buildApp } from './app.js'
 import { appearanceRoutes } from './service/appearance.js'
 import { auditRoutes } from './service/audit.js'
 import { authRoutes } from './sign-in/auth.js'
+import { browserSessionRoutes } from './sign-in/browser-session.js'
 import { credentialRoutes } from './service/credential.js'
 import { eventRoutes } from './service/events.js'
 import { configRoutes } from './forms/config.js'
+import { evaluateRoutes } from './forms/evaluate.js'
 import { formRoutes } from './forms/forms.js'
 import { jobApprovalRoutes } from './jobs/job-approvals.js'
 import { jobNodeRoutes } from './jobs/job-node.js'
+import { jobCourseRoutes } from './jobs/job-course.js'
+import { jobOutputRoutes } from './jobs/job-output.js'
 import { jobStreamRoutes } from './jobs/job-streams.js'
 import { jobRoutes } from './jobs/job.js'
 import { lockRoutes } from './forms/lock.js'
 import { metricsRoutes } from './service/metrics.js'
 import { monitoringRoutes } from './service/monitoring.js'
 import { orphanRoutes } from './runners/orphan.js'
+import { type PageFiles, readPageFiles } from './pages/page-files.js'
 import { pageStartRoutes } from './service/page-start.js'
 import { profileTokenRoutes } from './accounts/profile-tokens.js'
 import { profileRoutes } from './accounts/profile.js'
+import { prefixOf } from './route/paths.js'
 import { runnerSocketRoute } from './runners/runner-socket.js'
 import { runnerRoutes } from './runners/runner.js'
 import { secretRoutes } from './service/secret.js'
@@ -49,6 +56,8 @@ export interface HttpSettings {
   /** PEM files; null: the service does no TLS. */
   readonly tls: { readonly certPath: string; readonly keyPath: string } | null
   readonly trustProxy: boolean
+  /** Whether the pages are served. */
+  readonly web: boolean
   readonly bodyLimitBytes: number
   /** Requests a minute of one address; 0: no limit. */
   readonly authRateLimit: number
@@ -95,18 +104,31 @@ export async function composeApp(
     authRateLimit: settings.authRateLimit,
     tls,
     version,
-    authenticate: rooms.auth.authenticate,
+    authentication: {
+      bearer: rooms.auth.authenticate,
+      browser: (cookie) => rooms.auth.browserSessions.authenticate(cookie),
+      publicUrl: settings.publicUrl,
+    },
     trail: rooms.audit.trail,
     meters: rooms.metrics.http,
+    pages: await pagesOf(ground, settings),
     plugins: [
       ...serviceRoutes(ground, settings, rooms),
       ...accountRoutes(settings, rooms),
-      ...workRoutes(ground, rooms),
+      ...workRoutes(ground, settings, rooms),
       ...moreRoutes,
     ],
   })
   ground.onClose(() => app.close())
   return app
+}
+
+/** The pages; null when they are turned off, or in a clone in which they were not built. */
+async function pagesOf({ log }: Ground, settings: HttpSettings): Promise<PageFiles | null> {
+  if (!settings.web) return null
+  const pages = await readPageFiles(WEB_FOLDER, prefixOf(settings.baseUrl))
+  if (!pages) log.warn({ folder: WEB_FOLDER }, 'the web console was not built (npm run build), so it is not served')
+  return pages
 }
 
 /** Routes of the service itself: probes, metrics, audit trail, events, appearance. */
@@ -127,10 +149,11 @@ function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms)
 /** Routes about accounts, sign-in and secrets. */
 function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
   const { auth, credentials, rotation, runners, metrics } = rooms
-  const { signIn, sessions, external, accounts, apiTokens, sessionRecords } = auth
+  const { signIn, sessions, browserSessions, external, accounts, apiTokens, sessionRecords } = auth
   return [
     authRoutes({ signIn, sessions, apiTokens, openId: external.openId }),
-    singleSignOnRoutes({ signIn: external, sessions, publicUrl, meters: metrics.signIn }),
+    browserSessionRoutes({ signIn, browserSessions, sessions, openId: external.openId, publicUrl }),
+    singleSignOnRoutes({ signIn: external, sessions, browserSessions, publicUrl, meters: metrics.signIn }),
     profileRoutes({ accounts }),
     profileTokenRoutes({ apiTokens }),
     userRoutes({ accounts }),
@@ -142,18 +165,23 @@ function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPlugin
 }
 
 /** Routes about forms, jobs and runners. */
-function workRoutes({ timers }: Ground, rooms: Rooms): FastifyPluginAsync[] {
+function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
   const { auth, uploads, forms, sequences, jobs, runners } = rooms
-  const { reading, launching, actions, approving, detail } = jobs
+  const { reading, launching, actions, approving, detail, feeds, indexes, courses, search, evaluation } = jobs
+  const { eventStreamsPerSession: streamsPerSession } = settings
+  const { sessions } = auth
   const { hub, joinTokens, orphans } = runners
   const shown = { forms: forms.forms, workflows: sequences.workflows, roles: auth.roles }
   return [
     formRoutes(shown),
+    evaluateRoutes(evaluation),
     configRoutes(shown),
     lockRoutes({ lock: forms.designerLock }),
     jobRoutes({ detail, launching, actions }),
     jobApprovalRoutes({ reading, approving }),
-    jobStreamRoutes(reading),
+    jobStreamRoutes({ reading, courses }),
+    jobCourseRoutes({ reading, courses, search }),
+    jobOutputRoutes({ reading, feeds, indexes, sessions, timers, streamsPerSession }),
     jobNodeRoutes(reading),
     uploadRoutes({ uploads: uploads.uploads, forms: forms.forms, timers }),
     runnerRoutes({ hub, joinTokens }),

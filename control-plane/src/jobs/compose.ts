@@ -5,9 +5,12 @@ import type { ApprovalSubjects } from './record/approval-subject.js'
 import type { ApprovingDependencies } from './approve/approving.js'
 import { sealOpenJobs } from './secrets/carried-over.js'
 import type { RunnerPresence } from './read/connected.js'
+import { createFormEvaluation } from './launch/evaluate.js'
 import type { LaunchDependencies } from './launch/launch.js'
 import { createCourses } from './course/courses.js'
 import type { JobDetailDependencies } from './detail/detail.js'
+import { createOutputSearch } from './read/find-output.js'
+import { createOutputFeeds } from './read/output-feed.js'
 import { createOutputIndexes } from './read/output-index.js'
 import type { JobReading } from './read/reading.js'
 import { createJobRetention } from './end/retention.js'
@@ -76,6 +79,11 @@ export function composeJobs(ground: Ground, settings: JobSettings, needs: JobNee
   const approving: ApprovingDependencies = { store, live, clock, runners, sequences, grants, subjects }
   const courses = createCourses(store.read)
   const indexes = createOutputIndexes(store.read)
+  const { steady } = ground
+  const onFailure = (error: unknown) => log.warn({ err: error }, 'new output could not be read; tried again')
+  const feeds = createOutputFeeds({ queries: store.read, timers, now: () => steady.now(), onFailure })
+  const search = createOutputSearch({ queries: store.read, indexes, now: () => steady.now() })
+  const evaluation = createFormEvaluation(launching)
   const detail: JobDetailDependencies = { reading, launching, courses, indexes, clock }
-  return { reading, launching, actions, approving, retention, detail, courses, indexes }
+  return { reading, launching, actions, approving, retention, detail, courses, indexes, feeds, search, evaluation }
 }

@@ -94,7 +94,7 @@ export interface SessionTable {
   name: string | null
   /** SHA-256 of the one refresh token that is valid now; null for API tokens. */
   refresh_hash: string | null
-  /** SHA-256 of the secret part of an API token; null for sign-ins. */
+  /** SHA-256 of the secret part of an API token, or of the cookie of a browser; null for sign-ins with tokens. */
   token_hash: string | null
   created_at: Fixed<number>
   expires_at: number

@@ -18,6 +18,7 @@ import {
 } from '@holdfast/protocol'
 import { TLSSocket } from 'node:tls'
 import { type RawData, WebSocket } from 'ws'
+import { adviceFor } from './way-problem.js'
 import { describeError } from '../log.js'
 import type { AgentHandshake, Proof } from './handshake.js'
 import { watchHeartbeat } from './heartbeat.js'
@@ -230,7 +231,7 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     if (response.socket instanceof TLSSocket) tls = response.socket
   })
   socket.on('error', (error) => {
-    failure ??= { reason: null, text: describeError(error) || 'the connection failed' }
+    failure ??= { reason: null, text: wordsOf(error) }
   })
   socket.on('message', (data, isBinary) => {
     try {
@@ -256,4 +257,11 @@ function isWork(message: ServerMessage): message is WorkMessage {
 function bytesOf(data: RawData): Buffer {
   if (Buffer.isBuffer(data)) return data
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data)
+}
+
+/** What happened to a connection, and what an admin can do about it. */
+function wordsOf(error: Error): string {
+  const words = describeError(error) || 'the connection failed'
+  const advice = adviceFor(error)
+  return advice === null ? words : `${words}; ${advice}`
 }

@@ -107,7 +107,7 @@ function withLocale(environment: Ground['environment'], locale: string | null): 
 }
 
 /** Where ansible is. Empty when it is not on this host: each job is refused with that reason. */
-function ansibleIn(path: string | undefined): string[] {
+export function ansibleIn(path: string | undefined): string[] {
   try {
     return [findProgram('ansible-playbook', path)]
   } catch {

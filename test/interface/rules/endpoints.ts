@@ -31,6 +31,22 @@ export const ENDPOINTS = {
       'GET /job takes before, status, form, q, parts, from and to, answers next, and answers 304 to If-None-Match with the ETag of an equal list.',
     'endpoint.one-form':
       'GET /forms?fields=false answers the forms without fields; GET /forms/{name} answers one form with them.',
+    'endpoint.browser-session':
+      'POST /auth/session signs a browser in by a cookie, only for pages of the service; DELETE /auth/session signs it out.',
+    'endpoint.browser-sign-in': 'GET /auth/{kind} with to signs a browser in by a cookie and sends it on to that page.',
+    'endpoint.output-parts':
+      'GET /job/{id}/output takes offset and limit, answers 206 to Range, and says how long the output is, whether it is open, and its generation.',
+    'endpoint.output-follow':
+      'GET /job/{id}/output?follow=true stays open and sends bytes as they are stored, until the job has ended or its output begins anew.',
+    'endpoint.output-index': 'GET /job/{id}/output/index answers the number of line ends before each 64 KiB of output.',
+    'endpoint.outline':
+      'GET /job/{id}/outline answers the plays and tasks of a run with what came of them; after leaves only what later events changed.',
+    'endpoint.matrix':
+      'GET /job/{id}/matrix answers hosts, tasks and a letter for what came of each task at each host.',
+    'endpoint.output-search':
+      'GET /job/{id}/output/search answers where a literal text stands in the output, in steps of at most a second.',
+    'endpoint.evaluate':
+      'POST /forms/{name}/evaluate answers what a launch with these values would say by field, row and step, and what would run; passwords never come back, and nothing is launched.',
     'endpoint.events': 'GET /events is the stream of server-sent events.',
     'endpoint.live': 'GET /live is the liveness probe.',
     'endpoint.ready': 'GET /ready is the readiness probe.',

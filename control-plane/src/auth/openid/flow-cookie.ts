@@ -22,6 +22,8 @@ const Flow = Type.Object({
     }),
     Type.Null(),
   ]),
+  /** For a page: its path below the base URL, where the browser goes on. */
+  page: Type.Optional(Type.String()),
 })
 const flowCheck = Compile(Flow)
 

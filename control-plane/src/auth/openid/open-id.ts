@@ -17,6 +17,12 @@ const LOGOUT_MS = 3000
 /** A program that opened a browser: where it listens on its own machine, and the challenge that its code has to fit. */
 export type FlowClient = NonNullable<Flow['client']>
 
+/** Who began a sign-in: a program, a page (its path below the base URL), or neither. */
+export interface FlowOrigin {
+  readonly client: FlowClient | null
+  readonly page: string | null
+}
+
 /**
  * Signing in at a provider of OpenID Connect: the authorization code flow with PKCE, state and nonce. The state of a
  * sign-in is in a cookie of the browser and not here. So any node can end what another one began.
@@ -31,7 +37,7 @@ export interface OpenId {
    */
   begin(
     kind: OpenIdKind,
-    client: FlowClient | null,
+    from: FlowOrigin,
   ): Promise<{ readonly location: string; readonly cookie: string; readonly tag: string }>
   /** The sign-in that a browser began; null when it began none, or too long ago. */
   underWay(kind: OpenIdKind, cookie: string | undefined): Promise<Flow | null>
@@ -136,7 +142,7 @@ export function createOpenId(deps: OpenIdDependencies): OpenId {
 
   return {
     isOn: async (kind) => deps.publicUrl !== null && (await deps.roles.current()).providers?.[kind] !== undefined,
-    async begin(kind, client) {
+    async begin(kind, { client, page }) {
       const settings = await settingsOf(kind)
       const redirect = redirectUri(kind)
       const [state, nonce, verifier] = [random(), random(), random()]
@@ -150,7 +156,7 @@ export function createOpenId(deps: OpenIdDependencies): OpenId {
           code_challenge: await calculatePKCECodeChallenge(verifier),
           code_challenge_method: 'S256',
         })
-        const cookie = await cookies.seal({ kind, state, nonce, verifier, client })
+        const cookie = await cookies.seal({ kind, state, nonce, verifier, client, ...(page === null ? {} : { page }) })
         return { location: location.href, cookie, tag: tagOf(state) }
       } catch (error) {
         throw refusalOf(kind, error, log)

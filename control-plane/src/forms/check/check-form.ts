@@ -9,6 +9,8 @@ import { type CheckContext, type CheckInput, type CheckResult, MAX_ROWS, NO_PARE
 import { type CheckDetails, detailsOf, together } from './report.js'
 import type { Scope } from './scope-type.js'
 import { createScope } from './scope.js'
+import { shownFields } from './shown-fields.js'
+import type { ShownStep } from './shown-form.js'
 
 /**
  * Checks the values of a launch against its form, and builds the extra variables from them. Only the input decides: the
@@ -38,9 +40,11 @@ export function checkForm(
   const credentials = form.credentials()
 
   const steps = new Map<string, Scope>()
+  const shownSteps = new Map<string, ShownStep>()
   const parent = parentOfSteps(form, steps, input.wizard)
   for (const step of input.wizard) {
     const shown = isShown(step, parent, context)
+    shownSteps.set(step.name, shownStep(shown))
     if (typeof shown === 'string') details.push(waitingStep(step, shown))
     if (shown !== true) continue
     const sent = input.values[step.name] ?? {}
@@ -54,8 +58,10 @@ export function checkForm(
     putStep(extravars, step, scope)
     Object.assign(credentials, scope.credentials())
     steps.set(step.name, scope)
+    if (input.isShowing) shownSteps.set(step.name, { shown: true, fields: shownFields(scope) })
   }
-  return { details: together(details), extravars, credentials, passwords: [...context.passwords] }
+  const shown = input.isShowing ? { shown: { fields: shownFields(form), steps: Object.fromEntries(shownSteps) } } : {}
+  return { details: together(details), extravars, credentials, passwords: [...context.passwords], ...shown }
 }
 
 /** Reports uploads under names that are no file field. */
@@ -99,6 +105,10 @@ function putStep(extravars: Record<string, unknown>, step: WizardStep, scope: Sc
   // The object of the step is there even when no field puts anything into it.
   if (base.length > 0) putAt(extravars, base, {})
   scope.extravars(extravars, base)
+}
+
+function shownStep(shown: boolean | string): ShownStep {
+  return typeof shown === 'string' ? { shown: false, waiting: shown, fields: {} } : { shown, fields: {} }
 }
 
 function waitingStep(step: WizardStep, reason: string): CheckDetails {

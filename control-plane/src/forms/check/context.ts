@@ -5,6 +5,7 @@ import type { PathStep } from '../fields/model-path.js'
 import type { Resolved } from '../values/placeholders.js'
 import type { PlainObject } from '../values/plain.js'
 import type { CheckDetails } from './report.js'
+import type { ShownForm } from './shown-form.js'
 
 /** Most rows of all lists of a launch together. */
 export const MAX_ROWS = 500
@@ -25,6 +26,8 @@ export interface CheckInput {
   readonly user: PlainObject
   /** Milliseconds. */
   readonly now: number
+  /** The result also says how a page has to show the form. */
+  readonly isShowing?: boolean
 }
 
 /** The result of a check. The extra variables may only be used when there is no error. */
@@ -35,6 +38,8 @@ export interface CheckResult {
   readonly credentials: Readonly<Record<string, unknown>>
   /** Values of the password fields that are shown, each once: sent, computed, or a default. */
   readonly passwords: readonly string[]
+  /** How a page has to show the form, if that was asked for. */
+  readonly shown?: ShownForm
 }
 
 /** What the fields of one form, row or step share with all others of the same launch. */

@@ -15,6 +15,8 @@ export interface FieldValue {
   readonly rowErrors: readonly RowError[]
   readonly upload: VerifiedUpload | null
   readonly isUploadRefused: boolean
+  /** The options of a field with choices. */
+  readonly choices?: readonly unknown[]
 }
 
 const NOTHING: FieldValue = {

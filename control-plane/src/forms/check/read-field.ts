@@ -74,11 +74,10 @@ function readChoice(field: Field, scope: Scope): FieldValue {
   const options = optionsOf(field, source.kind === 'constant' ? source.value : computed?.value)
   if (options === null) return waitingFor('its options are no list')
   const chosen = choose(field, options, given.value)
-  if (chosen.ok) return valueIs(chosen.value)
+  const choices = { choices: options }
+  if (chosen.ok) return valueIs(chosen.value, choices)
   // A default that is no option (any more) chooses nothing. Only a sent value can be an error.
-  if (!Object.hasOwn(scope.sent, field.name)) return valueIs(undefined)
-  return refusedAs(
-    'choice',
-    `${field.label}: ${chosen.reason === 'takes one choice' ? 'one choice is expected' : 'this choice is not among the options'}`,
-  )
+  if (!Object.hasOwn(scope.sent, field.name)) return valueIs(undefined, choices)
+  const why = chosen.reason === 'takes one choice' ? 'one choice is expected' : 'this choice is not among the options'
+  return { ...refusedAs('choice', `${field.label}: ${why}`), ...choices }
 }

@@ -29,7 +29,8 @@ port.on('message', ({ input }: CheckOrder) => {
       report({ kind: 'begins' })
       const evaluator = open(input.now)
       const result = checkForm(input, evaluator, (field) => report({ kind: 'at', field }))
-      if (JSON.stringify(result.extravars).length > mostOf(input.values)) {
+      const made = JSON.stringify([result.extravars, result.shown ?? null]).length
+      if (made > (input.isShowing ? 2 : 1) * mostOf(input.values)) {
         throw new Error('made far more variables of the values than they are long')
       }
       report({ kind: 'done', result, isFit: evaluator.close() })

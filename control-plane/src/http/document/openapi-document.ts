@@ -14,6 +14,7 @@ const REFUSALS: Readonly<Record<string, { readonly name: string; readonly text: 
   409: { name: 'WrongState', text: 'The state of the thing does not allow it' },
   413: { name: 'TooLarge', text: 'More bytes than the service takes' },
   415: { name: 'WrongMediaType', text: 'The body is of another kind than the one that is needed' },
+  416: { name: 'UnsatisfiableRange', text: 'The range begins behind the end' },
   422: { name: 'RefusedValues', text: 'The values of the form were refused; details names the fields' },
   429: { name: 'TooMany', text: 'Too many requests, or too many failed sign-ins', header: 'Retry-After' },
   500: { name: 'Failed', text: 'A failure of the service itself; its log has the request under X-Request-Id' },

@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
-import { EVENT_STATUSES } from '../../jobs/read/event-filter.js'
 import { detailFields } from './job-detail-schemas.js'
-import { booleanText, integerText, listOf, nullable } from '../route/schemas.js'
+import { booleanText, listOf, nullable } from '../route/schemas.js'
 import { NODE_TYPES } from '../../sequences/workflows/workflow.js'
 import { NODE_STATUSES } from '../../node-status.js'
 import { JOB_STATUSES } from '../../job-status.js'
@@ -236,23 +235,22 @@ const eventFields = {
   time: Type.String({ format: 'date-time' }),
 }
 
+/** What a list says in addition. It is optional, so that a newer client understands an older service. */
+const listedEventFields = {
+  task_id: Type.Optional(nullable(Type.Integer({ description: 'The id of its task in the outline' }))),
+  play_id: Type.Optional(nullable(Type.Integer({ description: 'The id of its play in the outline' }))),
+  action: Type.Optional(nullable(Type.String())),
+  path: Type.Optional(nullable(Type.String())),
+  changed: Type.Optional(Type.Boolean()),
+  ignored: Type.Optional(Type.Boolean()),
+  item: Type.Optional(Type.Unknown({ description: 'The item of a loop; a long one is the beginning of its JSON' })),
+}
+
 /** A structured event in a list. */
-export const EventRecord = Type.Object(eventFields, { title: 'JobEventRecord' })
+export const EventRecord = Type.Object({ ...eventFields, ...listedEventFields }, { title: 'JobEventRecord' })
 
 /** One event with its whole result, and what else the runner said of it. */
 export const Event = Type.Object(
   { ...eventFields, result: Type.Unknown() },
   { title: 'JobEvent', additionalProperties: true },
 )
-
-/** The query of a list of events. */
-export const EventsQuery = Type.Object({
-  after: Type.Optional(integerText('Only events with a higher order')),
-  limit: Type.Optional(integerText('Most events to answer; all when left out')),
-  host: Type.Optional(Type.String({ description: 'Only events of this host' })),
-  task: Type.Optional(Type.String({ description: 'Only events of tasks of this name' })),
-  type: Type.Optional(Type.String({ description: 'Only events of this type' })),
-  status: Type.Optional(
-    Type.Enum(EVENT_STATUSES, { description: 'Only what came of tasks at hosts, with this outcome' }),
-  ),
-})

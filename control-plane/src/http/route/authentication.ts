@@ -3,20 +3,34 @@ import type { Caller } from '../../auth/caller.js'
 import { type TokenScope, allowsScope } from '../../auth/token-scopes.js'
 import { ForbiddenError, UnauthenticatedError } from '../../errors.js'
 import { callerOf } from './guards.js'
+import { sessionCookieOf } from './session-cookie.js'
 
 /** Finds the owner of a bearer token. @throws UnauthenticatedError */
 export type Authenticate = (token: string) => Promise<Caller>
 
+/** How a caller is found. */
+export interface Authentication {
+  readonly bearer: Authenticate
+  /** The owner of the cookie of a browser. @throws UnauthenticatedError */
+  readonly browser: Authenticate
+  /** PUBLIC_URL without a slash at its end; null: not set. */
+  readonly publicUrl: string | null
+}
+
 /**
- * Checks the bearer token first in every route of `scope` that is not marked `config: { public: true }`: before the
+ * Checks the bearer token, or else the cookie of a browser, first in every route of `scope` that is not marked `config: { public: true }`: before the
  * body is read, the parameters are checked, or anything is looked up. It also refuses what the scopes of an API token
  * do not allow.
  */
-export function registerAuthentication(scope: FastifyInstance, authenticate: Authenticate): void {
+export function registerAuthentication(scope: FastifyInstance, { bearer, browser, publicUrl }: Authentication): void {
   scope.addHook('onRequest', async (request) => {
     if (request.routeOptions.config.public) return
     const token = bearerOf(request)
-    if (token !== null) request.caller = await authenticate(token)
+    if (token !== null) request.caller = await bearer(token)
+    else {
+      const cookie = sessionCookieOf(request, { publicUrl })
+      if (cookie !== null) request.caller = await browser(cookie)
+    }
     refuseBounded(request, callerOf(request))
   })
 }

@@ -32,7 +32,7 @@ export function booleanText(description: string) {
 export const IdParams = Type.Object({ id: integerText('A whole number') })
 
 /** Statuses of a route's own error answers, in addition to those that all routes can have. */
-export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 422 | 429
+export type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 416 | 422 | 429
 
 /**
  * The `response` schemas of a route: its answer, and the error body for each error status. A status that is missing

@@ -14,6 +14,7 @@ import {
   TooManyError,
   UnauthenticatedError,
   UnavailableError,
+  UnsatisfiableRangeError,
 } from '../../errors.js'
 
 interface Failure {
@@ -40,6 +41,7 @@ const STATUS_OF_CLASS: readonly (readonly [abstract new (...args: never[]) => Ho
   [ConflictError, 409],
   [TooLargeError, 413],
   [RefusedValuesError, 422],
+  [UnsatisfiableRangeError, 416],
   [TooManyError, 429],
   [UnavailableError, 503],
 ]

@@ -51,7 +51,8 @@ export const Tokens = Type.Object(
   { title: 'Tokens' },
 )
 
-const SignedOut = Type.Object(
+/** The answer of signing out. */
+export const SignedOut = Type.Object(
   {
     message: Type.String(),
     logoutUrl: Type.Optional(

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import type { BrowserSessions } from '../../auth/browser-sessions.js'
 import type { ExternalSignIn } from '../../auth/external-sign-in.js'
 import { type Flow, tagOf } from '../../auth/openid/flow-cookie.js'
 import type { FlowClient } from '../../auth/openid/open-id.js'
@@ -13,12 +14,14 @@ import { clearedFlowCookie, flowCookieOf, flowCookies } from './flow-cookie.js'
 import { API_PREFIX } from '../route/paths.js'
 import { LIMITED } from '../route/rate-limit.js'
 import { answers } from '../route/schemas.js'
+import { sessionCookie } from '../route/session-cookie.js'
 import { SentOn, sendsOn, withQuery } from './sent-on.js'
 
 /** What single sign-on needs of other parts. */
 export interface SingleSignOnDependencies {
   readonly signIn: ExternalSignIn
   readonly sessions: Pick<Sessions, 'begin'>
+  readonly browserSessions: BrowserSessions
   /** PUBLIC_URL; null: not set. */
   readonly publicUrl: string | null
   readonly meters: { signInFailed(): void }
@@ -37,6 +40,13 @@ const Kinds = Type.Object(
 )
 
 const BeginQuery = Type.Object({
+  to: Type.Optional(
+    Type.String({
+      maxLength: 500,
+      pattern: '^/([^/\\\\]|$)[^\\\\]*$',
+      description: 'Of a page: its path below the base URL. The browser is signed in by a cookie and goes on there',
+    }),
+  ),
   redirect: Type.Optional(
     Type.String({ maxLength: 500, description: 'Of a client that opened the browser: http://127.0.0.1:<port>/<path>' }),
   ),
@@ -159,7 +169,10 @@ function providerRoutes(deps: SingleSignOnDependencies, kind: OpenIdKind): Fasti
         },
       },
       async (request, reply) => {
-        const { location, cookie, tag } = await signIn.openId.begin(kind, clientOf(request.query))
+        const { location, cookie, tag } = await signIn.openId.begin(kind, {
+          client: clientOf(request.query),
+          page: request.query.to ?? null,
+        })
         const begun = { kind: 'sign_in' as const, tag, value: cookie }
         reply.header('set-cookie', flowCookies(begun, request.headers.cookie, deps.publicUrl))
         return sendOn(reply, location)
@@ -194,10 +207,14 @@ function providerRoutes(deps: SingleSignOnDependencies, kind: OpenIdKind): Fasti
         } catch (error) {
           if (error instanceof UnauthenticatedError) deps.meters.signInFailed()
           // The program that opened the browser hears of the failure; it would wait in vain.
-          if (!flow?.client || !(error instanceof HoldfastError)) throw error
+          const waiting = flow?.client?.redirect ?? null
+          const page = flow?.page === undefined ? null : `${deps.publicUrl ?? ''}/sign-in`
+          if (!flow || (waiting ?? page) === null || !(error instanceof HoldfastError)) throw error
           request.audit?.finish(error instanceof UnauthenticatedError ? 401 : 503)
           const { code, message } = error
-          return sendOn(reply, withQuery(flow.client.redirect, { error: code, error_description: message }))
+          // A page has words of its own for a code: what stands in an address may come from anybody.
+          if (waiting === null) return sendOn(reply, withQuery(page ?? '', { refused: code, to: flow.page ?? '/' }))
+          return sendOn(reply, withQuery(waiting, { error: code, error_description: message }))
         }
       },
     )
@@ -209,6 +226,15 @@ async function finish(deps: SingleSignOnDependencies, request: FastifyRequest, f
   const { signIn } = deps
   const identity = await signIn.openId.finish(flow, queryOf(request))
   const user = await signIn.admit(identity, (known) => noteUser(request, known))
+  if (flow.page !== undefined) {
+    const value = await deps.browserSessions.begin(user, request.ip)
+    const seconds = Math.floor(deps.browserSessions.mostMs / 1000)
+    const { publicUrl } = deps
+    return {
+      location: `${publicUrl ?? ''}${flow.page}`,
+      cookies: [sessionCookie(value, { request, publicUrl, seconds })],
+    }
+  }
   if (!flow.client) return { tokens: await deps.sessions.begin(user, request.ip) }
   // Whoever sits there is asked first: anybody may have sent them the link that began this.
   const tag = tagOf(flow.state)

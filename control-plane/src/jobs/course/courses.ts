@@ -35,8 +35,9 @@ export function createCourses(queries: Queries): Courses {
       entry.generation = generation
     }
     const { course } = entry
-    for await (const page of readCoursePages(queries, jobId, course.position)) {
-      for (const event of page) course.take(event)
+    for await (const { events, last } of readCoursePages(queries, jobId, course.position)) {
+      for (const event of events) course.take(event)
+      course.position = last
       await letOthersRun()
     }
     return course

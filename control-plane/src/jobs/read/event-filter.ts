@@ -22,8 +22,11 @@ export function eventFilterOf(wanted: {
   readonly task: string | undefined
   readonly type: string | undefined
   readonly status: EventStatus | undefined
+  /** Any of these. */
+  readonly outcomes: readonly EventStatus[] | undefined
 }): EventFilter | null {
-  const { host, task, type, status } = wanted
+  const { host, task, type, status, outcomes } = wanted
+  if (outcomes !== undefined) return filterOfOutcomes(wanted, outcomes)
   const of = status === undefined ? null : OF_STATUS[status]
   if (of && type !== undefined && type !== of.type) return null
   const types = of ? [of.type] : type === undefined ? undefined : [type]
@@ -34,6 +37,25 @@ export function eventFilterOf(wanted: {
     ...(types === undefined ? {} : { types }),
     ...(flag === undefined ? {} : { says: (line: Buffer) => isTrue(line, flag) }),
   }
+}
+
+/** The same for several outcomes. What else is asked for counts, too. */
+function filterOfOutcomes(
+  wanted: Omit<Parameters<typeof eventFilterOf>[0], 'outcomes'>,
+  outcomes: readonly EventStatus[],
+): EventFilter | null {
+  const rest = eventFilterOf({ ...wanted, outcomes: undefined })
+  const types = [...new Set(outcomes.map((outcome) => OF_STATUS[outcome].type))].filter(
+    (type) => rest?.types?.includes(type) ?? true,
+  )
+  if (rest === null || types.length === 0) return null
+  const isOne = (line: Buffer, type: string) =>
+    outcomes.some((outcome) => {
+      const of = OF_STATUS[outcome]
+      return of.type === type && (of.says === undefined || isTrue(line, of.says))
+    })
+  const says = (line: Buffer, type: string) => isOne(line, type) && (rest.says?.(line, type) ?? true)
+  return { ...rest, types, says }
 }
 
 /** Whether a flag of an event is set. In a line that cannot be parsed it is not. */

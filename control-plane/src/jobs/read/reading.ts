@@ -7,14 +7,13 @@ import type { UserType } from '../../user-type.js'
 import { isoTime } from '../../clock.js'
 import { InvalidInputError, NotFoundError } from '../../errors.js'
 import { countAwaitedApprovals, listAwaitingJobs } from '../../store/jobs/approvals.js'
-import { type EventSummaryRow, findEvent, readEventPages } from '../../store/jobs/job-events.js'
+import { findEvent } from '../../store/jobs/job-events.js'
 import { readOutput } from '../../store/jobs/job-output.js'
 import { type JobFilter, type JobListRow, listJobs } from '../../store/jobs/job-list.js'
 import { type JobRow, findJob, findSubjobs } from '../../store/jobs/jobs.js'
 import type { Queries } from '../../store/store.js'
 import { approvalOf, giverOf } from '../record/approval.js'
 import { type Connections, type RunnerPresence, connectionsFor, detailOf, isConnected } from './connected.js'
-import { type EventStatus, eventFilterOf } from './event-filter.js'
 import { maskValues } from '../secrets/masking.js'
 import { htmlText, plainText } from './output-text.js'
 import { passwordFieldsOf } from '../record/password-fields.js'
@@ -27,9 +26,6 @@ const RECORDS_PER_PAGE = 250
 
 /** Most jobs of a list that has a tag. */
 const MOST_TAGGED = 1000
-
-/** Most bytes of one answer with raw output. */
-const MAX_OUTPUT_BYTES = 1024 * 1024
 
 /** What the functions that show jobs need of other parts. */
 export interface JobReading {
@@ -223,31 +219,6 @@ export function listLimit(records: string | undefined, listSize: number): number
   return Math.min(Math.max(asked, 1), Math.max(5000, listSize))
 }
 
-/** Which events of a job are asked for. */
-export interface EventsRequest {
-  readonly after: number
-  readonly limit: number
-  readonly host: string | undefined
-  readonly task: string | undefined
-  readonly type: string | undefined
-  readonly status: EventStatus | undefined
-}
-
-/**
- * The events of a job after a given order, page by page, because a job may have millions. @throws NotFoundError,
- * ForbiddenError
- */
-export async function readEvents(reading: JobReading, caller: Caller, id: number, request: EventsRequest) {
-  await requireVisible(reading.queries, caller, id)
-  const { after, limit, ...wanted } = request
-  const filter = eventFilterOf(wanted)
-  return eventPages(filter ? readEventPages(reading.queries, id, after, Math.max(limit, 1), filter) : [])
-}
-
-async function* eventPages(pages: AsyncIterable<readonly EventSummaryRow[]> | Iterable<readonly EventSummaryRow[]>) {
-  for await (const page of pages) yield page.map(({ position, ...event }) => ({ order: position, ...event }))
-}
-
 /**
  * One event with its whole result, as the text of a JSON object: its numbers stand there as the playbook wrote them, and
  * JavaScript would change long ones. @throws NotFoundError, ForbiddenError, InvalidInputError for a broken order */
@@ -295,34 +266,6 @@ function isDeeperThan(value: object, limit: number): boolean {
       .filter((part) => typeof part === 'object' && part !== null)
   }
   return false
-}
-
-/** A piece of a job's output, and the run that it is of. */
-export interface RawOutput {
-  readonly bytes: Buffer
-  readonly runId: string
-}
-
-/**
- * The output as it is, with colours, from a byte offset on; at most MAX_OUTPUT_BYTES.
- *
- * @throws NotFoundError, ForbiddenError
- */
-export async function readRawOutput(
-  reading: JobReading,
-  caller: Caller,
-  id: number,
-  offset: number,
-): Promise<RawOutput> {
-  const { run_id: runId } = await requireVisible(reading.queries, caller, id)
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of readOutput(reading.queries, id, offset)) {
-    pieces.push(piece)
-    bytes += piece.length
-    if (bytes >= MAX_OUTPUT_BYTES) break
-  }
-  return { bytes: Buffer.concat(pieces).subarray(0, MAX_OUTPUT_BYTES), runId }
 }
 
 /** The whole output as plain text, slice by slice. @throws NotFoundError, ForbiddenError */

@@ -1,5 +1,5 @@
 import { textsOf } from '../sql/json-sql.js'
-import { type StoredUser, parseUser } from './users.js'
+import { type StoredUser, findUser, parseUser } from './users.js'
 import type { Queries } from '../store.js'
 import type { UserType } from '../../user-type.js'
 
@@ -14,7 +14,7 @@ export interface NewSession {
   readonly name: string | null
   /** SHA-256 of the refresh token's random id; null when the session cannot be refreshed. */
   readonly refreshHash: string | null
-  /** SHA-256 of the secret part of an API token; null for a sign-in. */
+  /** SHA-256 of the secret part of an API token, or of the cookie of a browser; null for a sign-in with tokens. */
   readonly tokenHash: string | null
   readonly createdAt: number
   readonly expiresAt: number
@@ -54,6 +54,47 @@ export async function findSessionUser(queries: Queries, sessionId: string, now: 
     .where('session.expires_at', '>', now)
     .executeTakeFirst()
   return row ? parseUser(row) : null
+}
+
+/** What the cookie of a browser is checked against. Times are in milliseconds since the epoch. */
+export interface FoundBrowserSession {
+  readonly user: StoredUser
+  readonly tokenHash: string
+  readonly createdAt: number
+  readonly lastUsedAt: number | null
+}
+
+/** The session of a browser that has not expired; null: there is none with that id, or it is of another kind. */
+export async function findBrowserSession(
+  queries: Queries,
+  sessionId: string,
+  now: number,
+): Promise<FoundBrowserSession | null> {
+  const row = await queries
+    .selectFrom('session')
+    .selectAll()
+    .where('id', '=', sessionId)
+    .where('kind', '=', 'login')
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  const user = row && row.token_hash !== null ? await findUser(queries, row.user_id) : null
+  if (!row || !user || row.token_hash === null) return null
+  return { user, tokenHash: row.token_hash, createdAt: row.created_at, lastUsedAt: row.last_used_at }
+}
+
+/** Notes that a session is used, and when it is over from now on; never moves its end back. */
+export async function keepSession(
+  queries: Queries,
+  sessionId: string,
+  { now, expiresAt }: { readonly now: number; readonly expiresAt: number },
+): Promise<void> {
+  await queries
+    .updateTable('session')
+    .set({ expires_at: expiresAt, last_used_at: now })
+    .where('id', '=', sessionId)
+    .where('expires_at', '>', now)
+    .where('expires_at', '<=', expiresAt)
+    .execute()
 }
 
 /** Those of the sessions that have not expired and whose account is enabled, with the origin of the account. */

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import type { JobStatus } from '../../job-status.js'
 import type { JobStreamTable, JobTransitionTable } from '../schema.js'
 import type { Queries } from '../store.js'
 
@@ -45,4 +46,23 @@ export async function countQueuedBefore(queries: Queries, jobId: number, runnerI
     .where('id', '<', jobId)
     .executeTakeFirstOrThrow()
   return Number(count)
+}
+
+/** How long the shown output of a job is, and whether more may come. */
+export interface OutputState {
+  readonly jobId: number
+  readonly bytes: number
+  readonly generation: number
+  readonly status: JobStatus
+}
+
+/** The state of the outputs of these jobs. A job that is gone is left out. */
+export async function findOutputStates(queries: Queries, jobIds: readonly number[]): Promise<OutputState[]> {
+  if (jobIds.length === 0) return []
+  return queries
+    .selectFrom('job_stream')
+    .innerJoin('job', 'job.id', 'job_stream.job_id')
+    .select(['job.id as jobId', 'shown_length as bytes', 'generation', 'status'])
+    .where('job_id', 'in', jobIds)
+    .execute()
 }

@@ -4,14 +4,17 @@ import type { Queries } from '../store.js'
 
 /** An event as it is stored. */
 export type EventRow = Selectable<JobEventTable>
-/** An event as a list shows it, without its line. */
-export type EventSummaryRow = Omit<EventRow, 'line' | 'job_id'>
+/** An event of a list. */
+export type EventLineRow = Omit<EventRow, 'job_id'>
 
-const SUMMARY_COLUMNS = ['position', 'type', 'play', 'task', 'host', 'duration', 'time'] as const
+const COLUMNS = ['position', 'type', 'play', 'task', 'host', 'duration', 'time', 'line'] as const
 
 /** Most events or lines that are read at once, and most bytes that they may have together. */
 const LINES_PER_READ = 500
 const BYTES_PER_READ = 1024 * 1024
+
+/** Higher than every order. */
+const END = Number.MAX_SAFE_INTEGER
 
 /** Which events are wanted. What is left out does not matter. */
 export interface EventFilter {
@@ -19,50 +22,60 @@ export interface EventFilter {
   readonly task?: string
   readonly types?: readonly string[]
   /** Checks the whole event as the runner wrote it. */
-  readonly says?: (line: Buffer) => boolean
+  readonly says?: (line: Buffer, type: string) => boolean
+}
+
+/** Which part of the events is wanted. */
+export interface EventPart {
+  /** Only events with a higher order. */
+  readonly after: number
+  /** Only events with a lower order. */
+  readonly before: number
+  /** Most of the wanted events. */
+  readonly limit: number
+  /** The newest first. */
+  readonly isDescending: boolean
 }
 
 /**
- * Events after an order, at most `limit` of the wanted ones, in order and page by page. The bytes of a page are
- * bounded, however long the names of plays, tasks and hosts are.
+ * Events of a part that are wanted, page by page. The bytes of a page are bounded, however long the lines are.
  */
 export async function* readEventPages(
   queries: Queries,
   jobId: number,
-  after: number,
-  limit: number,
+  { after, before, limit, isDescending }: EventPart,
   filter: EventFilter = {},
-): AsyncGenerator<EventSummaryRow[]> {
-  const measure = filter.says ? 'line' : 'summary'
-  let from = after
+): AsyncGenerator<EventLineRow[]> {
+  let bounds = { after, before }
   for (let left = limit; left > 0;) {
-    const last = await endOfRead(queries, jobId, from, { most: LINES_PER_READ, measure })
+    const last = await endOfRead(queries, jobId, bounds, { most: LINES_PER_READ, isDescending })
     if (last === null) return
-    const rows = (await wantedEvents(queries, jobId, { from, last, filter })).slice(0, left)
+    const read = isDescending ? { after: last - 1, before: bounds.before } : { after: bounds.after, before: last + 1 }
+    const rows = (await wantedEvents(queries, jobId, { ...read, isDescending, filter })).slice(0, left)
     yield rows
     left -= rows.length
-    from = last
+    bounds = isDescending ? { after, before: last } : { after: last, before }
   }
 }
 
 async function wantedEvents(
   queries: Queries,
   jobId: number,
-  { from, last, filter }: { readonly from: number; readonly last: number; readonly filter: EventFilter },
-): Promise<EventSummaryRow[]> {
+  { after, before, isDescending, filter }: Omit<EventPart, 'limit'> & { readonly filter: EventFilter },
+): Promise<EventLineRow[]> {
   const { host, task, types, says } = filter
   let query = queries
     .selectFrom('job_event')
+    .select(COLUMNS)
     .where('job_id', '=', jobId)
-    .where('position', '>', from)
-    .where('position', '<=', last)
-    .orderBy('position')
+    .where('position', '>', after)
+    .where('position', '<', before)
+    .orderBy('position', isDescending ? 'desc' : 'asc')
   if (host !== undefined) query = query.where('host', '=', host)
   if (task !== undefined) query = query.where('task', '=', task)
   if (types !== undefined) query = query.where('type', 'in', types)
-  if (!says) return query.select(SUMMARY_COLUMNS).execute()
-  const rows = await query.select([...SUMMARY_COLUMNS, 'line']).execute()
-  return rows.flatMap(({ line, ...row }) => (says(line) ? [row] : []))
+  const rows = await query.execute()
+  return says ? rows.filter(({ line, type }) => says(line, type)) : rows
 }
 
 /** One event with its complete line, or null. */
@@ -87,7 +100,7 @@ export async function* readEventLines(
 ): AsyncGenerator<Buffer> {
   let after = 0
   for (;;) {
-    const last = await endOfRead(queries, jobId, after, { most: LINES_PER_READ, measure: 'line' })
+    const last = await endOfRead(queries, jobId, { after, before: END }, { most: LINES_PER_READ })
     if (last === null) return
     const lines = queries
       .selectFrom('job_event')
@@ -102,25 +115,23 @@ export async function* readEventLines(
   }
 }
 
-/** What the length of an event means: its complete line, or what a list shows of it. */
-const LENGTHS = {
-  line: sql<number>`length(line)`,
-  summary: sql<number>`length(type) + coalesce(length(play), 0) + coalesce(length(task), 0) + coalesce(length(host), 0)`,
-}
+/** Bytes of an event: its line, and the columns that were taken from it. */
+const LENGTH = sql<number>`length(line) + length(type) + coalesce(length(play), 0) + coalesce(length(task), 0) + coalesce(length(host), 0)`
 
 /** The last event of the next read: at least one, and as many as fit; null at the end. */
 async function endOfRead(
   queries: Queries,
   jobId: number,
-  after: number,
-  { most, measure }: { readonly most: number; readonly measure: keyof typeof LENGTHS },
+  { after, before }: { readonly after: number; readonly before: number },
+  { most, isDescending = false }: { readonly most: number; readonly isDescending?: boolean },
 ): Promise<number | null> {
   const rows = await queries
     .selectFrom('job_event')
-    .select(['position', LENGTHS[measure].as('length')])
+    .select(['position', LENGTH.as('length')])
     .where('job_id', '=', jobId)
     .where('position', '>', after)
-    .orderBy('position')
+    .where('position', '<', before)
+    .orderBy('position', isDescending ? 'desc' : 'asc')
     .limit(most)
     .execute()
   let bytes = 0
@@ -147,17 +158,20 @@ const COURSE_TYPES = [
   'runner_on_unreachable',
 ]
 
-/** The events after an order that tell the course of a run, with their lines, in order and page by page. */
+/**
+ * The events after an order that tell the course of a run, with their lines, in order and page by page, and the order of
+ * the last event that was looked at.
+ */
 export async function* readCoursePages(
   queries: Queries,
   jobId: number,
   after: number,
-): AsyncGenerator<Omit<EventRow, 'job_id' | 'duration'>[]> {
+): AsyncGenerator<{ readonly events: Omit<EventRow, 'job_id' | 'duration'>[]; readonly last: number }> {
   let from = after
   for (;;) {
-    const last = await endOfRead(queries, jobId, from, { most: LINES_PER_READ, measure: 'line' })
+    const last = await endOfRead(queries, jobId, { after: from, before: END }, { most: LINES_PER_READ })
     if (last === null) return
-    yield await queries
+    const events = await queries
       .selectFrom('job_event')
       .select(['position', 'type', 'play', 'task', 'host', 'time', 'line'])
       .where('job_id', '=', jobId)
@@ -166,6 +180,7 @@ export async function* readCoursePages(
       .where('type', 'in', COURSE_TYPES)
       .orderBy('position')
       .execute()
+    yield { events, last }
     from = last
   }
 }

@@ -83,6 +83,9 @@ export async function migrate(database: Kysely<Database>, steps = MIGRATIONS): P
   throw new Error(`the database could not be brought up to date (${failed})`, { cause: error })
 }
 
+/** What opening a database does with its tables. */
+export type Tables = 'brought up to date' | 'taken as they are'
+
 /** How the tables stand to what this release needs: never made, made by an older release, or good. */
 export type SchemaState = 'not provisioned' | 'not upgraded' | 'good'
 

@@ -4,7 +4,7 @@ import { Kysely } from 'kysely'
 import type pg from 'pg'
 import { UnavailableError, messageOf } from '../../errors.js'
 import { createGroupCommit } from '../engine/group-commit.js'
-import { migrate } from '../migrations/index.js'
+import { type Tables, migrate } from '../migrations/index.js'
 import { createConnections, readingPool } from './postgres-connections.js'
 import { createPostgresDialect } from './postgres-dialect.js'
 import { isPassing } from './postgres-errors.js'
@@ -34,9 +34,9 @@ const OPEN_MS = 30_000
  * which they were given.
  * @throws UnavailableError when the server cannot be reached or refuses
  */
-export async function openPostgresStore(url: string): Promise<Store> {
+export async function openPostgresStore(url: string, tables: Tables = 'brought up to date'): Promise<Store> {
   const config = postgresConfigOf(url)
-  await migrateWhenThere(config)
+  if (tables === 'brought up to date') await migrateWhenThere(config)
   const reading = createConnections(config, 'read', READERS)
   const writing = createConnections(config, 'write', WRITERS)
   const read = new Kysely<Database>({ dialect: createPostgresDialect(readingPool(reading)) })

@@ -8,7 +8,7 @@ import {
   type WriteTransactions,
   createGroupCommit,
 } from '../engine/group-commit.js'
-import { migrate } from '../migrations/index.js'
+import { type Tables, migrate } from '../migrations/index.js'
 import { keepFilePrivate } from './private-file.js'
 import type { Database } from '../schema.js'
 import { createSqliteDialect } from './sqlite-dialect.js'
@@ -41,7 +41,11 @@ const MOVE_LOG_AGAIN_MS = 2000
  * @param warn told when others may read the file and that cannot be changed
  * @throws UnavailableError when the file cannot be opened or what it holds cannot be made durable
  */
-export async function openSqliteStore(path: string, warn: (text: string) => void = () => undefined): Promise<Store> {
+export async function openSqliteStore(
+  path: string,
+  warn: (text: string) => void = () => undefined,
+  tables: Tables = 'brought up to date',
+): Promise<Store> {
   await keepFilePrivate(path, warn)
   // The first opening may have to wait for others; a later one is tried again by whoever needs it.
   let mostMs = MOVE_LOG_MS
@@ -52,7 +56,7 @@ export async function openSqliteStore(path: string, warn: (text: string) => void
   mostMs = MOVE_LOG_AGAIN_MS
   const writing = new Kysely<Database>({ dialect: createSqliteDialect([handles.writer]) })
   try {
-    await migrate(writing)
+    if (tables === 'brought up to date') await migrate(writing)
   } catch (error) {
     await handles.close()
     throw error

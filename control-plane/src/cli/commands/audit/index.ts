@@ -5,10 +5,6 @@ import { verifyCommand } from './verify.js'
 /** `holdfast audit …` */
 export const auditCommands = (run: Run) =>
   command({
-    builder: (yargs) =>
-      yargs
-        .command(listCommand(run))
-        .command(verifyCommand(run))
-        .demandCommand(1, 'What about the audit trail? list or verify.'),
+    builder: (yargs) => yargs.command(listCommand(run)).command(verifyCommand(run)),
     handler: () => undefined,
   })

@@ -21,18 +21,29 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
 /** `holdfast audit list` */
 export const listCommand = (run: Run) =>
   command({
-    command: 'list',
+    // Also what `holdfast audit` alone does.
+    command: ['list', '$0'],
     describe: 'List who changed what, newest first (admins)',
     builder: (yargs) =>
       clientOptions(yargs)
         .option('records', { type: 'string', requiresArg: true, describe: 'At most this many' })
         .option('user', { type: 'string', requiresArg: true, describe: 'Only what this user did' })
-        .option('action', { type: 'string', requiresArg: true, describe: 'Only this action, such as job.abort' }),
+        .option('action', { type: 'string', requiresArg: true, describe: 'Only this action, such as job.abort' })
+        .option('follow', {
+          alias: 'f',
+          type: 'boolean',
+          default: false,
+          describe: 'The oldest first, one a line, and then each new one until Ctrl-C',
+        }),
     handler: async (args) => {
       const client = await clientOf(run, args)
       const { user, action } = args
       const filter = { ...(user === undefined ? {} : { user }), ...(action === undefined ? {} : { action }) }
       const list = await client.listAudit({ records: recordsOf(args.records), ...filter })
+      if (args.follow) {
+        const { followAudit } = await import('./follow.js')
+        await followAudit(client, run.terminal, filter, list.records, args.json)
+      }
       await writeAnswer(run.terminal.stdout, args.json, list, () =>
         list.records.length === 0 ? 'No records.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
       )

@@ -2,7 +2,7 @@ import { UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 import { credentialOptions, fieldsOf, findCredential } from './options.js'
-import { askedSecret, givenSecret } from './secret.js'
+import { askedSecret, givenSecret } from '../../secret-input.js'
 
 const SECRET_HELP = 'The secret is asked for on the terminal, or read from standard input or a file; never an argument.'
 

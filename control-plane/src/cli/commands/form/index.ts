@@ -1,4 +1,5 @@
 import { command, type Run } from '../common.js'
+import { checkCommand } from './check.js'
 import { listCommand } from './list.js'
 import { showCommand } from './show.js'
 
@@ -8,6 +9,10 @@ export const formCommands = (run: Run) =>
     command: 'form',
     describe: 'Look at the forms that can be launched',
     builder: (yargs) =>
-      yargs.command(listCommand(run)).command(showCommand(run)).demandCommand(1, 'What about forms? list or show.'),
+      yargs
+        .command(listCommand(run))
+        .command(showCommand(run))
+        .command(checkCommand(run))
+        .demandCommand(1, 'What about forms? list, show or check.'),
     handler: () => undefined,
   })

@@ -2,6 +2,7 @@ import { command, type Run } from '../common.js'
 import { abortCommand } from './abort.js'
 import { approvalsCommand } from './approvals.js'
 import { decideCommand } from './decide.js'
+import { deleteCommand } from './delete.js'
 import { downloadCommand } from './download.js'
 import { eventsCommand } from './events.js'
 import { followCommand } from './follow.js'
@@ -26,9 +27,10 @@ export const jobCommands = (run: Run) =>
         .command(decideCommand(run, 'reject'))
         .command(eventsCommand(run))
         .command(downloadCommand(run))
+        .command(deleteCommand(run))
         .demandCommand(
           1,
-          'What about jobs? launch, relaunch, follow, list, show, abort, approvals, approve, reject, events or download.',
+          'What about jobs? launch, relaunch, follow, list, show, abort, approvals, approve, reject, events, download or delete.',
         ),
     handler: () => undefined,
   })

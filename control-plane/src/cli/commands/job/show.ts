@@ -2,10 +2,11 @@ import { writeAnswer } from '../../show/answer.js'
 import { fieldsText } from '../../show/table.js'
 import { partsOf, partsText } from './parts.js'
 import { durationText, jobSeconds, localTime } from '../../show/time.js'
+import { waitsFor } from './waits-for.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 
 /** Said elsewhere, or too long for a terminal; `--json` has everything. */
-const LEFT_OUT = new Set(['output', 'payload'])
+const LEFT_OUT = new Set(['output', 'payload', 'can', 'place', 'history', 'streams', 'integrity'])
 const TIMES = new Set(['start', 'end', 'abandoned_at'])
 
 /** `holdfast job show`: one job with its extra variables. */
@@ -18,7 +19,8 @@ export const showCommand = (run: Run) =>
     handler: async (args) => {
       const jobId = jobIdOf(args.id)
       const client = await clientOf(run, args)
-      const job = await client.getJob({ id: jobId, text: true })
+      // Without its output, which may be large, the service also says where the job is.
+      const job = await client.getJob(args.json ? { id: jobId, text: true } : { id: jobId, output: false })
       const parts = args.json ? null : await partsOf(client, job.subjobs)
       await writeAnswer(run.terminal.stdout, args.json, job, () => {
         const fields = Object.entries(job)
@@ -28,7 +30,12 @@ export const showCommand = (run: Run) =>
             TIMES.has(name) && typeof value === 'string' ? localTime(value) : value,
           ])
         const took = durationText(jobSeconds(job.start, job.end, Date.now()))
-        const text = fieldsText(run.terminal.stdout, [...fields, ['took', took]])
+        const waits = waitsFor(job)
+        const more: [string, unknown][] = [
+          ...(waits === null ? [] : [['waits for', waits] as [string, string]]),
+          ['took', took],
+        ]
+        const text = fieldsText(run.terminal.stdout, [...fields, ...more])
         return parts === null || parts.shown.length === 0 ? text : `${text}\n${partsText(run.terminal.stdout, parts)}`
       })
     },

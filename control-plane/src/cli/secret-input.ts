@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { ask, readPipedSecret } from '../../ask.js'
-import { UsageError } from '../../errors.js'
-import type { Terminal } from '../../terminal.js'
+import { ask, readPipedSecret } from './ask.js'
+import { UsageError } from './errors.js'
+import type { Terminal } from './terminal.js'
 
 /** Where a command takes a secret from. Never an argument: everybody on the machine could read it. */
 export interface SecretSource {

@@ -1,0 +1,37 @@
+import { EXIT } from '../../exit-codes.js'
+import { writeAnswer } from '../../show/answer.js'
+import { printable } from '../../show/printable.js'
+import { command, type Run } from '../common.js'
+
+/** `holdfast form check`: what a load would say, without a server. */
+export const checkCommand = (run: Run) =>
+  command({
+    command: 'check <files..>',
+    describe: 'Say what a load of form files would say, without a server; exit code 1 when something is wrong',
+    builder: (yargs) =>
+      yargs
+        .positional('files', {
+          type: 'string',
+          array: true,
+          demandOption: true,
+          describe: 'Files, or folders with all form files below them',
+        })
+        .option('json', { type: 'boolean', default: false, describe: 'Answer as JSON, for programs' })
+        .example('$0 form check /var/lib/holdfast/forms', 'all forms, so that their subforms are found'),
+    handler: async (args) => {
+      // Loaded only here: the client commands need nothing of the control plane.
+      const { checkFormFiles } = await import('../../../forms/check-form-files.js')
+      const { forms, errors } = await checkFormFiles(args.files)
+      const good = forms.map(({ form, file, line }) => ({ name: form.name, type: form.type, file, line }))
+      await writeAnswer(run.terminal.stdout, args.json, { forms: good, errors }, () => {
+        const wrong = errors.map(({ file, line, form, reason }) => {
+          const where = [file, line === null ? null : `line ${line}`, form === null ? null : `form ${form}`]
+          return `${where.filter((part) => part !== null).join(', ')}: ${reason}`
+        })
+        const counted = `${good.length === 1 ? '1 form is' : `${good.length} forms are`} good`
+        const summary = wrong.length === 0 ? `${counted}.` : `${counted}; wrong: ${wrong.length}.`
+        return [...wrong.map(printable), summary, ''].join('\n')
+      })
+      if (errors.length > 0) run.exitCode = EXIT.unexpected
+    },
+  })

@@ -1,0 +1,125 @@
+import type { Argv } from 'yargs'
+import { UsageError } from '../../errors.js'
+import { writeAnswer } from '../../show/answer.js'
+import { userName } from '../../show/user-name.js'
+import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { findUser } from './find-user.js'
+
+function userOptions<T>(yargs: Argv<T>) {
+  return clientOptions(yargs).positional('user', {
+    type: 'string',
+    demandOption: true,
+    describe: 'Id, name, or kind and name such as ldap/jane',
+  })
+}
+
+/** An option that may be given several times. */
+const several = {
+  type: 'string' as const,
+  array: true as const,
+  nargs: 1,
+  default: [] as string[],
+  defaultDescription: 'none',
+}
+
+/** `holdfast user set`: groups and address. */
+export const setCommand = (run: Run) =>
+  command({
+    command: 'set <user>',
+    describe: 'Change the groups or the address of a local account',
+    builder: (yargs) =>
+      userOptions(yargs)
+        .option('group', {
+          ...several,
+          describe: 'Groups in place of all that the user has; may be given several times',
+        })
+        .option('add-group', { ...several, describe: 'A group in addition; may be given several times' })
+        .option('remove-group', {
+          ...several,
+          describe: 'A group that the user is in no more; may be given several times',
+        })
+        .option('email', { type: 'string', requiresArg: true, describe: 'Address of the user; none: it has none' })
+        .option('must-change', {
+          type: 'boolean',
+          describe: 'The user has to change the password at the next sign-in',
+        }),
+    handler: async (args) => {
+      const { group, addGroup, removeGroup, mustChange: passwordMustChange } = args
+      const email = args.email === 'none' ? null : args.email
+      const changesGroups = [group, addGroup, removeGroup].some((names) => names.length > 0)
+      if (!changesGroups && email === undefined && passwordMustChange === undefined) {
+        throw new UsageError('What shall be changed? holdfast user set --help lists it.')
+      }
+      const client = await clientOf(run, args)
+      const user = await findUser(client, args.user)
+      const kept = (group.length > 0 ? group : user.groups).filter((name) => !removeGroup.includes(name))
+      const groups = changesGroups ? [...new Set([...kept, ...addGroup])] : undefined
+      const changed = await client.changeUser({ id: user.id, body: { groups, email, passwordMustChange } })
+      await writeAnswer(run.terminal.stdout, args.json, changed, () => {
+        const inGroups = changed.groups.length === 0 ? 'no group' : changed.groups.join(', ')
+        return `Changed the user ${userName(changed.username, changed.type)}, who is in ${inGroups}.\n`
+      })
+    },
+  })
+
+const SWITCHES = {
+  block: { describe: 'Block an account: its sign-ins and API tokens end, and it can sign in no more', enabled: false },
+  unblock: { describe: 'Let a blocked account sign in again', enabled: true },
+} as const
+
+/** `holdfast user block|unblock`. */
+export const switchCommand = (run: Run, what: keyof typeof SWITCHES) =>
+  command({
+    command: `${what} <user>`,
+    describe: SWITCHES[what].describe,
+    builder: userOptions,
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const { id, username, type } = await findUser(client, args.user)
+      const user = await client.changeUser({ id, body: { enabled: SWITCHES[what].enabled } })
+      await writeAnswer(
+        run.terminal.stdout,
+        args.json,
+        user,
+        () => `The user ${userName(username, type)} is ${user.enabled ? 'enabled' : 'blocked'}.\n`,
+      )
+    },
+  })
+
+/** `holdfast user delete`: the account goes, its jobs stay. */
+export const deleteCommand = (run: Run) =>
+  command({
+    command: 'delete <user>',
+    describe: 'Delete an account; its jobs stay',
+    builder: userOptions,
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const { id, username, type } = await findUser(client, args.user)
+      const answer = await client.deleteUser({ id })
+      await writeAnswer(
+        run.terminal.stdout,
+        args.json,
+        answer,
+        () => `${answer.message} (${userName(username, type)})\n`,
+      )
+    },
+  })
+
+/** `holdfast user accept-name` */
+export const acceptNameCommand = (run: Run) =>
+  command({
+    command: 'accept-name <user>',
+    describe: 'Have roles that name a user mean this account, though a deleted one had the name (admins)',
+    builder: userOptions,
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const user = await client.acceptUserName({ id: (await findUser(client, args.user)).id })
+      const name = userName(user.username, user.type)
+      await writeAnswer(
+        run.terminal.stdout,
+        args.json,
+        user,
+        () => `Roles that name ${name} mean account ${user.id}.\n`,
+      )
+    },
+  })

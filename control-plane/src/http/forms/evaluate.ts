@@ -1,0 +1,73 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { FormEvaluation } from '../../jobs/launch/evaluate.js'
+import { callerOf } from '../route/guards.js'
+import { answers, nullable } from '../route/schemas.js'
+
+const AnyObject = Type.Record(Type.String(), Type.Unknown())
+
+const Field = Type.Object({
+  shown: Type.Boolean(),
+  required: Type.Boolean(),
+  value: Type.Optional(Type.Unknown({ description: 'What counts now; a password has none' })),
+  choices: Type.Optional(Type.Array(Type.Unknown())),
+  errors: Type.Array(Type.Object({ type: Type.String(), description: Type.String() })),
+  waiting: Type.Optional(Type.String({ description: 'Why it could not be evaluated' })),
+})
+
+const Evaluation = Type.Object(
+  {
+    fields: Type.Record(Type.String(), Field),
+    rows: Type.Record(Type.String(), Type.Array(Type.Unknown()), {
+      description: 'Errors of rows by field, as in the details of a refused launch',
+    }),
+    steps: Type.Record(
+      Type.String(),
+      Type.Object({
+        shown: Type.Boolean(),
+        waiting: Type.Optional(Type.String()),
+        errors: Type.Array(Type.Object({ type: Type.String(), description: Type.String() })),
+        fields: Type.Record(Type.String(), Field),
+      }),
+      { description: 'The steps of a wizard' },
+    ),
+    runs: Type.Object({
+      runner: nullable(Type.String({ description: 'The runner, or that of the first step or node' })),
+      problem: nullable(Type.String({ description: 'Why the job would fail at once' })),
+      extravars: Type.Record(Type.String(), Type.Unknown(), {
+        description: 'What the playbook would get, with masks in place of secrets',
+      }),
+    }),
+  },
+  { title: 'FormEvaluation' },
+)
+
+/** The route that says what a launch would say, while people fill in a form. */
+export function evaluateRoutes(evaluation: FormEvaluation): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.post(
+      '/forms/:name/evaluate',
+      {
+        // It changes nothing, and a page asks it while people type.
+        config: { longBody: true, audit: { action: 'form.evaluate.read', kind: 'form', isRead: true } },
+        schema: {
+          tags: ['forms'],
+          summary: 'What a launch of the form with these values would say, without launching',
+          operationId: 'evaluateForm',
+          params: Type.Object({ name: Type.String() }),
+          body: Type.Object({
+            rawFormData: Type.Optional(nullable(AnyObject)),
+            files: Type.Optional(nullable(AnyObject)),
+            changed: Type.Optional(nullable(Type.String({ description: 'The field that was changed last' }))),
+          }),
+          response: answers(Evaluation, 400, 403, 404, 413, 422, 429),
+        },
+      },
+      async (request) => {
+        const { rawFormData, files } = request.body
+        const asked = { formName: request.params.name, rawFormData: rawFormData ?? {}, files: files ?? {} }
+        return (await evaluation.evaluate(callerOf(request), asked)) as never
+      },
+    )
+  }
+}

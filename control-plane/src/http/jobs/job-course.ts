@@ -1,0 +1,208 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { setImmediate as letOthersRun } from 'node:timers/promises'
+import { Type } from 'typebox'
+import { LETTERS, type Outcome } from '../../jobs/course/course.js'
+import type { Courses } from '../../jobs/course/courses.js'
+import { type Matrix, matrixOf, outlinePages } from '../../jobs/course/outline.js'
+import { InvalidInputError } from '../../errors.js'
+import type { OutputSearch } from '../../jobs/read/find-output.js'
+import type { JobReading } from '../../jobs/read/reading.js'
+import { isEnded, jobStatusOf } from '../../jobs/record/status.js'
+import { requireVisible } from '../../jobs/record/visibility.js'
+import { JSON_TYPE, listText, streamOf, streamed } from '../route/long-answer.js'
+import { callerOf } from '../route/guards.js'
+import { IdParams, answers, booleanText, idOf, integerText, nullable, wholeNumberOf } from '../route/schemas.js'
+
+/** What these routes need of other rooms. */
+export interface JobCourseDependencies {
+  readonly reading: JobReading
+  readonly courses: Courses
+  readonly search: OutputSearch
+}
+
+const tags = ['job']
+const OUTCOMES = Object.keys(LETTERS).filter((word): word is Outcome => word !== 'none')
+
+const count = () => Type.Integer()
+
+const OutlineRecord = Type.Object({
+  id: Type.Integer({ description: '1, 2, 3 … in the order in which plays and tasks began' }),
+  kind: Type.Enum(['play', 'task', 'handler']),
+  play: nullable(Type.Integer({ description: 'The id of its play' })),
+  name: nullable(Type.String()),
+  role: nullable(Type.String()),
+  path: nullable(Type.String()),
+  order: Type.Integer({ description: 'Of the event with which it began' }),
+  started: Type.String({ description: 'By the clock of the runner' }),
+  ended: nullable(Type.String({ description: 'When its last result came; null while more may come' })),
+  ok: count(),
+  changed: count(),
+  failed: count(),
+  skipped: count(),
+  unreachable: count(),
+  ignored: count(),
+  hosts: Type.Integer({ description: 'Hosts that began it or have a result' }),
+})
+
+const Outline = Type.Object(
+  {
+    count: Type.Integer(),
+    records: Type.Array(OutlineRecord),
+    last: Type.Integer({
+      description: 'The order of the last event that counts here: ask with after=last for changes',
+    }),
+    complete: Type.Boolean({ description: 'false: the run had more plays, tasks and hosts than are kept' }),
+  },
+  { title: 'JobOutline' },
+)
+
+const MatrixSchema = Type.Object(
+  {
+    hosts: Type.Array(Type.String()),
+    tasks: Type.Array(Type.Integer(), { description: 'Ids of the outline' }),
+    cells: Type.Array(Type.String(), {
+      description: `A row for each task with a letter for each host: ${Object.entries(LETTERS)
+        .map(([word, letter]) => `${letter} ${word}`)
+        .join(', ')}`,
+    }),
+    complete: Type.Boolean({ description: 'false: the run had more hosts and tasks than are kept' }),
+  },
+  { title: 'JobMatrix' },
+)
+
+const Found = Type.Object(
+  {
+    count: Type.Integer(),
+    complete: Type.Boolean({ description: 'The output was searched to its end' }),
+    hits: Type.Array(Type.Array(Type.Integer()), {
+      description: 'By hit: the number of line ends before it, and its byte',
+    }),
+    next: nullable(Type.Integer({ description: 'Search on with from=next' })),
+  },
+  { title: 'OutputHits' },
+)
+
+/** Routes for the course of a run: its plays and tasks, what came of them at each host, and texts in its output. */
+export function jobCourseRoutes({ reading, courses, search }: JobCourseDependencies): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/job/:id/outline',
+      {
+        config: { audit: { action: 'job.outline.read', kind: 'job', isRead: true } },
+        schema: {
+          tags,
+          summary: 'The plays and tasks of a playbook job, in the order in which they began',
+          params: IdParams,
+          querystring: Type.Object({ after: Type.Optional(integerText('Only what events after this order changed')) }),
+          response: answers(streamed(Outline), 400, 403, 404),
+        },
+      },
+      async (request, reply) => {
+        const after = wholeNumberOf(request.query.after ?? '0', 'after')
+        const job = await requireVisible(reading.queries, callerOf(request), idOf(request.params))
+        const course = await courses.of(job.id)
+        const pages = outlinePages(course, after, isEnded(jobStatusOf(job.status)))
+        const more = { last: course.position, complete: course.isComplete }
+        await reply.type(JSON_TYPE).send(await streamOf(listText(pages, more)))
+        return reply
+      },
+    )
+
+    app.get(
+      '/job/:id/matrix',
+      {
+        config: { audit: { action: 'job.matrix.read', kind: 'job', isRead: true } },
+        schema: {
+          tags,
+          summary: 'What came of each task at each host',
+          params: IdParams,
+          querystring: Type.Object({
+            hosts: Type.Optional(Type.String({ description: 'Only these hosts, with commas' })),
+            tasks: Type.Optional(Type.String({ description: 'Only the tasks with these ids, with commas' })),
+            outcome: Type.Optional(
+              Type.String({ description: `Only tasks and hosts with one of these, with commas: ${OUTCOMES.join()}` }),
+            ),
+          }),
+          response: answers(streamed(MatrixSchema), 400, 403, 404),
+        },
+      },
+      async (request, reply) => {
+        const { hosts, tasks, outcome } = request.query
+        const filter = {
+          hosts: hosts?.split(','),
+          tasks: tasks?.split(',').map((id) => wholeNumberOf(id, 'tasks')),
+          outcomes: outcome?.split(',').map(outcomeOf),
+        }
+        const job = await requireVisible(reading.queries, callerOf(request), idOf(request.params))
+        const course = await courses.of(job.id)
+        const matrix = matrixOf(course, filter, isEnded(jobStatusOf(job.status)))
+        await reply.type(JSON_TYPE).send(await streamOf(matrixText(matrix, course.isComplete)))
+        return reply
+      },
+    )
+
+    await app.register(searchRoute({ reading, search }))
+  }
+}
+
+/** Where texts stand in the output. */
+function searchRoute({
+  reading,
+  search,
+}: Pick<JobCourseDependencies, 'reading' | 'search'>): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/job/:id/output/search',
+      {
+        config: { audit: { action: 'job.output.search.read', kind: 'job', isRead: true } },
+        schema: {
+          tags,
+          summary: 'Where a text stands in the output',
+          description: 'A search takes a second at most; next is where to go on. A user may have two at a time (429).',
+          params: IdParams,
+          querystring: Type.Object({
+            q: Type.String({ description: 'Literal text' }),
+            case: Type.Optional(booleanText('true: large and small letters are different')),
+            from: Type.Optional(integerText('The byte from which on; 0 when left out')),
+            limit: Type.Optional(integerText('Most hits of the answer: 1000 when left out, at most 10000')),
+          }),
+          response: answers(Found, 400, 403, 404, 429),
+        },
+      },
+      async (request) => {
+        const caller = callerOf(request)
+        const { q: text, case: isExact, from = '0', limit } = request.query
+        const id = idOf(request.params)
+        await requireVisible(reading.queries, caller, id)
+        const found = await search.find(`${caller.type}/${caller.username}`, id, {
+          text,
+          isExact: isExact === 'true',
+          from: wholeNumberOf(from, 'from'),
+          limit: limit === undefined ? undefined : wholeNumberOf(limit, 'limit'),
+        })
+        return { ...found, hits: found.hits.map((hit) => [...hit]) }
+      },
+    )
+  }
+}
+
+function outcomeOf(word: string): Outcome {
+  const outcome = OUTCOMES.find((known) => known === word)
+  if (outcome) return outcome
+  throw new InvalidInputError('invalid_outcome', `outcome must be of ${OUTCOMES.join(', ')}`, { outcome: word })
+}
+
+/** The JSON of a matrix, in parts: it may have millions of cells. */
+async function* matrixText({ hosts, tasks, rows }: Matrix, complete: boolean): AsyncGenerator<string> {
+  let text = `{"hosts":${JSON.stringify(hosts)},"tasks":${JSON.stringify(tasks)},"cells":[`
+  let comma = ''
+  for (const row of rows) {
+    text += `${comma}${JSON.stringify(row)}`
+    comma = ','
+    if (text.length < 64 * 1024) continue
+    yield text
+    text = ''
+    await letOthersRun()
+  }
+  yield `${text}],"complete":${complete}}`
+}

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+
+const Manifest = Type.Object({
+  patterns: Type.Array(Type.String({ pattern: '^/' })),
+  page: Type.Object({ script: Type.String(), worker: Type.String(), style: Type.String(), icon: Type.String() }),
+  files: Type.Array(Type.Object({ name: Type.String({ pattern: '^[A-Za-z0-9.-]+$' }), type: Type.String() })),
+})
+const manifest = Compile(Manifest)
+
+/** How an answer may be compressed, the best first; the empty text: not at all. */
+const ENCODINGS = [
+  { name: 'br', end: '.br' },
+  { name: 'gzip', end: '.gz' },
+] as const
+
+/** A file of the pages, in every form in which it is sent. */
+export interface PageFile {
+  readonly name: string
+  readonly type: string
+  readonly plain: Buffer
+  readonly encoded: readonly { readonly encoding: string; readonly bytes: Buffer }[]
+}
+
+/** The pages as the build made them, in memory. */
+export interface PageFiles {
+  /** Addresses that are answered with the page, such as `/jobs/:id`. */
+  readonly patterns: readonly string[]
+  /** The page, with the addresses of its files below the base URL. */
+  readonly html: Buffer
+  /** Of the page, for `If-None-Match`. */
+  readonly etag: string
+  readonly files: readonly PageFile[]
+}
+
+/**
+ * Reads the pages that the build made.
+ * @param prefix the base URL without a slash at its end
+ * @returns null when nothing was built there
+ */
+export async function readPageFiles(folder: string, prefix: string): Promise<PageFiles | null> {
+  const text = await readFile(join(folder, 'manifest.json'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    // A clone in which only `tsc` ran has no pages. Any other failure is told.
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (text === null) return null
+  const made: Static<typeof Manifest> = manifest.Parse(JSON.parse(text))
+  const template = await readFile(join(folder, 'index.html'), 'utf8')
+  const asset = (name: string) => `${prefix}/assets/${name}`
+  const { script, worker, style, icon } = made.page
+  const places: Readonly<Record<string, string>> = {
+    base: prefix,
+    script: asset(script),
+    worker: asset(worker),
+    style: asset(style),
+    icon: asset(icon),
+  }
+  const html = Buffer.from(template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => escaped(places[name] ?? '')))
+  return {
+    patterns: made.patterns,
+    html,
+    etag: `"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`,
+    files: await Promise.all(made.files.map((file) => readPageFile(join(folder, 'assets'), file))),
+  }
+}
+
+async function readPageFile(folder: string, file: { readonly name: string; readonly type: string }): Promise<PageFile> {
+  const plain = await readFile(join(folder, file.name))
+  const encoded = await Promise.all(
+    ENCODINGS.map(async ({ name, end }) => ({ encoding: name, bytes: await readFile(join(folder, file.name + end)) })),
+  )
+  return { ...file, plain, encoded: encoded.filter(({ bytes }) => bytes.length < plain.length) }
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`)
+}

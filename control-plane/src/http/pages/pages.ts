@@ -1,0 +1,69 @@
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { PageFile, PageFiles } from './page-files.js'
+
+/**
+ * What a page may do. It runs only our own scripts, asks only this service, sits in no other page, and makes markup of
+ * no text except in the one place that is allowed to (`holdfast-html`). A text that became markup could still run nothing.
+ */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "worker-src 'self'",
+  "font-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types holdfast-html',
+].join('; ')
+
+const PAGE_HEADERS = {
+  'content-security-policy': PAGE_POLICY,
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+} as const
+
+/** Names of files have the hash of their content, so what was loaded once is never asked for again. */
+const FOR_EVER = 'public, max-age=31536000, immutable'
+
+/**
+ * The pages of the console. A page is the same few bytes for everyone and for every address: what it shows, it asks of
+ * the REST interface.
+ */
+export function pageRoutes(pages: PageFiles): FastifyPluginAsync {
+  return async (app) => {
+    for (const pattern of pages.patterns) {
+      app.get(pattern, { schema: { hide: true } }, async (request, reply) => sendPage(pages, request, reply))
+    }
+    for (const file of pages.files) {
+      app.get(`/assets/${file.name}`, { schema: { hide: true } }, async (request, reply) =>
+        sendFile(file, request, reply),
+      )
+    }
+  }
+}
+
+function sendPage({ html, etag }: PageFiles, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.headers({ ...PAGE_HEADERS, 'cache-control': 'no-cache', etag })
+  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+  return reply.type('text/html; charset=utf-8').send(html)
+}
+
+function sendFile(file: PageFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const accepted = acceptedEncodings(request.headers['accept-encoding'])
+  const chosen = file.encoded.find(({ encoding }) => accepted.has(encoding))
+  reply.headers({ ...PAGE_HEADERS, 'cache-control': FOR_EVER, vary: 'accept-encoding' })
+  if (chosen) reply.header('content-encoding', chosen.encoding)
+  return reply.type(file.type).send(chosen?.bytes ?? file.plain)
+}
+
+/** Those that the header names and does not refuse with `q=0`. */
+function acceptedEncodings(header: string | string[] | undefined): ReadonlySet<string> {
+  const parts = [header ?? ''].flat().join(',').split(',')
+  const named = parts.map((part) => part.trim().toLowerCase()).filter((part) => !/;\s*q=0(\.0*)?$/.test(part))
+  return new Set(named.map((part) => part.split(';', 1)[0] ?? ''))
+}

@@ -1,0 +1,61 @@
+import { type Course, type CourseRecord, LETTERS, type Outcome } from './course.js'
+
+/** Records that are converted at once. Others have their turn in between. */
+const RECORDS_PER_PAGE = 500
+
+const NONE = LETTERS.none.charCodeAt(0)
+const RUNNING = LETTERS.running.charCodeAt(0)
+
+/**
+ * The plays and tasks that events after an order have changed, in the order in which they began.
+ * @param isOver the job has ended: what runs will never end
+ */
+export function* outlinePages(course: Course, after: number, isOver: boolean) {
+  const changed = course.records.filter(({ touched }) => touched > after)
+  for (let from = 0; from < changed.length; from += RECORDS_PER_PAGE) {
+    yield changed.slice(from, from + RECORDS_PER_PAGE).map((record) => outlineOf(course, record, isOver))
+  }
+}
+
+function outlineOf(course: Course, record: CourseRecord, isOver: boolean) {
+  const { id, kind, play, name, role, path, order, started, counts, hosts } = record
+  return { id, kind, play, name, role, path, order, started, ended: course.endOf(record, isOver), ...counts, hosts }
+}
+
+/** Which part of a matrix is wanted. What is left out does not matter. */
+export interface MatrixFilter {
+  readonly hosts?: readonly string[] | undefined
+  readonly tasks?: readonly number[] | undefined
+  /** Only tasks and hosts with one of these. */
+  readonly outcomes?: readonly Outcome[] | undefined
+}
+
+/** Hosts and tasks, and a letter for what came of each task at each host. */
+export interface Matrix {
+  readonly hosts: readonly string[]
+  readonly tasks: readonly number[]
+  /** A row for each task, made when it is asked for. */
+  readonly rows: Iterable<string>
+}
+
+/** @param isOver the job has ended: nothing runs any more */
+export function matrixOf(course: Course, filter: MatrixFilter, isOver: boolean): Matrix {
+  const { hosts: names, tasks: ids, outcomes } = filter
+  const letters = outcomes && new Set(outcomes.map((outcome) => LETTERS[outcome].charCodeAt(0)))
+  const letterOf = (record: CourseRecord, host: number) => {
+    const letter = record.cells[host] ?? 0
+    return letter === 0 || (isOver && letter === RUNNING) ? NONE : letter
+  }
+  const isWanted = (record: CourseRecord, host: number) => !letters || letters.has(letterOf(record, host))
+  const named = names && new Set(names)
+  const numbered = ids && new Set(ids)
+  const some = course.records.filter(({ id, kind }) => kind !== 'play' && (!numbered || numbered.has(id)))
+  const hosts = [...course.hosts.keys()]
+    .filter((host) => !named || named.has(course.hosts[host] ?? ''))
+    .filter((host) => !letters || some.some((record) => isWanted(record, host)))
+  const tasks = some.filter((record) => !letters || hosts.some((host) => isWanted(record, host)))
+  function* rows() {
+    for (const record of tasks) yield Buffer.from(hosts.map((host) => letterOf(record, host))).toString('latin1')
+  }
+  return { hosts: hosts.map((host) => course.hosts[host] ?? ''), tasks: tasks.map(({ id }) => id), rows: rows() }
+}

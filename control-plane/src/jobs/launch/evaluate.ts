@@ -1,0 +1,126 @@
+import type { Caller } from '../../auth/caller.js'
+import { TooManyError } from '../../errors.js'
+import type { ShownField } from '../../forms/check/shown-form.js'
+import type { ValidationError } from '../../forms/check/report.js'
+import { withSentPasswords } from '../../forms/sent-passwords.js'
+import { withoutDrafts } from '../../forms/wizard-drafts.js'
+import { chooseRunner } from '../needs/runner-choice.js'
+import { requireShallow } from '../record/depth.js'
+import { maskValues } from '../secrets/masking.js'
+import { createSecretFinder } from '../secrets/secret-finder.js'
+import { type LaunchSecrets, maskSecrets } from '../secrets/secret-values.js'
+import { userVariable } from './extravars.js'
+import { launchFiles } from './launch-files.js'
+import { secretsOfLaunch } from './launch-passwords.js'
+import { type LaunchDependencies, requireMayLaunch } from './launch.js'
+
+/** Evaluations of one user at a time. A page sends the next one when it has the answer of the one before. */
+const MOST_OF_USER = 4
+
+/** What is filled in so far. */
+export interface EvaluateRequest {
+  readonly formName: string
+  readonly rawFormData: Readonly<Record<string, unknown>>
+  /** By file field, the answer to the upload as the client repeats it. */
+  readonly files: Readonly<Record<string, unknown>>
+}
+
+/** Finds what a launch with these values would say, without launching. */
+export interface FormEvaluation {
+  /**
+   * Passwords never come back.
+   * @throws NotFoundError, ForbiddenError, RefusedValuesError, InvalidInputError, TooManyError, UnavailableError
+   */
+  evaluate(caller: Caller, request: EvaluateRequest): ReturnType<typeof evaluated>
+}
+
+/** Makes the part that evaluates forms. It counts the evaluations of each user. */
+export function createFormEvaluation(deps: LaunchDependencies): FormEvaluation {
+  const running = new Map<string, number>()
+  return {
+    async evaluate(caller, request) {
+      const user = `${caller.type}/${caller.username}`
+      const count = running.get(user) ?? 0
+      if (count >= MOST_OF_USER) {
+        throw new TooManyError('too_many_evaluations', `A user may evaluate ${MOST_OF_USER} forms at a time`, 1)
+      }
+      running.set(user, count + 1)
+      try {
+        return await evaluated(deps, caller, request)
+      } finally {
+        const left = (running.get(user) ?? 1) - 1
+        if (left > 0) running.set(user, left)
+        else running.delete(user)
+      }
+    },
+  }
+}
+
+async function evaluated(deps: LaunchDependencies, caller: Caller, request: EvaluateRequest) {
+  const { store, forms, uploads: folder } = deps
+  requireShallow([request.rawFormData, request.files])
+  const { formName } = request
+  const { form, planned } = await requireMayLaunch(deps, caller, { formName, extravars: {} })
+  const { subforms, constants } = await forms.contextOf(form)
+  const sent = withoutDrafts(form, request.rawFormData, 'without skipped')
+  const { problems, verified: uploads } = await launchFiles({ queries: store.read, folder }, form, caller, request)
+  const { fields, wizard } = form
+  const user = userVariable(caller, null)
+  const values = withSentPasswords(form, subforms, sent, {})
+  const result = await deps.checks.check(
+    { fields, wizard, subforms, constants, values, uploads, user, now: deps.clock.now(), isShowing: true },
+    // Not the key of launches: typing must not hold up a launch of the same user.
+    `evaluate ${caller.type}/${caller.username}`,
+  )
+  const { details, extravars, passwords: checked, shown = { fields: {}, steps: {} } } = result
+  const hide = hiding(secretsOfLaunch({ form, subforms, rawFormData: sent, extravars, checked }))
+  const errors = new Map(Object.entries(details.validationErrors))
+  for (const { field, reason, message } of problems) {
+    errors.set(field, [...(errors.get(field) ?? []), { type: reason, description: message }])
+  }
+  const together =
+    (prefix: string) =>
+    ([name, field]: [string, ShownField]) => [
+      name,
+      {
+        ...hide(field),
+        shown: field.shown,
+        required: field.required,
+        errors: errorsFor(errors.get(prefix + name), hide),
+      },
+    ]
+  const steps = Object.entries(shown.steps).map(([name, step]) => [
+    name,
+    {
+      ...step,
+      errors: errorsFor(errors.get(name), hide),
+      fields: Object.fromEntries(Object.entries(step.fields).map(together(`${name}.`))) as Record<string, object>,
+    },
+  ])
+  const runners = planned ? planned.jobs.map(({ settings }) => settings) : [form]
+  const choices = await Promise.all(runners.map((settings) => chooseRunner(store.read, settings)))
+  return {
+    fields: Object.fromEntries(Object.entries(shown.fields).map(together(''))) as Record<string, object>,
+    rows: hide(details.rowErrors) as Record<string, object[]>,
+    steps: Object.fromEntries(steps) as Record<string, object>,
+    runs: {
+      runner: choices[0]?.runner?.name ?? null,
+      problem: choices.find(({ problem }) => problem !== null)?.problem ?? null,
+      extravars: maskValues(hide(extravars), deps.maskPattern, new Set(form.passwordFields)) as Record<string, unknown>,
+    },
+  }
+}
+
+type Hide = <Value>(value: Value) => Value
+
+/** Puts a mask in place of each text with a password. */
+function hiding({ values, keys }: LaunchSecrets): Hide {
+  const finder = createSecretFinder(values)
+  return (value) => maskSecrets(value, finder, keys, false) as typeof value
+}
+
+function errorsFor(errors: readonly ValidationError[] | undefined, hide: Hide) {
+  // What waits is said by the field itself.
+  const own = (errors ?? []).filter(({ type }) => type !== 'waiting')
+  return own.map(({ type, description }) => ({ type, description: hide(description) }))
+}

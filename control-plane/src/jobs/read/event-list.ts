@@ -1,0 +1,67 @@
+import type { Caller } from '../../auth/caller.js'
+import { type EventLineRow, type EventPart, readEventPages } from '../../store/jobs/job-events.js'
+import type { Course } from '../course/course.js'
+import type { Courses } from '../course/courses.js'
+import { headOf } from '../course/event-head.js'
+import { requireVisible } from '../record/visibility.js'
+import { type EventStatus, eventFilterOf } from './event-filter.js'
+import type { JobReading } from './reading.js'
+
+/** Which events of a job are asked for. */
+export interface EventsRequest extends EventPart {
+  readonly host: string | undefined
+  readonly task: string | undefined
+  readonly type: string | undefined
+  readonly status: EventStatus | undefined
+  readonly outcomes: readonly EventStatus[] | undefined
+}
+
+/** Longest item that a list shows, in characters of JSON. The event itself has all of it. */
+const MOST_ITEM = 1000
+
+/** Events of a job without their results, page by page. @throws NotFoundError, ForbiddenError */
+export async function readEvents(
+  { reading, courses }: { readonly reading: JobReading; readonly courses: Courses },
+  caller: Caller,
+  id: number,
+  request: EventsRequest,
+) {
+  await requireVisible(reading.queries, caller, id)
+  const { after, before, limit, isDescending, ...wanted } = request
+  const filter = eventFilterOf(wanted)
+  if (!filter) return []
+  const part = { after, before, isDescending, limit: Math.max(limit, 1) }
+  return eventPages(readEventPages(reading.queries, id, part, filter), () => courses.of(id))
+}
+
+async function* eventPages(pages: AsyncIterable<readonly EventLineRow[]>, courseNow: () => Promise<Course>) {
+  let course: Course | null = null
+  for await (const page of pages) {
+    const last = page.reduce((highest, { position }) => Math.max(highest, position), 0)
+    // Events may have come since the course was read.
+    if (course === null || course.position < last) course = await courseNow()
+    const known = course
+    yield page.map((row) => recordOf(row, (uuid, order) => known.recordAt(uuid, order)))
+  }
+}
+
+function recordOf({ position, line, ...event }: EventLineRow, recordAt: Course['recordAt']) {
+  const head = headOf(line)
+  return {
+    order: position,
+    ...event,
+    task_id: recordAt(head.taskId, position)?.id ?? null,
+    play_id: recordAt(head.playId, position)?.id ?? null,
+    action: head.action,
+    path: head.path,
+    changed: head.changed,
+    ignored: head.ignored,
+    ...(head.item === undefined ? {} : { item: shortItem(head.item) }),
+  }
+}
+
+/** An item as it is, or the beginning of its JSON when it is long. */
+function shortItem(item: unknown): unknown {
+  const text = JSON.stringify(item)
+  return text.length <= MOST_ITEM ? item : `${text.slice(0, MOST_ITEM)}…`
+}

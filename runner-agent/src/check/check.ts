@@ -1,0 +1,39 @@
+import { type AgentSettings, unknownSettings } from '../settings.js'
+import { doubtful, type Finding, linesOf } from './finding.js'
+import { checkHost } from './host.js'
+import { checkWay } from './way.js'
+
+/**
+ * Looks at all that a runner needs and says it, one line each and what to do.
+ * @returns whether jobs can run here
+ */
+export async function checkRunner(
+  settings: AgentSettings,
+  environment: Readonly<Record<string, string | undefined>>,
+  say: (line: string) => void,
+): Promise<boolean> {
+  const findings: Finding[] = []
+  for (const look of [
+    () => checkNames(environment),
+    () => checkHost(settings, environment),
+    () => checkWay(settings, () => new Date()),
+  ]) {
+    for (const finding of await look()) {
+      findings.push(finding)
+      for (const line of linesOf(finding)) say(line)
+    }
+  }
+  const problems = findings.filter(({ state }) => state === 'problem').length
+  say(problems === 0 ? 'This host can run jobs.' : `Jobs cannot run here: ${problems} problem(s), see above.`)
+  return problems === 0
+}
+
+function checkNames(environment: Readonly<Record<string, string | undefined>>): Finding[] {
+  return unknownSettings(environment).map(({ name, meant }) =>
+    doubtful(
+      'settings',
+      `there is no setting ${name}`,
+      meant === null ? 'see holdfast-runner run --help' : `is ${meant} meant?`,
+    ),
+  )
+}

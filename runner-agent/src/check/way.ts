@@ -1,0 +1,64 @@
+import { type ClientRequestArgs, type IncomingMessage, request as httpRequest } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { transportDoubt } from '../link/address.js'
+import { ProxyAgent } from '../link/proxy.js'
+import { adviceFor } from '../link/way-problem.js'
+import { describeError } from '../log.js'
+import type { AgentSettings } from '../settings.js'
+import { doubtful, fine, type Finding, wrong } from './finding.js'
+
+const ANSWER_MS = 15_000
+/** Beyond this, times of jobs look wrong to people. The `Date` of an answer is exact to a second. */
+const LARGE_SKEW_MS = 5_000
+
+type Way = Pick<AgentSettings, 'appUrl' | 'tlsVerify' | 'proxy'>
+
+/** Looks whether the control plane can be reached, and asks it for nothing but whether it lives. */
+export async function checkWay(settings: Way, now: () => Date): Promise<Finding[]> {
+  const { appUrl, tlsVerify, proxy } = settings
+  const address = new URL(appUrl)
+  address.pathname = `${appUrl.pathname.replace(/\/+$/, '')}/api/v2/live`
+  const through = proxy === null ? '' : ` through the proxy ${proxy.host}`
+  try {
+    const answer = await ask(address, settings)
+    if (answer.statusCode !== 200) {
+      const words = `${address.href} answers ${answer.statusCode ?? 'nothing'}${through}`
+      return [wrong('control plane', words, 'look at APP_URL: it is the address that people sign in at')]
+    }
+    const doubt = transportDoubt(appUrl, tlsVerify)
+    return [
+      fine('control plane', `${appUrl.href} answers${through}`),
+      clockFinding(answer, now()),
+      ...(doubt === null ? [] : [doubtful('transport', doubt, 'use https and a certificate that this host trusts')]),
+    ]
+  } catch (error) {
+    const words = `${appUrl.href} cannot be reached${through}: ${describeError(error)}`
+    return [wrong('control plane', words, adviceFor(error) ?? 'look at APP_URL, the network and firewalls between')]
+  }
+}
+
+function clockFinding({ headers }: IncomingMessage, now: Date): Finding {
+  const theirs = Date.parse(headers.date ?? '')
+  if (Number.isNaN(theirs)) return doubtful('clock', 'the control plane does not say its time', 'compare it by hand')
+  const seconds = Math.round((now.getTime() - theirs) / 1000)
+  if (Math.abs(now.getTime() - theirs) <= LARGE_SKEW_MS) return fine('clock', 'as that of the control plane')
+  const words = `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} the control plane`
+  return doubtful('clock', words, 'run an NTP client on both hosts; jobs work all the same')
+}
+
+function ask(address: URL, { tlsVerify, proxy }: Way): Promise<IncomingMessage> {
+  const isTls = address.protocol === 'https:'
+  const options: ClientRequestArgs = { timeout: ANSWER_MS, agent: proxy === null ? false : new ProxyAgent(proxy) }
+  return new Promise((resolve, reject) => {
+    const asked = isTls
+      ? httpsRequest(address, { ...options, rejectUnauthorized: tlsVerify })
+      : httpRequest(address, options)
+    asked.once('response', (answer) => {
+      answer.resume()
+      resolve(answer)
+    })
+    asked.once('timeout', () => asked.destroy(new Error(`no answer for ${ANSWER_MS / 1000} s`)))
+    asked.once('error', reject)
+    asked.end()
+  })
+}

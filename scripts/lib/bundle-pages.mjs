@@ -1,0 +1,161 @@
+// Makes the files of the pages (control-plane/web/dist/pages): scripts and styles with the hash of their content in the
+// name, each also compressed, and a manifest that tells the control plane what there is. It does nothing when the pages
+// are of these sources, and it fails when they became too large.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, extname, join } from 'node:path'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+
+const WEB = 'control-plane/web'
+const PAGES = join(WEB, 'dist/pages')
+const MADE = `${PAGES}.new`
+
+/** Largest sizes in bytes, compressed with gzip. */
+const KB = 1000
+const MOST = { start: 35 * KB, jobPage: 20 * KB, allScripts: 90 * KB, styles: 10 * KB }
+
+const TYPES = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+/** Makes the pages, if they are not of these sources. @throws Error when they are too large */
+async function bundlePages() {
+  const fingerprint = fingerprintOfSources()
+  if (fingerprintOfPages() === fingerprint) return
+  const { build } = await import('esbuild')
+  rmSync(MADE, { recursive: true, force: true })
+  mkdirSync(join(MADE, 'assets'), { recursive: true })
+  try {
+    const { metafile } = await build({
+      entryPoints: {
+        main: join(WEB, 'src/main.tsx'),
+        worker: join(WEB, 'src/live/shared-worker.ts'),
+        style: join(WEB, 'style/main.css'),
+      },
+      outdir: join(MADE, 'assets'),
+      entryNames: '[name]-[hash]',
+      chunkNames: 'part-[hash]',
+      bundle: true,
+      splitting: true,
+      minify: true,
+      format: 'esm',
+      platform: 'browser',
+      target: ['chrome111', 'firefox115', 'safari16.4'],
+      jsx: 'automatic',
+      jsxImportSource: 'preact',
+      metafile: true,
+      logLevel: 'warning',
+    })
+    const { patterns } = await patternsOfPages(build)
+    checkSizes(metafile.outputs)
+    const icon = withHash('icon.svg', readFileSync(join(WEB, 'icon.svg')))
+    writeFileSync(join(MADE, 'assets', icon.name), icon.bytes)
+    const names = readdirSync(join(MADE, 'assets'))
+    const named = (begin, end) => names.find((name) => name.startsWith(`${begin}-`) && name.endsWith(end))
+    for (const name of names) compress(join(MADE, 'assets', name))
+    const page = {
+      script: named('main', '.js'),
+      worker: named('worker', '.js'),
+      style: named('style', '.css'),
+      icon: icon.name,
+    }
+    writeFileSync(join(MADE, 'index.html'), readFileSync(join(WEB, 'index.html')))
+    const files = names.map((name) => ({ name, type: TYPES[extname(name)] }))
+    writeFileSync(join(MADE, 'manifest.json'), JSON.stringify({ fingerprint, patterns, page, files }))
+    rmSync(PAGES, { recursive: true, force: true })
+    renameSync(MADE, PAGES)
+  } finally {
+    rmSync(MADE, { recursive: true, force: true })
+  }
+}
+
+/** The table of addresses, which the pages and the control plane share. */
+async function patternsOfPages(build) {
+  const { outputFiles } = await build({
+    entryPoints: [join(WEB, 'src/routes.ts')],
+    bundle: true,
+    format: 'esm',
+    write: false,
+  })
+  const code = Buffer.from(outputFiles[0].contents).toString('base64')
+  const { PAGES: table } = await import(`data:text/javascript;base64,${code}`)
+  return { patterns: Object.values(table) }
+}
+
+function withHash(name, bytes) {
+  const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 8).toUpperCase()
+  const end = extname(name)
+  return { name: `${basename(name, end)}-${hash}${end}`, bytes }
+}
+
+function compress(path) {
+  const bytes = readFileSync(path)
+  writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }))
+  writeFileSync(`${path}.br`, brotliCompressSync(bytes))
+}
+
+/** @param {Record<string, import('esbuild').Metafile['outputs'][string]>} outputs */
+function checkSizes(outputs) {
+  const gzipped = new Map(Object.keys(outputs).map((path) => [path, gzipSync(readFileSync(path), { level: 9 }).length]))
+  const sum = (paths) => [...paths].reduce((all, path) => all + (gzipped.get(path) ?? 0), 0)
+  const outputOf = (source) =>
+    Object.keys(outputs).find((path) => outputs[path]?.entryPoint === join(WEB, source)) ?? fail(source)
+  /** An output with what it imports. @param {boolean} also whether also what it imports later */
+  const withImports = (path, also, found = new Set()) => {
+    if (found.has(path)) return found
+    found.add(path)
+    for (const one of outputs[path]?.imports ?? []) {
+      if (!one.external && (also || one.kind !== 'dynamic-import')) withImports(one.path, also, found)
+    }
+    return found
+  }
+  const start = new Set([
+    ...withImports(outputOf('src/main.tsx'), false),
+    ...withImports(outputOf('src/pages/jobs/jobs-page.tsx'), false),
+    ...withImports(outputOf('src/live/shared-worker.ts'), false),
+  ])
+  const job = [...withImports(outputOf('src/pages/job/job-page.tsx'), true)].filter((path) => !start.has(path))
+  const isScript = (path) => path.endsWith('.js')
+  const sizes = {
+    start: sum(start),
+    jobPage: sum(job),
+    allScripts: sum([...gzipped.keys()].filter(isScript)),
+    styles: sum([...gzipped.keys()].filter((path) => path.endsWith('.css'))),
+  }
+  const text = Object.entries(sizes).map(
+    ([what, bytes]) => `${what} ${(bytes / KB).toFixed(1)} of ${MOST[what] / KB} kB`,
+  )
+  console.log(`pages, compressed with gzip: ${text.join(', ')}`)
+  for (const [what, bytes] of Object.entries(sizes)) {
+    if (bytes > MOST[what]) throw new Error(`the pages became too large: ${what} has ${bytes} of ${MOST[what]} bytes`)
+  }
+}
+
+function fail(source) {
+  throw new Error(`nothing imports ${source} by itself, so its size is not known`)
+}
+
+function fingerprintOfSources() {
+  const hash = createHash('sha256')
+  const client = 'control-plane/client/dist'
+  const builtClient = readdirSync(client).filter((name) => name.endsWith('.js'))
+  const sources = ['src', 'style'].flatMap((folder) =>
+    readdirSync(join(WEB, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name)),
+  )
+  const others = [join(WEB, 'index.html'), join(WEB, 'icon.svg'), 'package-lock.json', 'scripts/lib/bundle-pages.mjs']
+  for (const path of [...sources, ...others, ...builtClient.map((name) => join(client, name))].sort()) {
+    hash.update(path).update(readFileSync(path))
+  }
+  return hash.digest('hex')
+}
+
+function fingerprintOfPages() {
+  const path = join(PAGES, 'manifest.json')
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).fingerprint : null
+}
+
+await bundlePages()

@@ -1,0 +1,96 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ROOT } from '../support/product.js'
+import { newQuickPerson } from './run-cli.js'
+
+/** What can be asked without a server. */
+const GOOD = 'name: Good\ntype: ansible\nplaybook: good.yml\nfields: [{ name: disks, type: list, subform: Disk }]\n'
+const DISK = 'name: Disk\ntype: subform\nfields: [{ name: size, type: number }]\n'
+
+describe('form check', () => {
+  it('says what a load would say: forms, subforms and mistakes with their lines', async () => {
+    const { home, run } = newQuickPerson()
+    mkdirSync(join(home, 'forms'))
+    const path = (name: string) => join(home, 'forms', name)
+    writeFileSync(path('good.yml'), GOOD)
+    writeFileSync(path('disk.yml'), DISK)
+    expect(await run(['form', 'check', join(home, 'forms')])).toEqual({
+      code: 0,
+      stdout: '2 forms are good.\n',
+      stderr: '',
+    })
+
+    writeFileSync(path('twice.yml'), `${DISK}help: again\n`)
+    writeFileSync(
+      path('wrong.yml'),
+      'name: Wrong\ntype: ansible\nplaybook: x.yml\nfields:\n  - { name: a, type: texxt }\n',
+    )
+    const { code, stdout } = await run(['form', 'check', join(home, 'forms')])
+    expect(code).toBe(1)
+    expect(stdout.split('\n')).toEqual([
+      expect.stringMatching(/twice\.yml, line 1, form Disk: there already is a form of this name in .*disk\.yml$/),
+      expect.stringMatching(/wrong\.yml, line 5, form Wrong: fields\.0/),
+      '2 forms are good; wrong: 2.',
+      '',
+    ])
+    const alone = await run(['form', 'check', path('good.yml'), join(home, 'none.yml'), '--json'])
+    expect(alone.code).toBe(1)
+    expect(JSON.parse(alone.stdout)).toMatchObject({
+      forms: [],
+      errors: [
+        { reason: expect.stringContaining('ENOENT') },
+        { form: 'Good', reason: expect.stringContaining('"Disk"') },
+      ],
+    })
+  })
+})
+
+describe('config check', () => {
+  it('says whether a config.yaml would count, and the line that is wrong', async () => {
+    const { home, run } = newQuickPerson()
+    expect((await run(['config', 'check', join(ROOT, 'control-plane/examples/config.yaml')])).code).toBe(0)
+    const path = join(home, 'config.yaml')
+    writeFileSync(path, 'roles:\n  - name: default\n')
+    const { code, stdout } = await run(['config', 'check', path])
+    expect([code, stdout]).toEqual([1, `${path}, line 2: the role admin is missing\n`])
+    expect((await run(['config', 'check', join(home, 'none')])).code).toBe(2)
+  })
+})
+
+describe('completion', () => {
+  it('completes commands and options in bash', async () => {
+    const { home, run } = newQuickPerson()
+    const { stdout } = await run(['completion', 'bash'])
+    const script = join(home, 'completion.bash')
+    writeFileSync(script, stdout)
+    writeFileSync(
+      join(home, 'holdfast'),
+      `#!/bin/sh\nexec ${process.execPath} ${ROOT}/control-plane/bin/holdfast.js "$@"\n`,
+      { mode: 0o755 },
+    )
+    const completed = (...words: readonly string[]) =>
+      spawnSync(
+        'bash',
+        [
+          '-c',
+          `. ${script}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _holdfast; printf '%s\\n' "\${COMPREPLY[@]}"`,
+          'bash',
+          ...words,
+        ],
+        { env: { ...process.env, PATH: `${home}:${process.env.PATH ?? ''}` }, encoding: 'utf8' },
+      ).stdout.split('\n')
+    expect(completed('holdfast', 'ru')).toEqual(['runner', ''])
+    expect(completed('holdfast', 'runner', 're')).toEqual(['reject', 'revoke', 'reinstate', 'rename', 'remove', ''])
+    expect(completed('holdfast', 'job', 'launch', '--ex')).toEqual(['--extra-vars', ''])
+  })
+
+  it.each([
+    ['zsh', '#compdef holdfast'],
+    ['fish', 'complete -c holdfast'],
+  ])('is there for %s', async (shell, words) => {
+    const { code, stdout } = await newQuickPerson().run(['completion', shell])
+    expect([code, stdout]).toEqual([0, expect.stringContaining(words)])
+  })
+})

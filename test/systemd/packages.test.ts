@@ -1,0 +1,132 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ROOT } from '../support/product.js'
+import { bootMachine, INSTALLED, type Machine, whyNoMachine } from './machine.js'
+import { FORM, PASSWORD, PLAYBOOK, productOn } from './product-on-machine.js'
+
+const hasPackageManager = spawnSync('dpkg-deb', ['--version']).status === 0
+const reason = hasPackageManager ? whyNoMachine() : 'this is no Debian'
+if (reason !== null) console.warn(`the packages are not tried with a real systemd: ${reason}`)
+
+/** What `scripts/package` builds, under a real systemd, from the installation to the purge. */
+describe.skipIf(reason !== null)('the packages', () => {
+  let machine: Machine
+  let hands: ReturnType<typeof productOn>
+  let output: string
+  /** The folder with the packages, as the machine sees it. */
+  let packages: string
+
+  beforeAll(async () => {
+    // In the clone, which is what the machine sees of this one.
+    const cache = join(ROOT, 'node_modules/.cache')
+    mkdirSync(cache, { recursive: true })
+    output = mkdtempSync(join(cache, 'holdfast-packages-'))
+    packages = `${INSTALLED}/node_modules/.cache/${basename(output)}`
+    const built = spawnSync('node', ['scripts/lib/package/main.js', '--output', output], {
+      cwd: ROOT,
+      encoding: 'utf8',
+    })
+    expect(built.status, built.stderr).toBe(0)
+    machine = await bootMachine()
+    hands = productOn(machine, 'holdfast')
+    // The packages are compressed, which takes as long as the machine needs for it.
+  }, 600_000)
+  afterAll(async () => {
+    await machine?.close()
+    rmSync(output, { recursive: true, force: true })
+  })
+
+  it('come with sums that fit and lists of what they are made of', async () => {
+    expect(readdirSync(output).filter((name) => name.endsWith('.deb'))).toHaveLength(3)
+    await machine.get(`cd ${packages} && sha256sum --check --strict --quiet SHA256SUMS`)
+    for (const [name, part] of [
+      ['holdfast', 'fastify'],
+      ['holdfast-runner', 'ws'],
+      ['holdfast-client', 'yargs'],
+    ]) {
+      const { bomFormat, components } = JSON.parse(readFileSync(join(output, `${name}.cdx.json`), 'utf8')) as {
+        bomFormat: string
+        components: { name: string }[]
+      }
+      expect(bomFormat).toBe('CycloneDX')
+      expect(components.map((each) => each.name)).toContain(part)
+    }
+  })
+
+  it('are installed, and a new user gets to a first job', async () => {
+    const said = await machine.get(`dpkg -i ${packages}/holdfast_*.deb ${packages}/holdfast-runner_*.deb`)
+    expect(said).toContain('set APP_URL in /etc/holdfast/runner.env')
+    expect(await machine.get('systemctl is-active holdfast')).toBe('active\n')
+    expect(await machine.get('curl -fsS http://127.0.0.1:8000/')).toContain('<title>')
+    const first = (await machine.get('cat /var/lib/holdfast/initial-admin-password')).trim()
+    expect(await machine.get('journalctl --no-pager --boot')).not.toContain(first)
+    await hands.signIn(first)
+    await machine.get(`printf '%s\\n%s\\n' '${first}' '${PASSWORD}' | HOME=/root holdfast password --password-stdin
+      cat >/var/lib/holdfast/forms/gate.yaml <<'END'\n${FORM}END
+      cat >/var/lib/holdfast/playbooks/gate.yml <<'END'\n${PLAYBOOK}END
+      echo APP_URL=http://127.0.0.1:8000 >>/etc/holdfast/runner.env
+      echo RTE_DRAIN_SECONDS=1 >>/etc/holdfast/runner.env
+      systemctl start holdfast-runner`)
+    await hands.approve()
+    const checked = await machine.get('runuser -u holdfast-runner -- holdfast-runner check')
+    expect(checked).toContain('This host can run jobs.')
+    const id = await hands.launch('first')
+    await hands.waitForOutput(id, 'runs as <holdfast-runner>')
+    await hands.openGate('first')
+    await hands.waitForSuccess(id)
+  })
+
+  it('bring a Node.js of their own, which the host need not have', async () => {
+    const [, pid] = /(\d+)/.exec(await machine.get('systemctl show -p MainPID --value holdfast-runner')) ?? []
+    expect(await machine.get(`readlink /proc/${pid}/exe`)).toBe('/usr/lib/holdfast-runner/node\n')
+    expect(await machine.get('env -i PATH=/usr/bin:/bin /usr/bin/holdfast --version')).toMatch(/^\d/)
+  })
+
+  it('are upgraded during a job, which goes on', async () => {
+    const id = await hands.launch('upgrade')
+    await hands.waitForOutput(id, 'runs as <')
+    const before = await machine.get('systemctl show -p MainPID --value holdfast-runner')
+    await machine.get(`dpkg -i ${packages}/holdfast_*.deb ${packages}/holdfast-runner_*.deb`)
+    expect(await machine.get('systemctl show -p MainPID --value holdfast-runner')).not.toBe(before)
+    await hands.waitForRunner({ online: true })
+    await hands.openGate('upgrade')
+    const { output } = await hands.waitForSuccess(id)
+    expect(output.match(/runs as </g)).toHaveLength(1)
+  })
+
+  it('are not removed from under a running playbook', async () => {
+    const id = await hands.launch('removal')
+    await hands.waitForOutput(id, 'runs as <')
+    const refused = await machine.run('dpkg --remove holdfast-runner')
+    expect(refused.status).not.toBe(0)
+    expect(refused.stderr).toContain('1 playbook(s) run on this host, so the package stays')
+    expect(await machine.get('systemctl is-active holdfast-runner')).toBe('active\n')
+    await hands.openGate('removal')
+    await hands.waitForSuccess(id)
+  })
+
+  it('leave nothing after a purge', async () => {
+    await machine.get('dpkg --purge holdfast-runner && dpkg --purge holdfast')
+    const left = await machine.get(
+      'ls -d /var/lib/holdfast* /etc/holdfast* /usr/lib/holdfast* /usr/bin/holdfast* || true',
+    )
+    expect(left).toBe('')
+    for (const user of ['holdfast', 'holdfast-runner']) {
+      expect((await machine.run(`getent passwd ${user}`)).status).not.toBe(0)
+    }
+    expect((await machine.run('pgrep -f lib/holdfast')).stdout).toBe('')
+  })
+
+  it('have the client alone, for Debian and for npm', async () => {
+    const inFolder = `npm install --offline --no-audit --no-fund --prefix /root/client ${packages}/holdfast-*.tgz`
+    await machine.get(`dpkg --unpack ${packages}/holdfast-client_*.deb && ${inFolder}`)
+    for (const client of ['holdfast', '/root/client/node_modules/.bin/holdfast']) {
+      const { status, stderr } = await machine.run(`HOME=/root ${client} --server http://127.0.0.1:9 job list`)
+      expect([status, stderr]).toEqual([4, expect.stringContaining('Not signed in')])
+      const served = await machine.run(`${client} serve --persistent-path /root/none`)
+      expect([served.status, served.stderr]).toEqual([2, expect.stringContaining('This is the client alone')])
+    }
+  })
+})
