@@ -148,6 +148,7 @@ function leaveRunning({ program, address, password }, runner) {
   for (const running of programs.splice(0)) running.letGo()
   title('Both go on running')
   console.log(`Address:  ${address}   (interface: ${address}/api/v2/docs)
+Console:  ${address}/jobs   (in a browser)
 Login:    admin / ${password}
 Client:   npx holdfast login --server ${address} --username admin
 Logs:     ${join(folder, 'control-plane.log')}, ${join(folder, 'runner.log')}

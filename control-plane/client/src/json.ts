@@ -38,7 +38,9 @@ export function writeJson(value: unknown, indent?: number): string {
 
 /** Begins the texts that stand for long numbers for a moment. No other text can begin with it, because nobody knows it. */
 function newMark(): string {
-  return `number ${crypto.randomUUID()} `
+  // Browsers have no randomUUID where a page came without TLS.
+  const random = crypto.getRandomValues(new Uint32Array(4))
+  return `number ${random.join('-')} `
 }
 
 /** The text with every long whole number as a marked string; null when there is none. */

@@ -7,6 +7,8 @@ export function withTimeLimit(milliseconds: number, signal?: AbortSignal): Abort
   // it, and then the time is never over.
   const limit = new AbortController()
   const expire = (): void => limit.abort(new DOMException('The time is over.', 'TimeoutError'))
-  setTimeout(expire, milliseconds).unref()
+  // A timer of Node.js would keep the program alive; one of a browser is a number.
+  const timer: unknown = setTimeout(expire, milliseconds)
+  if (typeof timer === 'object') (timer as { unref?(): void } | null)?.unref?.()
   return signal ? AbortSignal.any([signal, limit.signal]) : limit.signal
 }

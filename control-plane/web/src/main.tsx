@@ -1,38 +1,78 @@
 import { render } from 'preact'
-import { LocationProvider, Route, Router, lazy } from 'preact-iso'
-import { addressOf } from './live/address.js'
-import { readSession } from './live/session.js'
+import { LocationProvider, Route, Router, lazy, useLocation } from 'preact-iso'
+import { useEffect } from 'preact/hooks'
+import { BASE, addressOf } from './live/address.js'
+import { readSession, session } from './live/session.js'
+import { startTheme } from './live/theme.js'
+import { PageTitle } from './parts/content.js'
 import { PAGES } from './routes.js'
 import { Shell } from './shell/shell.js'
 import { words } from './words/en.js'
 
 const JobsPage = lazy(() => import('./pages/jobs/jobs-page.js').then(({ JobsPage: page }) => page))
 const JobPage = lazy(() => import('./pages/job/job-page.js').then(({ JobPage: page }) => page))
+const FormsPage = lazy(() => import('./pages/forms/forms-page.js').then(({ FormsPage: page }) => page))
+const FormPage = lazy(() => import('./pages/form/form-page.js').then(({ FormPage: page }) => page))
+const ApprovalsPage = lazy(() => import('./pages/approvals/approvals-page.js').then(({ ApprovalsPage: page }) => page))
+const RunnersPage = lazy(() => import('./pages/runners/runners-page.js').then(({ RunnersPage: page }) => page))
+const MePage = lazy(() => import('./pages/me/me-page.js').then(({ MePage: page }) => page))
+
+/** Where who is signed in begins: with the jobs, or with the password that has to be changed. */
+function Start() {
+  const { route } = useLocation()
+  const to = new URLSearchParams(location.search).get('to') ?? '/jobs'
+  useEffect(() => {
+    route(addressOf(/^\/(?!\/)/.test(to) ? to : '/jobs'), true)
+  }, [])
+  return null
+}
 
 function NotFound() {
   return (
     <>
-      <h1>{words.notFound.title}</h1>
+      <PageTitle text={words.notFound.title} />
       <p>{words.notFound.text}</p>
     </>
   )
 }
 
+/** Who reads the page by ear, or moves by keys, begins at its content after each change of the page. */
+function toContent() {
+  document.getElementById('content')?.focus()
+}
+
+function Pages() {
+  const { value } = session
+  if (value.state === 'in' && value.user.passwordMustChange) return <MePage />
+  return (
+    <Router onRouteChange={toContent}>
+      <Route path={addressOf(PAGES.start)} component={Start} />
+      <Route path={addressOf(PAGES.signIn)} component={Start} />
+      <Route path={addressOf(PAGES.jobs)} component={JobsPage} />
+      <Route path={addressOf(PAGES.job)} component={JobPage} />
+      <Route path={addressOf(PAGES.jobTab)} component={JobPage} />
+      <Route path={addressOf(PAGES.forms)} component={FormsPage} />
+      <Route path={addressOf(PAGES.form)} component={FormPage} />
+      <Route path={addressOf(PAGES.approvals)} component={ApprovalsPage} />
+      <Route path={addressOf(PAGES.runners)} component={RunnersPage} />
+      <Route path={addressOf(PAGES.me)} component={MePage} />
+      <Route default component={NotFound} />
+    </Router>
+  )
+}
+
 function App() {
   return (
-    <LocationProvider>
+    // Links to the REST interface, such as downloads, are for the browser.
+    <LocationProvider scope={new RegExp(`^${BASE.replace(/[.]/g, '\\.')}/(?!api/)`)}>
       <Shell>
-        <Router>
-          <Route path={addressOf(PAGES.jobs)} component={JobsPage} />
-          <Route path={addressOf(PAGES.job)} component={JobPage} />
-          <Route path={addressOf(PAGES.jobTab)} component={JobPage} />
-          <Route default component={NotFound} />
-        </Router>
+        <Pages />
       </Shell>
     </LocationProvider>
   )
 }
 
+startTheme()
 const place = document.getElementById('page')
 if (place) render(<App />, place)
 void readSession()

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 
 /** The header by which a page of ours says that it asks. Another site cannot send it without being asked for leave. */
-export const PAGE_HEADER = 'x-holdfast-page'
+const PAGE_HEADER = 'x-holdfast-page'
 
 /** Where the service is for browsers: PUBLIC_URL without a slash at its end, or null. */
 export interface CookiePlace {

@@ -2,7 +2,7 @@ import { createClient } from '@holdfast/client'
 import { SERVER } from './address.js'
 
 /** Says that one of our own pages asks. A page of another site cannot send it without being asked for leave first. */
-export const PAGE_HEADERS = { 'x-holdfast-page': '1' } as const
+const PAGE_HEADERS = { 'x-holdfast-page': '1' } as const
 
 /** The REST interface, signed in by the cookie of this browser. */
 export const api = createClient({ server: SERVER, headers: PAGE_HEADERS })

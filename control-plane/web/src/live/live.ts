@@ -9,8 +9,8 @@ export type Connection =
   /** Nobody is signed in, or nothing has been heard yet. */
   | { readonly state: 'none' }
   | { readonly state: 'connected' }
-  /** @property since in milliseconds since the epoch */
-  | { readonly state: 'lost'; readonly since: number }
+  /** @property since in milliseconds since the epoch. @property isSaid it lasts so long that people should know */
+  | { readonly state: 'lost'; readonly since: number; readonly isSaid?: boolean }
 
 /** What changed: a name of the event stream, or everything after a connection came (back). */
 export type Change = { readonly name: string } | 'everything'

@@ -1,8 +1,18 @@
 import type { ComponentChildren } from 'preact'
-import { addressOf } from '../live/address.js'
-import { connection, newerVersion } from '../live/live.js'
-import { session } from '../live/session.js'
+import { useLocation } from 'preact-iso'
+import { useEffect } from 'preact/hooks'
+import { addressOf, BASE } from '../live/address.js'
+import { useAnswer } from '../live/answer.js'
+import { api } from '../live/api.js'
+import { connection, newerVersion, tellOver } from '../live/live.js'
+import { noteOver, session } from '../live/session.js'
+import { type Theme, setTheme, theme } from '../live/theme.js'
+import { PageTitle } from '../parts/content.js'
+import { Dialog } from '../parts/dialog.js'
+import { Failure } from '../parts/failure.js'
+import { timeText } from '../parts/time.js'
 import { words } from '../words/en.js'
+import { SignInForm } from './sign-in-form.js'
 
 const LINKS = [
   { path: '/jobs', text: words.nav.jobs },
@@ -11,28 +21,150 @@ const LINKS = [
   { path: '/runners', text: words.nav.runners },
 ] as const
 
-/** What is around every page: its head with the links, and the place of the page. */
+/** How long the stream may be away before it is said, in milliseconds. */
+const PATIENCE_MS = 5000
+
+/** What is around every page: its head, what there is to say about the connection, and who has to sign in. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
+  const state = session.value
+  if (state.state === 'unknown') return null
+  if (state.state === 'unreachable') {
+    return (
+      <main id="content" class="alone">
+        <Failure error={state.error} retry={() => location.reload()} />
+      </main>
+    )
+  }
+  if (state.state === 'out') return <SignIn />
   return (
     <>
       <a class="skip" href="#content">
         {words.skip}
       </a>
+      <Head username={state.user.username} />
+      <Notices />
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+      {state.state === 'over' && (
+        <Dialog title={words.signIn.over} mustAnswer onClose={() => undefined}>
+          <p>{words.signIn.overText}</p>
+          <SignInForm to={here()} username={state.user.username} />
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+/** The page of who is not signed in, at every address: afterwards they are where they wanted to go. */
+function SignIn() {
+  const query = new URLSearchParams(location.search)
+  const to = location.pathname === addressOf('/sign-in') ? (query.get('to') ?? '/jobs') : here()
+  return (
+    <main id="content" class="alone">
+      <p class="brand">{words.product}</p>
+      <div class="card">
+        <PageTitle text={words.signIn.title} />
+        {query.has('refused') && (
+          <p class="notice bad" role="alert">
+            {words.signIn.refused}
+          </p>
+        )}
+        <SignInForm to={to} />
+      </div>
+    </main>
+  )
+}
+
+function here(): string {
+  return location.pathname.slice(BASE.length) + location.search
+}
+
+function Head({ username }: { readonly username: string }) {
+  const { path } = useLocation()
+  const waiting = useAnswer('approvals-count', ['jobs'], (signal) => api.getJobApprovals({}, { signal }))
+  const { value: looks } = useAnswer('appearance', ['appearance'], (signal) => api.getAppearance({}, { signal }))
+  const count = waiting.value ?? 0
+  return (
+    <>
       <header class="top">
         <a class="brand" href={addressOf('/jobs')}>
-          {words.product}
+          {looks && looks.name !== '' ? looks.name : words.product}
         </a>
+        {looks && looks.environment !== '' && <span class="badge warn">{looks.environment}</span>}
         <nav aria-label={words.nav.label}>
-          {LINKS.map(({ path, text }) => (
-            <a key={path} href={addressOf(path)}>
-              {text}
+          {LINKS.map((link) => (
+            <a
+              key={link.path}
+              href={addressOf(link.path)}
+              aria-current={path.startsWith(addressOf(link.path)) ? 'page' : undefined}
+            >
+              {link.text}
+              {link.path === '/approvals' && count > 0 && (
+                <span class="count">
+                  <span aria-hidden="true">{count}</span>
+                  <span class="hidden"> {words.nav.waiting(count)}</span>
+                </span>
+              )}
             </a>
           ))}
         </nav>
+        <div class="own">
+          <ThemeChoice />
+          <a href={addressOf('/me')} title={words.nav.me}>
+            {username}
+          </a>
+          <button type="button" class="quiet" onClick={() => void signOut()}>
+            {words.signOut}
+          </button>
+        </div>
       </header>
-      <main id="content" tabIndex={-1} data-version={newerVersion.value} data-connection={connection.value.state}>
-        {session.value.state === 'in' ? children : <p>{words.loading}</p>}
-      </main>
+      {looks && looks.announcement !== '' && <p class="notice info announcement">{looks.announcement}</p>}
     </>
+  )
+}
+
+async function signOut() {
+  const { logoutUrl } = await api.endBrowserSession()
+  tellOver()
+  noteOver()
+  if (logoutUrl) location.assign(logoutUrl)
+  else location.assign(addressOf('/sign-in'))
+}
+
+function ThemeChoice() {
+  return (
+    <label class="theme">
+      <span class="hidden">{words.theme.label}</span>
+      <select value={theme.value} onChange={(event) => setTheme(event.currentTarget.value as Theme)}>
+        <option value="system">{words.theme.system}</option>
+        <option value="light">{words.theme.light}</option>
+        <option value="dark">{words.theme.dark}</option>
+      </select>
+    </label>
+  )
+}
+
+/** What there is to say about the connection and the release, where nothing moves for it. */
+function Notices() {
+  const { value } = connection
+  const newer = newerVersion.value
+  useEffect(() => {
+    if (value.state !== 'lost') return
+    const timer = setTimeout(() => (connection.value = { ...value, isSaid: true }), PATIENCE_MS)
+    return () => clearTimeout(timer)
+  }, [value])
+  return (
+    <div class="notices" role="status">
+      {value.state === 'lost' && value.isSaid && <p class="notice warn">{words.offline(timeText(value.since))}</p>}
+      {newer !== null && (
+        <p class="notice info">
+          {words.newer(newer)}{' '}
+          <button type="button" onClick={() => location.reload()}>
+            {words.reload}
+          </button>
+        </p>
+      )}
+    </div>
   )
 }

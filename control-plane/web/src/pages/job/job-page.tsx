@@ -1,8 +1,85 @@
-import { useRoute } from 'preact-iso'
+import type { Job } from '@holdfast/client'
+import { lazy, useRoute } from 'preact-iso'
+import { addressOf } from '../../live/address.js'
+import { useAnswer } from '../../live/answer.js'
+import { api } from '../../live/api.js'
+import { Content, PageTitle } from '../../parts/content.js'
+import { SafeHtml } from '../../parts/safe-html.js'
+import { Status } from '../../parts/status.js'
+import { Time, timeText } from '../../parts/time.js'
 import { words } from '../../words/en.js'
+import { Decision } from './decision.js'
+import { JobFacts } from './job-facts.js'
+import { JobButtons } from './job-buttons.js'
+import { History, Values } from './values.js'
 
-/** One job. */
+const OutputTab = lazy(() => import('./output-tab.js').then(({ OutputTab: tab }) => tab))
+
+const TABS = ['output', 'values', 'history'] as const
+
+/** One job: how it stands, what one may do with it, and below that its output, values and history. */
 export function JobPage() {
   const { params } = useRoute()
-  return <h1>{words.job.title(Number(params.id))}</h1>
+  const id = Number(params.id)
+  const tab = TABS.find((name) => name === params.tab) ?? 'output'
+  const answer = useAnswer(`job/${id}`, ['jobs'], (signal) => api.getJob({ id, output: false }, { signal }))
+  return (
+    <>
+      {answer.value === null && <PageTitle text={words.job.title(id)} />}
+      <Content answer={answer}>
+        {(job) => (
+          <>
+            <PageTitle text={words.job.title(id)}>
+              <span class="subject">{job.target}</span>
+              <Status status={job.status} />
+              <JobButtons job={job} />
+            </PageTitle>
+            {job.status_reason !== null && <p class="reason-line">{job.status_reason}</p>}
+            {job.detail !== null && <p class="notice warn">{job.detail}</p>}
+            {job.abandoned_at !== null && job.status === 'abandoned' && (
+              <p class="notice warn">{words.job.abandonedAt(timeText(job.abandoned_at))}</p>
+            )}
+            <JobFacts job={job} />
+            <Approval job={job} reload={answer.reload} />
+            <nav class="tabs" aria-label={words.job.tabs}>
+              {TABS.map((name) => (
+                <a
+                  key={name}
+                  href={addressOf(name === 'output' ? `/jobs/${id}` : `/jobs/${id}/${name}`)}
+                  aria-current={name === tab ? 'page' : undefined}
+                >
+                  {words.job[name]}
+                </a>
+              ))}
+            </nav>
+            {tab === 'output' && <OutputTab job={job} />}
+            {tab === 'values' && <Values job={job} />}
+            {tab === 'history' && <History job={job} />}
+          </>
+        )}
+      </Content>
+    </>
+  )
+}
+
+function Approval({ job, reload }: { readonly job: Job; readonly reload: () => void }) {
+  const { approval } = job
+  if (approval === null) return null
+  const { decided_at: time, decided_by: who, state } = approval
+  if (state !== 'waiting') {
+    const word = state === 'approved' ? words.approval.approved : words.approval.rejected
+    return time === null || who === null ? null : (
+      <p class="soft">{words.approval.decided(word, who, timeText(time))}</p>
+    )
+  }
+  return (
+    <section class="card waits" aria-labelledby="approval">
+      <h2 id="approval">{approval.title ?? words.approval.waits}</h2>
+      {approval.message !== null && <SafeHtml html={approval.message} />}
+      <p class="soft">
+        {words.approval.who(approval.roles.join(', '))} · <Time at={job.start} />
+      </p>
+      <Decision job={job} done={reload} />
+    </section>
+  )
 }

@@ -1,6 +1,174 @@
+import type { JobRecord } from '@holdfast/client'
+import { useLocation } from 'preact-iso'
+import { useEffect, useState } from 'preact/hooks'
+import { addressOf } from '../../live/address.js'
+import { useAnswer } from '../../live/answer.js'
+import { api } from '../../live/api.js'
+import { Content, Empty, PageTitle } from '../../parts/content.js'
+import { Status } from '../../parts/status.js'
+import { Duration, Time } from '../../parts/time.js'
 import { words } from '../../words/en.js'
+import { type JobFilters, filtersOf, queryOf } from './filters.js'
 
-/** The list of jobs. */
+/** Rows at first, and how many more a press of the button brings. */
+const ROWS = 100
+
+/** The list of jobs, newest first. Its filters stand in the address. */
 export function JobsPage() {
-  return <h1>{words.jobs.title}</h1>
+  const { url, route } = useLocation()
+  const filters = filtersOf(new URL(url, location.origin).searchParams)
+  const [rows, setRows] = useState(ROWS)
+  const key = queryOf(filters)
+  const answer = useAnswer(`jobs?${key}&${rows}`, ['jobs'], (signal) =>
+    api.listJobs({ ...filters, parts: filters.parts ?? false, records: rows }, { signal }),
+  )
+  const change = (next: JobFilters) => {
+    setRows(ROWS)
+    route(`${addressOf('/jobs')}${queryOf(next) === '' ? '' : `?${queryOf(next)}`}`, true)
+  }
+  return (
+    <>
+      <PageTitle text={words.jobs.title}>
+        <a class="button main" href={addressOf('/forms')}>
+          {words.jobs.emptyAction}
+        </a>
+      </PageTitle>
+      <Filters filters={filters} change={change} />
+      <Content answer={answer}>
+        {({ records, next }) =>
+          records.length === 0 ? (
+            <Empty text={key === '' ? words.jobs.empty : words.jobs.emptyFiltered} />
+          ) : (
+            <>
+              <JobTable jobs={records} />
+              {(next ?? null) !== null && (
+                <p class="more">
+                  <button type="button" onClick={() => setRows(rows + ROWS)}>
+                    {words.jobs.more}
+                  </button>
+                </p>
+              )}
+            </>
+          )
+        }
+      </Content>
+    </>
+  )
+}
+
+function Filters({ filters, change }: { readonly filters: JobFilters; readonly change: (next: JobFilters) => void }) {
+  const [text, setText] = useState(filters.q ?? '')
+  useEffect(() => {
+    if (text === (filters.q ?? '')) return
+    const timer = setTimeout(() => change({ ...filters, q: text === '' ? undefined : text }), 250)
+    return () => clearTimeout(timer)
+  }, [text])
+  return (
+    <form
+      class="filters"
+      role="search"
+      aria-label={words.jobs.filters}
+      onSubmit={(event) => {
+        event.preventDefault()
+      }}
+    >
+      <label>
+        <span class="hidden">{words.jobs.search}</span>
+        <input
+          type="search"
+          placeholder={words.jobs.searchHint}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <label>
+        <span class="hidden">{words.jobs.statusLabel}</span>
+        <select
+          value={filters.status ?? ''}
+          onChange={({ currentTarget: { value } }) => change({ ...filters, status: value === '' ? undefined : value })}
+        >
+          <option value="">{words.jobs.anyStatus}</option>
+          {Object.entries(words.status).map(([status, word]) => (
+            <option key={status} value={status}>
+              {word}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={filters.parts === true}
+          onChange={(event) => change({ ...filters, parts: event.currentTarget.checked || undefined })}
+        />
+        {words.jobs.parts}
+      </label>
+      {queryOf(filters) !== '' && (
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            setText('')
+            change({})
+          }}
+        >
+          {words.jobs.clear}
+        </button>
+      )}
+    </form>
+  )
+}
+
+function JobTable({ jobs }: { readonly jobs: readonly JobRecord[] }) {
+  const { columns } = words.jobs
+  return (
+    <div class="table" role="region" aria-label={words.jobs.caption} tabIndex={0}>
+      <table>
+        <caption class="hidden">{words.jobs.caption}</caption>
+        <thead>
+          <tr>
+            {Object.entries(columns).map(([name, text]) => (
+              <th key={name} scope="col">
+                {text}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {jobs.map((job) => (
+            <JobRow key={job.id} job={job} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function JobRow({ job }: { readonly job: JobRecord }) {
+  const isOpen = job.status === 'running' || job.status === 'approve'
+  return (
+    <tr class={job.parent_id === null ? undefined : 'part'}>
+      <td class="number">
+        <a href={addressOf(`/jobs/${job.id}`)}>{job.id}</a>
+      </td>
+      <td>
+        <Status status={job.status} />
+        {job.status_reason !== null && <span class="soft reason">{job.status_reason}</span>}
+      </td>
+      <td>
+        <a class="plain" href={addressOf(`/jobs/${job.id}`)}>
+          {job.target}
+        </a>
+        {job.parent_id !== null && <span class="soft reason">{words.jobs.part(job.parent_id)}</span>}
+      </td>
+      <td>{job.user}</td>
+      <td class="number">
+        <Time at={job.start} />
+      </td>
+      <td>
+        <Duration start={job.start} end={isOpen ? null : job.end} />
+      </td>
+      <td>{job.runner ?? words.none}</td>
+    </tr>
+  )
 }

@@ -1,0 +1,242 @@
+import { useId, useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { api } from '../live/api.js'
+import { SafeHtml } from '../parts/safe-html.js'
+import { bytesText } from '../parts/time.js'
+import { sentenceOf } from '../parts/failure.js'
+import { words } from '../words/en.js'
+import type { Choice } from './form-field.js'
+import type { FieldProps } from './field-props.js'
+import { ListInput } from './list-input.js'
+
+/** One field: its label, what belongs to its type, its help and what is wrong with its value. */
+export function FieldInput(props: FieldProps) {
+  const { field, errors } = props
+  const id = useId()
+  if (field.type === 'html') return <SafeHtml html={field.content} />
+  if (field.isComputed) return null
+  const described = [field.help === null ? '' : `${id}-help`, errors.length > 0 ? `${id}-errors` : ''].join(' ').trim()
+  const attributes = {
+    id,
+    name: field.name,
+    'aria-describedby': described === '' ? undefined : described,
+    'aria-invalid': errors.length > 0,
+    'aria-required': field.required,
+  }
+  const isGroup = field.type === 'radio' || field.type === 'list' || (field.type === 'enum' && field.multiple)
+  const label = (
+    <>
+      {field.label}
+      {field.required && <span class="required"> {words.form.required}</span>}
+    </>
+  )
+  return (
+    <div class={`field ${field.type}`}>
+      {field.type === 'checkbox' ? null : isGroup ? (
+        <span class="label" id={`${id}-label`}>
+          {label}
+        </span>
+      ) : (
+        <label class="label" for={id}>
+          {label}
+        </label>
+      )}
+      <Input {...props} attributes={attributes} label={label} />
+      {field.help !== null && (
+        <p class="soft help" id={`${id}-help`}>
+          {field.help}
+        </p>
+      )}
+      {errors.length > 0 && (
+        <ul class="field-errors" id={`${id}-errors`}>
+          {errors.map((error) => (
+            <li key={error}>{error}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+type InputProps = FieldProps & {
+  readonly attributes: {
+    readonly id: string
+    readonly name: string
+    readonly 'aria-describedby': string | undefined
+    readonly 'aria-invalid': boolean
+    readonly 'aria-required': boolean
+  }
+  readonly label: ComponentChildren
+}
+
+const DATE_INPUTS: Readonly<Record<string, 'date' | 'time' | 'month' | 'week' | 'datetime-local'>> = {
+  date: 'date',
+  time: 'time',
+  month: 'month',
+  week: 'week',
+  datetime: 'datetime-local',
+}
+
+function Input(props: InputProps) {
+  const { field, value, change, attributes, label } = props
+  const text = value === undefined || value === null ? '' : String(value)
+  switch (field.type) {
+    case 'textarea':
+    case 'yaml':
+      return (
+        <textarea
+          {...attributes}
+          class={field.type === 'yaml' ? 'mono' : undefined}
+          rows={field.type === 'yaml' ? 8 : 4}
+          placeholder={field.placeholder ?? undefined}
+          value={text}
+          onInput={(event) => change(event.currentTarget.value)}
+        />
+      )
+    case 'password':
+      // Its value is read when the form is sent, and kept nowhere else.
+      return <input {...attributes} type="password" autocomplete="new-password" data-password={field.name} />
+    case 'number':
+      return (
+        <input
+          {...attributes}
+          type="number"
+          step="any"
+          min={field.minValue ?? undefined}
+          max={field.maxValue ?? undefined}
+          value={text}
+          onInput={({ currentTarget: { value: typed } }) => change(typed === '' ? null : Number(typed))}
+        />
+      )
+    case 'checkbox':
+      return (
+        <label class="check">
+          <input
+            {...attributes}
+            type="checkbox"
+            checked={value === true}
+            onChange={(event) => change(event.currentTarget.checked)}
+          />
+          {label}
+        </label>
+      )
+    case 'radio':
+      return <Choices {...props} kind="radio" />
+    case 'enum':
+      return field.multiple ? <Choices {...props} kind="checkbox" /> : <OneChoice {...props} />
+    case 'datetime': {
+      const kind = DATE_INPUTS[field.dateType]
+      if (kind === undefined) return <TextInput {...props} />
+      return <input {...attributes} type={kind} value={text} onInput={(event) => change(event.currentTarget.value)} />
+    }
+    case 'file':
+      return <FileInput {...props} />
+    case 'list':
+      return <ListInput {...props} Field={FieldInput} label={`${attributes.id}-label`} />
+    default:
+      return <TextInput {...props} />
+  }
+}
+
+/** A line of text. */
+function TextInput({
+  field,
+  value,
+  change,
+  attributes,
+}: Pick<InputProps, 'field' | 'value' | 'change' | 'attributes'>) {
+  return (
+    <input
+      {...attributes}
+      type="text"
+      placeholder={field.placeholder ?? undefined}
+      value={value === undefined || value === null ? '' : String(value)}
+      onInput={(event) => change(event.currentTarget.value)}
+    />
+  )
+}
+
+const sameChoice = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
+
+function OneChoice({ field, value, change, attributes }: InputProps) {
+  // The control plane works the choices out, and does not say them before the launch: the value is typed.
+  if (field.choices === null) return <TextInput field={field} value={value} change={change} attributes={attributes} />
+  const chosen = field.choices.findIndex((choice) => sameChoice(choice.value, value))
+  return (
+    <select
+      {...attributes}
+      value={chosen === -1 ? '' : String(chosen)}
+      onChange={({ currentTarget: { value: index } }) =>
+        change(index === '' ? null : field.choices?.[Number(index)]?.value)
+      }
+    >
+      <option value="">{words.form.choose}</option>
+      {field.choices.map((choice, index) => (
+        <option key={choice.label} value={String(index)}>
+          {choice.label}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function Choices({ field, value, change, attributes, kind }: InputProps & { readonly kind: 'radio' | 'checkbox' }) {
+  const chosen: readonly unknown[] = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
+  const isChosen = (choice: Choice) => chosen.some((one) => sameChoice(one, choice.value)) || chosen.includes('__all__')
+  const choose = (choice: Choice, isOn: boolean) => {
+    if (kind === 'radio') return change(choice.value)
+    const all = (field.choices ?? []).filter((one) => (one === choice ? isOn : isChosen(one)))
+    return change(all.map((one) => one.value))
+  }
+  return (
+    <div
+      class="choices"
+      role={kind === 'radio' ? 'radiogroup' : 'group'}
+      aria-labelledby={`${attributes.id}-label`}
+      aria-describedby={attributes['aria-describedby']}
+    >
+      {(field.choices ?? []).map((choice) => (
+        <label key={choice.label} class="check">
+          <input
+            type={kind}
+            name={field.name}
+            checked={isChosen(choice)}
+            onChange={(event) => choose(choice, event.currentTarget.checked)}
+          />
+          {choice.label}
+        </label>
+      ))}
+    </div>
+  )
+}
+
+function FileInput({ change, attributes }: InputProps) {
+  const [said, setSaid] = useState('')
+  async function upload(file: File) {
+    setSaid(words.form.uploading)
+    const body = new FormData()
+    body.append('file', file)
+    try {
+      change(await api.uploadFile({ body }))
+      setSaid(words.form.uploaded(file.name, bytesText(file.size)))
+    } catch (error) {
+      setSaid(sentenceOf(error as Error))
+    }
+  }
+  return (
+    <>
+      <input
+        {...attributes}
+        type="file"
+        onChange={({ currentTarget: { files } }) => {
+          const [file] = files ?? []
+          if (file) void upload(file)
+          else change(undefined)
+        }}
+      />
+      <p class="soft" role="status">
+        {said}
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,93 @@
+import { RefusedError } from '@holdfast/client'
+import { useEffect, useState } from 'preact/hooks'
+import { type Change, onChange } from './live.js'
+import { noteOver } from './session.js'
+
+/** What a page has of an answer: maybe an older one, while a newer one is on its way or could not be had. */
+export interface Answer<Value> {
+  readonly value: Value | null
+  readonly error: Error | null
+  readonly isLoading: boolean
+  reload(): void
+}
+
+/** Answers that are kept for going back and forth; the least used goes. */
+const MOST_KEPT = 64
+/** Reads after a change are spread over so many milliseconds, because all tabs of all people hear of it at once. */
+const SPREAD_MS = 300
+
+const kept = new Map<string, unknown>()
+
+function keep(key: string, value: unknown) {
+  kept.delete(key)
+  kept.set(key, value)
+  const [oldest] = kept.keys()
+  if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest)
+}
+
+/**
+ * Reads what a page shows, and reads it again when one of `names` changed, but not while the tab is hidden: then when it is
+ * shown again. What is shown is always the answer to a request; a change only says that it is time to ask.
+ * @param key names the request: another key is another answer
+ */
+export function useAnswer<Value>(
+  key: string,
+  names: readonly string[],
+  read: (signal: AbortSignal) => Promise<Value>,
+): Answer<Value> {
+  const [state, setState] = useState<{ key: string; value: Value | null; error: Error | null; isLoading: boolean }>(
+    () => startOf<Value>(key),
+  )
+  const [turn, setTurn] = useState(0)
+
+  useEffect(() => {
+    const stop = new AbortController()
+    setState((before) => (before.key === key ? { ...before, isLoading: true } : startOf<Value>(key)))
+    read(stop.signal).then(
+      (value) => {
+        if (stop.signal.aborted) return
+        keep(key, value)
+        setState({ key, value, error: null, isLoading: false })
+      },
+      (error: unknown) => {
+        if (stop.signal.aborted) return
+        if (error instanceof RefusedError && error.status === 401) noteOver()
+        setState((before) => ({ ...before, error: error as Error, isLoading: false }))
+      },
+    )
+    return () => stop.abort()
+  }, [key, turn])
+
+  useEffect(() => rereadAt(names, () => setTurn((before) => before + 1)), [key])
+
+  const own = state.key === key ? state : startOf<Value>(key)
+  return { ...own, reload: () => setTurn((before) => before + 1) }
+}
+
+function startOf<Value>(key: string) {
+  return { key, value: (kept.get(key) as Value | undefined) ?? null, error: null, isLoading: true }
+}
+
+/** Calls back, a little later, when one of these names changed; a hidden tab waits until it is shown. */
+function rereadAt(names: readonly string[], reread: () => void): () => void {
+  let isOld = false
+  let timer: ReturnType<typeof setTimeout> | null = null
+  const look = () => {
+    if (!isOld || timer !== null || document.hidden) return
+    timer = setTimeout(() => {
+      timer = null
+      isOld = false
+      reread()
+    }, Math.random() * SPREAD_MS)
+  }
+  const stop = onChange((change: Change) => {
+    isOld ||= change === 'everything' || names.includes(change.name)
+    look()
+  })
+  document.addEventListener('visibilitychange', look)
+  return () => {
+    stop()
+    document.removeEventListener('visibilitychange', look)
+    if (timer !== null) clearTimeout(timer)
+  }
+}

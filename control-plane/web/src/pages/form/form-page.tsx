@@ -1,0 +1,40 @@
+import { useRoute } from 'preact-iso'
+import { useAnswer } from '../../live/answer.js'
+import { api } from '../../live/api.js'
+import { Content, PageTitle } from '../../parts/content.js'
+import { words } from '../../words/en.js'
+import { FilledForm } from './filled-form.js'
+import { type Values, readForm } from './form-parts.js'
+
+/** A form to be filled in and launched. With `from` in the address: with the values of an earlier job. */
+export function FormPage() {
+  const { params, query } = useRoute()
+  const name = params.name ?? ''
+  const from = /^\d+$/.test(query.from ?? '') ? Number(query.from) : null
+  // It is not read again while somebody types.
+  const answer = useAnswer(`form/${name}/${from ?? ''}`, [], async (signal) => {
+    const [form, values] = await Promise.all([
+      api.getForm({ name }, { signal }),
+      from === null ? null : api.getJobRawformdata({ id: from }, { signal }),
+    ])
+    return { form: readForm(name, form), values: (values ?? {}) as Values }
+  })
+  return (
+    <>
+      <PageTitle text={name} />
+      <Content answer={answer}>
+        {({ form, values }) =>
+          form === null ? (
+            <p class="notice bad">{words.error.gone}</p>
+          ) : (
+            <>
+              {form.description !== null && <p class="lead">{form.description}</p>}
+              {from !== null && <p class="notice info">{words.form.relaunching(from)}</p>}
+              <FilledForm key={`${name}/${from ?? ''}`} form={form} start={values} from={from} />
+            </>
+          )
+        }
+      </Content>
+    </>
+  )
+}

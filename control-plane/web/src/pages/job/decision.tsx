@@ -1,0 +1,60 @@
+import { type JobRecord, RefusedError } from '@holdfast/client'
+import { useState } from 'preact/hooks'
+import { api } from '../../live/api.js'
+import { ActionButton } from '../../parts/dialog.js'
+import { words } from '../../words/en.js'
+
+/** Approve or reject a job that waits. @property can why not, as the job says it; left out: the control plane will say */
+export function Decision({
+  job,
+  done,
+}: {
+  readonly job: Pick<JobRecord, 'id'> & {
+    readonly can?: { readonly approve?: boolean | string; readonly reject?: boolean | string }
+  }
+  readonly done: () => void
+}) {
+  const { id, can = {} } = job
+  const [isChanged, setChanged] = useState(false)
+  const because = (may: boolean | string | undefined) =>
+    may === true || may === undefined ? null : (words.job.forbidden[String(may)] ?? words.job.forbidden.other ?? '')
+
+  async function approve(force: boolean) {
+    try {
+      await api.approveJob({ id, body: { force } })
+      done()
+    } catch (error) {
+      // Somebody changed the playbook or the form: they have to say that they want what is there now.
+      if (error instanceof RefusedError && error.code === 'approval_outdated') setChanged(true)
+      throw error
+    }
+  }
+
+  return (
+    <div class="buttons">
+      <ActionButton
+        text={words.approval.approve}
+        tone="main"
+        disabledBecause={because(can.approve)}
+        act={() => approve(false)}
+      />
+      {isChanged && (
+        <ActionButton
+          text={words.approval.force}
+          ask={{ title: words.approval.changed, text: words.approval.force }}
+          act={() => approve(true)}
+        />
+      )}
+      <ActionButton
+        text={words.approval.reject}
+        tone="danger"
+        disabledBecause={because(can.reject)}
+        ask={{ title: words.approval.rejectTitle(id), text: words.approval.rejectText }}
+        act={async () => {
+          await api.rejectJob({ id })
+          done()
+        }}
+      />
+    </div>
+  )
+}

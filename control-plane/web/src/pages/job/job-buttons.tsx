@@ -1,0 +1,61 @@
+import type { Job } from '@holdfast/client'
+import { useLocation } from 'preact-iso'
+import { addressOf } from '../../live/address.js'
+import { api } from '../../live/api.js'
+import { ActionButton } from '../../parts/dialog.js'
+import { words } from '../../words/en.js'
+
+/** Codes that only say that the job is not in a state for it: the button is then left out. */
+const NOT_NOW = /^(not_|job_|no_longer|already)/
+
+/** What one may do with a job, and why not the rest. */
+export function JobButtons({ job }: { readonly job: Job }) {
+  const { route } = useLocation()
+  const { id, can = {} } = job
+  const isOpen = job.status === 'running' || job.status === 'approve'
+  const because = (may: boolean | string | undefined) =>
+    may === true || may === undefined ? null : (words.job.forbidden[String(may)] ?? words.job.forbidden.other ?? '')
+  const shows = (may: boolean | string | undefined, isTime: boolean) =>
+    isTime && (typeof may !== 'string' || !NOT_NOW.test(may) || words.job.forbidden[may] !== undefined)
+  return (
+    <span class="buttons">
+      {job.abort_requested && isOpen && <span class="soft">{words.job.abortAsked}</span>}
+      {shows(can.abort, isOpen) && !job.abort_requested && (
+        <ActionButton
+          text={words.job.abort}
+          tone="danger"
+          disabledBecause={because(can.abort)}
+          ask={{ title: words.job.abortTitle(id), text: words.job.abortText }}
+          act={async () => void (await api.abortJob({ id }))}
+        />
+      )}
+      {shows(can.relaunch, !isOpen) && job.parent_id === null && (
+        <>
+          <ActionButton
+            text={words.job.relaunch}
+            disabledBecause={because(can.relaunch)}
+            ask={{ title: words.job.relaunchTitle(id), text: words.job.relaunchText }}
+            act={async () => route(addressOf(`/jobs/${(await api.relaunchJob({ id })).id}`))}
+          />
+          {can.relaunch === true && (
+            <a class="button" href={addressOf(`/forms/${encodeURIComponent(job.form)}?from=${id}`)}>
+              {words.job.relaunchAs}
+            </a>
+          )}
+        </>
+      )}
+      {shows(can.delete, !isOpen) && job.parent_id === null && (
+        <ActionButton
+          text={words.job.remove}
+          disabledBecause={because(can.delete)}
+          tone="danger"
+          ask={{ title: words.job.removeTitle(id), text: words.job.removeText }}
+          act={async () => {
+            await api.deleteJob({ id })
+            route(addressOf('/jobs'))
+          }}
+        />
+      )}
+    </span>
+  )
+}

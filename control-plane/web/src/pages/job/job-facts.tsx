@@ -1,0 +1,96 @@
+import type { Job } from '@holdfast/client'
+import type { ComponentChildren } from 'preact'
+import { addressOf } from '../../live/address.js'
+import { Badge } from '../../parts/status.js'
+import { Duration, Time, bytesText, timeText } from '../../parts/time.js'
+import { words } from '../../words/en.js'
+
+/** Hosts of a task that are named; of the others the number is said. */
+const HOSTS_NAMED = 3
+
+/** Who, where, when, and where the job is now. */
+export function JobFacts({ job }: { readonly job: Job }) {
+  const isOpen = job.status === 'running' || job.status === 'approve'
+  const { integrity, streams } = job
+  return (
+    <dl class="facts">
+      <Fact name={words.job.user}>{job.user}</Fact>
+      <Fact name={words.job.runner}>{job.runner ?? words.none}</Fact>
+      <Fact name={words.job.start}>
+        <Time at={job.start} />
+      </Fact>
+      {job.end !== null && (
+        <Fact name={words.job.end}>
+          <Time at={job.end} />
+        </Fact>
+      )}
+      <Fact name={words.job.duration}>
+        <Duration start={job.start} end={isOpen ? null : job.end} />
+      </Fact>
+      {job.parent_id !== null && (
+        <Fact name={words.job.parent}>
+          <a href={addressOf(`/jobs/${job.parent_id}`)}>{words.job.title(job.parent_id)}</a>
+        </Fact>
+      )}
+      {job.subjobs.length > 0 && (
+        <Fact name={words.job.parts}>
+          {job.subjobs.map((id) => (
+            <a key={id} class="part-link" href={addressOf(`/jobs/${id}`)}>
+              {id}
+            </a>
+          ))}
+        </Fact>
+      )}
+      {job.place && (
+        <Fact name={words.job.now}>
+          <Place place={job.place} />
+        </Fact>
+      )}
+      {integrity?.state && streams && (
+        <Fact name={words.job.integrity}>
+          <span title={integrity.output_sha256 ?? undefined}>
+            {bytesText(streams.output.bytes)}
+            {integrity.state !== 'growing' && (
+              <>
+                {' '}
+                <Badge
+                  tone={integrity.state === 'verified' ? 'ok' : 'warn'}
+                  text={words.job.integrityOf[integrity.state] ?? integrity.state}
+                />
+              </>
+            )}
+          </span>
+        </Fact>
+      )}
+    </dl>
+  )
+}
+
+function Place({ place }: { readonly place: NonNullable<Job['place']> }) {
+  const { state, runner, before, until, tasks } = place
+  const word = (words.place as Readonly<Record<string, unknown>>)[state]
+  const parts = [
+    typeof word === 'string' ? word : state,
+    ...(runner ? [words.place.on(runner.name)] : []),
+    ...(before !== null && before > 0 ? [words.place.before(before)] : []),
+    ...(until === null ? [] : [words.place.until(timeText(until))]),
+    ...(runner && !runner.online && runner.last_seen !== null ? [words.place.seen(timeText(runner.last_seen))] : []),
+    ...tasks.map(({ task, hosts, count }) =>
+      words.place.task(
+        task ?? words.none,
+        hosts.slice(0, HOSTS_NAMED).join(', '),
+        Math.max(0, count - Math.min(hosts.length, HOSTS_NAMED)),
+      ),
+    ),
+  ]
+  return <>{parts.join(' · ')}</>
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,69 @@
+import type { Job } from '@holdfast/client'
+import { useAnswer } from '../../live/answer.js'
+import { api } from '../../live/api.js'
+import { Json } from '../../parts/copy.js'
+import { Status } from '../../parts/status.js'
+import { Time } from '../../parts/time.js'
+import { words } from '../../words/en.js'
+
+/** What a job was launched with. */
+export function Values({ job }: { readonly job: Job }) {
+  const fields = useAnswer(`rawformdata/${job.id}`, [], (signal) => api.getJobRawformdata({ id: job.id }, { signal }))
+  return (
+    <div class="columns">
+      <section>
+        <h2>{words.job.fieldValues}</h2>
+        {fields.value ? (
+          <Json value={fields.value} label={words.job.fieldValues} />
+        ) : (
+          fields.error && <p class="soft">{words.job.noValues}</p>
+        )}
+      </section>
+      <section>
+        <h2>{words.job.extravars}</h2>
+        <Json value={job.extravars} label={words.job.extravars} />
+      </section>
+      {Object.keys(job.credentials).length > 0 && (
+        <section>
+          <h2>{words.job.credentials}</h2>
+          <Json value={job.credentials} label={words.job.credentials} />
+        </section>
+      )}
+    </div>
+  )
+}
+
+/** Every status that a job had. */
+export function History({ job }: { readonly job: Job }) {
+  return (
+    <div class="table" role="region" aria-label={words.job.history} tabIndex={0}>
+      <table>
+        <caption class="hidden">{words.job.history}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{words.job.time}</th>
+            <th scope="col">{words.job.from}</th>
+            <th scope="col">{words.job.to}</th>
+            <th scope="col">{words.job.reason}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {(job.history ?? []).map((move) => (
+            <tr key={move.time + move.to}>
+              <td class="number">
+                <Time at={move.time} />
+              </td>
+              <td>
+                <Status status={move.from} />
+              </td>
+              <td>
+                <Status status={move.to} />
+              </td>
+              <td>{move.reason ?? words.none}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

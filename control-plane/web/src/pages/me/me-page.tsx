@@ -1,0 +1,117 @@
+import { useState } from 'preact/hooks'
+import { useAnswer } from '../../live/answer.js'
+import { api } from '../../live/api.js'
+import { noteOver, session } from '../../live/session.js'
+import { Content, PageTitle } from '../../parts/content.js'
+import { ActionButton } from '../../parts/dialog.js'
+import { Failure } from '../../parts/failure.js'
+import { Badge } from '../../parts/status.js'
+import { Time } from '../../parts/time.js'
+import { words } from '../../words/en.js'
+
+/** Who is signed in, their password, and where else they are signed in. */
+export function MePage() {
+  const state = session.value
+  if (state.state !== 'in') return null
+  const { user } = state
+  return (
+    <>
+      <PageTitle text={words.me.title} />
+      <dl class="facts">
+        <div>
+          <dt>{words.signIn.username}</dt>
+          <dd>{user.username}</dd>
+        </div>
+        <div>
+          <dt>{words.me.kind}</dt>
+          <dd>{user.type}</dd>
+        </div>
+        <div>
+          <dt>{words.me.roles}</dt>
+          <dd>{user.roles.join(', ') || words.none}</dd>
+        </div>
+        <div>
+          <dt>{words.me.groups}</dt>
+          <dd>{user.groups.join(', ') || words.none}</dd>
+        </div>
+      </dl>
+      {user.passwordMustChange && <p class="notice warn">{words.signIn.mustChange}</p>}
+      {user.type === 'local' && <Password />}
+      {!user.passwordMustChange && <Sessions />}
+    </>
+  )
+}
+
+function Password() {
+  const [error, setError] = useState<Error | null>(null)
+
+  async function change(form: HTMLFormElement) {
+    const data = new FormData(form)
+    setError(null)
+    try {
+      await api.changePassword({
+        body: { currentPassword: String(data.get('current')), password: String(data.get('next')) },
+      })
+      noteOver()
+    } catch (failure) {
+      setError(failure as Error)
+    }
+  }
+
+  return (
+    <section aria-labelledby="password">
+      <h2 id="password">{words.me.password}</h2>
+      <form
+        class="inline"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void change(event.currentTarget)
+        }}
+      >
+        <label>
+          {words.me.current}
+          <input name="current" type="password" autocomplete="current-password" required />
+        </label>
+        <label>
+          {words.me.next}
+          <input name="next" type="password" autocomplete="new-password" required minLength={12} />
+        </label>
+        <button type="submit">{words.me.change}</button>
+      </form>
+      {error && <Failure error={error} />}
+    </section>
+  )
+}
+
+function Sessions() {
+  const answer = useAnswer('sessions', [], (signal) => api.listOwnSessions({}, { signal }))
+  return (
+    <section aria-labelledby="sessions">
+      <h2 id="sessions">{words.me.sessions}</h2>
+      <Content answer={answer}>
+        {({ records }) => (
+          <ul class="lines">
+            {records.map((record) => (
+              <li key={record.id}>
+                {words.me.network} {record.network ?? words.none} · {words.me.since} <Time at={record.created_at} /> ·{' '}
+                {words.me.lastUsed} <Time at={record.last_used_at} />{' '}
+                {record.current ? (
+                  <Badge tone="ok" text={words.me.this} />
+                ) : (
+                  <ActionButton
+                    text={words.me.end}
+                    ask={{ title: words.me.endTitle, text: words.me.endText }}
+                    act={async () => {
+                      await api.endOwnSession({ id: record.id })
+                      answer.reload()
+                    }}
+                  />
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Content>
+    </section>
+  )
+}

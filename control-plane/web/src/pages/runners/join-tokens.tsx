@@ -1,0 +1,91 @@
+import type { NewJoinToken } from '@holdfast/client'
+import { useState } from 'preact/hooks'
+import { SERVER } from '../../live/address.js'
+import { useAnswer } from '../../live/answer.js'
+import { api } from '../../live/api.js'
+import { Content } from '../../parts/content.js'
+import { CopyText } from '../../parts/copy.js'
+import { ActionButton } from '../../parts/dialog.js'
+import { Failure } from '../../parts/failure.js'
+import { timeText } from '../../parts/time.js'
+import { words } from '../../words/en.js'
+
+/** Tokens that let a host in without comparing: made once, shown once. */
+export function JoinTokens() {
+  const answer = useAnswer('join-tokens', ['runners'], (signal) => api.listJoinTokens({}, { signal }))
+  const [made, setMade] = useState<NewJoinToken | null>(null)
+  const [error, setError] = useState<Error | null>(null)
+
+  async function make(form: HTMLFormElement) {
+    const data = new FormData(form)
+    const name = String(data.get('name'))
+    setError(null)
+    try {
+      const body = { ttl_minutes: Number(data.get('minutes')), ...(name === '' ? {} : { name }) }
+      setMade(await api.createJoinToken({ body }))
+      form.reset()
+      answer.reload()
+    } catch (failure) {
+      setError(failure as Error)
+    }
+  }
+
+  return (
+    <section class="tokens" aria-labelledby="tokens">
+      <h2 id="tokens">{words.runners.tokens}</h2>
+      <p class="soft">{words.runners.tokensText}</p>
+      <form
+        class="inline"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void make(event.currentTarget)
+        }}
+      >
+        <label>
+          {words.runners.tokenName}
+          <input name="name" type="text" maxLength={100} />
+        </label>
+        <label>
+          {words.runners.tokenMinutes}
+          <input name="minutes" type="number" min={1} defaultValue="30" required />
+        </label>
+        <button type="submit">{words.runners.make}</button>
+      </form>
+      {error && <Failure error={error} />}
+      {made && (
+        <div class="notice info">
+          <p>{words.runners.tokenOnce}</p>
+          <CopyText
+            text={`APP_URL=${SERVER} RTE_JOIN_TOKEN=${made.token} holdfast-runner run`}
+            label={words.runners.newToken}
+          />
+        </div>
+      )}
+      <Content answer={answer}>
+        {({ records }) => (
+          <ul class="lines">
+            {records.map(({ id, name, used_by: usedBy, used_at: usedAt, expires_at: expiresAt }) => (
+              <li key={id}>
+                <strong>{name ?? words.runners.unnamed}</strong>{' '}
+                <span class="soft">
+                  {usedAt !== null
+                    ? words.runners.used(usedBy ?? words.none)
+                    : Date.parse(expiresAt) < Date.now()
+                      ? words.runners.expired
+                      : words.runners.expires(timeText(expiresAt))}
+                </span>{' '}
+                <ActionButton
+                  text={words.runners.removeToken}
+                  act={async () => {
+                    await api.removeJoinToken({ id })
+                    answer.reload()
+                  }}
+                />
+              </li>
+            ))}
+          </ul>
+        )}
+      </Content>
+    </section>
+  )
+}

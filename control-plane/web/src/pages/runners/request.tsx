@@ -1,0 +1,122 @@
+import type { Runner } from '@holdfast/client'
+import { useId, useState } from 'preact/hooks'
+import { api } from '../../live/api.js'
+import { ActionButton } from '../../parts/dialog.js'
+import { Time } from '../../parts/time.js'
+import { words } from '../../words/en.js'
+import { inGroups, isSameFingerprint } from './fingerprint.js'
+
+/**
+ * A host that asks to run playbooks. It is let in only after its fingerprint was compared: by pasting what the host
+ * prints, or by eye. What was compared is what is let in.
+ */
+export function Request({
+  runner,
+  done,
+  mayDecide,
+}: {
+  readonly runner: Runner
+  readonly done: () => void
+  readonly mayDecide: boolean
+}) {
+  const { name, fingerprint } = runner
+  const [typed, setTyped] = useState('')
+  const [isCompared, setCompared] = useState(false)
+  // Another process may ask under this name meanwhile, with another key.
+  const [compared, setComparedOne] = useState(fingerprint)
+  const hint = useId()
+  const isSame = isSameFingerprint(typed, fingerprint)
+  const isChanged = compared !== fingerprint
+  const mayApprove = !isChanged && (isSame || (isCompared && typed === ''))
+  return (
+    <li class="card request">
+      <h3>{name}</h3>
+      <p class="soft">
+        {words.runners.from(runner.host, runner.ip)} · <Time at={runner.requested_at} />
+      </p>
+      <p>
+        {words.runners.fingerprint}: <code class="fingerprint">{inGroups(fingerprint)}</code>
+      </p>
+      {mayDecide && (
+        <>
+          <label>
+            {words.runners.typed}
+            <input
+              class="mono"
+              type="text"
+              autocomplete="off"
+              spellcheck={false}
+              aria-describedby={hint}
+              value={typed}
+              onInput={(event) => {
+                setTyped(event.currentTarget.value)
+                setComparedOne(fingerprint)
+              }}
+            />
+          </label>
+          <p id={hint} class={isSame ? 'ok' : 'soft'} role="status">
+            {isChanged
+              ? words.runners.changed
+              : typed === ''
+                ? words.runners.typedHint
+                : isSame
+                  ? words.runners.same
+                  : words.runners.different}
+          </p>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={isCompared}
+              onChange={(event) => {
+                setCompared(event.currentTarget.checked)
+                setComparedOne(fingerprint)
+              }}
+            />
+            {words.runners.byEye}
+          </label>
+          <Answer runner={runner} mayApprove={mayApprove} done={done} />
+        </>
+      )}
+    </li>
+  )
+}
+
+function Answer({
+  runner: { id, name, fingerprint },
+  mayApprove,
+  done,
+}: {
+  readonly runner: Runner
+  readonly mayApprove: boolean
+  readonly done: () => void
+}) {
+  return (
+    <div class="buttons">
+      <ActionButton
+        text={words.runners.approve}
+        tone="main"
+        disabledBecause={mayApprove ? null : words.runners.requestsText}
+        act={async () => {
+          await approve(id, fingerprint)
+          done()
+        }}
+      />
+      <ActionButton
+        text={words.runners.deny}
+        tone="danger"
+        ask={{ title: words.runners.denyTitle(name), text: words.runners.denyText }}
+        act={async () => {
+          await api.rejectRunner({ id })
+          done()
+        }}
+      />
+    </div>
+  )
+}
+
+/** Lets a runner in, if it still is the one that was compared. @throws Error when it is another one */
+async function approve(id: number, fingerprint: string): Promise<void> {
+  const { fingerprint: now } = await api.getRunner({ id })
+  if (now !== fingerprint) throw new Error(words.runners.changed)
+  await api.approveRunner({ id })
+}

@@ -1,0 +1,160 @@
+import type { Runner } from '@holdfast/client'
+import { addressOf } from '../../live/address.js'
+import { useAnswer } from '../../live/answer.js'
+import { api } from '../../live/api.js'
+import { session } from '../../live/session.js'
+import { Content, Empty, PageTitle } from '../../parts/content.js'
+import { ActionButton } from '../../parts/dialog.js'
+import { Badge } from '../../parts/status.js'
+import { Time, bytesText, durationText } from '../../parts/time.js'
+import { words } from '../../words/en.js'
+import { JoinTokens } from './join-tokens.js'
+import { Request } from './request.js'
+
+/** Difference of clocks that is worth a word, in milliseconds. */
+const SKEW_MS = 2000
+
+/** The runners: who asks to join, who is there, and what they do. */
+export function RunnersPage() {
+  const answer = useAnswer('runners', ['runners', 'jobs'], (signal) => api.listRunners({}, { signal }))
+  const { value } = session
+  const isAdmin = value.state === 'in' && value.user.roles.includes('admin')
+  return (
+    <>
+      <PageTitle text={words.runners.title} />
+      <Content answer={answer}>
+        {({ records }) => {
+          const requests = records.filter(({ state }) => state === 'waiting')
+          const others = records.filter(({ state }) => state !== 'waiting')
+          return (
+            <>
+              {requests.length > 0 && (
+                <section aria-labelledby="requests">
+                  <h2 id="requests">{words.runners.requests}</h2>
+                  <p class="soft">{words.runners.requestsText}</p>
+                  <ul class="cards">
+                    {requests.map((runner) => (
+                      <Request key={runner.id} runner={runner} done={answer.reload} mayDecide={isAdmin} />
+                    ))}
+                  </ul>
+                </section>
+              )}
+              {records.length === 0 ? (
+                <Empty text={words.runners.empty} />
+              ) : (
+                others.length > 0 && <RunnerTable runners={others} isAdmin={isAdmin} done={answer.reload} />
+              )}
+            </>
+          )
+        }}
+      </Content>
+      {isAdmin && <JoinTokens />}
+    </>
+  )
+}
+
+interface TableProps {
+  readonly isAdmin: boolean
+  readonly done: () => void
+}
+
+function RunnerTable({ runners, isAdmin, done }: TableProps & { readonly runners: readonly Runner[] }) {
+  return (
+    <div class="table" role="region" aria-label={words.runners.caption} tabIndex={0}>
+      <table>
+        <caption class="hidden">{words.runners.caption}</caption>
+        <thead>
+          <tr>
+            {Object.entries(words.runners.columns).map(([name, text]) => (
+              <th key={name} scope="col">
+                {text}
+              </th>
+            ))}
+            {isAdmin && <th scope="col">{words.runners.actions}</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {runners.map((runner) => (
+            <RunnerRow key={runner.id} runner={runner} isAdmin={isAdmin} done={done} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function RunnerRow({ runner, isAdmin, done }: TableProps & { readonly runner: Runner }) {
+  return (
+    <tr>
+      <td>
+        <strong>{runner.name}</strong> {runner.is_default && <Badge tone="run" text={words.runners.isDefault} />}
+        {runner.description !== '' && <span class="soft reason">{runner.description}</span>}
+      </td>
+      <td>
+        <RunnerState runner={runner} />
+        {runner.clone !== null && <p class="notice bad">{words.runners.clone}</p>}
+        {Math.abs(runner.clock_skew_ms) > SKEW_MS && (
+          <span class="soft reason">{words.runners.skew(durationText(Math.abs(runner.clock_skew_ms)))}</span>
+        )}
+        {runner.spool_bytes > 0 && (
+          <span class="soft reason">{words.runners.backlog(bytesText(runner.spool_bytes))}</span>
+        )}
+      </td>
+      <td>
+        <a href={addressOf(`/jobs?runner=${encodeURIComponent(runner.name)}`)} title={words.runners.jobsOf}>
+          {runner.running_jobs}
+          {runner.max_jobs > 0 && ` / ${runner.max_jobs}`}
+        </a>
+      </td>
+      <td>{runner.version}</td>
+      <td class="number">
+        <Time at={runner.last_seen} />
+      </td>
+      <td>{runner.host}</td>
+      {isAdmin && (
+        <td>
+          <RunnerButtons runner={runner} done={done} />
+        </td>
+      )}
+    </tr>
+  )
+}
+
+function RunnerState({ runner }: { readonly runner: Runner }) {
+  if (runner.state === 'denied') return <Badge tone="off" text={words.runners.denied} />
+  if (runner.state === 'revoked') return <Badge tone="bad" text={words.runners.revoked} />
+  if (!runner.enabled) return <Badge tone="off" text={words.runners.disabled} />
+  if (!runner.online) return <Badge tone="warn" text={words.runners.offline} />
+  return runner.draining ? (
+    <Badge tone="wait" text={words.runners.draining} />
+  ) : (
+    <Badge tone="ok" text={words.runners.online} />
+  )
+}
+
+function RunnerButtons({ runner, done }: { readonly runner: Runner; readonly done: () => void }) {
+  const { id, name, enabled } = runner
+  if (runner.state !== 'approved') return null
+  const change = async (body: { enabled?: boolean; is_default?: boolean }) => {
+    await api.changeRunner({ id, body })
+    done()
+  }
+  return (
+    <span class="buttons">
+      {!runner.is_default && <ActionButton text={words.runners.makeDefault} act={() => change({ is_default: true })} />}
+      <ActionButton
+        text={enabled ? words.runners.stop : words.runners.start}
+        act={() => change({ enabled: !enabled })}
+      />
+      <ActionButton
+        text={words.runners.revoke}
+        tone="danger"
+        ask={{ title: words.runners.revokeTitle(name), text: words.runners.revokeText }}
+        act={async () => {
+          await api.revokeRunner({ id })
+          done()
+        }}
+      />
+    </span>
+  )
+}

@@ -1,0 +1,117 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { words } from '../words/en.js'
+import { Failure } from './failure.js'
+
+/** A question over the page. Escape says no, unless `mustAnswer`. */
+export function Dialog({
+  title,
+  onClose,
+  mustAnswer = false,
+  children,
+}: {
+  readonly title: string
+  readonly onClose: () => void
+  readonly mustAnswer?: boolean
+  readonly children: ComponentChildren
+}) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const shown = dialog.current
+    shown?.showModal()
+    return () => shown?.close()
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault()
+        if (!mustAnswer) onClose()
+      }}
+    >
+      <h2 id={id}>{title}</h2>
+      {children}
+    </dialog>
+  )
+}
+
+/** A button whose action takes a moment and may be refused. With `title` it asks first. */
+export function ActionButton({
+  text,
+  act,
+  ask,
+  tone = 'plain',
+  disabledBecause = null,
+}: {
+  readonly text: string
+  readonly act: () => Promise<void>
+  readonly ask?: { readonly title: string; readonly text: string }
+  readonly tone?: 'plain' | 'main' | 'danger'
+  /** Why nobody can press it now; null: they can. */
+  readonly disabledBecause?: string | null
+}) {
+  const [isAsking, setAsking] = useState(false)
+  const [isBusy, setBusy] = useState(false)
+  const [error, setError] = useState<Error | null>(null)
+  const id = useId()
+
+  async function go() {
+    setBusy(true)
+    setError(null)
+    try {
+      await act()
+      setAsking(false)
+    } catch (failure) {
+      setError(failure as Error)
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <>
+      <button
+        type="button"
+        class={tone}
+        // It stays in reach of the keyboard, so that everybody can read why it cannot be pressed.
+        aria-disabled={disabledBecause !== null || isBusy}
+        aria-describedby={disabledBecause === null ? undefined : id}
+        title={disabledBecause ?? undefined}
+        onClick={() => {
+          if (disabledBecause !== null || isBusy) return
+          if (ask) setAsking(true)
+          else void go()
+        }}
+      >
+        {text}
+      </button>
+      {disabledBecause !== null && (
+        <span id={id} class="hidden">
+          {disabledBecause}
+        </span>
+      )}
+      {!isAsking && error && <Failure error={error} />}
+      {isAsking && ask && (
+        <Dialog title={ask.title} onClose={() => setAsking(false)}>
+          <p>{ask.text}</p>
+          {error && <Failure error={error} />}
+          <div class="buttons">
+            <button
+              type="button"
+              class={tone === 'plain' ? 'main' : tone}
+              aria-disabled={isBusy}
+              onClick={() => void go()}
+            >
+              {text}
+            </button>
+            <button type="button" onClick={() => setAsking(false)}>
+              {words.cancel}
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}

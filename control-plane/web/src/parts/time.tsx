@@ -1,0 +1,59 @@
+import { signal } from '@preact/signals'
+import { words } from '../words/en.js'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+/** The time of now, moved on every second while the page is shown. */
+const now = signal(Date.now())
+setInterval(() => {
+  if (!document.hidden) now.value = Date.now()
+}, SECOND)
+
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const day = new Intl.DateTimeFormat('en-GB', { day: '2-digit', month: 'short', year: 'numeric' })
+
+/** `12:03:10`, with the day when it is not today. */
+export function timeText(time: string | number): string {
+  const date = new Date(time)
+  const isToday = day.format(date) === day.format(Date.now())
+  return isToday ? clock.format(date) : `${day.format(date)}, ${clock.format(date)}`
+}
+
+/** `4.2 s`, `3 min 5 s`, `2 h 4 min`. @param ms milliseconds */
+export function durationText(ms: number): string {
+  if (ms < 10 * SECOND) return `${(Math.max(0, ms) / SECOND).toFixed(1)} s`
+  const whole = Math.round(ms / SECOND)
+  if (ms < MINUTE) return `${whole} s`
+  if (ms < HOUR) return `${Math.floor(whole / 60)} min ${whole % 60} s`
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`
+}
+
+/** `3.1 MB`. */
+export function bytesText(bytes: number): string {
+  const units = ['bytes', 'kB', 'MB', 'GB', 'TB']
+  let value = bytes
+  let unit = 0
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000
+    unit += 1
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`
+}
+
+/** A time, with all of it as its title. */
+export function Time({ at }: { readonly at: string | null }) {
+  if (at === null) return <>{words.none}</>
+  return (
+    <time dateTime={at} title={at}>
+      {timeText(at)}
+    </time>
+  )
+}
+
+/** How long something took, or takes until now. */
+export function Duration({ start, end }: { readonly start: string; readonly end: string | null }) {
+  const until = end === null ? now.value : Date.parse(end)
+  return <span class="number">{durationText(Math.max(0, until - Date.parse(start)))}</span>
+}

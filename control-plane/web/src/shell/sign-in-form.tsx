@@ -1,0 +1,81 @@
+import { RefusedError, type SignInKinds } from '@holdfast/client'
+import { useEffect, useState } from 'preact/hooks'
+import { addressOf } from '../live/address.js'
+import { api } from '../live/api.js'
+import { readSession } from '../live/session.js'
+import { Failure } from '../parts/failure.js'
+import { words } from '../words/en.js'
+
+/** Name and password, and the providers that are there. @property to the page to go on with, below the base URL */
+export function SignInForm({ to, username }: { readonly to: string; readonly username?: string }) {
+  const [kinds, setKinds] = useState<SignInKinds | null>(null)
+  const [error, setError] = useState<Error | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const [wait, setWait] = useState(0)
+
+  useEffect(() => {
+    // Without the answer there is still the name and the password.
+    api.getSignInKinds().then(setKinds, () => undefined)
+  }, [])
+  useEffect(() => {
+    if (wait <= 0) return
+    const timer = setTimeout(() => setWait(wait - 1), 1000)
+    return () => clearTimeout(timer)
+  }, [wait])
+
+  async function signIn(form: HTMLFormElement) {
+    const data = new FormData(form)
+    setBusy(true)
+    setError(null)
+    try {
+      // The password goes from its field into the request, and is kept nowhere else.
+      await api.beginBrowserSession({
+        body: { username: String(data.get('username')), password: String(data.get('password')) },
+      })
+      await readSession()
+    } catch (failure) {
+      if (failure instanceof RefusedError && failure.retryAfterSeconds !== null) setWait(failure.retryAfterSeconds)
+      setError(failure as Error)
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  const begin = (kind: 'oidc' | 'azuread') =>
+    `${kinds?.publicUrl ?? ''}${kinds?.publicUrl ? '' : addressOf('')}/api/v2/auth/${kind}?to=${encodeURIComponent(to)}`
+  return (
+    <form
+      class="sign-in"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (!isBusy && wait === 0) void signIn(event.currentTarget)
+      }}
+    >
+      {error && <Failure error={error} />}
+      {wait > 0 && <p role="status">{words.signIn.wait(wait)}</p>}
+      <label>
+        {words.signIn.username}
+        <input name="username" autocomplete="username" required defaultValue={username} />
+      </label>
+      <label>
+        {words.signIn.password}
+        <input name="password" type="password" autocomplete="current-password" required />
+      </label>
+      {kinds?.ldapEnabled && <p class="soft">{words.signIn.directory}</p>}
+      <button type="submit" class="main" aria-disabled={isBusy || wait > 0}>
+        {words.signIn.submit}
+      </button>
+      {(kinds?.oidcEnabled || kinds?.azureAdEnabled) && <p class="soft or">{words.signIn.or}</p>}
+      {kinds?.oidcEnabled && (
+        <a class="button" href={begin('oidc')}>
+          {words.signIn.oidc}
+        </a>
+      )}
+      {kinds?.azureAdEnabled && (
+        <a class="button" href={begin('azuread')}>
+          {words.signIn.azuread}
+        </a>
+      )}
+    </form>
+  )
+}
