@@ -258,6 +258,24 @@ test('helpers give what their examples say', () => {
     { ok: true, value: 'server003' },
   ])
   expect(value("fnGetNumberedName(['other'],'server###','server001')")).toEqual({ ok: true, value: 'server001' })
+  // Gaps are looked for between neighbours in the order of the list.
+  for (const [list, pattern, next] of [
+    [['v05', 'v02', 'v01'], 'v##', 'v06'],
+    [['v01', 'v09', 'v02', 'v04'], 'v##', 'v02'],
+    [['v02', 'v09', 'v03', 'v05'], 'v##', 'v03'],
+    [['a-7', 'b-9', 'c-8'], '[ab]-#', '[ab]-8'],
+    [['axb1'], 'a.b#', 'a.b2'],
+    [['ab1'], '(a)b#', 'first'],
+    [['v00'], 'v##', 'first'],
+  ] as const) {
+    const called = value(`fnGetNumberedName(${JSON.stringify(list)}, '${pattern}', 'first', true)`)
+    expect([pattern, called]).toEqual([pattern, { ok: true, value: next }])
+  }
+  expect(value("fnGetNumberedName(null, 'v##', 'first')")).toEqual({ ok: true, value: 'first' })
+  expect(value("fn.fnGetNumberedName(null, 'v##', 'first')")).toEqual({
+    ok: false,
+    reason: 'fn.fnGetNumberedName was given no list',
+  })
   expect(value("fnToTable([{a: 1, b: '<'}, {a: null}], {tableClass: 'table', emptyCell: '-'})")).toEqual({
     ok: true,
     value:

@@ -5,29 +5,31 @@
 export const HELPERS_PRELUDE = String.raw`(function (names) {
   const global = (name, value) => Object.defineProperty(globalThis, name, { value, writable: true, configurable: true })
 
-  /** The next name after the highest number, or the first gap; otherwise when nothing fits the pattern. */
+  /**
+   * The next name after the highest number, or the smallest gap between two neighbours of the list; otherwise when
+   * nothing fits. As in AnsibleForms, the list keeps its order, and the pattern around the # is a regular expression.
+   */
   function fnGetNumberedName(list, pattern, otherwise, fillGaps = false) {
     if (!Array.isArray(list)) return otherwise
     const digits = /#+/.exec(pattern)
     if (!digits) return otherwise
-    const begin = pattern.slice(0, digits.index)
-    const end = pattern.slice(digits.index + digits[0].length)
+    const places = digits[0].length
+    const shape = new RegExp('^' + pattern.replace(digits[0], '([0-9]{' + places + '})') + '$')
+    // A pattern with a group of its own names two numbers, so nothing fits it.
     const numbers = list
-      .map((name) => String(name))
-      .filter((name) => name.length === pattern.length && name.startsWith(begin) && name.endsWith(end))
-      .map((name) => name.slice(begin.length, begin.length + digits[0].length))
-      .filter((text) => /^[0-9]+$/.test(text) && Number(text) > 0)
-      .map(Number)
-      .sort((one, other) => one - other)
+      .map((name) => shape.exec(name))
+      .filter((found) => found && found.length === 2 && Number(found[1]) > 0)
+      .map((found) => Number(found[1]))
     if (numbers.length === 0) return otherwise
-    const taken = new Set(numbers)
-    let next = numbers[numbers.length - 1] + 1
-    if (fillGaps) {
-      let gap = numbers[0] + 1
-      while (taken.has(gap)) gap += 1
-      next = gap
-    }
-    return begin + String(next).padStart(digits[0].length, '0') + end
+    const gaps = numbers.slice(0, -1).filter((number, index) => numbers[index + 1] - number > 1)
+    const next = 1 + (fillGaps && gaps.length > 0 ? Math.min(...gaps) : Math.max(...numbers))
+    return pattern.replace(digits[0], String(next).padStart(places, '0'))
+  }
+
+  /** The same on the server: a list that is missing is a fault of the form there, not the first name. */
+  function numberedNameOnServer(list, ...rest) {
+    if (!Array.isArray(list)) throw new Error('fn.fnGetNumberedName was given no list')
+    return fnGetNumberedName(list, ...rest)
   }
 
   function fnToTable(rows, { tableClass = '', escapeHtml = true, emptyCell = '', includeHeader = true } = {}) {
@@ -132,8 +134,8 @@ export const HELPERS_PRELUDE = String.raw`(function (names) {
     }
   }
 
-  const known = { fnGetNumberedName, fnArray, fnToTable, fnSort, fnCopy, fnCidr }
-  for (const name of ['fnGetNumberedName', 'fnArray', 'fnToTable']) global(name, known[name])
+  const known = { fnGetNumberedName: numberedNameOnServer, fnArray, fnToTable, fnSort, fnCopy, fnCidr }
+  for (const [name, helper] of Object.entries({ fnGetNumberedName, fnArray, fnToTable })) global(name, helper)
   const missing = (space) =>
     new Proxy(space === 'fn' ? Object.fromEntries(names.map((name) => [name, known[name]])) : {}, {
       get(target, name) {
