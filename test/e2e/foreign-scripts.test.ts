@@ -27,13 +27,14 @@ const gate = (name: string) =>
 
 beforeAll(async () => {
   product = await startProduct({
+    defaultValidation: true,
     forms: {
       'deploy.yml': form(
         'deploy',
-        'launchValidation: enforce\nfields: [{name: region, required: true}, {name: package, type: file, required: true}]',
+        'fields: [{name: region, required: true}, {name: package, type: file, required: true}]',
       ),
-      'waits.yml': form('waits', 'fields: []'),
-      'parts.yml': form('parts', 'fields: []'),
+      'waits.yml': form('waits', 'fields: [{name: asked, required: true}]'),
+      'parts.yml': form('parts', 'fields: [{name: gates, required: true}]'),
     },
     playbooks: {
       'deploy.yml': play(debug("region {{ region }} file {{ lookup('file', package.path) }}")),
@@ -82,9 +83,26 @@ describe('scripts that were written for AnsibleForms', () => {
     ])
   })
 
+  test('Python: upload with the standard library, launch, wait for the end', async () => {
+    const upload = join(product.folder, 'second.txt')
+    writeFileSync(upload, 'contents of the second')
+    const said = await run('upload.py', { LOGIN: `deployer:${PASSWORD}`, UPLOAD: upload })
+    expect(said.at(-1)).toBe('status: success')
+    expect(said.join('\n')).toContain('region us file contents of the second')
+  })
+
+  test('shell: sign in with a body of a form, launch, follow the output in a loop', async () => {
+    const folder = join(product.folder, 'open-gates')
+    mkdirSync(folder)
+    for (const name of ['one', 'two']) writeFileSync(join(folder, name), '')
+    const said = await run('loop.sh', { LOGIN: `deployer:${PASSWORD}`, GATES: folder })
+    expect(said.at(-1)).toBe('status: success')
+    for (const part of [1, 2, 3]) expect(said.filter((line) => line.includes(`part ${part} said`))).toHaveLength(1)
+  })
+
   test('curl: a job is followed by the event stream, its output and its status are heard of', async () => {
     covers('live.jobs-output', 'live.jobs-status', 'live.open', 'service.changes-by-name')
-    const { id } = await user.post<{ id: number }>('/job', { formName: 'parts', extravars: { gates } })
+    const { id } = await user.post<{ id: number }>('/job', { formName: 'parts', rawFormData: { gates } })
     const inGate = (name: string) =>
       waitFor(`the job to wait for ${name}`, async () => {
         const { records } = await user.get<{ records: { type: string; task: string }[] }>(`/job/${id}/events`)
@@ -107,8 +125,8 @@ describe('scripts that were written for AnsibleForms', () => {
     }
   })
 
-  test('Python: launch with payload, abort, and the status codes of what goes wrong', async () => {
-    covers('launch.payload', 'job.payload', 'move.abort', 'action.abort', 'rule-12.abort', 'rule-12.delete')
+  test('Python: launch, read the values as payload, abort, and the status codes of what goes wrong', async () => {
+    covers('job.payload', 'move.abort', 'action.abort', 'rule-12.abort', 'rule-12.delete')
     const [line] = await run('abort.py', {})
     expect(JSON.parse(line ?? '')).toEqual({
       launch: 200,

@@ -19,6 +19,8 @@ export interface ProductOptions {
   /** Settings of the control plane and of the agent, over the defaults of the tests. */
   readonly controlPlane?: Readonly<Record<string, string>>
   readonly agent?: Readonly<Record<string, string>>
+  /** True: launches are checked as a product with default settings checks them; else what is sent is what runs. */
+  readonly defaultValidation?: boolean
   /** Forms (file name → YAML) and playbook files (path → content). */
   readonly forms?: Readonly<Record<string, string>>
   readonly playbooks?: Readonly<Record<string, string>>
@@ -116,8 +118,8 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
         PORT: port,
         ADMIN_PASSWORD,
         LOG_FORMAT: 'json',
-        // Most tests are not about forms: what they send is what runs. Those that are turn it on.
-        LAUNCH_VALIDATION: 'off',
+        // Most tests are not about forms: what they send is what runs.
+        ...(options.defaultValidation ? {} : { LAUNCH_VALIDATION: 'off' }),
         ...(database ? { DATABASE_URL: database.url, ...SHARED_SECRETS } : {}),
         ...prepared?.controlPlane,
         ...options.controlPlane,

@@ -25,7 +25,7 @@ def call(method, path, body=None, token=os.environ["TOKEN"]):
         return error.code, json.load(error)
 
 
-status, launched = call("POST", "/job", {"formName": "waits", "payload": {"asked": "by a script"}})
+status, launched = call("POST", "/job", {"formName": "waits", "rawFormData": {"asked": "by a script"}})
 job = "/job/%d" % launched["id"]
 steps = {
     "launch": status,
