@@ -32,7 +32,7 @@ export const PLAIN: TextStyle = {
 }
 
 /** Class of a character that stands for a control character. */
-export const CONTROL_LOOK = 'log-control'
+const CONTROL_LOOK = 'log-control'
 
 const ESCAPE = 0x1b
 

@@ -3,7 +3,7 @@ import type { Hit } from './find.js'
 import type { LogStore } from './store.js'
 
 /** Most hits that are kept. Whoever has more needs another word. */
-export const MOST_HITS = 10_000
+const MOST_HITS = 10_000
 
 /** Hits of one answer: the first ones are shown at once. */
 const HITS_AT_A_TIME = 1_000

@@ -4,7 +4,7 @@ import type { OutputIndex } from '../live/output-source.js'
 export const BLOCK_BYTES = 64 * 1024
 
 /** Most blocks in memory: 12 MiB. The one that was least used goes. */
-export const MOST_BLOCKS = 192
+const MOST_BLOCKS = 192
 
 /** Bytes of a line that are shown at first. The rest comes when somebody asks for it. */
 export const SHOWN_LINE_BYTES = 20_000
