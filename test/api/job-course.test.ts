@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { appendServiceLine, resetStreams } from '../../control-plane/src/store/jobs/job-streams.js'
 import { covers } from '../interface/covers.js'
 import { putJob } from './job-rows.js'
+import { addRunner } from './runner-row.js'
 import { type TestServer, startServer } from './server.js'
 
 let server: TestServer
@@ -57,7 +58,7 @@ async function put(id: number, events: readonly Made[], from = 0): Promise<void>
   })
 }
 
-const RUNNING = { status: 'running', dispatch: 'claimed', end_time: null, runner_id: 3, runner_name: 'one' } as const
+const RUNNING = { status: 'running', dispatch: 'claimed', end_time: null } as const
 
 async function get(path: string): Promise<Record<string, unknown>> {
   const { status, body } = await server.call('GET', path, { token: ann })
@@ -89,7 +90,8 @@ test('the outline has plays and tasks in order, with what came of them, and late
 
 test('the place of a running job names the tasks and the hosts that are at them', async () => {
   covers('endpoint.job-detail')
-  const id = await putJob(server, RUNNING)
+  const { id: runner } = await addRunner(server, 'one')
+  const id = await putJob(server, { ...RUNNING, runner_id: runner, runner_name: 'one' })
   await put(id, RUN)
   const { place } = await get(`/job/${id}?output=false`)
   // No runner is connected here.

@@ -3,6 +3,7 @@ import { moveJob } from '../../control-plane/src/store/jobs/jobs.js'
 import { appendServiceLine } from '../../control-plane/src/store/jobs/job-streams.js'
 import { covers } from '../interface/covers.js'
 import { putJob } from './job-rows.js'
+import { addRunner } from './runner-row.js'
 import { type TestServer, startServer } from './server.js'
 
 let server: TestServer
@@ -79,7 +80,9 @@ test('a job of somebody else is not shown', async () => {
 
 test('a job tells where it is, how it came there, and how much it has printed', async () => {
   covers('endpoint.job-detail')
-  const waiting = { status: 'running', dispatch: 'queued', end_time: null, runner_id: 7, runner_name: 'one' } as const
+  const { id: runner } = await addRunner(server, 'one')
+  const queued = { status: 'running', dispatch: 'queued', end_time: null } as const
+  const waiting = { ...queued, runner_id: runner, runner_name: 'one' }
   const first = await putJob(server, waiting)
   const second = await putJob(server, waiting)
   expect((await detail(first, ann)).place).toMatchObject({ state: 'queued', before: 0, tasks: [] })
@@ -89,7 +92,6 @@ test('a job tells where it is, how it came there, and how much it has printed', 
     runner: { name: 'one', online: false },
   })
   await server.store.write('test.end', async (queries) => {
-    await appendServiceLine(queries, second, 'one\ntwo')
     await moveJob(queries, second, {
       from: ['running'],
       to: 'failed',
@@ -101,8 +103,12 @@ test('a job tells where it is, how it came there, and how much it has printed', 
   const ended = await detail(second, ann)
   expect(ended.place).toBeNull()
   expect(ended.history).toEqual([{ time: '1970-01-01T00:00:00.005Z', from: 'running', to: 'failed', reason: 'no' }])
-  expect(ended.streams).toEqual({ output: { bytes: 8, lines: 2, generation: 0 }, events: { count: 0 } })
-  expect(ended.integrity?.state).toBeNull()
+  // A job that waits gets lines of the service, so another one is counted.
+  const printed = await putJob(server)
+  await server.store.write('test.line', (queries) => appendServiceLine(queries, printed, 'one\ntwo'))
+  const { streams, integrity } = await detail(printed, ann)
+  expect(streams).toEqual({ output: { bytes: 8, lines: 2, generation: 0 }, events: { count: 0 } })
+  expect(integrity?.state).toBeNull()
   expect((await detail(first, ann)).integrity?.state).toBe('growing')
 })
 

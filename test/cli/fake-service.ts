@@ -21,6 +21,8 @@ export interface FakeJob {
   approval: Record<string, unknown> | null
   /** Left out: the service is older and does not say. */
   connected?: boolean
+  /** Left out: the service is older and does not say. */
+  run_id?: string
   abort_requested: boolean
   output: Buffer
   events: Record<string, unknown>[]
@@ -204,13 +206,14 @@ export async function startFakeService(): Promise<FakeService> {
       sendJson(response, 200, { count: records.length, records })
     } else if (id !== undefined && !job)
       sendJson(response, 404, { error: `There is no job ${id}`, code: 'job_not_found' })
-    else if (job && rest === undefined) sendJson(response, 200, { ...jobRecord(job), ...NOTHING_ELSE })
+    else if (job && rest === undefined) sendJson(response, 200, wholeRecord(job))
     else if (job && rest === 'output') {
       const offset = Number(seen.query.get('offset'))
       const bytes = job.output.subarray(offset, offset + 1024 * 1024)
       response.writeHead(200, {
         'content-type': 'text/plain; charset=utf-8',
         'x-next-offset': String(offset + bytes.length),
+        ...(job.run_id === undefined ? {} : { 'x-run-id': job.run_id }),
       })
       response.end(bytes)
     } else if (job && rest === 'events') {
@@ -248,6 +251,11 @@ export async function startFakeService(): Promise<FakeService> {
 /** What a job has beside its record. */
 export const NOTHING_ELSE = { extravars: {}, payload: {}, credentials: {}, subjobs: [], output: '' }
 
+/** What GET /job/{id} answers for it. */
+export function wholeRecord(job: FakeJob): Record<string, unknown> {
+  return { ...jobRecord(job), ...NOTHING_ELSE }
+}
+
 /** A job as lists show it. */
 export function jobRecord(job: FakeJob): Record<string, unknown> {
   return {
@@ -268,6 +276,7 @@ export function jobRecord(job: FakeJob): Record<string, unknown> {
     step: null,
     abort_requested: job.abort_requested,
     ...(job.connected === undefined ? {} : { connected: job.connected }),
+    ...(job.run_id === undefined ? {} : { run_id: job.run_id }),
     abandoned_at: null,
     a_field_of_tomorrow: true,
   }

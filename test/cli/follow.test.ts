@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { waitFor } from '../support/wait.js'
-import { type FakeService, PASSWORD, startFakeService } from './fake-service.js'
+import { type FakeService, PASSWORD, startFakeService, wholeRecord } from './fake-service.js'
 import { type Person, newPerson } from './run-cli.js'
 
 const RED = '\u001b[0;31m'
@@ -61,6 +61,25 @@ describe('following a job', () => {
     service.addJob({ output, status: 'success' })
     expect((await person.run(['job', 'follow', '1'])).stdout === output.toString()).toBe(true)
   })
+
+  it.each(['the job', 'its output'])(
+    'shows nothing of another run that was given the number: %s tells',
+    async (what) => {
+      const job = service.addJob({ run_id: 'a'.repeat(32), output: Buffer.from('mine\n') })
+      const cli = person.start(['job', 'follow', '1'])
+      await cli.shows('mine')
+      await waitFor('the live stream', () => service.openStreams() === 1)
+      // The control plane was restored between the two requests.
+      if (what === 'its output')
+        service.override = ({ path }) => (path === '/job/1' ? { status: 200, body: wholeRecord(job) } : null)
+      const other = service.addJob({ id: 1, run_id: 'b'.repeat(32), output: Buffer.from('another one is longer\n') })
+      service.append(other, 'and goes on\n')
+      const { code, stdout, stderr } = await cli.ended
+      expect({ code, stdout }).toEqual({ code: 5, stdout: 'mine\n' })
+      expect(stderr).toContain(`Job 1 is another job now (run ${'b'.repeat(32)})`)
+      expect(stderr).toContain(`The job that was followed is run ${'a'.repeat(32)}`)
+    },
+  )
 
   it('says that a job waits for an approval', async () => {
     const job = service.addJob({ status: 'approve' })

@@ -73,6 +73,16 @@ describe('with a real control plane and runner', () => {
     expect(stdout).toMatch(/runner_on_failed +db-1 +Find last night's backup/)
     expect(stdout).toMatch(/runner_on_ok +db-1 +Make the missing backup now/)
     expect(stdout.match(/runner_item_on_ok/g)).toHaveLength(9)
+
+    const failed = (await person.run(['job', 'events', String(id), '--failed'])).stdout
+    expect(failed).toMatch(/runner_on_failed +db-1 +Find last night's backup/)
+    expect(failed).not.toContain('runner_on_ok')
+    expect((await person.run(['job', 'events', String(id), '--host', 'nowhere'])).stdout).toBe('No events.\n')
+    const timeline = (await person.run(['job', 'timeline', String(id)])).stdout
+    expect(timeline).toMatch(/task +Find last night's backup +\d.* s +\d+ +.*1 failed/)
+    const found = await person.run(['job', 'search', String(id), "FIND LAST night's backup"])
+    expect(found.stdout).toMatch(/^\d+: TASK \[Find last night's backup\] \*+$/m)
+    expect((await person.run(['job', 'search', String(id), '--case', 'FIND LAST'])).stdout).toBe('Nothing found.\n')
   })
 
   it('a job that fails: 10', async () => {

@@ -1,5 +1,7 @@
+import { NEWEST_CONTRACT } from '@holdfast/protocol'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { abandonJob } from '../../control-plane/src/jobs/end/ending.js'
+import { createOrphanActions } from '../../control-plane/src/runners/held/orphan-actions.js'
 import { LIVE_NAMES } from '../../control-plane/src/live/live-events.js'
 import { findStreamLengths } from '../../control-plane/src/store/jobs/job-streams.js'
 import { findJob, requestAbort } from '../../control-plane/src/store/jobs/jobs.js'
@@ -127,6 +129,31 @@ describe.each(['with the post', 'while the post is cut'])('%s', (how) => {
     await ask(here, later)
     expect(await again.next('abort')).toMatchObject({ job_id: later })
     expect(await jobOf(here, later)).toMatchObject({ status: 'abandoned', abort_requested: 1 })
+  })
+
+  test('a decision about a job that nobody knew is told by the node that has the socket of its runner', async () => {
+    const agent = await two.approvedAt(here, 'edge')
+    const again = await RawAgent.join(there.url, agent.identity, { speaks: NEWEST_CONTRACT })
+    const service = `SHA256:${'a'.repeat(43)}`
+    const jobs = (['end', 'forget', 'adopt'] as const).map((decision, at) => ({
+      decision,
+      ...{ job_id: at + 1, run_id: String(at + 1).repeat(32) },
+    }))
+    again.say({
+      type: 'inventory',
+      jobs: jobs.map(({ job_id, run_id }) => ({ job_id, run_id, output: 0, events: 0, ended: false, service })),
+    })
+    await again.next('resume')
+    const { runner } = await here.runnerOf('edge')
+    const actions = createOrphanActions({
+      ...{ store: here.store, live: here.live, log: { info: () => undefined } },
+      decided: (runnerId) => here.dispatcher.orphansDecided(runnerId),
+    })
+    for (const { decision, run_id } of jobs) await actions.decide(runner.id, run_id, decision, 'root')
+    for (const { decision, job_id, run_id } of jobs) {
+      const type = decision === 'end' ? 'abort' : decision
+      expect(await again.next(type)).toEqual({ type, job_id, run_id })
+    }
   })
 
   test('a runner that connects to another node leaves the first: it is closed, and online all the time', async () => {

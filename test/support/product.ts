@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -183,10 +183,13 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
       return id
     },
     waitForEnd: (jobId) =>
-      waitFor(`job ${jobId} to end`, async () => {
+      waitFor<Record<string, unknown>>(`job ${jobId} to end`, async () => {
         // Its output may be long, so it is asked for once.
         const { status } = await product.admin.get(`/job/${jobId}?output=false`)
         return status === 'running' || status === 'approve' ? null : product.admin.get(`/job/${jobId}?text=true`)
+      }).catch((error: unknown) => {
+        // The folder is removed afterwards, and nobody could tell any more which of the programs was stuck.
+        throw new Error(`${error instanceof Error ? error.message : String(error)}\n${lastWords(folder)}`)
       }),
     async close({ keep = false } = {}) {
       if (product.agent) await product.agent.stop('SIGKILL')
@@ -218,6 +221,21 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     await product.close()
     throw error
   }
+}
+
+/** How many lines of each log a failed wait shows. */
+const LAST_LINES = 12
+
+/** What both programs said last, and what is left in the folders of the jobs. */
+function lastWords(folder: string): string {
+  const logs = ['control-plane.log', 'agent.log'].map((name) => {
+    const path = join(folder, name)
+    const lines = existsSync(path) ? readFileSync(path, 'utf8').trimEnd().split('\n') : []
+    return [`--- ${name}, its last lines`, ...lines.slice(-LAST_LINES)].join('\n')
+  })
+  const jobs = join(folder, 'rte-state/spool/jobs')
+  const names = existsSync(jobs) ? readdirSync(jobs, { recursive: true, encoding: 'utf8' }) : []
+  return [...logs, '--- the spool', ...names.sort()].join('\n')
 }
 
 /** Null: a file in the product's folder. A server of the test's own goes with it. */

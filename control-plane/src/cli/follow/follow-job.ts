@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, JobRecord } from '@holdfast/client'
-import { isPassing } from '../errors.js'
+import { isPassing, NotFoundError } from '../errors.js'
 import { mayStillEnd, exitCodeOf } from '../exit-codes.js'
 import { fetchJob, readOutput } from './job-reader.js'
 import { createWake } from './wake.js'
@@ -26,6 +26,9 @@ export type FollowEnd = 'any' | 'real'
  * one that was shown. So nothing depends on a connection that lives long: when the control plane is away (a restart),
  * this waits and goes on where it was. Only a server that was never reached, or that refuses, ends it.
  *
+ * A job is known by its run, not by its number: a restored database gives numbers again, and nothing of another run is
+ * shown as if it were the same job's.
+ *
  * The status is read before the output: all output of a job is stored before its final status is, so that what is read
  * after a final status is complete.
  */
@@ -39,7 +42,7 @@ export async function followJob(
   const wake = createWake()
   const done = new AbortController()
   const watch = watchChanges(client, 'jobs', wake.ring, AbortSignal.any([signal, done.signal])).catch(wake.fail)
-  const position = { offset: 0, status: '', step: null }
+  const position: Position = { run: null, offset: 0, status: '', step: null }
   let lost = false
   try {
     for (;;) {
@@ -64,15 +67,36 @@ export async function followJob(
   }
 }
 
+/** How far a job was followed. */
+interface Position {
+  /** The run that is followed; null: no service that tells it has answered yet. */
+  run: string | null
+  offset: number
+  status: string
+  step: string | null
+}
+
+/** Notes the run at the first answer that tells it. @throws NotFoundError for an answer about another run */
+function requireSameRun(position: Position, jobId: number, run: string | null): void {
+  position.run ??= run
+  if (run === null || run === position.run) return
+  throw new NotFoundError(
+    `Job ${jobId} is another job now (run ${run}): the database of the control plane was restored, and the number was ` +
+      `given again. The job that was followed is run ${position.run}; if it goes on, its runner brings it back under ` +
+      'another number. Look for it with: holdfast job list',
+  )
+}
+
 /** Shows what is new since the last time; `position` moves on with every piece, also when a later one fails. */
 async function readNews(
   client: Client,
   jobId: number,
-  position: { offset: number; status: string; step: string | null },
+  position: Position,
   sink: FollowSink,
   signal: AbortSignal,
 ): Promise<JobRecord> {
   const job = await fetchJob(client, jobId, signal)
+  requireSameRun(position, jobId, job.run_id ?? null)
   // A parent job may wait for one approval after the other.
   if (job.status !== position.status || (job.status === 'approve' && job.step !== position.step)) {
     position.status = job.status
@@ -81,6 +105,7 @@ async function readNews(
   }
   for (;;) {
     const piece = await readOutput(client, jobId, position.offset, signal)
+    requireSameRun(position, jobId, piece.runId)
     if (piece.bytes.length === 0) return job
     await sink.output(piece.bytes, position.offset)
     position.offset = piece.nextOffset

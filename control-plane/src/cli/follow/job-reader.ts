@@ -9,6 +9,8 @@ const PIECE_TIMEOUT_MS = 60_000
 export interface OutputPiece {
   readonly bytes: Uint8Array
   readonly nextOffset: number
+  /** The run of which they are; null: the service is older and does not say. */
+  readonly runId: string | null
 }
 
 /** Reads the bytes of a job's output from an offset on; empty when there are none yet. */
@@ -32,7 +34,7 @@ export async function readOutput(
         'Is a proxy changing its answers?',
     )
   }
-  return { bytes, nextOffset }
+  return { bytes, nextOffset, runId: response.headers.get('x-run-id') }
 }
 
 /** The job without what is large in it. */

@@ -51,6 +51,10 @@ const STATE_HEADERS: HeaderSchemas = {
   'X-Output-Generation': Type.Integer({
     description: 'Goes up when the output begins anew; bytes of different generations do not belong together',
   }),
+  // Optional in the document, so that a newer client understands an older service.
+  'X-Run-Id': Type.Optional(
+    Type.String({ description: 'The run of which the bytes are: a restored database may give a number again' }),
+  ),
 }
 
 const RULES =
@@ -198,6 +202,7 @@ function shown(reply: FastifyReply, part: OutputPart): FastifyReply {
     .header('x-output-length', part.length)
     .header('x-output-open', String(part.isOpen))
     .header('x-output-generation', part.generation)
+    .header('x-run-id', part.runId)
     .header('accept-ranges', 'bytes')
     .type(TEXT)
 }

@@ -20,6 +20,8 @@ export interface OutputPart {
   readonly isOpen: boolean
   /** Goes up when the output begins anew. Bytes of different generations do not belong together. */
   readonly generation: number
+  /** The run whose output it is: a restored database may give the number of a job again. */
+  readonly runId: string
 }
 
 /** Bytes as a header `Range` asks for them; null: until the end, or that many of the end. */
@@ -34,10 +36,10 @@ export async function readOutputState(
   caller: Caller,
   id: number,
 ): Promise<Omit<OutputPart, 'bytes' | 'offset'>> {
-  await requireVisible(reading.queries, caller, id)
+  const { run_id: runId } = await requireVisible(reading.queries, caller, id)
   const [state] = await findOutputStates(reading.queries, [id])
   if (!state) throw new NotFoundError('job_not_found', `There is no job ${id}`)
-  return { length: state.bytes, isOpen: !isFinal(jobStatusOf(state.status)), generation: state.generation }
+  return { length: state.bytes, isOpen: !isFinal(jobStatusOf(state.status)), generation: state.generation, runId }
 }
 
 /**

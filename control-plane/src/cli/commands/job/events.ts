@@ -20,10 +20,16 @@ export const eventsCommand = (run: Run) =>
     command: 'events <id>',
     describe: 'Show what happened in the playbook of a job, task by task',
     builder: (yargs) =>
-      clientOptions(yargs).positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' }),
+      clientOptions(yargs)
+        .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
+        .option('failed', { type: 'boolean', default: false, describe: 'Only what failed, and hosts that are away' })
+        .option('host', { type: 'string', requiresArg: true, describe: 'Only events of this host' })
+        .option('task', { type: 'string', requiresArg: true, describe: 'Only events of tasks of this name' }),
     handler: async (args) => {
       const jobId = jobIdOf(args.id)
-      const records = await readEvents(await clientOf(run, args), jobId)
+      const { host, task } = args
+      const only = { host, task, ...(args.failed ? { outcome: 'failed,unreachable' } : {}) }
+      const records = await readEvents(await clientOf(run, args), jobId, only)
       await writeAnswer(run.terminal.stdout, args.json, { count: records.length, records }, () =>
         records.length === 0 ? 'No events.\n' : tableText(run.terminal.stdout, COLUMNS, records),
       )
@@ -31,11 +37,15 @@ export const eventsCommand = (run: Run) =>
   })
 
 /** Page by page, so that neither side holds more than it must; an empty page is the end. */
-async function readEvents(client: Client, jobId: number): Promise<JobEventRecord[]> {
+async function readEvents(
+  client: Client,
+  jobId: number,
+  only: { readonly host?: string | undefined; readonly task?: string | undefined; readonly outcome?: string },
+): Promise<JobEventRecord[]> {
   const events: JobEventRecord[] = []
   for (;;) {
     const after = events.at(-1)?.order ?? 0
-    const page = await client.getJobEvents({ id: jobId, after, limit: PAGE })
+    const page = await client.getJobEvents({ id: jobId, after, limit: PAGE, ...only })
     const fresh = page.records.filter((event) => event.order > after)
     if (fresh.length === 0) return events
     events.push(...fresh)

@@ -9,7 +9,9 @@ import { followCommand } from './follow.js'
 import { launchCommand } from './launch.js'
 import { listCommand } from './list.js'
 import { relaunchCommand } from './relaunch.js'
+import { searchCommand } from './search.js'
 import { showCommand } from './show.js'
+import { timelineCommand } from './timeline.js'
 
 /** `holdfast job …` */
 export const jobCommands = (run: Run) =>
@@ -26,11 +28,13 @@ export const jobCommands = (run: Run) =>
         .command(decideCommand(run, 'approve'))
         .command(decideCommand(run, 'reject'))
         .command(eventsCommand(run))
+        .command(timelineCommand(run))
+        .command(searchCommand(run))
         .command(downloadCommand(run))
         .command(deleteCommand(run))
         .demandCommand(
           1,
-          'What about jobs? launch, relaunch, follow, list, show, abort, approvals, approve, reject, events, download or delete.',
+          'What about jobs? launch, relaunch, follow, list, show, abort, approvals, approve, reject, events, timeline, search, download or delete.',
         ),
     handler: () => undefined,
   })

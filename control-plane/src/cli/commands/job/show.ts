@@ -1,3 +1,4 @@
+import type { Job } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { fieldsText } from '../../show/table.js'
 import { partsOf, partsText } from './parts.js'
@@ -7,6 +8,9 @@ import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.j
 
 /** Said elsewhere, or too long for a terminal; `--json` has everything. */
 const LEFT_OUT = new Set(['output', 'payload', 'can', 'place', 'history', 'streams', 'integrity'])
+/** Most hosts of a task that are named. */
+const MOST_HOSTS = 5
+
 const TIMES = new Set(['start', 'end', 'abandoned_at'])
 
 /** `holdfast job show`: one job with its extra variables. */
@@ -33,6 +37,7 @@ export const showCommand = (run: Run) =>
         const waits = waitsFor(job)
         const more: [string, unknown][] = [
           ...(waits === null ? [] : [['waits for', waits] as [string, string]]),
+          ...(job.place?.tasks ?? []).map((task): [string, string] => ['at', tasksWords(task)]),
           ['took', took],
         ]
         const text = fieldsText(run.terminal.stdout, [...fields, ...more])
@@ -40,3 +45,10 @@ export const showCommand = (run: Run) =>
       })
     },
   })
+
+/** A task with the hosts that are at it: `Install (task 17) on web1, web2 and 3 more since 2026-11-20 08:15:30`. */
+function tasksWords({ id, task, hosts, count, since }: NonNullable<Job['place']>['tasks'][number]): string {
+  const shown = hosts.slice(0, MOST_HOSTS)
+  const more = count > shown.length ? ` and ${count - shown.length} more` : ''
+  return `${task ?? 'a task'} (task ${id}) on ${shown.join(', ')}${more} since ${localTime(since) ?? ''}`
+}
