@@ -26,11 +26,9 @@ export class AnswerReader {
   /** @param isHead whether the answer of that number is one to HEAD, which has no body */
   constructor(private readonly isHead: (index: number) => boolean) {}
 
-  /** An event stream or another protocol: it does not end by itself. */
+  /** An event stream, an output that is followed, or another protocol: it does not end by itself. */
   get isEndless(): boolean {
-    return (
-      this.state === 'upgraded' || (this.head?.headers.get('content-type')?.startsWith('text/event-stream') ?? false)
-    )
+    return this.state === 'upgraded' || (this.head !== null && staysOpen(this.head.headers))
   }
 
   /** The answer that an endless stream began with. */
@@ -153,4 +151,10 @@ export class AnswerReader {
   private take(count: number): void {
     this.buffer = this.buffer.subarray(count)
   }
+}
+
+/** Whether an answer with these headers stays open until its client or the service ends it. */
+export function staysOpen(headers: Pick<ReadonlyMap<string, string>, 'get'> | Headers): boolean {
+  // The service tells proxies not to keep such an answer back.
+  return headers.get('x-accel-buffering') === 'no'
 }

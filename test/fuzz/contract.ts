@@ -1,5 +1,5 @@
 import { complaintsAbout } from '../support/contract.js'
-import type { WireAnswer } from './answers.js'
+import { type WireAnswer, staysOpen } from './answers.js'
 import type { Draft } from './draft.js'
 
 /** Refusals that come before a request has an operation: only their shape is promised. */
@@ -15,7 +15,7 @@ export function contractProblems(draft: Draft, answer: WireAnswer): string[] {
   const headers = new Headers()
   for (const [name, value] of answer.headers) headers.set(name, value)
   const { method, path } = draft
-  const isEndless = headers.get('content-type')?.startsWith('text/event-stream') ?? false
+  const isEndless = staysOpen(headers)
   // Not parsed: that would take `%2e%2e` for a way up, which the service does not.
   const url = { origin: 'http://fuzz.example', pathname: path.split('?', 1)[0] ?? '' }
   return complaintsAbout({ method, url, status: answer.status, headers, body: isEndless ? undefined : text })
