@@ -106,7 +106,10 @@ test('a person lets a runner in, launches a form, has it approved, and reads why
   await olga.close()
 
   // Nobody touches the first page: it hears of everything by itself.
-  await page.getByText(/^✕\s*Failed$/).first().waitFor()
+  await page
+    .getByText(/^✕\s*Failed$/)
+    .first()
+    .waitFor()
   await page.getByText('the disk of web1 is full').first().waitFor()
   await page.getByRole('link', { name: 'Values' }).click()
   await page.getByRole('region', { name: 'Field values' }).getByText('"large"').waitFor()
