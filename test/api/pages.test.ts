@@ -45,7 +45,7 @@ describe('the pages', () => {
       "base-uri 'none'",
       "frame-ancestors 'none'",
       "require-trusted-types-for 'script'",
-      'trusted-types holdfast-html',
+      'trusted-types holdfast-worker',
     ]) {
       expect(policy.split('; ')).toContain(rule)
     }

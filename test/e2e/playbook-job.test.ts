@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -77,6 +78,8 @@ afterAll(async () => {
 describe('a playbook job', () => {
   test('runs, and every way to read it agrees', async () => {
     covers(
+      'endpoint.job-detail',
+      'endpoint.outline',
       'service.job-is-a-run',
       'service.playbook-job',
       'service.on-a-runner',
@@ -134,8 +137,25 @@ describe('a playbook job', () => {
     expect(JSON.stringify(ok.result)).toContain('hello reader')
     expect(await product.admin.get(`/job/${jobId}/events?after=4&limit=1`)).toMatchObject({
       count: 1,
-      records: [{ order: 5 }],
+      records: [{ order: 5, task_id: 2, play_id: 1, action: 'ansible.builtin.debug' }],
     })
+
+    const detail = await product.admin.get(`/job/${jobId}?output=false`)
+    const output = await product.admin.raw(`/job/${jobId}/output`)
+    const runnersPart = createHash('sha256').update(output.bytes).digest('hex')
+    expect(detail).toMatchObject({
+      place: null,
+      history: [{ from: 'running', to: 'success' }],
+      streams: { output: { bytes: output.bytes.length }, events: { count: 6 } },
+      integrity: { state: 'verified', output_sha256: runnersPart },
+    })
+    expect(await product.admin.get(`/job/${jobId}/outline`)).toMatchObject({
+      records: [
+        { kind: 'play', name: 'the play', hosts: 0 },
+        { kind: 'task', name: 'say hello', role: null, ok: 1, failed: 0, hosts: 1 },
+      ],
+    })
+    expect(await product.admin.get(`/job/${jobId}/matrix`)).toMatchObject({ hosts: ['localhost'], cells: ['o'] })
   })
 
   test('that fails says why', async () => {

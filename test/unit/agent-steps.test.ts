@@ -73,7 +73,7 @@ test('a start that failed without a trace is tried again', async () => {
 })
 
 /** Supervisors of this very host. */
-const SEEN = { look: (_: unknown, started: Started) => lookAtProcess(started) }
+const SEEN = { look: (_: unknown, started: Started) => lookAtProcess(started), lookAtTorn: () => 'unknown' as const }
 
 /** Timers of this process that have not run yet. */
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length

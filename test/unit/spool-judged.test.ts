@@ -26,7 +26,7 @@ async function findJob() {
     ...{
       openSecrets: () => null,
       releaseUser: () => Promise.resolve([]),
-      supervisors: { look: () => 'gone' as const },
+      supervisors: { look: () => 'gone' as const, lookAtTorn: () => 'gone' as const },
     },
     ownership: { atHand: null, foreignService: () => null, forget: () => undefined } as never,
     ...{ ownMaxJobs: 0, mostJobs: () => 0, problem: () => null, hostProblem: () => null, changed: () => undefined },

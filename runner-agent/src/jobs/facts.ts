@@ -38,7 +38,7 @@ export function readFacts(
   folder: JobFolder,
   known: Started | null,
   child: SupervisorChild,
-  watch: Pick<SupervisorWatch, 'look'>,
+  watch: Pick<SupervisorWatch, 'look' | 'lookAtTorn'>,
 ): JobFacts {
   const before = folder.lookAround()
   const started = known === null ? folder.started() : present(known)
@@ -70,7 +70,7 @@ function supervisorOf(
   folder: JobFolder,
   started: Fact<Started>,
   child: SupervisorChild,
-  watch: Pick<SupervisorWatch, 'look'>,
+  watch: Pick<SupervisorWatch, 'look' | 'lookAtTorn'>,
 ): JobFacts['supervisor'] {
   if (started.kind === 'present')
     return started.content.by === 'agent' ? 'none' : stateOf(folder, started.content, watch)
@@ -79,7 +79,10 @@ function supervisorOf(
   if (started.kind === 'unknown') return 'unknown'
   if (started.kind === 'absent') return child === 'none' ? 'none' : 'gone'
   try {
-    return findSupervisor(folderNameOf(folder.key)) === null ? 'gone' : 'alive'
+    if (findSupervisor(folderNameOf(folder.key)) !== null) return 'alive'
+    // An older release may have been stopped while it wrote the file. In another PID namespace only its lock shows it.
+    const state = watch.lookAtTorn(folder)
+    return state === 'runs' ? 'alive' : state
   } catch {
     return 'unknown'
   }
@@ -88,7 +91,7 @@ function supervisorOf(
 function stateOf(
   folder: JobFolder,
   started: Started,
-  watch: Pick<SupervisorWatch, 'look'>,
+  watch: Pick<SupervisorWatch, 'look' | 'lookAtTorn'>,
 ): 'alive' | 'gone' | 'unknown' {
   try {
     const state = watch.look(folder, started)

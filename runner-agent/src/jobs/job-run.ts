@@ -43,7 +43,7 @@ const MAX_FAILED_WRITES = 10
 
 export interface JobRunServices extends StepServices {
   readonly log: Logger
-  readonly supervisors: Pick<SupervisorWatch, 'look'>
+  readonly supervisors: Pick<SupervisorWatch, 'look' | 'lookAtTorn'>
   readonly patience: AbortPatience
 }
 

@@ -16,6 +16,11 @@ export interface SupervisorWatch {
    * @throws the system's error when `/proc` cannot be read now
    */
   look(folder: JobFolder, started: Started): ProcessState
+  /**
+   * The same of a supervisor whose `started.json` does not say who it is: only the lock on it can tell. So a file whose lock
+   * cannot be asked about stays `unknown`.
+   */
+  lookAtTorn(folder: JobFolder): ProcessState
   close(): void
 }
 
@@ -62,19 +67,22 @@ export function createSupervisorWatch({ program, log }: { program: LockProgram; 
     timer.unref()
   }
 
+  const lookAtLock = (name: string, folder: JobFolder): ProcessState => {
+    const known = strangers.get(name)
+    if (known?.state === 'gone') return 'gone'
+    if (known) known.isWanted = true
+    else strangers.set(name, { path: folder.file('started.json'), state: 'unknown', isWanted: true })
+    askSoon(known ? ASK_EVERY_MS : 0)
+    return known?.state ?? 'unknown'
+  }
+
   return {
     look(folder, started) {
       const state = lookAtProcess(started)
       // One of an older release, or on a file system without locks, has no lock that could tell.
-      if (state !== 'unknown' || started.locked !== true) return state
-      const name = nameOf(started)
-      const known = strangers.get(name)
-      if (known?.state === 'gone') return 'gone'
-      if (known) known.isWanted = true
-      else strangers.set(name, { path: folder.file('started.json'), state: 'unknown', isWanted: true })
-      askSoon(known ? ASK_EVERY_MS : 0)
-      return known?.state ?? 'unknown'
+      return state !== 'unknown' || started.locked !== true ? state : lookAtLock(nameOf(started), folder)
     },
+    lookAtTorn: (folder) => lookAtLock(folder.key.runId, folder),
     close() {
       isClosed = true
       if (timer !== null) clearTimeout(timer)

@@ -3,7 +3,7 @@ import type { PageFile, PageFiles } from './page-files.js'
 
 /**
  * What a page may do. It runs only our own scripts, asks only this service, sits in no other page, and makes markup of
- * no text except in the one place that is allowed to (`holdfast-html`). A text that became markup could still run nothing.
+ * no text. Its one policy (`holdfast-worker`) names the script that holds the event stream.
  */
 const PAGE_POLICY = [
   "default-src 'none'",
@@ -17,7 +17,7 @@ const PAGE_POLICY = [
   "base-uri 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  'trusted-types holdfast-html',
+  'trusted-types holdfast-worker',
 ].join('; ')
 
 const PAGE_HEADERS = {

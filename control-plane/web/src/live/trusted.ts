@@ -1,7 +1,6 @@
 import { WORKER_ADDRESS } from './address.js'
 
 interface Policy {
-  createHTML(text: string): string
   createScriptURL(address: string): string
 }
 
@@ -10,8 +9,6 @@ interface PolicyMaker {
 }
 
 const rules: Policy = {
-  // For a document that nothing of runs or loads; `safe-html.ts` rebuilds what it allows.
-  createHTML: (text) => text,
   createScriptURL(address) {
     if (address === WORKER_ADDRESS) return address
     throw new TypeError('only the worker of these pages is loaded by its address')
@@ -20,5 +17,8 @@ const rules: Policy = {
 
 const { trustedTypes } = globalThis as { trustedTypes?: PolicyMaker }
 
-/** The one policy by which a text may become markup or a script. Browsers without policies take the texts as they are. */
-export const trusted: Policy = trustedTypes?.createPolicy('holdfast-html', rules) ?? rules
+/**
+ * The one policy of the pages. It makes no markup of any text, and names one script: the worker. Browsers without policies
+ * take the address as it is.
+ */
+export const trusted: Policy = trustedTypes?.createPolicy('holdfast-worker', rules) ?? rules

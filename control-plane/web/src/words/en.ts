@@ -1,8 +1,11 @@
+import { logWords } from './en-log.js'
+
 const many = (count: number, one: string, more: string) => `${count.toLocaleString('en')} ${count === 1 ? one : more}`
 
 /** Every text of the pages, in plain English. What stands here is all that a translation needs. */
 export const words = {
   product: 'Holdfast',
+  log: logWords,
   title: (page: string) => `${page} · Holdfast`,
   skip: 'Skip to the content',
   loading: 'Loading…',

@@ -1,0 +1,100 @@
+/** A line in which something was found. */
+export type Hit = readonly [line: number, byte: number]
+
+/** Most marks beside the scrollbar. More could not be told apart. */
+const MOST_MARKS = 300
+
+/** The lines with a hit, in order, and the one that somebody looks at. */
+export interface Hits {
+  readonly lines: readonly number[]
+  readonly isComplete: boolean
+  /** Place of the current one, from 0; -1: none was looked at yet. */
+  readonly current: number
+  /** Adds hits. Hits of output that comes later follow those that are known. */
+  add(hits: readonly Hit[], isComplete: boolean): void
+  has(line: number): boolean
+  /** Goes to the next hit after a line, or the first one; null: there is none. */
+  next(after: number): number | null
+  /** Goes to the last hit before a line, or the last one. */
+  previous(before: number): number | null
+  /** Where hits stand, each between 0 and 1, for marks beside the scrollbar. */
+  marks(lines: number): number[]
+}
+
+/** No hits yet. */
+export function createHits(): Hits {
+  const lines: number[] = []
+  const known = new Set<number>()
+  let isComplete = false
+  let current = -1
+
+  /** Number of hits before a line. */
+  function before(line: number): number {
+    let [low, high] = [0, lines.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((lines[middle] ?? 0) < line) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  function go(place: number): number | null {
+    if (lines.length === 0) return null
+    current = (place + lines.length) % lines.length
+    return lines[current] ?? null
+  }
+
+  return {
+    lines,
+    get isComplete() {
+      return isComplete
+    },
+    get current() {
+      return current
+    },
+    add(hits, complete) {
+      isComplete = complete
+      let isOrdered = true
+      for (const [line] of hits) {
+        if (known.has(line)) continue
+        known.add(line)
+        isOrdered &&= line > (lines.at(-1) ?? -1)
+        lines.push(line)
+      }
+      if (!isOrdered) lines.sort((a, b) => a - b)
+    },
+    has: (line) => known.has(line),
+    next: (after) => go(before(after + 1)),
+    previous: (line) => go(before(line) - 1),
+    marks(all) {
+      const places = new Set<number>()
+      for (const line of lines) places.add(Math.floor((line / Math.max(1, all)) * MOST_MARKS) / MOST_MARKS)
+      return [...places]
+    },
+  }
+}
+
+/** A part of a text, from and to. */
+export type Span = readonly [from: number, to: number]
+
+/** Where a word stands in a text. Nothing but the word itself has a meaning. */
+export function spansOf(text: string, word: string, matchCase: boolean): Span[] {
+  if (word === '') return []
+  const spans: Span[] = []
+  const [where, what] = matchCase ? [text, word] : [folded(text), folded(word)]
+  for (let at = where.indexOf(what); at !== -1; at = where.indexOf(what, at + what.length)) {
+    spans.push([at, at + what.length])
+  }
+  return spans
+}
+
+/** Small letters, each in the place of its own: a letter that becomes two would move what follows. */
+function folded(text: string): string {
+  const small = text.toLowerCase()
+  if (small.length === text.length) return small
+  return Array.from(text, (character) => {
+    const one = character.toLowerCase()
+    return one.length === character.length ? one : character
+  }).join('')
+}

@@ -1,0 +1,216 @@
+/** A part of an output that can be folded: a play with its tasks, or a task with what it printed. */
+export interface Section {
+  readonly id: number
+  readonly kind: 'play' | 'task'
+  /** Its first line, which stays when it is folded. */
+  readonly line: number
+  /** The line after its last one. The section that is still being printed goes on to the end. */
+  readonly end: number
+  readonly name: string
+  /** What a folded section says behind its first line; empty: nothing is known. */
+  readonly summary: string
+  /** True when it ended and nothing in it failed or changed anything. */
+  readonly isDull: boolean
+  readonly hasFailed: boolean
+}
+
+/**
+ * Which lines are shown. Hidden lines are kept as ranges in order, each with the number of lines that are hidden before
+ * it: from line to row and back is a binary search, however long the output is.
+ */
+export interface Folds {
+  readonly sections: readonly Section[]
+  /** Changes the sections and keeps what is folded. */
+  setSections(sections: readonly Section[]): void
+  isFolded(id: number): boolean
+  fold(ids: Iterable<number>): void
+  unfold(ids: Iterable<number>): void
+  /** Unfolds whatever hides a line. @returns true when something did */
+  reveal(line: number): boolean
+  isHidden(line: number): boolean
+  /** Hidden lines before a line. */
+  hiddenBefore(line: number): number
+  /** Place of a line among those that are shown. A hidden one has the place of the line that it is folded into. */
+  placeOf(line: number): number
+  /** The line at a place among those that are shown. */
+  lineAt(place: number): number
+  /** The section that begins at a line. */
+  sectionAt(line: number): Section | null
+  /** The innermost section in which a line stands. */
+  sectionOf(line: number): Section | null
+  readonly foldedIds: readonly number[]
+}
+
+/** Sections without any that is folded. */
+class FoldedLines implements Folds {
+  #sections: readonly Section[] = []
+  #byLine = new Map<number, Section>()
+  readonly #folded = new Set<number>()
+  // Hidden ranges: first line, line after the last one, hidden lines before.
+  #from: number[] = []
+  #to: number[] = []
+  #before: number[] = []
+  readonly #hiddenBefore = (line: number): number => {
+    const range = this.#rangesUpTo(line) - 1
+    if (range < 0) return 0
+    return (this.#before[range] ?? 0) + Math.min(line, this.#to[range] ?? 0) - (this.#from[range] ?? 0)
+  }
+  readonly #isHidden = (line: number): boolean => {
+    const range = this.#rangesUpTo(line) - 1
+    return range >= 0 && line < (this.#to[range] ?? 0)
+  }
+  readonly #placeOf = (line: number): number => {
+    const place = line - this.#hiddenBefore(line)
+    return this.#isHidden(line) ? place - 1 : place
+  }
+
+  get sections() {
+    return this.#sections
+  }
+
+  get foldedIds() {
+    return [...this.#folded]
+  }
+
+  setSections(next: readonly Section[]) {
+    this.#sections = next.toSorted((a, b) => a.line - b.line || b.end - a.end)
+    this.#byLine = new Map(this.#sections.map((section) => [section.line, section]))
+    this.#rebuild()
+  }
+
+  isFolded(id: number) {
+    return this.#folded.has(id)
+  }
+
+  fold(ids: Iterable<number>) {
+    for (const id of ids) this.#folded.add(id)
+    this.#rebuild()
+  }
+
+  unfold(ids: Iterable<number>) {
+    for (const id of ids) this.#folded.delete(id)
+    this.#rebuild()
+  }
+
+  reveal(line: number) {
+    if (!this.#isHidden(line)) return false
+    for (const { id, line: first, end } of this.#sections) if (first < line && line < end) this.#folded.delete(id)
+    this.#rebuild()
+    return true
+  }
+
+  isHidden(line: number): boolean {
+    return this.#isHidden(line)
+  }
+
+  hiddenBefore(line: number): number {
+    return this.#hiddenBefore(line)
+  }
+
+  placeOf(line: number): number {
+    return this.#placeOf(line)
+  }
+
+  lineAt(place: number) {
+    // The number of ranges before the place: those of which the first hidden line has a smaller or equal place.
+    let [low, high] = [0, this.#from.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#from[middle] ?? 0) - (this.#before[middle] ?? 0) <= place) low = middle + 1
+      else high = middle
+    }
+    if (low === 0) return place
+    const range = low - 1
+    return place + (this.#before[range] ?? 0) + (this.#to[range] ?? 0) - (this.#from[range] ?? 0)
+  }
+
+  sectionAt(line: number) {
+    return this.#byLine.get(line) ?? null
+  }
+
+  sectionOf(line: number) {
+    let found: Section | null = null
+    let [low, high] = [0, this.#sections.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#sections[middle]?.line ?? 0) <= line) low = middle + 1
+      else high = middle
+    }
+    for (let at = low - 1; at >= 0 && !found; at -= 1) {
+      const section = this.#sections[at]
+      if (section && line < section.end) found = section
+    }
+    return found
+  }
+
+  #rebuild(): void {
+    this.#from = []
+    this.#to = []
+    this.#before = []
+    let hidden = 0
+    for (const section of this.#sections) {
+      if (!this.#folded.has(section.id)) continue
+      const last = this.#to.length - 1
+      const end = this.#to[last] ?? 0
+      // Sections stand in the order of their first lines: one whose first line is hidden lies in the range before.
+      if (section.line < end) {
+        this.#to[last] = Math.max(end, section.end)
+        hidden += Math.max(0, section.end - end)
+        continue
+      }
+      const start = section.line + 1
+      if (start >= section.end) continue
+      this.#from.push(start)
+      this.#to.push(section.end)
+      this.#before.push(hidden)
+      hidden += section.end - start
+    }
+  }
+
+  /** Number of ranges that begin at or before a line. */
+  #rangesUpTo(line: number): number {
+    let [low, high] = [0, this.#from.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#from[middle] ?? 0) <= line) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+/** Makes folds without any section. */
+export function createFolds(): Folds {
+  return new FoldedLines()
+}
+
+const HEADER = /^(PLAY|TASK|RUNNING HANDLER|HANDLER) \[(.*)\] \**\s*$/
+
+/** A line that begins a play or a task. */
+export interface Header {
+  readonly line: number
+  readonly kind: 'play' | 'task'
+  readonly name: string
+}
+
+/** Reads a line as the heading of a play or a task; null: it is none, as far as the text tells. */
+export function headerOf(line: number, text: string): Header | null {
+  const found = HEADER.exec(text)
+  if (!found) return text.startsWith('PLAY RECAP *') ? { line, kind: 'play', name: '' } : null
+  return { line, kind: found[1] === 'PLAY' ? 'play' : 'task', name: found[2] ?? '' }
+}
+
+/** Sections of headings that were read from the text: approximate, because a task can print such a line itself. */
+export function sectionsOfHeaders(headers: readonly Header[], lines: number): Section[] {
+  const ordered = headers.toSorted((a, b) => a.line - b.line)
+  let nextPlay = lines
+  let next = lines
+  const sections: Section[] = []
+  for (const { line, kind, name } of ordered.toReversed()) {
+    const end = kind === 'play' ? nextPlay : next
+    sections.push({ id: line, kind, line, end, name, summary: '', isDull: false, hasFailed: false })
+    next = line
+    if (kind === 'play') nextPlay = line
+  }
+  return sections.reverse()
+}

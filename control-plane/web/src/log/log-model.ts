@@ -1,0 +1,384 @@
+import type { OutputSource } from '../live/output-source.js'
+import { createHits, spansOf } from './find.js'
+import { type Header, type Section, createFolds, sectionsOfHeaders } from './folds.js'
+import type { LineRange } from './line-link.js'
+import { type LogLines, createLogLines } from './lines.js'
+import { type BlockReader, createBlockReader } from './reader.js'
+import { type Search, createSearch } from './search.js'
+import { createLogStore } from './store.js'
+import { type LogWindow, createLogWindow } from './window.js'
+import { type RowSpace, type WrappedRows, createPlainRows, createWrappedRows } from './wrap.js'
+
+/** A job with more lines than this has its dull tasks folded once it has ended. */
+const MANY_LINES = 2_000
+
+/**
+ * The state of one output view, without a page: which lines are known, folded, wrapped, found and looked at. All that
+ * changes it is a function here; `onChange` then has the page painted anew.
+ *
+ * What always holds: while `isFollowing`, the end is in the window. Else the top line keeps its place, whatever comes.
+ */
+export class LogModel {
+  readonly #source: OutputSource
+  readonly #onChange: () => void
+  readonly #store = createLogStore()
+  readonly #lines: LogLines
+  readonly #folds = createFolds()
+  readonly #plain: RowSpace
+  readonly #wrapped: WrappedRows
+  readonly #window: LogWindow
+  readonly #reader: BlockReader
+  readonly #headers = new Map<number, Header[]>()
+  readonly #search: Search
+  #hits = createHits()
+  #word = ''
+  #matchCase = false
+  #columns = 80
+  #isWrapped = false
+  #isFollowing = true
+  #linesWhenLeft = 0
+  #cursor = 0
+  #marked: LineRange | null = null
+  #hasOutline = false
+  #generation = 0
+  #known = 0
+  #sectionsAt = -1
+  /** Says that lines or their rows changed. */
+  readonly #grown = (): void => {
+    if (this.#store.generation !== this.#generation) this.#restart()
+    if (this.#isWrapped && this.#store.lines !== this.#known) this.#wrapped.grown()
+    this.#known = this.#store.lines
+    this.#search.grown()
+    if (!this.#hasOutline) this.#readHeaders()
+    this.#settle()
+  }
+  readonly #goTo = (line: number | null, place = 0.4): void => {
+    if (line === null) return
+    this.#leaveEnd()
+    this.#cursor = Math.max(0, Math.min(this.#store.lines - 1, line))
+    if (this.#folds.reveal(this.#cursor) && this.#isWrapped) this.#wrapped.changed()
+    this.#window.show(this.#cursor, place)
+    this.#onChange()
+  }
+  readonly #find = (next: string, exact: boolean): void => {
+    if (next === this.#word && exact === this.#matchCase) return
+    ;[this.#word, this.#matchCase] = [next, exact]
+    this.#hits = createHits()
+    this.#search.start(this.#word, this.#matchCase)
+    this.#onChange()
+  }
+
+  constructor(source: OutputSource, onChange: () => void) {
+    this.#source = source
+    this.#onChange = onChange
+    this.#lines = createLogLines(this.#store)
+    this.#plain = createPlainRows(() => this.#store.lines, this.#folds)
+    this.#wrapped = createWrappedRows(this.#store, this.#folds, 80)
+    this.#window = createLogWindow(this.#plain)
+    this.#reader = createBlockReader(this.#source, this.#store, () => this.#grown())
+    this.#search = createSearch(this.#source, this.#store, (found, isComplete) => {
+      this.#hits.add(found, isComplete)
+      // The first hit is shown as soon as it is known.
+      if (this.#hits.current === -1) this.#goTo(this.#hits.next(this.#cursor - 1))
+      else this.#onChange()
+    })
+  }
+
+  get store() {
+    return this.#store
+  }
+
+  get lines() {
+    return this.#lines
+  }
+
+  get folds() {
+    return this.#folds
+  }
+
+  get window() {
+    return this.#window
+  }
+
+  grown(): void {
+    return this.#grown()
+  }
+
+  stop() {
+    this.#reader.stop()
+    this.#search.stop()
+  }
+
+  get isFollowing() {
+    return this.#isFollowing
+  }
+
+  get newLines() {
+    return this.#isFollowing ? 0 : Math.max(0, this.#store.lines - this.#linesWhenLeft)
+  }
+
+  get isWrapped() {
+    return this.#isWrapped
+  }
+
+  get hits() {
+    return this.#hits
+  }
+
+  get cursor() {
+    return this.#cursor
+  }
+
+  get marked() {
+    return this.#marked
+  }
+
+  get isApproximate() {
+    return !this.#hasOutline && this.#folds.sections.length > 0
+  }
+
+  /** The lines in the window. Blocks that are missing for them are asked for. */
+  visible() {
+    const first = this.#window.placed()
+    if (this.#isWrapped) this.#countShown(first.map(({ line }) => line))
+    const placed = this.#isWrapped ? this.#window.placed() : first
+    const missing = new Set<number>()
+    // Lines that stand side by side are asked for together; a fold between them begins another range.
+    for (let at = 0; at < placed.length;) {
+      let end = at + 1
+      while (placed[end] && placed[end]?.line === (placed[end - 1]?.line ?? 0) + 1) end += 1
+      const from = placed[at]?.line ?? 0
+      for (const block of this.#store.missing(from, from + end - at)) missing.add(block)
+      at = end
+    }
+    this.#reader.want([...missing].sort((a, b) => a - b))
+    return placed
+  }
+
+  spansOf(text: string) {
+    return spansOf(text, this.#word, this.#matchCase)
+  }
+
+  isMarked(line: number) {
+    return this.#marked !== null && this.#marked.from <= line && line <= this.#marked.to
+  }
+
+  resize(height: number, rowHeight: number, nextColumns: number) {
+    this.#window.resize(height, rowHeight)
+    if (nextColumns !== this.#columns) {
+      this.#columns = nextColumns
+      if (this.#isWrapped) this.#wrapped.restart(this.#columns)
+    }
+    this.#settle()
+  }
+
+  /** Moves because somebody asked for it. Up leaves the end; down to the end follows again. */
+  moveBy(pixels: number) {
+    this.#window.moveBy(pixels)
+    this.#moved(pixels < 0)
+  }
+
+  scrollTo(scrollTop: number) {
+    const before = this.#window.anchor
+    this.#window.scrollTo(scrollTop)
+    this.#moved(
+      this.#window.anchor.line < before.line ||
+        (this.#window.anchor.line === before.line && this.#window.anchor.pixels < before.pixels),
+    )
+  }
+
+  toStart() {
+    return this.#goTo(0, 0)
+  }
+
+  toEnd() {
+    this.#isFollowing = true
+    this.#cursor = Math.max(0, this.#store.lines - 1)
+    this.#settle()
+  }
+
+  /** Stops following without a move, for one who selects text. */
+  stay() {
+    this.#leaveEnd()
+    this.#onChange()
+  }
+
+  toggleFollowing() {
+    if (this.#isFollowing) this.#leaveEnd()
+    else this.#isFollowing = true
+    this.#settle()
+  }
+
+  goTo(line: number | null, place = 0.4): void {
+    return this.#goTo(line, place)
+  }
+
+  /** Marks lines, without a move. */
+  mark(range: LineRange | null) {
+    this.#marked = range
+    this.#onChange()
+  }
+
+  moveCursor(by: number) {
+    this.#leaveEnd()
+    const place = Math.max(0, this.#folds.placeOf(Math.min(this.#cursor, this.#store.lines)) + by)
+    this.#cursor = Math.min(Math.max(0, this.#store.lines - 1), this.#folds.lineAt(place))
+    this.#window.reveal(this.#cursor)
+    this.#onChange()
+  }
+
+  /** Goes to the heading of the next (1) or the previous (-1) section. */
+  moveSection(by: 1 | -1) {
+    const { sections } = this.#folds
+    const isShown = ({ line }: Section) => !this.#folds.isHidden(line)
+    const found =
+      by === 1
+        ? sections.find((section) => this.#isSectionAfter(this.#cursor)(section) && isShown(section))
+        : sections.findLast((section) => section.line < this.#cursor && isShown(section))
+    this.#goTo(found?.line ?? null, 0)
+  }
+
+  moveHit(by: 1 | -1) {
+    this.#goTo(by === 1 ? this.#hits.next(this.#cursor) : this.#hits.previous(this.#cursor))
+  }
+
+  /** Goes to the next or the previous line that tells of a failure. */
+  moveFailure(by: 1 | -1) {
+    const isFailure = (line: number) => /^(fatal|failed): \[|^\[ERROR\]/.test(this.#lines.text(line) ?? '')
+    for (let line = this.#cursor + by; line >= 0 && line < this.#store.lines; line += by)
+      if (isFailure(line)) return this.#goTo(line)
+  }
+
+  find(next: string, exact: boolean): void {
+    return this.#find(next, exact)
+  }
+
+  toggleFold(line: number) {
+    const section = this.#folds.sectionAt(line) ?? this.#folds.sectionOf(line)
+    if (!section) return
+    if (this.#folds.isFolded(section.id)) this.#folds.unfold([section.id])
+    else this.#folds.fold([section.id])
+    this.#cursor = section.line
+    this.#foldsChanged()
+  }
+
+  foldAll() {
+    this.#leaveEnd()
+    this.#folds.fold(this.#folds.sections.filter(({ kind }) => kind === 'task').map(({ id }) => id))
+    this.#foldsChanged()
+  }
+
+  unfoldAll() {
+    this.#folds.unfold(this.#folds.foldedIds)
+    this.#foldsChanged()
+  }
+
+  /** Folds what ended without failure and change, when the output is long. */
+  foldDull() {
+    if (this.#store.lines <= MANY_LINES) return
+    this.#folds.fold(this.#folds.sections.filter(({ isDull }) => isDull).map(({ id }) => id))
+    this.#foldsChanged()
+  }
+
+  /** The plays and tasks as the control plane knows them, in the place of what the text told. */
+  setOutline(sections: readonly Section[]) {
+    this.#hasOutline = true
+    this.#folds.setSections(sections)
+    this.#foldsChanged()
+  }
+
+  toggleWrap() {
+    this.#isWrapped = !this.#isWrapped
+    if (this.#isWrapped) this.#wrapped.restart(this.#columns)
+    this.#window.setRows(this.#isWrapped ? this.#wrapped : this.#plain)
+    this.#settle()
+  }
+
+  /** Says how many rows a wrapped line really takes. @returns true when that is news */
+  measured(line: number, rows: number) {
+    if (!this.#isWrapped || this.#wrapped.rowsOf(line) === rows) return false
+    this.#wrapped.measured(line, rows)
+    return this.#wrapped.rowsOf(line) === rows
+  }
+
+  showWhole(line: number) {
+    this.#lines.showWhole(line)
+    this.#onChange()
+  }
+
+  #restart(): void {
+    this.#generation = this.#store.generation
+    this.#lines.reset()
+    this.#headers.clear()
+    this.#folds.unfold(this.#folds.foldedIds)
+    this.#folds.setSections([])
+    this.#hits = createHits()
+    this.#search.start(this.#word, this.#matchCase)
+    ;[this.#hasOutline, this.#known, this.#sectionsAt, this.#cursor, this.#linesWhenLeft] = [false, 0, -1, 0, 0]
+    if (this.#isWrapped) this.#wrapped.restart(this.#columns)
+  }
+
+  #settle(): void {
+    if (this.#isFollowing) this.#window.toEnd()
+    else this.#window.settle()
+    this.#onChange()
+  }
+
+  /** Headings of the blocks that are known. A block at the end is looked at anew while it grows. */
+  #readHeaders(): void {
+    let isNew = false
+    for (let block = 0; block < this.#store.blocks; block += 1) {
+      const isLast = block === this.#store.blocks - 1
+      if ((this.#headers.has(block) && !isLast) || !this.#store.hasBlockQuietly(block)) continue
+      const found = this.#lines.headersOf(block)
+      isNew ||= found.length !== (this.#headers.get(block)?.length ?? 0)
+      if (!isLast) this.#headers.set(block, found)
+      else if (found.length > 0) this.#headers.set(block, found)
+    }
+    if (!isNew && this.#sectionsAt === this.#store.lines) return
+    this.#sectionsAt = this.#store.lines
+    this.#folds.setSections(sectionsOfHeaders([...this.#headers.values()].flat(), this.#store.lines))
+    if (this.#isWrapped && this.#folds.foldedIds.length > 0) this.#wrapped.changed()
+  }
+
+  #foldsChanged(): void {
+    if (this.#isWrapped) this.#wrapped.changed()
+    this.#settle()
+  }
+
+  #leaveEnd(): void {
+    if (this.#isFollowing) this.#linesWhenLeft = this.#store.lines
+    this.#isFollowing = false
+  }
+
+  #isSectionAfter(line: number) {
+    return (section: Section) => section.line > line
+  }
+
+  #moved(isUp: boolean): void {
+    if (isUp && !this.#window.isAtEnd) this.#leaveEnd()
+    else if (this.#window.isAtEnd) this.#isFollowing = true
+    this.#onChange()
+  }
+
+  /** Counts the rows of the blocks in the window, as far as they are in memory. */
+  #countShown(shown: readonly number[]): void {
+    let isNew = false
+    for (const block of new Set(shown.map((line) => this.#store.blockOf(line)))) {
+      const isLast = block >= this.#store.blocks - 1
+      if (this.#wrapped.isCounted(block) && !isLast) continue
+      const rows = this.#lines.rowsOf(block, this.#columns)
+      if (!rows) continue
+      this.#wrapped.count(block, rows)
+      isNew = true
+    }
+    if (!isNew) return
+    if (this.#isFollowing) this.#window.toEnd()
+    else this.#window.settle()
+  }
+}
+
+/** The state of a view of an output that nobody has read yet. */
+export function createLogModel(source: OutputSource, onChange: () => void): LogModel {
+  return new LogModel(source, onChange)
+}

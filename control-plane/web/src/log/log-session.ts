@@ -1,0 +1,215 @@
+import { type FollowState, type Follower, createFollower } from '../live/follower.js'
+import type { OutputSource } from '../live/output-source.js'
+import { listenToGestures } from './gestures.js'
+import { type KeyActions, pressKey } from './keys.js'
+import { type LineRange, hashOfLines, linesOfHash } from './line-link.js'
+import { type LogModel, createLogModel } from './log-model.js'
+import { type LogPainter, type LogPlaces, createLogPainter } from './paint.js'
+
+/** What the parts around the lines show. */
+export interface LogNews {
+  readonly lines: number
+  readonly bytes: number
+  readonly state: FollowState
+  readonly isFollowing: boolean
+  readonly newLines: number
+  readonly isWrapped: boolean
+  readonly isApproximate: boolean
+  readonly sections: number
+  readonly folded: number
+  readonly hits: number
+  readonly currentHit: number
+  readonly isSearched: boolean
+  /** Where hits stand, each between 0 and 1. */
+  readonly marks: readonly number[]
+  readonly marked: LineRange | null
+  /** The line at the top, counted from 0. */
+  readonly top: number
+}
+
+/** An output view at work on a page. */
+export interface LogSession {
+  readonly model: LogModel
+  /** The job has so many bytes of output: reads on when they are more than what is known. */
+  expect(bytes: number): void
+  press(event: KeyboardEvent): boolean
+  /** The text of lines as it is shown, as far as it is in memory. */
+  textOf(range: LineRange): string
+  dispose(): void
+}
+
+/** Starts a view in its places: everything that listens, runs or asks is ended by `dispose`. */
+class RunningLog implements LogSession {
+  readonly #places: LogPlaces
+  readonly #source: OutputSource
+  readonly #actions: Pick<KeyActions, 'find' | 'help' | 'hasLetters'>
+  readonly #onNews: (news: LogNews) => void
+  readonly #scroller: HTMLElement
+  readonly #sheet: HTMLElement
+  readonly #stopping = new AbortController()
+  readonly #signal: AbortSignal
+  #size = { height: 0, rowHeight: 18, columns: 80 }
+  // Lines of the address that are not there yet.
+  #wished = linesOfHash(location.hash)
+  readonly #model: LogModel
+  readonly #painter: LogPainter
+  readonly #clock = { now: () => Date.now(), after: later, random: () => Math.random() }
+  readonly #follower: Follower
+  readonly #stopGestures: () => void
+  readonly #watcher: ResizeObserver
+  readonly #fit = (): void => {
+    this.#size = this.#painter.measure()
+    this.#model.resize(this.#size.height, this.#size.rowHeight, this.#size.columns)
+  }
+  readonly #click = (event: MouseEvent): void => {
+    const target = event.target instanceof Element ? event.target : null
+    const line = Number(target?.closest<HTMLElement>('.log-row')?.dataset.line)
+    if (!target || !Number.isInteger(line)) return
+    if (target.closest('.log-fold')) return this.#model.toggleFold(line)
+    if (!target.closest('.log-number') || event.ctrlKey || event.metaKey) return
+    // The address names the lines; nothing moves, because they are in the window already.
+    event.preventDefault()
+    event.stopPropagation()
+    const first = event.shiftKey ? (this.#model.marked?.from ?? line) : line
+    const range = { from: Math.min(first, line), to: Math.max(first, line) }
+    history.replaceState(history.state, '', hashOfLines(range))
+    this.#model.stay()
+    this.#model.mark(range)
+  }
+
+  constructor(
+    places: LogPlaces,
+    source: OutputSource,
+    actions: Pick<KeyActions, 'find' | 'help' | 'hasLetters'>,
+    onNews: (news: LogNews) => void,
+  ) {
+    this.#places = places
+    this.#source = source
+    this.#actions = actions
+    this.#onNews = onNews
+    this.#scroller = this.#places.scroller
+    this.#sheet = this.#places.sheet
+    this.#signal = this.#stopping.signal
+    this.#model = createLogModel(this.#source, () => this.#painter.soon())
+    this.#painter = createLogPainter(this.#places, this.#model, () => this.#onNews(this.#news()))
+    this.#follower = createFollower(this.#source, this.#model.store, this.#clock, () => {
+      this.#model.grown()
+      this.#goToWished()
+    })
+    this.#stopGestures = listenToGestures(this.#scroller, this.#sheet, this.#model, () => this.#painter.soon())
+    this.#watcher = new ResizeObserver(this.#fit)
+    this.#sheet.addEventListener('click', this.#click, { signal: this.#signal })
+    this.#sheet.addEventListener(
+      'copy',
+      (event) => {
+        const text = this.#painter.selectedText()
+        if (text === '') return
+        event.clipboardData?.setData('text/plain', text)
+        event.preventDefault()
+      },
+      { signal: this.#signal },
+    )
+    addEventListener(
+      'hashchange',
+      () => {
+        this.#wished = linesOfHash(location.hash)
+        this.#goToWished()
+      },
+      { signal: this.#signal },
+    )
+    document.addEventListener(
+      'visibilitychange',
+      () => {
+        // Only what somebody sees holds a connection.
+        if (document.hidden) this.#follower.stop()
+        else if (this.#follower.state.kind !== 'ended') this.#follower.start()
+      },
+      { signal: this.#signal },
+    )
+    if (this.#wished) this.#model.stay()
+    this.#watcher.observe(this.#scroller)
+    // A scrollbar for long lines takes some of its height.
+    this.#watcher.observe(this.#sheet)
+    this.#fit()
+    if (!document.hidden) this.#follower.start()
+  }
+
+  get model() {
+    return this.#model
+  }
+
+  expect(bytes: number) {
+    if (bytes > this.#model.store.bytes && !document.hidden) this.#follower.start()
+  }
+
+  press(event: KeyboardEvent) {
+    return pressKey(event, this.#model, {
+      ...this.#actions,
+      rowHeight: () => this.#size.rowHeight,
+      // One line stays, so that one sees where one was.
+      pageHeight: () => this.#size.height - this.#size.rowHeight,
+    })
+  }
+
+  textOf({ from, to }: LineRange) {
+    const texts: string[] = []
+    for (let line = from; line <= to; line += 1) {
+      const text = this.#model.lines.text(line)
+      if (text !== null) texts.push(text)
+    }
+    return texts.join('\n')
+  }
+
+  dispose() {
+    this.#stopping.abort()
+    this.#stopGestures()
+    this.#watcher.disconnect()
+    this.#follower.stop()
+    this.#model.stop()
+    this.#painter.dispose()
+  }
+
+  #goToWished(): void {
+    if (!this.#wished) return
+    this.#model.mark(this.#wished)
+    if (this.#wished.from >= this.#model.store.lines && this.#follower.state.kind !== 'ended') return
+    this.#model.goTo(this.#wished.from, 0.2)
+    this.#wished = null
+  }
+
+  #news(): LogNews {
+    const { store, hits, folds } = this.#model
+    return {
+      lines: store.lines,
+      bytes: store.bytes,
+      state: this.#follower.state,
+      isFollowing: this.#model.isFollowing,
+      newLines: this.#model.newLines,
+      isWrapped: this.#model.isWrapped,
+      isApproximate: this.#model.isApproximate,
+      sections: folds.sections.length,
+      folded: folds.foldedIds.length,
+      hits: hits.lines.length,
+      currentHit: hits.current,
+      isSearched: hits.isComplete,
+      marks: hits.marks(store.lines),
+      marked: this.#model.marked,
+      top: this.#model.window.anchor.line,
+    }
+  }
+}
+
+/** Starts a view in its places. */
+export function startLog(
+  places: LogPlaces,
+  source: OutputSource,
+  actions: Pick<KeyActions, 'find' | 'help' | 'hasLetters'>,
+  onNews: (news: LogNews) => void,
+): LogSession {
+  return new RunningLog(places, source, actions, onNews)
+}
+
+function later(ms: number, callback: () => void): () => void {
+  const timer = setTimeout(callback, ms)
+  return () => clearTimeout(timer)
+}

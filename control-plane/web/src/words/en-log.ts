@@ -1,0 +1,51 @@
+/** Texts of the output view. */
+export const logWords = {
+  label: 'Output',
+  tools: 'Tools of the output',
+  fold: (name: string) => (name === '' ? 'Fold' : `Fold ${name}`),
+  hiddenLines: (lines: number) => `${lines} ${lines === 1 ? 'line' : 'lines'} folded`,
+  showWhole: (bytes: number | null) =>
+    bytes === null ? 'Show the whole line' : `Show the whole line (${(bytes / 1000).toFixed(0)} kB)`,
+  newLines: (lines: number) => `▼ ${lines.toLocaleString('en')} new ${lines === 1 ? 'line' : 'lines'}`,
+  follow: 'Follow',
+  toEnd: 'To the end',
+  wrap: 'Wrap lines',
+  foldAll: 'Fold tasks',
+  unfoldAll: 'Unfold all',
+  approximate: 'Plays and tasks are approximate: they were read from the text.',
+  find: 'Find',
+  findLabel: 'Find in the output',
+  matchCase: 'Match case',
+  next: 'Next hit',
+  previous: 'Previous hit',
+  close: 'Close',
+  hits: (current: number, hits: number, isComplete: boolean) => {
+    if (hits === 0) return isComplete ? 'Nothing found' : 'Looking …'
+    const all = `${hits.toLocaleString('en')}${isComplete ? '' : ' so far'}`
+    return current < 0 ? `${all} lines` : `${current + 1} of ${all}`
+  },
+  copyLines: (lines: number) => (lines === 1 ? 'Copy the line' : `Copy ${lines} lines`),
+  copied: 'Copied',
+  lines: (lines: number) => `${lines.toLocaleString('en')} ${lines === 1 ? 'line' : 'lines'}`,
+  empty: 'This job has printed nothing yet.',
+  emptyEnded: 'This job printed nothing.',
+  reading: 'More may come',
+  ended: 'All of the output is here',
+  cut: (time: string) => `Not connected since ${time}. What you see is from then; it goes on by itself.`,
+  grown: (lines: number) => `${lines.toLocaleString('en')} lines of output`,
+  keys: 'Keys',
+  keysTitle: 'Keys in the output',
+  keysOn: 'Keys of one letter are on',
+  keyTable: [
+    ['j, k', 'next, previous line'],
+    ['[, ]', 'previous, next play or task'],
+    ['e, E', 'next, previous failure'],
+    ['Enter', 'fold or unfold'],
+    ['f', 'follow the end'],
+    ['w', 'wrap long lines'],
+    ['Ctrl+F, /', 'find; Ctrl+F once more: the search of the browser'],
+    ['n, N', 'next, previous hit'],
+    ['Home, End', 'first line, end'],
+    ['?', 'these keys'],
+  ],
+} as const

@@ -1,0 +1,206 @@
+import { type Server, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { accessFaults } from './kit/axe.js'
+import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+
+/** The web console in a real browser, by what people see: roles and names. One product and one browser for all. */
+const MARKUP = '<img src=x onerror=alert(1)><script>alert(2)</script>'
+const FORMS = {
+  'deploy.yml': `name: Deploy
+type: ansible
+description: Brings a version to the servers
+roles: [default]
+playbook: deploy.yml
+approval: {title: "Deploy $(version)?", message: "Look at <b>$(version)</b> first. ${MARKUP}", roles: [ops]}
+fields:
+  - {name: version, type: text, label: Version, required: true, regex: {expression: '^\\d+\\.\\d+$', description: a version such as 1.2}}
+  - {name: size, type: enum, label: Size, values: [small, large], default: small}
+  - {name: careful, type: checkbox, label: Be careful, default: true}
+`,
+  'markup.yml': `name: ${JSON.stringify(`Odd ${MARKUP}`)}
+type: ansible
+description: ${JSON.stringify(MARKUP)}
+roles: [default]
+playbook: deploy.yml
+fields:
+  - {name: note, type: text, label: ${JSON.stringify(`Note ${MARKUP}`)}, help: ${JSON.stringify(MARKUP)}, default: ${JSON.stringify(MARKUP)}}
+  - {name: text, type: html, value: ${JSON.stringify(`<p>Read <a href="javascript:alert(3)">this</a></p>${MARKUP}`)}}
+`,
+}
+const PLAYBOOK = `- hosts: localhost
+  connection: local
+  gather_facts: false
+  tasks:
+    - ansible.builtin.debug: {msg: "version {{ version }} ${MARKUP}"}
+    - ansible.builtin.fail: {msg: "the disk of web1 is full"}
+`
+const CONFIG = `roles:
+  - {name: admin, groups: [local/admins]}
+  - {name: ops, groups: [local/ops]}
+  - {name: default, groups: []}
+`
+
+let product: Product
+let browser: Browser
+let admin: Person
+
+beforeAll(async () => {
+  ;[browser, product] = await Promise.all([
+    startChromium(),
+    startProduct({
+      config: CONFIG,
+      forms: FORMS,
+      playbooks: { 'deploy.yml': PLAYBOOK },
+      controlPlane: { LAUNCH_VALIDATION: 'enforce' },
+      withAgent: false,
+    }),
+  ])
+  await product.admin.post('/user', { username: 'olga', password: ADMIN_PASSWORD, groups: ['ops'] })
+  admin = await newPerson(browser, product.address)
+})
+afterAll(async () => {
+  await browser?.close()
+  await product?.close()
+})
+
+const open = (person: Person, path: string) => person.page.goto(`${product.address}${path}`)
+
+test('a person lets a runner in, launches a form, has it approved, and reads why it failed', async () => {
+  const { page } = admin
+  await open(admin, '/jobs')
+  await signInOn(page, 'admin', ADMIN_PASSWORD)
+  await page.getByText('No job has run yet.').waitFor()
+
+  await page.getByRole('link', { name: 'Runners' }).click()
+  product.startAgent()
+  const request = page.getByRole('listitem').filter({ hasText: 'Fingerprint' })
+  const shown = await request.getByText(/^(\S{4} )+\S{1,4}$/).innerText()
+  await request.getByRole('textbox').fill('SHA256:AAAA')
+  await request.getByText('It is different.', { exact: false }).waitFor()
+  expect(await request.getByRole('button', { name: 'Let it in' }).getAttribute('aria-disabled')).toBe('true')
+  await request.getByRole('textbox').fill(`SHA256:${shown}`)
+  await request.getByText('It is the same.').waitFor()
+  await request.getByRole('button', { name: 'Let it in' }).click()
+  await page.getByRole('row').filter({ hasText: 'Online' }).waitFor()
+
+  await page.getByRole('link', { name: 'Forms' }).click()
+  await page.getByRole('link', { name: 'Deploy' }).click()
+  await page.getByRole('textbox', { name: 'Version' }).fill('latest')
+  await page.getByRole('button', { name: 'Launch' }).click()
+  await page.getByText('a version such as 1.2').waitFor()
+  await page.getByRole('textbox', { name: 'Version' }).fill('1.4')
+  await page.getByRole('combobox', { name: 'Size' }).selectOption('large')
+  await page.getByRole('button', { name: 'Launch' }).click()
+  await page.getByRole('heading', { name: 'Job 1' }).waitFor()
+  await page.getByRole('heading', { name: 'Deploy 1.4?' }).waitFor()
+
+  const olga = await newPerson(browser, product.address)
+  await open(olga, '/approvals')
+  await signInOn(olga.page, 'olga', ADMIN_PASSWORD)
+  await olga.page.getByRole('button', { name: 'Approve' }).click()
+  await olga.page.getByText('Nothing waits for your approval.').waitFor()
+  expect(await olga.faults()).toEqual([])
+  await olga.close()
+
+  // Nobody touches the first page: it hears of everything by itself.
+  await page
+    .getByText(/^✕\s*Failed$/)
+    .first()
+    .waitFor()
+  await page.getByText('the disk of web1 is full').first().waitFor()
+  await page.getByRole('link', { name: 'Values' }).click()
+  await page.getByRole('region', { name: 'Field values' }).getByText('"large"').waitFor()
+  await page.getByRole('link', { name: 'Jobs' }).click()
+  await page.getByRole('row').filter({ hasText: 'Deploy' }).getByText('Failed').first().waitFor()
+  expect(await admin.faults()).toEqual([])
+})
+
+const PAGES = [
+  '/jobs',
+  '/jobs/1',
+  '/jobs/1/history',
+  '/forms',
+  '/forms/Deploy',
+  '/approvals',
+  '/runners',
+  '/me',
+  '/jobs/99',
+]
+
+test.each(['light', 'dark'] as const)('every page is for everybody: axe finds nothing, %s', async (colorScheme) => {
+  const { page } = admin
+  await page.emulateMedia({ colorScheme })
+  for (const path of PAGES) {
+    await open(admin, path)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.getByText('Loading…').first().waitFor({ state: 'detached' })
+    expect([path, await accessFaults(page)]).toEqual([path, []])
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+})
+
+test('texts of forms and jobs stay texts', async () => {
+  const { page } = admin
+  for (const path of [
+    '/forms',
+    `/forms/${encodeURIComponent(`Odd ${MARKUP}`)}`,
+    '/jobs/1',
+    '/jobs?q=%3Cimg%20src%3Dx%3E',
+  ]) {
+    await open(admin, path)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    if (path.startsWith('/forms/')) await page.getByText('Read').first().waitFor()
+    expect(await page.evaluate('document.querySelectorAll("main img, main script, main [onerror]").length')).toBe(0)
+    expect(await page.evaluate('document.querySelectorAll("a[href^=javascript]").length')).toBe(0)
+  }
+  expect(await admin.faults()).toEqual([])
+})
+
+test('a page of another origin can do nothing with the cookie', async () => {
+  const evil: Server = createServer((_request, response) => {
+    response.setHeader('content-type', 'text/html')
+    response.end('<title>evil</title>')
+  })
+  await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve))
+  try {
+    const tab = await admin.context.newPage()
+    await tab.goto(`http://127.0.0.1:${(evil.address() as AddressInfo).port}/`)
+    const target = JSON.stringify(`${product.address}/api/v2`)
+    const user = JSON.stringify(JSON.stringify({ username: 'mallory', password: ADMIN_PASSWORD }))
+    const tried = await tab.evaluate<string[]>(`Promise.all([
+      fetch(${target} + '/user', { method: 'POST', credentials: 'include', mode: 'no-cors', body: ${user} }),
+      fetch(${target} + '/user', { method: 'POST', credentials: 'include', body: ${user},
+        headers: { 'content-type': 'application/json', 'x-holdfast-page': '1' } }),
+      fetch(${target} + '/profile', { credentials: 'include' }),
+      new Promise((resolve, reject) => {
+        const source = new EventSource(${target} + '/events', { withCredentials: true })
+        source.onmessage = source.onopen = () => resolve('heard')
+        source.onerror = () => { source.close(); reject(new Error('nothing')) }
+      }),
+    ].map((one) => one.then((answer) => answer.type ?? answer, () => 'refused')))`)
+    expect(tried).toEqual(['refused', 'refused', 'refused', 'refused'])
+    await tab.close()
+    const users = JSON.stringify(await product.admin.get('/user'))
+    expect(users).toContain('olga')
+    expect(users).not.toContain('mallory')
+  } finally {
+    evil.close()
+  }
+})
+
+test('one stream serves all tabs; signed out in one, all say so, and who signs in again goes on', async () => {
+  await open(admin, '/jobs')
+  const other = await admin.newTab()
+  await other.goto(`${product.address}/forms`)
+  await other.getByRole('heading', { name: 'Forms' }).waitFor()
+  await admin.page.getByRole('button', { name: 'Sign out' }).click()
+  await admin.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  const dialog = other.getByRole('dialog', { name: 'Your session is over' })
+  await dialog.getByLabel('Password').fill(ADMIN_PASSWORD)
+  await dialog.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await dialog.waitFor({ state: 'detached' })
+  expect(await other.getByRole('heading', { name: 'Forms' }).isVisible()).toBe(true)
+})
