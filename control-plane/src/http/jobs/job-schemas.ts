@@ -75,7 +75,7 @@ const recordFields = {
 }
 
 /** A job in a list. */
-export const JobRecord = Type.Object(recordFields, { title: 'JobRecord' })
+const JobRecord = Type.Object(recordFields, { title: 'JobRecord' })
 
 /** A page of a list of jobs. */
 export const JobList = Type.Object(
