@@ -80,6 +80,31 @@ describe('runners', () => {
     }
   })
 
+  it('have jobs that are not known here: they are listed, adopted, ended and forgotten by the beginnings of their runs', async () => {
+    const [one, two] = ['a1'.repeat(16), 'a2'.repeat(16)]
+    const records = [one, two].map((run_id, at) => ({
+      ...{ runner_id: 3, runner: 'web-1', run_id, number: at + 1, reason: 'other_service', service: 'SHA256:x' },
+      ...{ ended: false, output_bytes: 1, events_bytes: 2, form: 'deploy', user: 'ada', user_type: 'local' },
+      ...{ claimed_at: null, reported_at: '2026-11-20T08:00:00.000Z', decision: null, decided_by: null },
+    }))
+    service.override = ({ method, path }) => {
+      if (path === '/runner/orphans') return { status: 200, body: { count: 2, records } }
+      return method === 'POST' ? { status: 200, body: { message: `Done: ${path}` } } : null
+    }
+    expect((await person.run(['runner', 'orphans'])).stdout).toContain('of the control plane SHA256:x')
+    for (const decision of ['adopt', 'end', 'forget']) {
+      const { code, stdout } = await person.run(['runner', 'orphans', decision, 'a2'])
+      expect({ code, stdout }).toEqual({ code: 0, stdout: `web-1 ${two}: Done: /runner/3/orphans/${decision}\n` })
+      expect(service.seen.at(-1)).toMatchObject({ method: 'POST', body: { run_id: two } })
+    }
+    const asked = service.seen.filter(({ method }) => method === 'POST').length
+    expect((await person.run(['runner', 'orphans', 'end', 'a'])).stderr).toContain('Several runs begin with a')
+    expect((await person.run(['runner', 'orphans', 'end'])).stderr).toContain('give --all')
+    expect(service.seen.filter(({ method }) => method === 'POST')).toHaveLength(asked)
+    await person.run(['runner', 'orphans', 'forget', '--all'])
+    expect(service.seen.slice(-2).map(({ body }) => body)).toEqual([{ run_id: one }, { run_id: two }])
+  })
+
   it('are not approved with another fingerprint', async () => {
     const { code, stderr } = await person.run(['runner', 'approve', 'web-1', '--fingerprint', 'SHA256:other'])
     expect(code).toBe(2)

@@ -78,7 +78,7 @@ export function LogView({ jobId, bytes = 0 }: LogViewProps) {
   }
 
   return (
-    <section class="log" aria-label={text.label}>
+    <div class="log">
       <LogTools
         news={news}
         session={session}
@@ -108,7 +108,7 @@ export function LogView({ jobId, bytes = 0 }: LogViewProps) {
       </div>
       <LogStatus news={news} />
       <LogKeys dialog={keys} hasLetters={hasLetters} onLetters={keepLetters} />
-    </section>
+    </div>
   )
 }
 
