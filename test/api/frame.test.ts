@@ -167,8 +167,11 @@ describe('errors of every kind have one shape', () => {
     expectError(await server.call('GET', '/nothing/here', { token: server.admin }), 404, 'unknown_route')
     expectError(await server.call('PATCH', '/profile', { token: server.admin }), 405, 'method_not_allowed')
     expectError(await server.call('POST', '/nothing', { body: '{bad', headers: json }), 404, 'unknown_route')
-    const outside = await fetch(`${server.url}/`)
-    expect([outside.status, await outside.json()]).toEqual([404, expect.objectContaining({ code: 'unknown_route' })])
+    // Pages of the console lie beside the interface, and have no answer for other paths.
+    for (const path of ['/nothing', '/api/nothing', '/jobs/1/output/nothing']) {
+      const outside = await fetch(`${server.url}${path}`)
+      expect([outside.status, await outside.json()]).toEqual([404, expect.objectContaining({ code: 'unknown_route' })])
+    }
   })
 
   test('a path that is no path', async () => {

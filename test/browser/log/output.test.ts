@@ -8,7 +8,8 @@ import { type Load, SMALL_LOAD, SYNTHETIC_FORM, extravarsOf, truthOf } from '../
 import { storedOutput } from '../../support/exactness.js'
 import { type Product, startProduct } from '../../support/product.js'
 import { waitFor } from '../../support/wait.js'
-import { openSignedIn, startChromium } from '../support/chromium.js'
+import { startChromium } from '../kit/chromium.js'
+import { openSignedIn } from './signed-in.js'
 
 let product: Product
 let browser: Browser

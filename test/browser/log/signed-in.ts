@@ -1,17 +1,5 @@
-import { existsSync } from 'node:fs'
-import { type Browser, type BrowserContext, type Page, chromium } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { ADMIN_PASSWORD } from '../../support/product.js'
-
-/** Where Debian puts the browser; CHROMIUM says another place. */
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
-
-/** Starts a browser without a screen. @throws Error when there is none */
-export async function startChromium(): Promise<Browser> {
-  if (!existsSync(CHROMIUM)) {
-    throw new Error(`there is no Chromium at ${CHROMIUM}: run scripts/setup as root, or set CHROMIUM to its path`)
-  }
-  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
-}
 
 /** A page on which somebody is signed in, and what went wrong on it. */
 export interface SignedInPage {
