@@ -193,6 +193,7 @@ class Painter implements LogPainter {
     const fold = document.createElement('button')
     const text = document.createElement('span')
     const summary = document.createElement('span')
+    element.className = 'log-row'
     number.className = 'log-number'
     fold.className = 'log-fold'
     text.className = 'log-text'
