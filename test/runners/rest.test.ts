@@ -46,6 +46,21 @@ describe('runners over REST', () => {
     expect((await asAdmin('GET', path)).body).toEqual(record)
   })
 
+  test('what was compared is what is let in: with another fingerprint nothing changes', async () => {
+    const { path } = await ask('rest-compared')
+    const { fingerprint } = (await asAdmin('GET', path)).body as { fingerprint: string }
+    const other = `SHA256:${'A'.repeat(43)}`
+    const refused = await asAdmin('POST', `${path}/approve`, { fingerprint: other })
+    expect([refused.status, refused.body]).toEqual([
+      409,
+      { error: expect.stringContaining(`has the fingerprint ${fingerprint}, not ${other}`), code: 'other_fingerprint' },
+    ])
+    expect((await asAdmin('GET', path)).body).toMatchObject({ state: 'waiting' })
+    expect((await asAdmin('POST', `${path}/approve`, { fingerprint: 5 })).status).toBe(400)
+    expect((await asAdmin('POST', `${path}/approve`, { fingerprint })).status).toBe(200)
+    expect((await asAdmin('DELETE', path)).status).toBe(200)
+  })
+
   test('approve, change, revoke, remove', async () => {
     const { agent, path } = await ask('rest-2')
     expect((await asAdmin('POST', `${path}/approve`)).body).toEqual({

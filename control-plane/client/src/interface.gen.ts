@@ -2186,6 +2186,10 @@ export interface Operations {
     request: {
       /** A whole number */
       id: number
+      body?: {
+        /** The fingerprint that was compared with the host; with another one by now the answer is 409 */
+        fingerprint?: string
+      } | null
     },
     options?: RequestOptions,
   ): Promise<Message>

@@ -66,6 +66,18 @@ export const RunnerRecord = Type.Object(
   { title: 'Runner' },
 )
 
+/** The body of an approval; it may be left out. */
+export const ApproveRunnerBody = nullable(
+  Type.Object({
+    fingerprint: Type.Optional(
+      Type.String({
+        description: 'The fingerprint that was compared with the host; with another one by now the answer is 409',
+        maxLength: 100,
+      }),
+    ),
+  }),
+)
+
 /** What an admin may change of a runner. */
 export const RunnerBody = Type.Object(
   {

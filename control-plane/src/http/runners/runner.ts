@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { DefaultChange, RunnerActions } from '../../runners/registration/runner-actions.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
-import { RunnerBody, RunnerRecord, runnerRecordOf } from './runner-schemas.js'
+import { ApproveRunnerBody, RunnerBody, RunnerRecord, runnerRecordOf } from './runner-schemas.js'
 import { type JoinTokenRouteDependencies, joinTokenRoutes } from './join-token.js'
 import { IdParams, Message, answers, asList, idOf, listOf } from '../route/schemas.js'
 
@@ -88,8 +88,26 @@ function runnerChangeRoutes({ hub, requireAdminForRunner }: RunnerChangeDependen
       },
     )
 
+    app.post(
+      '/runner/:id/approve',
+      {
+        onRequest: requireAdminForRunner,
+        schema: {
+          tags,
+          summary: 'Let a waiting runner in',
+          params: IdParams,
+          body: ApproveRunnerBody,
+          response: answers(Message, 400, 403, 404, 409),
+        },
+      },
+      async (request) => {
+        const compared = request.body?.fingerprint
+        const defaultChange = await hub.approve(idOf(request.params), adminOf(request).username, compared)
+        return { message: withDefaultSaid('The runner was approved', defaultChange) }
+      },
+    )
+
     const actions = [
-      { path: 'approve', summary: 'Let a waiting runner in', act: hub.approve, message: 'The runner was approved' },
       { path: 'reject', summary: 'Turn a request down', act: hub.reject, message: 'The request was rejected' },
       { path: 'revoke', summary: 'Shut an approved runner out', act: hub.revoke, message: 'The runner was revoked' },
       {

@@ -53,7 +53,11 @@ export interface RunnerChanges {
 export interface RunnerActions {
   list(): Promise<RunnerView[]>
   get(id: number): Promise<RunnerView>
-  approve(id: number, by: string): Promise<DefaultChange>
+  /**
+   * @param compared the fingerprint that a person compared with the host; left out: nobody did
+   * @throws ConflictError also when the runner has another fingerprint by now
+   */
+  approve(id: number, by: string, compared?: string): Promise<DefaultChange>
   reject(id: number, by: string): Promise<DefaultChange>
   revoke(id: number, by: string): Promise<DefaultChange>
   /**
@@ -118,11 +122,14 @@ export function createRunnerActions(deps: RunnerActionDependencies): RunnerActio
     async get(id) {
       return viewOf(await known(store.read, id))
     },
-    approve: (id, by) =>
+    approve: (id, by, compared) =>
       act(
         id,
         { write: 'runners.approve', done: 'approved', by },
-        async (queries, runner) => move(queries, runner, 'approve', await approvedNow(queries, by, deps.clock.now())),
+        async (queries, runner) => {
+          requireSameKey(runner, compared)
+          return move(queries, runner, 'approve', await approvedNow(queries, by, deps.clock.now()))
+        },
         (connection, after) => connection.apply(after),
       ),
     reject: (id, by) =>
@@ -202,6 +209,15 @@ async function known(queries: Queries, id: number): Promise<Runner> {
   const runner = await findRunner(queries, id)
   if (!runner) throw new NotFoundError('no_such_runner', `There is no runner ${id}`)
   return runner
+}
+
+/** What was compared is what is let in: a request with another key may have taken its place meanwhile. */
+function requireSameKey({ name, fingerprint }: Runner, compared: string | undefined): void {
+  if (compared === undefined || compared === fingerprint) return
+  throw new ConflictError(
+    'other_fingerprint',
+    `Runner ${name} has the fingerprint ${fingerprint}, not ${compared}: it is another host or has a new key`,
+  )
 }
 
 /** Makes a legal move, with other changes; null when the row has gone. @throws ConflictError */

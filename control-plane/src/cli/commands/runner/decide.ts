@@ -14,7 +14,8 @@ const DECISIONS = {
 } as const
 
 const ASK = {
-  approve: (client: Client, id: number) => client.approveRunner({ id }),
+  approve: (client: Client, id: number, fingerprint?: string) =>
+    client.approveRunner(fingerprint === undefined ? { id } : { id, body: { fingerprint } }),
   reject: (client: Client, id: number) => client.rejectRunner({ id }),
   revoke: (client: Client, id: number) => client.revokeRunner({ id }),
   reinstate: (client: Client, id: number) => client.reinstateRunner({ id }),
@@ -43,7 +44,7 @@ export const decideCommand = (run: Run, decision: keyof typeof DECISIONS) =>
             'or has a new key. Nothing was changed.',
         )
       }
-      const answer = await ASK[decision](client, runner.id)
+      const answer = await ASK[decision](client, runner.id, args.fingerprint)
       await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message} (${runner.fingerprint})\n`)
     },
   })
