@@ -32,7 +32,7 @@ export function keepHeapSmall(): () => void {
  * Sets V8's flag in the running process. It has to change while the service runs, because a small heap costs processor
  * time (see above), and an option at the start would always count. Node also refuses this flag in NODE_OPTIONS.
  *
- * Node's documentation warns: a change of flags after the start may have unpredictable results or none. V8 reads this
+ * Node's documentation warns: a change of flags after the start may crash the process, or do nothing. V8 reads this
  * flag whenever it computes the next limit of the heap. Measured with Node 20.20.2: a script that makes much garbage
  * had a heap of 104 to 111 MB with 40 percent, and of 171 to 234 MB without (three runs each). A flag that V8 does not
  * know writes one line to stderr and changes nothing; the service then needs more memory for the largest requests.
