@@ -20,6 +20,17 @@ fields:
   - {name: size, type: enum, label: Size, values: [small, large], default: small}
   - {name: careful, type: checkbox, label: Be careful, default: true}
 `,
+  'place.yml': `name: Place
+type: ansible
+roles: [default]
+playbook: deploy.yml
+fields:
+  - {name: site, type: enum, label: Site, values: [north, south], default: south}
+  - {name: rack, type: enum, label: Rack, runLocal: true, expression: "'$(site)' === 'north' ? ['n1', 'n2'] : ['s1']"}
+  - {name: path, type: expression, label: Path, runLocal: true, expression: "'/$(site)/' + '$(rack)'"}
+  - {name: tag, type: text, label: Tag, regex: {expression: '^[a-z]+$', description: small letters}}
+  - {name: why, type: text, label: Why, dependencies: [{name: site, values: [north]}]}
+`,
   'markup.yml': `name: ${JSON.stringify(`Odd ${MARKUP}`)}
 type: ansible
 description: ${JSON.stringify(MARKUP)}
@@ -67,6 +78,32 @@ afterAll(async () => {
 })
 
 const open = (person: Person, path: string) => person.page.goto(`${product.address}${path}`)
+
+test('while one types, the control plane says choices, computed values, problems, and what will run', async () => {
+  const person = await newPerson(browser, product.address)
+  const { page } = person
+  await open(person, '/forms/Place')
+  await signInOn(page, 'olga', ADMIN_PASSWORD)
+  const rack = page.getByRole('combobox', { name: 'Rack' })
+  await rack.getByRole('option', { name: 's1' }).waitFor({ state: 'attached' })
+  expect(await page.getByRole('textbox', { name: 'Why' }).count()).toBe(0)
+
+  await page.getByRole('combobox', { name: 'Site' }).selectOption('north')
+  await rack.getByRole('option', { name: 'n2' }).waitFor({ state: 'attached' })
+  await rack.selectOption('n2')
+  await page.getByText('/north/n2', { exact: true }).waitFor()
+  await page.getByRole('textbox', { name: 'Why' }).waitFor()
+
+  const tag = page.getByRole('textbox', { name: 'Tag' })
+  await tag.fill('BLUE')
+  await page.getByText('small letters').waitFor()
+  await tag.fill('blue')
+  await page.getByText('small letters').waitFor({ state: 'detached' })
+  await page.getByText('What will run').click()
+  await page.getByText('"rack": "n2"').waitFor()
+  expect(await person.faults()).toEqual([])
+  await person.close()
+})
 
 test('a person lets a runner in, launches a form, has it approved, and reads why it failed', async () => {
   const { page } = admin

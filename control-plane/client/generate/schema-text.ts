@@ -10,6 +10,8 @@ export interface Schema {
   readonly anyOf?: readonly Schema[]
   readonly items?: Schema
   readonly properties?: Readonly<Record<string, Schema>>
+  /** Of an object with names of any kind: what each of them has. */
+  readonly additionalProperties?: Schema | boolean
   readonly required?: readonly string[]
 }
 
@@ -28,6 +30,11 @@ export function branchesOf({ anyOf, type, description: _, ...schema }: Schema): 
 /** The name of the constant that checks a schema. */
 export function constantOf(name: string): string {
   return `${name.charAt(0).toLowerCase()}${name.slice(1)}Schema`
+}
+
+/** What each name of an object has that may have any names. */
+function valueOf({ additionalProperties }: Schema): Schema {
+  return typeof additionalProperties === 'object' ? additionalProperties : {}
 }
 
 /** A schema as a type. */
@@ -51,7 +58,7 @@ export function typeText(schema: Schema): string {
     case 'array':
       return `(${typeText(schema.items ?? {})})[]`
     case 'object':
-      return schema.properties ? objectText(schema) : 'Record<string, unknown>'
+      return schema.properties ? objectText(schema) : `Record<string, ${typeText(valueOf(schema))}>`
     case undefined:
       return 'unknown'
     default:
@@ -93,7 +100,7 @@ export function checkText(schema: Schema): string {
     case 'array':
       return `v.array(${checkText(schema.items ?? {})})`
     case 'object':
-      return schema.properties ? looseObjectText(schema) : 'v.record(v.string(), v.unknown())'
+      return schema.properties ? looseObjectText(schema) : `v.record(v.string(), ${checkText(valueOf(schema))})`
     default:
       return 'v.unknown()'
   }

@@ -145,11 +145,52 @@ export interface FormConfig {
 }
 
 export interface FormEvaluation {
-  fields: Record<string, unknown>
+  fields: Record<
+    string,
+    {
+      shown: boolean
+      required: boolean
+      /** What counts now; a password has none */
+      value?: unknown
+      choices?: unknown[]
+      errors: {
+        type: string
+        description: string
+      }[]
+      /** Why it could not be evaluated */
+      waiting?: string
+    }
+  >
   /** Errors of rows by field, as in the details of a refused launch */
-  rows: Record<string, unknown>
+  rows: Record<string, unknown[]>
   /** The steps of a wizard */
-  steps: Record<string, unknown>
+  steps: Record<
+    string,
+    {
+      shown: boolean
+      waiting?: string
+      errors: {
+        type: string
+        description: string
+      }[]
+      fields: Record<
+        string,
+        {
+          shown: boolean
+          required: boolean
+          /** What counts now; a password has none */
+          value?: unknown
+          choices?: unknown[]
+          errors: {
+            type: string
+            description: string
+          }[]
+          /** Why it could not be evaluated */
+          waiting?: string
+        }
+      >
+    }
+  >
   runs: {
     /** The runner, or that of the first step or node */
     runner: string | null
@@ -587,7 +628,7 @@ export interface Profile {
   roles: string[]
   /** Roles that name this user, but mean a deleted account that had the name; an admin may accept it */
   rolesWithheld?: string[]
-  options: Record<string, unknown>
+  options: Record<string, boolean>
   /** There when the password has to be changed before anything else can be done */
   passwordMustChange?: boolean
 }
@@ -915,7 +956,7 @@ export const profileSchema: v.GenericSchema<unknown, Profile> = v.looseObject({
   groupsLeftOut: v.optional(v.pipe(v.number(), v.safeInteger())),
   roles: v.array(v.string()),
   rolesWithheld: v.optional(v.array(v.string())),
-  options: v.record(v.string(), v.unknown()),
+  options: v.record(v.string(), v.boolean()),
   passwordMustChange: v.optional(v.boolean()),
 })
 
@@ -1054,9 +1095,37 @@ export const formListSchema: v.GenericSchema<unknown, FormList> = v.looseObject(
 })
 
 export const formEvaluationSchema: v.GenericSchema<unknown, FormEvaluation> = v.looseObject({
-  fields: v.record(v.string(), v.unknown()),
-  rows: v.record(v.string(), v.unknown()),
-  steps: v.record(v.string(), v.unknown()),
+  fields: v.record(
+    v.string(),
+    v.looseObject({
+      shown: v.boolean(),
+      required: v.boolean(),
+      value: v.optional(v.unknown()),
+      choices: v.optional(v.array(v.unknown())),
+      errors: v.array(v.looseObject({ type: v.string(), description: v.string() })),
+      waiting: v.optional(v.string()),
+    }),
+  ),
+  rows: v.record(v.string(), v.array(v.unknown())),
+  steps: v.record(
+    v.string(),
+    v.looseObject({
+      shown: v.boolean(),
+      waiting: v.optional(v.string()),
+      errors: v.array(v.looseObject({ type: v.string(), description: v.string() })),
+      fields: v.record(
+        v.string(),
+        v.looseObject({
+          shown: v.boolean(),
+          required: v.boolean(),
+          value: v.optional(v.unknown()),
+          choices: v.optional(v.array(v.unknown())),
+          errors: v.array(v.looseObject({ type: v.string(), description: v.string() })),
+          waiting: v.optional(v.string()),
+        }),
+      ),
+    }),
+  ),
   runs: v.looseObject({
     runner: v.nullable(v.string()),
     problem: v.nullable(v.string()),

@@ -159,7 +159,7 @@ function TextInput({
 const sameChoice = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
 function OneChoice({ field, value, change, attributes }: InputProps) {
-  // The control plane works the choices out, and does not say them before the launch: the value is typed.
+  // The control plane works the choices out. While it cannot, the value is typed.
   if (field.choices === null) return <TextInput field={field} value={value} change={change} attributes={attributes} />
   const chosen = field.choices.findIndex((choice) => sameChoice(choice.value, value))
   return (

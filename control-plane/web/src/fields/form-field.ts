@@ -13,6 +13,8 @@ export interface FormField {
   readonly default: unknown
   /** The choices of an enum or radio; null: the control plane works them out. */
   readonly choices: readonly Choice[] | null
+  /** How one of the form's values is shown and sent. */
+  readonly choiceOf: (value: unknown) => Choice
   /** Worked out by the control plane; nobody types it. */
   readonly isComputed: boolean
   readonly dateType: string
@@ -53,6 +55,9 @@ const SAME_AS: Readonly<Record<string, string>> = {
   local_out: 'expression',
 }
 
+/** Fields whose source gives what can be chosen, not what is. */
+const CHOSEN: readonly string[] = ['enum', 'radio', 'list']
+
 /** Reads the fields of a form. What is no field is left out. */
 export function readFields(fields: readonly unknown[]): FormField[] {
   return fields.filter(isObject).flatMap((field) => {
@@ -78,7 +83,8 @@ function readField(name: string, field: Source): FormField {
     placeholder: textOf(field.placeholder),
     default: field.default,
     choices: Array.isArray(field.values) ? field.values.map((value: unknown) => choiceOf(value, field)) : null,
-    isComputed: type === 'expression' || (hasSource && field.editable !== true),
+    choiceOf: (value) => choiceOf(value, field),
+    isComputed: type === 'expression' || (hasSource && field.editable !== true && !CHOSEN.includes(type)),
     dateType: textOf(field.dateType) ?? 'datetime',
     content: textOf(field.value) ?? textOf(field.expression) ?? textOf(field.default) ?? '',
     subform: textOf(field.subform),

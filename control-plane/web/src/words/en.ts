@@ -210,7 +210,8 @@ export const words = {
     uploaded: (name: string, size: string) => `${name}, ${size}`,
     relaunching: (id: number) => `Runs job ${id} again. Passwords and files have to be given anew.`,
     step: (number: number, all: number, name: string) => `Step ${number} of ${all}: ${name}`,
-    expressionDefault: 'Left empty: the default of the form',
+    willRun: 'What will run',
+    willRunOn: (runner: string) => `On the runner ${runner}, with these variables:`,
   },
 
   runners: {

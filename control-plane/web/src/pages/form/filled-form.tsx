@@ -1,18 +1,18 @@
+import type { FormEvaluation } from '@holdfast/client'
 import { useLocation } from 'preact-iso'
 import { useRef, useState } from 'preact/hooks'
-import { FieldInput } from '../../fields/field-input.js'
-import { isShown } from '../../fields/form-field.js'
 import { addressOf } from '../../live/address.js'
 import { api } from '../../live/api.js'
 import { session } from '../../live/session.js'
 import { Empty } from '../../parts/content.js'
 import { Failure } from '../../parts/failure.js'
 import { words } from '../../words/en.js'
-import { type FormModel, type FormPart, type Values, shownValues, withoutUndefined } from './form-parts.js'
+import { useEvaluation, verdictOf } from './evaluation.js'
+import { FormPartView } from './form-part-view.js'
+import { type FormModel, type FormPart, type Values, isFieldShown } from './form-parts.js'
 import { type Problems, problemsOf } from './problems.js'
-
-/** What is typed, by step; `''` for a form without steps. */
-type Typed = Readonly<Record<string, Values>>
+import { type SentValues, type Typed, sentValues } from './sent-values.js'
+import { WillRun } from './will-run.js'
 
 /**
  * The fields of a form and its launch. The control plane alone judges the values: what it finds stands at the fields.
@@ -31,16 +31,42 @@ export function FilledForm({
   const element = useRef<HTMLFormElement>(null)
   const [typed, setTyped] = useState<Typed>(() => startOf(form, start))
   const [problems, setProblems] = useState<Problems>(new Map())
+  /** Fields that somebody typed into: what is wrong with the others is said at the launch. */
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set())
   const [error, setError] = useState<Error | null>(null)
   const [isBusy, setBusy] = useState(false)
   const [isVerbose, setVerbose] = useState(false)
+
+  const isShownNow = (part: FormPart, name: string): boolean => {
+    const field = part.fields.find((one) => one.name === name)
+    const own = typed[part.step ?? ''] ?? {}
+    return field !== undefined && isFieldShown(part, field, own, verdictOf(latest.current, part, name))
+  }
+  const sent = () => sentValues(form, typed, isShownNow, element.current)
+  const latest = useRef<FormEvaluation | null>(null)
+  const evaluation = useEvaluation(form.name, typed, sent)
+  latest.current = evaluation
+  const problemsAt = (part: FormPart, name: string): readonly string[] => {
+    const key = keyOf(part, name)
+    const live = touched.has(key) ? (verdictOf(evaluation, part, name)?.errors ?? []) : []
+    return [...new Set([...(problems.get(key) ?? []), ...live.map(({ description }) => description)])]
+  }
+
+  function change(part: FormPart, name: string, value: unknown) {
+    const step = part.step ?? ''
+    const key = keyOf(part, name)
+    setTyped((before) => ({ ...before, [step]: { ...before[step], [name]: value } }))
+    setTouched((before) => new Set([...before, key]))
+    // What the launch said was about another value.
+    setProblems((before) => new Map([...before].filter(([one]) => one !== key)))
+  }
 
   async function launch() {
     setBusy(true)
     setError(null)
     setProblems(new Map())
     try {
-      route(addressOf(`/jobs/${await begin(form, typed, { from, isVerbose, element: element.current })}`))
+      route(addressOf(`/jobs/${await begin(form, sent(), { from, isVerbose })}`))
     } catch (failure) {
       const found = problemsOf(failure)
       if (found) setProblems(found)
@@ -62,19 +88,14 @@ export function FilledForm({
       }}
     >
       {form.parts.map((part, index) => (
-        <Part
+        <FormPartView
           key={part.step}
           part={part}
           place={[index + 1, form.parts.length]}
           values={typed[part.step ?? ''] ?? {}}
-          problems={problems}
+          state={{ evaluation, problemsAt }}
           subforms={form.subforms}
-          change={(name, value) =>
-            setTyped((before) => ({
-              ...before,
-              [part.step ?? '']: { ...before[part.step ?? ''], [name]: value },
-            }))
-          }
+          change={(name, value) => change(part, name, value)}
         />
       ))}
       {form.parts.every(({ fields }) => fields.length === 0) && <Empty text={words.form.noFields} />}
@@ -90,6 +111,7 @@ export function FilledForm({
           {words.form.verbose}
         </label>
       )}
+      {evaluation && <WillRun runs={evaluation.runs} />}
       <div class="buttons">
         <button type="submit" class="main" aria-disabled={isBusy}>
           {isBusy ? words.form.launching : words.form.launch}
@@ -105,40 +127,9 @@ function mayBeVerbose(): boolean {
   return value.state === 'in' && value.user.options.allowVerboseMode === true
 }
 
-function Part({
-  part,
-  place: [number, all],
-  values,
-  problems,
-  subforms,
-  change,
-}: {
-  readonly part: FormPart
-  readonly place: readonly [number, number]
-  readonly values: Values
-  readonly problems: Problems
-  readonly subforms: FormModel['subforms']
-  readonly change: (name: string, value: unknown) => void
-}) {
-  const shown = shownValues(part, values)
-  const fields = part.fields.filter((field) => isShown(field, shown))
-  const inputs = fields.map((field) => (
-    <FieldInput
-      key={field.name}
-      field={field}
-      value={shown[field.name]}
-      errors={problems.get(part.step === null ? field.name : `${part.step}.${field.name}`) ?? []}
-      subforms={subforms}
-      change={(value) => change(field.name, value)}
-    />
-  ))
-  if (part.step === null) return <>{inputs}</>
-  return (
-    <fieldset>
-      <legend>{words.form.step(number, all, part.step)}</legend>
-      {inputs}
-    </fieldset>
-  )
+/** The name of a field in what the control plane finds: in a wizard `step.field`. */
+function keyOf({ step }: FormPart, name: string): string {
+  return step === null ? name : `${step}.${name}`
 }
 
 function startOf(form: FormModel, start: Values): Typed {
@@ -150,30 +141,9 @@ function startOf(form: FormModel, start: Values): Typed {
 /** Launches the form, or runs the job again with these values. @returns the number of the new job */
 async function begin(
   form: FormModel,
-  typed: Typed,
-  how: { readonly from: number | null; readonly isVerbose: boolean; readonly element: HTMLFormElement | null },
+  { values, files }: SentValues,
+  how: { readonly from: number | null; readonly isVerbose: boolean },
 ): Promise<number> {
-  const files: Record<string, unknown> = {}
-  const valuesOf = (part: FormPart): Values => {
-    const own = typed[part.step ?? ''] ?? {}
-    const shown = shownValues(part, own)
-    const sent: Record<string, unknown> = {}
-    for (const field of part.fields) {
-      if (!isShown(field, shown)) continue
-      if (field.type === 'password') {
-        const typedIn = how.element?.querySelector<HTMLInputElement>(`input[data-password="${CSS.escape(field.name)}"]`)
-        if (typedIn && typedIn.value !== '') sent[field.name] = typedIn.value
-      } else if (field.type === 'file') {
-        if (own[field.name] !== undefined) files[field.name] = own[field.name]
-      } else sent[field.name] = own[field.name]
-    }
-    return withoutUndefined(sent)
-  }
-  const [first] = form.parts
-  const values =
-    first?.step === null
-      ? valuesOf(first)
-      : Object.fromEntries(form.parts.map((part) => [part.step ?? '', valuesOf(part)]))
   if (how.from !== null) {
     const { id } = await api.relaunchJob({ id: how.from, verbose: how.isVerbose || undefined, body: { values, files } })
     return id

@@ -1,5 +1,5 @@
 import type { WholeForm } from '@holdfast/client'
-import { type FormField, readFields } from '../../fields/form-field.js'
+import { type FormField, isShown, readFields } from '../../fields/form-field.js'
 
 /** A part of a form: all of it, or a step of a wizard. */
 export interface FormPart {
@@ -48,4 +48,14 @@ export function shownValues(part: FormPart, values: Values): Values {
 /** Without the names that have no value. */
 export function withoutUndefined(values: Values): Values {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
+}
+
+/** Whether a field is shown: by what the control plane says of it, and until then as far as the page can tell. */
+export function isFieldShown(
+  part: FormPart,
+  field: FormField,
+  values: Values,
+  verdict: { readonly shown: boolean } | null,
+): boolean {
+  return !field.hidden && (verdict?.shown ?? isShown(field, shownValues(part, values)))
 }

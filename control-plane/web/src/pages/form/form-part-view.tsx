@@ -1,0 +1,74 @@
+import type { FormEvaluation } from '@holdfast/client'
+import { FieldInput } from '../../fields/field-input.js'
+import type { FormField } from '../../fields/form-field.js'
+import { words } from '../../words/en.js'
+import { type Verdict, verdictOf } from './evaluation.js'
+import type { FormModel, FormPart, Values } from './form-parts.js'
+import { isFieldShown, shownValues } from './form-parts.js'
+
+/** What the page knows of a form while it is filled in. */
+export interface FormState {
+  readonly evaluation: FormEvaluation | null
+  /** What is wrong with a field: by the launch that was refused, or by what was typed into it. */
+  problemsAt(part: FormPart, field: string): readonly string[]
+}
+
+/** The fields of a form, or of one step of it. */
+export function FormPartView({
+  part,
+  place: [number, all],
+  values,
+  state,
+  subforms,
+  change,
+}: {
+  readonly part: FormPart
+  readonly place: readonly [number, number]
+  readonly values: Values
+  readonly state: FormState
+  readonly subforms: FormModel['subforms']
+  readonly change: (name: string, value: unknown) => void
+}) {
+  const shown = shownValues(part, values)
+  const fields = part.fields.map((field) => {
+    const verdict = verdictOf(state.evaluation, part, field.name)
+    if (!isFieldShown(part, field, values, verdict)) return null
+    if (field.isComputed) return <ComputedField key={field.name} field={field} verdict={verdict} />
+    return (
+      <FieldInput
+        key={field.name}
+        field={withChoices(field, verdict)}
+        value={values[field.name] ?? verdict?.value ?? shown[field.name]}
+        errors={state.problemsAt(part, field.name)}
+        subforms={subforms}
+        change={(value) => change(field.name, value)}
+      />
+    )
+  })
+  if (part.step === null) return <>{fields}</>
+  if (state.evaluation?.steps[part.step]?.shown === false) return null
+  return (
+    <fieldset>
+      <legend>{words.form.step(number, all, part.step)}</legend>
+      {fields}
+    </fieldset>
+  )
+}
+
+/** A field that the form works out: it is read, not typed. */
+function ComputedField({ field, verdict }: { readonly field: FormField; readonly verdict: Verdict | null }) {
+  const { value, waiting } = verdict ?? {}
+  const text = value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)
+  return (
+    <div class="field computed">
+      <span class="label">{field.label}</span>
+      {waiting === undefined ? <output>{text}</output> : <p class="soft">{waiting}</p>}
+    </div>
+  )
+}
+
+/** With the choices that the control plane worked out, where the form does not list them. */
+function withChoices(field: FormField, verdict: Verdict | null): FormField {
+  if (field.choices !== null || verdict?.choices === undefined) return field
+  return { ...field, choices: verdict.choices.map((value) => field.choiceOf(value)) }
+}
