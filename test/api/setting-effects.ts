@@ -164,7 +164,7 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
     },
     ...{ usual: false, changed: true },
   },
-  PERSISTENT_PATH: { file: 'cli/serve.test.ts', title: 'a generated admin password is said once' },
+  PERSISTENT_PATH: { file: 'cli/serve.test.ts', title: 'a generated admin password is kept for the admin alone' },
   FORMS_FOLDER_PATH: {
     given: 'elsewhere/forms',
     look: async (server) => (await server.parts.forms.forms.all()).map(({ name }) => name).sort(),

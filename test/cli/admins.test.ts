@@ -110,6 +110,11 @@ describe('job show', () => {
     const agent = await ask('gone')
     await run('runner', 'approve', 'gone')
     await agent.leave()
+    await waitFor('the runner to be offline', async () => {
+      const { body } = await server.call('GET', '/runner', { token: server.admin })
+      const records = body.records as { name: string; online: boolean }[]
+      return records.some(({ name, online }) => name === 'gone' && !online)
+    })
     const launch = { formName: 'Wait', rawFormData: {} }
     const { body } = await server.call('POST', '/job', { token: server.admin, json: launch })
     const { code, stdout } = await run('job', 'show', String(body.id))
