@@ -88,24 +88,7 @@ function runnerChangeRoutes({ hub, requireAdminForRunner }: RunnerChangeDependen
       },
     )
 
-    app.post(
-      '/runner/:id/approve',
-      {
-        onRequest: requireAdminForRunner,
-        schema: {
-          tags,
-          summary: 'Let a waiting runner in',
-          params: IdParams,
-          body: ApproveRunnerBody,
-          response: answers(Message, 400, 403, 404, 409),
-        },
-      },
-      async (request) => {
-        const compared = request.body?.fingerprint
-        const defaultChange = await hub.approve(idOf(request.params), adminOf(request).username, compared)
-        return { message: withDefaultSaid('The runner was approved', defaultChange) }
-      },
-    )
+    await app.register(approveRunnerRoute({ hub, requireAdminForRunner }))
 
     const actions = [
       { path: 'reject', summary: 'Turn a request down', act: hub.reject, message: 'The request was rejected' },
@@ -136,6 +119,30 @@ function runnerChangeRoutes({ hub, requireAdminForRunner }: RunnerChangeDependen
         },
       )
     }
+  }
+}
+
+/** Lets a runner in: exactly the one whose fingerprint was compared, if somebody did. */
+function approveRunnerRoute({ hub, requireAdminForRunner }: RunnerChangeDependencies): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.post(
+      '/runner/:id/approve',
+      {
+        onRequest: requireAdminForRunner,
+        schema: {
+          tags,
+          summary: 'Let a waiting runner in',
+          params: IdParams,
+          body: ApproveRunnerBody,
+          response: answers(Message, 400, 403, 404, 409),
+        },
+      },
+      async (request) => {
+        const compared = request.body?.fingerprint
+        const defaultChange = await hub.approve(idOf(request.params), adminOf(request).username, compared)
+        return { message: withDefaultSaid('The runner was approved', defaultChange) }
+      },
+    )
   }
 }
 

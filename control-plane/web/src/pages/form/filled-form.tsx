@@ -1,4 +1,3 @@
-import type { FormEvaluation } from '@holdfast/client'
 import { useLocation } from 'preact-iso'
 import { useRef, useState } from 'preact/hooks'
 import { addressOf } from '../../live/address.js'
@@ -7,11 +6,11 @@ import { session } from '../../live/session.js'
 import { Empty } from '../../parts/content.js'
 import { Failure } from '../../parts/failure.js'
 import { words } from '../../words/en.js'
-import { useEvaluation, verdictOf } from './evaluation.js'
+import { useEntries } from './entries.js'
 import { FormPartView } from './form-part-view.js'
-import { type FormModel, type FormPart, type Values, isFieldShown } from './form-parts.js'
-import { type Problems, problemsOf } from './problems.js'
-import { type SentValues, type Typed, sentValues } from './sent-values.js'
+import type { FormModel, Values } from './form-parts.js'
+import { problemsOf } from './problems.js'
+import type { SentValues } from './sent-values.js'
 import { WillRun } from './will-run.js'
 
 /**
@@ -29,47 +28,21 @@ export function FilledForm({
 }) {
   const { route } = useLocation()
   const element = useRef<HTMLFormElement>(null)
-  const [typed, setTyped] = useState<Typed>(() => startOf(form, start))
-  const [problems, setProblems] = useState<Problems>(new Map())
-  /** Fields that somebody typed into: what is wrong with the others is said at the launch. */
-  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set())
+  const entries = useEntries(form, start, element)
+  const { problems } = entries
   const [error, setError] = useState<Error | null>(null)
   const [isBusy, setBusy] = useState(false)
   const [isVerbose, setVerbose] = useState(false)
 
-  const isShownNow = (part: FormPart, name: string): boolean => {
-    const field = part.fields.find((one) => one.name === name)
-    const own = typed[part.step ?? ''] ?? {}
-    return field !== undefined && isFieldShown(part, field, own, verdictOf(latest.current, part, name))
-  }
-  const sent = () => sentValues(form, typed, isShownNow, element.current)
-  const latest = useRef<FormEvaluation | null>(null)
-  const evaluation = useEvaluation(form.name, typed, sent)
-  latest.current = evaluation
-  const problemsAt = (part: FormPart, name: string): readonly string[] => {
-    const key = keyOf(part, name)
-    const live = touched.has(key) ? (verdictOf(evaluation, part, name)?.errors ?? []) : []
-    return [...new Set([...(problems.get(key) ?? []), ...live.map(({ description }) => description)])]
-  }
-
-  function change(part: FormPart, name: string, value: unknown) {
-    const step = part.step ?? ''
-    const key = keyOf(part, name)
-    setTyped((before) => ({ ...before, [step]: { ...before[step], [name]: value } }))
-    setTouched((before) => new Set([...before, key]))
-    // What the launch said was about another value.
-    setProblems((before) => new Map([...before].filter(([one]) => one !== key)))
-  }
-
   async function launch() {
     setBusy(true)
     setError(null)
-    setProblems(new Map())
+    entries.setProblems(new Map())
     try {
-      route(addressOf(`/jobs/${await begin(form, sent(), { from, isVerbose })}`))
+      route(addressOf(`/jobs/${await begin(form, entries.sent(), { from, isVerbose })}`))
     } catch (failure) {
       const found = problemsOf(failure)
-      if (found) setProblems(found)
+      if (found) entries.setProblems(found)
       else setError(failure as Error)
       setBusy(false)
       // To the first field with a problem, once it is marked.
@@ -92,10 +65,10 @@ export function FilledForm({
           key={part.step}
           part={part}
           place={[index + 1, form.parts.length]}
-          values={typed[part.step ?? ''] ?? {}}
-          state={{ evaluation, problemsAt }}
+          values={entries.typed[part.step ?? ''] ?? {}}
+          state={entries}
           subforms={form.subforms}
-          change={(name, value) => change(part, name, value)}
+          change={(name, value) => entries.change(part, name, value)}
         />
       ))}
       {form.parts.every(({ fields }) => fields.length === 0) && <Empty text={words.form.noFields} />}
@@ -111,7 +84,7 @@ export function FilledForm({
           {words.form.verbose}
         </label>
       )}
-      {evaluation && <WillRun runs={evaluation.runs} />}
+      {entries.evaluation && <WillRun runs={entries.evaluation.runs} />}
       <div class="buttons">
         <button type="submit" class="main" aria-disabled={isBusy}>
           {isBusy ? words.form.launching : words.form.launch}
@@ -125,17 +98,6 @@ export function FilledForm({
 function mayBeVerbose(): boolean {
   const { value } = session
   return value.state === 'in' && value.user.options.allowVerboseMode === true
-}
-
-/** The name of a field in what the control plane finds: in a wizard `step.field`. */
-function keyOf({ step }: FormPart, name: string): string {
-  return step === null ? name : `${step}.${name}`
-}
-
-function startOf(form: FormModel, start: Values): Typed {
-  return Object.fromEntries(
-    form.parts.map(({ step }) => [step ?? '', step === null ? start : ((start[step] ?? {}) as Values)]),
-  )
 }
 
 /** Launches the form, or runs the job again with these values. @returns the number of the new job */
