@@ -155,6 +155,21 @@ test('a person lets a runner in, launches a form, has it approved, and reads why
   expect(await admin.faults()).toEqual([])
 })
 
+test('a user of another kind is shown with the kind', async () => {
+  const { page } = admin
+  await page.route(/\/api\/v2\/job/, async (route) => {
+    const answer = await route.fetch()
+    const body = (await answer.text()).replace(/"(user_type|decided_by_type)":"local"/g, '"$1":"ldap"')
+    await route.fulfill({ response: answer, body })
+  })
+  await open(admin, '/jobs')
+  await page.getByRole('cell', { name: 'admin (ldap)' }).first().waitFor()
+  await open(admin, '/jobs/1')
+  await page.getByText('admin (ldap)', { exact: true }).waitFor()
+  await page.getByText('Approved by olga (ldap)').waitFor()
+  await page.unroute(/\/api\/v2\/job/)
+})
+
 const PAGES = [
   '/jobs',
   '/jobs/1',
