@@ -38,7 +38,6 @@ const BEFORE_SIGN_IN: readonly [path: string, body?: object, headers?: Record<st
   ['/api/v2/auth/login', PASSWORD],
   ['/api/v2/auth/session', PASSWORD],
   ['/api/v2/token', { refreshtoken: '1.secret' }],
-  ['/api/v2/auth/exchange', { code: 'x', verifier: 'y'.repeat(43) }],
   ...['/api/v2/job', '/api/v2/profile', '/api/v2/events', '/', '/jobs', '/sign-in'].map((path): [string] => [path]),
   ['/api/v2/profile', undefined, JWT],
   ['/api/v2/profile', undefined, { authorization: 'Bearer 1.secret' }],
