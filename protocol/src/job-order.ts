@@ -54,6 +54,11 @@ export const jobOrderSchema = v.object({
   sealed: v.nullable(v.pipe(v.string(), v.maxLength(MAX_SEALED_CHARACTERS))),
   /** Output stored for this job, in bytes; past it one warning line, the playbook goes on. */
   output_limit_bytes: countSchema,
+  /**
+   * The control plane takes marks out of the output, so the runner may write one after each event. Absent: of an older
+   * control plane, which would show them.
+   */
+  output_marks: v.optional(v.boolean(), false),
   /** Absent: of an older control plane. */
   launched: v.optional(v.nullable(launchedSchema)),
 })

@@ -47,6 +47,7 @@ export function orderOf(manifest: string, change: Partial<JobOrder> = {}): JobOr
     manifest_sha256: manifest,
     sealed: null,
     output_limit_bytes: 50 * 1024 * 1024,
+    output_marks: false,
     ...change,
   }
 }

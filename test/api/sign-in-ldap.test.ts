@@ -1,8 +1,10 @@
 import { createServer } from 'node:net'
+import { SOCKET_PATH } from '@holdfast/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { covers } from '../interface/covers.js'
 import { GROUPS, PEOPLE, READER, type Slapd, personDn, startSlapd } from '../support/slapd.js'
-import { addRunner } from './runner-row.js'
+import { RawAgent, newIdentity } from '../support/raw-agent.js'
+import { addRunner, runnerIdOf } from './runner-row.js'
 import { type Answer, type TestServer, startServer } from './server.js'
 
 const PASSWORD = 'the password of the directory'
@@ -152,6 +154,24 @@ describe('a user of the directory', () => {
     const { body: job } = await asAdmin('GET', `/job/${Number(waiting.body.id)}`)
     expect(job).toMatchObject({ approval: { decided_by: 'jdoe', decided_by_type: 'ldap' } })
     expect(job.output).toContain('Approved by jdoe (ldap) at ')
+    const queued = await server.call('POST', '/job', { token, json: { formName: 'open', rawFormData: {} } })
+    await server.call('POST', `/job/${Number(queued.body.id)}/abort`, { token })
+    const { body: aborted } = await asAdmin('GET', `/job/${Number(queued.body.id)}`)
+    expect(aborted.status_reason).toBe('aborted by jdoe (ldap) before it started')
+  })
+
+  test('is told from a local namesake wherever the name of an admin stands: at a runner, at a join token', async () => {
+    const token = String((await signIn('boss')).body.token)
+    const asBoss = (method: string, path: string, json?: unknown) => server.call(method, path, { token, json })
+    await asBoss('POST', '/runner/join-tokens', { name: 'for web-2' })
+    expect((await asBoss('GET', '/runner/join-tokens')).body.records).toMatchObject([{ created_by: 'boss (ldap)' }])
+    const agent = await RawAgent.join(`ws://127.0.0.1:${server.port}${SOCKET_PATH}`, newIdentity('by-boss'))
+    const path = `/runner/${await runnerIdOf(server, 'by-boss')}`
+    expect((await asBoss('PUT', path, { keep: true })).status).toBe(200)
+    expect((await asBoss('GET', path)).body).toMatchObject({ kept_by: 'boss (ldap)' })
+    expect((await asBoss('POST', `${path}/approve`)).status).toBe(200)
+    expect((await asBoss('GET', path)).body).toMatchObject({ approved_by: 'boss (ldap)' })
+    await agent.leave()
   })
 
   test('gets the groups of the directory at the next sign-in', async () => {

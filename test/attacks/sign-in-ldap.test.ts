@@ -118,6 +118,20 @@ test('the rule of Active Directory is asked for where it is set', async () => {
   expect(words.slice(words.indexOf('1.2.840.113556.1.4.1941'))).toContain(personDn('inner'))
 })
 
+test('the session of a browser ends for good when the directory is taken out of config.yaml', async () => {
+  await server.writeConfig(configFor())
+  const page = { 'sec-fetch-site': 'same-origin', 'x-holdfast-page': '1' }
+  const json = { username: 'worker', password: PASSWORD }
+  const begun = await server.call('POST', '/auth/session', { json, headers: page })
+  const cookie = String(begun.headers.get('set-cookie')).split(';', 1)[0] ?? ''
+  const profile = () => server.call('GET', '/profile', { headers: { ...page, cookie } })
+  expect((await profile()).body).toMatchObject({ username: 'worker', type: 'ldap' })
+  await server.writeConfig(configFor().replace(/^ldap:[^]*/m, ''))
+  expect((await profile()).status).toBe(401)
+  await server.writeConfig(configFor())
+  expect((await profile()).body.code).toBe('session_ended')
+})
+
 test('what needs a base and has none is refused', async () => {
   await server.writeConfig(configFor())
   expect((await server.call('GET', '/auth/settings')).status).toBe(200)

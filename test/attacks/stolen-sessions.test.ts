@@ -130,6 +130,11 @@ test('a password that an admin gave out is good for nothing but a new one', asyn
   const refused = await server.call('GET', '/job', { token })
   expect([refused.status, refused.body.code]).toEqual([403, 'password_change_needed'])
   expect(await status('GET', '/events', token)).toBe(403)
+  const page = { 'sec-fetch-site': 'same-origin', 'x-holdfast-page': '1' }
+  const sent = { json: { username: 'fresh', password: ADMIN_PASSWORD }, headers: page }
+  const cookie = String((await server.call('POST', '/auth/session', sent)).headers.get('set-cookie')).split(';', 1)[0]
+  const byCookie = await server.call('GET', '/job', { headers: { ...page, cookie: cookie ?? '' } })
+  expect([byCookie.status, byCookie.body.code]).toEqual([403, 'password_change_needed'])
   const change = (password: string) => status('PUT', '/profile', token, { password, currentPassword: ADMIN_PASSWORD })
   expect(await change(ADMIN_PASSWORD)).toBe(400)
   expect(await change('a password of my own')).toBe(200)

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { keepWritten, keptOf } from '../support/exactness.js'
+import { shownOutput } from '../support/shown-output.js'
 import { waitFor } from '../support/wait.js'
 import { type ChaosProduct, startChaos } from './kit/chaos-product.js'
 import type { FaultRule } from './kit/preload/faults.js'
@@ -30,7 +31,8 @@ async function launchAtGate(): Promise<{ readonly jobId: number; readonly truth:
 }
 
 const noticesIn = (path: string): string[] =>
-  readFileSync(path, 'utf8')
+  shownOutput(readFileSync(path))
+    .toString('utf8')
     .split('\n')
     .filter((line) => line.startsWith('[holdfast]'))
 

@@ -84,14 +84,16 @@ describe('runners', () => {
     const [one, two] = ['a1'.repeat(16), 'a2'.repeat(16)]
     const records = [one, two].map((run_id, at) => ({
       ...{ runner_id: 3, runner: 'web-1', run_id, number: at + 1, reason: 'other_service', service: 'SHA256:x' },
-      ...{ ended: false, output_bytes: 1, events_bytes: 2, form: 'deploy', user: 'ada', user_type: 'local' },
+      ...{ ended: false, output_bytes: 1, events_bytes: 2, form: 'deploy', user: 'ada', user_type: 'ldap' },
       ...{ claimed_at: null, reported_at: '2026-11-20T08:00:00.000Z', decision: null, decided_by: null },
     }))
     service.override = ({ method, path }) => {
       if (path === '/runner/orphans') return { status: 200, body: { count: 2, records } }
       return method === 'POST' ? { status: 200, body: { message: `Done: ${path}` } } : null
     }
-    expect((await person.run(['runner', 'orphans'])).stdout).toContain('of the control plane SHA256:x')
+    const listed = (await person.run(['runner', 'orphans'])).stdout
+    expect(listed).toContain('of the control plane SHA256:x')
+    expect(listed).toContain('ada (ldap)')
     for (const decision of ['adopt', 'end', 'forget']) {
       const { code, stdout } = await person.run(['runner', 'orphans', decision, 'a2'])
       expect({ code, stdout }).toEqual({ code: 0, stdout: `web-1 ${two}: Done: /runner/3/orphans/${decision}\n` })

@@ -2,10 +2,12 @@ import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync } from 'node
 import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
 import type { Product } from './product.js'
+import { shownOutput } from './shown-output.js'
 import { waitFor } from './wait.js'
 
 /** What the supervisor of a job wrote, kept by a second link when the agent removes the job's folder. */
 export interface Written {
+  /** Without the marks of events. */
   output(): Buffer
   events(): Buffer
 }
@@ -32,7 +34,7 @@ export async function keepWritten(product: Product, jobId: number): Promise<Writ
     return true
   })
   return {
-    output: () => readFileSync(outputPath),
+    output: () => shownOutput(readFileSync(outputPath)),
     events: () => readFileSync(eventsPath),
   }
 }

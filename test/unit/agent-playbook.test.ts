@@ -123,6 +123,7 @@ describe('the environment', () => {
       cwd,
       marker: 'the-marker',
       secretsFile: null,
+      hasMarks: false,
       eventsFile: '/job/events.jsonl',
       callbackFile: '/job/callback.json',
       callbackFolder: '/agent/callback',

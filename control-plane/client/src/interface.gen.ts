@@ -372,6 +372,12 @@ export interface JobEventRecord {
   play_id?: number | null
   action?: string | null
   path?: string | null
+  /** The byte of the output at which its output begins */
+  from?: number | null
+  /** The byte at which it ends */
+  to?: number | null
+  /** Number of line ends before its output */
+  line?: number | null
   changed?: boolean
   ignored?: boolean
   /** The item of a loop; a long one is the beginning of its JSON */
@@ -408,6 +414,12 @@ export interface JobOutline {
     path: string | null
     /** Of the event with which it began */
     order: number
+    /** The byte of the output at which its output begins */
+    from?: number | null
+    /** The byte at which it ends; null: at the end of the output */
+    to?: number | null
+    /** Number of line ends before its output */
+    line?: number | null
     /** By the clock of the runner */
     started: string
     /** When its last result came; null while more may come */
@@ -425,6 +437,11 @@ export interface JobOutline {
   last: number
   /** false: the run had more plays, tasks and hosts than are kept */
   complete: boolean
+  recap?: {
+    order: number
+    from: number | null
+    line: number | null
+  } | null
 }
 
 export interface JobRecord {
@@ -1346,6 +1363,9 @@ export const jobEventRecordSchema: v.GenericSchema<unknown, JobEventRecord> = v.
   play_id: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
   action: v.optional(v.nullable(v.string())),
   path: v.optional(v.nullable(v.string())),
+  from: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
+  to: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
+  line: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
   changed: v.optional(v.boolean()),
   ignored: v.optional(v.boolean()),
   item: v.optional(v.unknown()),
@@ -1378,6 +1398,9 @@ export const jobOutlineSchema: v.GenericSchema<unknown, JobOutline> = v.looseObj
       role: v.nullable(v.string()),
       path: v.nullable(v.string()),
       order: v.pipe(v.number(), v.safeInteger()),
+      from: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
+      to: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
+      line: v.optional(v.nullable(v.pipe(v.number(), v.safeInteger()))),
       started: v.string(),
       ended: v.nullable(v.string()),
       ok: v.pipe(v.number(), v.safeInteger()),
@@ -1391,6 +1414,15 @@ export const jobOutlineSchema: v.GenericSchema<unknown, JobOutline> = v.looseObj
   ),
   last: v.pipe(v.number(), v.safeInteger()),
   complete: v.boolean(),
+  recap: v.optional(
+    v.nullable(
+      v.looseObject({
+        order: v.pipe(v.number(), v.safeInteger()),
+        from: v.nullable(v.pipe(v.number(), v.safeInteger())),
+        line: v.nullable(v.pipe(v.number(), v.safeInteger())),
+      }),
+    ),
+  ),
 })
 
 export const jobMatrixSchema: v.GenericSchema<unknown, JobMatrix> = v.looseObject({
@@ -2117,6 +2149,20 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<OutputHits>
+  /** What was printed for a host, for a task, or for a task at a host
+   *
+   * 409 output_without_marks: the runner is of an older release, or its ansible prints at the end only. */
+  getJobOutputPieces(
+    request: {
+      /** Only what was printed for this host */
+      host?: string
+      /** Only what was printed for the task or play with this id of the outline */
+      task?: number
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Response>
   /** Output from a byte offset on, as it is, for following a job
    *
    * At most 1 MiB an answer; X-Next-Offset is where to go on. Empty: nothing more yet. With the header Range: bytes= the answer is 206 with at most 1 MiB of that range. With follow=true the answer stays open, and bytes come as they are stored. It ends when the job has ended, when the output begins anew, and after five minutes: then go on from the byte that was reached. A session may have as many open as EVENT_STREAMS_PER_SESSION. */
@@ -2723,6 +2769,13 @@ export const operations = {
     query: ['q', 'case', 'from', 'limit'],
     accept: 'application/json',
     schema: outputHitsSchema,
+  },
+  getJobOutputPieces: {
+    method: 'GET',
+    path: '/job/{id}/output/pieces',
+    query: ['host', 'task'],
+    accept: 'text/plain',
+    schema: null,
   },
   getJobOutput: {
     method: 'GET',

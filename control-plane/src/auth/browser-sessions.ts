@@ -1,11 +1,12 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../clock.js'
 import { UnauthenticatedError } from '../errors.js'
-import { findBrowserSession, insertSession, keepSession } from '../store/accounts/sessions.js'
+import { deleteSession, findBrowserSession, insertSession, keepSession } from '../store/accounts/sessions.js'
 import type { Store } from '../store/store.js'
 import { type StoredUser, findUser } from '../store/accounts/users.js'
 import { type Caller, callerFor } from './caller.js'
 import { networkOf } from './network.js'
+import { isProviderThere } from './provider-presence.js'
 import type { RoleSource } from './role-source.js'
 import { hashOf, randomName } from './tokens.js'
 
@@ -74,9 +75,15 @@ export function createBrowserSessions(deps: BrowserSessionDependencies): Browser
       const now = clock.now()
       const found = await findBrowserSession(store.read, id, now)
       if (!found?.user.enabled || !isSame(found.tokenHash, hashOf(secret))) {
-        throw new UnauthenticatedError('session_ended', 'The session has ended; sign in again')
+        throw sessionOver()
       }
-      const caller = callerFor(found.user, id, await roles.current())
+      const config = await roles.current()
+      if (!isProviderThere(found.user, config)) {
+        // Like a session with tokens at its refresh: it does not come back with the provider.
+        await store.write('sessions.end', (queries) => deleteSession(queries, id))
+        throw sessionOver()
+      }
+      const caller = callerFor(found.user, id, config)
       if (now - (found.lastUsedAt ?? found.createdAt) >= KEEP_EVERY_MS) {
         const expiresAt = Math.min(now + idleMs, found.createdAt + mostMs)
         await store.write('sessions.keep', (queries) => keepSession(queries, id, { now, expiresAt }))
@@ -84,6 +91,10 @@ export function createBrowserSessions(deps: BrowserSessionDependencies): Browser
       return caller
     },
   }
+}
+
+function sessionOver(): UnauthenticatedError {
+  return new UnauthenticatedError('session_ended', 'The session has ended; sign in again')
 }
 
 function isSame(one: string, other: string): boolean {

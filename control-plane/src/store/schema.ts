@@ -22,6 +22,7 @@ export interface Database {
   job_stream: JobStreamTable
   job_output: JobOutputTable
   job_output_block: JobOutputBlockTable
+  job_output_mark: JobOutputMarkTable
   job_event: JobEventTable
   runner: RunnerTable
   join_token: JoinTokenTable
@@ -244,6 +245,21 @@ export interface JobOutputBlockTable {
   /** 0 is the block of the first byte. */
   block: Fixed<number>
   lines: number
+}
+
+/** Marks in the output of a runner. They are a part of its stream, and no part of the shown output. */
+export interface JobOutputMarkTable {
+  job_id: Fixed<number>
+  /** Bytes of the runner's stream before the mark, with the marks in front of it. */
+  at: Fixed<number>
+  /** The event whose output ends here. */
+  event: Fixed<number>
+  /** Shown bytes before the mark. */
+  shown: Fixed<number>
+  /** Line ends of the shown output before the mark; null: not known. */
+  line: Fixed<number | null>
+  /** The mark as it came. */
+  mark: Fixed<Buffer>
 }
 
 /** Output in the order in which it is shown. `position` counts the shown bytes before this piece. */

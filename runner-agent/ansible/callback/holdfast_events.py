@@ -31,6 +31,7 @@ try:
     from holdfast_job.event_file import EventFile
     from holdfast_job.event_pipe import EventPipe
     from holdfast_job.event_secrets import read_hidden_values
+    from holdfast_job.output_marks import OutputMarks
     from holdfast_job.recap_words import RecapWords
 finally:
     sys.path.remove(_AGENT_FOLDER)
@@ -90,6 +91,7 @@ class CallbackModule(CallbackBase):
         pipe_path = os.environ.pop("HOLDFAST_EVENTS_PIPE", None)
         report_path = os.environ.pop("HOLDFAST_CALLBACK_FILE", None)
         secrets_path = os.environ.pop("HOLDFAST_SECRETS_FILE", None)
+        has_marks = os.environ.pop("HOLDFAST_OUTPUT_MARKS", None) == "1"
         self._folder = _working_folder()
         self._play_name = self._play_uuid = None
         self._batches = {}  # play uuid → how many of its `serial` batches have begun
@@ -101,6 +103,7 @@ class CallbackModule(CallbackBase):
         self._failures = {}  # host → [(order, whether it was rescued)], ignored ones left out
         self._recap_words = RecapWords()
         self._custom_stats = CustomStats(AggregateStats())
+        self._output_marks = OutputMarks() if has_marks else None
         if not events_path and not pipe_path:
             self.disabled = True
             return
@@ -356,7 +359,11 @@ class CallbackModule(CallbackBase):
                 event[mark] = value
         if result is not None:
             event["result"] = result
-        return self._events.write(event)
+        order = self._events.write(event)
+        # The callback that prints was called before this one, so its output stands before the mark.
+        if order is not None and self._output_marks is not None:
+            self._output_marks.write(order)
+        return order
 
     def _rescued_orders(self, host, recap):
         """The failures of a host that were rescued. The recap says how many; which ones is derived where that is open."""

@@ -4,6 +4,8 @@ import hashlib
 import os
 import time
 
+from holdfast_job.output_marks import ends_line
+
 _TRY_AGAIN_AFTER = 0.25
 
 
@@ -121,7 +123,7 @@ class OutputLog:
                 return done, error
             reached = data if count == len(data) else data[done : done + count]
             self._hash.update(reached)
-            self._fresh_line = reached.endswith(b"\n")
+            self._fresh_line = ends_line(reached, self._fresh_line)
             self.length += count
             done += count
         return done, None

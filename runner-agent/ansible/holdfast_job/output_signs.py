@@ -7,6 +7,8 @@ of 79 characters, also in the middle of a path.
 import os
 import re
 
+from holdfast_job.output_marks import without_marks
+
 _HEAD_BYTES = 256 * 1024
 _TAIL_BYTES = 64 * 1024
 _MOST_INVENTORIES = 3
@@ -61,7 +63,7 @@ def text_of_output(path):
         return ""
     finally:
         os.close(descriptor)
-    return _COLOUR.sub("", (head + b"\n" + tail).decode("utf-8", "replace"))
+    return _COLOUR.sub("", without_marks(head + b"\n" + tail).decode("utf-8", "replace"))
 
 
 def _is_idle_script(path):

@@ -16,6 +16,8 @@ export interface EnvironmentOptions {
   readonly callbackFile: string
   /** The pipe with the values that events must not show; null when the job has no secrets. */
   readonly secretsFile: string | null
+  /** The callback writes a mark into the output after each event. */
+  readonly hasMarks: boolean
   /** The folder that holds the event callback. */
   readonly callbackFolder: string
   /**
@@ -30,7 +32,7 @@ export interface EnvironmentOptions {
  * A variable replaces what ansible.cfg says, so the user's callbacks are named again beside ours.
  */
 export function playbookEnvironment(options: EnvironmentOptions): Record<string, string> {
-  const { own, more, cwd, marker, eventsFile, callbackFile, secretsFile, callbackFolder, socketFolder } = options
+  const { own, more, cwd, marker, eventsFile, callbackFile, secretsFile, hasMarks, callbackFolder, socketFolder } = options
   const environment = passedEnvironment(own, more)
   const config = readAnsibleConfig(environment, cwd)
   const enabled = enabledCallbacks(environment, config)
@@ -47,6 +49,7 @@ export function playbookEnvironment(options: EnvironmentOptions): Record<string,
     HOLDFAST_EVENTS_FILE: eventsFile,
     HOLDFAST_CALLBACK_FILE: callbackFile,
     ...(secretsFile === null ? {} : { HOLDFAST_SECRETS_FILE: secretsFile }),
+    ...(hasMarks ? { HOLDFAST_OUTPUT_MARKS: '1' } : {}),
     ANSIBLE_CALLBACKS_ENABLED: [...enabled.filter((name) => name !== CALLBACK_NAME), CALLBACK_NAME].join(','),
     ANSIBLE_CALLBACK_PLUGINS: [callbackFolder, ...folders].join(':'),
   }

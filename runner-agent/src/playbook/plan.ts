@@ -92,6 +92,7 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
     eventsFile: folder.file('events.jsonl'),
     callbackFile: folder.file('callback.json'),
     secretsFile: secrets === null ? null : folder.file('secret-values'),
+    hasMarks: order.output_marks,
     callbackFolder: settings.callbackFolder,
     socketFolder: socketFolderOf(marker, settings),
   })

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { open } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
 import type { Product } from '../../support/product.js'
 import { type ProductDatabase, openProductDatabase } from '../../support/product-database.js'
+import { shownOutput } from '../../support/shown-output.js'
 import type { Truth } from './load.js'
 
 /** How the stored job differs from what was written, in bytes of output and lines of events. All 0: it is exact. */
@@ -58,10 +59,11 @@ function judge(stored: number, written: number, different: number): Part {
 }
 
 async function compareOutput(product: Product, jobId: number, truth: Truth, problems: string[]): Promise<Part> {
-  const file = await open(truth.outputPath, 'r')
+  // The marks of events are no part of what people see.
+  const all = shownOutput(await readFile(truth.outputPath))
   const database = await openProductDatabase(product)
   try {
-    const { size } = await file.stat()
+    const size = all.length
     const shown = createHash('sha256')
     let offset = 0
     let different = 0
@@ -69,9 +71,8 @@ async function compareOutput(product: Product, jobId: number, truth: Truth, prob
       shown.update(data)
       // The service's own lines ("Waiting for a free slot") are no part of what the runner wrote.
       if (origin !== 'runner') continue
-      const written = Buffer.alloc(data.length)
-      const { bytesRead } = await file.read(written, 0, data.length, offset)
-      if (!data.subarray(0, bytesRead).equals(written.subarray(0, bytesRead))) different += bytesRead
+      const written = all.subarray(offset, offset + data.length)
+      if (!data.subarray(0, written.length).equals(written)) different += written.length
       offset += data.length
     }
     if (offset !== size) problems.push(`${offset} bytes of output are stored, ${size} were written`)
@@ -81,7 +82,6 @@ async function compareOutput(product: Product, jobId: number, truth: Truth, prob
     return judge(offset, size, different)
   } finally {
     await database.close()
-    await file.close()
   }
 }
 

@@ -45,6 +45,8 @@ export const ENDPOINTS = {
       'GET /job/{id}/matrix answers hosts, tasks and a letter for what came of each task at each host.',
     'endpoint.output-search':
       'GET /job/{id}/output/search answers where a literal text stands in the output, in steps of at most a second.',
+    'endpoint.output-pieces':
+      'GET /job/{id}/output/pieces answers what was printed for a host, for a task or play of the outline, or for a task at a host; events and outline say from, to and line of their output.',
     'endpoint.evaluate':
       'POST /forms/{name}/evaluate answers what a launch with these values would say by field, row and step, and what would run; passwords never come back, and nothing is launched.',
     'endpoint.events': 'GET /events is the stream of server-sent events.',

@@ -69,6 +69,7 @@ function scriptedSource(script: readonly Fate[]) {
     },
     part: async (offset, length) => ({ bytes: output.subarray(offset, offset + length), generation }),
     search: () => Promise.reject(new Error('nobody searches here')),
+    outline: () => Promise.reject(new Error('nobody asks for plays here')),
     async follow(offset) {
       const fate = meet()
       const length = output.length
@@ -122,6 +123,7 @@ test('the end of a long output is there after two requests, and one more block f
     index: (signal) => ((requests += 1), source.index(signal)),
     part: (offset, length, signal) => ((requests += 1), source.part(offset, length, signal)),
     search: source.search,
+    outline: source.outline,
     follow: (offset, signal) => ((requests += 1), source.follow(offset, signal)),
   }
   const store = createLogStore()

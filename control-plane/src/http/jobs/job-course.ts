@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Readable } from 'node:stream'
 import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { Type } from 'typebox'
 import { LETTERS, type Outcome } from '../../jobs/course/course.js'
@@ -6,12 +7,22 @@ import type { Courses } from '../../jobs/course/courses.js'
 import { type Matrix, matrixOf, outlinePages } from '../../jobs/course/outline.js'
 import { InvalidInputError } from '../../errors.js'
 import type { OutputSearch } from '../../jobs/read/find-output.js'
+import { readOutputPieces } from '../../jobs/read/output-pieces.js'
 import type { JobReading } from '../../jobs/read/reading.js'
 import { isEnded, jobStatusOf } from '../../jobs/record/status.js'
 import { requireVisible } from '../../jobs/record/visibility.js'
 import { JSON_TYPE, listText, streamOf, streamed } from '../route/long-answer.js'
 import { callerOf } from '../route/guards.js'
-import { IdParams, answers, booleanText, idOf, integerText, nullable, wholeNumberOf } from '../route/schemas.js'
+import {
+  IdParams,
+  answers,
+  booleanText,
+  idOf,
+  integerText,
+  nullable,
+  textAnswers,
+  wholeNumberOf,
+} from '../route/schemas.js'
 
 /** What these routes need of other rooms. */
 export interface JobCourseDependencies {
@@ -33,6 +44,11 @@ const OutlineRecord = Type.Object({
   role: nullable(Type.String()),
   path: nullable(Type.String()),
   order: Type.Integer({ description: 'Of the event with which it began' }),
+  from: Type.Optional(nullable(Type.Integer({ description: 'The byte of the output at which its output begins' }))),
+  to: Type.Optional(
+    nullable(Type.Integer({ description: 'The byte at which it ends; null: at the end of the output' })),
+  ),
+  line: Type.Optional(nullable(Type.Integer({ description: 'Number of line ends before its output' }))),
   started: Type.String({ description: 'By the clock of the runner' }),
   ended: nullable(Type.String({ description: 'When its last result came; null while more may come' })),
   ok: count(),
@@ -52,6 +68,15 @@ const Outline = Type.Object(
       description: 'The order of the last event that counts here: ask with after=last for changes',
     }),
     complete: Type.Boolean({ description: 'false: the run had more plays, tasks and hosts than are kept' }),
+    recap: Type.Optional(
+      nullable(
+        Type.Object({
+          order: Type.Integer(),
+          from: nullable(Type.Integer()),
+          line: nullable(Type.Integer()),
+        }),
+      ),
+    ),
   },
   { title: 'JobOutline' },
 )
@@ -102,7 +127,7 @@ export function jobCourseRoutes({ reading, courses, search }: JobCourseDependenc
         const job = await requireVisible(reading.queries, callerOf(request), idOf(request.params))
         const course = await courses.of(job.id)
         const pages = outlinePages(course, after, isEnded(jobStatusOf(job.status)))
-        const more = { last: course.position, complete: course.isComplete }
+        const more = { last: course.position, complete: course.isComplete, recap: course.recap }
         await reply.type(JSON_TYPE).send(await streamOf(listText(pages, more)))
         return reply
       },
@@ -142,6 +167,43 @@ export function jobCourseRoutes({ reading, courses, search }: JobCourseDependenc
     )
 
     await app.register(searchRoute({ reading, search }))
+    await app.register(piecesRoute({ reading, courses }))
+  }
+}
+
+/** The output of one host or one task. */
+function piecesRoute({
+  reading,
+  courses,
+}: Pick<JobCourseDependencies, 'reading' | 'courses'>): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/job/:id/output/pieces',
+      {
+        config: { audit: { action: 'job.output.pieces.read', kind: 'job', isRead: true } },
+        schema: {
+          tags,
+          summary: 'What was printed for a host, for a task, or for a task at a host',
+          description:
+            '409 output_without_marks: the runner is of an older release, or its ansible prints at the end only.',
+          params: IdParams,
+          querystring: Type.Object({
+            host: Type.Optional(Type.String({ description: 'Only what was printed for this host' })),
+            task: Type.Optional(integerText('Only what was printed for the task or play with this id of the outline')),
+          }),
+          response: textAnswers({ description: 'The pieces in the order of the output' }, 400, 403, 404, 409),
+        },
+      },
+      async (request, reply) => {
+        const { host, task } = request.query
+        const pieces = await readOutputPieces({ reading, courses }, callerOf(request), idOf(request.params), {
+          host,
+          task: task === undefined ? undefined : wholeNumberOf(task, 'task'),
+        })
+        await reply.type('text/plain; charset=utf-8').send(Readable.from(pieces, { objectMode: false }))
+        return reply
+      },
+    )
   }
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { shownName } from '../../auth/shown-name.js'
 import { isoTime } from '../../clock.js'
 import { NotFoundError } from '../../errors.js'
 import { JOIN_TOKEN_MINUTES, type JoinTokens } from '../../runners/registration/join-tokens.js'
@@ -52,7 +53,7 @@ export function joinTokenRoutes({ joinTokens }: JoinTokenRouteDependencies): Fas
         const name = request.body?.name ?? null
         if (name !== null) noteAudit(request, { name })
         const ttlMinutes = request.body?.ttl_minutes ?? JOIN_TOKEN_MINUTES.default
-        const { token, record } = await joinTokens.create({ name, ttlMinutes }, admin.username)
+        const { token, record } = await joinTokens.create({ name, ttlMinutes }, shownName(admin))
         return { id: record.id, token, expires_at: isoTime(record.expiresAt) }
       },
     )
@@ -71,7 +72,7 @@ export function joinTokenRoutes({ joinTokens }: JoinTokenRouteDependencies): Fas
         },
       },
       async (request) => {
-        await joinTokens.remove(idOf(request.params), adminOf(request).username)
+        await joinTokens.remove(idOf(request.params), shownName(adminOf(request)))
         return { message: 'The join token was removed' }
       },
     )

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
+import { shownName } from '../../auth/shown-name.js'
 import { isoTime } from '../../clock.js'
 import type { OrphanActions, OrphanView } from '../../runners/held/orphan-actions.js'
 import type { RunnerActions } from '../../runners/registration/runner-actions.js'
@@ -100,7 +101,7 @@ export function orphanRoutes({ orphans, hub }: OrphanRouteDependencies): Fastify
           },
         },
         async (request) => {
-          await orphans.decide(idOf(request.params), request.body.run_id, path, adminOf(request).username)
+          await orphans.decide(idOf(request.params), request.body.run_id, path, shownName(adminOf(request)))
           return { message }
         },
       )

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { shownName } from '../../auth/shown-name.js'
 import type { DefaultChange, RunnerActions } from '../../runners/registration/runner-actions.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
@@ -71,7 +72,7 @@ function runnerChangeRoutes({ hub, requireAdminForRunner }: RunnerChangeDependen
       async (request) => {
         const { name, enabled, is_default: isDefault, description, max_jobs: maxJobs, keep } = request.body
         const changes = { name, enabled, isDefault, description, maxJobs, keep }
-        const defaultChange = await hub.update(idOf(request.params), changes, adminOf(request).username)
+        const defaultChange = await hub.update(idOf(request.params), changes, shownName(adminOf(request)))
         return { message: withDefaultSaid('The runner was changed', defaultChange) }
       },
     )
@@ -83,7 +84,7 @@ function runnerChangeRoutes({ hub, requireAdminForRunner }: RunnerChangeDependen
         schema: { tags, summary: 'Remove a runner', params: IdParams, response: answers(Message, 400, 403, 404, 409) },
       },
       async (request) => {
-        const defaultChange = await hub.remove(idOf(request.params), adminOf(request).username)
+        const defaultChange = await hub.remove(idOf(request.params), shownName(adminOf(request)))
         return { message: withDefaultSaid('The runner was removed', defaultChange) }
       },
     )
@@ -114,7 +115,7 @@ function runnerChangeRoutes({ hub, requireAdminForRunner }: RunnerChangeDependen
           schema: { tags, summary, params: IdParams, response: answers(Message, 400, 403, 404, 409) },
         },
         async (request) => {
-          const defaultChange = await act(idOf(request.params), adminOf(request).username)
+          const defaultChange = await act(idOf(request.params), shownName(adminOf(request)))
           return { message: withDefaultSaid(message, defaultChange) }
         },
       )
@@ -139,7 +140,7 @@ function approveRunnerRoute({ hub, requireAdminForRunner }: RunnerChangeDependen
       },
       async (request) => {
         const compared = request.body?.fingerprint
-        const defaultChange = await hub.approve(idOf(request.params), adminOf(request).username, compared)
+        const defaultChange = await hub.approve(idOf(request.params), shownName(adminOf(request)), compared)
         return { message: withDefaultSaid('The runner was approved', defaultChange) }
       },
     )

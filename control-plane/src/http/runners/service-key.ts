@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
+import { shownName } from '../../auth/shown-name.js'
 import { isoTime } from '../../clock.js'
 import type { ServiceKeyView, ServiceKeys } from '../../runners/registration/service-keys.js'
 import { noteAudit } from '../route/audit-hook.js'
@@ -69,7 +70,7 @@ export function serviceKeyRoutes({ serviceKeys }: { readonly serviceKeys: Servic
       async (request) => {
         const from = request.body?.fingerprint ?? null
         const breakSuccession = request.body?.break_succession ?? false
-        const view = await serviceKeys.rotate({ from, breakSuccession }, adminOf(request).username)
+        const view = await serviceKeys.rotate({ from, breakSuccession }, shownName(adminOf(request)))
         noteAudit(request, { name: view.fingerprint })
         return recordOf(view)
       },

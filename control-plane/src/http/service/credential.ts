@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { shownName } from '../../auth/shown-name.js'
 import { CREDENTIAL_TYPES, CredentialInput } from '../../credentials/credential.js'
 import { type Credentials, type ListedCredential, SHOWN_SECRET } from '../../credentials/credentials.js'
 import { noteAudit } from '../route/audit-hook.js'
@@ -66,7 +67,7 @@ export function credentialRoutes({ credentials }: { readonly credentials: Creden
         },
       },
       async (request) => {
-        const made = await credentials.create(request.body, adminOf(request).username)
+        const made = await credentials.create(request.body, shownName(adminOf(request)))
         noteAudit(request, { name: made.name })
         return show(made)
       },
@@ -108,7 +109,8 @@ function oneCredentialRoutes({ credentials }: { readonly credentials: Credential
           response: answers(Credential, 400, 403, 404, 409),
         },
       },
-      async (request) => show(await credentials.change(idOf(request.params), request.body, adminOf(request).username)),
+      async (request) =>
+        show(await credentials.change(idOf(request.params), request.body, shownName(adminOf(request)))),
     )
 
     app.delete(
@@ -124,7 +126,7 @@ function oneCredentialRoutes({ credentials }: { readonly credentials: Credential
       },
       async (request) => {
         const admin = adminOf(request)
-        await credentials.remove(idOf(request.params), admin.username)
+        await credentials.remove(idOf(request.params), shownName(admin))
         return { message: 'The credential was deleted' }
       },
     )

@@ -47,6 +47,9 @@ export interface CourseRecord {
   /** The order of the event with which it began. */
   readonly order: number
   readonly started: string
+  /** The byte of the shown output at which its output begins, and the number of line ends before; null: not known. */
+  from: number | null
+  line: number | null
   /** When the last host had its result. */
   lastResult: string | null
   readonly counts: Record<'ok' | 'changed' | 'failed' | 'skipped' | 'unreachable' | 'ignored', number>
@@ -72,6 +75,15 @@ const MOST_WEIGHT = 24 * 1024 * 1024
 /** What a record or a host costs beside its texts. */
 const RECORD_WEIGHT = 400
 
+/** The counts at the end of a run. */
+export interface Recap {
+  /** The order of its event. */
+  readonly order: number
+  /** As in {@link CourseRecord}. */
+  from: number | null
+  line: number | null
+}
+
 /** See the description of this file. */
 export class Course {
   readonly records: CourseRecord[] = []
@@ -80,6 +92,7 @@ export class Course {
   position = 0
   /** The recap has come: nothing runs any more. */
   isFinished = false
+  recap: Recap | null = null
   /** False: the run had more hosts and tasks than are kept. */
   isComplete = true
   weight = 0
@@ -97,11 +110,16 @@ export class Course {
     if (type === 'playbook_on_play_start') this.#play = this.#begin('play', event, headOf(event.line))
     else if (type === 'playbook_on_task_start') this.#begin('task', event, headOf(event.line))
     else if (type === 'playbook_on_handler_task_start') this.#begin('handler', event, headOf(event.line))
-    else if (type === 'playbook_on_stats') this.isFinished = true
+    else if (type === 'playbook_on_stats') this.#finish(event.position)
     else if (type === 'playbook_on_start') this.isFinished = false
     else if (type === 'runner_on_start') this.#atHost(event, 'running')
     else if (OUTCOMES[type]) this.#atHost(event, OUTCOMES[type])
     if (this.weight > MOST_WEIGHT) this.isComplete = false
+  }
+
+  #finish(order: number): void {
+    this.isFinished = true
+    this.recap = { order, from: null, line: null }
   }
 
   /** The record of a play or task that an event belongs to, by its id in the event; null when there is none. */
@@ -133,6 +151,8 @@ export class Course {
       path: head.path,
       order: event.position,
       started: event.time,
+      from: null,
+      line: null,
       lastResult: null,
       counts: { ok: 0, changed: 0, failed: 0, skipped: 0, unreachable: 0, ignored: 0 },
       hosts: 0,

@@ -3,6 +3,7 @@ import { findStreams } from '../../store/jobs/job-details.js'
 import { readCoursePages } from '../../store/jobs/job-events.js'
 import type { Queries } from '../../store/store.js'
 import { Course } from './course.js'
+import { findBeginnings } from './event-places.js'
 
 /** Most courses that are kept, and most weight (see {@link Course}) that they may have together. */
 const MOST_COURSES = 32
@@ -40,6 +41,7 @@ export function createCourses(queries: Queries): Courses {
       course.position = last
       await letOthersRun()
     }
+    await findBeginnings(queries, jobId, course)
     return course
   }
 

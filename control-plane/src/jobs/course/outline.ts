@@ -18,8 +18,16 @@ export function* outlinePages(course: Course, after: number, isOver: boolean) {
 }
 
 function outlineOf(course: Course, record: CourseRecord, isOver: boolean) {
-  const { id, kind, play, name, role, path, order, started, counts, hosts } = record
-  return { id, kind, play, name, role, path, order, started, ended: course.endOf(record, isOver), ...counts, hosts }
+  const { id, kind, play, name, role, path, order, from, line, started, counts, hosts } = record
+  const place = { from, to: (nextOf(course, record) ?? course.recap)?.from ?? null, line }
+  const ended = course.endOf(record, isOver)
+  return { id, kind, play, name, role, path, order, ...place, started, ended, ...counts, hosts }
+}
+
+/** What comes after a play or task: the next play, or for a task whatever begins next. After the last one comes the recap. */
+function nextOf({ records }: Course, { id, kind }: CourseRecord): CourseRecord | undefined {
+  // A record has the number of its place.
+  return kind === 'play' ? records.slice(id).find((record) => record.kind === 'play') : records[id]
 }
 
 /** Which part of a matrix is wanted. What is left out does not matter. */

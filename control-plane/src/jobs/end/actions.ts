@@ -51,7 +51,7 @@ export async function abort(
     }
     // Only the runner can say that nothing of an abandoned job runs any more.
     if (current.dispatch === 'queued' && current.status === 'running') {
-      return { job: current, requested: true, ended: await abortUnstarted(queries, id, caller.username, now) }
+      return { job: current, requested: true, ended: await abortUnstarted(queries, id, shownName(caller), now) }
     }
     await appendServiceLine(queries, id, `[WARNING]: Abort requested by ${shownName(caller)}`)
     return { job: current, requested: true, ended: false }

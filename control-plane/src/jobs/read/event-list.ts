@@ -2,6 +2,7 @@ import type { Caller } from '../../auth/caller.js'
 import { type EventLineRow, type EventPart, readEventPages } from '../../store/jobs/job-events.js'
 import type { Course } from '../course/course.js'
 import type { Courses } from '../course/courses.js'
+import { type EventPlace, placesOfEvents } from '../course/event-places.js'
 import { headOf } from '../course/event-head.js'
 import { requireVisible } from '../record/visibility.js'
 import { type EventStatus, eventFilterOf } from './event-filter.js'
@@ -31,21 +32,31 @@ export async function readEvents(
   const filter = eventFilterOf(wanted)
   if (!filter) return []
   const part = { after, before, isDescending, limit: Math.max(limit, 1) }
-  return eventPages(readEventPages(reading.queries, id, part, filter), () => courses.of(id))
+  const placesOf = (orders: readonly number[]) => placesOfEvents(reading.queries, id, orders)
+  return eventPages(readEventPages(reading.queries, id, part, filter), () => courses.of(id), placesOf)
 }
 
-async function* eventPages(pages: AsyncIterable<readonly EventLineRow[]>, courseNow: () => Promise<Course>) {
+async function* eventPages(
+  pages: AsyncIterable<readonly EventLineRow[]>,
+  courseNow: () => Promise<Course>,
+  placesOf: (orders: readonly number[]) => Promise<Map<number, EventPlace>>,
+) {
   let course: Course | null = null
   for await (const page of pages) {
     const last = page.reduce((highest, { position }) => Math.max(highest, position), 0)
     // Events may have come since the course was read.
     if (course === null || course.position < last) course = await courseNow()
     const known = course
-    yield page.map((row) => recordOf(row, (uuid, order) => known.recordAt(uuid, order)))
+    const places = await placesOf(page.map(({ position }) => position))
+    yield page.map((row) => recordOf(row, (uuid, order) => known.recordAt(uuid, order), places.get(row.position)))
   }
 }
 
-function recordOf({ position, line, ...event }: EventLineRow, recordAt: Course['recordAt']) {
+function recordOf(
+  { position, line, ...event }: EventLineRow,
+  recordAt: Course['recordAt'],
+  place: EventPlace | undefined,
+) {
   const head = headOf(line)
   return {
     order: position,
@@ -54,6 +65,9 @@ function recordOf({ position, line, ...event }: EventLineRow, recordAt: Course['
     play_id: recordAt(head.playId, position)?.id ?? null,
     action: head.action,
     path: head.path,
+    from: place?.from ?? null,
+    to: place?.to ?? null,
+    line: place?.line ?? null,
     changed: head.changed,
     ignored: head.ignored,
     ...(head.item === undefined ? {} : { item: shortItem(head.item) }),

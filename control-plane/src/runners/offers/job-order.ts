@@ -92,6 +92,7 @@ export function prepareOrder(
       manifest_sha256: manifestSha256,
       sealed: secrets.sealed,
       output_limit_bytes: settings.outputLimitBytes,
+      output_marks: true,
       launched: {
         user: job.user_name,
         user_type: job.user_type,

@@ -27,7 +27,7 @@ import type { Store } from '../../store/store.js'
 import { type Batch, StreamIntake } from './stream-intake.js'
 import { type OlderCopy, contradictionsOf, differenceWords } from './older-copy.js'
 import type { StreamMeters } from './stream-meters.js'
-import { digestsOfStored } from './stored-digests.js'
+import { type StreamDigests, digestsOfStored } from './stored-digests.js'
 import { type FullStreams, NONE_FULL, type StreamLimits, fullLine, fullWords, isCut } from './stream-limits.js'
 
 /** How long a failed write waits before it is tried again, in milliseconds. */
@@ -61,6 +61,13 @@ interface Written {
   readonly lengths: StreamLengths | null
   /** The full streams, if nothing was appended. */
   readonly full: FullStreams
+}
+
+/** The end of a job all of whose bytes are there. */
+interface CompleteEnd {
+  readonly record: EndRecord
+  /** SHA-256 in hexadecimal of the runner's output as people see it. */
+  readonly shown: string
 }
 
 const NOTHING_STORED: StreamLengths = { output: 0, events: 0, eventsCount: 0 }
@@ -168,8 +175,9 @@ export class JobWriter {
     }
     const since = this.#waitingSince
     this.#waitingSince = null
-    const finishes = record !== null && this.#completes(record, batch) && this.#agrees(record, batch)
-    const written = await this.#store(batch, finishes ? record : null)
+    const digests = record !== null && this.#completes(record, batch) ? this.#intake.digestsWith(batch) : null
+    const finishes = record !== null && digests !== null && this.#agrees(record, batch, digests)
+    const written = await this.#store(batch, finishes ? { record, shown: digests.shown } : null)
     if (!written) return
     const { isAppended, lengths, full } = written
     if (!lengths) return this.#gone()
@@ -192,12 +200,13 @@ export class JobWriter {
   /**
    * Appends the batch, with the end when it is complete. Tries again while the database does not answer. Null: closed.
    */
-  async #store(batch: Batch, record: EndRecord | null): Promise<Written | null> {
+  async #store(batch: Batch, end: CompleteEnd | null): Promise<Written | null> {
     const { store, log } = this.dependencies
     for (;;) {
       try {
         return await store.write('streams.append', async (queries) => {
-          const lengths = await appendToStreams(queries, this.jobId, this.#intake.stored, batch.output, batch.events)
+          const { output, events, marked } = batch
+          const lengths = await appendToStreams(queries, this.jobId, this.#intake.stored, output, events, marked)
           if (!lengths) {
             const full = await findFullStreams(queries, this.jobId)
             return { isAppended: false, lengths: await findStreamLengths(queries, this.jobId), full }
@@ -208,9 +217,10 @@ export class JobWriter {
               await appendServiceLine(queries, this.jobId, fullLine(stream))
             }
           }
-          if (record) {
-            const isWhole = !this.#isCut(record, lengths, this.#intake.full)
-            await this.#endIn(queries, record, fullWords(record, lengths, this.#intake.full), isWhole)
+          if (end) {
+            const words = fullWords(end.record, lengths, this.#intake.full)
+            const isWhole = !this.#isCut(end.record, lengths, this.#intake.full)
+            await this.#endIn(queries, end, words, isWhole)
           }
           return { isAppended: true, lengths, full: this.#intake.full }
         })
@@ -263,7 +273,7 @@ export class JobWriter {
     await this.dependencies.store.write('jobs.end', (queries) =>
       this.#endIn(
         queries,
-        record,
+        { record, shown: digests.shown },
         [...fullWords(record, stored, full), ...(word === null ? [] : [word])],
         word === null && !this.#isCut(record, stored, full),
       ),
@@ -299,7 +309,7 @@ export class JobWriter {
   /** @param isWhole what is stored is byte for byte what the end record tells of */
   async #endIn(
     queries: Parameters<typeof endJob>[0],
-    record: EndRecord,
+    { record, shown }: CompleteEnd,
     words: readonly string[],
     isWhole: boolean,
   ): Promise<void> {
@@ -312,7 +322,7 @@ export class JobWriter {
     const isVerified = isWhole && record.output.dropped_bytes === 0 && record.events.dropped === 0
     await storeComparison(queries, this.jobId, {
       integrity: isVerified ? 'verified' : 'incomplete',
-      output_sha256: isVerified ? record.output.sha256 : null,
+      output_sha256: isVerified ? shown : null,
       events_sha256: isVerified ? record.events.sha256 : null,
       verified_at: now,
     })
@@ -377,11 +387,10 @@ export class JobWriter {
     return { output: output + batch.output.length, events: events + batch.eventsBytes }
   }
 
-  #agrees(record: EndRecord, batch: Batch): boolean {
-    const digests = this.#intake.digestsWith(batch)
+  #agrees(record: EndRecord, batch: Batch, digests: StreamDigests): boolean {
     const stored = this.#lengthsWith(batch)
     return (['output', 'events'] as const).every(
-      (stream) => isCut(record, stored, this.#intake.full, stream) || digests?.[stream] === record[stream].sha256,
+      (stream) => isCut(record, stored, this.#intake.full, stream) || digests[stream] === record[stream].sha256,
     )
   }
 }

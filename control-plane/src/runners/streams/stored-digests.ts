@@ -4,24 +4,47 @@ import { readEventLines } from '../../store/jobs/job-events.js'
 import { readRunnerOutput } from '../../store/jobs/job-output.js'
 import type { Queries } from '../../store/store.js'
 
-/** SHA-256 in hexadecimal of the first bytes of both streams of a job, computed from the database. */
+/** SHA-256 in hexadecimal of what is stored of the streams of a job. */
+export interface StreamDigests extends Readonly<Record<StreamName, string>> {
+  /** Of the output without the marks of events, as people see it. */
+  readonly shown: string
+}
+
+/** The digests of the first bytes of both streams of a job, computed from the database. */
 export async function digestsOfStored(
   queries: Queries,
   jobId: number,
   lengths: Readonly<Record<StreamName, number>>,
-): Promise<Record<StreamName, string>> {
+): Promise<StreamDigests> {
   return {
-    output: await digestOf(readRunnerOutput(queries, jobId), lengths.output),
-    events: await digestOf(readEventLines(queries, jobId), lengths.events),
+    ...(await digestsOfOutput(queries, jobId, lengths.output)),
+    events: await digestOfEvents(queries, jobId, lengths.events),
   }
 }
 
-async function digestOf(pieces: AsyncIterable<Buffer>, length: number): Promise<string> {
+async function digestsOfOutput(
+  queries: Queries,
+  jobId: number,
+  length: number,
+): Promise<Omit<StreamDigests, 'events'>> {
+  const [output, shown] = [createHash('sha256'), createHash('sha256')]
+  let left = length
+  for await (const { bytes, isMark } of readRunnerOutput(queries, jobId)) {
+    const part = bytes.subarray(0, left)
+    output.update(part)
+    if (!isMark) shown.update(part)
+    left -= part.length
+    if (left === 0) break
+  }
+  return { output: output.digest('hex'), shown: shown.digest('hex') }
+}
+
+async function digestOfEvents(queries: Queries, jobId: number, length: number): Promise<string> {
   const hash = createHash('sha256')
   let left = length
-  for await (const piece of pieces) {
-    hash.update(piece.subarray(0, left))
-    left -= Math.min(left, piece.length)
+  for await (const line of readEventLines(queries, jobId)) {
+    hash.update(line.subarray(0, left))
+    left -= Math.min(left, line.length)
     if (left === 0) break
   }
   return hash.digest('hex')

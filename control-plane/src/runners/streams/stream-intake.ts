@@ -7,10 +7,14 @@ import {
   readEventLine,
 } from '@holdfast/protocol'
 import type { StoredEvent, StreamLengths } from '../../store/jobs/job-streams.js'
+import type { OutputMark } from '../../store/jobs/output-marks.js'
+import { takeMarks, unfinishedMarkAt } from './output-marks.js'
 import { Pieces } from './pieces.js'
+import type { StreamDigests } from './stored-digests.js'
 import { type FullStreams, NONE_FULL, type StreamLimits } from './stream-limits.js'
 
 const NEWLINE = 0x0a
+const EMPTY: Buffer = Buffer.alloc(0)
 const OPENING_BRACE = 0x7b
 
 /** Most events of one batch. Each becomes a row and costs memory, however short its line is. */
@@ -24,7 +28,10 @@ const MAX_OVERFLOW_BYTES = 16 * 1024 * 1024
 
 /** What has arrived and is not stored yet, taken out for one write. */
 export interface Batch {
+  /** Bytes of the runner's stream. */
   readonly output: Buffer
+  /** The same as it is shown, and the marks that stood in it. */
+  readonly marked: { readonly shown: Buffer; readonly marks: readonly OutputMark[] }
   readonly events: readonly StoredEvent[]
   readonly eventsBytes: number
   /** Streams that become full with this batch, and the number of bytes that were dropped for that reason. */
@@ -39,6 +46,7 @@ export type Taken = { readonly rewindTo: number } | null
  * The two streams of one job on their way into the database. Invariants:
  *   - `stored` is what the last commit holds; only that is ever acknowledged;
  *   - a piece is taken only if it continues what came before it: earlier bytes are dropped, a gap is a rewind;
+ *   - output is stored with whole marks. The start of a mark waits here until its end comes, and counts as not stored;
  *   - events are stored as whole lines. The start of a line waits here until its end comes, and counts as not stored;
  *   - a stream of which more comes than its limit is full: it ends with the last whole piece or line within the limit, and
  *     nothing more of it is taken;
@@ -47,12 +55,14 @@ export type Taken = { readonly rewindTo: number } | null
  */
 export class StreamIntake {
   readonly #output = new Pieces()
+  /** The start of a mark whose end has not arrived. */
+  #markStart: Buffer = EMPTY
   /** Complete lines. Each piece is one or more of them. */
   readonly #lines = new Pieces()
   /** The start of a line whose end has not arrived. */
   readonly #lineStart = new Pieces()
   #rewinding: Record<StreamName, boolean> = { output: false, events: false }
-  #hashes: Record<StreamName, Hash> | null
+  #hashes: Record<keyof StreamDigests, Hash> | null
 
   #full: Record<StreamName, boolean>
   #overflowBytes = 0
@@ -76,7 +86,7 @@ export class StreamIntake {
 
   /** Number of bytes in memory. */
   get heldBytes(): number {
-    return this.#output.bytes + this.#lines.bytes + this.#lineStart.bytes
+    return this.#output.bytes + this.#markStart.length + this.#lines.bytes + this.#lineStart.bytes
   }
 
   get full(): FullStreams {
@@ -107,7 +117,7 @@ export class StreamIntake {
     }
     this.#rewinding[stream] = false
     const fresh = frame.payload.subarray(expected - frame.offset)
-    if (stream === 'output') this.#output.add(fresh)
+    if (stream === 'output') this.#takeOutput(fresh, frame.final)
     else this.#takeLines(fresh, frame.final)
     return null
   }
@@ -118,6 +128,7 @@ export class StreamIntake {
     this.#full = { ...full }
     this.writing = null
     for (const pieces of [this.#output, this.#lines, this.#lineStart]) pieces.clear()
+    this.#markStart = EMPTY
     this.#rewinding = { output: false, events: false }
     this.#hashes = stored.output === 0 && stored.events === 0 ? freshHashes() : null
   }
@@ -128,7 +139,10 @@ export class StreamIntake {
     const filled: StreamName[] = []
     const all = this.#output.takeAll()
     const output = all.subarray(0, Math.max(0, this.limits.outputBytes - this.stored.output))
-    if (output.length < all.length) filled.push('output')
+    if (output.length < all.length) {
+      filled.push('output')
+      this.#markStart = EMPTY
+    }
     const { events, eventsBytes, isFull } = this.#takeEvents()
     if (isFull) {
       filled.push('events')
@@ -137,7 +151,7 @@ export class StreamIntake {
     }
     for (const stream of filled) this.#full[stream] = true
     const droppedBytes = before - this.heldBytes - output.length - eventsBytes
-    return { output, events, eventsBytes, filled, droppedBytes }
+    return { output, marked: takeMarks(output), events, eventsBytes, filled, droppedBytes }
   }
 
   #takeEvents(): { events: StoredEvent[]; eventsBytes: number; isFull: boolean } {
@@ -164,12 +178,13 @@ export class StreamIntake {
   /**
    * Digests in hexadecimal of both streams as they will be with `batch` stored; null when only the database can tell.
    */
-  digestsWith(batch: Batch): Record<StreamName, string> | null {
+  digestsWith(batch: Batch): StreamDigests | null {
     if (!this.#hashes) return null
     const output = this.#hashes.output.copy().update(batch.output)
+    const shown = this.#hashes.shown.copy().update(batch.marked.shown)
     const events = this.#hashes.events.copy()
     for (const event of batch.events) events.update(event.line)
-    return { output: output.digest('hex'), events: events.digest('hex') }
+    return { output: output.digest('hex'), shown: shown.digest('hex'), events: events.digest('hex') }
   }
 
   /** The batch is committed: these are the lengths now. */
@@ -178,13 +193,14 @@ export class StreamIntake {
     // Its bytes are counted in `stored` now.
     this.writing = null
     this.#hashes?.output.update(batch.output)
+    this.#hashes?.shown.update(batch.marked.shown)
     for (const event of batch.events) this.#hashes?.events.update(event.line)
   }
 
   /** Where the next piece of a stream must start. The bytes of a batch that is being written count as taken. */
   #expected(stream: StreamName): number {
     return stream === 'output'
-      ? this.#base.output + this.#output.bytes
+      ? this.#base.output + this.#output.bytes + this.#markStart.length
       : this.#base.events + this.#lines.bytes + this.#lineStart.bytes
   }
 
@@ -194,6 +210,13 @@ export class StreamIntake {
       output: this.stored.output + (this.writing?.output.length ?? 0),
       events: this.stored.events + (this.writing?.eventsBytes ?? 0),
     }
+  }
+
+  #takeOutput(bytes: Buffer, final: boolean): void {
+    const known = this.#markStart.length > 0 ? Buffer.concat([this.#markStart, bytes]) : bytes
+    const end = final ? known.length : unfinishedMarkAt(known)
+    this.#output.add(known.subarray(0, end))
+    this.#markStart = known.subarray(end)
   }
 
   #takeLines(bytes: Buffer, final: boolean): void {
@@ -217,8 +240,8 @@ function endOfLine(piece: Buffer, from: number): number {
   return newline === -1 ? piece.length : newline + 1
 }
 
-function freshHashes(): Record<StreamName, Hash> {
-  return { output: createHash('sha256'), events: createHash('sha256') }
+function freshHashes(): Record<keyof StreamDigests, Hash> {
+  return { output: createHash('sha256'), shown: createHash('sha256'), events: createHash('sha256') }
 }
 
 /** Cuts long fields. The event callback never writes them, so somebody else did. */

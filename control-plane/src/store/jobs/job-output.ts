@@ -1,5 +1,6 @@
 import type { Queries } from '../store.js'
 import { forgetLines } from './output-lines.js'
+import { readMarks } from './output-marks.js'
 
 /** Bytes of output that one statement copies. Others have their turn in between. */
 const BYTES_PER_COPY = 4 * 1024 * 1024
@@ -40,8 +41,34 @@ export async function* readOutput(queries: Queries, jobId: number, offset: numbe
   }
 }
 
-/** The runner's own output stream from its start, piece by piece, to hash it. */
-export async function* readRunnerOutput(queries: Queries, jobId: number): AsyncGenerator<Buffer> {
+/** A piece of the runner's own output stream: shown bytes, or a mark. */
+export interface RunnerPiece {
+  readonly bytes: Buffer
+  readonly isMark: boolean
+}
+
+/** The runner's own output stream with its marks from its start, piece by piece, to hash it. */
+export async function* readRunnerOutput(queries: Queries, jobId: number): AsyncGenerator<RunnerPiece> {
+  const marks = readMarks(queries, jobId)
+  let next = (await marks.next()).value
+  let at = 0
+  for await (const piece of readRunnerPieces(queries, jobId)) {
+    let rest = piece
+    while (next && next.at - at <= rest.length) {
+      yield { bytes: rest.subarray(0, next.at - at), isMark: false }
+      yield { bytes: next.mark, isMark: true }
+      rest = rest.subarray(next.at - at)
+      at = next.at + next.mark.length
+      next = (await marks.next()).value
+    }
+    yield { bytes: rest, isMark: false }
+    at += rest.length
+  }
+  for (; next; next = (await marks.next()).value) yield { bytes: next.mark, isMark: true }
+}
+
+/** The shown part of the runner's output. */
+async function* readRunnerPieces(queries: Queries, jobId: number): AsyncGenerator<Buffer> {
   let from = -1
   for (;;) {
     const pieces = await queries

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { runStatement } from '../sql/raw-statements.js'
 import type { Queries } from '../store.js'
 import { countLines, forgetLines } from './output-lines.js'
+import { type OutputMark, deleteMarks, insertMarks } from './output-marks.js'
 
 /** Stored lengths of a job's streams in bytes, and the number of its events. */
 export interface StreamLengths {
@@ -41,7 +42,7 @@ const EVENT_INSERTS: ReadonlyMap<number, string> = new Map(
 
 const MOVE_LENGTHS = `update job_stream
   set output_length = ?, shown_length = shown_length + ?, events_length = ?, events_count = ?
-  where job_id = ? and output_length = ? and events_length = ? returning shown_length`
+  where job_id = ? and output_length = ? and events_length = ? returning shown_length, shown_lines`
 
 const INSERT_PIECE = `insert into job_output (job_id, position, origin, data) values (?, ?, 'runner', ?)`
 
@@ -56,8 +57,9 @@ export async function findStreamLengths(queries: Queries, jobId: number): Promis
 
 /**
  * Appends to both streams of a job if they have the lengths in `expected`, and stores their new lengths.
- * @param output bytes to append, may be empty
+ * @param output bytes of the runner's stream to append, may be empty
  * @param events complete lines to append
+ * @param marked the output without its marks, and the marks
  * @returns null when the lengths differ (another connection wrote in the meantime) or the job is gone; nothing is
  *   stored then
  */
@@ -67,7 +69,9 @@ export async function appendToStreams(
   expected: StreamLengths,
   output: Buffer,
   events: readonly StoredEvent[],
+  marked: { readonly shown: Buffer; readonly marks: readonly OutputMark[] } = { shown: output, marks: [] },
 ): Promise<StreamLengths | null> {
+  const { shown, marks } = marked
   const eventBytes = events.reduce((bytes, event) => bytes + event.line.length, 0)
   const lengths: StreamLengths = {
     output: expected.output + output.length,
@@ -75,9 +79,9 @@ export async function appendToStreams(
     eventsCount: expected.eventsCount + events.length,
   }
   // The lengths first. Otherwise the rows could collide with rows of the other connection.
-  const moved = await runStatement<{ shown_length: number }>(queries, MOVE_LENGTHS, [
+  const moved = await runStatement<{ shown_length: number; shown_lines: number | null }>(queries, MOVE_LENGTHS, [
     lengths.output,
-    output.length,
+    shown.length,
     lengths.events,
     lengths.eventsCount,
     jobId,
@@ -86,12 +90,13 @@ export async function appendToStreams(
   ])
   const [row] = moved.rows
   if (!row) return null
-  const position = row.shown_length - output.length
-  for (let done = 0; done < output.length; done += MAX_PIECE_BYTES) {
-    const piece = output.subarray(done, done + MAX_PIECE_BYTES)
+  const position = row.shown_length - shown.length
+  for (let done = 0; done < shown.length; done += MAX_PIECE_BYTES) {
+    const piece = shown.subarray(done, done + MAX_PIECE_BYTES)
     await runStatement(queries, INSERT_PIECE, [jobId, position + done, piece])
   }
-  await countLines(queries, jobId, position, output)
+  await countLines(queries, jobId, position, shown)
+  await insertMarks(queries, jobId, { at: expected.output, shown: position, lines: row.shown_lines }, marks, shown)
   await insertEvents(queries, jobId, expected.eventsCount, events)
   return lengths
 }
@@ -165,6 +170,7 @@ export async function resetStreams(queries: Queries, jobId: number): Promise<voi
     .orderBy('position')
     .execute()
   await queries.deleteFrom('job_output').where('job_id', '=', jobId).execute()
+  await deleteMarks(queries, jobId)
   await forgetLines(queries, jobId, 0)
   let shown = 0
   for (const { data } of lines) {

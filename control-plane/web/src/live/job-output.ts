@@ -12,6 +12,9 @@ export function outputOf(id: number): OutputSource {
       const response = await api.getJobOutput({ id, offset, limit }, { signal })
       return { bytes: new Uint8Array(await response.arrayBuffer()), generation: numberIn(response, 'generation') }
     },
+    outline(after, signal) {
+      return api.getJobOutline({ id, after }, { signal })
+    },
     async search(q, { matchCase, from, limit }, signal) {
       const { hits, next } = await api.getJobOutputSearch({ id, q, case: matchCase, from, limit }, { signal })
       return { hits: hits.map(([line = 0, byte = 0]) => [line, byte] as const), next }

@@ -1,4 +1,6 @@
-import { RefusedError } from '@holdfast/client'
+import { type JobOutline, RefusedError } from '@holdfast/client'
+
+export type { JobOutline }
 
 /** Which line of an output is where. */
 export interface OutputIndex {
@@ -51,6 +53,8 @@ export interface OutputSource {
   part(offset: number, length: number, signal: AbortSignal): Promise<OutputPart>
   /** Bytes from an offset on, as they come. */
   follow(offset: number, signal: AbortSignal): Promise<OutputStream>
+  /** The plays and tasks that events after this one changed. */
+  outline(after: number, signal: AbortSignal): Promise<JobOutline>
   /** Where a text stands; nothing of it has a meaning of its own. */
   search(word: string, options: SearchOptions, signal: AbortSignal): Promise<OutputHits>
 }

@@ -200,6 +200,26 @@ export function headerOf(line: number, text: string): Header | null {
   return { line, kind: found[1] === 'PLAY' ? 'play' : 'task', name: found[2] ?? '' }
 }
 
+/** A play or task as the control plane knows it. */
+export interface OutlineEntry extends Omit<Section, 'end'> {
+  /** Ends the play or task before it, and is none itself. */
+  readonly isRecap?: boolean
+}
+
+/** Sections of plays and tasks as the control plane knows them. @param lines lines that there are by now */
+export function sectionsOfOutline(entries: readonly OutlineEntry[], lines: number): Section[] {
+  let [nextPlay, next] = [lines, lines]
+  const sections: Section[] = []
+  for (const { isRecap = false, ...entry } of entries.toSorted((a, b) => b.line - a.line || b.id - a.id)) {
+    const end = entry.kind === 'play' ? nextPlay : next
+    // The empty line before a heading belongs to nobody. A task of a free play may have printed nothing by itself.
+    if (!isRecap && entry.line < end) sections.push({ ...entry, end })
+    next = entry.line - 1
+    if (isRecap || entry.kind === 'play') nextPlay = entry.line - 1
+  }
+  return sections.reverse()
+}
+
 /** Sections of headings that were read from the text: approximate, because a task can print such a line itself. */
 export function sectionsOfHeaders(headers: readonly Header[], lines: number): Section[] {
   const ordered = headers.toSorted((a, b) => a.line - b.line)

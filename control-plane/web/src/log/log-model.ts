@@ -1,6 +1,13 @@
 import type { OutputSource } from '../live/output-source.js'
 import { createHits, spansOf } from './find.js'
-import { type Header, type Section, createFolds, sectionsOfHeaders } from './folds.js'
+import {
+  type Header,
+  type OutlineEntry,
+  type Section,
+  createFolds,
+  sectionsOfHeaders,
+  sectionsOfOutline,
+} from './folds.js'
 import type { LineRange } from './line-link.js'
 import { type LogLines, createLogLines } from './lines.js'
 import { type BlockReader, createBlockReader } from './reader.js'
@@ -39,7 +46,7 @@ export class LogModel {
   #linesWhenLeft = 0
   #cursor = 0
   #marked: LineRange | null = null
-  #hasOutline = false
+  #outline: readonly OutlineEntry[] | null = null
   #generation = 0
   #known = 0
   #sectionsAt = -1
@@ -49,7 +56,7 @@ export class LogModel {
     if (this.#isWrapped && this.#store.lines !== this.#known) this.#wrapped.grown()
     this.#known = this.#store.lines
     this.#search.grown()
-    if (!this.#hasOutline) this.#readHeaders()
+    this.#readSections()
     this.#settle()
   }
   readonly #goTo = (line: number | null, place = 0.4): void => {
@@ -134,7 +141,7 @@ export class LogModel {
   }
 
   get isApproximate() {
-    return !this.#hasOutline && this.#folds.sections.length > 0
+    return this.#outline === null && this.#folds.sections.length > 0
   }
 
   /** The lines in the window. Blocks that are missing for them are asked for. */
@@ -281,9 +288,12 @@ export class LogModel {
   }
 
   /** The plays and tasks as the control plane knows them, in the place of what the text told. */
-  setOutline(sections: readonly Section[]) {
-    this.#hasOutline = true
-    this.#folds.setSections(sections)
+  setOutline(entries: readonly OutlineEntry[]) {
+    // Sections that were read from the text have other ids.
+    if (this.#outline === null) this.#folds.unfold(this.#folds.foldedIds)
+    this.#outline = entries
+    this.#sectionsAt = -1
+    this.#readSections()
     this.#foldsChanged()
   }
 
@@ -314,7 +324,7 @@ export class LogModel {
     this.#folds.setSections([])
     this.#hits = createHits()
     this.#search.start(this.#word, this.#matchCase)
-    ;[this.#hasOutline, this.#known, this.#sectionsAt, this.#cursor, this.#linesWhenLeft] = [false, 0, -1, 0, 0]
+    ;[this.#outline, this.#known, this.#sectionsAt, this.#cursor, this.#linesWhenLeft] = [null, 0, -1, 0, 0]
     if (this.#isWrapped) this.#wrapped.restart(this.#columns)
   }
 
@@ -322,6 +332,15 @@ export class LogModel {
     if (this.#isFollowing) this.#window.toEnd()
     else this.#window.settle()
     this.#onChange()
+  }
+
+  /** By the outline, and while there is none by the text. */
+  #readSections(): void {
+    if (this.#outline === null) return this.#readHeaders()
+    if (this.#sectionsAt === this.#store.lines) return
+    this.#sectionsAt = this.#store.lines
+    this.#folds.setSections(sectionsOfOutline(this.#outline, this.#store.lines))
+    if (this.#isWrapped && this.#folds.foldedIds.length > 0) this.#wrapped.changed()
   }
 
   /** Headings of the blocks that are known. A block at the end is looked at anew while it grows. */

@@ -4,6 +4,7 @@ import { listenToGestures } from './gestures.js'
 import { type KeyActions, pressKey } from './keys.js'
 import { type LineRange, hashOfLines, linesOfHash } from './line-link.js'
 import { type LogModel, createLogModel } from './log-model.js'
+import { type OutlineReader, createOutlineReader } from './outline.js'
 import { type LogPainter, type LogPlaces, createLogPainter } from './paint.js'
 
 /** What the parts around the lines show. */
@@ -55,6 +56,7 @@ class RunningLog implements LogSession {
   readonly #painter: LogPainter
   readonly #clock = { now: () => Date.now(), after: later, random: () => Math.random() }
   readonly #follower: Follower
+  readonly #outline: OutlineReader
   readonly #stopGestures: () => void
   readonly #watcher: ResizeObserver
   readonly #fit = (): void => {
@@ -94,8 +96,10 @@ class RunningLog implements LogSession {
     this.#painter = createLogPainter(this.#places, this.#model, () => this.#onNews(this.#news()))
     this.#follower = createFollower(this.#source, this.#model.store, this.#clock, () => {
       this.#model.grown()
+      this.#outline.look()
       this.#goToWished()
     })
+    this.#outline = createOutlineReader(this.#source, later, (entries) => this.#model.setOutline(entries))
     this.#stopGestures = listenToGestures(this.#scroller, this.#sheet, this.#model, () => this.#painter.soon())
     this.#watcher = new ResizeObserver(this.#fit)
     this.#sheet.addEventListener('click', this.#click, { signal: this.#signal })
@@ -139,6 +143,7 @@ class RunningLog implements LogSession {
   }
 
   expect(bytes: number) {
+    this.#outline.look()
     if (bytes > this.#model.store.bytes && !document.hidden) this.#follower.start()
   }
 
@@ -165,6 +170,7 @@ class RunningLog implements LogSession {
     this.#stopGestures()
     this.#watcher.disconnect()
     this.#follower.stop()
+    this.#outline.stop()
     this.#model.stop()
     this.#painter.dispose()
   }

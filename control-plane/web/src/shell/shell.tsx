@@ -11,6 +11,7 @@ import { PageTitle } from '../parts/content.js'
 import { Dialog } from '../parts/dialog.js'
 import { Failure } from '../parts/failure.js'
 import { timeText } from '../parts/time.js'
+import { userName } from '../parts/user-name.js'
 import { words } from '../words/en.js'
 import { SignInForm } from './sign-in-form.js'
 
@@ -41,7 +42,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       <a class="skip" href="#content">
         {words.skip}
       </a>
-      <Head username={state.user.username} />
+      <Head username={userName(state.user.username, state.user.type)} />
       <Notices />
       <main id="content" tabIndex={-1}>
         {children}

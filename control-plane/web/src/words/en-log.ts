@@ -4,6 +4,13 @@ export const logWords = {
   tools: 'Tools of the output',
   fold: (name: string) => (name === '' ? 'Fold' : `Fold ${name}`),
   hiddenLines: (lines: number) => `${lines} ${lines === 1 ? 'line' : 'lines'} folded`,
+  outcome: (counts: Readonly<Record<'ok' | 'changed' | 'failed' | 'unreachable', number>>, seconds: number | null) =>
+    [
+      ...Object.entries(counts)
+        .filter(([name, count]) => count > 0 || name === 'ok')
+        .map(([name, count]) => `${count.toLocaleString('en')} ${name}`),
+      ...(seconds === null ? [] : [`${seconds.toFixed(1)} s`]),
+    ].join(' · '),
   showWhole: (bytes: number | null) =>
     bytes === null ? 'Show the whole line' : `Show the whole line (${(bytes / 1000).toFixed(0)} kB)`,
   newLines: (lines: number) => `▼ ${lines.toLocaleString('en')} new ${lines === 1 ? 'line' : 'lines'}`,

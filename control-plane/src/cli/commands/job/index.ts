@@ -8,6 +8,7 @@ import { eventsCommand } from './events.js'
 import { followCommand } from './follow.js'
 import { launchCommand } from './launch.js'
 import { listCommand } from './list.js'
+import { outputCommand } from './output.js'
 import { relaunchCommand } from './relaunch.js'
 import { searchCommand } from './search.js'
 import { showCommand } from './show.js'
@@ -30,11 +31,12 @@ export const jobCommands = (run: Run) =>
         .command(eventsCommand(run))
         .command(timelineCommand(run))
         .command(searchCommand(run))
+        .command(outputCommand(run))
         .command(downloadCommand(run))
         .command(deleteCommand(run))
         .demandCommand(
           1,
-          'What about jobs? launch, relaunch, follow, list, show, abort, approvals, approve, reject, events, timeline, search, download or delete.',
+          'What about jobs? launch, relaunch, follow, list, show, abort, approvals, approve, reject, events, timeline, search, output, download or delete.',
         ),
     handler: () => undefined,
   })

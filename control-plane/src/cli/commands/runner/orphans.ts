@@ -3,6 +3,7 @@ import { NotFoundError, UsageError } from '../../errors.js'
 import { writeAnswer } from '../../show/answer.js'
 import { tableText, type Column } from '../../show/table.js'
 import { localTime } from '../../show/time.js'
+import { userName } from '../../show/user-name.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
 
 const ASK = {
@@ -15,7 +16,7 @@ const COLUMNS: readonly Column<RunnerOrphan>[] = [
   { title: 'runner', value: (orphan) => orphan.runner },
   { title: 'run', value: (orphan) => orphan.run_id },
   { title: 'form', value: (orphan) => orphan.form ?? '' },
-  { title: 'user', value: (orphan) => orphan.user ?? '' },
+  { title: 'user', value: ({ user, user_type: type }) => (user === null ? '' : userName(user, type)) },
   {
     title: 'since',
     value: (orphan) => (orphan.claimed_at === null ? '' : localTime(orphan.claimed_at)),

@@ -5,6 +5,7 @@ import { api } from '../../live/api.js'
 import { Content, Empty, PageTitle } from '../../parts/content.js'
 import { SafeHtml } from '../../parts/safe-html.js'
 import { timeText } from '../../parts/time.js'
+import { userName } from '../../parts/user-name.js'
 import { words } from '../../words/en.js'
 import { Decision } from '../job/decision.js'
 
@@ -41,7 +42,7 @@ function Waiting({ job, done }: { readonly job: JobRecord; readonly done: () => 
           {words.job.title(job.id)}: {job.target}
         </a>
       </h2>
-      <p class="soft">{words.approval.asked(job.user, timeText(job.start))}</p>
+      <p class="soft">{words.approval.asked(userName(job.user, job.user_type), timeText(job.start))}</p>
       {approval?.title && <h3>{approval.title}</h3>}
       {approval?.message && <SafeHtml html={approval.message} />}
       <Decision job={detail.value ?? job} done={done} />

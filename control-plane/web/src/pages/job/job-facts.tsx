@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { addressOf } from '../../live/address.js'
 import { Badge } from '../../parts/status.js'
 import { Duration, Time, bytesText, timeText } from '../../parts/time.js'
+import { userName } from '../../parts/user-name.js'
 import { words } from '../../words/en.js'
 
 /** Hosts of a task that are named; of the others the number is said. */
@@ -14,7 +15,7 @@ export function JobFacts({ job }: { readonly job: Job }) {
   const { integrity, streams } = job
   return (
     <dl class="facts">
-      <Fact name={words.job.user}>{job.user}</Fact>
+      <Fact name={words.job.user}>{userName(job.user, job.user_type)}</Fact>
       <Fact name={words.job.runner}>{job.runner ?? words.none}</Fact>
       <Fact name={words.job.start}>
         <Time at={job.start} />

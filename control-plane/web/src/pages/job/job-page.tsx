@@ -7,6 +7,7 @@ import { Content, PageTitle } from '../../parts/content.js'
 import { SafeHtml } from '../../parts/safe-html.js'
 import { Status } from '../../parts/status.js'
 import { Time, timeText } from '../../parts/time.js'
+import { userName } from '../../parts/user-name.js'
 import { words } from '../../words/en.js'
 import { Decision } from './decision.js'
 import { JobFacts } from './job-facts.js'
@@ -65,11 +66,11 @@ export function JobPage() {
 function Approval({ job, reload }: { readonly job: Job; readonly reload: () => void }) {
   const { approval } = job
   if (approval === null) return null
-  const { decided_at: time, decided_by: who, state } = approval
+  const { decided_at: time, decided_by: who, decided_by_type: kind, state } = approval
   if (state !== 'waiting') {
     const word = state === 'approved' ? words.approval.approved : words.approval.rejected
     return time === null || who === null ? null : (
-      <p class="soft">{words.approval.decided(word, who, timeText(time))}</p>
+      <p class="soft">{words.approval.decided(word, userName(who, kind), timeText(time))}</p>
     )
   }
   return (

@@ -7,6 +7,7 @@ import { api } from '../../live/api.js'
 import { Content, Empty, PageTitle } from '../../parts/content.js'
 import { Status } from '../../parts/status.js'
 import { Duration, Time } from '../../parts/time.js'
+import { userName } from '../../parts/user-name.js'
 import { words } from '../../words/en.js'
 import { type JobFilters, filtersOf, queryOf } from './filters.js'
 
@@ -161,7 +162,7 @@ function JobRow({ job }: { readonly job: JobRecord }) {
         </a>
         {job.parent_id !== null && <span class="soft reason">{words.jobs.part(job.parent_id)}</span>}
       </td>
-      <td>{job.user}</td>
+      <td>{userName(job.user, job.user_type)}</td>
       <td class="number">
         <Time at={job.start} />
       </td>

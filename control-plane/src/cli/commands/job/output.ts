@@ -1,0 +1,37 @@
+import { EXIT } from '../../exit-codes.js'
+import { CliError } from '../../errors.js'
+import { outputFilter } from '../../follow/output-filter.js'
+import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
+
+/** `holdfast job output`: what was printed for a host or a task. */
+export const outputCommand = (run: Run) =>
+  command({
+    command: 'output <id>',
+    describe: 'Print what a job printed for a host, for a task, or for a task at a host',
+    builder: (yargs) =>
+      clientOptions(yargs)
+        .positional('id', { type: 'string', demandOption: true, describe: 'Id of the job' })
+        .option('host', { type: 'string', requiresArg: true, describe: 'Only what was printed for this host' })
+        .option('task', {
+          type: 'number',
+          requiresArg: true,
+          describe: 'Only what was printed for this task: its number in "holdfast job timeline"',
+        }),
+    handler: async (args) => {
+      const { host, task } = args
+      if (task !== undefined && !(Number.isSafeInteger(task) && task > 0)) {
+        throw new CliError(EXIT.usage, '--task must be a number of "holdfast job timeline".')
+      }
+      const client = await clientOf(run, args)
+      const id = jobIdOf(args.id)
+      const response =
+        host === undefined && task === undefined
+          ? await client.downloadJobOutput({ id })
+          : await client.getJobOutputPieces({ id, host, task })
+      const { stdout } = run.terminal
+      const filter = stdout.isTerminal ? outputFilter(stdout, stdout.color) : null
+      for await (const piece of response.body ?? []) await stdout.write(filter ? filter.push(piece) : piece)
+      const rest = filter?.end()
+      if (rest) await stdout.write(rest)
+    },
+  })

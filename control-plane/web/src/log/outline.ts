@@ -1,0 +1,94 @@
+import type { JobOutline, OutputSource } from '../live/output-source.js'
+import { words } from '../words/en.js'
+import type { OutlineEntry } from './folds.js'
+
+type OutlineRecord = JobOutline['records'][number]
+
+/** The recap is no section; this id is not of any. */
+const RECAP_ID = 0
+/** Between two readings, in milliseconds. */
+const PAUSE_MS = 1_000
+
+/** Reads the plays and tasks of a job, and what is new of them. */
+export interface OutlineReader {
+  /** There may be more: reads on, unless it reads already. */
+  look(): void
+  stop(): void
+}
+
+/**
+ * @param onRead gets all entries whose place in the output is known; not called while none is
+ * @param after calls back after milliseconds, and gives what cancels that
+ */
+export function createOutlineReader(
+  source: Pick<OutputSource, 'outline'>,
+  after: (ms: number, callback: () => void) => () => void,
+  onRead: (entries: readonly OutlineEntry[]) => void,
+): OutlineReader {
+  const known = new Map<number, OutlineRecord>()
+  const stopping = new AbortController()
+  let [isReading, isWanted, last] = [false, false, 0]
+  let cancel: (() => void) | null = null
+
+  function look(): void {
+    isWanted = true
+    if (isReading || stopping.signal.aborted) return
+    isReading = true
+    isWanted = false
+    source
+      .outline(last, stopping.signal)
+      .then(take, () => undefined) // The output says itself that nothing can be read now.
+      .finally(() => {
+        cancel = after(PAUSE_MS, () => {
+          isReading = false
+          if (isWanted) look()
+        })
+      })
+  }
+
+  function take(outline: JobOutline): void {
+    for (const record of outline.records) known.set(record.id, record)
+    const records = [...known.values()]
+    // The place of a beginning may come later than its event, and then nothing else tells that it is there.
+    const open = records.filter(({ line }) => line === undefined || line === null).map(({ order }) => order - 1)
+    last = Math.min(outline.last, ...open)
+    const entries = records.flatMap(entryOf)
+    if (entries.length === 0) return
+    const line = outline.recap?.line
+    const recap = { kind: 'play', name: '', summary: '', isDull: false, hasFailed: false } as const
+    onRead(
+      line === undefined || line === null
+        ? entries
+        : [...entries, { ...recap, id: RECAP_ID, line: line + 1, isRecap: true }],
+    )
+  }
+
+  return {
+    look,
+    stop() {
+      stopping.abort()
+      cancel?.()
+    },
+  }
+}
+
+/** Ansible prints an empty line before each heading. */
+function entryOf(record: OutlineRecord): OutlineEntry[] {
+  const { id, kind, name, line, ended, ok, changed, failed, unreachable } = record
+  if (line === undefined || line === null) return []
+  return [
+    {
+      id,
+      kind: kind === 'play' ? 'play' : 'task',
+      line: line + 1,
+      name: name ?? '',
+      summary: kind === 'play' ? '' : words.log.outcome({ ok, changed, failed, unreachable }, secondsOf(record)),
+      isDull: kind !== 'play' && ended !== null && changed + failed + unreachable === 0,
+      hasFailed: failed + unreachable > 0,
+    },
+  ]
+}
+
+function secondsOf({ started, ended }: OutlineRecord): number | null {
+  return ended === null ? null : Math.max(0, (Date.parse(ended) - Date.parse(started)) / 1000)
+}
