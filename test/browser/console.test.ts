@@ -155,19 +155,41 @@ test('a person lets a runner in, launches a form, has it approved, and reads why
   expect(await admin.faults()).toEqual([])
 })
 
+/** Opens pages whose answers are changed on their way, as another service would give them. */
+async function withAnswers(path: RegExp, change: (body: string) => string, look: () => Promise<void>): Promise<void> {
+  const { page } = admin
+  await page.route(path, async (route) => {
+    try {
+      const answer = await route.fetch()
+      await route.fulfill({ response: answer, body: change(await answer.text()) })
+    } catch {
+      // The page was left meanwhile.
+    }
+  })
+  await look()
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+}
+
 test('a user of another kind is shown with the kind', async () => {
   const { page } = admin
-  await page.route(/\/api\/v2\/job/, async (route) => {
-    const answer = await route.fetch()
-    const body = (await answer.text()).replace(/"(user_type|decided_by_type)":"local"/g, '"$1":"ldap"')
-    await route.fulfill({ response: answer, body })
+  const change = (body: string) => body.replace(/"(user_type|decided_by_type)":"local"/g, '"$1":"ldap"')
+  await withAnswers(/\/api\/v2\/job/, change, async () => {
+    await open(admin, '/jobs')
+    await page.getByRole('cell', { name: 'admin (ldap)' }).first().waitFor()
+    await open(admin, '/jobs/1')
+    await page.getByText('admin (ldap)', { exact: true }).waitFor()
+    await page.getByText('Approved by olga (ldap)').waitFor()
   })
-  await open(admin, '/jobs')
-  await page.getByRole('cell', { name: 'admin (ldap)' }).first().waitFor()
-  await open(admin, '/jobs/1')
-  await page.getByText('admin (ldap)', { exact: true }).waitFor()
-  await page.getByText('Approved by olga (ldap)').waitFor()
-  await page.unroute(/\/api\/v2\/job/)
+})
+
+test('what a sign-in left out is said on the page of the account', async () => {
+  const { page } = admin
+  const change = (body: string) => body.replace('{', '{"groupsLeftOut":1003,"rolesWithheld":["operators"],')
+  await withAnswers(/\/api\/v2\/profile$/, change, async () => {
+    await open(admin, '/me')
+    await page.getByText('1003 more groups were too many').waitFor()
+    await page.getByText('Not given: operators.').waitFor()
+  })
 })
 
 const PAGES = [

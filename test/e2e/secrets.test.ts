@@ -205,12 +205,22 @@ async function everyAnswer(jobId: number): Promise<string> {
     `/job/${jobId}/rawformdata`,
     `/job/${jobId}?text=true`,
     `/job/${jobId}/events`,
+    `/job/${jobId}/outline`,
+    `/job/${jobId}/matrix`,
+    `/job/${jobId}/output/index`,
     '/credential',
     '/forms',
   ]
   const answers = await Promise.all(paths.map((path) => admin.get(path)))
-  const download = (await admin.raw(`/job/${jobId}/download`)).bytes.toString()
-  return [...one, ...answers, download]
+  const raw = async (path: string) => (await admin.raw(path)).bytes.toString()
+  const texts = await Promise.all([`/job/${jobId}/download`, `/job/${jobId}/output`].map(raw))
+  // A search tells whether a text is there, so it must not find one either.
+  for (const secret of Object.values(SECRETS)) {
+    const [part = ''] = secret.split('\n').filter((line) => line.length > 4 && !line.startsWith('-----'))
+    const found = await admin.get<{ count: number }>(`/job/${jobId}/output/search?q=${encodeURIComponent(part)}`)
+    expect([part, found.count]).toEqual([part, 0])
+  }
+  return [...one, ...answers, ...texts]
     .map((answer) => (typeof answer === 'string' ? answer : JSON.stringify(answer)))
     .join('\n')
 }

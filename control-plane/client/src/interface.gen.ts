@@ -159,6 +159,8 @@ export interface FormEvaluation {
       }[]
       /** Why it could not be evaluated */
       waiting?: string
+      /** Its source is still asked: evaluate again to get the answer */
+      asking?: boolean
     }
   >
   /** Errors of rows by field, as in the details of a refused launch */
@@ -187,6 +189,8 @@ export interface FormEvaluation {
           }[]
           /** Why it could not be evaluated */
           waiting?: string
+          /** Its source is still asked: evaluate again to get the answer */
+          asking?: boolean
         }
       >
     }
@@ -1121,6 +1125,7 @@ export const formEvaluationSchema: v.GenericSchema<unknown, FormEvaluation> = v.
       choices: v.optional(v.array(v.unknown())),
       errors: v.array(v.looseObject({ type: v.string(), description: v.string() })),
       waiting: v.optional(v.string()),
+      asking: v.optional(v.boolean()),
     }),
   ),
   rows: v.record(v.string(), v.array(v.unknown())),
@@ -1139,6 +1144,7 @@ export const formEvaluationSchema: v.GenericSchema<unknown, FormEvaluation> = v.
           choices: v.optional(v.array(v.unknown())),
           errors: v.array(v.looseObject({ type: v.string(), description: v.string() })),
           waiting: v.optional(v.string()),
+          asking: v.optional(v.boolean()),
         }),
       ),
     }),
@@ -1900,6 +1906,8 @@ export interface Operations {
       body: {
         rawFormData?: Record<string, unknown> | null
         files?: Record<string, unknown> | null
+        /** Seconds to wait for sources that the form asks; 1 when left out */
+        wait?: number | null
         /** The field that was changed last */
         changed?: string | null
       }

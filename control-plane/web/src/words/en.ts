@@ -271,7 +271,11 @@ export const words = {
   me: {
     title: 'Your account',
     roles: 'Roles',
+    withheld: (roles: string) =>
+      `Not given: ${roles}. These roles name you, but mean a deleted account of the same name. An admin can accept yours.`,
     groups: 'Groups',
+    groupsLeftOut: (count: number) =>
+      `${count} more groups were too many, or their names too long, to be kept. No role names them.`,
     kind: 'Kind',
     password: 'Change the password',
     current: 'Current password',

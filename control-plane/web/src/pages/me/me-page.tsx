@@ -28,11 +28,17 @@ export function MePage() {
         </div>
         <div>
           <dt>{words.me.roles}</dt>
-          <dd>{user.roles.join(', ') || words.none}</dd>
+          <dd>
+            {user.roles.join(', ') || words.none}
+            {user.rolesWithheld && <p class="soft">{words.me.withheld(user.rolesWithheld.join(', '))}</p>}
+          </dd>
         </div>
         <div>
           <dt>{words.me.groups}</dt>
-          <dd>{user.groups.join(', ') || words.none}</dd>
+          <dd>
+            {user.groups.join(', ') || words.none}
+            {user.groupsLeftOut && <p class="soft">{words.me.groupsLeftOut(user.groupsLeftOut)}</p>}
+          </dd>
         </div>
       </dl>
       {user.passwordMustChange && <p class="notice warn">{words.signIn.mustChange}</p>}
