@@ -10,7 +10,7 @@ import { credentialsForJobs } from './auth/provider-secrets.js'
 import { type Clock, createSteadyClock, systemClock } from './clock.js'
 import { composeCredentials, composeSecretRotation } from './credentials/compose.js'
 import { createJobSealing } from './credentials/job-secrets.js'
-import { composeForms } from './forms/compose.js'
+import { type FormNeeds, composeForms } from './forms/compose.js'
 import { type Ground, createPartsOwner } from './ground.js'
 import { composeApp } from './http/compose.js'
 import { carryJobsOver, composeJobs } from './jobs/compose.js'
@@ -22,6 +22,7 @@ import { createServiceClock } from './nodes/service-clock.js'
 import { composeRunners } from './runners/compose.js'
 import { composeSequences } from './sequences/compose.js'
 import type { ControlPlaneSettings } from './settings.js'
+import { type SourceNeeds, composeSources } from './sources/compose.js'
 import { composeStore } from './store/compose.js'
 import type { Store } from './store/store.js'
 import { type Timers, systemTimers } from './timers.js'
@@ -142,10 +143,10 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   const { roles, grants, accessTokens } = auth
   const uploads = await composeUploads(ground, settings, { store, freeBytes: overrides.freeBytes })
   const constants = async () => (await roles.current()).constants ?? {}
-  const forms = composeForms(ground, settings, { store, live, constants })
   const credentials = await composeCredentials(ground, settings, store)
   const { vault, box, encryption } = credentials
   const jobCredentials = credentialsForJobs(credentials.credentials, roles)
+  const forms = composeAskingForms(ground, settings, { store, live, constants, credentials: jobCredentials })
   await carryJobsOver(ground, { store, vault })
   const serviceClock = createServiceClock({ store: database, steady: ground.steady })
   const runners = await composeRunners(ground, settings, {
@@ -193,6 +194,16 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   // Closed before the server, so that the runners learn why and come back as soon as they can.
   ground.onClose(() => runners.hub.close())
   return { ...rooms, nodes, app }
+}
+
+/** Forms, and what asks other systems for their fields. */
+function composeAskingForms(
+  ground: Ground,
+  settings: ControlPlaneSettings,
+  { credentials, ...needs }: Omit<FormNeeds, 'sources'> & Pick<SourceNeeds, 'credentials'>,
+) {
+  const sources = composeSources(ground, settings, { credentials, databases: null })
+  return composeForms(ground, settings, { ...needs, sources })
 }
 
 async function makeFolders(settings: ControlPlaneSettings): Promise<void> {

@@ -33,6 +33,29 @@ export const CONTROL_PLANE_SETTINGS = {
     default: below('vars'),
     meaning: 'folder with the files that forms name in varsFiles',
   },
+  FORM_FILES_PATH: {
+    kind: 'text',
+    default: below('files'),
+    meaning: 'folder with the files that forms read while they are filled in (fnReadYamlFile, fnReadJsonFile, fnLs)',
+  },
+  REST_ALLOWED_HOSTS: {
+    kind: 'text',
+    default: null,
+    meaning:
+      'hosts, addresses and networks that forms may ask (api.example.com, *.example.com, 10.0.0.0/8), with commas between them; only these. Without it: every public address',
+  },
+  REST_DENIED_HOSTS: {
+    kind: 'text',
+    default: null,
+    meaning: 'the same for those that forms never ask; goes before REST_ALLOWED_HOSTS',
+  },
+  SOURCE_TIMEOUT_SECONDS: {
+    kind: 'integer',
+    default: '20',
+    minimum: 1,
+    maximum: 60,
+    meaning: 'how long a source of a form may take for one answer',
+  },
   WORKFLOWS_PATH: { kind: 'text', default: below('workflows'), meaning: 'folder with the workflow files' },
   ANSIBLE_PATH: { kind: 'text', default: below('playbooks'), meaning: 'folder with the playbooks' },
   UPLOAD_PATH: { kind: 'text', default: below('uploads'), meaning: 'folder with the files that users uploaded' },

@@ -12,6 +12,7 @@ import { SHORTEST_PASSWORD } from './auth/account-rules.js'
 import type { AuthSettings } from './auth/compose.js'
 import type { CredentialSettings } from './credentials/compose.js'
 import { durationOf } from './durations.js'
+import { messageOf } from './errors.js'
 import type { FormSettings } from './forms/compose.js'
 import type { LaunchValidation, UnknownFields } from './forms/form.js'
 import type { HttpSettings } from './http/compose.js'
@@ -19,6 +20,8 @@ import type { JobSettings } from './jobs/compose.js'
 import type { RunnerSettings } from './runners/compose.js'
 import type { SequenceSettings } from './sequences/compose.js'
 import { CONTROL_PLANE_SETTINGS } from './settings-table.js'
+import type { SourceSettings } from './sources/compose.js'
+import { parseHostRules } from './sources/address-rules.js'
 import type { StoreSettings } from './store/compose.js'
 import type { DatabasePlace } from './store/open-store.js'
 import { postgresConfigOf } from './store/postgres/postgres-url.js'
@@ -38,6 +41,7 @@ export interface ControlPlaneSettings
     AuthSettings,
     UploadSettings,
     FormSettings,
+    SourceSettings,
     CredentialSettings,
     RunnerSettings,
     SequenceSettings,
@@ -103,6 +107,12 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     },
     launchValidation: launchValidationOf(text('LAUNCH_VALIDATION')),
     unknownFields: text('LAUNCH_UNKNOWN_FIELDS') as UnknownFields,
+    formFilesPath: path('FORM_FILES_PATH'),
+    restAddresses: {
+      allowed: hostRulesOf('REST_ALLOWED_HOSTS', textOrNull('REST_ALLOWED_HOSTS')),
+      denied: hostRulesOf('REST_DENIED_HOSTS', textOrNull('REST_DENIED_HOSTS')),
+    },
+    sourceLimitMs: number('SOURCE_TIMEOUT_SECONDS') * 1000,
     formsLocale: localeOf(textOrNull('FORMS_LOCALE')),
     jobsListSize: number('JOBS_LIST_SIZE'),
     maskExtravars: patternOf('MASK_EXTRAVARS_REGEX', text('MASK_EXTRAVARS_REGEX')),
@@ -159,6 +169,14 @@ type SettingName = keyof typeof CONTROL_PLANE_SETTINGS
 function baseUrlOf(text: string): string {
   if (/^\/[A-Za-z0-9._~/-]*$/.test(text)) return text
   throw new SettingsError(`BASE_URL: must be a path such as / or /holdfast, not ${JSON.stringify(text)}`)
+}
+
+function hostRulesOf(name: SettingName, text: string | null): ReturnType<typeof parseHostRules> {
+  try {
+    return parseHostRules(text ?? '')
+  } catch (error) {
+    throw new SettingsError(`${name}: ${messageOf(error)}`)
+  }
 }
 
 function publicUrlOf(text: string | null): string | null {

@@ -13,14 +13,18 @@ import { fingerprintOf, isOfThisBuild } from './start-bundle.js'
 const PROGRAMS = [
   {
     folder: 'control-plane',
-    entries: { main: 'cli/main.js', 'check-worker': 'forms/sandbox/check-worker.js' },
+    entries: {
+      main: 'cli/main.js',
+      'check-worker': 'forms/sandbox/check-worker.js',
+      'jq-worker': 'sources/jq-worker.js',
+    },
     builds: ['../dist', '../client/dist', '../../protocol/dist'],
   },
   { folder: 'runner-agent', entries: { cli: 'cli.js' }, builds: ['../dist', '../../protocol/dist'] },
 ]
 
 /** Packages with files beside their code: native modules, WebAssembly. */
-const LEFT_OUT = ['sqlite3', '@node-rs/argon2', '@jitl/*']
+const LEFT_OUT = ['sqlite3', '@node-rs/argon2', '@jitl/*', 'jq-wasm', 'dayjs']
 
 /** Packages in the form of CommonJS ask for modules of Node.js by `require`. */
 const REQUIRE =

@@ -188,6 +188,10 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
     },
     ...{ usual: 'usual', changed: 'changed' },
   },
+  FORM_FILES_PATH: { file: 'api/source-rules.test.ts', title: 'FORM_FILES_PATH' },
+  REST_ALLOWED_HOSTS: { file: 'api/source-rules.test.ts', title: 'REST_ALLOWED_HOSTS' },
+  REST_DENIED_HOSTS: { file: 'api/source-rules.test.ts', title: 'REST_DENIED_HOSTS' },
+  SOURCE_TIMEOUT_SECONDS: { file: 'api/source-rules.test.ts', title: 'SOURCE_TIMEOUT_SECONDS' },
   WORKFLOWS_PATH: {
     given: 'elsewhere/workflows',
     look: async (server) => existsSync(join(server.folder, 'elsewhere/workflows')),

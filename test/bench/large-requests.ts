@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { insertJob } from '../../control-plane/src/store/jobs/new-job.js'
 import { appendToStreams } from '../../control-plane/src/store/jobs/job-streams.js'
+import type { Store } from '../../control-plane/src/store/store.js'
 import { openStore } from '../../control-plane/src/store/open-store.js'
 import { queuedJob } from '../runners/queued-job.js'
 import { databasePathOf } from '../support/database-file.js'
@@ -19,6 +20,7 @@ const MIB = 1024 * 1024
 const QUIET_MS = 3000
 const OUTPUT_MIB = 50
 const EVENTS = 60_000
+const [TASKS, HOSTS] = [200, 300]
 
 const FORM = `
 name: large
@@ -82,7 +84,7 @@ async function users(product: Product, count: number): Promise<string[]> {
   return tokens
 }
 
-function attacks(jobId: number, others: readonly string[]): Attack[] {
+function attacks({ jobId, courseId }: Filled, others: readonly string[]): Attack[] {
   const launch = (what: string, field: 'text' | 'rows', status = 200): Attack => {
     const body = launchOf(`{"${field}":${valueOf(what)}}`)
     const request = { path: '/job', body, status }
@@ -122,12 +124,32 @@ function attacks(jobId: number, others: readonly string[]): Attack[] {
     { what: 'the events of a job, 120 MB', times: 1, run: (product) => drain(product, `/job/${jobId}/events`) },
     { what: `an output of ${OUTPUT_MIB} MiB as HTML`, times: 1, run: (product) => drain(product, `/job/${jobId}`) },
     { what: 'the same as a file', times: 1, run: (product) => drain(product, `/job/${jobId}/download`) },
+    ...(
+      [
+        ['the outline of a run of 200 tasks at 300 hosts', 'outline'],
+        ['its hosts and tasks', 'matrix'],
+        ['its failures, last first', 'events?outcome=failed&last=5000'],
+        ['the line ends of an output of nothing else, 10,000 hits', 'output/search?q=%0A&limit=10000'],
+        ['a text that is not in it', 'output/search?q=nowhere'],
+        ['the numbers of its lines', 'output/index'],
+      ] as const
+    ).map(([what, path]) => ({
+      ...{ what, times: 5 },
+      run: (product: Product) => drain(product, `/job/${courseId}/${path}`),
+    })),
     { what: 'the list of 5,000 jobs', times: 5, run: (product) => drain(product, '/job?records=5000') },
   ]
 }
 
-/** A job with long output and hostile events, and many others. @returns its id */
-async function fill(path: string): Promise<number> {
+interface Filled {
+  /** A job with long output and hostile events. */
+  readonly jobId: number
+  /** A job with many tasks and hosts, and an output of line ends. */
+  readonly courseId: number
+}
+
+/** Two jobs that cost most to look at, and many others. */
+async function fill(path: string): Promise<Filled> {
   const store = await openStore({ kind: 'sqlite', path })
   try {
     const ended = { status: 'success', dispatch: 'done', runner_id: null, end_time: 2 } as const
@@ -157,9 +179,37 @@ async function fill(path: string): Promise<number> {
       await store.write('bench.streams', (queries) => appendToStreams(queries, id, place, piece, events))
       output += piece.length
     }
-    return id
+    const courseId = await store.write('bench.job', (queries) => insertJob(queries, job(5002)))
+    await fillCourse(store, courseId)
+    return { jobId: id, courseId }
   } finally {
     await store.close()
+  }
+}
+
+/** Results of 200 tasks at 300 hosts, and an output of line ends. */
+async function fillCourse(store: Store, id: number): Promise<void> {
+  const piece = Buffer.alloc(MIB, '\n')
+  let [bytes, count, output] = [0, 0, 0]
+  for (let task = 0; task < TASKS; task += 1) {
+    const events = Array.from({ length: HOSTS }, (_, host) => {
+      const shown = { type: 'runner_on_failed', play: 'p', task: `task ${task}`, host: `host${host}`, duration: 0.1 }
+      const says = {
+        ...shown,
+        time: '2026-01-02T03:04:05Z',
+        task_uuid: `t${task}`,
+        play_uuid: 'p',
+        ignored: host % 2 === 0,
+      }
+      const line = Buffer.from(`${JSON.stringify({ order: count + host + 1, ...says })}\n`)
+      return { ...shown, time: says.time, line }
+    })
+    const place = { output, events: bytes, eventsCount: count }
+    const more = task < 8 ? piece : Buffer.alloc(0)
+    await store.write('bench.course', (queries) => appendToStreams(queries, id, place, more, events))
+    bytes += events.reduce((sum, { line }) => sum + line.length, 0)
+    count += events.length
+    output += more.length
   }
 }
 
@@ -176,7 +226,7 @@ export async function measureLargeRequests(say: Say): Promise<Figure[]> {
   try {
     await product.controlPlane.stop()
     say('  making a job of 120 MB of events and 50 MiB of output, and 5,000 others')
-    const jobId = await fill(databasePathOf(product))
+    const filled = await fill(databasePathOf(product))
     await product.startControlPlane()
     const prober = startLiveProber(product.address)
     const figures: Figure[] = []
@@ -196,7 +246,7 @@ export async function measureLargeRequests(say: Say): Promise<Figure[]> {
       })
     }
     await measure('nothing else', `${QUIET_MS} ms`, () => pause(QUIET_MS))
-    for (const { what, times, run } of attacks(jobId, await users(product, 3))) {
+    for (const { what, times, run } of attacks(filled, await users(product, 3))) {
       // What is compiled at its first use is measured with it once, and not again.
       await measure(what, `${times} times`, async () => {
         for (let time = 0; time < times; time += 1) await run(product)

@@ -17,7 +17,7 @@ const PROGRAM = join(ROOT, 'control-plane/bin/holdfast.js')
 const IN_TERMINAL = 'import os,pty,sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))'
 
 /** Runs its arguments in a terminal that is so wide. */
-const SIZED = 'stty cols "$0" && exec "$@"'
+const SIZED = 'stty cols "$0" rows 40 && exec "$@"'
 
 export interface CliOptions {
   readonly environment?: Readonly<Record<string, string>>

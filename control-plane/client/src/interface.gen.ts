@@ -159,6 +159,8 @@ export interface FormEvaluation {
       }[]
       /** Why it could not be evaluated */
       waiting?: string
+      /** Its source is still asked: evaluate again to get the answer */
+      asking?: boolean
     }
   >
   /** Errors of rows by field, as in the details of a refused launch */
@@ -187,6 +189,8 @@ export interface FormEvaluation {
           }[]
           /** Why it could not be evaluated */
           waiting?: string
+          /** Its source is still asked: evaluate again to get the answer */
+          asking?: boolean
         }
       >
     }
@@ -1206,6 +1210,7 @@ export const formEvaluationSchema: v.GenericSchema<unknown, FormEvaluation> = v.
       choices: v.optional(v.array(v.unknown())),
       errors: v.array(v.looseObject({ type: v.string(), description: v.string() })),
       waiting: v.optional(v.string()),
+      asking: v.optional(v.boolean()),
     }),
   ),
   rows: v.record(v.string(), v.array(v.unknown())),
@@ -1224,6 +1229,7 @@ export const formEvaluationSchema: v.GenericSchema<unknown, FormEvaluation> = v.
           choices: v.optional(v.array(v.unknown())),
           errors: v.array(v.looseObject({ type: v.string(), description: v.string() })),
           waiting: v.optional(v.string()),
+          asking: v.optional(v.boolean()),
         }),
       ),
     }),
@@ -1989,12 +1995,40 @@ export interface Operations {
       body: {
         rawFormData?: Record<string, unknown> | null
         files?: Record<string, unknown> | null
+        /** Seconds to wait for sources that the form asks; 1 when left out */
+        wait?: number | null
         /** The field that was changed last */
         changed?: string | null
       }
     },
     options?: RequestOptions,
   ): Promise<FormEvaluation>
+  /** What the expression of a field of a form gives; its text is that of the form */
+  evaluateExpression(
+    request: {
+      body: {
+        formName?: string | null
+        subformName?: string | null
+        fieldName?: string | null
+        /** What the placeholders of the field stand for; constants and the user are those of the service */
+        values?: Record<string, unknown> | null
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<unknown>
+  /** What the query of a field of a form gives; its text is that of the form */
+  runQuery(
+    request: {
+      body: {
+        formName?: string | null
+        subformName?: string | null
+        fieldName?: string | null
+        /** What the placeholders of the field stand for; constants and the user are those of the service */
+        values?: Record<string, unknown> | null
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<unknown>
   /** The forms that the caller may launch, in brief, with the categories and constants */
   getFormList(request?: NoParameters, options?: RequestOptions): Promise<FormConfig>
   /** One form that the caller may launch, with its subforms and constants */
@@ -2740,6 +2774,14 @@ export const operations = {
     accept: 'application/json',
     schema: formEvaluationSchema,
   },
+  evaluateExpression: {
+    method: 'POST',
+    path: '/expression',
+    query: [],
+    accept: 'application/json',
+    schema: v.unknown(),
+  },
+  runQuery: { method: 'POST', path: '/query', query: [], accept: 'application/json', schema: v.unknown() },
   getFormList: {
     method: 'GET',
     path: '/config/formlist',

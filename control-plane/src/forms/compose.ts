@@ -1,8 +1,10 @@
 import type { Ground } from '../ground.js'
 import type { LiveEvents } from '../live/live-events.js'
+import type { Sources } from '../sources/sources.js'
 import type { Store } from '../store/store.js'
 import { createDesignerLock, createLockExpiry } from './designer-lock.js'
 import { type FormsDependencies, createForms } from './loader.js'
+import { createAskingChecks } from './sandbox/asking-checks.js'
 import { createLaunchChecks } from './sandbox/launch-checks.js'
 
 /** What forms need of the settings. */
@@ -19,13 +21,14 @@ export interface FormNeeds {
   readonly live: LiveEvents
   /** The constants of config.yaml. */
   readonly constants: FormsDependencies['constants']
+  readonly sources: Sources
 }
 
 /** The parts of this room, ready to use. */
 export type FormParts = ReturnType<typeof composeForms>
 
 /** Builds the forms, the threads that check launches, and the lock of the designer. */
-export function composeForms(ground: Ground, settings: FormSettings, { store, live, constants }: FormNeeds) {
+export function composeForms(ground: Ground, settings: FormSettings, { store, live, constants, sources }: FormNeeds) {
   const { clock, timers, log, onClose } = ground
   const { formsPath: folder, varsFilesPath: varsFolder } = settings
   const checks = createLaunchChecks({ log, locale: settings.formsLocale })
@@ -34,7 +37,7 @@ export function composeForms(ground: Ground, settings: FormSettings, { store, li
   onClose(() => lockExpiry.close())
   return {
     forms: createForms({ folder, varsFolder, constants, clock, log }),
-    checks,
+    checks: createAskingChecks(checks, sources, timers),
     designerLock: createDesignerLock({ store, live, clock }),
   }
 }

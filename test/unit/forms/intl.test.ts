@@ -281,5 +281,5 @@ test('helpers give what their examples say', () => {
     value:
       '<table class="table"><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td>&lt;</td></tr><tr><td>-</td><td>-</td></tr></tbody></table>',
   })
-  expect(value('fn.fnTime()')).toEqual({ ok: false, reason: 'fn.fnTime is not there in this service' })
+  expect(value('fn.fnSsh()')).toEqual({ ok: false, reason: 'fn.fnSsh is not there in this service' })
 })

@@ -33,6 +33,8 @@ export function checkForm(
     openDefaults: new Set(),
     inDeletedRow: false,
     passwords: new Set(),
+    answers: input.answers ?? new Map(),
+    asked: new Map(),
   }
   const form = createScope(input.fields, input.values, context, NO_PARENT)
   const details = [detailsOf(form.findings()), unknownUploads(input)]
@@ -61,7 +63,8 @@ export function checkForm(
     if (input.isShowing) shownSteps.set(step.name, { shown: true, fields: shownFields(scope) })
   }
   const shown = input.isShowing ? { shown: { fields: shownFields(form), steps: Object.fromEntries(shownSteps) } } : {}
-  return { details: together(details), extravars, credentials, passwords: [...context.passwords], ...shown }
+  const asked = context.asked.size > 0 ? { asked: [...context.asked.values()] } : {}
+  return { details: together(details), extravars, credentials, passwords: [...context.passwords], ...shown, ...asked }
 }
 
 /** Reports uploads under names that are no file field. */

@@ -1,3 +1,4 @@
+import type { Answer, Asked } from '../../sources/question.js'
 import type { Field, WizardStep } from '../fields/field.js'
 import type { Evaluator } from './evaluator.js'
 import type { VerifiedUpload } from '../values/uploads.js'
@@ -28,6 +29,8 @@ export interface CheckInput {
   readonly now: number
   /** The result also says how a page has to show the form. */
   readonly isShowing?: boolean
+  /** What sources answered so far, by the keys of the questions. */
+  readonly answers?: ReadonlyMap<string, Answer>
 }
 
 /** The result of a check. The extra variables may only be used when there is no error. */
@@ -40,6 +43,8 @@ export interface CheckResult {
   readonly passwords: readonly string[]
   /** How a page has to show the form, if that was asked for. */
   readonly shown?: ShownForm
+  /** What fields ask and has no answer yet. The result is final when there is none. */
+  readonly asked?: readonly Asked[]
 }
 
 /** What the fields of one form, row or step share with all others of the same launch. */
@@ -53,6 +58,10 @@ export interface CheckContext extends Pick<CheckInput, 'subforms' | 'constants' 
    * True inside a row that is marked as deleted. Nobody fills it in, so nothing is required. What is there is checked.
    */
   readonly inDeletedRow: boolean
+  /** What sources answered, by the keys of the questions. */
+  readonly answers: ReadonlyMap<string, Answer>
+  /** Collects the questions that have no answer yet, by their keys. */
+  readonly asked: Map<string, Asked>
   /** Collects the value of each password field. */
   readonly passwords: Set<string>
   /** Called before a script or pattern of the form runs. So the message after a time-out can name the field. */

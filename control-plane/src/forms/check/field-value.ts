@@ -10,6 +10,8 @@ export interface FieldValue {
   readonly output: unknown
   /** Why the value could not be computed; null: it could. */
   readonly waiting: string | null
+  /** It waits only because the answer of its source is not there yet. */
+  readonly isAsking?: boolean
   /** Why the sent value cannot be a value of this field. */
   readonly errors: readonly ValidationError[]
   readonly rowErrors: readonly RowError[]

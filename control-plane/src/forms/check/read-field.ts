@@ -1,7 +1,7 @@
 import type { Field } from '../fields/field.js'
 import { choose, isSpecialChoice, optionsOf } from '../values/choices.js'
 import { readValue } from '../values/read-value.js'
-import { NO_DATA_SOURCE, runSource } from './computed.js'
+import { NO_SUCH_FUNCTION, isComputed, runSource } from './computed.js'
 import { defaultOf, sentOrDefault } from './fallback.js'
 import { type FieldValue, refusedAs, valueIs, waitingFor } from './field-value.js'
 import { readList, readObject } from './rows.js'
@@ -50,9 +50,14 @@ function readExpression(field: Field, scope: Scope): FieldValue {
       return valueIs(field.source.value)
     case 'local':
     case 'server':
-      return runSource(field, field.source, scope)
+    case 'query': {
+      const computed = runSource(field, field.source, scope)
+      // Whoever fills in the form may enter what the source could not give.
+      if (computed.waiting === null || computed.isAsking || !field.editable) return computed
+      break
+    }
     case 'remote':
-      if (!field.editable) return waitingFor(NO_DATA_SOURCE)
+      if (!field.editable) return waitingFor(NO_SUCH_FUNCTION)
       break
     case 'client':
       break
@@ -66,11 +71,14 @@ function readChoice(field: Field, scope: Scope): FieldValue {
   if ('waiting' in given) return waitingFor(given.waiting)
   const { source } = field
   if (source.kind === 'remote') {
-    if (!field.editable) return waitingFor(NO_DATA_SOURCE)
+    if (!field.editable) return waitingFor(NO_SUCH_FUNCTION)
     return valueIs(isSpecialChoice(given.value) ? undefined : (given.value ?? undefined))
   }
-  const computed = source.kind === 'local' || source.kind === 'server' ? runSource(field, source, scope) : null
-  if (computed?.waiting) return waitingFor(computed.waiting)
+  const computed = isComputed(source) ? runSource(field, source, scope) : null
+  if (computed?.waiting) {
+    if (!field.editable || computed.isAsking) return computed
+    return valueIs(isSpecialChoice(given.value) ? undefined : (given.value ?? undefined))
+  }
   const options = optionsOf(field, source.kind === 'constant' ? source.value : computed?.value)
   if (options === null) return waitingFor('its options are no list')
   const chosen = choose(field, options, given.value)
@@ -78,6 +86,7 @@ function readChoice(field: Field, scope: Scope): FieldValue {
   if (chosen.ok) return valueIs(chosen.value, choices)
   // A default that is no option (any more) chooses nothing. Only a sent value can be an error.
   if (!Object.hasOwn(scope.sent, field.name)) return valueIs(undefined, choices)
+  if (field.editable && source.kind === 'query') return valueIs(given.value ?? undefined, choices)
   const why = chosen.reason === 'takes one choice' ? 'one choice is expected' : 'this choice is not among the options'
   return { ...refusedAs('choice', `${field.label}: ${why}`), ...choices }
 }

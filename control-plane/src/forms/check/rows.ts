@@ -1,6 +1,6 @@
 import type { Field } from '../fields/field.js'
 import { type PlainObject, isPlainObject, isSame } from '../values/plain.js'
-import { NO_DATA_SOURCE, runSource } from './computed.js'
+import { NO_SUCH_FUNCTION, isComputed, runSource } from './computed.js'
 import { MAX_ROWS } from './context.js'
 import { type FieldValue, refusedAs, valueIs, waitingFor } from './field-value.js'
 import { sentOrDefault } from './fallback.js'
@@ -20,7 +20,7 @@ interface CheckedRow {
  */
 export function readList(field: Field, scope: Scope): FieldValue {
   const own = ownRows(field, scope)
-  if ('waiting' in own) return waitingFor(own.waiting)
+  if ('waiting' in own) return { ...waitingFor(own.waiting), isAsking: own.isAsking ?? false }
   const isSent = Object.hasOwn(scope.sent, field.name)
   const given = isSent ? scope.sent[field.name] : own.value
   if (given === undefined || given === null || given === '') return valueIs(undefined)
@@ -53,15 +53,20 @@ export function readObject(field: Field, given: unknown, scope: Scope): FieldVal
 }
 
 /** The first rows of a list: its default, or else the result of its expression. */
-function ownRows(field: Field, scope: Scope): { readonly value: unknown } | { readonly waiting: string } {
+function ownRows(
+  field: Field,
+  scope: Scope,
+): { readonly value: unknown } | { readonly waiting: string; readonly isAsking?: boolean } {
   if (field.default !== undefined) {
     const withoutSent = { ...scope, sent: {} }
     return sentOrDefault(field, withoutSent)
   }
-  if (field.source.kind === 'remote' && !field.editable) return { waiting: NO_DATA_SOURCE }
-  if (field.source.kind !== 'local' && field.source.kind !== 'server') return { value: undefined }
+  if (field.source.kind === 'remote' && !field.editable) return { waiting: NO_SUCH_FUNCTION }
+  if (!isComputed(field.source)) return { value: undefined }
   const computed = runSource(field, field.source, scope)
-  return computed.waiting === null ? { value: computed.value } : { waiting: computed.waiting }
+  if (computed.waiting === null) return { value: computed.value }
+  if (field.editable && !computed.isAsking) return { value: undefined }
+  return { waiting: computed.waiting, isAsking: computed.isAsking ?? false }
 }
 
 function checkRow(field: Field, row: unknown, index: number, source: readonly unknown[], scope: Scope): CheckedRow {

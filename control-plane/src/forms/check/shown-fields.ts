@@ -4,7 +4,7 @@ import type { ShownField } from './shown-form.js'
 /** The fields of a form or step by name. Their errors are in the details of the check. */
 export function shownFields(scope: Scope): Record<string, ShownField> {
   const shown = scope.fields.map((field): [string, ShownField] => {
-    const { isHidden, value, waiting, choices } = scope.valueOf(field)
+    const { isHidden, value, waiting, choices, isAsking } = scope.valueOf(field)
     const isShownValue = !isHidden && field.type !== 'password' && value !== undefined
     return [
       field.name,
@@ -14,6 +14,7 @@ export function shownFields(scope: Scope): Record<string, ShownField> {
         ...(isShownValue ? { value } : {}),
         ...(choices ? { choices } : {}),
         ...(waiting === null ? {} : { waiting }),
+        ...(isAsking ? { asking: true } : {}),
       },
     ]
   })

@@ -8,6 +8,8 @@ export interface ShownField {
   readonly choices?: readonly unknown[]
   /** Why it could not be evaluated. */
   readonly waiting?: string
+  /** Its source was asked and has not answered yet: it is worth to look again. */
+  readonly asking?: boolean
 }
 
 /** What a page has to show of a form: its fields, and the steps of a wizard with theirs. */

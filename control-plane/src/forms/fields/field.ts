@@ -23,9 +23,14 @@ export type FieldSource =
   | { readonly kind: 'constant'; readonly value: unknown }
   /** JavaScript over the form's values, run in the sandbox. */
   | { readonly kind: 'local'; readonly expression: string }
-  /** The same for an expression that the product family evaluates on its server, if it needs no data source. */
-  | { readonly kind: 'server'; readonly expression: string }
-  /** Needs a data source that this service does not have yet. */
+  /**
+   * The same for an expression that the product family evaluates on its server. It may ask sources.
+   * @property jq a filter for the result; null: none
+   */
+  | { readonly kind: 'server'; readonly expression: string; readonly jq: string | null }
+  /** Rows of a database. @property config `dbConfig` as the file has it */
+  | { readonly kind: 'query'; readonly query: string; readonly config: unknown; readonly jq: string | null }
+  /** Calls a function that this service does not have. */
   | { readonly kind: 'remote' }
 
 /** When a field is shown: a condition on another field of the same form. */
@@ -87,6 +92,8 @@ export interface Field {
   readonly type: FieldType
   readonly label: string
   readonly source: FieldSource
+  /** How long an answer of its source is good for, in milliseconds. Undefined: as long as usual. */
+  readonly keepMs?: number
   /** Computed, and the client may put a value of its own in place. */
   readonly editable: boolean
   /** Null: always shown. An empty list is a condition, too: `or` of nothing is never true. */

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import type { Dependency, Field, FieldSource, FieldType, RowMarkers, WizardStep } from './field.js'
 import type { FieldFile, WizardStepFile } from './field-schema.js'
 import { UNSAFE_KEYS, parseModel, parsePath } from './model-path.js'
-import { SERVER_FUNCTIONS } from './server-functions.js'
+import { ASKING_FUNCTIONS, SERVER_FUNCTIONS } from './server-functions.js'
 
 /** A field as a form file has it. */
 export type FieldInFile = Static<typeof FieldFile>
@@ -35,6 +35,7 @@ export function parseField(file: FieldInFile): Field {
     type,
     label,
     source: sourceOf(file, type, alias !== null || file.runLocal === true),
+    ...keepOf(file),
     editable: file.editable ?? false,
     dependencies: file.dependencies?.map(dependencyOf) ?? null,
     dependencyFn: file.dependencyFn ?? 'and',
@@ -102,18 +103,33 @@ function sourceOf(file: FieldInFile, type: FieldType, isLocal: boolean): FieldSo
   if (type !== 'expression' && type !== 'enum' && type !== 'list') return { kind: 'client' }
   if (expression !== undefined) {
     if (isLocal) return { kind: 'local', expression }
-    return asksDataSource(expression) || file.jq !== undefined ? { kind: 'remote' } : { kind: 'server', expression }
+    return callsUnknown(expression) ? { kind: 'remote' } : { kind: 'server', expression, jq: jqOf(file) }
   }
-  return query === undefined ? { kind: 'client' } : { kind: 'remote' }
+  return query === undefined
+    ? { kind: 'client' }
+    : { kind: 'query', query, config: file.dbConfig ?? null, jq: jqOf(file) }
 }
 
-/**
- * Whether an expression calls a function of the product family's server that does not exist here, because it reads
- * files, databases or addresses.
- */
-function asksDataSource(expression: string): boolean {
+/** Whether an expression calls a function of the product family's server that does not exist here. */
+function callsUnknown(expression: string): boolean {
+  const known: ReadonlySet<string> = new Set([...SERVER_FUNCTIONS, ...ASKING_FUNCTIONS])
   const called = [...expression.matchAll(/(?<![\w$.])fnc?\s*\.\s*(\w+)/g)]
-  return called.some(([all, name]) => all.startsWith('fnc') || !SERVER_FUNCTIONS.some((known) => known === name))
+  return called.some(([all, name]) => all.startsWith('fnc') || !known.has(name ?? ''))
+}
+
+function jqOf({ jq }: FieldInFile): string | null {
+  if (jq === undefined || jq === null || jq === '') return null
+  if (typeof jq === 'string') return jq
+  throw new FieldProblem('jq', 'jq must be a filter such as .records[].name, as a text')
+}
+
+/** `cache` or `refresh`: seconds, or a text such as `5s`. `refresh: true` only gives pages a button. */
+function keepOf({ cache, refresh }: FieldInFile): { keepMs?: number } {
+  const given = cache ?? refresh
+  if (typeof given === 'number' && given >= 0) return { keepMs: given * 1000 }
+  const [, number, unit] = typeof given === 'string' ? (/^(\d{1,6})\s*(s|m|h)?$/.exec(given.trim()) ?? []) : []
+  if (number === undefined) return {}
+  return { keepMs: Number(number) * (unit === 'h' ? 3_600_000 : unit === 'm' ? 60_000 : 1000) }
 }
 
 function dependencyOf(file: NonNullable<FieldInFile['dependencies']>[number]): Dependency {

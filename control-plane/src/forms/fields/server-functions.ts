@@ -1,5 +1,24 @@
-/**
- * The functions below `fn.` that scripts have here. All others that forms of the product family call need a data
- * source.
- */
-export const SERVER_FUNCTIONS = ['fnGetNumberedName', 'fnArray', 'fnToTable', 'fnSort', 'fnCopy', 'fnCidr'] as const
+/** The functions below `fn.` that work only with what they are given. */
+export const SERVER_FUNCTIONS = [
+  'fnGetNumberedName',
+  'fnArray',
+  'fnToTable',
+  'fnSort',
+  'fnCopy',
+  'fnCidr',
+  'fnTime',
+] as const
+
+/** The functions below `fn.` that ask a source. They give promises, but for `fnLs`, which gives its list at once. */
+export const ASKING_FUNCTIONS = [
+  'fnRestBasic',
+  'fnRestJwt',
+  'fnRestJwtSecure',
+  'fnRestAdvanced',
+  'fnReadYamlFile',
+  'fnReadJsonFile',
+  'fnLs',
+  'fnJq',
+  'fnDnsResolve',
+  'fnCredentials',
+] as const

@@ -1,12 +1,14 @@
 import {
   type QuickJSContext,
+  type QuickJSHandle,
   type QuickJSRuntime,
   type QuickJSWASMModule,
   newQuickJSWASMModuleFromVariant,
 } from 'quickjs-emscripten-core'
 import { messageOf } from '../../errors.js'
-import type { Evaluated, Evaluator } from '../check/evaluator.js'
-import { SERVER_FUNCTIONS } from '../fields/server-functions.js'
+import type { AskInScript, Evaluated, Evaluator } from '../check/evaluator.js'
+import { ASKING_FUNCTIONS, SERVER_FUNCTIONS } from '../fields/server-functions.js'
+import { TIME_FUNCTION, timePrelude } from './host/prelude-time.js'
 import { answerHostCall } from './host/host-call.js'
 import { type HostIntl, createHostIntl } from './host/intl.js'
 import { HELPERS_PRELUDE } from './host/prelude-helpers.js'
@@ -55,7 +57,7 @@ export async function loadQuickJs(locale: string | null = null): Promise<OpenEva
  * Gives the scripts of a context what they may ask of the machine: texts of dates and numbers, sorting, addresses,
  * base64. All of it is computed from what is asked; nothing reaches files or a network.
  */
-function giveHostFunctions(context: QuickJSContext, intl: HostIntl): void {
+function giveHostFunctions(context: QuickJSContext, intl: HostIntl, ask: (question: string) => string): void {
   const host = context.newFunction('host', (question) =>
     context.newString(answerHostCall(context.getString(question), intl)),
   )
@@ -65,9 +67,18 @@ function giveHostFunctions(context: QuickJSContext, intl: HostIntl): void {
     give.dispose()
   }
   host.dispose()
-  const names = JSON.stringify(SERVER_FUNCTIONS)
-  context.unwrapResult(context.evalCode(`${HELPERS_PRELUDE}(${names})`, 'prelude.js')).dispose()
+  // Asking is done outside: a script gets an answer that is there already, or learns that there is none yet.
+  const asking = context.newFunction('ask', (question) => context.newString(ask(context.getString(question))))
+  const helpers = context.unwrapResult(context.evalCode(HELPERS_PRELUDE, 'prelude.js'))
+  const names = context.unwrapResult(context.evalCode(JSON.stringify([SERVER_FUNCTIONS, ASKING_FUNCTIONS])))
+  context.unwrapResult(context.callFunction(helpers, context.undefined, names, asking)).dispose()
+  for (const handle of [helpers, names, asking]) handle.dispose()
 }
+
+/** What a script that asks learns when it may not. */
+const MAY_NOT_ASK: AskInScript = (name) => ({
+  reason: `fn.${name} asks a source, which only an expression of a field without runLocal can`,
+})
 
 function openEvaluator(engine: QuickJSWASMModule, now: number, intl: HostIntl): QuickJsEvaluator {
   let runtime: QuickJSRuntime | null = null
@@ -78,6 +89,17 @@ function openEvaluator(engine: QuickJSWASMModule, now: number, intl: HostIntl): 
   let ticks = 0
   let ticksOfAll = 0
   let began = 0
+  /** For the script that runs now. */
+  let ask = MAY_NOT_ASK
+  let isAsking = false
+  let hasTime = false
+
+  function answerScript(question: string): string {
+    const [name, given] = JSON.parse(question) as [string, unknown[]]
+    const answer = ask(name, given)
+    if (answer === null) isAsking = true
+    return JSON.stringify(answer ?? { pending: true })
+  }
 
   function contextFor(kind: 'expressions' | 'patterns'): QuickJSContext {
     if (!runtime) {
@@ -94,21 +116,40 @@ function openEvaluator(engine: QuickJSWASMModule, now: number, intl: HostIntl): 
     if (!expressions) {
       expressions = runtime.newContext()
       run(expressions, presentIs(now))
-      giveHostFunctions(expressions, intl)
+      giveHostFunctions(expressions, intl, answerScript)
     }
     return expressions
   }
 
   function run(context: QuickJSContext, script: string): unknown {
     const result = context.evalCode(script, 'expression.js')
-    if (result.error) {
-      const error: unknown = context.dump(result.error)
-      result.error.dispose()
-      throw new Error(reasonOf(error))
+    if (result.error) return fail(context, result.error)
+    const value = settled(context, result.value)
+    try {
+      return context.dump(value) as unknown
+    } finally {
+      value.dispose()
     }
-    const value: unknown = context.dump(result.value)
-    result.value.dispose()
-    return value
+  }
+
+  /** A script may be a promise: functions that ask are. It is kept at once, or hangs on an answer that is not there. */
+  function settled(context: QuickJSContext, value: QuickJSHandle): QuickJSHandle {
+    const jobs = context.runtime.executePendingJobs()
+    if (jobs.error) {
+      value.dispose()
+      return fail(context, jobs.error)
+    }
+    const state = context.getPromiseState(value)
+    if (state.type === 'fulfilled' && state.notAPromise) return value
+    value.dispose()
+    if (state.type === 'pending') throw new Error('it waits for a promise that nobody keeps')
+    return state.type === 'fulfilled' ? state.value : fail(context, state.error)
+  }
+
+  function fail(context: QuickJSContext, handle: QuickJSHandle): never {
+    const error: unknown = context.dump(handle)
+    handle.dispose()
+    throw new Error(reasonOf(error))
   }
 
   function bounded(kind: 'expressions' | 'patterns', script: string): Evaluated {
@@ -126,12 +167,23 @@ function openEvaluator(engine: QuickJSWASMModule, now: number, intl: HostIntl): 
   }
 
   return {
-    evaluate(script, parent, isExpression = false) {
+    evaluate(script, parent, isExpression = false, asking = MAY_NOT_ASK) {
       const named = script.includes('__parent__') ? `var __parent__=JSON.parse(${quoted(parent)});` : ''
       // Inside a function, so that the names it declares are gone afterwards.
       const text = JSON.stringify(script)
       const body = isExpression ? asExpression(text) : `return eval(${text})`
-      return bounded('expressions', `JSON.stringify((function(){${named}${body}})())`)
+      ask = asking
+      isAsking = false
+      const time = script.includes(TIME_FUNCTION) && !hasTime ? timePrelude() : null
+      if (time !== null) {
+        hasTime = true
+        bounded('expressions', time)
+      }
+      const value = `(function(){${named}${body}})()`
+      const whole = `(function(v){return v instanceof Promise?v.then(JSON.stringify):JSON.stringify(v)})(${value})`
+      const result = bounded('expressions', whole)
+      // A script that missed an answer may have gone on without it. What it gave then counts for nothing.
+      return isAsking ? { ok: false, reason: 'it asks a source', isAsking } : result
     },
     matches(pattern, text) {
       const script = `JSON.stringify(new RegExp(${JSON.stringify(pattern)}).test(${JSON.stringify(text)}))`
@@ -151,9 +203,15 @@ function openEvaluator(engine: QuickJSWASMModule, now: number, intl: HostIntl): 
   }
 }
 
-/** Taken for an expression first, so that `{a: 1}` is an object and no block; statements are run as they are. */
+/**
+ * Taken for an expression first, so that `{a: 1}` is an object and no block; statements are run as they are. An `await`
+ * needs a function around it.
+ */
 function asExpression(text: string): string {
-  return `try{return eval("("+${text}+"\\n)")}catch(error){if(!(error instanceof SyntaxError))throw error}return eval(${text})`
+  const ways = [`"("+${text}+"\\n)"`, text, `"(async()=>("+${text}+"\\n))()"`]
+  const [first, second, last] = ways.map((way) => `return eval(${way})`)
+  const unlessSyntax = 'if(!(error instanceof SyntaxError))throw error;'
+  return `try{${first}}catch(error){${unlessSyntax}try{${second}}catch(other){if(!(other instanceof SyntaxError)||!/\\bawait\\b/.test(${text}))throw other;${last}}}`
 }
 
 function quoted(value: unknown): string {

@@ -13,6 +13,7 @@ const Field = Type.Object({
   choices: Type.Optional(Type.Array(Type.Unknown())),
   errors: Type.Array(Type.Object({ type: Type.String(), description: Type.String() })),
   waiting: Type.Optional(Type.String({ description: 'Why it could not be evaluated' })),
+  asking: Type.Optional(Type.Boolean({ description: 'Its source is still asked: evaluate again to get the answer' })),
 })
 
 const Evaluation = Type.Object(
@@ -58,14 +59,24 @@ export function evaluateRoutes(evaluation: FormEvaluation): FastifyPluginAsyncTy
           body: Type.Object({
             rawFormData: Type.Optional(nullable(AnyObject)),
             files: Type.Optional(nullable(AnyObject)),
+            wait: Type.Optional(
+              nullable(
+                Type.Integer({
+                  minimum: 0,
+                  maximum: 60,
+                  description: 'Seconds to wait for sources that the form asks; 1 when left out',
+                }),
+              ),
+            ),
             changed: Type.Optional(nullable(Type.String({ description: 'The field that was changed last' }))),
           }),
           response: answers(Evaluation, 400, 403, 404, 413, 422, 429),
         },
       },
       async (request) => {
-        const { rawFormData, files } = request.body
-        const asked = { formName: request.params.name, rawFormData: rawFormData ?? {}, files: files ?? {} }
+        const { rawFormData, files, wait } = request.body
+        const waitMs = (wait ?? 1) * 1000
+        const asked = { formName: request.params.name, rawFormData: rawFormData ?? {}, files: files ?? {}, waitMs }
         return (await evaluation.evaluate(callerOf(request), asked)) as never
       },
     )

@@ -4,6 +4,7 @@ import type { ShownField } from '../../forms/check/shown-form.js'
 import type { ValidationError } from '../../forms/check/report.js'
 import { withSentPasswords } from '../../forms/sent-passwords.js'
 import { withoutDrafts } from '../../forms/wizard-drafts.js'
+import { mayUseCredential } from '../needs/credential-needs.js'
 import { chooseRunner } from '../needs/runner-choice.js'
 import { requireShallow } from '../record/depth.js'
 import { maskValues } from '../secrets/masking.js'
@@ -23,6 +24,8 @@ export interface EvaluateRequest {
   readonly rawFormData: Readonly<Record<string, unknown>>
   /** By file field, the answer to the upload as the client repeats it. */
   readonly files: Readonly<Record<string, unknown>>
+  /** How long to wait for sources, in milliseconds. What has not answered then goes on being asked. */
+  readonly waitMs: number
 }
 
 /** Finds what a launch with these values would say, without launching. */
@@ -71,6 +74,7 @@ async function evaluated(deps: LaunchDependencies, caller: Caller, request: Eval
     { fields, wizard, subforms, constants, values, uploads, user, now: deps.clock.now(), isShowing: true },
     // Not the key of launches: typing must not hold up a launch of the same user.
     `evaluate ${caller.type}/${caller.username}`,
+    { mayUse: mayUseCredential(caller), mayReuse: true, waitMs: request.waitMs },
   )
   const { details, extravars, passwords: checked, shown = { fields: {}, steps: {} } } = result
   const hide = hiding(secretsOfLaunch({ form, subforms, rawFormData: sent, extravars, checked }))

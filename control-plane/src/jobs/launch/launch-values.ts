@@ -11,14 +11,14 @@ import {
   type UnknownFields,
 } from '../../forms/form.js'
 import { type UnknownName, unknownNames } from '../../forms/check/unknown-names.js'
-import type { LaunchChecks } from '../../forms/sandbox/launch-checks.js'
+import { type AskingChecks, LAUNCH_WAIT_MS } from '../../forms/sandbox/asking-checks.js'
 import { withSentPasswords } from '../../forms/sent-passwords.js'
 import type { VerifiedUpload } from '../../forms/values/uploads.js'
 import { isSame } from '../../forms/values/plain.js'
 import type { Store } from '../../store/store.js'
 import type { UploadFolder } from '../../uploads/upload-folder.js'
 import type { UploadFacts, UploadProblem } from '../../uploads/verify.js'
-import { credentialFieldsOf } from '../needs/credential-needs.js'
+import { credentialFieldsOf, mayUseCredential } from '../needs/credential-needs.js'
 import { ofClient, userVariable } from './extravars.js'
 import { launchFiles } from './launch-files.js'
 import { refuseMasks } from '../secrets/sent-masks.js'
@@ -31,7 +31,7 @@ export interface LaunchValuesDependencies {
   readonly validation: LaunchValidation
   /** LAUNCH_UNKNOWN_FIELDS. */
   readonly unknownFields: UnknownFields
-  readonly checks: LaunchChecks
+  readonly checks: AskingChecks
   /** MASK_EXTRAVARS_REGEX, compiled. */
   readonly maskPattern: RegExp
   readonly uploads: UploadFolder
@@ -110,6 +110,8 @@ export async function valuesOfLaunch(
         now: deps.clock.now(),
       },
       `${caller.type}/${caller.username}`,
+      // What a client got to see while it filled in the form is no proof. The launch asks again.
+      { mayUse: mayUseCredential(caller), mayReuse: false, waitMs: LAUNCH_WAIT_MS },
     )
 
   const besides = request.earlier?.besides ?? null

@@ -177,6 +177,15 @@ export function forbiddenCredential(
   return allNames(needs).find((name) => !patterns.some((pattern) => pattern.test(name))) ?? null
 }
 
+/** Tells of each credential whether the caller's roles allow it. */
+export function mayUseCredential(
+  caller: Pick<Caller, 'isAdmin' | 'allowedCredentials'>,
+): (credential: string) => boolean {
+  const { isAdmin, allowedCredentials } = caller
+  const patterns = isAdmin || allowedCredentials === null ? null : allowedCredentials.map(credentialPattern)
+  return (name) => patterns === null || patterns.some((pattern) => pattern.test(name))
+}
+
 /** The credentials that were chosen for a stored job. */
 export function needsOfJob(job: Pick<JobRow, 'credentials' | 'playbook'>): CredentialNeeds {
   const { ansibleCredentials, vaultCredentials }: Playbook = playbookOf(job)

@@ -100,8 +100,13 @@ async function search(
     const bytes = Buffer.concat([tail, block])
     const text = isExact ? bytes : lowered(bytes)
     const begin = start - tail.length
+    // Line ends are counted on from the last hit: counted from the beginning for each hit, a block full of hits would
+    // hold everybody up for seconds.
+    let [counted, lines] = [tail.length, line]
     for (let at = text.indexOf(needle, Math.max(0, searched - begin)); at !== -1; at = text.indexOf(needle, at)) {
-      hits.push([line + linesBetween(bytes, tail.length, at), begin + at])
+      lines += linesBetween(bytes, counted, at)
+      counted = at
+      hits.push([lines, begin + at])
       at += needle.length
       searched = begin + at
       if (hits.length >= limit) return { count: hits.length, complete: false, hits, next: searched }

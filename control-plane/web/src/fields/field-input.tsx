@@ -5,7 +5,7 @@ import { SafeHtml } from '../parts/safe-html.js'
 import { bytesText } from '../parts/time.js'
 import { sentenceOf } from '../parts/failure.js'
 import { words } from '../words/en.js'
-import type { Choice } from './form-field.js'
+import type { Choice } from '@holdfast/client'
 import type { FieldProps } from './field-props.js'
 import { ListInput } from './list-input.js'
 

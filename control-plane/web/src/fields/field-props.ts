@@ -1,4 +1,4 @@
-import type { FormField } from './form-field.js'
+import type { FormField } from '@holdfast/client'
 
 /** What a field is shown with. */
 export interface FieldProps {

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact'
 import type { FieldProps } from './field-props.js'
 import { words } from '../words/en.js'
-import { type FormField, isShown } from './form-field.js'
+import { type FormField, isShown } from '@holdfast/client'
 
 type Row = Readonly<Record<string, unknown>>
 

@@ -1,8 +1,9 @@
 import { UsageError } from '../../errors.js'
 import { exitCodesText } from '../../exit-codes.js'
 import { filePaths, uploadFiles } from '../../uploads.js'
-import { readExtraVars, type ExtraVars } from '../../extra-vars.js'
+import { readExtraVars, readVariablesFile, type ExtraVars } from '../../extra-vars.js'
 import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { answersOf } from './launch-answers.js'
 import { askForJob, newJobOptions, showNewJob } from './new-job.js'
 import { withOptionsSaid } from './refused-values.js'
 
@@ -35,17 +36,39 @@ export const launchCommand = (run: Run) =>
             'Name of a credential for a credential field of the form, or for a variable of its credentials: key=name; may ' +
             'be given several times',
         })
+        .option('from-file', {
+          type: 'string',
+          requiresArg: true,
+          describe: 'Values of the fields from a file in JSON or YAML; -e counts over it',
+        })
+        .option('ask', {
+          type: 'boolean',
+          default: false,
+          describe: 'Ask for the values at the terminal, field by field, and show all of them before the launch',
+        })
+        .option('print', {
+          type: 'boolean',
+          default: false,
+          describe: 'Print the values as JSON for --from-file, without passwords, and launch nothing',
+        })
         .option('verbose', { type: 'boolean', default: false, describe: 'Run the playbook in verbose mode' })
         .example('$0 job launch "Hello world" -e greeted=Ada -f', 'launch and watch')
         .example(`$0 job launch Order -e '{"hosts": [{"name": "a"}]}'`, 'a list field: its rows')
+        .example('$0 job launch Order --ask', 'be asked for each field')
+        .example('$0 job launch Order --ask --print > order.json', 'keep the answers for a script')
         .example('$0 job launch Deploy --file package=./app.tar.gz', 'a file field: the file is uploaded')
         .example(`$0 job launch Wizard -e '{"network": {"vlan": 7}}'`, 'a wizard: values by step')
         .epilogue(exitCodesText()),
     handler: async (args) => {
-      const values = await readExtraVars(args.extraVars)
+      const given = {
+        ...(args.fromFile === undefined ? {} : await readVariablesFile(args.fromFile, `--from-file ${args.fromFile}`)),
+        ...(await readExtraVars(args.extraVars)),
+      }
       const credentials = credentialNames(args.credential)
-      const paths = await filePaths(args.file)
       const client = await clientOf(run, args)
+      const answers = await answersOf(run, client, args, given, await filePaths(args.file))
+      if (answers === null) return
+      const { values, files: paths } = answers
       const body = bodyOf(args.form, values, credentials, args.verbose)
       const files = await uploadFiles(client, paths)
       const launched = await withOptionsSaid(

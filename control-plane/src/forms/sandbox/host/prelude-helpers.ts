@@ -2,7 +2,7 @@
  * The helpers that forms of the product family know, as far as they only work with what they are given. A name below `fn`
  * or `fnc` that is none of them says so when it is called.
  */
-export const HELPERS_PRELUDE = String.raw`(function (names) {
+export const HELPERS_PRELUDE = String.raw`(function ([names, asking], askHost) {
   const global = (name, value) => Object.defineProperty(globalThis, name, { value, writable: true, configurable: true })
 
   /**
@@ -134,10 +134,44 @@ export const HELPERS_PRELUDE = String.raw`(function (names) {
     }
   }
 
-  const known = { fnGetNumberedName: numberedNameOnServer, fnArray, fnToTable, fnSort, fnCopy, fnCidr }
+  const { stringify, parse } = JSON
+  /** What stands for the answer while it is not there. The service asks, and runs the script again. */
+  class Pending extends Error {}
+  const ask = (name, given) => {
+    const answer = parse(askHost(stringify([name, given])))
+    if (answer.pending) throw new Pending('the answer is not there yet')
+    if ('reason' in answer) throw new Error(answer.reason)
+    return answer.ok
+  }
+  /** The place of the sort order among what a function is given. It is applied here, to the answer. */
+  const SORTS = { fnRestBasic: 5, fnRestJwt: 5, fnRestJwtSecure: 5, fnRestAdvanced: 5 }
+  const asker = (name) =>
+    name === 'fnLs'
+      ? (path, { recursive = false, metadata = false, regex = '' } = {}) => {
+          const pattern = new RegExp(regex)
+          return ask(name, [path, { recursive, metadata }]).filter((entry) => pattern.test(metadata ? entry.name : entry))
+        }
+      : async (...given) => {
+          const whole = await Promise.all(given)
+          const order = SORTS[name] === undefined ? undefined : whole.splice(SORTS[name], 1)[0]
+          try {
+            const answer = ask(name, whole)
+            return order && Array.isArray(answer) ? fnSort(answer, order) : answer
+          } catch (error) {
+            // Nothing that follows runs without the answer.
+            if (error instanceof Pending) return new Promise(() => {})
+            throw error
+          }
+        }
+  const fnTime = (...given) => globalThis.dayjs(...given)
+
+  const known = {
+    ...{ fnGetNumberedName: numberedNameOnServer, fnArray, fnToTable, fnSort, fnCopy, fnCidr, fnTime },
+    ...Object.fromEntries(asking.map((name) => [name, asker(name)])),
+  }
   for (const [name, helper] of Object.entries({ fnGetNumberedName, fnArray, fnToTable })) global(name, helper)
   const missing = (space) =>
-    new Proxy(space === 'fn' ? Object.fromEntries(names.map((name) => [name, known[name]])) : {}, {
+    new Proxy(space === 'fn' ? Object.fromEntries([...names, ...asking].map((name) => [name, known[name]])) : {}, {
       get(target, name) {
         if (typeof name === 'symbol' || Object.hasOwn(target, name)) return target[name]
         return () => {

@@ -1,7 +1,7 @@
 import type { FormEvaluation } from '@holdfast/client'
 import { useEffect, useState } from 'preact/hooks'
 import { api } from '../../live/api.js'
-import type { FormPart } from './form-parts.js'
+import type { FormPart } from '@holdfast/client'
 import type { SentValues } from './sent-values.js'
 
 /** How long nobody types before the control plane is asked, in milliseconds. */

@@ -4,7 +4,8 @@ import { api } from '../../live/api.js'
 import { Content, PageTitle } from '../../parts/content.js'
 import { words } from '../../words/en.js'
 import { FilledForm } from './filled-form.js'
-import { type Values, readForm } from './form-parts.js'
+import { readForm } from '@holdfast/client'
+import { type Values } from './form-parts.js'
 
 /** A form to be filled in and launched. With `from` in the address: with the values of an earlier job. */
 export function FormPage() {

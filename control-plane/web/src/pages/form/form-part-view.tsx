@@ -1,9 +1,10 @@
 import type { FormEvaluation } from '@holdfast/client'
 import { FieldInput } from '../../fields/field-input.js'
-import type { FormField } from '../../fields/form-field.js'
+import type { FormField } from '@holdfast/client'
 import { words } from '../../words/en.js'
 import { type Verdict, verdictOf } from './evaluation.js'
-import type { FormModel, FormPart, Values } from './form-parts.js'
+import type { FormModel, FormPart } from '@holdfast/client'
+import type { Values } from './form-parts.js'
 import { isFieldShown, shownValues } from './form-parts.js'
 
 /** What the page knows of a form while it is filled in. */

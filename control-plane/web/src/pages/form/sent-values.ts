@@ -1,4 +1,5 @@
-import { type FormModel, type FormPart, type Values, withoutUndefined } from './form-parts.js'
+import { type FormModel, type FormPart } from '@holdfast/client'
+import { type Values, withoutUndefined } from './form-parts.js'
 
 /** What is typed, by step; `''` for a form without steps. */
 export type Typed = Readonly<Record<string, Values>>

@@ -1,0 +1,179 @@
+import type { Client, FormEvaluation, FormField, FormModel, FormPart } from '@holdfast/client'
+import { setTimeout as pause } from 'node:timers/promises'
+import { RefusedError } from '../errors.js'
+import { askRows } from './ask-rows.js'
+import type { Prompts } from './prompts.js'
+
+type Values = Readonly<Record<string, unknown>>
+type Verdict = FormEvaluation['fields'][string]
+
+/** What a person answered. */
+export interface Answers {
+  /** By field; in a wizard by step and field. */
+  readonly values: Record<string, unknown>
+  /** Paths of files by file field. */
+  readonly files: ReadonlyMap<string, string>
+}
+
+/** Milliseconds until a judging that was refused as too frequent is asked for again, and how often that is tried. */
+const AGAIN_MS = 1_000
+const TRIES = 10
+
+/**
+ * Walks through a form at a terminal: asks for each field that is shown, says what the control plane works out, and has
+ * each answer judged by it. A field with a given value is asked for only when that value is refused.
+ * @param given values by field; in a wizard by step and field
+ */
+export async function askForm(
+  client: Pick<Client, 'evaluateForm'>,
+  form: FormModel,
+  given: Values,
+  prompts: Prompts,
+): Promise<Answers> {
+  return new Walk(client, form, prompts, given).all()
+}
+
+/** One walk through one form. */
+class Walk {
+  readonly #client: Pick<Client, 'evaluateForm'>
+  readonly #form: FormModel
+  readonly #prompts: Prompts
+  readonly #given: Values
+  readonly #values: Record<string, unknown> = {}
+  readonly #files = new Map<string, string>()
+
+  constructor(client: Pick<Client, 'evaluateForm'>, form: FormModel, prompts: Prompts, given: Values) {
+    this.#client = client
+    this.#form = form
+    this.#prompts = prompts
+    this.#given = given
+  }
+
+  async all(): Promise<Answers> {
+    for (const part of this.#form.parts) {
+      if (part.step === null) await this.#askPart(part, this.#values, this.#given)
+      else await this.#askStep(part, part.step)
+    }
+    return { values: this.#values, files: this.#files }
+  }
+
+  async #askStep(part: FormPart, step: string): Promise<void> {
+    const given = objectOf(this.#given[step])
+    const { steps } = await this.#judge()
+    if (steps[step]?.shown === false) return
+    if (part.isOptional && Object.keys(given).length === 0) {
+      if (!(await this.#prompts.confirm(`Fill in the step "${step}"?`, false))) return
+    }
+    this.#prompts.say(`Step: ${step}`)
+    const values = (this.#values[step] = {})
+    await this.#askPart(part, values, given)
+  }
+
+  async #askPart(part: FormPart, values: Record<string, unknown>, given: Values): Promise<void> {
+    for (const field of part.fields) {
+      const verdict = await this.#verdictOf(part, field)
+      if (field.hidden || verdict?.shown === false) continue
+      if (field.type === 'html') this.#prompts.say(textOfHtml(field.content))
+      else if (field.isComputed) this.#sayComputed(field, verdict)
+      else await this.#askField(part, field, values, given)
+    }
+  }
+
+  #sayComputed(field: FormField, verdict: Verdict | null): void {
+    if (verdict?.waiting !== undefined) this.#prompts.warn(`${field.label}: ${verdict.waiting}`)
+    else if (verdict?.value !== undefined && verdict.value !== null) {
+      this.#prompts.say(`${field.label}: ${valueText(verdict.value)}`)
+    }
+  }
+
+  async #askField(part: FormPart, field: FormField, values: Record<string, unknown>, given: Values): Promise<void> {
+    let isGiven = field.name in given
+    if (isGiven) values[field.name] = given[field.name]
+    for (;;) {
+      if (!isGiven) {
+        const verdict = await this.#verdictOf(part, field)
+        if (verdict?.waiting !== undefined) this.#prompts.warn(`${field.label}: ${verdict.waiting}`)
+        const answer = await this.#answerOf(field, verdict, values[field.name])
+        values[field.name] = answer
+      }
+      isGiven = false
+      const after = await this.#judge()
+      const errors = errorsOf(after, part, field)
+      if (errors.length === 0) return
+      for (const error of errors) this.#prompts.warn(`${field.label}: ${error}`)
+    }
+  }
+
+  async #answerOf(field: FormField, verdict: Verdict | null, before: unknown): Promise<unknown> {
+    const initial = before ?? verdict?.value ?? field.default
+    if (field.type === 'list') return askRows(field, this.#form.subforms, initial, this.#prompts)
+    if (field.type === 'file') {
+      const path = await this.#prompts.file(field)
+      if (path === undefined) this.#files.delete(field.name)
+      else this.#files.set(field.name, path)
+      return undefined
+    }
+    const choices = verdict?.choices?.map((choice) => field.choiceOf(choice)) ?? field.choices
+    return this.#prompts.value(field, choices, initial)
+  }
+
+  async #verdictOf(part: FormPart, field: FormField): Promise<Verdict | null> {
+    return verdictIn(await this.#judge(), part, field)
+  }
+
+  /** What the control plane says of the answers up to now. Files are uploaded at the end, so only that they are there is said. */
+  async #judge(): Promise<FormEvaluation> {
+    const files = Object.fromEntries([...this.#files].map(([name, path]) => [name, { path }]))
+    const body = { rawFormData: this.#values, files }
+    for (let left = TRIES; ; left -= 1) {
+      try {
+        return await this.#client.evaluateForm({ name: this.#form.name, body })
+      } catch (error) {
+        if (!(error instanceof RefusedError) || error.status !== 429 || left === 0) throw error
+        await pause(AGAIN_MS)
+      }
+    }
+  }
+}
+
+function verdictIn(evaluation: FormEvaluation, { step }: FormPart, { name }: FormField): Verdict | null {
+  const fields = step === null ? evaluation.fields : evaluation.steps[step]?.fields
+  return fields?.[name] ?? null
+}
+
+/** What is wrong with the value of a field. A file is judged at the launch, when it is there. */
+function errorsOf(evaluation: FormEvaluation, part: FormPart, field: FormField): string[] {
+  if (field.type === 'file') return []
+  const own = verdictIn(evaluation, part, field)?.errors.map(({ description }) => description) ?? []
+  const key = part.step === null ? field.name : `${part.step}.${field.name}`
+  const rows = (evaluation.rows[key] ?? []).flatMap((row, index) =>
+    rowTexts(row).map((text) => `row ${index + 1}: ${text}`),
+  )
+  return [...own, ...rows]
+}
+
+/** The sentences about a row, which stand by field in objects and lists. */
+function rowTexts(row: unknown): string[] {
+  if (typeof row !== 'object' || row === null) return []
+  const { description } = row as { readonly description?: unknown }
+  if (typeof description === 'string') return [description]
+  return Object.entries(row).flatMap(([name, value]) =>
+    rowTexts(value).map((text) => (Array.isArray(row) ? text : `${name}: ${text}`)),
+  )
+}
+
+/** A value for people, in one line. */
+export function valueText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function textOfHtml(html: string): string {
+  return html
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+}
+
+function objectOf(value: unknown): Values {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {}
+}

@@ -1,0 +1,48 @@
+import type { FormModel } from '@holdfast/client'
+import { type Answers, valueText } from './ask-form.js'
+
+/** One line for each answer, without passwords. */
+export function summaryOf(form: FormModel, { values, files }: Answers): string[] {
+  const lines: string[] = []
+  for (const { step, fields } of form.parts) {
+    const own = (step === null ? values : values[step]) as Readonly<Record<string, unknown>> | undefined
+    for (const { name, label, type } of fields) {
+      const value = type === 'file' ? files.get(name) : own?.[name]
+      if (value === undefined) continue
+      const text = type === 'password' ? '********' : valueText(value)
+      lines.push(`${step === null ? '' : `${step}: `}${label}: ${text}`)
+    }
+  }
+  return lines.length === 0 ? ['(no values)'] : lines
+}
+
+/** The answers without passwords, which do not belong into a file. @returns with the paths of the passwords left out */
+export function withoutPasswords(
+  form: FormModel,
+  values: Readonly<Record<string, unknown>>,
+): { readonly values: Record<string, unknown>; readonly left: readonly string[] } {
+  const left: string[] = []
+  const without = (part: FormModel['parts'][number]['fields'], own: unknown, path: string): unknown => {
+    if (typeof own !== 'object' || own === null) return own
+    const entries = Object.entries(own).flatMap(([name, value]: [string, unknown]) => {
+      const field = part.find((one) => one.name === name)
+      if (field?.type === 'password') {
+        left.push(`${path}${name}`)
+        return []
+      }
+      const rows = field?.subform === null || field === undefined ? null : (form.subforms.get(field.subform) ?? [])
+      const kept =
+        rows !== null && Array.isArray(value)
+          ? value.map((row, at) => without(rows, row, `${path}${name}[${at}].`))
+          : value
+      return [[name, kept] as const]
+    })
+    return Object.fromEntries(entries)
+  }
+  const kept: Record<string, unknown> = {}
+  for (const { step, fields } of form.parts) {
+    if (step === null) Object.assign(kept, without(fields, values, ''))
+    else if (values[step] !== undefined) kept[step] = without(fields, values[step], `${step}.`)
+  }
+  return { values: kept, left }
+}

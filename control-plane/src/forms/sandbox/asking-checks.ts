@@ -1,0 +1,83 @@
+import { setImmediate as letOthersRun } from 'node:timers/promises'
+import type { Timers } from '../../timers.js'
+import { type Answer, type Asked, type Asker, keyOf } from '../../sources/question.js'
+import type { Sources } from '../../sources/sources.js'
+import type { CheckInput, CheckResult } from '../check/context.js'
+import type { LaunchChecks } from './launch-checks.js'
+
+/** How the sources of a check are asked. */
+export interface Asking extends Asker {
+  /** How long the check waits for all sources together, in milliseconds. */
+  readonly waitMs: number
+}
+
+/** Checks values, and asks the sources that fields need for it. */
+export interface AskingChecks {
+  /**
+   * What a source could not answer in time stands under `waiting`, with the reason.
+   * @param callerKey whose check it is: callers take turns
+   * @throws TooManyError when this caller has too many waiting, UnavailableError when the service stops
+   */
+  check(input: CheckInput, callerKey: string, asking: Asking): Promise<CheckResult>
+}
+
+/** How long a launch waits for its sources together, in milliseconds. */
+export const LAUNCH_WAIT_MS = 60_000
+/** Questions of one check at most. A form whose questions are never the same would ask without end. */
+const MAX_QUESTIONS = 1000
+const MAX_ROUNDS = 100
+
+/**
+ * A check is done in rounds. Each one computes all fields with the answers that are there, and tells what is still
+ * asked. All of that is asked at the same time, outside of the sandbox, and each answer that comes begins the next
+ * round: what hangs on one field goes on while another one still waits. A round takes milliseconds.
+ */
+export function createAskingChecks(
+  checks: Pick<LaunchChecks, 'check'>,
+  sources: Sources,
+  timers: Timers,
+): AskingChecks {
+  return {
+    async check(input, callerKey, asking) {
+      const answers = new Map<string, Answer>()
+      const running = new Map<string, Promise<void>>()
+      let isOver = false
+      const begin = (asked: Asked) => {
+        const key = keyOf(asked.question)
+        if (running.has(key) || answers.has(key)) return
+        if (running.size + answers.size >= MAX_QUESTIONS) {
+          answers.set(key, { ok: false, reason: `the form asks more than ${MAX_QUESTIONS} questions` })
+          return
+        }
+        const answered = sources.ask(asked, asking).then((answer) => {
+          answers.set(key, answer)
+          running.delete(key)
+        })
+        running.set(key, answered)
+      }
+
+      let cancel: () => void = () => undefined
+      const end = new Promise<void>((resolve) => {
+        cancel = timers.after(asking.waitMs, () => {
+          isOver = true
+          resolve()
+        })
+      })
+      try {
+        for (let round = 1; ; round += 1) {
+          const before = answers.size
+          const result = await checks.check({ ...input, answers }, callerKey)
+          const asked = result.asked ?? []
+          asked.forEach(begin)
+          if (asked.length === 0 || isOver || round === MAX_ROUNDS) return result
+          // What refused more questions is an answer that is there at once.
+          if (answers.size === before) await Promise.race([...running.values(), end])
+          // Answers that come together make one round.
+          await letOthersRun()
+        }
+      } finally {
+        cancel()
+      }
+    },
+  }
+}

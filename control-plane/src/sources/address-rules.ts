@@ -1,0 +1,109 @@
+import { BlockList, isIP } from 'node:net'
+import { SourceProblem } from './question.js'
+
+/**
+ * Addresses that belong to this machine or to networks around it. A form reaches them only when REST_ALLOWED_HOSTS
+ * names them: behind them are services that trust whoever can reach them at all. Of IPv6 only 2000::/3 belongs to the
+ * internet, without its test networks, Teredo and 6to4.
+ */
+const PRIVATE_NETWORKS = `
+  0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.0.2.0/24,
+  192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/3,
+  ::/3, 4000::/2, 8000::/1, 2001::/32, 2001:db8::/32, 2002::/16`
+
+/** What REST_ALLOWED_HOSTS or REST_DENIED_HOSTS name. */
+export interface HostRules {
+  readonly names: ReadonlySet<string>
+  readonly suffixes: readonly string[]
+  readonly networks: BlockList
+  readonly isEmpty: boolean
+}
+
+/** Which addresses forms may ask. */
+export interface AddressRules {
+  /** REST_ALLOWED_HOSTS; empty: everything but private addresses. */
+  readonly allowed: HostRules
+  /** REST_DENIED_HOSTS. It goes before the other. */
+  readonly denied: HostRules
+}
+
+/**
+ * Reads a list of host names, names such as `*.example.com`, addresses and networks such as `10.0.0.0/8`, with commas
+ * between them.
+ * @throws Error that says which entry is none of these
+ */
+export function parseHostRules(text: string): HostRules {
+  const names = new Set<string>()
+  const suffixes: string[] = []
+  const networks = new BlockList()
+  const entries = text.split(',').map((entry) => entry.trim().toLowerCase())
+  for (const entry of entries.filter((one) => one !== '')) {
+    const [address = '', bits] = entry.replace(/^\[|\]$/g, '').split('/')
+    const version = isIP(address)
+    if (version !== 0) {
+      const length = bits === undefined ? (version === 4 ? 32 : 128) : /^\d{1,3}$/.test(bits) ? Number(bits) : -1
+      if (length < 0 || length > (version === 4 ? 32 : 128)) throw new Error(`${entry} is no network`)
+      networks.addSubnet(address, length, version === 4 ? 'ipv4' : 'ipv6')
+    } else if (/^\*(\.[a-z0-9_-]+)+$/.test(entry)) suffixes.push(entry.slice(1))
+    else if (/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(entry)) names.add(entry)
+    else throw new Error(`${entry} is no host name, address or network`)
+  }
+  return { names, suffixes, networks, isEmpty: entries.every((entry) => entry === '') }
+}
+
+const PRIVATE = parseHostRules(PRIVATE_NETWORKS)
+
+/**
+ * Refuses a host by its name, before it is resolved.
+ * @param host as a URL has it: lower case, numbers in their usual form
+ * @throws SourceProblem
+ */
+export function refuseHost({ denied }: AddressRules, host: string): void {
+  if (isNamed(denied, host)) throw new SourceProblem(`the host ${host} is in REST_DENIED_HOSTS`)
+}
+
+/**
+ * Refuses an address before a connection to it is made. The connection then goes to exactly this address.
+ * @param host the name that led to it, or the address itself
+ * @throws SourceProblem
+ */
+export function refuseAddress(rules: AddressRules, host: string, address: string): void {
+  const real = withoutDisguise(address)
+  if (holds(rules.denied.networks, real) || holds(rules.denied.networks, address)) {
+    throw new SourceProblem(`the address ${real} of ${host} is in REST_DENIED_HOSTS`)
+  }
+  if (isNamed(rules.allowed, host) || holds(rules.allowed.networks, real)) return
+  if (!rules.allowed.isEmpty) throw new SourceProblem(`the host ${host} is not in REST_ALLOWED_HOSTS`)
+  if (holds(PRIVATE.networks, real)) throw notPublic(host, real)
+}
+
+function notPublic(host: string, address: string): SourceProblem {
+  return new SourceProblem(
+    `the address ${address} of ${host} is private: forms may ask it only when REST_ALLOWED_HOSTS names it`,
+  )
+}
+
+function isNamed({ names, suffixes }: HostRules, host: string): boolean {
+  const name = host.replace(/\.$/, '')
+  return names.has(name) || suffixes.some((suffix) => name.endsWith(suffix))
+}
+
+function holds(networks: BlockList, address: string): boolean {
+  const version = isIP(address)
+  return version === 0 || networks.check(address, version === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** Without the brackets that an IPv6 address has in a URL. */
+export function bare(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1')
+}
+
+/** The IPv4 address that an IPv6 address stands for (`::ffff:10.0.0.1`, `64:ff9b::a00:1`), or the address itself. */
+function withoutDisguise(address: string): string {
+  if (isIP(address) !== 6) return address
+  const canonical = bare(new URL(`http://[${address.split('%')[0] ?? ''}]/`).hostname)
+  const [, high, low] = /^(?:::ffff:|64:ff9b::)([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical) ?? []
+  if (high === undefined || low === undefined) return canonical
+  const [one, other] = [Number.parseInt(high, 16), Number.parseInt(low, 16)]
+  return [one >> 8, one & 255, other >> 8, other & 255].join('.')
+}

@@ -1,0 +1,43 @@
+import type { Credentials } from '../credentials/credentials.js'
+import type { Databases } from '../databases/query-type.js'
+import type { Ground } from '../ground.js'
+import type { AddressRules } from './address-rules.js'
+import { createFormFiles } from './file-functions.js'
+import { createFunctions } from './functions.js'
+import { sendRequest } from './http-request.js'
+import { createJqThread } from './jq-thread.js'
+import { type Sources, createSources } from './sources.js'
+
+/** What sources need of the settings. */
+export interface SourceSettings {
+  readonly restAddresses: AddressRules
+  /** FORM_FILES_PATH. */
+  readonly formFilesPath: string
+  /** In milliseconds. */
+  readonly sourceLimitMs: number
+}
+
+/** What sources need of other rooms. */
+export interface SourceNeeds {
+  readonly credentials: Pick<Credentials, 'open'>
+  /** Null: no database can be asked. */
+  readonly databases: Databases | null
+}
+
+/** Builds what asks other systems for fields of forms. */
+export function composeSources(
+  ground: Ground,
+  settings: SourceSettings,
+  { credentials, databases }: SourceNeeds,
+): Sources {
+  const { timers, steady, log, onClose } = ground
+  const functions = createFunctions({
+    credentials,
+    files: createFormFiles(settings.formFilesPath),
+    jq: createJqThread(),
+    send: (request) => sendRequest(settings.restAddresses, request),
+  })
+  const sources = createSources({ functions, databases, timers, steady, log, limitMs: settings.sourceLimitMs })
+  onClose(() => sources.close())
+  return sources
+}

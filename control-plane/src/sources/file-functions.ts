@@ -1,0 +1,102 @@
+import { readFile, readdir, realpath, stat } from 'node:fs/promises'
+import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { readYaml } from '../yaml-text.js'
+import { SourceProblem } from './question.js'
+
+/** Larger files are no data of forms. */
+const LARGEST_FILE_BYTES = 8 * 1024 * 1024
+/** Entries of a list at most. */
+const MAX_ENTRIES = 10_000
+const DEEPEST_FOLDER = 20
+
+/** Reads files for forms, below one folder. */
+export interface FormFiles {
+  /** @throws SourceProblem */
+  readYaml(path: string): Promise<unknown>
+  /** @throws SourceProblem */
+  readJson(path: string): Promise<unknown>
+  /** The names of files in a folder, or objects with more about each entry. @throws SourceProblem */
+  list(path: string, options: ListOptions): Promise<unknown[]>
+}
+
+/** What `fn.fnLs` is asked for. */
+export interface ListOptions {
+  readonly recursive: boolean
+  /** Folders stand in the list, too. */
+  readonly metadata: boolean
+}
+
+/** @param folder FORM_FILES_PATH; a path that leaves it, also by a symbolic link, is refused */
+export function createFormFiles(folder: string): FormFiles {
+  async function placeOf(path: string): Promise<string> {
+    const root = await realpath(folder).catch(() => {
+      throw new SourceProblem('there is no folder for the files of forms (FORM_FILES_PATH)')
+    })
+    const wanted = isAbsolute(path) ? resolve(path) : join(root, path)
+    // Paths outside are not looked at: not even whether they exist is told.
+    const isInside = [root, resolve(folder)].some((one) => wanted === one || wanted.startsWith(one + sep))
+    if (!isInside) throw outside(path)
+    const real = await realpath(wanted).catch(() => {
+      throw new SourceProblem(`there is no file ${path}`)
+    })
+    if (real !== root && !real.startsWith(root + sep)) throw outside(path)
+    return real
+  }
+
+  async function textOf(path: string): Promise<string> {
+    const real = await placeOf(path)
+    const found = await stat(real)
+    if (!found.isFile()) throw new SourceProblem(`${path} is no file`)
+    if (found.size > LARGEST_FILE_BYTES) throw new SourceProblem(`the file ${path} is too large`)
+    return readFile(real, 'utf8')
+  }
+
+  return {
+    async readYaml(path) {
+      return parsed(path, await textOf(path), (text) => readYaml(text).value)
+    },
+    async readJson(path) {
+      return parsed(path, await textOf(path), (text) => JSON.parse(text) as unknown)
+    },
+    async list(path, { recursive, metadata }) {
+      const root = await placeOf(path)
+      if (!(await stat(root)).isDirectory()) throw new SourceProblem(`${path} is no folder`)
+      const entries: unknown[] = []
+      const walk = async (below: string, depth: number): Promise<void> => {
+        const found = await readdir(below, { withFileTypes: true })
+        for (const entry of found.sort((one, other) => (one.name < other.name ? -1 : 1))) {
+          const whole = join(below, entry.name)
+          const name = relative(root, whole)
+          const isFolder = entry.isDirectory()
+          // A symbolic link is neither here: it may lead out of the folder.
+          if (!isFolder && !entry.isFile()) continue
+          if (metadata || !isFolder) {
+            if (entries.length === MAX_ENTRIES) throw new SourceProblem(`${path} has more than ${MAX_ENTRIES} entries`)
+            entries.push(metadata ? await detailsOf(name, whole, isFolder) : name)
+          }
+          if (recursive && isFolder && depth < DEEPEST_FOLDER) await walk(whole, depth + 1)
+        }
+      }
+      await walk(root, 0)
+      return entries
+    },
+  }
+}
+
+async function detailsOf(name: string, whole: string, isFolder: boolean) {
+  const { size, mtime, birthtime } = await stat(whole)
+  return { name: basename(name), path: name, size, mtime, birthtime, isDirectory: isFolder, isFile: !isFolder }
+}
+
+function parsed(path: string, text: string, parse: (text: string) => unknown): unknown {
+  try {
+    // Through JSON: only plain values travel on.
+    return JSON.parse(JSON.stringify(parse(text)) ?? 'null') as unknown
+  } catch {
+    throw new SourceProblem(`the file ${path} cannot be read as what it should be`)
+  }
+}
+
+function outside(path: string): SourceProblem {
+  return new SourceProblem(`the file ${path} is not below the folder for the files of forms (FORM_FILES_PATH)`)
+}

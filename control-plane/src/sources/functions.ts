@@ -1,0 +1,154 @@
+import { Resolver } from 'node:dns/promises'
+import type { OpenCredential } from '../credentials/credential.js'
+import type { Credentials } from '../credentials/credentials.js'
+import { messageOf } from '../errors.js'
+import type { FormFiles } from './file-functions.js'
+import type { FormRequest, FormResponse } from './http-request.js'
+import type { JqThread } from './jq-thread.js'
+import { type Asker, type Question, SourceProblem } from './question.js'
+import { REST_FUNCTIONS } from './rest-functions.js'
+
+type Call = Extract<Question, { kind: 'function' }>
+
+/** The functions below `fn.` that ask. */
+export interface Functions {
+  /** @throws SourceProblem */
+  call(question: Call, asker: Pick<Asker, 'mayUse'>, signal: AbortSignal): Promise<unknown>
+  /** What the asker's roles change of the answer, as a part of its key. */
+  rightsIn(question: Question, asker: Pick<Asker, 'mayUse'>): string
+  close(): Promise<void>
+}
+
+/** What the functions need of other parts. */
+export interface FunctionsDependencies {
+  readonly credentials: Pick<Credentials, 'open'>
+  readonly files: FormFiles
+  readonly jq: JqThread
+  readonly send: (request: FormRequest) => Promise<FormResponse>
+}
+
+const DNS_TYPES = ['A', 'AAAA', 'MX', 'NS', 'CNAME', 'TXT', 'SRV', 'PTR', 'SOA', 'CAA'] as const
+
+/** Makes the functions that ask. */
+export function createFunctions({ credentials, files, jq, send }: FunctionsDependencies): Functions {
+  async function openOne(name: string): Promise<OpenCredential | null> {
+    try {
+      return await credentials.open(name)
+    } catch (error) {
+      throw new SourceProblem(`the credential '${name}' cannot be opened: ${messageOf(error)}`)
+    }
+  }
+
+  /** `a,b` is a, or else b. A name that came from a value must be allowed to whoever fills in the form. */
+  async function credential(name: string, question: Call, asker: Pick<Asker, 'mayUse'>): Promise<OpenCredential> {
+    const names = name.split(',').map((one) => one.trim())
+    for (const one of names) {
+      if (!isWritten(question, one) && !asker.mayUse(one)) {
+        throw new SourceProblem(`your roles do not allow the credential '${one}'`)
+      }
+      const found = await openOne(one)
+      if (found) return found
+    }
+    throw new SourceProblem(`there is no credential '${name}'`)
+  }
+
+  async function filtered(value: unknown, filter: unknown): Promise<unknown> {
+    return filter === undefined || filter === null || filter === ''
+      ? value
+      : jq.run(value, textOf(filter, 'the jq filter'))
+  }
+
+  return {
+    async call(question, asker, signal) {
+      const { name, given } = question
+      const rest = Object.hasOwn(REST_FUNCTIONS, name) ? REST_FUNCTIONS[name] : undefined
+      if (rest) {
+        return rest(given, {
+          send,
+          signal,
+          credential: (wanted) => credential(wanted, question, asker),
+          isWritten: (wanted) => isWritten(question, wanted),
+          jq: (value, filter) => jq.run(value, filter),
+        })
+      }
+      switch (name) {
+        case 'fnJq':
+          return jq.run(given[0], textOf(given[1], 'the jq filter'))
+        case 'fnReadYamlFile':
+          return filtered(await files.readYaml(textOf(given[0], 'the path')), given[1])
+        case 'fnReadJsonFile':
+          return filtered(await files.readJson(textOf(given[0], 'the path')), given[1])
+        case 'fnLs':
+          return listFiles(files, given)
+        case 'fnDnsResolve':
+          return resolveName(given, signal)
+        case 'fnCredentials': {
+          const both = [given[0], given[1]].filter((one) => typeof one === 'string' && one !== '').join(',')
+          const { name: own, user, host, port } = await credential(both, question, asker)
+          // The secret stays here. The functions for REST services put it in where this text stands.
+          return { name: own, user, host, port, password: `password(${own})` }
+        }
+        default:
+          throw new SourceProblem(`fn.${name} is not there in this service`)
+      }
+    },
+    rightsIn(question, asker) {
+      const names = textsIn(question.kind === 'query' ? question.config : question.given)
+      return names.map((one) => (asker.mayUse(one) ? '1' : '0')).join('')
+    },
+    close: () => jq.close(),
+  }
+}
+
+/**
+ * Refuses a database whose name came from a value and is not allowed to whoever fills in the form.
+ * @throws SourceProblem
+ */
+export function refuseForbiddenDatabase(
+  { config, written }: Extract<Question, { kind: 'query' }>,
+  asker: Pick<Asker, 'mayUse'>,
+): void {
+  const chosen = textsIn(config).filter((name) => !written.includes(JSON.stringify(name)))
+  const forbidden = chosen.find((name) => !asker.mayUse(name))
+  if (forbidden !== undefined) throw new SourceProblem(`your roles do not allow the credential '${forbidden}'`)
+}
+
+/** The texts in a value that can be names. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return value.length <= 1000 ? [value] : []
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
+
+/** Whether the author of the form wrote this name into the expression, as a text of its own or inside of one. */
+function isWritten({ template }: Call, name: string): boolean {
+  const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return name !== '' && new RegExp(`(?<![\\w-])${escaped}(?![\\w-])`).test(template)
+}
+
+/** The pattern that `fn.fnLs` may have is applied in the sandbox, where it cannot run long. */
+function listFiles(files: FormFiles, given: readonly unknown[]): Promise<unknown[]> {
+  const options = typeof given[1] === 'object' && given[1] !== null ? given[1] : {}
+  const isSet = (name: string) => name in options && (options as Record<string, unknown>)[name] === true
+  return files.list(textOf(given[0], 'the path'), { recursive: isSet('recursive'), metadata: isSet('metadata') })
+}
+
+async function resolveName(given: readonly unknown[], signal: AbortSignal): Promise<unknown> {
+  const host = textOf(given[0], 'the name')
+  const type = DNS_TYPES.find((one) => one === (given[1] ?? 'A'))
+  if (!type) throw new SourceProblem(`the type of the record must be one of ${DNS_TYPES.join(', ')}`)
+  const resolver = new Resolver()
+  const cancel = () => resolver.cancel()
+  signal.addEventListener('abort', cancel, { once: true })
+  try {
+    return await resolver.resolve(host, type)
+  } catch (error) {
+    throw new SourceProblem(`${host} has no record ${type} (${(error as NodeJS.ErrnoException).code ?? 'failed'})`)
+  } finally {
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+function textOf(value: unknown, what: string): string {
+  if (typeof value === 'string') return value
+  throw new SourceProblem(`${what} must be a text`)
+}

@@ -1,0 +1,164 @@
+import { lookup as resolve } from 'node:dns'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { type LookupFunction, isIP } from 'node:net'
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
+import { type AddressRules, bare, refuseAddress, refuseHost } from './address-rules.js'
+import { SourceProblem } from './question.js'
+
+/** Bytes of an answer at most, also after unpacking. */
+const MAX_BYTES = 10 * 1024 * 1024
+const MAX_REDIRECTS = 5
+const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
+
+/** A request that a form makes. */
+export interface FormRequest {
+  readonly method: string
+  readonly url: string
+  /** Undefined: none. */
+  readonly body?: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+}
+
+/** What a server answered. */
+export interface FormResponse {
+  readonly text: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Resolves names; a test passes its own. */
+export type ResolveName = typeof resolve
+
+/**
+ * Sends a request of a form.
+ *
+ * Every connection is made by this function alone: the name is resolved, each of its addresses is checked, and the
+ * connection goes to a checked address. No connection is kept for the next request, and every step of a redirect goes
+ * through the same checks.
+ * @throws SourceProblem
+ */
+export async function sendRequest(
+  rules: AddressRules,
+  asked: FormRequest,
+  resolveName: ResolveName = resolve,
+): Promise<FormResponse> {
+  let { method, body, headers } = { ...asked, method: asked.method.toUpperCase() }
+  if (!METHODS.has(method)) throw new SourceProblem(`${asked.method} is no method`)
+  let url = checkedUrl(rules, asked.url)
+  for (let redirects = 0; ; redirects += 1) {
+    const response = await exchange(rules, url, { method, body, headers, signal: asked.signal }, resolveName)
+    const { statusCode: status = 0, headers: received } = response
+    const isRedirect = [301, 302, 303, 307, 308].includes(status) && received.location !== undefined
+    if (!isRedirect) {
+      const text = await textOf(response, url)
+      if (status >= 200 && status < 300) return { text, headers: plain(received) }
+      throw new SourceProblem(`${method} ${shownUrl(url)} answered ${status}`)
+    }
+    response.destroy()
+    if (redirects === MAX_REDIRECTS)
+      throw new SourceProblem(`${shownUrl(url)} redirects more than ${MAX_REDIRECTS} times`)
+    const next = checkedUrl(rules, received.location ?? '', url)
+    // What proves who asks was meant for the first server.
+    if (next.origin !== url.origin) headers = {}
+    if (status === 303 || ((status === 301 || status === 302) && method === 'POST')) [method, body] = ['GET', undefined]
+    url = next
+  }
+}
+
+function checkedUrl(rules: AddressRules, text: string, base?: URL): URL {
+  if (!URL.canParse(text, base?.href)) throw new SourceProblem('the URL is not valid')
+  const url = new URL(text, base)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new SourceProblem('the URL must be http or https')
+  if (url.username !== '' || url.password !== '') throw new SourceProblem('the URL must not hold a user or password')
+  refuseHost(rules, url.hostname)
+  // A name is checked when it is resolved. An address is never resolved.
+  const address = bare(url.hostname)
+  if (isIP(address) !== 0) refuseAddress(rules, url.hostname, address)
+  return url
+}
+
+function exchange(
+  rules: AddressRules,
+  url: URL,
+  { method, body, headers, signal }: Omit<FormRequest, 'url'>,
+  resolveName: ResolveName,
+): Promise<IncomingMessage> {
+  const lookup: LookupFunction = (host, options, done) => {
+    resolveName(host, { ...options, all: true }, (error, found) => {
+      try {
+        if (error) throw error
+        for (const { address } of found) refuseAddress(rules, host, address)
+        const [first] = found
+        if (!first) throw new SourceProblem(`the host ${host} has no address`)
+        if (options.all) done(null, found)
+        else done(null, first.address, first.family)
+      } catch (problem) {
+        done(problem as NodeJS.ErrnoException, [])
+      }
+    })
+  }
+  const sent = {
+    accept: 'application/json, */*;q=0.5',
+    'accept-encoding': 'gzip, deflate, br',
+    'user-agent': 'Holdfast',
+    ...(body === undefined
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
+    ...headers,
+  }
+  return new Promise((answer, fail) => {
+    const send = url.protocol === 'https:' ? requestHttps : requestHttp
+    const request = send(url, { method, headers: sent, lookup, signal, agent: false }, answer)
+    request.on('error', (error) => fail(problemOf(error, url, signal)))
+    request.end(body)
+  })
+}
+
+async function textOf(response: IncomingMessage, url: URL): Promise<string> {
+  const parts: Buffer[] = []
+  let length = 0
+  try {
+    for await (const part of response as AsyncIterable<Buffer>) {
+      length += part.length
+      if (length > MAX_BYTES) throw tooLong(url)
+      parts.push(part)
+    }
+    return unpacked(Buffer.concat(parts), response.headers['content-encoding'] ?? 'identity').toString('utf8')
+  } catch (error) {
+    if (error instanceof SourceProblem) throw error
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLong(url)
+    throw new SourceProblem(`the answer of ${shownUrl(url)} broke off`)
+  } finally {
+    response.destroy()
+  }
+}
+
+function unpacked(bytes: Buffer, encoding: string): Buffer {
+  const options = { maxOutputLength: MAX_BYTES }
+  if (bytes.length === 0 || encoding === 'identity') return bytes
+  if (encoding === 'gzip') return gunzipSync(bytes, options)
+  if (encoding === 'br') return brotliDecompressSync(bytes, options)
+  if (encoding === 'deflate') return inflateSync(bytes, options)
+  throw new SourceProblem(`the answer is packed in the unknown way ${encoding.slice(0, 50)}`)
+}
+
+function tooLong(url: URL): SourceProblem {
+  return new SourceProblem(`the answer of ${shownUrl(url)} is longer than ${MAX_BYTES} bytes`)
+}
+
+/** Without its query, which may hold values. */
+function shownUrl({ origin, pathname }: URL): string {
+  return origin + pathname
+}
+
+function problemOf(error: Error, url: URL, signal: AbortSignal): SourceProblem {
+  if (error instanceof SourceProblem) return error
+  if (signal.aborted) return new SourceProblem(`${shownUrl(url)} did not answer in time`)
+  const { code } = error as NodeJS.ErrnoException
+  return new SourceProblem(`${shownUrl(url)} cannot be reached (${code ?? 'the connection failed'})`)
+}
+
+function plain(headers: IncomingMessage['headers']): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')]))
+}

@@ -1,0 +1,113 @@
+import { Worker } from 'node:worker_threads'
+import { SourceProblem } from './question.js'
+
+/** Runs filters of jq, away from the thread that serves requests. */
+export interface JqThread {
+  /** @throws SourceProblem with what jq says, or because it took too long */
+  run(value: unknown, filter: string): Promise<unknown>
+  close(): Promise<void>
+}
+
+/** To the thread. */
+export interface JqOrder {
+  readonly value: unknown
+  readonly filter: string
+}
+
+/** From the thread. */
+export type JqReport =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'done'; readonly value: unknown }
+  | { readonly kind: 'failed'; readonly reason: string }
+
+interface Waiting extends JqOrder {
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+/** How long one filter may take, in milliseconds. A filter can run for ever, and then its thread is ended. */
+const LIMIT_MS = 5000
+const READY_MS = 60_000
+/** Filters that wait at most. */
+const MOST_WAITING = 500
+
+/**
+ * The thread is made when the first filter comes, and works on one filter at a time. Each filter ends in its result, in
+ * what jq says against it, or because it took too long; in the last case the next filter gets a new thread.
+ * @param script the built jq-worker.js
+ */
+export function createJqThread(script = new URL('./jq-worker.js', import.meta.url), limitMs = LIMIT_MS): JqThread {
+  const waiting: Waiting[] = []
+  let worker: Worker | null = null
+  let running: Waiting | null = null
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  function goOn(): void {
+    if (running !== null || closed) return
+    running = waiting.shift() ?? null
+    if (running === null) return
+    const { value, filter } = running
+    const isNew = worker === null
+    const mine = (worker ??= start())
+    mine.ref()
+    timer = setTimeout(() => giveUp(`jq took longer than ${limitMs} ms`), isNew ? READY_MS : limitMs)
+    mine.postMessage({ value, filter } satisfies JqOrder)
+  }
+
+  function start(): Worker {
+    // It gets nothing of the environment: a filter can read `env`.
+    const made = new Worker(script, { env: {}, resourceLimits: { maxOldGenerationSizeMb: 256 } })
+    made.on('message', (report: JqReport) => {
+      if (report.kind === 'ready') {
+        clearTimeout(timer)
+        timer = setTimeout(() => giveUp(`jq took longer than ${limitMs} ms`), limitMs)
+      } else if (report.kind === 'done') end((one) => one.resolve(report.value))
+      else end((one) => one.reject(new SourceProblem(`jq: ${report.reason}`)))
+    })
+    made.on('error', () => giveUp('jq broke down, perhaps because it needed too much memory'))
+    made.on('exit', () => giveUp('jq ended'))
+    return made
+  }
+
+  function giveUp(reason: string): void {
+    const last = worker
+    worker = null
+    last?.removeAllListeners()
+    last?.on('error', () => undefined)
+    void last?.terminate()
+    end((one) => one.reject(new SourceProblem(reason)))
+  }
+
+  function end(tell: (one: Waiting) => void): void {
+    clearTimeout(timer)
+    // An idle thread keeps no program alive.
+    worker?.unref()
+    const one = running
+    running = null
+    if (one) tell(one)
+    goOn()
+  }
+
+  return {
+    run(value, filter) {
+      if (closed) return Promise.reject(new SourceProblem('the service is stopping'))
+      if (waiting.length >= MOST_WAITING) return Promise.reject(new SourceProblem('too many filters of jq wait'))
+      return new Promise((resolve, reject) => {
+        waiting.push({ value, filter, resolve, reject })
+        goOn()
+      })
+    },
+    async close() {
+      closed = true
+      clearTimeout(timer)
+      const left = [...(running ? [running] : []), ...waiting.splice(0)]
+      running = null
+      for (const { reject } of left) reject(new SourceProblem('the service is stopping'))
+      const last = worker
+      worker = null
+      last?.removeAllListeners()
+      await last?.terminate()
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import { createRequire } from 'node:module'
+import { readFile } from 'node:fs/promises'
+import { parentPort } from 'node:worker_threads'
+import { loadJq } from 'jq-wasm'
+import { messageOf } from '../errors.js'
+import type { JqOrder, JqReport } from './jq-thread.js'
+
+/** Characters of the results at most. */
+const MAX_RESULT_LENGTH = 8 * 1024 * 1024
+
+const port = parentPort
+if (!port) throw new Error('this file is run as a worker')
+const report = (message: JqReport) => port.postMessage(message)
+
+/**
+ * The real jq, as WebAssembly: it has no files, no network, none of the environment of the service, and a memory of
+ * 256 MiB at most.
+ */
+const load = async () =>
+  loadJq({ wasmBinary: await readFile(createRequire(import.meta.url).resolve('jq-wasm/jq.wasm')) })
+let loading = load()
+
+async function run({ value, filter }: JqOrder): Promise<unknown> {
+  const jq = await loading
+  report({ kind: 'ready' })
+  const { stdout, stderr, exitCode } = runRaw(jq, value, filter)
+  if (exitCode !== 0) throw new Error(stderr.trim().slice(0, 500) || `exit code ${exitCode}`)
+  if (stdout.length > MAX_RESULT_LENGTH) throw new Error('the result is too long')
+  const lines = stdout.split('\n').filter((line) => line !== '')
+  const results = lines.map((line) => JSON.parse(line) as unknown)
+  // One result is the value. Several, such as those of `.[].name`, are a list.
+  return results.length > 1 ? results : (results[0] ?? null)
+}
+
+function runRaw(jq: Awaited<ReturnType<typeof load>>, value: unknown, filter: string) {
+  try {
+    return jq.raw(JSON.stringify(value ?? null), filter, ['-c'])
+  } catch (error) {
+    // What broke down once is not used again.
+    loading = load()
+    throw new Error(`it broke down, perhaps because it needed too much memory (${messageOf(error).slice(0, 100)})`)
+  }
+}
+
+port.on('message', (order: JqOrder) => {
+  run(order).then(
+    (value) => report({ kind: 'done', value }),
+    (error: unknown) => report({ kind: 'failed', reason: messageOf(error) }),
+  )
+})

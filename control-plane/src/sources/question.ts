@@ -1,0 +1,52 @@
+/**
+ * What a field of a form asks outside of the sandbox. It is plain data, filled with the values of the form. Where the
+ * text comes from is always the form, never a caller.
+ */
+export type Question =
+  | {
+      readonly kind: 'function'
+      readonly name: string
+      readonly given: readonly unknown[]
+      /** The expression as the form has it. It shows which names of credentials the author wrote. */
+      readonly template: string
+    }
+  | {
+      readonly kind: 'query'
+      /** `dbConfig` of the field, filled. */
+      readonly config: unknown
+      /** `dbConfig` as JSON, as the form has it. It shows which names the author wrote. */
+      readonly written: string
+      /** With its placeholders. */
+      readonly text: string
+      /** The values of its placeholders, by what stands between the parentheses. */
+      readonly values: Readonly<Record<string, unknown>>
+    }
+
+/** The answer to a question, or a sentence that says why there is none. */
+export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly reason: string }
+
+/** A question, and the field that asks it. */
+export interface Asked {
+  readonly question: Question
+  readonly field: string
+  /** How long the answer is good for, in milliseconds; null: as long as usual. */
+  readonly keepMs: number | null
+}
+
+/** For whom a question is asked. */
+export interface Asker {
+  /** Whether their roles let them use this credential. */
+  readonly mayUse: (credential: string) => boolean
+  /** An answer that somebody else got shortly before is good enough. A launch always asks itself. */
+  readonly mayReuse: boolean
+}
+
+/** Two questions with one key are the same question. */
+export function keyOf(question: Question): string {
+  return JSON.stringify(question)
+}
+
+/** A source cannot answer. The message is a sentence for people, without secrets. */
+export class SourceProblem extends Error {
+  override readonly name = 'SourceProblem'
+}

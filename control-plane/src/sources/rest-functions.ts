@@ -1,0 +1,135 @@
+import type { OpenCredential } from '../credentials/credential.js'
+import { parseAnswer } from './exact-json.js'
+import type { FormRequest, FormResponse } from './http-request.js'
+import { SourceProblem } from './question.js'
+
+/** What the functions need that ask REST services. */
+export interface RestNeeds {
+  send(request: FormRequest): Promise<FormResponse>
+  /** Finds a credential that the form names. @throws SourceProblem */
+  credential(name: string): Promise<OpenCredential>
+  /** Whether the author wrote this name into the expression. */
+  isWritten(name: string): boolean
+  jq(value: unknown, filter: string): Promise<unknown>
+  readonly signal: AbortSignal
+}
+
+type Given = readonly unknown[]
+
+/**
+ * `fn.fnRestBasic` and its relatives. What they are given: method, URL, body, who asks, jq filter, and whether large
+ * numbers become texts. The sort order is applied in the sandbox. Secrets are put in here: no script sees them.
+ * @throws SourceProblem
+ */
+export const REST_FUNCTIONS: Readonly<Record<string, (given: Given, needs: RestNeeds) => Promise<unknown>>> = {
+  async fnRestBasic(given, needs) {
+    const name = given[3]
+    if (isNothing(name)) return ask(given, {}, needs)
+    const { user, password } = await credentialFor(given, textOf(name, 'the name of the credential'), needs)
+    return ask(given, { authorization: `Basic ${basic(user, password)}` }, needs)
+  },
+  async fnRestJwt(given, needs) {
+    const token = given[3]
+    if (isNothing(token)) return ask(given, {}, needs)
+    const text = await withSecrets(textOf(token, 'the token'), given, needs)
+    return ask(given, { authorization: `${prefixOf(given)} ${text}` }, needs)
+  },
+  async fnRestJwtSecure(given, needs) {
+    const name = given[3]
+    if (isNothing(name)) return ask(given, {}, needs)
+    // Some forms give the whole result of fn.fnCredentials.
+    const named = typeof name === 'object' && name !== null && 'name' in name ? name.name : name
+    const { password } = await credentialFor(given, textOf(named, 'the name of the credential'), needs)
+    return ask(given, { authorization: `${prefixOf(given)} ${password}` }, needs)
+  },
+  async fnRestAdvanced(given, needs) {
+    const headers: Record<string, string> = {}
+    const asked = given[3]
+    if (!isNothing(asked) && (typeof asked !== 'object' || Array.isArray(asked))) {
+      throw new SourceProblem('the headers must be an object')
+    }
+    for (const [name, value] of Object.entries(asked ?? {})) {
+      if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name)) throw new SourceProblem(`${name} is no name of a header`)
+      headers[name.toLowerCase()] = await withSecrets(String(value), given, needs)
+    }
+    return ask(given, headers, needs, given[6] === true)
+  },
+}
+
+async function ask(given: Given, headers: Readonly<Record<string, string>>, needs: RestNeeds, isRaw = false) {
+  const [method, url, body, , filter, hasBigNumbers] = given
+  for (const value of Object.values(headers)) {
+    // A line break would end the header.
+    if (/[\x00-\x08\x0a-\x1f\x7f]/.test(value)) throw new SourceProblem('a header must not hold line breaks')
+  }
+  const response = await needs.send({
+    method: textOf(method, 'the method'),
+    url: textOf(url, 'the URL'),
+    ...(isNothing(body) ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    headers,
+    signal: needs.signal,
+  })
+  const data = dataOf(response, hasBigNumbers === true)
+  if (isRaw) return { data, response_headers: response.headers }
+  return isNothing(filter) ? data : needs.jq(data, textOf(filter, 'the jq filter'))
+}
+
+/** What is no JSON is a text. */
+function dataOf({ text, headers }: FormResponse, hasBigNumbers: boolean): unknown {
+  if (text.trim() === '') return null
+  try {
+    return parseAnswer(text, hasBigNumbers)
+  } catch {
+    if (/\bjson\b/.test(headers['content-type'] ?? ''))
+      throw new SourceProblem('the answer says that it is JSON and is none')
+    return text
+  }
+}
+
+/** `base64(name)`, `username(name)` and `password(name)` in a header stand for parts of a credential. */
+const SECRET = /\b(base64|username|password)\(([^()]+)\)/g
+
+async function withSecrets(text: string, given: Given, needs: RestNeeds): Promise<string> {
+  let filled = ''
+  let end = 0
+  for (const found of text.matchAll(SECRET)) {
+    const [all, part, name = ''] = found
+    // A value that somebody typed must not become a secret on its way.
+    if (!needs.isWritten(name.trim())) {
+      throw new SourceProblem(`the credential ${name} is not named by the expression of the form`)
+    }
+    const { user, password } = await credentialFor(given, name.trim(), needs)
+    filled += text.slice(end, found.index)
+    filled += part === 'base64' ? basic(user, password) : part === 'username' ? (user ?? '') : password
+    end = found.index + all.length
+  }
+  return filled + text.slice(end)
+}
+
+/** A credential that names a host is for that host only, so that no value in a URL sends it somewhere else. */
+async function credentialFor(given: Given, name: string, { credential }: RestNeeds): Promise<OpenCredential> {
+  const found = await credential(name)
+  const url = textOf(given[1], 'the URL')
+  const host = URL.canParse(url) ? new URL(url).hostname : null
+  if (found.host !== null && found.host.toLowerCase() !== host) {
+    throw new SourceProblem(`the credential '${found.name}' is for the host ${found.host} only`)
+  }
+  return found
+}
+
+function basic(user: string | null, password: string): string {
+  return Buffer.from(`${user ?? ''}:${password}`, 'utf8').toString('base64')
+}
+
+function prefixOf(given: Given): string {
+  return isNothing(given[6]) ? 'Bearer' : textOf(given[6], 'the prefix of the token')
+}
+
+function isNothing(value: unknown): value is null | undefined | '' {
+  return value === undefined || value === null || value === ''
+}
+
+function textOf(value: unknown, what: string): string {
+  if (typeof value === 'string') return value
+  throw new SourceProblem(`${what} must be a text`)
+}

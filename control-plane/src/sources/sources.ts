@@ -1,0 +1,170 @@
+import type { Clock } from '../clock.js'
+import type { Databases } from '../databases/query-type.js'
+import { messageOf } from '../errors.js'
+import type { Timers } from '../timers.js'
+import { createAnswerCache } from './answer-cache.js'
+import { type Functions, refuseForbiddenDatabase } from './functions.js'
+import { type Answer, type Asked, type Asker, type Question, SourceProblem, keyOf } from './question.js'
+
+/** Asks what lies outside of this service, for fields of forms. */
+export interface Sources {
+  /** Never fails: why there is no answer is an answer, too. */
+  ask(asked: Asked, asker: Asker): Promise<Answer>
+  close(): Promise<void>
+}
+
+/** What asking needs of other parts. */
+export interface SourcesDependencies {
+  readonly functions: Functions
+  readonly databases: Databases | null
+  readonly timers: Timers
+  /** A clock that never jumps. */
+  readonly steady: Clock
+  readonly log: { warn(fields: object, text: string): void }
+  /** SOURCE_TIMEOUT_SECONDS, in milliseconds. */
+  readonly limitMs: number
+}
+
+/** How long an answer is good for when its field does not say, in milliseconds. */
+const KEEP_MS = 60_000
+/** How long it is not asked again what failed. */
+const KEEP_FAILED_MS = 3_000
+/** How long the answer of a field is kept at most. */
+const KEEP_MOST_MS = 24 * 60 * 60_000
+/** Questions to one source at a time. The others wait, and their time runs: a slow source only holds up itself. */
+const MOST_OF_SOURCE = 8
+
+/**
+ * States of a question: it waits for its turn, it is asked, it is answered. Whoever asks the same meanwhile gets the same
+ * answer, but for launches. Each question ends in the answer of the source, in its error, or after the time limit.
+ */
+export function createSources(deps: SourcesDependencies): Sources {
+  const { functions, databases, timers, log, limitMs } = deps
+  const cache = createAnswerCache(deps.steady)
+  const shared = new Map<string, Promise<Answer>>()
+  const open = new Set<AbortController>()
+  const turns = createTurns(MOST_OF_SOURCE)
+  let closed = false
+
+  async function ask(asked: Asked, asker: Asker): Promise<Answer> {
+    const stop = new AbortController()
+    open.add(stop)
+    const cancel = timers.after(limitMs, () => stop.abort())
+    const { question } = asked
+    try {
+      const leave = await turns.take(sourceOf(question), stop.signal)
+      try {
+        const value = await Promise.race([answerOf(question, asker, stop.signal), aborted(stop.signal)])
+        return { ok: true, value: value ?? null }
+      } finally {
+        leave()
+      }
+    } catch (error) {
+      if (stop.signal.aborted && !closed) {
+        return { ok: false, reason: `its source did not answer within ${Math.round(limitMs / 1000)} s` }
+      }
+      if (error instanceof SourceProblem) return { ok: false, reason: error.message }
+      log.warn({ field: asked.field, err: error }, 'a source of a form failed in a way that nobody thought of')
+      return { ok: false, reason: 'asking its source failed; the log of the service says why' }
+    } finally {
+      cancel()
+      stop.abort()
+      open.delete(stop)
+    }
+  }
+
+  async function answerOf(question: Question, asker: Asker, signal: AbortSignal): Promise<unknown> {
+    if (question.kind === 'function') return functions.call(question, asker, signal)
+    if (databases === null) throw new SourceProblem('this service cannot ask databases')
+    refuseForbiddenDatabase(question, asker)
+    const { config, text, values } = question
+    const value = (name: string) => (Object.hasOwn(values, name) ? values[name] : null)
+    const { rows, truncated } = await databases.ask({ config, text, value, signal }).catch((error: unknown) => {
+      // Its errors are sentences for people.
+      throw new SourceProblem(messageOf(error))
+    })
+    if (truncated) throw new SourceProblem(`the database has more than the ${rows.length} rows that a form may get`)
+    return rows
+  }
+
+  return {
+    async ask(asked, asker) {
+      if (closed) return { ok: false, reason: 'the service is stopping' }
+      if (!asker.mayReuse) return ask(asked, asker)
+      // Whose roles allow what is part of what was asked.
+      const key = keyOf(asked.question) + functions.rightsIn(asked.question, asker)
+      const known = cache.find(key)
+      if (known) return known
+      const running = shared.get(key)
+      if (running) return running
+      const answer = ask(asked, asker).then((got) => {
+        shared.delete(key)
+        cache.keep(key, got, got.ok ? Math.min(asked.keepMs ?? KEEP_MS, KEEP_MOST_MS) : KEEP_FAILED_MS)
+        return got
+      })
+      shared.set(key, answer)
+      return answer
+    },
+    async close() {
+      closed = true
+      for (const stop of open) stop.abort()
+      await Promise.allSettled([...shared.values()])
+      await functions.close()
+    },
+  }
+}
+
+/** Which questions go to the same source. */
+function sourceOf(question: Question): string {
+  if (question.kind === 'query') return JSON.stringify(question.config ?? null)
+  const url = question.name.startsWith('fnRest') ? question.given[1] : null
+  return typeof url === 'string' && URL.canParse(url) ? new URL(url).host : question.name
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const fail = () => reject(new SourceProblem('it was not answered in time'))
+    if (signal.aborted) fail()
+    else signal.addEventListener('abort', fail, { once: true })
+  })
+}
+
+/** Lets only so many in at a time under one name, in the order in which they came. */
+function createTurns(most: number) {
+  const inside = new Map<string, number>()
+  const waiting = new Map<string, (() => void)[]>()
+
+  function leave(name: string): void {
+    const [next, ...others] = waiting.get(name) ?? []
+    if (others.length > 0) waiting.set(name, others)
+    else waiting.delete(name)
+    if (next) return next()
+    const left = (inside.get(name) ?? 1) - 1
+    if (left > 0) inside.set(name, left)
+    else inside.delete(name)
+  }
+
+  return {
+    /** @returns how to leave again. @throws when the signal is aborted before the turn comes */
+    async take(name: string, signal: AbortSignal): Promise<() => void> {
+      const count = inside.get(name) ?? 0
+      if (count < most) inside.set(name, count + 1)
+      else {
+        let enter: () => void = () => undefined
+        const turn = new Promise<void>((resolve) => (enter = resolve))
+        waiting.set(name, [...(waiting.get(name) ?? []), enter])
+        try {
+          await Promise.race([turn, aborted(signal)])
+        } catch (error) {
+          const others = (waiting.get(name) ?? []).filter((one) => one !== enter)
+          // A turn that comes at the same moment is passed on.
+          if (others.length === (waiting.get(name) ?? []).length) leave(name)
+          else if (others.length > 0) waiting.set(name, others)
+          else waiting.delete(name)
+          throw error
+        }
+      }
+      return () => leave(name)
+    },
+  }
+}

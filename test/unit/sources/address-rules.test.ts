@@ -1,0 +1,153 @@
+import { lookup } from 'node:dns'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type AddressRules, parseHostRules } from '../../../control-plane/src/sources/address-rules.js'
+import { type ResolveName, sendRequest } from '../../../control-plane/src/sources/http-request.js'
+import { type AnsweringServer, startAnsweringServer } from '../../support/answering-server.js'
+
+const rules = (allowed = '', denied = ''): AddressRules => ({
+  allowed: parseHostRules(allowed),
+  denied: parseHostRules(denied),
+})
+
+/** Names of the tests, all of them without a server of the machine. */
+const NAMES: Readonly<Record<string, string[]>> = {
+  'first.test': ['127.0.0.1'],
+  'other.test': ['127.0.0.1'],
+  'public.test': ['8.8.8.8'],
+  'inside.test': ['127.0.0.1'],
+  'both.test': ['8.8.8.8', '127.0.0.1'],
+  'mapped.test': ['::ffff:127.0.0.1'],
+}
+
+const resolveName = ((host: string, _options: object, done: (error: Error | null, found: object[]) => void) => {
+  const found = NAMES[host]
+  if (!found) done(new Error('ENOTFOUND'), [])
+  else
+    done(
+      null,
+      found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    )
+}) as unknown as ResolveName
+
+let server: AnsweringServer
+let target: AnsweringServer
+beforeAll(async () => {
+  target = await startAnsweringServer({
+    '/secret': { found: true },
+    '/headers': ({ headers }, response) => response.end(JSON.stringify(headers)),
+  })
+  server = await startAnsweringServer({
+    '/redirect': (_asked, response) =>
+      response.writeHead(302, { location: `http://inside.test:${target.port}/secret` }).end(),
+    '/other': (_asked, response) =>
+      response.writeHead(307, { location: `http://other.test:${target.port}/headers` }).end(),
+    '/loop': (_asked, response) => response.writeHead(302, { location: '/loop' }).end(),
+    '/file': (_asked, response) => response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
+    '/long': (_asked, response) => response.end(Buffer.alloc(11 * 1024 * 1024, 32)),
+  })
+})
+afterAll(async () => {
+  await server.close()
+  await target.close()
+})
+
+const ask = async (given: AddressRules, url: string, headers: Record<string, string> = {}, names = resolveName) =>
+  sendRequest(given, { method: 'get', url, headers, signal: new AbortController().signal }, names).then(
+    ({ text }) => text,
+    (error: Error) => error.message,
+  )
+
+describe('private addresses are refused, however they are written', () => {
+  test.each([
+    'http://127.0.0.1/',
+    'http://2130706433/',
+    'http://0x7f.1/',
+    'http://0177.0.0.1/',
+    'http://127.1/',
+    'http://[::1]/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://[::ffff:7f00:1]/',
+    'http://[64:ff9b::10.0.0.1]/',
+    'http://[fe80::1]/',
+    'http://[fd00::1]/',
+    'http://[2002:7f00:1::]/',
+    'http://10.1.2.3/',
+    'http://172.31.0.1/',
+    'http://192.168.1.1/',
+    'http://169.254.169.254/latest/meta-data/',
+    'http://100.64.0.1/',
+    'http://0.0.0.0/',
+    'http://224.0.0.1/',
+    'http://255.255.255.255/',
+    'http://inside.test/',
+    'http://both.test/',
+    'http://mapped.test/',
+  ])('%s', async (url) => {
+    expect(await ask(rules(), url)).toMatch(/is private: forms may ask it only when REST_ALLOWED_HOSTS names it/)
+  })
+
+  test('a name of the machine that resolves to one', async () => {
+    expect(await ask(rules(), `http://localhost:${target.port}/secret`, {}, lookup)).toContain('is private')
+    expect(target.asked).toEqual([])
+  })
+})
+
+describe('what is allowed', () => {
+  test('only what the list names, by host, address or network', async () => {
+    const secret = `http://inside.test:${target.port}/secret`
+    for (const allowed of ['inside.test', '*.test', '127.0.0.0/8', '127.0.0.1, other.test', 'INSIDE.test']) {
+      expect(await ask(rules(allowed), secret), allowed).toBe('{"found":true}')
+    }
+    expect(await ask(rules('api.test'), secret)).toBe('the host inside.test is not in REST_ALLOWED_HOSTS')
+    expect(await ask(rules('api.test'), 'http://public.test/')).toBe(
+      'the host public.test is not in REST_ALLOWED_HOSTS',
+    )
+    expect(await ask(rules('test'), secret)).toBe('the host inside.test is not in REST_ALLOWED_HOSTS')
+  })
+
+  test('what is denied stays denied', async () => {
+    const secret = `http://inside.test:${target.port}/secret`
+    expect(await ask(rules('inside.test', 'inside.test'), secret)).toBe('the host inside.test is in REST_DENIED_HOSTS')
+    expect(await ask(rules('*.test', '127.0.0.0/8'), secret)).toBe(
+      'the address 127.0.0.1 of inside.test is in REST_DENIED_HOSTS',
+    )
+    expect(await ask(rules('mapped.test', '127.0.0.1'), 'http://mapped.test/')).toContain('is in REST_DENIED_HOSTS')
+  })
+
+  test.each(['10.0.0.0/33', 'http://x', 'a b', '*'])('an entry that is none is refused: %s', (text) => {
+    expect(() => parseHostRules(text)).toThrow()
+  })
+})
+
+describe('redirects', () => {
+  test('to a private address are refused after the first server was allowed', async () => {
+    const before = target.asked.length
+    expect(await ask(rules('first.test'), `http://first.test:${server.port}/redirect`)).toBe(
+      'the host inside.test is not in REST_ALLOWED_HOSTS',
+    )
+    expect(target.asked.length).toBe(before)
+  })
+
+  test('to another server carry nothing that proves who asks', async () => {
+    const text = await ask(rules('*.test'), `http://inside.test:${server.port}/other`, {
+      authorization: 'Basic x',
+      'x-key': 'y',
+    })
+    expect(JSON.parse(text)).not.toHaveProperty('authorization')
+    expect(JSON.parse(text)).not.toHaveProperty('x-key')
+  })
+
+  test('end, and never lead to files', async () => {
+    expect(await ask(rules('*.test'), `http://inside.test:${server.port}/loop`)).toContain(
+      'redirects more than 5 times',
+    )
+    expect(await ask(rules('*.test'), `http://inside.test:${server.port}/file`)).toBe('the URL must be http or https')
+  })
+})
+
+test('answers that are too long, other schemes and secrets in a URL are refused', async () => {
+  expect(await ask(rules('*.test'), `http://inside.test:${server.port}/long`)).toContain('is longer than')
+  expect(await ask(rules('*.test'), 'gopher://inside.test/')).toBe('the URL must be http or https')
+  expect(await ask(rules('*.test'), 'http://a:b@inside.test/')).toBe('the URL must not hold a user or password')
+  expect(await ask(rules('*.test'), 'no url')).toBe('the URL is not valid')
+})
