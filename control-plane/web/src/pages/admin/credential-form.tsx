@@ -25,8 +25,9 @@ export function CredentialForm({
       send={async (data) => {
         const body = bodyOf(data)
         const secret = textOf(data, 'secret')
-        if (credential?.id != null) {
-          await api.changeCredential({ id: credential.id, body: { ...body, ...(secret ? { password: secret } : {}) } })
+        const id = credential?.id ?? null
+        if (id !== null) {
+          await api.changeCredential({ id, body: { ...body, ...(secret ? { password: secret } : {}) } })
         } else await api.createCredential({ body: { ...body, password: secret } })
         done()
       }}
