@@ -328,8 +328,10 @@ test('who is no admin is led to no admin page, and is told so there; by keyboard
 
 test('a page says when the control plane is away, and when the session is over, and goes on where it was', async () => {
   await open('/users')
-  await page.getByLabel('Search users').fill('nor')await product.controlPlane.stop('SIGKILL');
-  await page.getByText('Not connected since').waitFor()await product.startControlPlane();
+  await page.getByLabel('Search users').fill('nor')
+  await product.controlPlane.stop('SIGKILL')
+  await page.getByText('Not connected since').waitFor()
+  await product.startControlPlane()
   await page.getByText('Not connected since').waitFor({ state: 'detached' })
   await page.evaluate(`fetch('/api/v2/auth/session', { method: 'DELETE', headers: { 'x-holdfast-page': '1' } })`)
   const dialog = page.getByRole('dialog', { name: 'Your session is over' })
