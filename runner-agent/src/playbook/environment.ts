@@ -32,7 +32,8 @@ export interface EnvironmentOptions {
  * A variable replaces what ansible.cfg says, so the user's callbacks are named again beside ours.
  */
 export function playbookEnvironment(options: EnvironmentOptions): Record<string, string> {
-  const { own, more, cwd, marker, eventsFile, callbackFile, secretsFile, hasMarks, callbackFolder, socketFolder } = options
+  const { own, more, cwd, marker, eventsFile, callbackFile, secretsFile, hasMarks, callbackFolder, socketFolder } =
+    options
   const environment = passedEnvironment(own, more)
   const config = readAnsibleConfig(environment, cwd)
   const enabled = enabledCallbacks(environment, config)
