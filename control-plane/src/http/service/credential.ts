@@ -137,5 +137,6 @@ function oneCredentialRoutes({ credentials }: { readonly credentials: Credential
 /** Field by field, so that nothing that is not meant to be shown can come along. */
 function show(credential: ListedCredential) {
   const { id, name, type, user, host, port, description, options, source, overridden } = credential
-  return { id, name, type, user, password: SHOWN_SECRET, host, port, description, options, source, overridden }
+  const more = Object.keys(options).length > 0 ? { options } : {}
+  return { id, name, type, user, password: SHOWN_SECRET, host, port, description, ...more, source, overridden }
 }
