@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,14 +8,22 @@ import { expect, onTestFinished, test } from 'vitest'
 const PROGRAM = fileURLToPath(new URL('../../runner-agent/ansible/requirements.py', import.meta.url))
 
 /** Runs the installation with `galaxy` in place of ansible-galaxy; `true` stands for the playbook. */
-function install(folder: string, galaxy: string): { status: number | null; output: string; cached: string[] } {
+function install(
+  folder: string,
+  galaxy: string,
+  more: object = {},
+): { status: number | null; output: string; cached: string[] } {
   const program = join(folder, 'galaxy')
   writeFileSync(program, `#!/bin/sh\n${galaxy}\n`, { mode: 0o755 })
   const cache = join(folder, 'cache')
   const files = [join(folder, 'requirements.yml')]
-  const orders = JSON.stringify({ files, program, seconds: 600, cache, roles: '', collections: '' })
-  const run = spawnSync('python3', [PROGRAM, orders, '/bin/true'], { cwd: folder, encoding: 'utf8' })
-  const cached = readdirSync(cache).filter((name) => !name.includes('.'))
+  const orders = JSON.stringify({ files, program, seconds: 600, cache, roles: '', collections: '', ...more })
+  const run = spawnSync('python3', [PROGRAM, orders, '/bin/true'], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...process.env, TMPDIR: folder },
+  })
+  const cached = (existsSync(cache) ? readdirSync(cache) : []).filter((name) => !name.includes('.'))
   return { status: run.status, output: run.stdout + run.stderr, cached }
 }
 
@@ -41,4 +49,20 @@ test('requirements that change while they are installed fail the job and are not
   expect(changed.output).toContain('the requirements changed while they were installed')
   expect(changed).toMatchObject({ status: 1, cached: [] })
   expect(install(folder, 'exit 0')).toMatchObject({ status: 0, cached: [expect.stringMatching(/^[0-9a-f]{64}$/)] })
+})
+
+test('an installation that takes longer than the limit is ended with everything it started, and is not cached', () => {
+  const folder = folderOfTest()
+  writeFileSync(join(folder, 'requirements.yml'), 'roles: []\n')
+  const { status, output, cached } = install(folder, 'sleep 600 & wait', { seconds: 1 })
+  expect(output).toContain('ansible-galaxy took longer than the time limit of this runner (RTE_GALAXY_MINUTES)')
+  expect({ status, cached }).toEqual({ status: 1, cached: [] })
+})
+
+test('a job with a user of its own shares nothing: each installs for itself', () => {
+  const folder = folderOfTest()
+  writeFileSync(join(folder, 'requirements.yml'), 'roles: []\n')
+  const installed = `echo "$PWD" >>${join(folder, 'calls')}`
+  for (const _ of [1, 2]) expect(install(folder, installed, { cache: null })).toMatchObject({ status: 0, cached: [] })
+  expect(readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n')).toHaveLength(2)
 })
