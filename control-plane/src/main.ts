@@ -10,6 +10,7 @@ import { credentialsForJobs } from './auth/provider-secrets.js'
 import { type Clock, createSteadyClock, systemClock } from './clock.js'
 import { composeCredentials, composeSecretRotation } from './credentials/compose.js'
 import { createJobSealing } from './credentials/job-secrets.js'
+import { composeDatabases } from './databases/compose.js'
 import { type FormNeeds, composeForms } from './forms/compose.js'
 import { type Ground, createPartsOwner } from './ground.js'
 import { composeApp } from './http/compose.js'
@@ -202,7 +203,8 @@ function composeAskingForms(
   settings: ControlPlaneSettings,
   { credentials, ...needs }: Omit<FormNeeds, 'sources'> & Pick<SourceNeeds, 'credentials'>,
 ) {
-  const sources = composeSources(ground, settings, { credentials, databases: null })
+  const databases = composeDatabases(ground, credentials)
+  const sources = composeSources(ground, settings, { credentials, databases })
   return composeForms(ground, settings, { ...needs, sources })
 }
 

@@ -9,6 +9,8 @@ import { IS_ON_POSTGRES, everythingStored } from '../support/test-database.js'
 const SECRET = 'canary-of-the-credentials'
 const KEY = '-----BEGIN OPENSSH PRIVATE KEY-----\nAAAAkeycanary\n-----END OPENSSH PRIVATE KEY-----\n'
 
+const CERTIFICATE = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'
+
 /** As `ssh-keygen -N secret` begins it: after the magic stands the name of a cipher. */
 const LOCKED = Buffer.concat([Buffer.from('openssh-key-v1\0\0\0\0\x0aaes256-ctr'), Buffer.alloc(40)])
 const LOCKED_KEY = KEY.replace('AAAAkeycanary', LOCKED.toString('base64'))
@@ -97,7 +99,12 @@ describe('credentials over REST', () => {
     ['no secret', { password: undefined }],
     ['an empty secret', { password: '' }],
     ['the mask as secret', { password: '********' }],
-    ['an unknown type', { type: 'token' }],
+    ['an unknown type', { type: 'smartcard' }],
+    ['a database without its kind', { type: 'database' }],
+    ['a database of a kind that cannot be asked', { type: 'database', options: { db_type: 'dbase' } }],
+    ['a client certificate without the certificate', { type: 'certificate', password: KEY }],
+    ['a client certificate without a key', { type: 'certificate', options: { certificate: CERTIFICATE } }],
+    ['an option that there is not', { options: { pasword: 'x' } }],
     ['a port that is none', { port: 70_000 }],
     ['a key that is none', { type: 'ssh' }],
     ['an OpenSSH key with a passphrase', { type: 'ssh', password: LOCKED_KEY }],
@@ -107,6 +114,20 @@ describe('credentials over REST', () => {
     expect(answer.status, answer.text).toBe(400)
     expect(answer.text).not.toMatch(/canary/)
     expect((await records()).some((one) => one.name === name)).toBe(false)
+  })
+
+  test('of databases, REST services and client certificates keep what they need more', async () => {
+    const options = { db_type: 'postgres', db_name: 'cmdb', secure: true, ca: CERTIFICATE }
+    const id = await create({ type: 'database', host: 'db.example', user: 'reader', options })
+    expect((await call('GET', `/credential/${id}`)).body).toMatchObject({ type: 'database', options })
+    const changed = await call('PUT', `/credential/${id}`, { options: { db_name: 'other', ca: null } })
+    expect(changed.body.options).toEqual({ db_type: 'postgres', db_name: 'other', secure: true })
+    expect((await call('PUT', `/credential/${id}`, { options: { db_type: null } })).status).toBe(400)
+    expect((await call('PUT', `/credential/${id}`, { host: 'db2.example' })).body.options).toEqual(changed.body.options)
+    expect(await secretOf(name)).toBe(SECRET)
+    expect((await call('POST', '/credential', { name: `${name} t`, type: 'token', password: SECRET })).status).toBe(200)
+    const certificate = { type: 'certificate', password: KEY, options: { certificate: CERTIFICATE } }
+    expect((await call('POST', '/credential', { name: `${name} c`, ...certificate })).status).toBe(200)
   })
 
   test('have secrets of 32 KiB at most, and types that the list shows', async () => {

@@ -149,7 +149,7 @@ describe('the secrets of a job', () => {
     sealingKey: publicKeyOf(keys.sealingPrivatePem),
     contract: NEWEST_CONTRACT,
   }
-  const plain = { id: 1, user: 'u', host: 'h', port: 1, description: 'd' }
+  const plain = { options: {}, id: 1, user: 'u', host: 'h', port: 1, description: 'd' }
   const known: Record<string, OpenCredential> = {
     login: { ...plain, name: 'login', type: 'userpass', password: 'login-secret' },
     key: { ...plain, name: 'key', type: 'ssh', password: 'line 1\r\nline 2' },

@@ -95,13 +95,26 @@ export interface Credential {
   /** Null for a credential of credentials.yaml */
   id: number | null
   name: string
-  type: 'userpass' | 'ssh' | 'vault' | AnotherWord
+  type: 'userpass' | 'ssh' | 'vault' | 'database' | 'token' | 'certificate' | AnotherWord
   user: string | null
   /** Always ******** */
   password: string
   host: string | null
   port: number | null
   description: string
+  /** What databases and client certificates need more; null takes one away */
+  options?: {
+    /** The kind of the database */
+    db_type?: 'postgres' | 'mysql' | AnotherWord | null
+    /** The name of the database */
+    db_name?: string | null
+    /** Connect with TLS, and check the certificate */
+    secure?: boolean | null
+    /** The certificates (PEM) that are trusted instead of those of the system */
+    ca?: string | null
+    /** The client certificate (PEM) of type certificate */
+    certificate?: string | null
+  }
   /** Those of the file are changed in the file */
   source: 'database' | 'file' | AnotherWord
   /** True when credentials.yaml has the name: the file wins */
@@ -1159,6 +1172,15 @@ export const credentialSchema: v.GenericSchema<unknown, Credential> = v.looseObj
   host: v.nullable(v.string()),
   port: v.nullable(v.pipe(v.number(), v.safeInteger())),
   description: v.string(),
+  options: v.optional(
+    v.looseObject({
+      db_type: v.optional(v.nullable(v.string())),
+      db_name: v.optional(v.nullable(v.string())),
+      secure: v.optional(v.nullable(v.boolean())),
+      ca: v.optional(v.nullable(v.string())),
+      certificate: v.optional(v.nullable(v.string())),
+    }),
+  ),
   source: v.string(),
   overridden: v.boolean(),
 })
@@ -1917,13 +1939,26 @@ export interface Operations {
         /** 1 to 200 characters without comma; forms call it so */
         name: string
         /** userpass when left out */
-        type?: 'userpass' | 'ssh' | 'vault' | AnotherWord
+        type?: 'userpass' | 'ssh' | 'vault' | 'database' | 'token' | 'certificate' | AnotherWord
         user?: string | null
-        /** The secret: a password, the private key of type ssh, the password of type vault. Never returned */
+        /** The secret: a password, the private key of type ssh, the password of type vault, a token. Never returned */
         password: string
         host?: string | null
         port?: number | null
         description?: string
+        /** What databases and client certificates need more; null takes one away */
+        options?: {
+          /** The kind of the database */
+          db_type?: 'postgres' | 'mysql' | AnotherWord | null
+          /** The name of the database */
+          db_name?: string | null
+          /** Connect with TLS, and check the certificate */
+          secure?: boolean | null
+          /** The certificates (PEM) that are trusted instead of those of the system */
+          ca?: string | null
+          /** The client certificate (PEM) of type certificate */
+          certificate?: string | null
+        }
       }
     },
     options?: RequestOptions,
@@ -1945,13 +1980,26 @@ export interface Operations {
         /** 1 to 200 characters without comma; forms call it so */
         name?: string
         /** userpass when left out */
-        type?: 'userpass' | 'ssh' | 'vault' | AnotherWord
+        type?: 'userpass' | 'ssh' | 'vault' | 'database' | 'token' | 'certificate' | AnotherWord
         user?: string | null
-        /** The secret: a password, the private key of type ssh, the password of type vault. Never returned */
+        /** The secret: a password, the private key of type ssh, the password of type vault, a token. Never returned */
         password?: string
         host?: string | null
         port?: number | null
         description?: string
+        /** What databases and client certificates need more; null takes one away */
+        options?: {
+          /** The kind of the database */
+          db_type?: 'postgres' | 'mysql' | AnotherWord | null
+          /** The name of the database */
+          db_name?: string | null
+          /** Connect with TLS, and check the certificate */
+          secure?: boolean | null
+          /** The certificates (PEM) that are trusted instead of those of the system */
+          ca?: string | null
+          /** The client certificate (PEM) of type certificate */
+          certificate?: string | null
+        }
       }
     },
     options?: RequestOptions,

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.js'
 import { messageOf } from '../errors.js'
 import { atMostEvery } from '../at-most-every.js'
 import { YamlProblem, problemWith, readYaml } from '../yaml-text.js'
-import { CredentialInput, type OpenCredential, problemOfSecret } from './credential.js'
+import { CredentialInput, type OpenCredential, givenOptions, problemOfSecret } from './credential.js'
 
 /** How often the file is looked at while somebody asks, in milliseconds. */
 const LOOK_EVERY_MS = 1000
@@ -93,13 +93,14 @@ function parseCredentialFile(file: string, text: string): Loaded {
       problems.push({ file, line: yaml.lineOf(path), reason })
     const problem = problemWith(entryOfFile, entry)
     if (problem) return void report(problem.reason, [...place, ...problem.path])
-    const { name, type = 'userpass', user, password, host, port, description } = entry as CredentialInput
-    const problemOfKey = problemOfSecret(type, password)
+    const { name, type = 'userpass', user, password, host, port, description, options } = entry as CredentialInput
+    const problemOfKey = problemOfSecret(type, password, givenOptions(options ?? {}))
     if (problemOfKey) return void report(problemOfKey)
     if (names.has(name)) return void report(`there already is a credential named ${name}`)
     names.add(name)
     const texts = { user: user ?? null, host: host ?? null, description: description ?? '' }
-    credentials.push({ id: null, name, type, password, port: port ?? null, ...texts })
+    const more = { port: port ?? null, options: givenOptions(options ?? {}) }
+    credentials.push({ id: null, name, type, password, ...more, ...texts })
   })
   return { credentials, problems }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { Compile } from 'typebox/compile'
 import type { Clock } from '../clock.js'
 import { ConflictError, InvalidInputError, NotFoundError } from '../errors.js'
 import {
@@ -15,12 +16,16 @@ import type { Store } from '../store/store.js'
 import {
   type Credential,
   type CredentialInput,
+  CredentialOptions,
   type CredentialType,
   type OpenCredential,
+  givenOptions,
   problemOfSecret,
 } from './credential.js'
 import type { CredentialFile, CredentialFileProblem } from './credential-file.js'
 import { type SecretBox, SecretBoxError } from './secret-box.js'
+
+const optionsOf = Compile(CredentialOptions)
 
 /** The text that is shown in place of a secret. As a password in a request it means "keep the stored one". */
 export const SHOWN_SECRET = '********'
@@ -101,7 +106,7 @@ export function createCredentials({ store, box, file, clock, log }: CredentialDe
     },
     async create(input, by) {
       const type = input.type ?? 'userpass'
-      refuseBadSecret(type, input.password)
+      refuseBadSecret(type, input.password, givenOptions(input.options ?? {}))
       await refuseNameOfFile(input.name)
       const now = clock.now()
       const row: NewCredential = {
@@ -127,9 +132,10 @@ export function createCredentials({ store, box, file, clock, log }: CredentialDe
         throw new InvalidInputError('password_needed', 'Another type needs another secret: give the password, too')
       }
       const password = isKept ? openKept(before) : (changes.password ?? '')
-      if (!isKept) refuseBadSecret(type, password)
+      const options = givenOptions({ ...before.options, ...changes.options })
+      if (!isKept || changes.options) refuseBadSecret(type, password, options)
       const row: NewCredential = {
-        ...plainParts({ ...before, ...changes }),
+        ...plainParts({ ...before, ...changes, options }),
         name,
         type,
         secret: box.seal(password, name),
@@ -189,22 +195,32 @@ export function createCredentials({ store, box, file, clock, log }: CredentialDe
   }
 }
 
-function refuseBadSecret(type: CredentialType, password: string): void {
+function refuseBadSecret(type: CredentialType, password: string, options: CredentialOptions): void {
   if (password === SHOWN_SECRET) {
     throw new InvalidInputError('password_masked', 'The password is the mask that stands for a stored one')
   }
-  const problem = problemOfSecret(type, password)
+  const problem = problemOfSecret(type, password, options)
   if (problem) throw new InvalidInputError('invalid_secret', problem)
 }
 
 function plainParts(input: Partial<Omit<CredentialInput, 'type'>>) {
-  const { user, host, port, description } = input
-  return { user: user || null, host: host || null, port: port ?? null, description: description ?? '' }
+  const { user, host, port, description, options } = input
+  const texts = { user: user || null, host: host || null, description: description ?? '' }
+  return { ...texts, port: port ?? null, options: givenOptions(options ?? {}) }
 }
 
 function shown(credential: StoredCredential): Credential {
-  const { id, name, user, host, port, description } = credential
-  return { id, name, type: typeOf(credential), user, host, port, description }
+  const { id, name, user, host, port, description, options } = credential
+  return {
+    id,
+    name,
+    type: typeOf(credential),
+    user,
+    host,
+    port,
+    description,
+    options: givenOptions(optionsOf.Parse(options)),
+  }
 }
 
 function typeOf(credential: StoredCredential): CredentialType {

@@ -1,6 +1,6 @@
 import { type JobSecrets, MAX_SECRETS_BYTES, VAULTS_CONTRACT, sealSecrets } from '@holdfast/protocol'
 import { messageOf } from '../errors.js'
-import type { OpenCredential } from './credential.js'
+import type { CredentialOptions, CredentialType, OpenCredential } from './credential.js'
 import type { Credentials } from './credentials.js'
 import type { JobValues, JobVault } from './job-vault.js'
 import { type CredentialNeeds, missingCredential } from './needs.js'
@@ -79,6 +79,13 @@ async function openOrFail(credentials: Pick<Credentials, 'open'>, name: string):
   return credential
 }
 
+/** What a playbook gets of a credential beside the login, under the names that playbooks know. */
+function extrasOf(type: CredentialType, { db_type, db_name, secure, certificate, ca }: CredentialOptions) {
+  if (type === 'certificate') return { certificate: certificate ?? null, ca: ca ?? null }
+  if (type !== 'database') return {}
+  return { is_database: true, db_type: db_type ?? null, db_name: db_name ?? null, secure: secure ?? false }
+}
+
 async function gatherSecrets(
   needs: CredentialNeeds,
   values: JobValues | null,
@@ -93,20 +100,24 @@ async function gatherSecrets(
     return credential
   }
   for (const [key, name] of Object.entries(needs.credentials)) {
-    const { name: ownName, host, port, user, password, type } = await opened(name)
-    extravars[key] = { name: ownName, host, port, user, password }
+    const { name: ownName, host, port, user, password, type, options } = await opened(name)
+    extravars[key] = { name: ownName, host, port, user, password, ...extrasOf(type, options) }
     if (type === 'ssh') keyFiles.push({ at: [key, 'private_key_file'], content: keyText(password) })
   }
   if (needs.ansibleCredentials !== null) {
     const { user, password, type, name } = await opened(needs.ansibleCredentials)
-    if (type === 'vault') throw new SecretsProblem(`The credential '${name}' is of type vault and is no login`)
+    if (type === 'vault' || type === 'token' || type === 'certificate') {
+      throw new SecretsProblem(`The credential '${name}' is of type ${type} and is no login`)
+    }
     if (user !== null) extravars.ansible_user = user
     if (type === 'ssh') keyFiles.push({ at: ['ansible_ssh_private_key_file'], content: keyText(password) })
     else extravars.ansible_password = password
   }
   const passwordOf = async (name: string): Promise<string> => {
     const { type, password } = await opened(name)
-    if (type === 'ssh') throw new SecretsProblem(`The credential '${name}' is a key and no vault password`)
+    if (type === 'ssh' || type === 'certificate') {
+      throw new SecretsProblem(`The credential '${name}' is a key and no vault password`)
+    }
     return password
   }
   const wanted = needs.vaultCredentials

@@ -109,7 +109,8 @@ export function refuseForbiddenDatabase(
   asker: Pick<Asker, 'mayUse'>,
 ): void {
   const chosen = textsIn(config).filter((name) => !written.includes(JSON.stringify(name)))
-  const forbidden = chosen.find((name) => !asker.mayUse(name))
+  // A text may have several names.
+  const forbidden = chosen.flatMap((text) => text.split(',')).find((name) => !asker.mayUse(name.trim()))
   if (forbidden !== undefined) throw new SourceProblem(`your roles do not allow the credential '${forbidden}'`)
 }
 

@@ -475,6 +475,8 @@ export interface CredentialTable {
   host: string | null
   port: number | null
   description: string
+  /** JSON object: what only some types have; null: nothing. */
+  options: string | null
   /** Encrypted with ENCRYPTION_SECRET and bound to the name. */
   secret: Buffer
   created_at: Fixed<number>

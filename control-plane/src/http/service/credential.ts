@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { shownName } from '../../auth/shown-name.js'
-import { CREDENTIAL_TYPES, CredentialInput } from '../../credentials/credential.js'
+import { CREDENTIAL_TYPES, CredentialInput, CredentialOptions } from '../../credentials/credential.js'
 import { type Credentials, type ListedCredential, SHOWN_SECRET } from '../../credentials/credentials.js'
 import { noteAudit } from '../route/audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
@@ -17,6 +17,7 @@ const Credential = Type.Object(
     host: nullable(Type.String()),
     port: nullable(Type.Integer()),
     description: Type.String(),
+    options: Type.Optional(CredentialOptions),
     source: Type.Enum(['database', 'file'], { description: 'Those of the file are changed in the file' }),
     overridden: Type.Boolean({ description: 'True when credentials.yaml has the name: the file wins' }),
   },
@@ -135,6 +136,7 @@ function oneCredentialRoutes({ credentials }: { readonly credentials: Credential
 
 /** Field by field, so that nothing that is not meant to be shown can come along. */
 function show(credential: ListedCredential) {
-  const { id, name, type, user, host, port, description, source, overridden } = credential
-  return { id, name, type, user, password: SHOWN_SECRET, host, port, description, source, overridden }
+  const { id, name, type, user, host, port, description, options, source, overridden } = credential
+  const more = Object.keys(options).length > 0 ? { options } : {}
+  return { id, name, type, user, password: SHOWN_SECRET, host, port, description, ...more, source, overridden }
 }

@@ -1,6 +1,12 @@
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
 import type { Selectable } from 'kysely'
 import type { CredentialTable } from '../schema.js'
 import type { Queries } from '../store.js'
+
+/** What is stored of the options of a credential: plain values, which the room of credentials gave their names. */
+const StoredOptions = Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean()]))
+const storedOptions = Compile(StoredOptions)
 
 /** A credential as the database knows it: its secret is encrypted. Times are milliseconds since the epoch. */
 export interface StoredCredential {
@@ -11,6 +17,7 @@ export interface StoredCredential {
   readonly host: string | null
   readonly port: number | null
   readonly description: string
+  readonly options: Readonly<Record<string, string | boolean>>
   readonly secret: Buffer
   readonly createdAt: number
   readonly updatedAt: number
@@ -77,10 +84,13 @@ export async function deleteCredential(queries: Queries, id: number): Promise<bo
 
 function columnsOf(credential: NewCredential) {
   const { name, type, user, host, port, description, secret, updatedAt } = credential
-  return { name, type, user_name: user, host, port, description, secret, updated_at: updatedAt }
+  const options = JSON.stringify(credential.options)
+  return { name, type, user_name: user, host, port, description, options, secret, updated_at: updatedAt }
 }
 
 function parseCredential(row: Selectable<CredentialTable>): StoredCredential {
   const { id, name, type, user_name: user, host, port, description, secret } = row
-  return { id, name, type, user, host, port, description, secret, createdAt: row.created_at, updatedAt: row.updated_at }
+  const options = storedOptions.Parse(JSON.parse(row.options ?? '{}'))
+  const times = { createdAt: row.created_at, updatedAt: row.updated_at }
+  return { id, name, type, user, host, port, description, options, secret, ...times }
 }

@@ -17,7 +17,7 @@ export const createCommand = (run: Run) =>
         .epilogue(SECRET_HELP),
     handler: async (args) => {
       const { terminal } = run
-      const fields = fieldsOf(args)
+      const fields = await fieldsOf(args)
       const client = await clientOf(run, args)
       const password = (await givenSecret(terminal, args)) ?? (await askedSecret(terminal, args.name))
       const body = { name: args.name, ...fields, password }
@@ -39,7 +39,7 @@ export const updateCommand = (run: Run) =>
         .epilogue(SECRET_HELP),
     handler: async (args) => {
       const { terminal } = run
-      const fields = { name: args.name, ...fieldsOf(args) }
+      const fields = { name: args.name, ...(await fieldsOf(args)) }
       const client = await clientOf(run, args)
       const { id, name } = await findCredential(client, args.credential)
       const asked = args.askPassword ? await askedSecret(terminal, name) : undefined

@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto'
+import type { DatabaseType, OpenCredential } from '../credentials/credential.js'
+import type { Credentials } from '../credentials/credentials.js'
+import { messageOf } from '../errors.js'
+import { type NamedDatabase, namedDatabases } from './config.js'
+import type { AskLimits, Engine, Target } from './engine.js'
+import { openMysql } from './mysql.js'
+import { openPostgres } from './postgres.js'
+import { DatabaseProblem } from './problem.js'
+import type { DatabaseAnswer, DatabaseQuery, Databases } from './query-type.js'
+import { gatherRows } from './rows.js'
+import { fillStatement } from './statement.js'
+
+/** What asking databases needs of other parts. */
+export interface DatabasesDependencies {
+  readonly credentials: Pick<Credentials, 'open'>
+  readonly log: { warn(fields: object, text: string): void }
+  readonly limits: AskLimits
+}
+
+/** The names that forms have for the kinds of databases. */
+const TYPES: Readonly<Record<string, DatabaseType>> = {
+  postgres: 'postgres',
+  postgresql: 'postgres',
+  mysql: 'mysql',
+  mariadb: 'mysql',
+}
+
+/** Asks databases with stored credentials. The connections to a database stay open for a while. */
+export function createDatabases({ credentials, log, limits }: DatabasesDependencies): Databases {
+  /** By the name of the credential. A credential that was changed gets new connections. */
+  const engines = new Map<string, { readonly key: string; readonly engine: Promise<Engine> }>()
+  let closed = false
+
+  function engineOf(name: string, type: DatabaseType, target: Target): Promise<Engine> {
+    const key = createHash('sha256')
+      .update(JSON.stringify([type, target]))
+      .digest('hex')
+    const known = engines.get(name)
+    if (known?.key === key) return known.engine
+    const onError = (error: Error) => log.warn({ credential: name, err: error }, 'a connection to a database ended')
+    const engine = type === 'postgres' ? openPostgres(target, limits, onError) : openMysql(target, limits)
+    engines.set(name, { key, engine })
+    if (known) void closeQuietly(name, known.engine)
+    return engine
+  }
+
+  async function closeQuietly(name: string, engine: Promise<Engine>): Promise<void> {
+    try {
+      await (await engine).close()
+    } catch (error) {
+      log.warn({ credential: name, err: error }, 'the connections to a database could not be ended in order')
+    }
+  }
+
+  async function askOne(database: NamedDatabase, { text, value, signal }: DatabaseQuery): Promise<DatabaseAnswer> {
+    const { name } = database
+    const credential = await opened(credentials, name)
+    const type = typeOf(database, credential)
+    const statement = fillStatement(text, type, value)
+    if (closed) throw new DatabaseProblem('the service is stopping')
+    const engine = await engineOf(name, type, targetOf(credential))
+    const rows = gatherRows(limits)
+    try {
+      await engine.ask(statement, rows, signal)
+    } catch (error) {
+      throw new DatabaseProblem(`the database '${name}' cannot be asked: ${reasonOf(error, credential)}`)
+    }
+    return rows.answer()
+  }
+
+  return {
+    async ask(query) {
+      const answers = await Promise.all(namedDatabases(query.config).map((database) => askOne(database, query)))
+      return {
+        rows: answers.flatMap(({ rows }) => rows),
+        truncated: answers.some(({ truncated }) => truncated),
+      }
+    },
+    async close() {
+      closed = true
+      await Promise.all([...engines].map(([name, { engine }]) => closeQuietly(name, engine)))
+    },
+  }
+}
+
+async function opened(credentials: Pick<Credentials, 'open'>, name: string): Promise<OpenCredential> {
+  let found: OpenCredential | null
+  try {
+    found = await credentials.open(name)
+  } catch (error) {
+    throw new DatabaseProblem(`the credential '${name}' cannot be opened: ${messageOf(error)}`)
+  }
+  if (!found) throw new DatabaseProblem(`there is no credential '${name}'`)
+  if (found.type === 'database' || found.type === 'userpass') return found
+  throw new DatabaseProblem(`the credential '${name}' is of type ${found.type} and opens no database`)
+}
+
+function typeOf({ name, type }: NamedDatabase, { options }: OpenCredential): DatabaseType {
+  const said = type === null ? null : TYPES[type.toLowerCase()]
+  if (said === undefined) throw new DatabaseProblem(`databases of type ${type} cannot be asked; postgres and mysql can`)
+  const known = options.db_type ?? said
+  if (!known) throw new DatabaseProblem(`the credential '${name}' does not say which type its database has`)
+  if (said !== null && said !== known) {
+    throw new DatabaseProblem(`the database '${name}' is of type ${known}, and the form says ${type}`)
+  }
+  return known
+}
+
+function targetOf({ name, host, port, user, password, options }: OpenCredential): Target {
+  if (host === null) throw new DatabaseProblem(`the credential '${name}' has no host`)
+  const tls = options.secure ? { ca: options.ca ?? null } : null
+  return { host, port, database: options.db_name ?? null, user, password, tls }
+}
+
+/** What the driver says, on one line. It could repeat a password that stands in a connection. */
+function reasonOf(error: unknown, { password }: OpenCredential): string {
+  const nested = error instanceof AggregateError ? error.errors.map(messageOf).join('; ') : ''
+  const text = messageOf(error) || nested || 'the driver says no reason'
+  return text.replaceAll(password, '********').replaceAll(/\s+/g, ' ').slice(0, 500)
+}

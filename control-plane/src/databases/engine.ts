@@ -1,0 +1,41 @@
+import type { Statement } from './statement.js'
+
+/** Where a database is, and who asks it. */
+export interface Target {
+  readonly host: string
+  readonly port: number | null
+  readonly database: string | null
+  readonly user: string | null
+  readonly password: string
+  /** TLS; null: without. `ca`: the certificates (PEM) that are trusted; null: those of the system. */
+  readonly tls: { readonly ca: string | null } | null
+}
+
+/** What one answer may cost. Times are in milliseconds. */
+export interface AskLimits {
+  readonly connectMs: number
+  readonly statementMs: number
+  readonly rows: number
+  /** Bytes of all rows as JSON, about. */
+  readonly bytes: number
+  /** Connections to one database. */
+  readonly connections: number
+  readonly idleMs: number
+}
+
+/** Takes the rows of an answer as they come. */
+export interface RowTaker {
+  /** @returns false when there is no room for more rows */
+  take(row: Record<string, unknown>): boolean
+}
+
+/** The connections to one database. */
+export interface Engine {
+  /**
+   * Asks in a transaction that can only read. A question that is aborted, or has more rows than the taker takes, costs its
+   * connection.
+   * @throws what the driver throws
+   */
+  ask(statement: Statement, rows: RowTaker, signal: AbortSignal): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,66 @@
+import { DatabaseProblem } from './problem.js'
+import { type Dialect, type SqlPart, sqlParts } from './sql-parts.js'
+
+/** A value that is sent beside a statement. */
+export type Bound = string | number | boolean | null
+
+/** A statement with marks for the values that are sent beside it. */
+export interface Statement {
+  readonly sql: string
+  readonly values: readonly Bound[]
+}
+
+/** How many values a list may put into a statement. */
+const MOST_VALUES = 1000
+
+/**
+ * Fills a statement of a form. A placeholder for a value becomes a parameter; a list becomes several. Inside of a text or
+ * a name the value is escaped. In a comment it is left out.
+ * @throws DatabaseProblem
+ */
+export function fillStatement(text: string, dialect: Dialect, value: (placeholder: string) => unknown): Statement {
+  const values: Bound[] = []
+  const mark = (one: Bound) => {
+    if (values.push(one) > MOST_VALUES) throw new DatabaseProblem(`the query has more than ${MOST_VALUES} values`)
+    return dialect === 'postgres' ? `$${values.length}` : '?'
+  }
+  const fill = (part: SqlPart): string => {
+    if ('sql' in part) return part.sql
+    const { placeholder, place, quote } = part
+    if (place === 'comment') return ''
+    const given = value(placeholder)
+    if (place === 'value') return boundValues(given).map(mark).join(', ')
+    return escapeInside(textOf(given), place === 'escaped', quote)
+  }
+  return { sql: sqlParts(text, dialect).map(fill).join(''), values }
+}
+
+/** An empty list is null, which is equal to nothing. */
+function boundValues(given: unknown): Bound[] {
+  if (!Array.isArray(given)) return [boundOf(given)]
+  return given.length === 0 ? [null] : given.map(boundOf)
+}
+
+function boundOf(given: unknown): Bound {
+  if (given === null || given === undefined) return null
+  if (typeof given === 'number' || typeof given === 'boolean') return given
+  return textOf(given)
+}
+
+function textOf(given: unknown): string {
+  const text = given === null || given === undefined ? '' : plainText(given)
+  if (text.includes('\0')) throw new DatabaseProblem('a value of the query has the character NUL')
+  return text.replaceAll(/\p{Surrogate}/gu, '\ufffd')
+}
+
+function plainText(given: NonNullable<unknown>): string {
+  if (typeof given === 'string') return given
+  if (Array.isArray(given)) return given.map(textOf).join(',')
+  return JSON.stringify(given)
+}
+
+/** A mark that stands twice does not end the text or name. */
+function escapeInside(text: string, hasBackslash: boolean, quote: string): string {
+  const escaped = hasBackslash ? text.replaceAll('\\', '\\\\') : text
+  return escaped.replaceAll(quote, quote + quote)
+}
