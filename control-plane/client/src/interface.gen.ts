@@ -2048,6 +2048,32 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<FormEvaluation>
+  /** What the expression of a field of a form gives; its text is that of the form */
+  evaluateExpression(
+    request: {
+      body: {
+        formName?: string | null
+        subformName?: string | null
+        fieldName?: string | null
+        /** What the placeholders of the field stand for; constants and the user are those of the service */
+        values?: Record<string, unknown> | null
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<unknown>
+  /** What the query of a field of a form gives; its text is that of the form */
+  runQuery(
+    request: {
+      body: {
+        formName?: string | null
+        subformName?: string | null
+        fieldName?: string | null
+        /** What the placeholders of the field stand for; constants and the user are those of the service */
+        values?: Record<string, unknown> | null
+      }
+    },
+    options?: RequestOptions,
+  ): Promise<unknown>
   /** The forms that the caller may launch, in brief, with the categories and constants */
   getFormList(request?: NoParameters, options?: RequestOptions): Promise<FormConfig>
   /** One form that the caller may launch, with its subforms and constants */
@@ -2847,6 +2873,14 @@ export const operations = {
     accept: 'application/json',
     schema: formEvaluationSchema,
   },
+  evaluateExpression: {
+    method: 'POST',
+    path: '/expression',
+    query: [],
+    accept: 'application/json',
+    schema: v.unknown(),
+  },
+  runQuery: { method: 'POST', path: '/query', query: [], accept: 'application/json', schema: v.unknown() },
   getFormList: {
     method: 'GET',
     path: '/config/formlist',

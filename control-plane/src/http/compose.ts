@@ -23,6 +23,8 @@ import { browserSessionRoutes } from './sign-in/browser-session.js'
 import { credentialRoutes } from './service/credential.js'
 import { eventRoutes } from './service/events.js'
 import { configRoutes } from './forms/config.js'
+import { askField } from '../jobs/launch/ask-field.js'
+import { askFieldRoutes } from './forms/ask-field.js'
 import { evaluateRoutes } from './forms/evaluate.js'
 import { formRoutes } from './forms/forms.js'
 import { jobApprovalRoutes } from './jobs/job-approvals.js'
@@ -178,6 +180,7 @@ function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): F
   return [
     formRoutes(shown),
     evaluateRoutes(evaluation),
+    askFieldRoutes((caller, request) => askField(launching, caller, request)),
     configRoutes(shown),
     lockRoutes({ lock: forms.designerLock }),
     jobRoutes({ detail, launching, actions }),

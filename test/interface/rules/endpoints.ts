@@ -47,6 +47,8 @@ export const ENDPOINTS = {
       'GET /job/{id}/output/search answers where a literal text stands in the output, in steps of at most a second.',
     'endpoint.output-pieces':
       'GET /job/{id}/output/pieces answers what was printed for a host, for a task or play of the outline, or for a task at a host; events and outline say from, to and line of their output.',
+    'endpoint.expression':
+      'POST /expression and POST /query answer what one field of a form gives for sent values; the text is that of the form, and constants and the user are those of the service.',
     'endpoint.evaluate':
       'POST /forms/{name}/evaluate answers what a launch with these values would say by field, row and step, and what would run; passwords never come back, and nothing is launched.',
     'endpoint.events': 'GET /events is the stream of server-sent events.',
