@@ -4,7 +4,7 @@ import type { Operation } from './document.js'
 import { type Draft, emptyDraft, setBody, setHeader, setJson } from './draft.js'
 import { largestOperation, setLargest } from './largest.js'
 import { refusedLaunch, validEvaluation, validLaunch } from './launches.js'
-import { FORMS, NODES } from './setting.js'
+import { ASKING_FORM, FORMS, NODES } from './setting.js'
 import { TOO_LONG, setMalformedUpload, setUpload } from './multipart.js'
 import { BODY_TWISTS, TOO_LARGE_BYTES } from './twists-body.js'
 import { HEAD_TWISTS } from './twists-head.js'
@@ -105,9 +105,16 @@ function draftFor(
   if (operation.body?.contentType === 'multipart/form-data') setUpload(draft, chance)
   else if (operation.key === 'POST /job') setJson(draft, validLaunch(chance, sources.world))
   else if (operation.key === EVALUATE) setEvaluation(draft, chance, sources.world)
+  else if (operation.key === 'POST /expression') setAskedField(draft, 'sorted', chance)
+  else if (operation.key === 'POST /query') setAskedField(draft, 'rows', chance)
   else if (operation.body)
     setJson(draft, validValue(operation.body.schema, chance, hintFor(operation, status, sources)))
   return draft
+}
+
+/** What the pages of the product family send to get the value of one field. */
+function setAskedField(draft: Draft, fieldName: string, chance: Chance): void {
+  setJson(draft, { formName: ASKING_FORM, fieldName, values: { list: [chance.between(1, 9), chance.between(1, 9)] } })
 }
 
 /** Values that fit a form, for that form. */

@@ -45,7 +45,9 @@ import { prefixOf } from './route/paths.js'
 import { scheduleRoutes } from './jobs/schedule.js'
 import { runnerSocketRoute } from './runners/runner-socket.js'
 import { runnerRoutes } from './runners/runner.js'
+import { roleRoutes } from './accounts/role.js'
 import { secretRoutes } from './service/secret.js'
+import { type SettingInForce, serviceSettingRoutes } from './service/service-settings.js'
 import { serviceKeyRoutes } from './runners/service-key.js'
 import { sessionRoutes } from './accounts/session.js'
 import { singleSignOnRoutes } from './sign-in/single-sign-on.js'
@@ -68,6 +70,8 @@ export interface HttpSettings {
   /** 0: no limit. */
   readonly eventStreamsPerSession: number
   readonly metricsToken: string | null
+  /** Every setting as it is in force, for admins to read. */
+  readonly settingsInForce: readonly SettingInForce[]
 }
 
 /** The rooms below the web server. */
@@ -147,6 +151,7 @@ function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms)
     metricsRoutes({ metrics, metricsToken, authenticate }),
     auditRoutes(audit),
     appearanceRoutes({ store, live }),
+    serviceSettingRoutes({ inForce: settings.settingsInForce }),
     eventRoutes({ live, sessions, timers, version, meters: metrics.live, streamsPerSession }),
   ]
 }
@@ -162,6 +167,7 @@ function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPlugin
     profileRoutes({ accounts }),
     profileTokenRoutes({ apiTokens }),
     userRoutes({ accounts }),
+    roleRoutes({ accounts, roles: auth.roles }),
     secretRoutes({ rotation }),
     sessionRoutes({ sessions: sessionRecords }),
     credentialRoutes({ credentials: credentials.credentials }),

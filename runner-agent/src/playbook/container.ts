@@ -32,7 +32,7 @@ const OF_PODMAN =
   /^(?:PATH|HOME|USER|LOGNAME|TMPDIR|XDG_\w+|CONTAINERS?_\w+|DBUS_SESSION_BUS_ADDRESS|\w+_proxy|\w+_PROXY)$/
 
 /** The name of the container of a run. */
-export function containerName(runId: string): string {
+function containerName(runId: string): string {
   return `holdfast-${runId}`
 }
 
