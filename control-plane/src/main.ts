@@ -122,8 +122,7 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   const opened = await composeStore(ground, settings)
   const database = overrides.store?.(opened) ?? opened
   const audit = composeAudit(ground, settings, database)
-  // Writes of a request contain its audit record.
-  const { store } = audit.trail
+  const { store } = audit.trail // Writes of a request contain its audit record.
   const nodes = await composeNodes(ground, settings, database)
   const live = composeLive(nodes)
   const metrics = createMetrics({
@@ -173,7 +172,8 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
     uploads: uploads.folder,
     newRunId: () => ground.random(16).toString('hex'),
   }
-  const sequences = composeSequences(ground, settings, { ...forJobs, serviceClock, approvedFiles: runners.approvedFiles })
+  const planning = { ...forJobs, serviceClock, approvedFiles: runners.approvedFiles }
+  const sequences = composeSequences(ground, settings, planning)
   const rotation = composeSecretRotation(ground, {
     store,
     box,
