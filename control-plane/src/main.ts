@@ -21,6 +21,7 @@ import { createMetrics } from './metrics/metrics.js'
 import { composeNodes } from './nodes/compose.js'
 import { createServiceClock } from './nodes/service-clock.js'
 import { composeRunners } from './runners/compose.js'
+import { composeSchedules } from './schedules/compose.js'
 import { composeSequences } from './sequences/compose.js'
 import type { ControlPlaneSettings } from './settings.js'
 import { type SourceNeeds, composeSources } from './sources/compose.js'
@@ -122,8 +123,7 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   const opened = await composeStore(ground, settings)
   const database = overrides.store?.(opened) ?? opened
   const audit = composeAudit(ground, settings, database)
-  // Writes of a request contain its audit record.
-  const { store } = audit.trail
+  const { store } = audit.trail // Writes of a request contain its audit record.
   const nodes = await composeNodes(ground, settings, database)
   const live = composeLive(nodes)
   const metrics = createMetrics({
@@ -173,8 +173,8 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
     uploads: uploads.folder,
     newRunId: () => ground.random(16).toString('hex'),
   }
-  const { approvedFiles } = runners
-  const sequences = composeSequences(ground, settings, { ...forJobs, serviceClock, approvedFiles })
+  const planning = { ...forJobs, serviceClock, approvedFiles: runners.approvedFiles }
+  const sequences = composeSequences(ground, settings, planning)
   const rotation = composeSecretRotation(ground, {
     store,
     box,
@@ -190,11 +190,12 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
     sequences: sequences.sequences,
     subjects: sequences.subjects,
   })
+  const schedules = composeSchedules(ground, { launching: jobs.launching, roles, trail: audit.trail })
   const rooms = { store, live, metrics, audit, auth, uploads, forms, credentials, rotation, runners, sequences, jobs }
-  const app = await composeApp(ground, settings, rooms, { tls, moreRoutes: overrides.moreRoutes })
+  const app = await composeApp(ground, settings, { ...rooms, schedules }, { tls, moreRoutes: overrides.moreRoutes })
   // Closed before the server, so that the runners learn why and come back as soon as they can.
   ground.onClose(() => runners.hub.close())
-  return { ...rooms, nodes, app }
+  return { ...rooms, schedules, nodes, app }
 }
 
 /** Forms, and what asks other systems for their fields. */

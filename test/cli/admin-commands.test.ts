@@ -31,6 +31,7 @@ beforeAll(async () => {
   product = await startProduct({
     withAgent: false,
     database: 'sqlite',
+    forms: { 'hello.yml': 'name: Hello\nplaybook: hello.yml\nroles: [public]\nfields: []\n' },
     controlPlane: {
       AUDIT_READS: '1',
       AUDIT_SYSLOG: `tls://localhost:${(receiver.address() as AddressInfo).port}`,
@@ -133,5 +134,29 @@ describe('holdfast secret', () => {
     expect((await run('secret', 'rotate', 'access-token')).code).toBe(0)
     expect((await product.admin.request('GET', '/profile')).status).toBe(200)
     expect((await run('secret', 'rotate', 'another')).code).toBe(2)
+  })
+})
+
+describe('holdfast schedule', () => {
+  it('makes, shows, changes, pauses and deletes schedules', async () => {
+    const made = await run('schedule', 'create', 'Hello', '--cron', '30 6 * * 1-5', '--time-zone', 'Europe/Berlin')
+    expect(made).toMatchObject({ code: 0 })
+    const id = /^The schedule (\d+) \(Hello\) was made\. Its next run: /.exec(made.stdout)?.[1] ?? made.stdout
+    expect((await run('schedule', 'list')).stdout).toMatch(
+      new RegExp(`${id} +Hello +Hello +30 6 \\* \\* 1-5 Europe/Berlin`),
+    )
+    expect((await run('schedule', 'next', id, '--count', '2')).stdout.trim().split('\n')).toHaveLength(2)
+    expect((await run('schedule', 'change', id, '--at', '2100-01-01T06:00:00Z')).stdout).toContain('Its next run: 2100')
+    expect((await run('schedule', 'pause', id)).stdout).toBe(`The schedule ${id} (Hello) starts nothing now.\n`)
+    expect(await asJson('schedule', 'show', id)).toMatchObject({
+      cron: null,
+      paused: true,
+      next_run: null,
+      user: 'admin',
+    })
+    expect((await run('schedule', 'resume', id)).code).toBe(0)
+    expect((await run('schedule', 'delete', id)).stdout).toBe('The schedule was deleted\n')
+    expect((await run('schedule', 'show', id)).code).toBe(5)
+    expect((await run('schedule', 'create', 'Hello')).code).toBe(2)
   })
 })

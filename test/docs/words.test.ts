@@ -21,7 +21,7 @@ const BANNED: readonly (readonly [pattern: RegExp, instead: string])[] = [
 
 /** Words that the glossary must explain, because the texts use them in a sense of their own. */
 const EXPLAINED =
-  'control plane, node, runner, runner agent, form, launch, job, run, parent job, child job, step, workflow node, ' +
+  'control plane, node, runner, runner agent, form, schedule, launch, job, run, parent job, child job, step, workflow node, ' +
   'sequence, dispatch state, order, offer, claim, spool, state folder, supervisor, event callback, stream, piece, rewind, ' +
   'end record, blob, manifest, inventory of the spool, contract, epoch, generation, abandoned, adopted job, orphan, ' +
   'service clock, sweep, fingerprint, room'

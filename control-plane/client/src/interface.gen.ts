@@ -277,6 +277,11 @@ export interface Job {
   run_id?: string
   /** When the job was made anew of what its runner had, because the database did not know it */
   adopted_at?: string | null
+  /** The schedule that started it; null: a person did, or its parent job */
+  schedule?: {
+    id: number
+    name: string
+  } | null
   /** The runner of the job is connected and has it: an abandoned job then still runs */
   connected?: boolean
   can?: JobActions
@@ -504,6 +509,11 @@ export interface JobRecord {
   run_id?: string
   /** When the job was made anew of what its runner had, because the database did not know it */
   adopted_at?: string | null
+  /** The schedule that started it; null: a person did, or its parent job */
+  schedule?: {
+    id: number
+    name: string
+  } | null
   /** The runner of the job is connected and has it: an abandoned job then still runs */
   connected?: boolean
 }
@@ -608,6 +618,33 @@ export interface NewJoinToken {
   id: number
   token: string
   expires_at: string
+}
+
+export interface NewSchedule {
+  /** For people; need not be unique */
+  name: string
+  /** Name of the form that is launched */
+  form: string
+  /** Five parts: minute, hour, day of the month, month, day of the week. Null: it starts once */
+  cron?: string | null
+  /** The one start. Null: it starts as cron says */
+  at?: string | null
+  /** In which cron counts, such as Europe/Berlin; UTC if left out */
+  time_zone?: string
+  /** For times at which no control plane worked: run once afterwards, or skip (if left out) */
+  missed?: 'run' | 'skip' | AnotherWord
+  /** Nothing is started */
+  paused?: boolean
+  /** The field values; never a password */
+  values?: Record<string, unknown>
+  /** Names of credentials, as for a launch */
+  credentials?: Record<string, string>
+  /** Runs the playbook in verbose mode */
+  verbose?: boolean
+}
+
+export interface NextRuns {
+  next_runs: string[]
 }
 
 export interface OutputHits {
@@ -804,6 +841,72 @@ export interface RunnerOrphanChoice {
 export interface RunnerOrphanList {
   count: number
   records: RunnerOrphan[]
+}
+
+export interface Schedule {
+  id: number
+  /** For people; need not be unique */
+  name: string
+  /** Name of the form that is launched */
+  form: string
+  /** Five parts: minute, hour, day of the month, month, day of the week. Null: it starts once */
+  cron: string | null
+  /** The one start. Null: it starts as cron says */
+  at: string | null
+  /** In which cron counts, such as Europe/Berlin; UTC if left out */
+  time_zone: string
+  /** For times at which no control plane worked: run once afterwards, or skip (if left out) */
+  missed: 'run' | 'skip' | AnotherWord
+  /** Nothing is started */
+  paused: boolean
+  /** The field values; never a password */
+  values: Record<string, unknown>
+  /** Names of credentials, as for a launch */
+  credentials: Record<string, string>
+  /** Runs the playbook in verbose mode */
+  verbose: boolean
+  /** Who made it: its launches have the rights of this account */
+  user: string
+  user_type: string
+  /** Null: it starts nothing any more, or it is paused */
+  next_run: string | null
+  /** Up to five */
+  next_runs: string[]
+  /** The last start, or the last one that was refused */
+  last_run: string | null
+  /** The last job that it started */
+  last_job: number | null
+  /** Why the last start made no job */
+  last_problem: string | null
+  created_at: string
+}
+
+export interface ScheduleChange {
+  /** For people; need not be unique */
+  name?: string
+  /** Name of the form that is launched */
+  form?: string
+  /** Five parts: minute, hour, day of the month, month, day of the week. Null: it starts once */
+  cron?: string | null
+  /** The one start. Null: it starts as cron says */
+  at?: string | null
+  /** In which cron counts, such as Europe/Berlin; UTC if left out */
+  time_zone?: string
+  /** For times at which no control plane worked: run once afterwards, or skip (if left out) */
+  missed?: 'run' | 'skip' | AnotherWord
+  /** Nothing is started */
+  paused?: boolean
+  /** The field values; never a password */
+  values?: Record<string, unknown>
+  /** Names of credentials, as for a launch */
+  credentials?: Record<string, string>
+  /** Runs the playbook in verbose mode */
+  verbose?: boolean
+}
+
+export interface ScheduleList {
+  count: number
+  records: Schedule[]
 }
 
 export interface SentOn {
@@ -1352,6 +1455,7 @@ export const jobRecordSchema: v.GenericSchema<unknown, JobRecord> = v.looseObjec
   abandoned_at: v.nullable(v.string()),
   run_id: v.optional(v.string()),
   adopted_at: v.optional(v.nullable(v.string())),
+  schedule: v.optional(v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() }))),
   connected: v.optional(v.boolean()),
 })
 
@@ -1406,6 +1510,7 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
   abandoned_at: v.nullable(v.string()),
   run_id: v.optional(v.string()),
   adopted_at: v.optional(v.nullable(v.string())),
+  schedule: v.optional(v.nullable(v.looseObject({ id: v.pipe(v.number(), v.safeInteger()), name: v.string() }))),
   connected: v.optional(v.boolean()),
   can: v.optional(jobActionsSchema),
   place: v.optional(
@@ -1553,6 +1658,35 @@ export const outputIndexSchema: v.GenericSchema<unknown, OutputIndex> = v.looseO
   generation: v.pipe(v.number(), v.safeInteger()),
   points: v.array(v.array(v.pipe(v.number(), v.safeInteger()))),
 })
+
+export const scheduleSchema: v.GenericSchema<unknown, Schedule> = v.looseObject({
+  id: v.pipe(v.number(), v.safeInteger()),
+  name: v.string(),
+  form: v.string(),
+  cron: v.nullable(v.string()),
+  at: v.nullable(v.string()),
+  time_zone: v.string(),
+  missed: v.string(),
+  paused: v.boolean(),
+  values: v.record(v.string(), v.unknown()),
+  credentials: v.record(v.string(), v.string()),
+  verbose: v.boolean(),
+  user: v.string(),
+  user_type: v.string(),
+  next_run: v.nullable(v.string()),
+  next_runs: v.array(v.string()),
+  last_run: v.nullable(v.string()),
+  last_job: v.nullable(v.pipe(v.number(), v.safeInteger())),
+  last_problem: v.nullable(v.string()),
+  created_at: v.string(),
+})
+
+export const scheduleListSchema: v.GenericSchema<unknown, ScheduleList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(scheduleSchema),
+})
+
+export const nextRunsSchema: v.GenericSchema<unknown, NextRuns> = v.looseObject({ next_runs: v.array(v.string()) })
 
 export const uploadSchema: v.GenericSchema<unknown, Upload> = v.looseObject({
   fieldname: v.string(),
@@ -2410,6 +2544,68 @@ export interface Operations {
     /** What it published with set_stats */
     artifacts: Record<string, unknown>
   }>
+  /** The own schedules; for an admin all */
+  listSchedules(request?: NoParameters, options?: RequestOptions): Promise<ScheduleList>
+  /** Launch a form at given times
+   *
+   * The launches have the rights that the account of the caller has when they start, and are checked like any other launch. Values of password fields are refused. */
+  createSchedule(
+    request: {
+      body: NewSchedule
+    },
+    options?: RequestOptions,
+  ): Promise<Schedule>
+  /** One schedule */
+  getSchedule(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Schedule>
+  /** Change what is given of a schedule (its owner) */
+  changeSchedule(
+    request: {
+      /** A whole number */
+      id: number
+      body: ScheduleChange
+    },
+    options?: RequestOptions,
+  ): Promise<Schedule>
+  /** Delete a schedule (its owner, or an admin) */
+  deleteSchedule(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** The next starts of a schedule */
+  nextRunsOfSchedule(
+    request: {
+      /** 1 to 100; 5 if left out */
+      count?: number
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<NextRuns>
+  /** Start nothing until it is resumed (its owner, or an admin) */
+  pauseSchedule(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Schedule>
+  /** Start again from the next time on (its owner, or an admin) */
+  resumeSchedule(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Schedule>
   /** Upload the file of a file field
    *
    * For who may use a form with a file field. 413 over UPLOAD_MAX_GB and over the quota of the user (upload_quota); 503 over the quota of all users (upload_quota_of_all) and when the disk has no room beside what is kept free (upload_disk_full). Uploads under way count with all that they say they bring. */
@@ -3013,6 +3209,50 @@ export const operations = {
       extravars: v.record(v.string(), v.unknown()),
       artifacts: v.record(v.string(), v.unknown()),
     }),
+  },
+  listSchedules: {
+    method: 'GET',
+    path: '/schedule',
+    query: [],
+    accept: 'application/json',
+    schema: scheduleListSchema,
+  },
+  createSchedule: { method: 'POST', path: '/schedule', query: [], accept: 'application/json', schema: scheduleSchema },
+  getSchedule: { method: 'GET', path: '/schedule/{id}', query: [], accept: 'application/json', schema: scheduleSchema },
+  changeSchedule: {
+    method: 'PUT',
+    path: '/schedule/{id}',
+    query: [],
+    accept: 'application/json',
+    schema: scheduleSchema,
+  },
+  deleteSchedule: {
+    method: 'DELETE',
+    path: '/schedule/{id}',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  nextRunsOfSchedule: {
+    method: 'GET',
+    path: '/schedule/{id}/next-runs',
+    query: ['count'],
+    accept: 'application/json',
+    schema: nextRunsSchema,
+  },
+  pauseSchedule: {
+    method: 'POST',
+    path: '/schedule/{id}/pause',
+    query: [],
+    accept: 'application/json',
+    schema: scheduleSchema,
+  },
+  resumeSchedule: {
+    method: 'POST',
+    path: '/schedule/{id}/resume',
+    query: [],
+    accept: 'application/json',
+    schema: scheduleSchema,
   },
   uploadFile: { method: 'POST', path: '/job/upload', query: [], accept: 'application/json', schema: uploadSchema },
   listJoinTokens: {

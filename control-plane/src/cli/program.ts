@@ -76,6 +76,11 @@ function parser(run: Run) {
         ),
       )
       .command(
+        later('schedule', 'Launch forms at given times', async () =>
+          (await import('./commands/schedule/index.js')).scheduleCommands(run),
+        ),
+      )
+      .command(
         later('audit', 'Look at the audit trail, follow it, and see whether it is whole (admins)', async () =>
           (await import('./commands/audit/index.js')).auditCommands(run),
         ),

@@ -9,6 +9,7 @@ import type { JobParts } from '../jobs/compose.js'
 import type { LiveEvents } from '../live/live-events.js'
 import type { Metrics } from '../metrics/metrics.js'
 import type { RunnerParts } from '../runners/compose.js'
+import type { ScheduleParts } from '../schedules/compose.js'
 import type { SequenceParts } from '../sequences/compose.js'
 import type { Store } from '../store/store.js'
 import type { UploadParts } from '../uploads/compose.js'
@@ -41,6 +42,7 @@ import { pageStartRoutes } from './service/page-start.js'
 import { profileTokenRoutes } from './accounts/profile-tokens.js'
 import { profileRoutes } from './accounts/profile.js'
 import { prefixOf } from './route/paths.js'
+import { scheduleRoutes } from './jobs/schedule.js'
 import { runnerSocketRoute } from './runners/runner-socket.js'
 import { runnerRoutes } from './runners/runner.js'
 import { roleRoutes } from './accounts/role.js'
@@ -86,6 +88,7 @@ export interface Rooms {
   readonly runners: RunnerParts
   readonly sequences: SequenceParts
   readonly jobs: JobParts
+  readonly schedules: ScheduleParts
 }
 
 /** What the web server needs in addition to the rooms. */
@@ -192,6 +195,7 @@ function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): F
     jobCourseRoutes({ reading, courses, search }),
     jobOutputRoutes({ reading, feeds, indexes, sessions, timers, streamsPerSession }),
     jobNodeRoutes(reading),
+    scheduleRoutes(rooms.schedules),
     uploadRoutes({ uploads: uploads.uploads, forms: forms.forms, timers }),
     runnerRoutes({ hub, joinTokens }),
     orphanRoutes({ orphans, hub }),

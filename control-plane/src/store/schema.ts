@@ -44,6 +44,7 @@ export interface Database {
   orphan: OrphanTable
   past_run: PastRunTable
   service_clock: ServiceClockTable
+  schedule: ScheduleTable
 }
 
 /** A column that is written once, at insert. */
@@ -192,6 +193,10 @@ export interface JobTable {
    * here.
    */
   adopted_at: ColumnType<number | null, number | null | undefined, never>
+  /** The schedule that started it, also after the schedule is gone; null: a person did, or its parent job. */
+  schedule_id: ColumnType<number | null, number | null | undefined, never>
+  /** The name that the schedule had then. */
+  schedule_name: ColumnType<string | null, string | null | undefined, never>
 }
 
 /** The secret values of a job. There is a row while the job has any and has not ended. */
@@ -582,5 +587,43 @@ export interface ServiceKeyTable {
   private_key: Buffer | null
   /** By this key over the one that replaced it; null: none did, or it could not sign any more. */
   signature: string | null
+  created_at: Fixed<number>
+}
+
+/** What a schedule does about a time at which no control plane worked: run once when one works again, or not. */
+export const MISSED_RUNS = ['run', 'skip'] as const
+
+/** A word of {@link MISSED_RUNS}. */
+export type MissedRuns = (typeof MISSED_RUNS)[number]
+
+/** Launches at given times. Either `cron` or `once_at` is set. */
+export interface ScheduleTable {
+  id: Generated<number>
+  name: string
+  form: string
+  cron: string | null
+  /** The name of the time zone in which `cron` counts, such as `Europe/Berlin`. */
+  time_zone: string
+  once_at: number | null
+  missed: MissedRuns
+  paused: number
+  /** The account that made it, and whose rights its launches have. */
+  user_id: Fixed<number>
+  user_name: Fixed<string>
+  user_type: Fixed<UserType>
+  /** JSON object: the field values. There is never a password among them. */
+  form_values: string
+  /** JSON object: names of credentials. */
+  credentials: string
+  verbose: number
+  /** Goes up with every change and every start. A start counts only when it is what was read. */
+  turn: number
+  /** The next start; null: there is none any more. */
+  next_at: number | null
+  /** The last start, or the last one that was refused. */
+  last_at: number | null
+  last_job_id: number | null
+  /** Why the last one was refused; null: it was not. */
+  last_problem: string | null
   created_at: Fixed<number>
 }

@@ -69,6 +69,14 @@ const recordFields = {
       }),
     ),
   ),
+  schedule: Type.Optional(
+    nullable(
+      Type.Object(
+        { id: Type.Integer(), name: Type.String() },
+        { description: 'The schedule that started it; null: a person did, or its parent job' },
+      ),
+    ),
+  ),
   connected: Type.Optional(
     Type.Boolean({ description: 'The runner of the job is connected and has it: an abandoned job then still runs' }),
   ),

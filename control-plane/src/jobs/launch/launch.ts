@@ -11,7 +11,7 @@ import type { LiveEvents } from '../../live/live-events.js'
 import { insertJobSecret } from '../../store/jobs/job-secrets.js'
 import { insertJob } from '../../store/jobs/new-job.js'
 import { insertSequence } from '../../store/jobs/sequences.js'
-import type { Store } from '../../store/store.js'
+import type { Queries, Store } from '../../store/store.js'
 import { linkJobFiles } from '../../store/uploads/uploads.js'
 import { uploadProblem as problemOfUpload } from '../../uploads/verify.js'
 import { askForApproval, awaitedApproval } from '../record/approval.js'
@@ -42,6 +42,13 @@ import type { PlannedSequence, SequencePort } from '../record/sequence-port.js'
 /** A launch as it is asked for. */
 export interface LaunchRequest extends LaunchValuesRequest {
   readonly formName: string
+}
+
+/** What starts a launch in place of a person. */
+export interface LaunchOrigin {
+  readonly schedule: { readonly id: number; readonly name: string }
+  /** Runs in the transaction that stores the job. What it throws undoes that. */
+  stored(queries: Queries, jobId: number): Promise<void>
 }
 
 /** A job that was just created. */
@@ -75,6 +82,7 @@ export async function launchJob(
   dependencies: LaunchDependencies,
   caller: Caller,
   asked: LaunchRequest,
+  origin: LaunchOrigin | null = null,
 ): Promise<Launched> {
   const { store, forms, live, clock, runners, sequences } = dependencies
   requireShallow([asked.extravars, asked.rawFormData, asked.credentials, asked.files])
@@ -130,7 +138,10 @@ export async function launchJob(
       approval: approval && JSON.stringify(approval),
       raw_form_data: stored === null ? null : JSON.stringify(stored),
       password_fields: JSON.stringify(form.passwordFields),
+      schedule_id: origin?.schedule.id ?? null,
+      schedule_name: origin?.schedule.name ?? null,
     })
+    await origin?.stored(queries, jobId)
     if (sealed) await insertJobSecret(queries, jobId, sealed)
     // The files were checked before, but one may be gone now. The error also undoes the insert of the job.
     const gone = await linkJobFiles(queries, jobId, jobFiles)

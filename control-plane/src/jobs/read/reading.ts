@@ -62,6 +62,7 @@ function recordOf(job: JobListRow, connections: Connections) {
     connected: isConnected(job, connections),
     run_id: job.run_id,
     adopted_at: isoTime(job.adopted_at),
+    schedule: job.schedule_id === null ? null : { id: job.schedule_id, name: job.schedule_name ?? '' },
   }
 }
 

@@ -33,6 +33,8 @@ const listColumns = {
   abandoned_at: numberOrNull,
   run_id: Type.String(),
   adopted_at: numberOrNull,
+  schedule_id: numberOrNull,
+  schedule_name: textOrNull,
   held_epoch: numberOrNull,
 }
 const COLUMNS = Object.keys(listColumns) as (keyof typeof listColumns)[]

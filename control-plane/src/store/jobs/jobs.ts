@@ -38,6 +38,8 @@ const SUMMARY_COLUMNS = [
   'abort_requested_by',
   'abandoned_at',
   'adopted_at',
+  'schedule_id',
+  'schedule_name',
   'held_epoch',
 ] as const
 

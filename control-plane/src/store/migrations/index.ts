@@ -29,6 +29,7 @@ import * as jobConnection from './024-job-connection.js'
 import * as jobsThatRan from './029-jobs-that-ran.js'
 import * as userTypes from './034-user-types.js'
 import * as jobDetails from './035-job-details.js'
+import * as schedules from './037-schedules.js'
 import * as credentialOptions from './039-credential-options.js'
 import * as outputMarks from './043-output-marks.js'
 
@@ -62,6 +63,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '029-jobs-that-ran': jobsThatRan,
   '034-user-types': userTypes,
   '035-job-details': jobDetails,
+  '037-schedules': schedules,
   '039-credential-options': credentialOptions,
   '043-output-marks': outputMarks,
 }

@@ -105,7 +105,8 @@ function bodyOf(formName: string, values: ExtraVars, credentials: Launch['creden
   return { formName, extravars, rawFormData: { ...credentials, ...fields }, credentials }
 }
 
-function credentialNames(given: readonly string[]): Launch['credentials'] {
+/** The names that `--credential` gives, by variable. @throws UsageError */
+export function credentialNames(given: readonly string[]): Launch['credentials'] {
   if (given.length === 0) return undefined
   return Object.fromEntries(
     given.map((text) => {

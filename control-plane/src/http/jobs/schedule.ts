@@ -1,0 +1,242 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from 'typebox'
+import { isoTime } from '../../clock.js'
+import { InvalidInputError } from '../../errors.js'
+import type { Schedules } from '../../schedules/schedules.js'
+import { MISSED_RUNS, type Schedule as StoredSchedule, type ScheduleWish } from '../../store/service/schedules.js'
+import { noteAudit } from '../route/audit-hook.js'
+import { callerOf } from '../route/guards.js'
+import {
+  IdParams,
+  Message,
+  answers,
+  asList,
+  idOf,
+  integerText,
+  listOf,
+  nullable,
+  wholeNumberOf,
+} from '../route/schemas.js'
+
+const bodyFields = {
+  name: Type.String({ minLength: 1, maxLength: 200, description: 'For people; need not be unique' }),
+  form: Type.String({ description: 'Name of the form that is launched' }),
+  cron: nullable(
+    Type.String({
+      maxLength: 100,
+      description: 'Five parts: minute, hour, day of the month, month, day of the week. Null: it starts once',
+    }),
+  ),
+  at: nullable(Type.String({ format: 'date-time', description: 'The one start. Null: it starts as cron says' })),
+  time_zone: Type.String({
+    maxLength: 100,
+    description: 'In which cron counts, such as Europe/Berlin; UTC if left out',
+  }),
+  missed: Type.Enum([...MISSED_RUNS], {
+    description: 'For times at which no control plane worked: run once afterwards, or skip (if left out)',
+  }),
+  paused: Type.Boolean({ description: 'Nothing is started' }),
+  values: Type.Record(Type.String(), Type.Unknown(), { description: 'The field values; never a password' }),
+  credentials: Type.Record(Type.String(), Type.String(), { description: 'Names of credentials, as for a launch' }),
+  verbose: Type.Boolean({ description: 'Runs the playbook in verbose mode' }),
+}
+
+const { name, form } = bodyFields
+const ChangeBody = Type.Partial(Type.Object(bodyFields), { title: 'ScheduleChange' })
+const NewBody = Type.Object(
+  { ...Type.Partial(Type.Object(bodyFields)).properties, name, form },
+  { title: 'NewSchedule' },
+)
+
+const time = (description: string) => nullable(Type.String({ format: 'date-time', description }))
+
+const Schedule = Type.Object(
+  {
+    id: Type.Integer(),
+    ...bodyFields,
+    user: Type.String({ description: 'Who made it: its launches have the rights of this account' }),
+    user_type: Type.String(),
+    next_run: time('Null: it starts nothing any more, or it is paused'),
+    next_runs: Type.Array(Type.String({ format: 'date-time' }), { description: 'Up to five' }),
+    last_run: time('The last start, or the last one that was refused'),
+    last_job: nullable(Type.Integer({ description: 'The last job that it started' })),
+    last_problem: nullable(Type.String({ description: 'Why the last start made no job' })),
+    created_at: Type.String({ format: 'date-time' }),
+  },
+  { title: 'Schedule' },
+)
+
+const NextRuns = Type.Object({ next_runs: Type.Array(Type.String({ format: 'date-time' })) }, { title: 'NextRuns' })
+
+const tags = ['schedule']
+const SHOWN_RUNS = 5
+const MOST_RUNS = 100
+
+/** Routes of schedules: launches at given times. */
+export function scheduleRoutes({ schedules }: { readonly schedules: Schedules }): FastifyPluginAsyncTypebox {
+  const show = (schedule: StoredSchedule) => shown(schedule, schedules.nextStarts(schedule, SHOWN_RUNS))
+  return async (app) => {
+    app.get(
+      '/schedule',
+      {
+        schema: {
+          tags,
+          summary: 'The own schedules; for an admin all',
+          operationId: 'listSchedules',
+          response: answers(listOf(Schedule)),
+        },
+      },
+      async (request) => asList((await schedules.list(callerOf(request))).map(show)),
+    )
+
+    app.post(
+      '/schedule',
+      {
+        schema: {
+          tags,
+          summary: 'Launch a form at given times',
+          description:
+            'The launches have the rights that the account of the caller has when they start, and are checked like any ' +
+            'other launch. Values of password fields are refused.',
+          body: NewBody,
+          response: answers(Schedule, 400, 403, 404, 409, 413, 422),
+        },
+      },
+      async (request) => {
+        noteAudit(request, { name: request.body.name, detail: request.body.form })
+        const wish = { ...DEFAULTS, ...wishOf(request.body), name: request.body.name, form: request.body.form }
+        return show(await schedules.create(callerOf(request), wish))
+      },
+    )
+
+    await app.register(oneScheduleRoutes({ schedules }, show))
+  }
+}
+
+/** One schedule. */
+function oneScheduleRoutes(
+  { schedules }: { readonly schedules: Schedules },
+  show: (schedule: StoredSchedule) => Static<typeof Schedule>,
+): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/schedule/:id',
+      { schema: { tags, summary: 'One schedule', params: IdParams, response: answers(Schedule, 400, 403, 404) } },
+      async (request) => show(await schedules.find(callerOf(request), idOf(request.params))),
+    )
+
+    app.get(
+      '/schedule/:id/next-runs',
+      {
+        schema: {
+          tags,
+          summary: 'The next starts of a schedule',
+          operationId: 'nextRunsOfSchedule',
+          params: IdParams,
+          querystring: Type.Object({ count: Type.Optional(integerText(`1 to ${MOST_RUNS}; 5 if left out`)) }),
+          response: answers(NextRuns, 400, 403, 404),
+        },
+      },
+      async (request) => {
+        const count = request.query.count === undefined ? SHOWN_RUNS : wholeNumberOf(request.query.count, 'count')
+        if (count < 1 || count > MOST_RUNS) {
+          throw new InvalidInputError('invalid_count', `count must be a number from 1 to ${MOST_RUNS}`)
+        }
+        const schedule = await schedules.find(callerOf(request), idOf(request.params))
+        return { next_runs: schedules.nextStarts(schedule, count).map((start) => isoTime(start)) }
+      },
+    )
+
+    app.put(
+      '/schedule/:id',
+      {
+        schema: {
+          tags,
+          summary: 'Change what is given of a schedule (its owner)',
+          params: IdParams,
+          body: ChangeBody,
+          response: answers(Schedule, 400, 403, 404, 409, 413, 422),
+        },
+      },
+      async (request) => show(await schedules.change(callerOf(request), idOf(request.params), wishOf(request.body))),
+    )
+
+    app.delete(
+      '/schedule/:id',
+      {
+        schema: {
+          tags,
+          summary: 'Delete a schedule (its owner, or an admin)',
+          params: IdParams,
+          response: answers(Message, 400, 403, 404),
+        },
+      },
+      async (request) => {
+        await schedules.remove(callerOf(request), idOf(request.params))
+        return { message: 'The schedule was deleted' }
+      },
+    )
+
+    for (const [verb, isPaused, summary] of PAUSES) {
+      app.post(
+        `/schedule/:id/${verb}`,
+        { schema: { tags, summary, params: IdParams, response: answers(Schedule, 400, 403, 404, 409) } },
+        async (request) => show(await schedules.pause(callerOf(request), idOf(request.params), isPaused)),
+      )
+    }
+  }
+}
+
+const PAUSES = [
+  ['pause', true, 'Start nothing until it is resumed (its owner, or an admin)'],
+  ['resume', false, 'Start again from the next time on (its owner, or an admin)'],
+] as const
+
+const DEFAULTS = {
+  cron: null,
+  timeZone: 'UTC',
+  onceAt: null,
+  missed: 'skip',
+  isPaused: false,
+  values: {},
+  credentials: {},
+  isVerbose: false,
+} as const
+
+/** What is given of a schedule. Of cron and at, giving one takes back the other. */
+function wishOf(body: Static<typeof ChangeBody>): Partial<ScheduleWish> {
+  const { cron, at, time_zone: timeZone, paused: isPaused, verbose: isVerbose, ...same } = body
+  const onceAt = at === undefined || at === null ? at : Date.parse(at)
+  const timing = {
+    ...(typeof cron === 'string' && at === undefined ? { cron, onceAt: null } : { cron, onceAt }),
+    ...(typeof at === 'string' && cron === undefined ? { cron: null } : {}),
+  }
+  const given = { ...same, ...timing, timeZone, isPaused, isVerbose }
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+}
+
+/** Field by field, so that nothing that is not meant to be shown can come along. */
+function shown(schedule: StoredSchedule, starts: readonly number[]): Static<typeof Schedule> {
+  const { id, name, form, cron, missed, credentials } = schedule
+  return {
+    id,
+    name,
+    form,
+    cron,
+    missed,
+    at: isoTime(schedule.onceAt),
+    time_zone: schedule.timeZone,
+    paused: schedule.isPaused,
+    values: { ...schedule.values },
+    credentials: { ...credentials },
+    verbose: schedule.isVerbose,
+    user: schedule.owner.name,
+    user_type: schedule.owner.type,
+    next_run: isoTime(starts[0] ?? null),
+    next_runs: starts.map((start) => isoTime(start)),
+    last_run: isoTime(schedule.lastAt),
+    last_job: schedule.lastJobId,
+    last_problem: schedule.lastProblem,
+    created_at: isoTime(schedule.createdAt),
+  }
+}

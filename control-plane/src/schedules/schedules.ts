@@ -1,0 +1,148 @@
+import type { Caller } from '../auth/caller.js'
+import type { Clock } from '../clock.js'
+import { ConflictError, ForbiddenError, NotFoundError, RefusedValuesError, TooLargeError } from '../errors.js'
+import { withoutDrafts } from '../forms/wizard-drafts.js'
+import { requireMayLaunch } from '../jobs/launch/launch.js'
+import type { LaunchDependencies } from '../jobs/launch/launch.js'
+import { secretsOfLaunch } from '../jobs/launch/launch-passwords.js'
+import {
+  type Schedule,
+  type ScheduleWish,
+  changeSchedule,
+  deleteSchedule,
+  findSchedule,
+  insertSchedule,
+  listSchedules,
+} from '../store/service/schedules.js'
+import { nextStart, nextStarts, requireTiming } from './times.js'
+
+/** Most schedules of one account. */
+export const MOST_SCHEDULES = 100
+
+/** Most characters of the values of a schedule, as JSON. */
+const MOST_VALUES = 262_144
+
+/** The schedules as their owners and admins see and change them. */
+export interface Schedules {
+  /** The caller's own; for an admin all. */
+  list(caller: Caller): Promise<Schedule[]>
+  /** @throws NotFoundError, also for one that the caller may not see */
+  find(caller: Caller, id: number): Promise<Schedule>
+  /** The next starts, in milliseconds since the epoch. None while it is paused. */
+  nextStarts(schedule: Schedule, count: number): number[]
+  /**
+   * The launches have the rights that the caller's account has when they start.
+   * @throws InvalidInputError, NotFoundError, ForbiddenError, RefusedValuesError, ConflictError, TooLargeError
+   */
+  create(caller: Caller, wish: ScheduleWish): Promise<Schedule>
+  /** Only for the owner, because the launches have the owner's rights. @throws the same as `create` */
+  change(caller: Caller, id: number, wish: Partial<ScheduleWish>): Promise<Schedule>
+  /** For the owner and admins. @throws NotFoundError, ConflictError */
+  pause(caller: Caller, id: number, isPaused: boolean): Promise<Schedule>
+  /** For the owner and admins. @throws NotFoundError */
+  remove(caller: Caller, id: number): Promise<void>
+}
+
+/** What the schedules need of other parts. */
+export interface ScheduleDependencies {
+  readonly launching: LaunchDependencies
+  readonly clock: Clock
+}
+
+/** Makes the {@link Schedules} of this control plane. */
+export function createSchedules({ launching, clock }: ScheduleDependencies): Schedules {
+  const { store } = launching
+
+  async function find(caller: Caller, id: number): Promise<Schedule> {
+    const schedule = await findSchedule(store.read, id)
+    if (schedule && (caller.isAdmin || schedule.owner.id === caller.id)) return schedule
+    throw new NotFoundError('no_such_schedule', `There is no schedule ${id}`)
+  }
+
+  async function storeChange(read: Schedule, wish: ScheduleWish, nextAt: number | null): Promise<Schedule> {
+    const changed = await store.write('schedules.change', (queries) => changeSchedule(queries, read, wish, nextAt))
+    if (changed) return changed
+    throw new ConflictError('schedule_changed', 'The schedule was changed or has started meanwhile: read it again')
+  }
+
+  return {
+    list: (caller) => listSchedules(store.read, caller.isAdmin ? null : caller.id),
+    find,
+    nextStarts(schedule, count) {
+      const { nextAt, isPaused } = schedule
+      if (nextAt === null || isPaused) return []
+      return [nextAt, ...nextStarts(schedule, Math.max(nextAt, clock.now()), count)].slice(0, count)
+    },
+    async create(caller, wish) {
+      requireTiming(wish, clock.now())
+      await requireLaunchable(launching, caller, wish)
+      const owner = { id: caller.id, name: caller.username, type: caller.type }
+      const own = await listSchedules(store.read, caller.id)
+      if (own.length >= MOST_SCHEDULES) {
+        throw new ConflictError('too_many_schedules', `An account may have ${MOST_SCHEDULES} schedules`)
+      }
+      const createdAt = clock.now()
+      const times = { nextAt: nextStart(wish, createdAt), createdAt }
+      return store.write('schedules.create', (queries) => insertSchedule(queries, wish, owner, times))
+    },
+    async change(caller, id, given) {
+      const read = await find(caller, id)
+      if (read.owner.id !== caller.id) {
+        throw new ForbiddenError(
+          'schedule_of_another',
+          `Only ${read.owner.name} may change this schedule, because its jobs are launched as that user`,
+        )
+      }
+      const wish = { ...wishOf(read), ...given }
+      const isRetimed = [given.cron, given.timeZone, given.onceAt].some((part) => part !== undefined)
+      if (isRetimed) requireTiming(wish, clock.now())
+      await requireLaunchable(launching, caller, wish)
+      return storeChange(read, wish, isRetimed ? nextStart(wish, clock.now()) : read.nextAt)
+    },
+    async pause(caller, id, isPaused) {
+      const read = await find(caller, id)
+      if (read.isPaused === isPaused) return read
+      // What came due while it was paused is not made up for: whoever paused it wanted nothing to start.
+      const nextAt = isPaused ? read.nextAt : nextStart(read, clock.now())
+      return storeChange(read, { ...wishOf(read), isPaused }, nextAt)
+    },
+    async remove(caller, id) {
+      const { name } = await find(caller, id)
+      if (await store.write('schedules.remove', (queries) => deleteSchedule(queries, id))) return
+      throw new NotFoundError('no_such_schedule', `There is no schedule ${id} (${name})`)
+    },
+  }
+}
+
+/** What the launch of a schedule sends: the same as the command line does. */
+export function launchOf({ form, values, credentials, isVerbose }: ScheduleWish) {
+  return {
+    formName: form,
+    extravars: isVerbose ? { ...values, __verbose__: true } : values,
+    rawFormData: { ...credentials, ...values },
+    credentials,
+    files: {},
+  }
+}
+
+/** @throws what keeps the caller from launching the form, and RefusedValuesError for values that may not be stored */
+async function requireLaunchable(launching: LaunchDependencies, caller: Caller, wish: ScheduleWish): Promise<void> {
+  if (JSON.stringify(wish.values).length > MOST_VALUES) {
+    throw new TooLargeError('schedule_too_large', `The values of a schedule may have ${MOST_VALUES} characters`)
+  }
+  const { form } = await requireMayLaunch(launching, caller, launchOf(wish))
+  const { subforms } = await launching.forms.contextOf(form)
+  const rawFormData = withoutDrafts(form, wish.values, 'with skipped')
+  const secrets = secretsOfLaunch({ form, subforms, rawFormData, extravars: wish.values, checked: [] })
+  if (secrets.values.length === 0) return
+  throw new RefusedValuesError(
+    'schedule_password',
+    'A schedule stores no passwords: leave out the password fields of the form and name a stored credential',
+    { invalid: form.passwordFields.filter((name) => Object.hasOwn(wish.values, name)) },
+  )
+}
+
+function wishOf(schedule: Schedule): ScheduleWish {
+  const { name, form, cron, timeZone, onceAt, missed, isPaused, values, credentials, isVerbose } = schedule
+  return { name, form, cron, timeZone, onceAt, missed, isPaused, values, credentials, isVerbose }
+}

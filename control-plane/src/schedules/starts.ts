@@ -1,0 +1,132 @@
+import type { AuditTrail } from '../audit/trail.js'
+import { type Caller, callerFor } from '../auth/caller.js'
+import type { RoleSource } from '../auth/role-source.js'
+import {
+  ForbiddenError,
+  InvalidInputError,
+  NotFoundError,
+  RefusedValuesError,
+  TooLargeError,
+  UnauthenticatedError,
+  messageOf,
+} from '../errors.js'
+import { type LaunchDependencies, launchJob } from '../jobs/launch/launch.js'
+import { findUser } from '../store/accounts/users.js'
+import { type Schedule, endScheduleTurn, listDueSchedules } from '../store/service/schedules.js'
+import { launchOf } from './schedules.js'
+import { nextStart } from './times.js'
+
+/** A start that comes so much too late, in milliseconds, was missed: no control plane worked at its time. */
+export const MISSED_AFTER_MS = 60_000
+
+/** Most schedules that one look starts. The next look goes on. */
+const MOST_PER_LOOK = 500
+
+/** Refusals that the next try would meet again. Everything else passes, such as a database that is away. */
+const FINAL = [
+  ForbiddenError,
+  InvalidInputError,
+  NotFoundError,
+  RefusedValuesError,
+  TooLargeError,
+  UnauthenticatedError,
+] as const
+
+/** Another node has ended this turn, or somebody has changed the schedule. The job is not stored then. */
+class TurnOverError extends Error {}
+
+/** What starting needs of other parts. */
+export interface StartDependencies {
+  readonly launching: LaunchDependencies
+  readonly roles: RoleSource
+  readonly trail: Pick<AuditTrail, 'begin'>
+  readonly log: {
+    info(fields: object, text: string): void
+    warn(fields: object, text: string): void
+  }
+}
+
+/** Starts the schedules whose time has come. */
+export interface ScheduleStarts {
+  /** Looks once. Never starts anything twice, however many nodes look at the same time. */
+  look(): Promise<void>
+}
+
+/**
+ * Makes the {@link ScheduleStarts} of this control plane. Every node looks. There is no claim that a node could leave behind:
+ * the transaction that stores the job also ends the turn of the schedule, and only if the turn is the one that was read. So
+ * one node's job is stored and all others are undone, and a node that stops before that transaction has done nothing.
+ */
+export function createScheduleStarts(deps: StartDependencies): ScheduleStarts {
+  const { launching, log } = deps
+  const { store, clock } = launching
+
+  async function endWithout(schedule: Schedule, problem: string): Promise<void> {
+    const at = clock.now()
+    const nextAt = nextStart(schedule, at)
+    const turn = { at, nextAt, outcome: { problem } }
+    const isOurs = await store.write('schedules.refused', (queries) => endScheduleTurn(queries, schedule, turn))
+    if (isOurs) log.warn({ schedule_id: schedule.id, form: schedule.form, problem }, 'a schedule started no job')
+  }
+
+  async function launch(schedule: Schedule, caller: Caller): Promise<void> {
+    const at = clock.now()
+    const nextAt = nextStart(schedule, at)
+    const { id: jobId } = await launchJob(launching, caller, launchOf(schedule), {
+      schedule,
+      async stored(queries, id) {
+        const turn = { at, nextAt, outcome: { jobId: id } }
+        if (!(await endScheduleTurn(queries, schedule, turn))) throw new TurnOverError()
+      },
+    })
+    log.info({ schedule_id: schedule.id, job_id: jobId }, 'a schedule started a job')
+  }
+
+  async function start(schedule: Schedule): Promise<void> {
+    const late = clock.now() - (schedule.nextAt ?? 0)
+    if (late > MISSED_AFTER_MS && schedule.missed === 'skip') {
+      return endWithout(schedule, 'Missed: no control plane could start it at its time')
+    }
+    try {
+      const caller = await ownerOf(deps, schedule)
+      const record = deps.trail.begin({ action: 'schedule.launch', kind: 'schedule', address: '', requestId: '' })
+      const { id, name, owner } = schedule
+      record.note({ user: owner, id, name, detail: schedule.form })
+      await new Promise<void>((resolve, reject) => {
+        record.run(() => void launch(schedule, caller).then(resolve, reject))
+      })
+      record.finish(200)
+    } catch (error) {
+      if (error instanceof TurnOverError) return
+      if (!FINAL.some((kind) => error instanceof kind)) throw error
+      await endWithout(schedule, messageOf(error))
+    }
+  }
+
+  return {
+    async look() {
+      const due = await listDueSchedules(store.read, clock.now(), MOST_PER_LOOK)
+      for (const schedule of due) {
+        // One that cannot be started now does not hold up the others. It is still due at the next look.
+        await start(schedule).catch((error: unknown) => {
+          log.warn({ schedule_id: schedule.id, err: error }, 'a schedule could not start its job; tried again soon')
+        })
+      }
+    },
+  }
+}
+
+/** The account that made the schedule, with the rights that it has now. @throws ForbiddenError, UnauthenticatedError */
+async function ownerOf({ launching, roles }: StartDependencies, { owner }: Schedule): Promise<Caller> {
+  const user = await findUser(launching.store.read, owner.id)
+  if (user === null) {
+    throw new ForbiddenError('schedule_owner_gone', `The account ${owner.name}, which made the schedule, was removed`)
+  }
+  if (!user.enabled) {
+    throw new ForbiddenError('schedule_owner_blocked', `The account ${owner.name}, which made the schedule, is blocked`)
+  }
+  if (user.passwordMustChange) {
+    throw new ForbiddenError('password_change_needed', `${owner.name}, who made the schedule, has to change a password`)
+  }
+  return callerFor(user, 'schedule', await roles.current())
+}

@@ -1,0 +1,184 @@
+import { type Selectable, sql } from 'kysely'
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import type { UserType } from '../../user-type.js'
+import { MISSED_RUNS, type MissedRuns, type ScheduleTable } from '../schema.js'
+import { rowParser } from '../sql/row-parser.js'
+import type { Queries } from '../store.js'
+
+export { MISSED_RUNS, type MissedRuns }
+
+/** What a person says of a schedule. Times are in milliseconds since the epoch. */
+export interface ScheduleWish {
+  readonly name: string
+  readonly form: string
+  /** Five parts; null: it starts once, at `onceAt`. */
+  readonly cron: string | null
+  readonly timeZone: string
+  readonly onceAt: number | null
+  readonly missed: MissedRuns
+  readonly isPaused: boolean
+  readonly values: Readonly<Record<string, unknown>>
+  /** Names by variable or field. */
+  readonly credentials: Readonly<Record<string, string>>
+  readonly isVerbose: boolean
+}
+
+/** Whose launches they are. */
+export interface ScheduleOwner {
+  readonly id: number
+  readonly name: string
+  readonly type: UserType
+}
+
+/** A schedule as it is stored. */
+export interface Schedule extends ScheduleWish {
+  readonly id: number
+  readonly owner: ScheduleOwner
+  readonly turn: number
+  readonly nextAt: number | null
+  readonly lastAt: number | null
+  readonly lastJobId: number | null
+  readonly lastProblem: string | null
+  readonly createdAt: number
+}
+
+/** Of one account, or all of them, in the order in which they were made. */
+export async function listSchedules(queries: Queries, ownerId: number | null): Promise<Schedule[]> {
+  let query = queries.selectFrom('schedule').selectAll().orderBy('id')
+  if (ownerId !== null) query = query.where('user_id', '=', ownerId)
+  return (await query.execute()).map(parseSchedule)
+}
+
+/** A schedule by id, or null. */
+export async function findSchedule(queries: Queries, id: number): Promise<Schedule | null> {
+  const row = await queries.selectFrom('schedule').selectAll().where('id', '=', id).executeTakeFirst()
+  return row ? parseSchedule(row) : null
+}
+
+/** Those whose time has come, the longest waiting first. */
+export async function listDueSchedules(queries: Queries, now: number, limit: number): Promise<Schedule[]> {
+  const query = queries.selectFrom('schedule').selectAll().where('next_at', '<=', now).where('paused', '=', 0)
+  return (await query.orderBy('next_at').orderBy('id').limit(limit).execute()).map(parseSchedule)
+}
+
+/** Stores a new schedule. */
+export async function insertSchedule(
+  queries: Queries,
+  wish: ScheduleWish,
+  owner: ScheduleOwner,
+  times: { readonly nextAt: number | null; readonly createdAt: number },
+): Promise<Schedule> {
+  const row = await queries
+    .insertInto('schedule')
+    .values({
+      ...columnsOf(wish),
+      user_id: owner.id,
+      user_name: owner.name,
+      user_type: owner.type,
+      turn: 1,
+      next_at: times.nextAt,
+      last_at: null,
+      last_job_id: null,
+      last_problem: null,
+      created_at: times.createdAt,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return parseSchedule(row)
+}
+
+/** Changes a schedule. Null when it is not as it was read any more: it was changed, started or deleted meanwhile. */
+export async function changeSchedule(
+  queries: Queries,
+  read: Pick<Schedule, 'id' | 'turn'>,
+  wish: ScheduleWish,
+  nextAt: number | null,
+): Promise<Schedule | null> {
+  const row = await queries
+    .updateTable('schedule')
+    .set({ ...columnsOf(wish), next_at: nextAt, turn: sql<number>`turn + 1` })
+    .where('id', '=', read.id)
+    .where('turn', '=', read.turn)
+    .returningAll()
+    .executeTakeFirst()
+  return row ? parseSchedule(row) : null
+}
+
+/** What came of the time at which a schedule was due. */
+export interface ScheduleTurn {
+  readonly at: number
+  readonly nextAt: number | null
+  /** The job that it started, or why it started none. */
+  readonly outcome: { readonly jobId: number } | { readonly problem: string }
+}
+
+/**
+ * Ends the turn of a schedule: what came of it, and when the next one is. False when it is not as it was read any more, so
+ * that another node has ended this turn, or somebody has changed, paused or deleted the schedule. Whoever stores the job in
+ * the same transaction starts it exactly once.
+ */
+export async function endScheduleTurn(
+  queries: Queries,
+  read: Pick<Schedule, 'id' | 'turn'>,
+  { at, nextAt, outcome }: ScheduleTurn,
+): Promise<boolean> {
+  const found =
+    'jobId' in outcome ? { last_job_id: outcome.jobId, last_problem: null } : { last_problem: outcome.problem }
+  const { numUpdatedRows } = await queries
+    .updateTable('schedule')
+    .set({ ...found, last_at: at, next_at: nextAt, turn: sql<number>`turn + 1` })
+    .where('id', '=', read.id)
+    .where('turn', '=', read.turn)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** False when there is no such schedule. */
+export async function deleteSchedule(queries: Queries, id: number): Promise<boolean> {
+  const { numDeletedRows } = await queries.deleteFrom('schedule').where('id', '=', id).executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+function columnsOf(wish: ScheduleWish) {
+  return {
+    name: wish.name,
+    form: wish.form,
+    cron: wish.cron,
+    time_zone: wish.timeZone,
+    once_at: wish.onceAt,
+    missed: wish.missed,
+    paused: wish.isPaused ? 1 : 0,
+    form_values: JSON.stringify(wish.values),
+    credentials: JSON.stringify(wish.credentials),
+    verbose: wish.isVerbose ? 1 : 0,
+  }
+}
+
+const checkedRow = rowParser('schedule', { missed: Type.Enum([...MISSED_RUNS]) })
+const valuesSchema = Compile(Type.Record(Type.String(), Type.Unknown()))
+const namesSchema = Compile(Type.Record(Type.String(), Type.String()))
+
+function parseSchedule(found: Selectable<ScheduleTable>): Schedule {
+  const row = checkedRow(found)
+  return {
+    id: row.id,
+    name: row.name,
+    form: row.form,
+    cron: row.cron,
+    timeZone: row.time_zone,
+    onceAt: row.once_at,
+    missed: row.missed,
+    isPaused: row.paused === 1,
+    owner: { id: row.user_id, name: row.user_name, type: row.user_type },
+    values: valuesSchema.Parse(JSON.parse(row.form_values)),
+    credentials: namesSchema.Parse(JSON.parse(row.credentials)),
+    isVerbose: row.verbose === 1,
+    turn: row.turn,
+    nextAt: row.next_at,
+    lastAt: row.last_at,
+    lastJobId: row.last_job_id,
+    lastProblem: row.last_problem,
+    createdAt: row.created_at,
+  }
+}
