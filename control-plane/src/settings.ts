@@ -1,5 +1,11 @@
 import { dirname, join, resolve } from 'node:path'
-import { type SettingSources, type SettingValue, SettingsError, resolveSettings } from '@holdfast/protocol'
+import {
+  type SettingDefinition,
+  type SettingSources,
+  type SettingValue,
+  SettingsError,
+  resolveSettings,
+} from '@holdfast/protocol'
 import type { AuditSettings } from './audit/compose.js'
 import { SYSLOG_PROTOCOLS, type SyslogPlace } from './audit/syslog.js'
 import { SHORTEST_PASSWORD } from './auth/account-rules.js'
@@ -48,6 +54,8 @@ export interface ControlPlaneSettings
 }
 
 const MIB = 1024 * 1024
+/** What stands for every secret. */
+const HIDDEN = '********'
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
@@ -130,7 +138,30 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     runnerHeartbeatMs: number('RTE_HEARTBEAT_SECONDS') * 1000,
     logLevel: raw.LOG_LEVEL as LogLevel,
     logFormat: (raw.LOG_FORMAT ?? (isTerminal ? 'text' : 'json')) as 'text' | 'json',
+    settingsInForce: settingsInForce(raw, sources),
   })
+}
+
+/** Every setting as admins may read it. A secret leaves here only as the word that it is there. */
+function settingsInForce(
+  raw: Readonly<Record<string, SettingValue>>,
+  { environment, flags }: SettingSources,
+): HttpSettings['settingsInForce'] {
+  return Object.entries<SettingDefinition>(CONTROL_PLANE_SETTINGS).map(([name, { meaning, secret = false }]) => {
+    const value = raw[name] ?? null
+    const from = [flags[name], environment[name], ...(secret ? [environment[`${name}_FILE`]] : [])]
+    return {
+      name,
+      value: value === null ? null : secret ? HIDDEN : shownValue(value),
+      secret,
+      given: from.some((text) => text !== undefined && text !== ''),
+      meaning,
+    }
+  })
+}
+
+function shownValue(value: string | number | boolean): string {
+  return typeof value === 'boolean' ? (value ? '1' : '0') : String(value)
 }
 
 type SettingName = keyof typeof CONTROL_PLANE_SETTINGS

@@ -8,13 +8,16 @@ export const CONTRACT = 3
  * The newest contract that this release speaks. Each side tells it in `speaks` (the hello, the welcome); who does not, speaks
  * `CONTRACT`. Words that came after `CONTRACT` go only to a side that speaks them, so both releases work together.
  */
-export const NEWEST_CONTRACT = 5
+export const NEWEST_CONTRACT = 6
 
 /** From this contract on a job that the control plane does not know is described, adopted, and never forgotten unasked. */
 export const ADOPTING_CONTRACT = 4
 
 /** From this contract on the secrets of a job may hold several vault passwords. */
 export const VAULTS_CONTRACT = 5
+
+/** From this contract on an order may name the image of the container in which its playbook runs. */
+export const IMAGE_CONTRACT = 6
 
 /** Path of the runners' socket below the control plane's base URL. */
 export const SOCKET_PATH = '/api/v2/rte/socket'

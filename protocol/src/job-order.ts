@@ -3,6 +3,13 @@ import { MAX_SEALED_CHARACTERS } from './job-secrets.js'
 import { countSchema, jobIdSchema, runIdSchema, sha256Schema } from './parse.js'
 import { MAX_JOB_UPLOADS, jobUploadSchema } from './upload.js'
 
+/** Name of a container image, such as `registry.example.com/team/ansible:2.19`. Never an option of a command line. */
+export const imageNameSchema = v.pipe(
+  v.string(),
+  v.maxLength(500),
+  v.regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/, 'is no name of a container image'),
+)
+
 const shortText = v.pipe(v.string(), v.maxLength(4096))
 
 /** Where a job's extra variables are, but for those that are sealed: in the order itself, or in a blob of that hash. */
@@ -45,6 +52,8 @@ export const jobOrderSchema = v.object({
   /** How many `-v`, if that is more than `verbose` asks for; absent: none. */
   verbosity: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(5)), 0),
   allow_jinja: v.boolean(),
+  /** Image of the container in which the playbook runs; absent: what the runner says. Came with IMAGE_CONTRACT. */
+  image: v.optional(v.nullable(imageNameSchema)),
   extravars: extravarsSourceSchema,
   /** Files that users uploaded for this job; absent: none. */
   uploads: v.optional(v.pipe(v.array(jobUploadSchema), v.maxLength(MAX_JOB_UPLOADS)), []),
@@ -64,3 +73,8 @@ export const jobOrderSchema = v.object({
 })
 
 export type JobOrder = v.InferOutput<typeof jobOrderSchema>
+
+/** Whether a text is the name of a container image. */
+export function isImageName(text: string): boolean {
+  return v.is(imageNameSchema, text)
+}

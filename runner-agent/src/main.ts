@@ -161,7 +161,7 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
     return spooledJobs + runningJobs + claimingJobs === 0
   }
   const { trust, keyring } = composeIdentity(ground, settings, { identity, isIdle })
-  const { playbook, supervisor, ansible } = composePlaybook(ground, settings, { python, isolation })
+  const { playbook, supervisor, ansible, removeContainer } = composePlaybook(ground, settings, { python, isolation })
   const { hostJobs, loading } = composeJobs(ground, settings, {
     spool,
     supervisors,
@@ -169,6 +169,7 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
     uploadStore: files.uploadStore,
     playbook,
     supervisor,
+    removeContainer,
     trust,
     openSecrets: createSecretsOpener(() => keyring.openers()),
     releaseUser: (jobFolder) => isolation.release(jobFolder),

@@ -64,6 +64,22 @@ export const RUNNER_AGENT_SETTINGS = {
     meaning: 'on: roles and collections of a requirements.yml in the playbook folder are installed before the play',
   },
   RTE_GALAXY_MINUTES: { kind: 'integer', default: '10', meaning: 'how long such an installation may take' },
+  RTE_EXECUTION: {
+    kind: 'choice',
+    choices: ['host', 'podman'],
+    default: 'host',
+    meaning: 'where playbooks run: on this host, or in containers of podman (docs/execution-environments.md)',
+  },
+  RTE_EXECUTION_IMAGE: {
+    kind: 'text',
+    default: null,
+    meaning: 'image of these containers; executionImage of a form comes before it',
+  },
+  RTE_EXECUTION_OPTIONS: {
+    kind: 'text',
+    default: null,
+    meaning: 'more options of podman run, with spaces between, such as --network=host --volume=/srv/keys:/keys:ro',
+  },
   RTE_ISOLATION: {
     kind: 'choice',
     choices: ['none', 'user'],

@@ -5,6 +5,7 @@ import {
   fingerprintInToken,
   fingerprintSchema,
   firstIssue,
+  imageNameSchema,
   resolveSettings,
   runnerNameSchema,
 } from '@holdfast/protocol'
@@ -13,6 +14,7 @@ import * as v from 'valibot'
 import type { IsolationSettings } from './isolation/isolation.js'
 import { readUserList } from './isolation/user-list.js'
 import { proxyFor } from './link/proxy.js'
+import type { ContainerSettings } from './playbook/container.js'
 import { readPassedNames } from './playbook/passed-environment.js'
 import { RUNNER_AGENT_SETTINGS } from './settings-table.js'
 
@@ -46,6 +48,9 @@ const resolvedSchema = v.object({
   RTE_PYTHON: v.nullable(v.string()),
   RTE_GALAXY: v.picklist(['off', 'on']),
   RTE_GALAXY_MINUTES: v.pipe(v.number(), v.minValue(1, 'must be 1 or more')),
+  RTE_EXECUTION: v.picklist(['host', 'podman']),
+  RTE_EXECUTION_IMAGE: v.nullable(imageNameSchema),
+  RTE_EXECUTION_OPTIONS: v.nullable(v.string()),
   RTE_ISOLATION: v.picklist(['none', 'user']),
   RTE_ISOLATION_USERS: v.nullable(v.string()),
   RTE_ISOLATION_SUDO: v.boolean(),
@@ -80,6 +85,8 @@ export interface AgentSettings {
   readonly python: string | null
   /** How long an installation of requirements may take, in seconds; null: nothing is installed. */
   readonly galaxySeconds: number | null
+  /** How playbooks run in containers; null: they run on the host itself. */
+  readonly container: ContainerSettings | null
   /** How jobs are kept apart; null when they are not. */
   readonly isolation: IsolationSettings | null
   readonly cacheBytes: number
@@ -122,6 +129,7 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
     passEnvironment: readPassedNames(given.RTE_PASS_ENVIRONMENT),
     python: given.RTE_PYTHON,
     galaxySeconds: given.RTE_GALAXY === 'on' ? given.RTE_GALAXY_MINUTES * 60 : null,
+    container: containerOf(given),
     isolation: isolationOf(given, folder),
     cacheBytes: given.RTE_CACHE_MB * MEBIBYTE,
     spoolMaxBytes: given.RTE_SPOOL_MAX_MB * MEBIBYTE,
@@ -130,6 +138,15 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
     logLevel: given.LOG_LEVEL,
     logFormat: given.LOG_FORMAT,
   })
+}
+
+function containerOf(given: v.InferOutput<typeof resolvedSchema>): ContainerSettings | null {
+  if (given.RTE_EXECUTION === 'host') return null
+  // A container has its own users and its own roles and collections.
+  if (given.RTE_ISOLATION !== 'none') throw new SettingsError('RTE_ISOLATION: must be none with RTE_EXECUTION=podman')
+  if (given.RTE_GALAXY !== 'off') throw new SettingsError('RTE_GALAXY: must be off with RTE_EXECUTION=podman')
+  const options = (given.RTE_EXECUTION_OPTIONS ?? '').split(/\s+/).filter((option) => option !== '')
+  return { image: given.RTE_EXECUTION_IMAGE, options }
 }
 
 function isolationOf(given: v.InferOutput<typeof resolvedSchema>, folder: string): IsolationSettings | null {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { JobFolder } from './job-folder.js'
+import { JobFolder, python } from './job-folder.js'
 import { exists, fileSays, isAlive, measure, processesOf, tryKill, until } from './observe.js'
 
 const shell = (script: string) => ['/bin/sh', '-c', script]
@@ -287,6 +287,23 @@ describe('an abort', () => {
     expect(log.match(/TERM/g)?.length).toBe(3)
     expect((await relative).signal).toBe('SIGINT')
     expect(await isAlive(Number(await readFile(job.file('bare'), 'utf8')))).toBe(false)
+  })
+
+  it('ends a program whose first thread has ended, which looks like a dead one', async () => {
+    const script = [
+      'import ctypes, os, threading, time',
+      'threading.Thread(target=time.sleep, args=(600,)).start()',
+      'print(os.getpid(), flush=True)',
+      'ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0)',
+    ]
+    const job = await JobFolder.create({ argv: [python, '-c', script.join('\n')], ladder: quickLadder })
+    job.start()
+    await until('it looks like a zombie', async () => {
+      const pid = Number(await job.output().catch(() => ''))
+      return pid > 0 && (await readFile(`/proc/${pid}/stat`, 'utf8')).includes(') Z ')
+    })
+    await job.abort()
+    expect(await job.end()).toMatchObject({ cause: 'aborted', signal: 'SIGTERM', message: null })
   })
 
   it('takes no longer than it must: nothing left means the end', async () => {

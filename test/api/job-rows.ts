@@ -17,7 +17,7 @@ export async function ownedJob<Job extends Pick<Insertable<JobTable>, 'user_name
 }
 
 /** Puts a job straight into the database, as a launch and a runner would have left it; it was ann's and ended well. */
-export function putJob(server: TestServer, job: Partial<Insertable<JobTable>> = {}): Promise<number> {
+export function putJob(server: Pick<TestServer, 'store'>, job: Partial<Insertable<JobTable>> = {}): Promise<number> {
   runs += 1
   const run = runs.toString(16).padStart(32, '0')
   const ended = { runner_id: null, runner_name: null, status: 'success', dispatch: 'done', end_time: 2 } as const

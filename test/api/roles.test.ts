@@ -129,6 +129,31 @@ test('a start with a broken file takes the last good one; without one it is refu
   await expect(openRoleSource(path, { log })).rejects.toThrow(`${path}, line 2: roles.0.name must be string`)
 })
 
+test('admins read the roles and the accounts that have them now', async () => {
+  covers('endpoint.roles')
+  const olga = await server.addUser('olga', ['ops'])
+  const jo = await server.addUser('jo')
+  await server.writeConfig(CONFIG)
+  const { body } = await server.call('GET', '/role', { token: server.admin })
+  const account = ({ id }: { id: number }, username: string) => ({ id, username, type: 'local', enabled: true })
+  expect(body).toMatchObject({
+    count: 4,
+    records: [
+      { name: 'admin', everyone: false, groups: ['local/admins'], users: [], runners: null, account_count: 1 },
+      {
+        name: 'ops',
+        users: ['local/jo'],
+        options: { allowJobRelaunch: true },
+        accounts: [account(jo, 'jo'), account(olga, 'olga')],
+        account_count: 2,
+      },
+      { name: 'careful', accounts: [account(olga, 'olga')] },
+      { name: 'public', everyone: true, accounts: [], account_count: 0 },
+    ],
+  })
+  expect((await server.call('GET', '/role', { token: olga.token })).status).toBe(403)
+})
+
 /** Nine levels of ten references each. */
 function bomb(): string {
   const levels = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]']

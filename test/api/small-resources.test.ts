@@ -5,6 +5,7 @@ import { describe, expect, test, beforeAll, afterAll } from 'vitest'
 import type { FastifyPluginAsync } from 'fastify'
 import { UnavailableError } from '../../control-plane/src/errors.js'
 import { monitoringRoutes } from '../../control-plane/src/http/service/monitoring.js'
+import { CONTROL_PLANE_SETTINGS } from '../../control-plane/src/settings-table.js'
 import { version } from '../../control-plane/src/version.js'
 import { waitFor } from '../support/wait.js'
 import { type TestServer, startServer } from './server.js'
@@ -241,6 +242,26 @@ describe('the designer lock', () => {
       await own.close()
     }
   })
+})
+
+test('admins read every setting in force; a secret only says that it is there', async () => {
+  covers('endpoint.service-settings')
+  const secret = 'a secret that nobody may read'
+  const own = await startServer({ settings: { METRICS_TOKEN: secret, JOBS_LIST_SIZE: '77' } })
+  try {
+    const { body } = await own.call('GET', '/settings/service', { token: own.admin })
+    const records = new Map((body.records as { name: string }[]).map((record) => [record.name, record]))
+    expect([...records.keys()]).toEqual(Object.keys(CONTROL_PLANE_SETTINGS))
+    expect(records.get('METRICS_TOKEN')).toMatchObject({ value: '********', secret: true, given: true })
+    expect(records.get('JOBS_LIST_SIZE')).toMatchObject({ value: '77', secret: false, given: true })
+    expect(records.get('RTE_LOST_SECONDS')).toMatchObject({ secret: false, given: false })
+    expect(records.get('ENCRYPTION_SECRET_PREVIOUS')).toMatchObject({ value: null, secret: true, given: false })
+    expect(JSON.stringify(body)).not.toContain(secret)
+    const { token } = await own.addUser('olga')
+    expect((await own.call('GET', '/settings/service', { token })).status).toBe(403)
+  } finally {
+    await own.close()
+  }
 })
 
 test('the package says its version', async () => {

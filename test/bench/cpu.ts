@@ -15,6 +15,15 @@ export function cpuSeconds(pid: number | 'self'): number {
   return ((user ?? 0) + (system ?? 0) + (childrenUser ?? 0) + (childrenSystem ?? 0)) / TICKS_PER_SECOND
 }
 
+/**
+ * What the main thread of a process has computed, and how long it waited for a processor while it could have: the
+ * second tells how busy the machine is. In milliseconds.
+ */
+export function mainThreadMs(pid: number): { readonly computed: number; readonly waited: number } {
+  const [computed, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ').map(Number)
+  return { computed: (computed ?? 0) / 1e6, waited: (waited ?? 0) / 1e6 }
+}
+
 /** Resident memory of a process, in bytes. */
 export function residentBytes(pid: number): number {
   const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]

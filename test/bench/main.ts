@@ -6,6 +6,7 @@ import { startProduct } from '../support/product.js'
 import { measureCallback } from './callback.js'
 import { FORMS, PLAYBOOKS, bareFolder } from './fixtures.js'
 import { measureIngest, measureMemory } from './ingest.js'
+import { measureForms } from './forms.js'
 import { measureHostileRunner } from './hostile-runner.js'
 import { measureList } from './list.js'
 import { measureLargeRequests } from './large-requests.js'
@@ -19,16 +20,17 @@ const HELP = `scripts/bench: measures the product next to bare ansible-playbook,
 
   --runs N      runs of each comparison, at least 1 (default 5)
   --only LIST   parts, separated by commas: memory, latency, burst, overhead, callback, ingest, survival, list, live-events,
-                large-requests, hostile-runner (default all)
+                large-requests, hostile-runner, forms (default all)
   --cut N       survival: seconds without a network, 1 to 600 (default 30); 600 is what a long outage is like
   --database D  sqlite (default) or postgres, a server of its own; not with survival, live-events, large-requests,
-                hostile-runner
+                hostile-runner, forms
   --json        the figures as JSON instead of a table
   --help
 
 list: how long the list of jobs takes with a million of them, and the CPU time that it costs.
 large-requests: how long nobody else is answered while the largest requests are worked on, and the memory they take.
 hostile-runner: an approved runner sends 738 MB of events for one job, and they are read back.
+forms: how long the evaluation of a form with a hundred fields takes, alone and while fifty users fill it in.
 live-events: a change reaches 2,000 event streams: how long it takes, and what streams cost.
 survival: one job catches up on 500 MB while another one writes on; the network is away under 2,000 events a second; both
 programs are killed and started again.
@@ -48,9 +50,17 @@ const PARTS = [
   'live-events',
   'large-requests',
   'hostile-runner',
+  'forms',
 ] as const
 /** Parts that start products of their own. */
-const APART: ReadonlySet<string> = new Set(['survival', 'list', 'live-events', 'large-requests', 'hostile-runner'])
+const APART: ReadonlySet<string> = new Set([
+  'survival',
+  'list',
+  'live-events',
+  'large-requests',
+  'hostile-runner',
+  'forms',
+])
 
 interface Options {
   readonly runs: number
@@ -89,7 +99,7 @@ function readOptions(): Options | string | null {
   if (unknown !== undefined) return `there is no part ${JSON.stringify(unknown)}: use some of ${PARTS.join(', ')}`
   const { database } = values
   if (database !== 'sqlite' && database !== 'postgres') return '--database must be sqlite or postgres'
-  const onlySqlite = ['survival', 'live-events', 'large-requests', 'hostile-runner']
+  const onlySqlite = ['survival', 'live-events', 'large-requests', 'hostile-runner', 'forms']
   if (database === 'postgres' && onlySqlite.some((part) => parts.has(part))) {
     return `--database postgres: say with --only what to measure, without ${onlySqlite.join(', ')}`
   }
@@ -129,6 +139,10 @@ async function measureAll(options: Options): Promise<Figure[]> {
   if (parts.has('hostile-runner')) {
     say('hostile-runner …')
     figures.push(...(await measureHostileRunner(say)))
+  }
+  if (parts.has('forms')) {
+    say('forms …')
+    figures.push(...(await measureForms(say)))
   }
   return figures
 }

@@ -11,6 +11,8 @@ export interface Callers {
   readonly account: Account
   /** Signs those in again whose session has ended, and makes the expendable account anew when it is of no use. */
   mend(): Promise<void>
+  /** What a list answers one of them. */
+  ask(actor: ActorName, path: string): Promise<unknown>
 }
 
 const GROUPS: Readonly<Partial<Record<ActorName, readonly string[]>>> = {
@@ -80,6 +82,10 @@ export async function createCallers(product: Product, world: World, tokenSecret:
   world.tokens.set('expired token', signed({ sub: '1', sid: 'x', access: true, exp: 1_000_000_000 }, tokenSecret))
   return {
     account: { username: 'signs-in', password: PASSWORD },
+    async ask(actor, path) {
+      const headers = { authorization: `Bearer ${world.tokens.get(actor) ?? ''}` }
+      return (await fetch(`${product.address}/api/v2${path}`, { headers })).json() as Promise<unknown>
+    },
     async mend() {
       for (const actor of actors) if (!(await isSignedIn(actor))) await signIn(actor)
     },

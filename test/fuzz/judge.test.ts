@@ -8,7 +8,7 @@ import { type Figures, judgeGrowth } from './growth.js'
 import { judgeLog } from './judge.js'
 import { operationsOf } from './document.js'
 import { render } from './draft.js'
-import { lastLine } from './report.js'
+import { gaps, lastLine } from './report.js'
 import { type Findings, fuzz } from './run.js'
 import type { Target } from './target.js'
 import { PATIENCE } from './wire.js'
@@ -199,9 +199,23 @@ describe('growth', () => {
 })
 
 test('the last line says how long nobody was answered, and how many requests had the largest bodies', async () => {
-  const live = { waits: () => Promise.resolve({ worst: 41.6, count: 7, late: 3.2 }), close: () => undefined }
+  const waits = { worst: 41.6, count: 7, late: 3.2 }
+  let looks = 0
+  const look = () => {
+    looks += 1
+    return Promise.resolve(looks === 2 ? { worst: 61, count: 1, late: 3.2 } : waits)
+  }
+  const live = {
+    waits: () => Promise.resolve(waits),
+    look,
+    mainThread: () => ({ computed: looks * 10, waited: looks * 3 }),
+    close: () => undefined,
+  }
   const findings = await fuzzed(answering(200, {}), { live })
   expect(findings.live?.worst).toBe(41.6)
+  expect(gaps(findings)[0]).toMatch(
+    /^longest wait for \/live: 61 ms \(who asked was 3 ms late\); in this time the main thread of the control plane computed 10 ms, and waited 3 ms for a processor; under way: .+\((valid|near-valid|wild|largest)/,
+  )
   expect(findings.kinds.get('largest')).toBeGreaterThan(0)
   expect(lastLine(findings, 1)).toMatch(
     /worst of 7 answers of \/live 42 ms \(who asked was up to 3 ms late\), \d+ requests \(\d+\.\d %\) had the largest bodies/,

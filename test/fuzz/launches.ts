@@ -13,6 +13,13 @@ export function validLaunch(chance: Chance, world: World): Record<string, unknow
   return launchOf(form, chance, world)
 }
 
+/** A form, and values that fit it, as a page sends them while somebody types. */
+export function validEvaluation(chance: Chance, world: World) {
+  const form = chance.pick(FORMS)
+  const { rawFormData, files } = launchOf(form, chance, world)
+  return { formName: form.name, rawFormData, ...(files === undefined ? {} : { files }) }
+}
+
 /** The body of a launch where one value does not fit. */
 export function refusedLaunch(chance: Chance, world: World): Record<string, unknown> {
   const form = FORMS[0] as KnownForm

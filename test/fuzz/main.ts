@@ -1,6 +1,6 @@
 import { type FuzzOptions, USAGE, readOptions } from './options.js'
 import { startRealTarget, stopControlPlane } from './real-target.js'
-import { faultText, gaps, lastLine } from './report.js'
+import { faultText, gaps, lastLine, neverSucceeded } from './report.js'
 import { fuzz } from './run.js'
 import { PATIENCE } from './wire.js'
 
@@ -41,7 +41,7 @@ async function main(options: FuzzOptions): Promise<number> {
     for (const line of gaps(findings)) say(line)
     for (const fault of findings.faults) say(faultText(fault, options.seed, target.folder))
     const isEnough = findings.sent >= ENOUGH * target.operations.length
-    const isGood = findings.faults.length === 0 && !(isEnough && findings.coverage.neverSucceeded().length > 0)
+    const isGood = findings.faults.length === 0 && !(isEnough && neverSucceeded(findings.coverage).length > 0)
     keep = options.keep || !isGood
     process.stdout.write(`${lastLine(findings, options.seed)}\n`)
     if (interruption.signal.aborted) return INTERRUPTED

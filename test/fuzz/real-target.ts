@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { ADMIN_PASSWORD, ROOT, type Product, startProduct } from '../support/product.js'
+import { mainThreadMs } from '../bench/cpu.js'
 import { createCallers } from './callers.js'
 import { contractProblems } from './contract.js'
 import { type OpenApi, type Operation, operationsOf } from './document.js'
@@ -86,7 +87,12 @@ async function targetOf(product: Product): Promise<Target> {
       await live.forget()
       return figures
     },
-    live: { waits: () => live.seen(), close: () => live.close() },
+    live: {
+      waits: () => live.seen(),
+      look: () => live.look(),
+      mainThread: () => mainThreadMs(product.controlPlane.pid),
+      close: () => live.close(),
+    },
   }
 }
 

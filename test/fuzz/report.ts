@@ -2,7 +2,9 @@ import { join } from 'node:path'
 import { headerOf, render } from './draft.js'
 import type { Waits } from '../support/live-prober.js'
 import { type Figures, figuresText } from './growth.js'
-import type { Fault, Findings } from './run.js'
+import type { Coverage } from './coverage.js'
+import type { Fault, Findings, Slowest } from './run.js'
+import { UNPLAYED } from './unplayed.js'
 
 const MOST_SHOWN = 2000
 const MB = 1024 * 1024
@@ -27,12 +29,29 @@ export function faultText({ number, request, problems }: Fault, seed: number, fo
 }
 
 /** What was not covered, one line each kind. */
-export function gaps({ coverage }: Findings): string[] {
-  const [never, missing] = [coverage.neverSucceeded(), coverage.missing()]
+export function gaps({ coverage, slowest }: Findings): string[] {
+  const [never, missing] = [neverSucceeded(coverage), coverage.missing()]
+  const unplayed = coverage.neverSucceeded().filter((key) => key in UNPLAYED)
   return [
+    ...(slowest ? [slowestText(slowest)] : []),
     ...(never.length > 0 ? [`never answered with success: ${never.join(', ')}`] : []),
+    ...unplayed.map((key) => `no success here: ${key}: ${UNPLAYED[key]}`),
     ...(missing.length > 0 ? [`declared and not seen: ${missing.join(', ')}`] : []),
   ]
+}
+
+/** Operations that should have succeeded and never did. */
+export function neverSucceeded(coverage: Coverage): string[] {
+  return coverage.neverSucceeded().filter((key) => !(key in UNPLAYED))
+}
+
+/** What was under way when an answer of /live took longest. */
+function slowestText({ waitMs, lateMs, computedMs, starvedMs, requests }: Slowest): string {
+  return (
+    `longest wait for /live: ${waitMs.toFixed(0)} ms (who asked was ${lateMs.toFixed(0)} ms late); in this time the main ` +
+    `thread of the control plane computed ${computedMs.toFixed(0)} ms, and waited ${starvedMs.toFixed(0)} ms for a ` +
+    `processor; under way: ${requests.join(', ')}`
+  )
 }
 
 /** The last line: everything in figures. */
@@ -43,7 +62,7 @@ export function lastLine({ sent, kinds, statuses, coverage, samples, faults, liv
   return (
     `fuzz: seed ${seed}: ${sent} requests (${tally(kinds)}), answered ${tally(statuses)}; ` +
     `${operations} operations, ${seen} of ${coverage.declared} declared answers seen, ` +
-    `${coverage.neverSucceeded().length} operations without success; ` +
+    `${neverSucceeded(coverage).length} operations without success, ${Object.keys(UNPLAYED).length} not played; ` +
     liveText(live, sent, kinds.get('largest') ?? 0) +
     `memory ${memory.map((figures) => (figures.memory / MB).toFixed(0)).join(' / ')} MB, ` +
     `alive ${memory.map(({ heap }) => (heap === null ? '?' : (heap / MB).toFixed(1))).join(' / ')} MB; ` +

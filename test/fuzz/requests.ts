@@ -3,8 +3,8 @@ import type { Coverage } from './coverage.js'
 import type { Operation } from './document.js'
 import { type Draft, emptyDraft, setBody, setHeader, setJson } from './draft.js'
 import { largestOperation, setLargest } from './largest.js'
-import { refusedLaunch, validLaunch } from './launches.js'
-import { NODES } from './setting.js'
+import { refusedLaunch, validEvaluation, validLaunch } from './launches.js'
+import { ASKING_FORM, FORMS, NODES } from './setting.js'
 import { TOO_LONG, setMalformedUpload, setUpload } from './multipart.js'
 import { BODY_TWISTS, TOO_LARGE_BYTES } from './twists-body.js'
 import { HEAD_TWISTS } from './twists-head.js'
@@ -30,10 +30,14 @@ export interface Account {
 const HASHING = /^(POST \/auth\/(login|session)|POST \/user|PUT \/user|PUT \/profile)/
 /** What an ended session, or a password of another day, would take away from the callers that stay. */
 const OWN_TOKENS = ['token.create', 'token.revoke']
-const ENDS_SESSION = ['auth.logout', 'auth.session-end', 'profile.password', 'token.create', 'token.revoke']
+const ENDS_SESSION = [
+  ...['auth.logout', 'auth.session-end', 'session.end-own'],
+  ...['profile.password', 'token.create', 'token.revoke'],
+]
 /** Addresses that the requests say they come from: so many that a limit for one of them is met by chance only. */
 const ADDRESSES = 5000
 
+const EVALUATE = 'POST /forms/{name}/evaluate'
 const NOBODYS_ID = '987654321'
 const POWERFUL: readonly ActorName[] = ['admin', 'other admin']
 
@@ -100,9 +104,24 @@ function draftFor(
   }
   if (operation.body?.contentType === 'multipart/form-data') setUpload(draft, chance)
   else if (operation.key === 'POST /job') setJson(draft, validLaunch(chance, sources.world))
+  else if (operation.key === EVALUATE) setEvaluation(draft, chance, sources.world)
+  else if (operation.key === 'POST /expression') setAskedField(draft, 'sorted', chance)
+  else if (operation.key === 'POST /query') setAskedField(draft, 'rows', chance)
   else if (operation.body)
     setJson(draft, validValue(operation.body.schema, chance, hintFor(operation, status, sources)))
   return draft
+}
+
+/** What the pages of the product family send to get the value of one field. */
+function setAskedField(draft: Draft, fieldName: string, chance: Chance): void {
+  setJson(draft, { formName: ASKING_FORM, fieldName, values: { list: [chance.between(1, 9), chance.between(1, 9)] } })
+}
+
+/** Values that fit a form, for that form. */
+function setEvaluation(draft: Draft, chance: Chance, world: World): void {
+  const { formName, ...body } = validEvaluation(chance, world)
+  draft.path = draft.path.replace(/[^/]+(?=\/evaluate$)/, encodeURIComponent(formName))
+  setJson(draft, body)
 }
 
 /** The path with ids that exist, as far as any are known; those that must stay are only for whoever may not change them. */
@@ -112,6 +131,7 @@ function pathOf(operation: Operation, actor: ActorName, chance: Chance, world: W
     const kept = operation.method === 'GET' || !POWERFUL.includes(actor) ? undefined : world.protected.get(collection)
     const known = (world.ids.get(collection) ?? []).filter((id) => !kept?.has(id))
     if (known.length > 0) return String(chance.pick(known))
+    if (parameter === 'name') return encodeURIComponent(chance.pick(FORMS).name)
     if (parameter === 'nodeId') return chance.pick(NODES)
     return parameter === 'order' ? String(chance.between(1, 3)) : NOBODYS_ID
   })
@@ -140,7 +160,9 @@ function queryOf(operation: Operation, chance: Chance): string | null {
           ? chance.pick(['true', 'false'])
           : name === 'runner'
             ? 'test-runner'
-            : validValue(schema ?? {}, chance, () => undefined)
+            : operation.key === 'GET /config/form' && name === 'name'
+              ? chance.pick(FORMS).name
+              : validValue(schema ?? {}, chance, () => undefined)
       return `${name}=${encodeURIComponent(Buffer.from(String(value)).toString())}`
     })
   return parts.length > 0 ? parts.join('&') : null

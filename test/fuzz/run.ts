@@ -16,6 +16,8 @@ import { type Exchange, type Patience, createWire } from './wire.js'
 const MOST_AT_ONCE = 6
 const MEND_EVERY = 150
 const PROGRESS_EVERY = 1000
+/** From so many milliseconds on, a wait for /live is worth telling. */
+const SLOW_MS = 50
 const QUARTERS = 4
 
 /** Something that must not be, and the request that it came from; null: it belongs to none alone. */
@@ -23,6 +25,18 @@ export interface Fault {
   readonly number: number
   readonly request: Draft | null
   readonly problems: readonly string[]
+}
+
+/** The longest time in which a second process had no answer of /live, and what was asked meanwhile. */
+export interface Slowest {
+  readonly waitMs: number
+  /** How late the second process was itself: so busy was the machine. */
+  readonly lateMs: number
+  /** What the main thread of the service computed while these requests were under way, in milliseconds. */
+  readonly computedMs: number
+  /** How long that thread waited for a processor meanwhile, because others had them all. */
+  readonly starvedMs: number
+  readonly requests: readonly string[]
 }
 
 /** What a run found. */
@@ -34,6 +48,8 @@ export interface Findings {
   readonly samples: readonly Figures[]
   /** What a second process saw that asked /live all the time; null: nobody asked. */
   readonly live: Waits | null
+  /** Null: nobody asked, or nothing was slow. */
+  readonly slowest: Slowest | null
   /** Every kind once. */
   readonly faults: readonly Fault[]
 }
@@ -56,6 +72,7 @@ export async function fuzz(
   const samples: Figures[] = [await target.measure()]
   say(`begin: ${figuresText(samples[0] as Figures)}`)
   let [sent, uploaded] = [0, 0]
+  let slowest: Slowest | null = null
 
   const share = (): number =>
     Math.max(sent / options.requests, (performance.now() - startedAt) / (options.minutes * 60_000))
@@ -71,7 +88,9 @@ export async function fuzz(
   const sendSome = async (count: number): Promise<Fault[]> => {
     const drafts = Array.from({ length: count }, (_, at) => planned(sent + at + 1))
     for (const draft of drafts) target.note?.(draft)
+    const before = target.live?.mainThread()
     const exchanges = await Promise.all(drafts.map((draft) => wire.exchange(draft)))
+    if (before) await noteSlowest(drafts, before)
     const found: Fault[] = []
     for (const [at, draft] of drafts.entries()) {
       const [number, exchange] = [sent + at + 1, exchanges[at] as Exchange]
@@ -85,6 +104,17 @@ export async function fuzz(
       found.push({ number: sent, request: requestNamedIn(complaints, drafts), problems: complaints })
     }
     return found
+  }
+
+  const noteSlowest = async (drafts: readonly Draft[], before: { computed: number; waited: number }): Promise<void> => {
+    const waits = (await target.live?.look()) ?? null
+    if (waits === null || !target.live || waits.worst <= (slowest?.waitMs ?? SLOW_MS)) return
+    const { computed, waited } = target.live.mainThread()
+    const main = { computedMs: computed - before.computed, starvedMs: waited - before.waited }
+    const requests = drafts.map(
+      ({ operation, method, kind, twist }) => `${operation ?? method} (${kind}${twist ? `: ${twist}` : ''})`,
+    )
+    slowest = { waitMs: waits.worst, lateMs: waits.late, ...main, requests }
   }
 
   /** Only what is one whole request has one operation that its answer can be held against. */
@@ -156,7 +186,7 @@ export async function fuzz(
     wire.close()
   }
   const live = (await target.live?.waits()) ?? null
-  return { sent, kinds, statuses, coverage, samples, live, faults: [...faults.values()] }
+  return { sent, kinds, statuses, coverage, samples, live, slowest, faults: [...faults.values()] }
 }
 
 /** Nothing more can be asked of a service that has ended or does not answer. */

@@ -64,6 +64,9 @@ type FormFile = KnownForm & Readonly<Record<string, unknown>>
 
 const base = { type: 'ansible', roles: ['default'], playbook: 'quick.yml', inventory: 'here,', fields: [] }
 
+/** A form whose fields are computed with values that a page sends. */
+export const ASKING_FORM = 'that asks'
+
 /** The forms of the fuzzed service. */
 export const FORMS: readonly FormFile[] = [
   { ...base, name: 'every field', fields: EVERY_FIELD },
@@ -90,6 +93,14 @@ export const FORMS: readonly FormFile[] = [
     fields: [
       { name: 'text', type: 'textarea' },
       { name: 'rows', type: 'list', subform: 'disk' },
+    ],
+  },
+  {
+    ...base,
+    name: ASKING_FORM,
+    fields: [
+      { name: 'sorted', type: 'expression', expression: 'fn.fnSort($(list))', ignoreIncomplete: true } as never,
+      { name: 'rows', type: 'expression', query: 'select $(list)', dbConfig: 'none', editable: true } as never,
     ],
   },
   { ...base, name: 'of operators', roles: ['operator'] },

@@ -27,7 +27,14 @@ export interface Target {
   /** Puts back what requests have taken away, and looks at what there is now. */
   mend(): Promise<void>
   /** What a second process saw that asks /live all the time; left out where there is none. */
-  readonly live?: { waits(): Promise<Waits | null>; close(): void }
+  readonly live?: {
+    waits(): Promise<Waits | null>
+    /** Since the last call. */
+    look(): Promise<Waits | null>
+    /** What the main thread of the service has computed up to now, and waited for a processor, in milliseconds. */
+    mainThread(): { readonly computed: number; readonly waited: number }
+    close(): void
+  }
   /** Its figures once nothing is asked of it any more. */
   measure(): Promise<Figures>
 }

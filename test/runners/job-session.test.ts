@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { NEWEST_CONTRACT, type ServerMessage } from '@holdfast/protocol'
+import { IMAGE_CONTRACT, NEWEST_CONTRACT, type ServerMessage } from '@holdfast/protocol'
 import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type SealJobSecrets, SecretsProblem } from '../../control-plane/src/credentials/job-secrets.js'
@@ -62,7 +62,7 @@ function addJob(): Promise<number> {
   return store.write('test', (queries) => insertJob(queries, queuedJob(RUNNER, RUN_ID)))
 }
 
-function openSession(): JobSession {
+function openSession(contract = NEWEST_CONTRACT): JobSession {
   const connection: RunnerConnection = {
     runnerId: RUNNER,
     runnerName: 'seven',
@@ -70,7 +70,7 @@ function openSession(): JobSession {
     keys: ['SHA256:seven'],
     sealingKey: 'the sealing key',
     epoch: 1,
-    contract: NEWEST_CONTRACT,
+    contract,
     send: (message) => void sent.push(message),
     sendBlob: () => blobsSent,
     pause: () => undefined,
@@ -207,6 +207,28 @@ describe('the job traffic of a connection', () => {
     })
     expect(await shown(lost)).toBe("[ERROR]: There is no credential 'x'\n")
     expect(sentOf('offer')).toMatchObject([{ order: { job_id: good, sealed: 'sealed' } }])
+    session.closed()
+  })
+
+  test.each([
+    ['fails on a runner whose agent is too old for it, and is not offered', IMAGE_CONTRACT - 1],
+    ['is offered to an agent that knows it', IMAGE_CONTRACT],
+  ])('a job with an image %s', async (_, contract) => {
+    const image = { executionImage: 'team/ansible:1' }
+    const [imaged, plain] = await store.write('test', async (queries) => [
+      await insertJob(queries, queuedJob(RUNNER, RUN_ID, image)),
+      await insertJob(queries, queuedJob(RUNNER, '2'.repeat(32))),
+    ])
+    const session = openSession(contract)
+    session.message({ type: 'inventory', jobs: [] })
+    await offered(plain ?? 0)
+    const orders = sentOf('offer').map((message) => ('order' in message ? message.order : null))
+    const images = orders.map((order) => order?.image ?? null)
+    if (contract < IMAGE_CONTRACT) {
+      const reason = 'The runner is too old for the executionImage of the form: update its agent'
+      expect(await findJob(store.read, imaged ?? 0)).toMatchObject({ status: 'failed', status_reason: reason })
+      expect(images).toEqual([null])
+    } else expect(images).toEqual([image.executionImage, null])
     session.closed()
   })
 

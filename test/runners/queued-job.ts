@@ -13,7 +13,7 @@ const PLAYBOOK = {
 }
 
 /** The row of a job that waits for a runner, as a launch leaves it. */
-export function queuedJob(runnerId: number, runId = '0'.repeat(32)): NewJob {
+export function queuedJob(runnerId: number, runId = '0'.repeat(32), playbook: object = {}): NewJob {
   return {
     run_id: runId,
     form: 'f',
@@ -28,6 +28,6 @@ export function queuedJob(runnerId: number, runId = '0'.repeat(32)): NewJob {
     extravars: '{}',
     credentials: '{}',
     password_fields: null,
-    playbook: JSON.stringify(PLAYBOOK),
+    playbook: JSON.stringify({ ...PLAYBOOK, ...playbook }),
   }
 }

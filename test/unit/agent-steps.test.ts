@@ -43,6 +43,7 @@ const services: StepServices = {
     passEnvironment: [],
     pythonProblem: null,
     galaxy: null,
+    container: null,
     python: '/none',
     callbackFolder: '/none',
     isolation: { kind: 'none' },

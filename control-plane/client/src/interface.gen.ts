@@ -668,6 +668,37 @@ export interface Relaunched {
   id: number
 }
 
+export interface Role {
+  name: string
+  /** Everyone has this role, so no accounts are named */
+  everyone: boolean
+  /** Whose members have it, such as local/ops */
+  groups: string[]
+  /** Who has it by name, such as ldap/jdoe */
+  users: string[]
+  options: Record<string, boolean>
+  /** The runners on which its members may launch; null: not limited by this role */
+  runners: string[] | null
+  /** Patterns of the credentials that its members may choose; null: not limited by this role */
+  credentials: string[] | null
+  /** What API tokens of its members may be used for; null: not limited by this role */
+  scopes: string[] | null
+  /** The accounts that have it now, at most 200 */
+  accounts: {
+    id: number
+    username: string
+    type: string
+    enabled: boolean
+  }[]
+  /** How many accounts have it now; 0 for the role of everyone */
+  account_count: number
+}
+
+export interface RoleList {
+  count: number
+  records: Role[]
+}
+
 export interface Runner {
   id: number
   name: string
@@ -779,6 +810,22 @@ export interface ServiceKeyRotation {
   fingerprint?: string
   /** The old key does not sign the new one: each runner has to be told by hand */
   break_succession?: boolean
+}
+
+export interface ServiceSetting {
+  /** As in the environment, such as JOB_RETENTION_DAYS */
+  name: string
+  /** What is in force; null: none. A secret is always ******** */
+  value: string | null
+  secret: boolean
+  /** False: nobody gave a value, so this is the default */
+  given: boolean
+  meaning: string
+}
+
+export interface ServiceSettingList {
+  count: number
+  records: ServiceSetting[]
 }
 
 export interface ShownForm {
@@ -950,6 +997,19 @@ export const appearanceSchema: v.GenericSchema<unknown, Appearance> = v.looseObj
   environment: v.string(),
 })
 
+export const serviceSettingSchema: v.GenericSchema<unknown, ServiceSetting> = v.looseObject({
+  name: v.string(),
+  value: v.nullable(v.string()),
+  secret: v.boolean(),
+  given: v.boolean(),
+  meaning: v.string(),
+})
+
+export const serviceSettingListSchema: v.GenericSchema<unknown, ServiceSettingList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(serviceSettingSchema),
+})
+
 export const tokensSchema: v.GenericSchema<unknown, Tokens> = v.looseObject({
   token: v.string(),
   refreshtoken: v.string(),
@@ -1023,6 +1083,31 @@ export const userSchema: v.GenericSchema<unknown, User> = v.looseObject({
 export const userListSchema: v.GenericSchema<unknown, UserList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(userSchema),
+})
+
+export const roleSchema: v.GenericSchema<unknown, Role> = v.looseObject({
+  name: v.string(),
+  everyone: v.boolean(),
+  groups: v.array(v.string()),
+  users: v.array(v.string()),
+  options: v.record(v.string(), v.boolean()),
+  runners: v.nullable(v.array(v.string())),
+  credentials: v.nullable(v.array(v.string())),
+  scopes: v.nullable(v.array(v.string())),
+  accounts: v.array(
+    v.looseObject({
+      id: v.pipe(v.number(), v.safeInteger()),
+      username: v.string(),
+      type: v.string(),
+      enabled: v.boolean(),
+    }),
+  ),
+  account_count: v.pipe(v.number(), v.safeInteger()),
+})
+
+export const roleListSchema: v.GenericSchema<unknown, RoleList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(roleSchema),
 })
 
 export const reencryptionSchema: v.GenericSchema<unknown, Reencryption> = v.looseObject({
@@ -1621,6 +1706,8 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Appearance>
+  /** The settings that this control plane runs with (admin); secrets are never shown */
+  listServiceSettings(request?: NoParameters, options?: RequestOptions): Promise<ServiceSettingList>
   /** Server-sent events: hello, then changed with the name of what changed
    *
    * `hello` comes at once, with `retry: 3000`. `changed` has the data {"name": …}, where the name is jobs,
@@ -1789,6 +1876,8 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<User>
+  /** The roles of config.yaml, and which accounts have them (admin) */
+  listRoles(request?: NoParameters, options?: RequestOptions): Promise<RoleList>
   /** Encrypt everything that is stored with a new secret (admin)
    *
    * With ENCRYPTION_SECRET as a setting no new one is made: everything is encrypted with the one that the setting says. May be repeated after a failure. */
@@ -2486,6 +2575,13 @@ export const operations = {
     accept: 'application/json',
     schema: appearanceSchema,
   },
+  listServiceSettings: {
+    method: 'GET',
+    path: '/settings/service',
+    query: [],
+    accept: 'application/json',
+    schema: serviceSettingListSchema,
+  },
   watchEvents: { method: 'GET', path: '/events', query: [], accept: 'text/event-stream', schema: null },
   login: {
     method: 'POST',
@@ -2577,6 +2673,7 @@ export const operations = {
     accept: 'application/json',
     schema: userSchema,
   },
+  listRoles: { method: 'GET', path: '/role', query: [], accept: 'application/json', schema: roleListSchema },
   rotateEncryptionSecret: {
     method: 'POST',
     path: '/secret/encryption/rotate',

@@ -1,4 +1,4 @@
-import yargs from 'yargs'
+import yargs, { type Argv } from 'yargs'
 import { messageOf } from '../errors.js'
 import { createRun, later, type Run } from './commands/common.js'
 import { CliError, UsageError } from './errors.js'
@@ -27,7 +27,8 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
 }
 
 function parser(run: Run) {
-  return (
+  return withHostCommands(
+    run,
     yargs()
       .scriptName('holdfast')
       // Sentences are ours and in English; yargs would mix in the language of the machine.
@@ -105,11 +106,6 @@ function parser(run: Run) {
         ),
       )
       .command(
-        later('admin', 'What is done on the host of the control plane: a lost password', async () =>
-          (await import('./commands/admin.js')).adminCommands(run),
-        ),
-      )
-      .command(
         later('role', 'Look at the roles of config.yaml (admins)', async () =>
           (await import('./commands/role.js')).roleCommands(run),
         ),
@@ -140,8 +136,28 @@ function parser(run: Run) {
       .exitProcess(false)
       .fail((message: string, error?: Error) => {
         throw error ?? new UsageError(`${message.replace(/\n+/g, ' ')} (holdfast --help tells more.)`)
-      })
+      }),
   )
+}
+
+/** What is done on the host of the control plane, without asking it. */
+function withHostCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
+  return yargs
+    .command(
+      later('admin', 'What is done on the host of the control plane: a lost password', async () =>
+        (await import('./commands/admin.js')).adminCommands(run),
+      ),
+    )
+    .command(
+      later('backup <file>', 'Copy the database, forms and more into one file, while the service runs', async () =>
+        (await import('./commands/backup.js')).backupCommand(run),
+      ),
+    )
+    .command(
+      later('restore <file>', 'Make a backup the installation, on SQLite or PostgreSQL', async () =>
+        (await import('./commands/backup.js')).restoreCommand(run),
+      ),
+    )
 }
 
 /** The reader of our output went away (`holdfast job events 7 | head`): nothing is left to do. */

@@ -71,6 +71,7 @@ const runProperties = {
   verbose: Flag,
   keepExtravars: Flag,
   allowJinjaInExtravars: Flag,
+  executionImage: Type.Optional(Text),
   playbookFiles: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 4096 }), { maxItems: 1000 })),
 }
 

@@ -71,6 +71,8 @@ export interface PlaybookSettings {
   readonly verbose: boolean
   readonly keepExtravars: boolean
   readonly allowJinjaInExtravars: boolean
+  /** Image of the container in which the playbook runs; null or absent: what the runner says. */
+  readonly executionImage?: string | null
   /** Files and folders of the playbook folder that the job needs; null: the form does not say. */
   readonly playbookFiles: readonly string[] | null
 }

@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import { plainPlaybookPath } from '@holdfast/protocol'
+import { isImageName, plainPlaybookPath } from '@holdfast/protocol'
 import { FieldProblem } from './fields/parse-field.js'
 import type { Approval, PlaybookSettings } from './form.js'
 import type { StepFile } from './form-schema.js'
@@ -30,8 +30,15 @@ export function playbookSettingsOf(source: PlaybookFile, where: string): Playboo
     verbose: source.verbose ?? false,
     keepExtravars: source.keepExtravars ?? false,
     allowJinjaInExtravars: source.allowJinjaInExtravars ?? false,
+    executionImage: imageOf(source.executionImage),
     playbookFiles: playbookFilesOf(source),
   }
+}
+
+function imageOf(text: string | undefined): string | null {
+  if (!text) return null
+  if (!isImageName(text)) throw new FieldProblem('executionImage', `'${text}' is no name of a container image`)
+  return text
 }
 
 /**

@@ -43,7 +43,9 @@ import { profileRoutes } from './accounts/profile.js'
 import { prefixOf } from './route/paths.js'
 import { runnerSocketRoute } from './runners/runner-socket.js'
 import { runnerRoutes } from './runners/runner.js'
+import { roleRoutes } from './accounts/role.js'
 import { secretRoutes } from './service/secret.js'
+import { type SettingInForce, serviceSettingRoutes } from './service/service-settings.js'
 import { serviceKeyRoutes } from './runners/service-key.js'
 import { sessionRoutes } from './accounts/session.js'
 import { singleSignOnRoutes } from './sign-in/single-sign-on.js'
@@ -66,6 +68,8 @@ export interface HttpSettings {
   /** 0: no limit. */
   readonly eventStreamsPerSession: number
   readonly metricsToken: string | null
+  /** Every setting as it is in force, for admins to read. */
+  readonly settingsInForce: readonly SettingInForce[]
 }
 
 /** The rooms below the web server. */
@@ -144,6 +148,7 @@ function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms)
     metricsRoutes({ metrics, metricsToken, authenticate }),
     auditRoutes(audit),
     appearanceRoutes({ store, live }),
+    serviceSettingRoutes({ inForce: settings.settingsInForce }),
     eventRoutes({ live, sessions, timers, version, meters: metrics.live, streamsPerSession }),
   ]
 }
@@ -159,6 +164,7 @@ function accountRoutes({ publicUrl }: HttpSettings, rooms: Rooms): FastifyPlugin
     profileRoutes({ accounts }),
     profileTokenRoutes({ apiTokens }),
     userRoutes({ accounts }),
+    roleRoutes({ accounts, roles: auth.roles }),
     secretRoutes({ rotation }),
     sessionRoutes({ sessions: sessionRecords }),
     credentialRoutes({ credentials: credentials.credentials }),

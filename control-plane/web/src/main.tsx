@@ -15,6 +15,14 @@ const FormsPage = lazy(() => import('./pages/forms/forms-page.js').then(({ Forms
 const FormPage = lazy(() => import('./pages/form/form-page.js').then(({ FormPage: page }) => page))
 const ApprovalsPage = lazy(() => import('./pages/approvals/approvals-page.js').then(({ ApprovalsPage: page }) => page))
 const RunnersPage = lazy(() => import('./pages/runners/runners-page.js').then(({ RunnersPage: page }) => page))
+type AdminPage = keyof typeof import('./pages/admin/index.js')
+const adminPage = (name: AdminPage) => lazy(() => import('./pages/admin/index.js').then((pages) => pages[name]))
+const UsersPage = adminPage('UsersPage')
+const UserPage = adminPage('UserPage')
+const RolesPage = adminPage('RolesPage')
+const CredentialsPage = adminPage('CredentialsPage')
+const AuditPage = adminPage('AuditPage')
+const SettingsPage = adminPage('SettingsPage')
 const MePage = lazy(() => import('./pages/me/me-page.js').then(({ MePage: page }) => page))
 
 /** Where who is signed in begins: with the jobs, or with the password that has to be changed. */
@@ -56,6 +64,12 @@ function Pages() {
       <Route path={addressOf(PAGES.approvals)} component={ApprovalsPage} />
       <Route path={addressOf(PAGES.runners)} component={RunnersPage} />
       <Route path={addressOf(PAGES.me)} component={MePage} />
+      <Route path={addressOf(PAGES.users)} component={UsersPage} />
+      <Route path={addressOf(PAGES.user)} component={UserPage} />
+      <Route path={addressOf(PAGES.roles)} component={RolesPage} />
+      <Route path={addressOf(PAGES.credentials)} component={CredentialsPage} />
+      <Route path={addressOf(PAGES.audit)} component={AuditPage} />
+      <Route path={addressOf(PAGES.settings)} component={SettingsPage} />
       <Route default component={NotFound} />
     </Router>
   )

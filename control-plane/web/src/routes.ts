@@ -13,6 +13,12 @@ export const PAGES = {
   approvals: '/approvals',
   runners: '/runners',
   me: '/me',
+  users: '/users',
+  user: '/users/:id',
+  roles: '/roles',
+  credentials: '/credentials',
+  audit: '/audit',
+  settings: '/settings',
 } as const
 
 /** Name of a page. */

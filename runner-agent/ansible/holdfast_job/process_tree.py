@@ -114,8 +114,16 @@ def _all_processes():
         head, _, tail = stat.rpartition(b")")
         fields = tail.split(None, 4)
         name = head.partition(b"(")[2].decode("utf-8", "replace")
-        everyone[int(entry)] = (int(fields[1]), int(fields[2]), fields[0], name)
+        everyone[int(entry)] = (int(fields[1]), int(fields[2]), _state_of(tail, fields[0]), name)
     return everyone
+
+
+def _state_of(tail, letter):
+    """A process whose first thread has ended looks like a zombie. It lives as long as another thread of it does."""
+    if letter != b"Z":
+        return letter
+    threads = int(tail.split(None, 18)[17])
+    return b"S" if threads > 1 else letter
 
 
 def _read(path):
@@ -157,6 +165,7 @@ class Ladder:
         now = time.monotonic()
         self.left = self._tree.find()
         if not self.left:
+            self.next_look = now + _LOOK_EVERY
             return True
         if now >= self._step_ends:
             if self._has_tried_long_enough(now) and all(process.pid != self._must_end for process in self.left):

@@ -36,11 +36,15 @@ def make_secrets(job):
         _make_pipe(job, job.path(name))
 
 
-def serve_secrets(job, holder):
-    """Serves each pipe once to a process of the job. `holder`: the pid by which the files in memory are named."""
+def serve_secrets(job, holder, numbers=None):
+    """Serves each pipe once to a process of the job. `holder`: the pid by which the files in memory are named.
+
+    `numbers` are those of the files there, by their marks, where they are not the same as here.
+    """
     secrets = job.secrets
+    numbers = numbers or secrets["descriptors"]
     for name, content in secrets["pipes"].items():
-        for mark, descriptor in secrets["descriptors"].items():
+        for mark, descriptor in numbers.items():
             content = content.replace(mark, "/proc/%d/fd/%d" % (holder, descriptor))
         _start_thread(_serve, (job, job.path(name), content.encode("utf-8", "surrogatepass")))
 
@@ -160,9 +164,24 @@ def _processes_with(there, name):
 
 def _is_of_job(job, pid):
     """Ansible runs in a session of its own, and nobody else can get into it. None: it cannot be seen now, or has ended."""
+    if job.orders.get("container"):
+        return _is_descendant(pid)
     try:
         with open("/proc/" + pid + "/stat", "rb") as stat:
             return int(stat.read().rpartition(b")")[2].split()[3]) == job.ansible_pid
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _is_descendant(pid):
+    """A container has sessions of its own. Its processes are orphans of this one's children, which this one adopts."""
+    try:
+        while int(pid) > 1:
+            if int(pid) == os.getpid():
+                return True
+            with open("/proc/" + pid + "/stat", "rb") as stat:
+                pid = stat.read().rpartition(b")")[2].split()[1].decode()
+        return False
     except (OSError, ValueError, IndexError):
         return None
 

@@ -15,6 +15,9 @@ except ImportError:
 # the mark stays in a cleaned environment, in a new session and under another parent.
 _RLIMIT_LOCKS = 10
 
+# The number of the first open file that podman passes on to a container.
+_FIRST_KEPT = 3
+
 # Signals whose inherited disposition must not reach ansible. A background service starts its children with SIGINT
 # ignored. Python itself ignores SIGPIPE and SIGXFSZ.
 _RESET_FOR_ANSIBLE = [number for number in range(1, 32) if number not in (signal.SIGKILL, signal.SIGSTOP)]
@@ -42,12 +45,20 @@ def spawn(job):
         if job.secrets is not None:
             serve_secrets(job, job.ansible_pid)
         return
-    if job.secrets is not None:
+    key_files = []
+    if job.secrets is not None and orders.get("container"):
+        # Ansible is the first process of its container. It has the files as open ones from 3 on: it does not see /proc of the host.
+        key_files = [_moved_up(descriptor) for descriptor in job.secrets["descriptors"].values()]
+        numbers = {mark: _FIRST_KEPT + place for place, mark in enumerate(job.secrets["descriptors"])}
+        serve_secrets(job, 1, numbers)
+    elif job.secrets is not None:
         serve_secrets(job, os.getpid())
     _enter(job, orders["cwd"])
     own_limit = _set_lock_limit(orders.get("limit_mark"))
     try:
-        job.ansible_pid = retry_transient(job, _run, job, program, arguments, environment, pipe_writer, codes=TRANSIENT_AT_SPAWN)
+        job.ansible_pid = retry_transient(
+            job, _run, job, program, arguments, environment, pipe_writer, key_files, codes=TRANSIENT_AT_SPAWN
+        )
     except OSError as error:
         job.started_at = None
         is_there = error.errno == errno.ENOENT and os.path.exists(program)
@@ -59,7 +70,14 @@ def spawn(job):
         os.chdir("/")
 
 
-def _run(job, program, arguments, environment, output):
+def _moved_up(descriptor):
+    """The same open file under a number that no other one is given in the new process."""
+    from fcntl import F_DUPFD_CLOEXEC, fcntl
+
+    return fcntl(descriptor, F_DUPFD_CLOEXEC, 200)
+
+
+def _run(job, program, arguments, environment, output, kept=()):
     """Returns the pid of ansible-playbook."""
     job.started_at = iso_now()
     return os.posix_spawn(
@@ -70,6 +88,7 @@ def _run(job, program, arguments, environment, output):
             (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
             (os.POSIX_SPAWN_DUP2, output, 1),
             (os.POSIX_SPAWN_DUP2, output, 2),
+            *((os.POSIX_SPAWN_DUP2, descriptor, _FIRST_KEPT + place) for place, descriptor in enumerate(kept)),
         ],
         setsid=True,
         setsigmask=(),

@@ -117,9 +117,13 @@ class Run:
 
     def _climb(self, ladder):
         self._ladder = ladder
-        while time.monotonic() < ladder.next_look or not ladder.is_done():
+        while time.monotonic() < ladder.next_look or not ladder.is_done() or not self._knows_end(ladder):
             self._wait(ladder.next_look)
         self._survivors = ladder.left
+
+    def _knows_end(self, ladder):
+        """An end is written from knowledge: not before ansible was waited for, although no process of the job is seen."""
+        return ladder is not self._abort or self.has_ended
 
     def write_end(self):
         self._reap()

@@ -18,6 +18,8 @@ const ALONE_MS = 60_000
 const MAX_SPOOLED_JOBS = 5_000
 
 export interface HostJobsOptions extends Omit<JobRunServices, 'giveUp'> {
+  /** Removes what is left of the container of a run; null or absent: there are none. It never fails. */
+  readonly removeContainer?: ((runId: string) => Promise<void>) | null
   readonly spool: Spool
   readonly cache: BlobCache
   readonly uploadStore: UploadStore
@@ -177,6 +179,7 @@ export function createHostJobs(options: HostJobsOptions): HostJobs {
       .dispose()
       // First, so that an agent that is killed in between meets the job again, and this with it.
       .then(() => options.playbook.sockets.remove(key.runId))
+      .then(() => options.removeContainer?.(key.runId))
       .then(() => spool.trash(run.folder))
       .catch((error: unknown) => {
         log.error({ job: key.jobId, error }, 'cannot remove a job from the spool; the next start meets it again')

@@ -3,6 +3,7 @@ import type { Ground } from '../ground.js'
 import type { Isolation } from '../isolation/isolation.js'
 import { ANSIBLE_PARTS } from '../package-info.js'
 import { readAnsibleVersion } from './ansible-version.js'
+import { type ContainerSettings, removeContainer } from './container.js'
 import type { HostPython } from './host-python.js'
 import { findProgram, type PlaybookSettings } from './plan.js'
 import { type PythonWatch, watchPython } from './python-watch.js'
@@ -15,6 +16,8 @@ export interface PlaybookComposition {
   readonly passEnvironment: readonly string[]
   /** How long an installation of requirements may take, in seconds; null: nothing is installed. */
   readonly galaxySeconds: number | null
+  /** How playbooks run in containers; null: they run on the host itself. */
+  readonly container: ContainerSettings | null
 }
 
 export interface PlaybookParts {
@@ -22,6 +25,8 @@ export interface PlaybookParts {
   /** The program that starts a playbook and stays with it. */
   readonly supervisor: { readonly python: string; readonly script: string }
   readonly ansible: AnsibleOnHost
+  /** Removes what is left of the container of a run; null: there are none. It never fails. */
+  readonly removeContainer: ((runId: string) => Promise<void>) | null
 }
 
 /** The ansible of this host. */
@@ -50,13 +55,14 @@ export function composePlaybook(
   settings: PlaybookComposition,
   { python, isolation }: { readonly python: PythonWatch; readonly isolation: { readonly now: Isolation } },
 ): PlaybookParts {
-  const { statePath, localFolder, passEnvironment, galaxySeconds: seconds } = settings
+  const { statePath, localFolder, passEnvironment, galaxySeconds: seconds, container } = settings
   const cache = join(statePath, 'cache', 'galaxy')
   let version: string | null = null
   return {
     playbook: {
       localFolder,
       passEnvironment,
+      container,
       callbackFolder: ANSIBLE_PARTS.callbackFolder,
       sockets: openSocketFolders(statePath, log),
       galaxy: seconds === null ? null : { cache, seconds, script: ANSIBLE_PARTS.requirements },
@@ -79,6 +85,7 @@ export function composePlaybook(
       },
       script: ANSIBLE_PARTS.supervisor,
     },
+    removeContainer: container === null ? null : (runId) => removeContainer(runId, environment, log),
     ansible: {
       get version() {
         return version

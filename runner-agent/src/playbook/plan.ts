@@ -1,11 +1,12 @@
 import { type JobOrder, type JobSecrets, holdsTemplate, shownText } from '@holdfast/protocol'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
-import { isAbsolute, resolve } from 'node:path'
+import { dirname, isAbsolute, resolve } from 'node:path'
 import { describeError } from '../log.js'
 import type { Isolation } from '../isolation/isolation.js'
 import { isErrno, isPassing, writeReplacing } from '../host/durable.js'
 import type { JobFolder } from '../spool/job-folder.js'
 import { OrderRefusedError, playbookArguments, type PlaybookRoot, workingFolder } from './command-line.js'
+import { containerCommand, type ContainerSettings, environmentOfContainer, environmentOfPodman } from './container.js'
 import { playbookEnvironment } from './environment.js'
 import { extravarsYaml } from './extravars-text.js'
 import { limitMarkOf } from './process-tree.js'
@@ -29,6 +30,8 @@ export interface PlaybookSettings {
   /** The folder that holds the event callback. */
   readonly callbackFolder: string
   readonly isolation: Isolation
+  /** Null: playbooks run on the host itself. */
+  readonly container: ContainerSettings | null
   readonly sockets: SocketFolders
   /** Null: what a playbook folder requires is not installed. */
   readonly galaxy: GalaxySettings | null
@@ -98,11 +101,16 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
   })
   const given = secretArguments(secrets, folder)
   const playbook = playbookArguments(order, root, cwd, extravarsFile(folder), given)
+  const container = containerOf(order, folder, settings, { root, cwd, env, keyFiles: secrets?.key_files.length ?? 0 })
   return {
     run_id: order.run_id,
-    argv: [...installationOf(settings, root, cwd, env), findProgram('ansible-playbook', env.PATH), ...playbook],
+    argv: [
+      ...(container?.argv ?? [...installationOf(settings, root, cwd, env), findProgram('ansible-playbook', env.PATH)]),
+      ...playbook,
+    ],
     cwd,
-    env,
+    env: container?.env ?? env,
+    container: container !== null,
     marker,
     limit_mark: limitMarkOf(marker),
     output_limit_bytes: order.output_limit_bytes,
@@ -110,6 +118,33 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
     drain_seconds: DRAIN_SECONDS,
     isolation: isolation.kind === 'none' ? null : isolation.orders,
   }
+}
+
+/**
+ * The command and the environment of podman; null when the playbook runs on the host itself.
+ * @throws OrderRefusedError when there is no podman or no image, or the form asks for what this runner does not do: never with
+ *   less than was asked for
+ */
+function containerOf(
+  order: JobOrder,
+  folder: JobFolder,
+  { container, environment, callbackFolder, sockets, localFolder }: PlaybookSettings,
+  job: { root: PlaybookRoot; cwd: string; env: Readonly<Record<string, string>>; keyFiles: number },
+): { argv: string[]; env: Record<string, string> } | null {
+  const asked = order.image ?? null
+  if (container === null) {
+    if (asked === null) return null
+    throw new OrderRefusedError(`the form asks for the image ${asked}, and this runner has not RTE_EXECUTION=podman`)
+  }
+  const image = asked ?? container.image
+  if (image === null)
+    throw new OrderRefusedError('the form names no executionImage, and RTE_EXECUTION_IMAGE is not set')
+  const inside = environmentOfContainer(job.env)
+  const folders = [folder.path, sockets.folderOf(order.run_id), ...(localFolder === null ? [] : [job.root.path])]
+  const { runId } = folder.key
+  const needs = { runId, image, cwd: job.cwd, folders, readFolders: [dirname(callbackFolder)], keyFiles: job.keyFiles }
+  const argv = containerCommand(findProgram('podman', environment.PATH), { ...needs, environment: inside }, container)
+  return { argv, env: { ...environmentOfPodman(environment), ...inside } }
 }
 
 /**

@@ -15,6 +15,8 @@ const BESIDE = [
   '@node-rs/argon2',
   '@jitl/quickjs-wasmfile-release-sync',
   '@jitl/quickjs-ffi-types',
+  'jq-wasm',
+  'dayjs',
 ]
 
 export async function buildControlPlane(given) {

@@ -67,5 +67,5 @@ export async function signInOn(page: Page, username: string, password: string): 
   await page.getByLabel('Username').fill(username)
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  await page.getByRole('link', { name: username, exact: true }).waitFor()
+  await page.getByRole('banner').getByRole('link', { name: username, exact: true }).waitFor()
 }

@@ -34,6 +34,10 @@ export const ENDPOINTS = {
     'endpoint.browser-session':
       'POST /auth/session signs a browser in by a cookie, only for pages of the service; DELETE /auth/session signs it out.',
     'endpoint.browser-sign-in': 'GET /auth/{kind} with to signs a browser in by a cookie and sends it on to that page.',
+    'endpoint.roles':
+      'GET /role answers admins the roles of config.yaml and which accounts have them; the role of everyone names none.',
+    'endpoint.service-settings':
+      'GET /settings/service answers admins every setting in force, and whether it was given; a secret is always ********.',
     'endpoint.output-parts':
       'GET /job/{id}/output takes offset and limit, answers 206 to Range, and says how long the output is, whether it is open, and its generation.',
     'endpoint.output-follow':

@@ -13,6 +13,8 @@ const MAX_CHARACTERS = 8 * 1024 * 1024
 const port = parentPort
 if (!port) throw new Error('this file is run as a worker')
 const engine = loadQuickJs((workerData as WorkerSettings).locale)
+// An engine that cannot be loaded is reported by the first check.
+engine.then((open) => open.prepare()).catch(() => undefined)
 const report = (message: CheckReport) => port.postMessage(message)
 
 /**
@@ -33,7 +35,10 @@ port.on('message', ({ input }: CheckOrder) => {
       if (made > (input.isShowing ? 2 : 1) * mostOf(input.values)) {
         throw new Error('made far more variables of the values than they are long')
       }
-      report({ kind: 'done', result, isFit: evaluator.close() })
+      const isFit = evaluator.close()
+      report({ kind: 'done', result, isFit })
+      // While nobody waits.
+      if (isFit) open.prepare()
     })
     .catch((error: unknown) => report({ kind: 'failed', reason: messageOf(error) }))
 })

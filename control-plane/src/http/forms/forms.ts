@@ -47,6 +47,7 @@ const RUN_PROPERTIES = [
   'credentials',
   'diff',
   'executionEnvironment',
+  'executionImage',
   'instanceGroups',
   'inventory',
   'keepExtravars',

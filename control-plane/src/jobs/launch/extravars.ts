@@ -68,6 +68,8 @@ export function playbookVariables(
     verbose: isVerbose(extravars, settings.verbose),
     verbosity: settings.verbosity ?? 0,
     allowJinjaInExtravars: flag('__allowJinjaInExtravars__', extravars, settings.allowJinjaInExtravars),
+    // The author of the form chooses the image, nobody else.
+    executionImage: settings.executionImage ?? null,
     playbookFiles: settings.playbookFiles === null ? null : [...settings.playbookFiles],
     // The credentials are chosen later, from those that exist.
     ansibleCredentials: null,

@@ -18,6 +18,8 @@ export const playbookSchema = v.object({
   diff: v.boolean(),
   verbose: v.boolean(),
   allowJinjaInExtravars: v.boolean(),
+  /** Image of the container in which the playbook runs. Jobs of older releases do not have it. */
+  executionImage: v.optional(v.nullable(v.string()), null),
   /**
    * Files and folders of the playbook folder that the form asks for. Null: those that the playbook's own folder asks
    * for, or all.
@@ -45,6 +47,7 @@ export const NO_PLAYBOOK: Playbook = {
   verbose: false,
   verbosity: 0,
   allowJinjaInExtravars: false,
+  executionImage: null,
   playbookFiles: null,
   ansibleCredentials: null,
   vaultCredentials: null,

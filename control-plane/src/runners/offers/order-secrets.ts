@@ -1,11 +1,17 @@
+import { IMAGE_CONTRACT } from '@holdfast/protocol'
 import type { Clock } from '../../clock.js'
 import { type SealJobSecrets, SecretsProblem } from '../../credentials/job-secrets.js'
-import { type JobEnds, failJob, needsOfJob } from '../../jobs/job-port.js'
+import { type JobEnds, failJob, needsOfJob, playbookOf } from '../../jobs/job-port.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import type { OfferableJob } from '../../store/jobs/dispatch.js'
 import { findJobSecrets } from '../../store/jobs/job-secrets.js'
 import type { Store } from '../../store/store.js'
 import type { RunnerConnection } from '../socket/connection.js'
+
+/** This runner cannot take this order, whatever happens to it. */
+class OrderProblem extends Error {
+  override readonly name = 'OrderProblem'
+}
 
 /** What this step of an offer needs of other parts. */
 export interface OrderSecretsDependencies {
@@ -40,11 +46,15 @@ export async function* withSecrets(
     let secrets: OrderSecrets
     try {
       const kept = (await findJobSecrets(store.read, [job.id])).get(job.id)
+      // An older agent would pass over the image, and run the playbook on its host.
+      if (playbookOf(job).executionImage !== null && contract < IMAGE_CONTRACT) {
+        throw new OrderProblem('The runner is too old for the executionImage of the form: update its agent')
+      }
       const target = { jobId: job.id, runId: job.run_id, fingerprint, sealingKey, contract }
       const sealed = await sealSecrets(needsOfJob(job), target, kept?.sealed ?? null)
       secrets = { sealed, names: kept?.names ?? [] }
     } catch (error) {
-      if (!(error instanceof SecretsProblem)) throw error
+      if (!(error instanceof SecretsProblem || error instanceof OrderProblem)) throw error
       await store.write('runners.no_secrets', (queries) => failJob(queries, job.id, error.message, clock.now()))
       live.changed('jobs')
       ends?.jobEnded()

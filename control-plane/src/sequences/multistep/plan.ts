@@ -21,6 +21,7 @@ const settingsSchema = v.object({
   verbose: v.boolean(),
   keepExtravars: v.boolean(),
   allowJinjaInExtravars: v.boolean(),
+  executionImage: v.optional(text, null),
   playbookFiles: v.optional(v.nullable(v.array(v.string())), null),
   runner: text,
   credentials: v.record(v.string(), v.string()),

@@ -1,4 +1,5 @@
 import { type Kysely, type Migration, Migrator, sql } from 'kysely'
+import { ConflictError } from '../../errors.js'
 import type { Database } from '../schema.js'
 import * as initial from './001-initial.js'
 import * as passwordFields from './002-password-fields.js'
@@ -83,6 +84,19 @@ export async function migrate(database: Kysely<Database>, steps = MIGRATIONS): P
   if (!error) return
   const failed = results?.find((result) => result.status === 'Error')?.migrationName ?? 'before the first step'
   throw new Error(`the database could not be brought up to date (${failed})`, { cause: error })
+}
+
+/**
+ * The steps with these names, for tables as a release before made them.
+ * @throws ConflictError `newer_tables` when this release does not know one of them
+ */
+export function migrationsNamed(names: readonly string[]): Readonly<Record<string, Migration>> {
+  const entries = names.map((name) => {
+    const step = MIGRATIONS[name]
+    if (step) return [name, step] as const
+    throw new ConflictError('newer_tables', `The tables are those of a newer release (${name}): install that one first`)
+  })
+  return Object.fromEntries(entries)
 }
 
 /** What opening a database does with its tables. */

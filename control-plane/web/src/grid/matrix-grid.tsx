@@ -62,6 +62,10 @@ export function MatrixGrid({ hosts, tasks, letterOf, open }: MatrixGridProps) {
     )
   }
   const hostNumbers = numbersIn(columns)
+  const openCell = (cell: Cell) => {
+    setActive(cell)
+    open(cell)
+  }
   const width = taskWidth + hosts.length * CELL.width
   return (
     <div
@@ -89,70 +93,77 @@ export function MatrixGrid({ hosts, tasks, letterOf, open }: MatrixGridProps) {
         role="presentation"
         style={{ width: px(width), height: px(HEAD_HEIGHT + tasks.length * CELL.height) }}
       >
-        <div class="grid-head" role="row" aria-rowindex={1}>
-          <div class="grid-corner" role="columnheader" aria-colindex={1} style={{ width: px(taskWidth) }}>
-            {courseWords.task}
-          </div>
-          {hostNumbers.map((host) => (
-            <div
-              key={host}
-              class="grid-host"
-              role="columnheader"
-              aria-colindex={host + 2}
-              title={hosts[host]}
-              style={{ left: px(taskWidth + host * CELL.width) }}
-            >
-              {hosts[host]}
-            </div>
-          ))}
-        </div>
+        <HostRow {...{ hosts, hostNumbers, taskWidth }} />
         {numbersIn(rows).map((task) => (
-          <div
-            key={task}
-            class="grid-row"
-            role="row"
-            aria-rowindex={task + 2}
-            style={{ top: px(HEAD_HEIGHT + task * CELL.height) }}
-          >
-            <div
-              class="grid-task"
-              role="rowheader"
-              aria-colindex={1}
-              title={tasks[task]}
-              style={{ width: px(taskWidth) }}
-            >
-              {tasks[task]}
-            </div>
-            {hostNumbers.map((host) => {
-              const cell = { row: task, column: host }
-              const letter = letterOf(task, host)
-              const [sign, tone] = SIGNS[letter] ?? ['', 'none']
-              const isActive = task === active.row && host === active.column
-              return (
-                <div
-                  key={host}
-                  id={idOf(cell)}
-                  class={`grid-cell ${tone}${isActive ? ' active' : ''}`}
-                  role="gridcell"
-                  aria-colindex={host + 2}
-                  aria-label={courseWords.cell(
-                    tasks[task] ?? '',
-                    hosts[host] ?? '',
-                    courseWords.outcome[letter] ?? letter,
-                  )}
-                  style={{ left: px(taskWidth + host * CELL.width) }}
-                  onClick={() => {
-                    setActive(cell)
-                    open(cell)
-                  }}
-                >
-                  {sign}
-                </div>
-              )
-            })}
-          </div>
+          <TaskRow key={task} {...{ hosts, tasks, letterOf, task, hostNumbers, taskWidth, active }} open={openCell} />
         ))}
       </div>
+    </div>
+  )
+}
+
+interface InSight {
+  readonly hosts: readonly string[]
+  /** The numbers of the hosts that are in sight. */
+  readonly hostNumbers: readonly number[]
+  /** Pixels of the column with the names of the tasks. */
+  readonly taskWidth: number
+}
+
+function HostRow({ hosts, hostNumbers, taskWidth }: InSight) {
+  return (
+    <div class="grid-head" role="row" aria-rowindex={1}>
+      <div class="grid-corner" role="columnheader" aria-colindex={1} style={{ width: px(taskWidth) }}>
+        {courseWords.task}
+      </div>
+      {hostNumbers.map((host) => (
+        <div
+          key={host}
+          class="grid-host"
+          role="columnheader"
+          aria-colindex={host + 2}
+          title={hosts[host]}
+          style={{ left: px(taskWidth + host * CELL.width) }}
+        >
+          {hosts[host]}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+interface TaskRowProps extends InSight, MatrixGridProps {
+  readonly task: number
+  readonly active: Cell
+}
+
+function TaskRow({ hosts, tasks, letterOf, open, task, hostNumbers, taskWidth, active }: TaskRowProps) {
+  const name = tasks[task] ?? ''
+  return (
+    <div class="grid-row" role="row" aria-rowindex={task + 2} style={{ top: px(HEAD_HEIGHT + task * CELL.height) }}>
+      <div class="grid-task" role="rowheader" aria-colindex={1} title={name} style={{ width: px(taskWidth) }}>
+        {name}
+      </div>
+      {hostNumbers.map((host) => {
+        const cell = { row: task, column: host }
+        const letter = letterOf(task, host)
+        const [sign, tone] = SIGNS[letter] ?? ['', 'none']
+        const isActive = task === active.row && host === active.column
+        return (
+          <div
+            key={host}
+            id={idOf(cell)}
+            class={`grid-cell ${tone}${isActive ? ' active' : ''}`}
+            role="gridcell"
+            aria-colindex={host + 2}
+            aria-label={courseWords.cell(name, hosts[host] ?? '', courseWords.outcome[letter] ?? letter)}
+            style={{ left: px(taskWidth + host * CELL.width) }}
+            onClick={() => open(cell)}
+          >
+            {sign}
+          </div>
+        )
+      })}
     </div>
   )
 }

@@ -22,6 +22,9 @@ const LINKS = [
   { path: '/runners', text: words.nav.runners },
 ] as const
 
+/** The pages for admins, which have a list of their own. */
+const ADMIN_PATHS = ['/users', '/roles', '/credentials', '/audit', '/settings'] as const
+
 /** How long the stream may be away before it is said, in milliseconds. */
 const PATIENCE_MS = 5000
 
@@ -42,7 +45,10 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       <a class="skip" href="#content">
         {words.skip}
       </a>
-      <Head username={userName(state.user.username, state.user.type)} />
+      <Head
+        username={userName(state.user.username, state.user.type)}
+        isAdmin={state.user.roles.includes('admin') && !state.user.passwordMustChange}
+      />
       <Notices />
       <main id="content" tabIndex={-1}>
         {children}
@@ -81,7 +87,7 @@ function here(): string {
   return location.pathname.slice(BASE.length) + location.search
 }
 
-function Head({ username }: { readonly username: string }) {
+function Head({ username, isAdmin }: { readonly username: string; readonly isAdmin: boolean }) {
   const { path } = useLocation()
   const waiting = useAnswer('approvals-count', ['jobs'], (signal) => api.getJobApprovals({}, { signal }))
   const { value: looks } = useAnswer('appearance', ['appearance'], (signal) => api.getAppearance({}, { signal }))
@@ -109,6 +115,14 @@ function Head({ username }: { readonly username: string }) {
               )}
             </a>
           ))}
+          {isAdmin && (
+            <a
+              href={addressOf(ADMIN_PATHS[0])}
+              aria-current={ADMIN_PATHS.some((one) => path.startsWith(addressOf(one))) ? 'page' : undefined}
+            >
+              {words.nav.admin}
+            </a>
+          )}
         </nav>
         <div class="own">
           <ThemeChoice />
@@ -120,7 +134,11 @@ function Head({ username }: { readonly username: string }) {
           </button>
         </div>
       </header>
-      {looks && looks.announcement !== '' && <p class="notice info announcement">{looks.announcement}</p>}
+      {looks && looks.announcement !== '' && (
+        <aside aria-label={words.announcement}>
+          <p class="notice info announcement">{looks.announcement}</p>
+        </aside>
+      )}
     </>
   )
 }

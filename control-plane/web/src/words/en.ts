@@ -24,6 +24,7 @@ export const words = {
     approvals: 'Approvals',
     runners: 'Runners',
     me: 'Your account',
+    admin: 'Administration',
     waiting: (count: number) => many(count, 'job waits for you', 'jobs wait for you'),
   },
   theme: { label: 'Colours', system: 'As the system', light: 'Light', dark: 'Dark' },
@@ -58,6 +59,7 @@ export const words = {
     mustChange: 'Choose a new password before you go on.',
   },
   signOut: 'Sign out',
+  announcement: 'Announcement',
 
   status: {
     running: 'Running',

@@ -6,6 +6,8 @@ import type { SentValues } from './sent-values.js'
 
 /** How long nobody types before the control plane is asked, in milliseconds. */
 const QUIET_MS = 300
+/** How long the control plane may wait for slow sources once the rest of the form is shown, in seconds. */
+const PATIENCE_SECONDS = 10
 
 /** What the control plane says of one field. */
 export type Verdict = FormEvaluation['fields'][string]
@@ -20,11 +22,15 @@ export function useEvaluation(name: string, typed: unknown, sent: () => SentValu
   const [evaluation, setEvaluation] = useState<FormEvaluation | null>(null)
   useEffect(() => {
     const overtaken = new AbortController()
-    const ask = async (): Promise<void> => {
+    const ask = async (wait?: number): Promise<void> => {
       const { values: rawFormData, files } = sent()
+      const body = { rawFormData, files, ...(wait === undefined ? {} : { wait }) }
       try {
-        const answer = await api.evaluateForm({ name, body: { rawFormData, files } }, { signal: overtaken.signal })
-        if (!overtaken.signal.aborted) setEvaluation(answer)
+        const answer = await api.evaluateForm({ name, body }, { signal: overtaken.signal })
+        if (overtaken.signal.aborted) return
+        setEvaluation(answer)
+        // A slow source holds up only its own field. Its answer is fetched when it is there.
+        if (isAsking(answer)) await ask(PATIENCE_SECONDS)
       } catch {
         // Overtaken, offline, or too often: what is shown is from before, and nothing hangs on it.
       }
@@ -36,6 +42,13 @@ export function useEvaluation(name: string, typed: unknown, sent: () => SentValu
     }
   }, [name, typed])
   return evaluation
+}
+
+/** Whether a source of a field has not answered yet. */
+function isAsking({ fields, steps }: FormEvaluation): boolean {
+  return [fields, ...Object.values(steps).map((step) => step.fields)].some((some) =>
+    Object.values(some).some(({ asking }) => asking),
+  )
 }
 
 /** The verdict about a field; null while there is none. */

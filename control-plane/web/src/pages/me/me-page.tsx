@@ -8,6 +8,7 @@ import { Failure } from '../../parts/failure.js'
 import { Badge } from '../../parts/status.js'
 import { Time } from '../../parts/time.js'
 import { words } from '../../words/en.js'
+import { ApiTokens } from './api-tokens.js'
 
 /** Who is signed in, their password, and where else they are signed in. */
 export function MePage() {
@@ -44,6 +45,7 @@ export function MePage() {
       {user.passwordMustChange && <p class="notice warn">{words.signIn.mustChange}</p>}
       {user.type === 'local' && <Password />}
       {!user.passwordMustChange && <Sessions />}
+      {!user.passwordMustChange && <ApiTokens mayMake={user.options.allowApiTokens === true} />}
     </>
   )
 }

@@ -1,0 +1,135 @@
+import { createReadStream } from 'node:fs'
+import { chmod, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join, posix, relative, resolve, sep } from 'node:path'
+import { messageOf } from '../errors.js'
+import { BackupError } from './backup-error.js'
+import type { BackupRecord, Part } from './records.js'
+
+/** Where the parts of an installation are: a folder with all that is in it, or single files. */
+export interface PartPlaces {
+  readonly forms: string
+  readonly workflows: string
+  readonly playbooks: string
+  readonly uploads: string
+  /** Files that may be missing. Their names must be different. */
+  readonly config: readonly string[]
+  readonly secrets: readonly string[]
+}
+
+const CHUNK_BYTES = 1024 * 1024
+
+/** The files of some parts, as records. Links are left out: what they name is no part of the folder. */
+export async function* filesOf(places: PartPlaces, parts: readonly Part[]): AsyncGenerator<BackupRecord> {
+  for (const part of parts) {
+    const place = places[part]
+    if (typeof place !== 'string') {
+      for (const path of place) if (await isFile(path)) yield* recordsOf(part, path, nameOf(path))
+      continue
+    }
+    for (const path of await filesBelow(place)) {
+      yield* recordsOf(part, path, relative(place, path).split(sep).join(posix.sep))
+    }
+  }
+}
+
+async function* recordsOf(part: Part, path: string, name: string): AsyncGenerator<BackupRecord> {
+  const { mode, size } = await stat(path)
+  yield { type: 'file', part, path: name, mode: mode & 0o777, size }
+  let left = size
+  // What a file grows by meanwhile is not of this backup.
+  for await (const piece of createReadStream(path, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>) {
+    const bytes = piece.subarray(0, left)
+    left -= bytes.length
+    if (bytes.length > 0) yield { type: 'data', data: bytes.toString('base64') }
+  }
+  if (left > 0) throw new BackupError('file_changed', `${path} became shorter while it was read: try again`)
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return []
+      throw new BackupError('file_unreadable', `${folder} cannot be read: ${messageOf(error)}`)
+    },
+  )
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .toSorted()
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf(sep) + 1)
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+}
+
+/** Writes the files of a backup to their places. */
+export class PartWriter {
+  readonly #places: PartPlaces
+  readonly #wanted: readonly Part[]
+  readonly #isReplacing: boolean
+  #open: { readonly file: Awaited<ReturnType<typeof open>>; readonly path: string; readonly mode: number } | null = null
+  #left = 0
+
+  constructor(places: PartPlaces, wanted: readonly Part[], isReplacing: boolean) {
+    this.#places = places
+    this.#wanted = wanted
+    this.#isReplacing = isReplacing
+  }
+
+  /** Where a file goes; null: it is not wanted. @throws BackupError when it would leave its folder, or is there already */
+  async place(part: Part, name: string): Promise<string | null> {
+    if (!this.#wanted.includes(part)) return null
+    const place = this.#places[part]
+    const path =
+      typeof place === 'string' ? resolve(place, ...name.split('/')) : place.find((one) => nameOf(one) === name)
+    if (path === undefined) return null
+    if (typeof place === 'string' && !path.startsWith(resolve(place) + sep)) {
+      throw new BackupError('damaged', `The backup is damaged: a file of it is called ${JSON.stringify(name)}`)
+    }
+    if (!this.#isReplacing && (await isFile(path))) {
+      throw new BackupError('file_exists', `${path} is there already: give --replace, or leave ${part} out with --with`)
+    }
+    return path
+  }
+
+  async take(record: BackupRecord): Promise<void> {
+    if (record.type === 'file') {
+      const path = await this.place(record.part, record.path)
+      this.#left = record.size
+      if (path === null) return
+      await mkdir(dirname(path), { recursive: true })
+      this.#open = { file: await open(`${path}.restoring`, 'w', 0o600), path, mode: record.mode }
+      if (record.size === 0) await this.#finish()
+    } else if (record.type === 'data') {
+      const bytes = Buffer.from(record.data, 'base64')
+      this.#left -= bytes.length
+      if (!this.#open) return
+      await this.#open.file.write(bytes)
+      if (this.#left <= 0) await this.#finish()
+    }
+  }
+
+  async abandon(): Promise<void> {
+    if (!this.#open) return
+    await this.#open.file.close()
+    await rm(`${this.#open.path}.restoring`, { force: true })
+    this.#open = null
+  }
+
+  async #finish(): Promise<void> {
+    if (!this.#open) return
+    const { file, path, mode } = this.#open
+    await file.sync()
+    await file.close()
+    await chmod(`${path}.restoring`, mode)
+    await rename(`${path}.restoring`, path)
+    this.#open = null
+  }
+}

@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
+import { SettingsError } from '@holdfast/protocol'
+import type { Argv } from 'yargs'
+import { ConflictError, DatabaseHeldError, HoldfastError, UnavailableError } from '../../errors.js'
+import { CliError, NotFoundError, UnreachableError, UsageError } from '../errors.js'
+import { EXIT } from '../exit-codes.js'
+
+/** Where a command of the host of the control plane finds its settings. */
+export interface HostArgs {
+  readonly persistentPath?: string | undefined
+  readonly settingsFile?: string | undefined
+}
+
+/** Options of a command that works on the host of the control plane, without asking it. */
+export function hostOptions<T>(yargs: Argv<T>) {
+  return yargs
+    .option('persistent-path', {
+      type: 'string',
+      requiresArg: true,
+      describe: 'Where the control plane keeps its data, as PERSISTENT_PATH says it',
+    })
+    .option('settings-file', {
+      type: 'string',
+      requiresArg: true,
+      describe: 'File with the settings of the control plane, such as /etc/holdfast/control-plane.env',
+    })
+}
+
+/** The settings of the control plane of this host. */
+export type HostSettings = Awaited<ReturnType<typeof settingsOf>>
+
+// The parts of the control plane are loaded only where this command is given.
+/**
+ * The settings as the control plane of this host has them.
+ * @throws UsageError
+ */
+export async function settingsOf(args: HostArgs, environment: NodeJS.ProcessEnv) {
+  const { readSettings } = await import('../../settings.js')
+  const flags = { PERSISTENT_PATH: args.persistentPath }
+  try {
+    const ofFile = args.settingsFile === undefined ? {} : parseEnv(readFileSync(args.settingsFile, 'utf8'))
+    const sources = { environment: { ...environment, ...ofFile }, flags }
+    return readSettings({ ...sources, readFile: (path) => readFileSync(path, 'utf8') }, false)
+  } catch (error) {
+    if (error instanceof SettingsError) throw new UsageError(error.message)
+    if (error instanceof Error && 'code' in error) throw new UsageError(`--settings-file: ${error.message}`)
+    throw error
+  }
+}
+
+/** Failures of the control plane's parts as those of a command. */
+export async function translated<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof DatabaseHeldError) throw new CliError(EXIT.databaseHeld, `${error.message}.`, { cause: error })
+    if (error instanceof UnavailableError) throw new UnreachableError(`${error.message}.`, { cause: error })
+    if (error instanceof ConflictError) throw new CliError(EXIT.refused, `${error.message}.`, { cause: error })
+    if (error instanceof HoldfastError) throw new NotFoundError(`${error.message}.`)
+    throw error
+  }
+}

@@ -1,0 +1,85 @@
+import type { User, UserSession } from '@holdfast/client'
+import { useAnswer } from '../../live/answer.js'
+import { api } from '../../live/api.js'
+import { session } from '../../live/session.js'
+import { Content } from '../../parts/content.js'
+import { ActionButton } from '../../parts/dialog.js'
+import { Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { adminWords } from '../../words/en-admin.js'
+import { words } from '../../words/en.js'
+
+const { user: text } = adminWords
+
+/** Where a user is signed in, and which API tokens they have. */
+export function UserSessions({ user: { id, username } }: { readonly user: User }) {
+  const answer = useAnswer(`sessions of ${id}`, [], (signal) => api.listSessions({ user_id: id }, { signal }))
+  const { value } = session
+  // Among one's own is the session of this page: with it the right to end the others would end.
+  const isOwn = value.state === 'in' && value.user.id === id
+  return (
+    <section aria-labelledby="user-sessions">
+      <h2 id="user-sessions">{text.sessions}</h2>
+      <Content answer={answer}>
+        {({ records }) =>
+          records.length === 0 ? (
+            <p class="soft">{text.noSessions}</p>
+          ) : (
+            <>
+              <Table
+                caption={text.sessionsCaption}
+                columns={[...Object.values(text.sessionColumns), adminWords.actions]}
+              >
+                {records.map((record) => (
+                  <SessionRow key={record.id} record={record} done={answer.reload} />
+                ))}
+              </Table>
+              {!isOwn && (
+                <ActionButton
+                  text={text.endAll}
+                  tone="danger"
+                  ask={{ title: text.endAllTitle(username), text: words.me.endText }}
+                  act={async () => {
+                    try {
+                      for (const record of records) await api.endSession({ id: record.id })
+                    } finally {
+                      answer.reload()
+                    }
+                  }}
+                />
+              )}
+            </>
+          )
+        }
+      </Content>
+    </section>
+  )
+}
+
+function SessionRow({ record, done }: { readonly record: UserSession; readonly done: () => void }) {
+  return (
+    <tr>
+      <td>{record.kind === 'api' ? text.token(record.name ?? '') : text.signIn}</td>
+      <td class="number">
+        <Time at={record.created_at} />
+      </td>
+      <td class="number">
+        <Time at={record.last_used_at} />
+      </td>
+      <td class="number">
+        <Time at={record.expires_at} />
+      </td>
+      <td>{record.network ?? words.none}</td>
+      <td>
+        <ActionButton
+          text={words.me.end}
+          ask={{ title: words.me.endTitle, text: words.me.endText }}
+          act={async () => {
+            await api.endSession({ id: record.id })
+            done()
+          }}
+        />
+      </td>
+    </tr>
+  )
+}
