@@ -102,21 +102,27 @@ function checkSizes(outputs) {
   const sum = (paths) => [...paths].reduce((all, path) => all + (gzipped.get(path) ?? 0), 0)
   const outputOf = (source) =>
     Object.keys(outputs).find((path) => outputs[path]?.entryPoint === join(WEB, source)) ?? fail(source)
-  /** An output with what it imports. @param {boolean} also whether also what it imports later */
-  const withImports = (path, also, found = new Set()) => {
+  /** An output with what it imports at once. */
+  const withImports = (path, found = new Set()) => {
     if (found.has(path)) return found
     found.add(path)
     for (const one of outputs[path]?.imports ?? []) {
-      if (!one.external && (also || one.kind !== 'dynamic-import')) withImports(one.path, also, found)
+      if (!one.external && one.kind !== 'dynamic-import') withImports(one.path, found)
     }
     return found
   }
   const start = new Set([
-    ...withImports(outputOf('src/main.tsx'), false),
-    ...withImports(outputOf('src/pages/jobs/jobs-page.tsx'), false),
-    ...withImports(outputOf('src/live/shared-worker.ts'), false),
+    ...withImports(outputOf('src/main.tsx')),
+    ...withImports(outputOf('src/pages/jobs/jobs-page.tsx')),
+    ...withImports(outputOf('src/live/shared-worker.ts')),
   ])
-  const job = [...withImports(outputOf('src/pages/job/job-page.tsx'), true)].filter((path) => !start.has(path))
+  // A job opens with its output. Its other parts are loaded when somebody opens them; allScripts counts them.
+  const job = [
+    ...new Set([
+      ...withImports(outputOf('src/pages/job/job-page.tsx')),
+      ...withImports(outputOf('src/pages/job/output-tab.tsx')),
+    ]),
+  ].filter((path) => !start.has(path))
   const isScript = (path) => path.endsWith('.js')
   const sizes = {
     start: sum(start),

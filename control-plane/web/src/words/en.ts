@@ -1,6 +1,5 @@
+import { many } from './count.js'
 import { logWords } from './en-log.js'
-
-const many = (count: number, one: string, more: string) => `${count.toLocaleString('en')} ${count === 1 ? one : more}`
 
 /** Every text of the pages, in plain English. What stands here is all that a translation needs. */
 export const words = {
@@ -116,6 +115,8 @@ export const words = {
     title: (id: number) => `Job ${id}`,
     tabs: 'Parts of the job',
     output: 'Output',
+    tasks: 'Hosts and tasks',
+    timeline: 'Timeline',
     values: 'Values',
     history: 'History',
     user: 'Launched by',

@@ -16,7 +16,10 @@ import { History, Values } from './values.js'
 
 const OutputTab = lazy(() => import('./output-tab.js').then(({ OutputTab: tab }) => tab))
 
-const TABS = ['output', 'values', 'history'] as const
+const TasksTab = lazy(() => import('./tasks-tab.js').then(({ TasksTab: tab }) => tab))
+const TimelineTab = lazy(() => import('./timeline-tab.js').then(({ TimelineTab: tab }) => tab))
+
+const TABS = ['output', 'tasks', 'timeline', 'values', 'history'] as const
 
 /** One job: how it stands, what one may do with it, and below that its output, values and history. */
 export function JobPage() {
@@ -54,6 +57,8 @@ export function JobPage() {
               ))}
             </nav>
             {tab === 'output' && <OutputTab job={job} />}
+            {tab === 'tasks' && <TasksTab key={id} job={job} />}
+            {tab === 'timeline' && <TimelineTab key={id} job={job} />}
             {tab === 'values' && <Values job={job} />}
             {tab === 'history' && <History job={job} />}
           </>

@@ -1,0 +1,176 @@
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { courseWords } from '../words/en-course.js'
+import { type Cell, cellAfterKey, placeToSee, spanInSight } from './span.js'
+
+/** Pixels. The style says the same sizes. */
+const CELL = { width: 26, height: 28 }
+const HEAD_HEIGHT = 120
+const TASK_WIDTH = { wide: 260, narrow: 120 }
+const NARROW = 600
+
+/** What a cell shows, and its colour. The word is said, too. */
+const SIGNS: Readonly<Record<string, readonly [sign: string, tone: string]>> = {
+  '>': ['◐', 'run'],
+  o: ['✓', 'ok'],
+  c: ['±', 'wait'],
+  f: ['✕', 'bad'],
+  i: ['!', 'warn'],
+  r: ['↺', 'warn'],
+  s: ['–', 'off'],
+  u: ['⊘', 'bad'],
+}
+
+interface MatrixGridProps {
+  readonly hosts: readonly string[]
+  readonly tasks: readonly string[]
+  /** The letter of a task at a host, by their numbers. */
+  readonly letterOf: (task: number, host: number) => string
+  readonly open: (cell: Cell) => void
+}
+
+/** Tasks and hosts as a table, of which only what is in sight is ever on the page. It is one stop of the Tab key. */
+export function MatrixGrid({ hosts, tasks, letterOf, open }: MatrixGridProps) {
+  const grid = useRef<HTMLDivElement>(null)
+  const [sight, setSight] = useState({ left: 0, top: 0, width: 0, height: 0 })
+  const [wanted, setActive] = useState<Cell>({ row: 0, column: 0 })
+  const active = { row: Math.min(wanted.row, tasks.length - 1), column: Math.min(wanted.column, hosts.length - 1) }
+  const taskWidth = sight.width < NARROW ? TASK_WIDTH.narrow : TASK_WIDTH.wide
+  const look = () => {
+    const { current } = grid
+    if (!current) return
+    const { scrollLeft: left, scrollTop: top, clientWidth: width, clientHeight: height } = current
+    setSight((before) => {
+      const isSame = before.left === left && before.top === top && before.width === width && before.height === height
+      return isSame ? before : { left, top, width, height }
+    })
+  }
+  useLayoutEffect(look)
+  useLayoutEffect(() => {
+    const watch = new ResizeObserver(look)
+    if (grid.current) watch.observe(grid.current)
+    return () => watch.disconnect()
+  }, [])
+
+  const inner = { width: Math.max(CELL.width, sight.width - taskWidth), height: sight.height - HEAD_HEIGHT }
+  const rows = spanInSight(tasks.length, CELL.height, sight.top, inner.height)
+  const columns = spanInSight(hosts.length, CELL.width, sight.left, inner.width)
+  const go = (cell: Cell) => {
+    setActive(cell)
+    grid.current?.scrollTo(
+      placeToSee(cell.column, CELL.width, sight.left, inner.width),
+      placeToSee(cell.row, CELL.height, sight.top, inner.height),
+    )
+  }
+  const hostNumbers = numbersIn(columns)
+  const openCell = (cell: Cell) => {
+    setActive(cell)
+    open(cell)
+  }
+  const width = taskWidth + hosts.length * CELL.width
+  return (
+    <div
+      ref={grid}
+      class="grid"
+      role="grid"
+      tabIndex={0}
+      aria-label={courseWords.grid}
+      aria-readonly="true"
+      aria-rowcount={tasks.length + 1}
+      aria-colcount={hosts.length + 1}
+      aria-activedescendant={idOf(active)}
+      onScroll={look}
+      onKeyDown={(event) => {
+        const page = Math.max(1, Math.floor(inner.height / CELL.height) - 1)
+        const next = cellAfterKey(event, active, { rows: tasks.length, columns: hosts.length, page })
+        if (next) go(next)
+        else if (event.key === 'Enter') open(active)
+        else return
+        event.preventDefault()
+      }}
+    >
+      <div
+        class="grid-space"
+        role="presentation"
+        style={{ width: px(width), height: px(HEAD_HEIGHT + tasks.length * CELL.height) }}
+      >
+        <HostRow {...{ hosts, hostNumbers, taskWidth }} />
+        {numbersIn(rows).map((task) => (
+          <TaskRow key={task} {...{ hosts, tasks, letterOf, task, hostNumbers, taskWidth, active }} open={openCell} />
+        ))}
+      </div>
+    </div>
+  )
+}
+
+interface InSight {
+  readonly hosts: readonly string[]
+  /** The numbers of the hosts that are in sight. */
+  readonly hostNumbers: readonly number[]
+  /** Pixels of the column with the names of the tasks. */
+  readonly taskWidth: number
+}
+
+function HostRow({ hosts, hostNumbers, taskWidth }: InSight) {
+  return (
+    <div class="grid-head" role="row" aria-rowindex={1}>
+      <div class="grid-corner" role="columnheader" aria-colindex={1} style={{ width: px(taskWidth) }}>
+        {courseWords.task}
+      </div>
+      {hostNumbers.map((host) => (
+        <div
+          key={host}
+          class="grid-host"
+          role="columnheader"
+          aria-colindex={host + 2}
+          title={hosts[host]}
+          style={{ left: px(taskWidth + host * CELL.width) }}
+        >
+          {hosts[host]}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+interface TaskRowProps extends InSight, MatrixGridProps {
+  readonly task: number
+  readonly active: Cell
+}
+
+function TaskRow({ hosts, tasks, letterOf, open, task, hostNumbers, taskWidth, active }: TaskRowProps) {
+  const name = tasks[task] ?? ''
+  return (
+    <div class="grid-row" role="row" aria-rowindex={task + 2} style={{ top: px(HEAD_HEIGHT + task * CELL.height) }}>
+      <div class="grid-task" role="rowheader" aria-colindex={1} title={name} style={{ width: px(taskWidth) }}>
+        {name}
+      </div>
+      {hostNumbers.map((host) => {
+        const cell = { row: task, column: host }
+        const letter = letterOf(task, host)
+        const [sign, tone] = SIGNS[letter] ?? ['', 'none']
+        const isActive = task === active.row && host === active.column
+        return (
+          <div
+            key={host}
+            id={idOf(cell)}
+            class={`grid-cell ${tone}${isActive ? ' active' : ''}`}
+            role="gridcell"
+            aria-colindex={host + 2}
+            aria-label={courseWords.cell(name, hosts[host] ?? '', courseWords.outcome[letter] ?? letter)}
+            style={{ left: px(taskWidth + host * CELL.width) }}
+            onClick={() => open(cell)}
+          >
+            {sign}
+          </div>
+        )
+      })}
+    </div>
+  )
+}
+
+const px = (count: number) => `${count}px`
+
+const idOf = ({ row, column }: Cell) => `cell-${row}-${column}`
+
+const numbersIn = ({ from, to }: { readonly from: number; readonly to: number }) =>
+  Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index)

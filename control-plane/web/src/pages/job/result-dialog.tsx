@@ -1,0 +1,117 @@
+import type { JobEvent, JobOutline } from '@holdfast/client'
+import { addressOf } from '../../live/address.js'
+import { useAnswer } from '../../live/answer.js'
+import { api } from '../../live/api.js'
+import { Content } from '../../parts/content.js'
+import { Json } from '../../parts/copy.js'
+import { Dialog } from '../../parts/dialog.js'
+import { Time, durationText } from '../../parts/time.js'
+import { courseWords } from '../../words/en-course.js'
+import { words } from '../../words/en.js'
+
+/** A task at a host, and the letter of what came of it. */
+export interface ResultPlace {
+  readonly jobId: number
+  readonly record: JobOutline['records'][number]
+  readonly host: string
+  readonly letter: string
+}
+
+/** The event that brings the result, by the letter of the outcome. */
+const TYPES: Readonly<Record<string, string>> = {
+  o: 'runner_on_ok',
+  c: 'runner_on_ok',
+  f: 'runner_on_failed',
+  i: 'runner_on_failed',
+  r: 'runner_on_failed',
+  s: 'runner_on_skipped',
+  u: 'runner_on_unreachable',
+}
+/** A host may be at several tasks of one name. Their results are read so many at a time. */
+const PAGE = 100
+
+/** What a task gave at a host: what people read first as text, then all of it. */
+export function ResultDialog({ place, onClose }: { readonly place: ResultPlace; readonly onClose: () => void }) {
+  const { jobId, record, host, letter } = place
+  const answer = useAnswer(`result/${jobId}/${record.id}/${host}/${letter}`, [], async (signal) => ({
+    found: await resultOf(place, signal),
+  }))
+  return (
+    <Dialog title={courseWords.result(record.name ?? words.none, host)} onClose={onClose}>
+      <p>{courseWords.outcome[letter] ?? letter}</p>
+      <Content answer={answer}>
+        {({ found }) => (found ? <Result jobId={jobId} {...found} /> : <p class="soft">{courseWords.noResult}</p>)}
+      </Content>
+      <div class="buttons">
+        <button type="button" onClick={onClose}>
+          {words.close}
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+interface Found {
+  readonly event: JobEvent
+  /** Number of line ends before its output; null: not known. */
+  readonly line: number | null
+}
+
+async function resultOf({ jobId: id, record, host, letter }: ResultPlace, signal: AbortSignal): Promise<Found | null> {
+  const type = TYPES[letter]
+  if (type === undefined) return null
+  let after = record.order
+  for (;;) {
+    const request = { id, host, type, after, limit: PAGE, ...(record.name !== null && { task: record.name }) }
+    const { records } = await api.getJobEvents(request, { signal })
+    const found = records.find(({ task_id }) => task_id === record.id)
+    if (found) {
+      const event = await api.getJobEvent({ id, order: found.order }, { signal })
+      return { event, line: found.line ?? null }
+    }
+    const last = records.at(-1)
+    if (!last || records.length < PAGE) return null
+    after = last.order
+  }
+}
+
+function Result({ jobId, event, line }: Found & { readonly jobId: number }) {
+  const { result, time, duration } = event
+  return (
+    <>
+      <p class="soft">
+        <Time at={time} />
+        {duration !== null && ` · ${durationText(duration * 1000)}`}
+        {line !== null && (
+          <>
+            {' · '}
+            <a href={addressOf(`/jobs/${jobId}#L${line + 1}`)}>{courseWords.toOutput}</a>
+          </>
+        )}
+      </p>
+      {textsOf(result).map(([name, text]) => (
+        <section key={name}>
+          <h3>{courseWords.parts[name] ?? name}</h3>
+          <pre class="result-text" tabIndex={0} role="region" aria-label={courseWords.parts[name] ?? name}>
+            {text}
+          </pre>
+        </section>
+      ))}
+      <details>
+        <summary>{courseWords.whole}</summary>
+        <Json value={result} label={courseWords.whole} />
+      </details>
+    </>
+  )
+}
+
+/** The parts of a result that are texts for people. */
+function textsOf(result: unknown): (readonly [string, string])[] {
+  if (typeof result !== 'object' || result === null) return []
+  const parts = result as Readonly<Record<string, unknown>>
+  return ['msg', 'stderr', 'stdout', 'diff'].flatMap((name) => {
+    const value = parts[name]
+    if (value === undefined || value === null || value === '') return []
+    return [[name, typeof value === 'string' ? value : JSON.stringify(value, null, 2)] as const]
+  })
+}

@@ -1,0 +1,116 @@
+import type { Job } from '@holdfast/client'
+import { useLocation } from 'preact-iso'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { MatrixGrid } from '../../grid/matrix-grid.js'
+import { addressOf } from '../../live/address.js'
+import { useAnswer } from '../../live/answer.js'
+import { api } from '../../live/api.js'
+import { Content, Empty } from '../../parts/content.js'
+import { courseWords } from '../../words/en-course.js'
+import { words } from '../../words/en.js'
+import { type ResultPlace, ResultDialog } from './result-dialog.js'
+
+/** Which outcomes a choice shows; undefined: all. */
+const OUTCOMES = { all: undefined, failed: 'failed,unreachable,ignored,rescued', changed: 'changed' } as const
+const CHOICES = ['all', 'failed', 'changed'] as const
+
+/** Every task at every host: what came of it, and its result. */
+export function TasksTab({ job }: { readonly job: Job }) {
+  const { query, route } = useLocation()
+  const choice = CHOICES.find((known) => known === query.show) ?? 'all'
+  const [search, setSearch] = useState('')
+  const [opened, setOpened] = useState<ResultPlace | null>(null)
+  const { id } = job
+  const answer = useAnswer(`tasks/${id}/${choice}`, [], async (signal) => {
+    const outcome = OUTCOMES[choice]
+    const matrix = await api.getJobMatrix({ id, ...(outcome && { outcome }) }, { signal })
+    // Read after the matrix: it then has every task of it.
+    const { records } = await api.getJobOutline({ id }, { signal })
+    return { matrix, records: new Map(records.map((record) => [record.id, record])) }
+  })
+  // The job is read again whenever it changed. Only a job that has new events is worth another reading of all cells.
+  const state = `${job.streams?.events.count} ${job.status}`
+  const [shownState, setShownState] = useState(state)
+  useEffect(() => {
+    if (state === shownState || answer.isLoading) return
+    setShownState(state)
+    answer.reload()
+  }, [state, answer.isLoading])
+
+  return (
+    <Content answer={answer}>
+      {({ matrix, records }) => (
+        <>
+          <form class="filters" onSubmit={(event) => event.preventDefault()}>
+            <label>
+              {courseWords.show}{' '}
+              <select
+                value={choice}
+                onChange={({ currentTarget: { value } }) =>
+                  route(addressOf(`/jobs/${id}/tasks${value === 'all' ? '' : `?show=${value}`}`), true)
+                }
+              >
+                {CHOICES.map((name) => (
+                  <option key={name} value={name}>
+                    {courseWords.showOf[name]}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <label>
+              {courseWords.host}{' '}
+              <input type="search" value={search} onInput={({ currentTarget }) => setSearch(currentTarget.value)} />
+            </label>
+          </form>
+          {!matrix.complete && <p class="notice warn">{courseWords.incomplete}</p>}
+          <Cells
+            matrix={matrix}
+            nameOf={(task) => records.get(task)?.name ?? words.none}
+            search={search}
+            empty={choice === 'all' && search === '' ? courseWords.nothing : courseWords.nothingFiltered}
+            open={(task, host, letter) => {
+              const record = records.get(task)
+              if (record) setOpened({ jobId: id, record, host, letter })
+            }}
+          />
+          {opened && <ResultDialog place={opened} onClose={() => setOpened(null)} />}
+        </>
+      )}
+    </Content>
+  )
+}
+
+interface CellsProps {
+  readonly matrix: Awaited<ReturnType<typeof api.getJobMatrix>>
+  readonly nameOf: (task: number) => string
+  readonly search: string
+  readonly empty: string
+  readonly open: (task: number, host: string, letter: string) => void
+}
+
+function Cells({ matrix, nameOf, search, empty, open }: CellsProps) {
+  const { hosts, tasks, cells } = matrix
+  const columns = useMemo(() => {
+    const wanted = search.trim().toLowerCase()
+    return [...hosts.keys()].filter((host) => hosts[host]?.toLowerCase().includes(wanted))
+  }, [hosts, search])
+  const names = useMemo(() => tasks.map(nameOf), [matrix])
+  const letterOf = (task: number, column: number) => cells[task]?.[columns[column] ?? -1] ?? '.'
+  if (tasks.length === 0 || columns.length === 0) return <Empty text={empty} />
+  return (
+    <>
+      <p class="soft">
+        <span role="status">{courseWords.size(tasks.length, columns.length)}</span>. {courseWords.keys}
+      </p>
+      <MatrixGrid
+        hosts={columns.map((host) => hosts[host] ?? '')}
+        tasks={names}
+        letterOf={letterOf}
+        open={({ row, column }) => {
+          const [task, host] = [tasks[row], hosts[columns[column] ?? -1]]
+          if (task !== undefined && host !== undefined) open(task, host, letterOf(row, column))
+        }}
+      />
+    </>
+  )
+}

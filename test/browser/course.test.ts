@@ -1,0 +1,154 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ADMIN_PASSWORD, type Product, startProduct } from '../support/product.js'
+import { accessFaults } from './kit/axe.js'
+import { type Person, newPerson, signInOn, startChromium } from './kit/chromium.js'
+
+/** What the page of a job tells of the course of its run. One product, one job and one browser for all. */
+const PLAYBOOK = `- hosts: localhost
+  connection: local
+  gather_facts: false
+  tasks:
+    - name: Name the hosts
+      ansible.builtin.add_host: {name: "{{ item }}", groups: web, ansible_connection: local}
+      loop: [web1, web2, db1]
+- name: Servers
+  hosts: web
+  gather_facts: false
+  tasks:
+    - {name: Look, ansible.builtin.debug: {msg: all is well}}
+    - {name: Check, ansible.builtin.assert: {that: inventory_hostname != 'web2', fail_msg: the disk is full}}
+`
+const FORM = `name: Check
+type: ansible
+roles: [default]
+playbook: check.yml
+fields: []
+`
+const CONFIG = `roles:
+  - {name: admin, groups: [local/admins]}
+  - {name: default, groups: []}
+`
+
+let product: Product
+let browser: Browser
+let admin: Person
+
+beforeAll(async () => {
+  ;[browser, product] = await Promise.all([
+    startChromium(),
+    startProduct({ config: CONFIG, forms: { 'check.yml': FORM }, playbooks: { 'check.yml': PLAYBOOK } }),
+  ])
+  await product.admin.post('/user', { username: 'olga', password: ADMIN_PASSWORD, groups: ['web'] })
+  await product.waitForEnd(await product.launch('Check'))
+  admin = await newPerson(browser, product.address)
+  await open('/jobs')
+  await signInOn(admin.page, 'admin', ADMIN_PASSWORD)
+})
+afterAll(async () => {
+  await browser?.close()
+  await product?.close()
+})
+
+const open = (path: string) => admin.page.goto(`${product.address}${path}`)
+
+test('with the keyboard alone one finds the failed task at its host, and reads its result', async () => {
+  const { page } = admin
+  await open('/jobs/1')
+  await page.getByRole('link', { name: 'Hosts and tasks' }).press('Enter')
+  const grid = page.getByRole('grid', { name: 'What came of each task at each host' })
+  await grid.getByRole('gridcell', { name: 'Look at web1: ok' }).waitFor()
+  expect(await grid.getByRole('gridcell', { name: 'Look at localhost: nothing' }).count()).toBe(1)
+
+  await page.getByRole('combobox', { name: 'Show' }).selectOption('failed')
+  await page.getByText('1 task, 1 host', { exact: true }).waitFor()
+  await grid.getByRole('gridcell', { name: 'Check at web2: failed' }).waitFor()
+  expect(await grid.getByRole('gridcell').count()).toBe(1)
+  expect(new URL(page.url()).search).toBe('?show=failed')
+
+  await page.getByRole('combobox', { name: 'Show' }).selectOption('all')
+  await grid.getByRole('gridcell', { name: 'Look at web1: ok' }).waitFor()
+  await page.getByRole('searchbox', { name: 'Hosts with these letters' }).fill('WEB')
+  await grid.getByRole('columnheader', { name: 'db1' }).waitFor({ state: 'detached' })
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Control+End')
+  await page.keyboard.press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Check at web2' })
+  await dialog.getByRole('region', { name: 'Message' }).getByText('the disk is full').waitFor()
+  expect(await accessFaults(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  expect(await admin.faults()).toEqual([])
+})
+
+test('the timeline says what the job did, and which task took how long', async () => {
+  const { page } = admin
+  await open('/jobs/1/timeline')
+  const tasks = page.getByRole('region', { name: 'Plays and tasks' })
+  await tasks.getByRole('row', { name: /^Servers/ }).waitFor()
+  await page.getByRole('region', { name: 'What the job waited for and did' }).getByText('Failed').first().waitFor()
+  await page.getByRole('combobox', { name: 'Order' }).selectOption('slowest')
+  await tasks.getByRole('row', { name: /^Servers/ }).waitFor({ state: 'detached' })
+  expect(await tasks.getByRole('row', { name: /^Check .* s$/ }).count()).toBe(1)
+  expect(await admin.faults()).toEqual([])
+})
+
+test.each(['light', 'dark'] as const)(
+  'the pages on a run are for everybody, also on small screens, %s',
+  async (colorScheme) => {
+    const { page } = admin
+    await page.emulateMedia({ colorScheme })
+    for (const [path, role] of [
+      ['/jobs/1/tasks', 'gridcell'],
+      ['/jobs/1/timeline', 'cell'],
+    ] as const) {
+      await open(path)
+      await page.getByRole(role).first().waitFor()
+      expect([path, await accessFaults(page)]).toEqual([path, []])
+      await page.setViewportSize({ width: 320, height: 640 })
+      expect([path, await accessFaults(page)]).toEqual([path, []])
+      await page.setViewportSize({ width: 1180, height: 720 })
+    }
+    await page.emulateMedia({ colorScheme: 'light' })
+  },
+)
+
+test('of 1,000 hosts and 200 tasks only what is in sight is on the page', async () => {
+  const { page } = admin
+  const hosts = Array.from({ length: 1000 }, (_, host) => `host${host + 1}`)
+  const tasks = Array.from({ length: 200 }, (_, task) => task + 2)
+  const cells = tasks.map((_, task) => `${'o'.repeat(999)}${task === 199 ? 'f' : 'c'}`)
+  const counts = { ok: 0, changed: 0, failed: 0, skipped: 0, unreachable: 0, ignored: 0, hosts: 1000 }
+  const time = '2026-01-01T00:00:00.000Z'
+  const records = tasks.map((id) => ({
+    ...{ id, kind: 'task', play: 1, name: `Task ${id - 1}`, role: null, path: null, order: id },
+    ...{ started: time, ended: time, ...counts },
+  }))
+  await page.route(/\/job\/1\/matrix/, (route) => route.fulfill({ json: { hosts, tasks, cells, complete: true } }))
+  await page.route(/\/job\/1\/outline/, (route) =>
+    route.fulfill({ json: { count: 200, records, last: 9, complete: true } }),
+  )
+  await open('/jobs/1/tasks')
+  await page.getByText('200 tasks, 1,000 hosts').waitFor()
+  await page.getByRole('gridcell', { name: 'Task 1 at host1: ok' }).waitFor()
+  const elements = () => page.evaluate<number>('document.querySelectorAll("*").length')
+  expect(await elements()).toBeLessThan(1500)
+  await page.getByRole('grid').press('Control+End')
+  await page.getByRole('gridcell', { name: 'Task 200 at host1000: failed' }).waitFor()
+  await page.getByRole('gridcell', { name: 'Task 1 at host1: ok' }).waitFor({ state: 'detached' })
+  expect(await elements()).toBeLessThan(1500)
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+})
+
+test('a job that is not there, and one of another user, say so on every part of their page', async () => {
+  const { page } = admin
+  await open('/jobs/99/tasks')
+  await page.getByText('It is not there, or no more').waitFor()
+  const olga = await newPerson(browser, product.address)
+  await olga.page.goto(`${product.address}/jobs/1/timeline`)
+  await signInOn(olga.page, 'olga', ADMIN_PASSWORD)
+  await olga.page.getByText(/You may not see this|It is not there, or no more/).waitFor()
+  expect(await olga.page.getByText('Servers').count()).toBe(0)
+  expect(await accessFaults(olga.page)).toEqual([])
+  await olga.close()
+})
