@@ -1,5 +1,8 @@
+import { SOCKET_PATH } from '@holdfast/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ADMIN_PASSWORD, type Answer, type CallOptions, type TestServer, startServer } from './server.js'
+import { RawAgent, newIdentity } from '../support/raw-agent.js'
+import { runnerIdOf } from './runner-row.js'
 import { covers } from '../interface/covers.js'
 
 /** AUTH_RATE_LIMIT: requests a minute of one address to each route that works with passwords and tokens. */
@@ -67,6 +70,20 @@ describe('too many requests of one address', () => {
     }
     expect((await from('2001:db8::99', 'POST', '/token', { json: { refreshtoken: 'x' } })).status).toBe(429)
     expect((await from('2001:db8:0:1::1', 'POST', '/token', { json: { refreshtoken: 'x' } })).status).toBe(401)
+  })
+
+  test('runners that ask to join are counted by the address that the proxy saw', async () => {
+    const ask = async (name: string, address: string) => {
+      const url = `ws://127.0.0.1:${server.port}${SOCKET_PATH}`
+      const agent = RawAgent.dial(url, newIdentity(name), undefined, { 'x-forwarded-for': address })
+      await agent.hello()
+      return agent
+    }
+    for (let at = 0; at < 20; at += 1) await (await ask(`edge-${at}`, '203.0.113.1')).next('welcome')
+    expect(await (await ask('edge-20', '203.0.113.1')).waitForClose()).toMatchObject({ reason: 'too_many_waiting' })
+    await (await ask('other', '203.0.113.2')).next('welcome')
+    const { body } = await server.call('GET', `/runner/${await runnerIdOf(server, 'other')}`, { token })
+    expect(body).toMatchObject({ state: 'waiting', ip: '203.0.113.2' })
   })
 
   test('other routes are not limited', async () => {

@@ -64,8 +64,14 @@ export class RawAgent {
   }
 
   /** Dials and does nothing more. @param from the address that it calls from, one of 127.0.0.0/8 */
-  static dial(url: string, identity: AgentIdentity = newIdentity('agent'), from?: string): RawAgent {
-    return new RawAgent(new WebSocket(url, SUBPROTOCOL, { perMessageDeflate: false, localAddress: from }), identity)
+  static dial(
+    url: string,
+    identity: AgentIdentity = newIdentity('agent'),
+    from?: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): RawAgent {
+    const options = { perMessageDeflate: false, localAddress: from, headers }
+    return new RawAgent(new WebSocket(url, SUBPROTOCOL, options), identity)
   }
 
   /** Dials and says hello. */
