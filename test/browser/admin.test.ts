@@ -15,6 +15,22 @@ playbook: deploy.yml
 fields:
   - {name: version, type: text, label: Version, required: true}
 `
+const WIZARD = {
+  'where.yml': `name: Where
+type: subform
+fields: [{name: site, type: text, label: Site, required: true}]
+`,
+  'what.yml': `name: What
+type: subform
+fields: [{name: size, type: text, label: Size, required: true}]
+`,
+  'guided.yml': `name: Guided
+type: ansible
+roles: [default]
+playbook: deploy.yml
+wizard: [{name: first, subform: Where}, {name: second, subform: What}]
+`,
+}
 const CONFIG = `roles:
   - {name: admin, groups: [local/admins]}
   - {name: ops, groups: [local/ops], options: {allowJobRelaunch: true}, runners: [north]}
@@ -32,7 +48,7 @@ beforeAll(async () => {
     startChromium(),
     startProduct({
       config: CONFIG,
-      forms: { 'deploy.yml': FORM },
+      forms: { 'deploy.yml': FORM, ...WIZARD },
       playbooks: { 'deploy.yml': '- hosts: localhost\n' },
       controlPlane: { JOBS_LIST_SIZE: '77' },
       withAgent: false,
@@ -324,6 +340,43 @@ test('who is no admin is led to no admin page, and is told so there; by keyboard
   }
   expect(await nora.faults()).toEqual([])
   await nora.close()
+})
+
+test('a wizard shows one step at a time, and says at its fields what is wrong before it goes on', async () => {
+  await open('/forms/Guided')
+  const [site, size] = [page.getByRole('textbox', { name: 'Site' }), page.getByRole('textbox', { name: 'Size' })]
+  await site.waitFor()
+  expect(await size.count()).toBe(0)
+  // What the control plane says of the empty fields comes with the first answer.
+  await page.getByText('What will run').waitFor()
+  await button('Next').click()
+  await expect.poll(() => site.getAttribute('aria-invalid')).toBe('true')
+  await site.fill('north')
+  await expect.poll(() => site.getAttribute('aria-invalid')).not.toBe('true')
+  await button('Next').click()
+  await size.fill('large')
+  expect(await site.count()).toBe(0)
+  await button('Back').click()
+  expect(await site.inputValue()).toBe('north')
+  await button('Next').click()
+  await button('Launch').click()
+  await page.getByRole('heading', { name: /^Job / }).waitFor()
+})
+
+test('new jobs do not move the list under who reads further down', async () => {
+  for (let job = 0; job < 6; job += 1) await product.launch('Deploy', { version: '1' })
+  await page.setViewportSize({ width: 1180, height: 240 })
+  await open('/jobs')
+  await page.getByRole('row').nth(4).waitFor()
+  const before = await page.getByRole('row').count()
+  await page.mouse.wheel(0, 200)
+  await expect.poll(() => page.evaluate('scrollY > 80')).toBe(true)
+  await product.launch('Deploy', { version: '2' })
+  await button('1 new job').waitFor()
+  expect(await page.getByRole('row').count()).toBe(before)
+  await button('1 new job').click()
+  await expect.poll(() => page.getByRole('row').count()).toBe(before + 1)
+  await page.setViewportSize({ width: 1180, height: 720 })
 })
 
 test('a page says when the control plane is away, and when the session is over, and goes on where it was', async () => {

@@ -17,6 +17,8 @@ export interface Entries extends FormState {
   change(part: FormPart, name: string, value: unknown): void
   /** What goes to the control plane. */
   sent(): SentValues
+  /** Says what is wrong with the fields of a step, also of those that nobody typed into. @returns whether something is */
+  judge(part: FormPart): boolean
 }
 
 /**
@@ -46,6 +48,12 @@ export function useEntries(form: FormModel, start: Values, element: RefObject<HT
     problems,
     setProblems,
     sent,
+    judge(part) {
+      setTouched((before) => new Set([...before, ...part.fields.map(({ name }) => keyOf(part, name))]))
+      return part.fields.some(
+        ({ name }) => isShownNow(part, name) && (verdictOf(evaluation, part, name)?.errors ?? []).length > 0,
+      )
+    },
     problemsAt(part, name) {
       const key = keyOf(part, name)
       const live = touched.has(key) ? (verdictOf(evaluation, part, name)?.errors ?? []) : []

@@ -13,6 +13,7 @@ import type { Values } from './form-parts.js'
 import { problemsOf } from './problems.js'
 import type { SentValues } from './sent-values.js'
 import { WillRun } from './will-run.js'
+import { useWizard } from './wizard.js'
 
 /**
  * The fields of a form and its launch. The control plane alone judges the values: what it finds stands at the fields.
@@ -31,6 +32,7 @@ export function FilledForm({
   const element = useRef<HTMLFormElement>(null)
   const entries = useEntries(form, start, element)
   const { problems } = entries
+  const wizard = useWizard(form.parts, entries.evaluation)
   const [error, setError] = useState<Error | null>(null)
   const [isBusy, setBusy] = useState(false)
   const [isVerbose, setVerbose] = useState(false)
@@ -43,12 +45,28 @@ export function FilledForm({
       route(addressOf(`/jobs/${await begin(form, entries.sent(), { from, isVerbose })}`))
     } catch (failure) {
       const found = problemsOf(failure)
-      if (found) entries.setProblems(found)
-      else setError(failure as Error)
+      if (found) {
+        entries.setProblems(found)
+        wizard.showProblem(found)
+      } else setError(failure as Error)
       setBusy(false)
-      // To the first field with a problem, once it is marked.
-      requestAnimationFrame(() => element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
+      toProblem()
     }
+  }
+
+  /** To the first field with a problem that is shown, once it is marked. */
+  function toProblem() {
+    requestAnimationFrame(() => {
+      const marked = element.current?.querySelectorAll<HTMLElement>('[aria-invalid="true"]') ?? []
+      const shown = [...marked].find((input) => input.closest('[hidden]') === null)
+      shown?.focus()
+    })
+  }
+
+  function goOn() {
+    if (wizard.isLast) return void launch()
+    if (wizard.current && entries.judge(wizard.current)) return toProblem()
+    wizard.next()
   }
 
   return (
@@ -58,7 +76,7 @@ export function FilledForm({
       noValidate
       onSubmit={(event) => {
         event.preventDefault()
-        if (!isBusy) void launch()
+        if (!isBusy) goOn()
       }}
     >
       {form.parts.map((part, index) => (
@@ -70,6 +88,7 @@ export function FilledForm({
           state={entries}
           subforms={form.subforms}
           change={(name, value) => entries.change(part, name, value)}
+          isCurrent={part === wizard.current}
         />
       ))}
       {form.parts.every(({ fields }) => fields.length === 0) && <Empty text={words.form.noFields} />}
@@ -87,8 +106,13 @@ export function FilledForm({
       )}
       {entries.evaluation && <WillRun runs={entries.evaluation.runs} />}
       <div class="buttons">
+        {!wizard.isFirst && (
+          <button type="button" onClick={wizard.back}>
+            {words.form.back}
+          </button>
+        )}
         <button type="submit" class="main" aria-disabled={isBusy}>
-          {isBusy ? words.form.launching : words.form.launch}
+          {!wizard.isLast ? words.form.next : isBusy ? words.form.launching : words.form.launch}
         </button>
       </div>
     </form>

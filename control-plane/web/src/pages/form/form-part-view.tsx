@@ -22,6 +22,7 @@ export function FormPartView({
   state,
   subforms,
   change,
+  isCurrent = true,
 }: {
   readonly part: FormPart
   readonly place: readonly [number, number]
@@ -29,6 +30,8 @@ export function FormPartView({
   readonly state: FormState
   readonly subforms: FormModel['subforms']
   readonly change: (name: string, value: unknown) => void
+  /** Whether this step of a wizard is the one that is shown. The others stay: their passwords are only in their fields. */
+  readonly isCurrent?: boolean
 }) {
   const shown = shownValues(part, values)
   const fields = part.fields.map((field) => {
@@ -49,7 +52,7 @@ export function FormPartView({
   if (part.step === null) return <>{fields}</>
   if (state.evaluation?.steps[part.step]?.shown === false) return null
   return (
-    <fieldset>
+    <fieldset hidden={!isCurrent}>
       <legend>{words.form.step(number, all, part.step)}</legend>
       {fields}
     </fieldset>

@@ -6,9 +6,11 @@ import { useAnswer } from '../../live/answer.js'
 import { api } from '../../live/api.js'
 import { Content, Empty, PageTitle } from '../../parts/content.js'
 import { Status } from '../../parts/status.js'
+import { Table } from '../../parts/table.js'
 import { Duration, Time } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
 import { words } from '../../words/en.js'
+import { Arrivals, useArrivals } from './arrivals.js'
 import { type JobFilters, filtersOf, queryOf } from './filters.js'
 
 /** Rows at first, and how many more a press of the button brings. */
@@ -41,7 +43,7 @@ export function JobsPage() {
             <Empty text={key === '' ? words.jobs.empty : words.jobs.emptyFiltered} />
           ) : (
             <>
-              <JobTable jobs={records} />
+              <JobTable key={key} jobs={records} />
               {(next ?? null) !== null && (
                 <p class="more">
                   <button type="button" onClick={() => setRows(rows + ROWS)}>
@@ -121,27 +123,16 @@ function Filters({ filters, change }: { readonly filters: JobFilters; readonly c
 }
 
 function JobTable({ jobs }: { readonly jobs: readonly JobRecord[] }) {
-  const { columns } = words.jobs
+  const { shown, held, showAll } = useArrivals(jobs)
   return (
-    <div class="table" role="region" aria-label={words.jobs.caption} tabIndex={0}>
-      <table>
-        <caption class="hidden">{words.jobs.caption}</caption>
-        <thead>
-          <tr>
-            {Object.entries(columns).map(([name, text]) => (
-              <th key={name} scope="col">
-                {text}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {jobs.map((job) => (
-            <JobRow key={job.id} job={job} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <>
+      <Arrivals count={held} showAll={showAll} />
+      <Table caption={words.jobs.caption} columns={Object.values(words.jobs.columns)}>
+        {shown.map((job) => (
+          <JobRow key={job.id} job={job} />
+        ))}
+      </Table>
+    </>
   )
 }
 

@@ -134,14 +134,28 @@ function RunnerState({ runner }: { readonly runner: Runner }) {
 
 function RunnerButtons({ runner, done }: { readonly runner: Runner; readonly done: () => void }) {
   const { id, name, enabled } = runner
-  if (runner.state !== 'approved') return null
+  const remove = (
+    <ActionButton
+      text={words.runners.remove}
+      tone="danger"
+      ask={{ title: words.runners.removeTitle(name), text: words.runners.removeText }}
+      act={async () => {
+        await api.deleteRunner({ id })
+        done()
+      }}
+    />
+  )
+  if (runner.state !== 'approved') return remove
   const change = async (body: { enabled?: boolean; is_default?: boolean }) => {
     await api.changeRunner({ id, body })
     done()
   }
   return (
     <span class="buttons">
-      {!runner.is_default && <ActionButton text={words.runners.makeDefault} act={() => change({ is_default: true })} />}
+      <ActionButton
+        text={runner.is_default ? words.runners.clearDefault : words.runners.makeDefault}
+        act={() => change({ is_default: !runner.is_default })}
+      />
       <ActionButton
         text={enabled ? words.runners.stop : words.runners.start}
         act={() => change({ enabled: !enabled })}

@@ -1,0 +1,38 @@
+import type { FormEvaluation, FormPart } from '@holdfast/client'
+import { useState } from 'preact/hooks'
+import type { Problems } from './problems.js'
+
+/** The steps of a wizard, one at a time. A form without steps is its own only one. */
+export interface Wizard {
+  /** The part that is shown. */
+  readonly current: FormPart | undefined
+  readonly isFirst: boolean
+  readonly isLast: boolean
+  back(): void
+  next(): void
+  /** To the first step that has one of these problems. */
+  showProblem(problems: Problems): void
+}
+
+/** @param evaluation says which steps are left out with the values as they are */
+export function useWizard(parts: readonly FormPart[], evaluation: FormEvaluation | null): Wizard {
+  const [wanted, setWanted] = useState<string | null>(null)
+  const shown = parts.filter(({ step }) => step === null || evaluation?.steps[step]?.shown !== false)
+  // A step may be left out while it is shown: then the first one is.
+  const at = Math.max(
+    0,
+    shown.findIndex(({ step }) => step === wanted),
+  )
+  const go = (to: number) => setWanted(shown[to]?.step ?? null)
+  return {
+    current: shown[at],
+    isFirst: at === 0,
+    isLast: at >= shown.length - 1,
+    back: () => go(at - 1),
+    next: () => go(at + 1),
+    showProblem(problems) {
+      const to = shown.findIndex(({ step }) => [...problems.keys()].some((name) => name.startsWith(`${step}.`)))
+      if (to !== -1) go(to)
+    },
+  }
+}
