@@ -17,7 +17,7 @@ import {
 import { nextStart, nextStarts, requireTiming } from './times.js'
 
 /** Most schedules of one account. */
-export const MOST_SCHEDULES = 100
+const MOST_SCHEDULES = 100
 
 /** Most characters of the values of a schedule, as JSON. */
 const MOST_VALUES = 262_144

@@ -17,7 +17,7 @@ import { launchOf } from './schedules.js'
 import { nextStart } from './times.js'
 
 /** A start that comes so much too late, in milliseconds, was missed: no control plane worked at its time. */
-export const MISSED_AFTER_MS = 60_000
+const MISSED_AFTER_MS = 60_000
 
 /** Most schedules that one look starts. The next look goes on. */
 const MOST_PER_LOOK = 500

@@ -25,8 +25,6 @@ export interface DatabaseFilling {
   abandon(): Promise<void>
 }
 
-/** Bytes of rows that are held at once, about. */
-export const BYTES_AT_ONCE = 4 * 1024 * 1024
 /** Most rows that are read by one statement. */
 export const ROWS_AT_ONCE = 500
 

@@ -1,7 +1,4 @@
-import { useLocation } from 'preact-iso'
-import { useRef, useState } from 'preact/hooks'
-import { addressOf } from '../../live/address.js'
-import { api } from '../../live/api.js'
+import { useRef } from 'preact/hooks'
 import { session } from '../../live/session.js'
 import { Empty } from '../../parts/content.js'
 import { Failure } from '../../parts/failure.js'
@@ -10,8 +7,7 @@ import { useEntries } from './entries.js'
 import { FormPartView } from './form-part-view.js'
 import type { FormModel } from '@holdfast/client'
 import type { Values } from './form-parts.js'
-import { problemsOf } from './problems.js'
-import type { SentValues } from './sent-values.js'
+import { useLaunch } from './launch.js'
 import { WillRun } from './will-run.js'
 import { useWizard } from './wizard.js'
 
@@ -28,46 +24,11 @@ export function FilledForm({
   readonly start: Values
   readonly from: number | null
 }) {
-  const { route } = useLocation()
   const element = useRef<HTMLFormElement>(null)
   const entries = useEntries(form, start, element)
   const { problems } = entries
   const wizard = useWizard(form.parts, entries.evaluation)
-  const [error, setError] = useState<Error | null>(null)
-  const [isBusy, setBusy] = useState(false)
-  const [isVerbose, setVerbose] = useState(false)
-
-  async function launch() {
-    setBusy(true)
-    setError(null)
-    entries.setProblems(new Map())
-    try {
-      route(addressOf(`/jobs/${await begin(form, entries.sent(), { from, isVerbose })}`))
-    } catch (failure) {
-      const found = problemsOf(failure)
-      if (found) {
-        entries.setProblems(found)
-        wizard.showProblem(found)
-      } else setError(failure as Error)
-      setBusy(false)
-      toProblem()
-    }
-  }
-
-  /** To the first field with a problem that is shown, once it is marked. */
-  function toProblem() {
-    requestAnimationFrame(() => {
-      const marked = element.current?.querySelectorAll<HTMLElement>('[aria-invalid="true"]') ?? []
-      const shown = [...marked].find((input) => input.closest('[hidden]') === null)
-      shown?.focus()
-    })
-  }
-
-  function goOn() {
-    if (wizard.isLast) return void launch()
-    if (wizard.current && entries.judge(wizard.current)) return toProblem()
-    wizard.next()
-  }
+  const { error, isBusy, isVerbose, setVerbose, goOn } = useLaunch({ form, from, entries, wizard, element })
 
   return (
     <form
@@ -76,7 +37,7 @@ export function FilledForm({
       noValidate
       onSubmit={(event) => {
         event.preventDefault()
-        if (!isBusy) goOn()
+        goOn()
       }}
     >
       {form.parts.map((part, index) => (
@@ -123,18 +84,4 @@ export function FilledForm({
 function mayBeVerbose(): boolean {
   const { value } = session
   return value.state === 'in' && value.user.options.allowVerboseMode === true
-}
-
-/** Launches the form, or runs the job again with these values. @returns the number of the new job */
-async function begin(
-  form: FormModel,
-  { values, files }: SentValues,
-  how: { readonly from: number | null; readonly isVerbose: boolean },
-): Promise<number> {
-  if (how.from !== null) {
-    const { id } = await api.relaunchJob({ id: how.from, verbose: how.isVerbose || undefined, body: { values, files } })
-    return id
-  }
-  const extravars = how.isVerbose ? { __verbose__: true } : undefined
-  return (await api.launchJob({ body: { formName: form.name, rawFormData: values, files, extravars } })).id
 }

@@ -1,0 +1,94 @@
+import type { FormModel } from '@holdfast/client'
+import type { RefObject } from 'preact'
+import { useLocation } from 'preact-iso'
+import { useState } from 'preact/hooks'
+import { addressOf } from '../../live/address.js'
+import { api } from '../../live/api.js'
+import type { Entries } from './entries.js'
+import { problemsOf } from './problems.js'
+import type { SentValues } from './sent-values.js'
+import type { Wizard } from './wizard.js'
+
+/** The launch of a form that somebody fills in. */
+interface Launch {
+  /** Why it failed, when that is not about values. */
+  readonly error: Error | null
+  readonly isBusy: boolean
+  readonly isVerbose: boolean
+  setVerbose(isVerbose: boolean): void
+  /** To the next step, and behind the last one the launch. */
+  goOn(): void
+}
+
+/** @param from the job that is run again; null: a new one */
+export function useLaunch({
+  form,
+  from,
+  entries,
+  wizard,
+  element,
+}: {
+  readonly form: FormModel
+  readonly from: number | null
+  readonly entries: Entries
+  readonly wizard: Wizard
+  readonly element: RefObject<HTMLFormElement | null>
+}): Launch {
+  const { route } = useLocation()
+  const [error, setError] = useState<Error | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const [isVerbose, setVerbose] = useState(false)
+
+  async function launch() {
+    setBusy(true)
+    setError(null)
+    entries.setProblems(new Map())
+    try {
+      route(addressOf(`/jobs/${await begin(form, entries.sent(), { from, isVerbose })}`))
+    } catch (failure) {
+      const found = problemsOf(failure)
+      if (found) {
+        entries.setProblems(found)
+        wizard.showProblem(found)
+      } else setError(failure as Error)
+      setBusy(false)
+      toProblem(element.current)
+    }
+  }
+
+  return {
+    error,
+    isBusy,
+    isVerbose,
+    setVerbose,
+    goOn() {
+      if (isBusy) return
+      if (wizard.isLast) void launch()
+      else if (wizard.current && entries.judge(wizard.current)) toProblem(element.current)
+      else wizard.next()
+    },
+  }
+}
+
+/** To the first field with a problem that is shown, once it is marked. */
+function toProblem(form: HTMLFormElement | null): void {
+  requestAnimationFrame(() => {
+    const marked = form?.querySelectorAll<HTMLElement>('[aria-invalid="true"]') ?? []
+    const shown = [...marked].find((input) => input.closest('[hidden]') === null)
+    shown?.focus()
+  })
+}
+
+/** Launches the form, or runs the job again with these values. @returns the number of the new job */
+async function begin(
+  form: FormModel,
+  { values, files }: SentValues,
+  how: { readonly from: number | null; readonly isVerbose: boolean },
+): Promise<number> {
+  if (how.from !== null) {
+    const { id } = await api.relaunchJob({ id: how.from, verbose: how.isVerbose || undefined, body: { values, files } })
+    return id
+  }
+  const extravars = how.isVerbose ? { __verbose__: true } : undefined
+  return (await api.launchJob({ body: { formName: form.name, rawFormData: values, files, extravars } })).id
+}
