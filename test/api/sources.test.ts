@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { covers } from '../interface/covers.js'
 import { type AnsweringServer, startAnsweringServer } from '../support/answering-server.js'
+import { waitFor } from '../support/wait.js'
 import { type TestServer, startServer } from './server.js'
 
 /** Requests to /slow, which are answered when a test says so. */
@@ -41,7 +42,7 @@ beforeAll(async () => {
     field('local', `'hello $(who)'`, ', runLocal: true'),
   ].join('')
   server = await startServer({
-    settings: { REST_ALLOWED_HOSTS: '127.0.0.1' },
+    settings: { REST_ALLOWED_HOSTS: '127.0.0.1', SOURCE_TIMEOUT_SECONDS: '60' },
     forms: { 'asks.yaml': form },
     prepare(folder) {
       mkdirSync(join(folder, 'files/logs/old'), { recursive: true })
@@ -132,6 +133,32 @@ test('what did not change is not asked again, and a launch asks all of it itself
   expect(status).toBe(422)
   expect(body.details).toMatchObject({ invalid: ['disk'], waiting: [] })
   expect(source.count('/records')).toBe(before + 1)
+})
+
+test('whoever types on gives up what was asked before, and may ask again at once', async () => {
+  const path = 'held.yaml'
+  await server.writeForm(
+    path,
+    `name: held\ntype: ansible\nplaybook: x.yml\nroles: [public]\nfields:\n${field('f', `fn.fnRestBasic('get','${source.url}/slow?held')`)}`,
+  )
+  const bob = (await server.addUser('bob', ['users'])).token
+  const ask = (wait: number, signal: AbortSignal | null = null) =>
+    fetch(`${server.url}/api/v2/forms/held/evaluate`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${bob}` },
+      body: JSON.stringify({ rawFormData: {}, wait }),
+      signal,
+    })
+  const gone = new AbortController()
+  // Four of them are held. Whichever comes last is one too many.
+  const held = Array.from({ length: 5 }, () => ask(60, gone.signal))
+  expect((await Promise.race(held)).status).toBe(429)
+  gone.abort()
+  await Promise.allSettled(held)
+  await waitFor('the next evaluation', async () => (await ask(0)).status === 200)
+  // The source was asked once, and is still asked.
+  expect(slow).toHaveLength(1)
+  slow.splice(0).forEach((answer) => answer())
 })
 
 describe('fn.fnRest…', () => {

@@ -9,6 +9,8 @@ import type { LaunchChecks } from './launch-checks.js'
 export interface Asking extends Asker {
   /** How long the check waits for all sources together, in milliseconds. */
   readonly waitMs: number
+  /** Aborted when nobody waits for the check any more. What is asked goes on, for the next one who asks it. */
+  readonly signal?: AbortSignal
 }
 
 /** Checks values, and asks the sources that fields need for it. */
@@ -58,10 +60,18 @@ export function createAskingChecks(
 
       let cancel: () => void = () => undefined
       const end = new Promise<void>((resolve) => {
-        cancel = timers.after(asking.waitMs, () => {
+        const stop = () => {
           isOver = true
           resolve()
-        })
+        }
+        const cancelTimer = timers.after(asking.waitMs, stop)
+        // Whoever asked may be gone before the check began.
+        if (asking.signal?.aborted) stop()
+        asking.signal?.addEventListener('abort', stop, { once: true })
+        cancel = () => {
+          cancelTimer()
+          asking.signal?.removeEventListener('abort', stop)
+        }
       })
       try {
         for (let round = 1; ; round += 1) {

@@ -73,10 +73,18 @@ export function evaluateRoutes(evaluation: FormEvaluation): FastifyPluginAsyncTy
           response: answers(Evaluation, 400, 403, 404, 413, 422, 429),
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const { rawFormData, files, wait } = request.body
-        const waitMs = (wait ?? 1) * 1000
-        const asked = { formName: request.params.name, rawFormData: rawFormData ?? {}, files: files ?? {}, waitMs }
+        // A page gives up an evaluation when somebody types on. It must not count among those of the user then.
+        const gone = new AbortController()
+        reply.raw.once('close', () => gone.abort())
+        const asked = {
+          formName: request.params.name,
+          rawFormData: rawFormData ?? {},
+          files: files ?? {},
+          waitMs: (wait ?? 1) * 1000,
+          signal: gone.signal,
+        }
         return (await evaluation.evaluate(callerOf(request), asked)) as never
       },
     )

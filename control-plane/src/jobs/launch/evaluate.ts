@@ -26,6 +26,8 @@ export interface EvaluateRequest {
   readonly files: Readonly<Record<string, unknown>>
   /** How long to wait for sources, in milliseconds. What has not answered then goes on being asked. */
   readonly waitMs: number
+  /** Aborted when whoever asked is gone. */
+  readonly signal: AbortSignal
 }
 
 /** Finds what a launch with these values would say, without launching. */
@@ -74,7 +76,7 @@ async function evaluated(deps: LaunchDependencies, caller: Caller, request: Eval
     { fields, wizard, subforms, constants, values, uploads, user, now: deps.clock.now(), isShowing: true },
     // Not the key of launches: typing must not hold up a launch of the same user.
     `evaluate ${caller.type}/${caller.username}`,
-    { mayUse: mayUseCredential(caller), mayReuse: true, waitMs: request.waitMs },
+    { mayUse: mayUseCredential(caller), mayReuse: true, waitMs: request.waitMs, signal: request.signal },
   )
   const { details, extravars, passwords: checked, shown = { fields: {}, steps: {} } } = result
   const hide = hiding(secretsOfLaunch({ form, subforms, rawFormData: sent, extravars, checked }))
