@@ -327,7 +327,7 @@ describe('the lock of the designer', () => {
 
 test('what is not there is 404 in the shape of every error', async () => {
   covers('family.missing')
-  for (const path of ['/stored-jobs', '/schedule', '/settings', '/group', '/repository', '/ldap', '/log', '/backup']) {
+  for (const path of ['/stored-jobs', '/settings', '/group', '/repository', '/ldap', '/log', '/backup']) {
     const { status, body } = await get(path, server.admin)
     expect([path, status, body.error]).toEqual([path, 404, expect.any(String)])
   }

@@ -118,6 +118,7 @@ test('a record is the job without its extra variables and output', async () => {
         step: null,
         approval: { ...APPROVAL, subject: null, forced: false },
         abort_requested: true,
+        schedule: null,
         abandoned_at: '2023-11-14T22:13:21.000Z',
         adopted_at: null,
         run_id: 'r',

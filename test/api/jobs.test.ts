@@ -225,7 +225,16 @@ describe('events', () => {
     expect(body.count).toBe(3)
     const [first] = body.records as [object]
     // What these events do not say is null, and no script has to look whether a name is there.
-    const unsaid = { task_id: null, play_id: null, action: null, path: null, changed: false, ignored: false }
+    const nowhere = { from: null, to: null, line: null }
+    const unsaid = {
+      task_id: null,
+      play_id: null,
+      action: null,
+      path: null,
+      changed: false,
+      ignored: false,
+      ...nowhere,
+    }
     const common = { type: 'runner_on_ok', play: 'p', host: 'web', duration: 0.5, ...unsaid }
     expect(first).toEqual({ ...common, order: 1, task: 't1', time: '2026-01-02T03:04:01.000Z' })
     const page = (await read(`/job/${id}/events?after=1&limit=1`, ann)).body

@@ -13,7 +13,8 @@ const read = (environment: Record<string, string> = {}, flags: Record<string, st
 
 describe('settings', () => {
   test('have the documented defaults', () => {
-    const { settingsInForce, ...settings } = read()
+    const { settingsInForce, restAddresses, ...settings } = read()
+    for (const rules of [restAddresses.allowed, restAddresses.denied]) expect(rules.isEmpty).toBe(true)
     expect(settingsInForce.map(({ name }) => name)).toEqual(Object.keys(CONTROL_PLANE_SETTINGS))
     expect(settings).toEqual({
       port: 8000,
@@ -44,6 +45,8 @@ describe('settings', () => {
       admin: { username: 'admin', password: null },
       launchValidation: 'enforce',
       unknownFields: 'refuse',
+      formFilesPath: resolve('persistent/files'),
+      sourceLimitMs: 20_000,
       formsLocale: null,
       jobsListSize: 1000,
       maskExtravars: /password|secret(?!ar)|token(?!i[sz][aei]|s?[_-]?count)/i,

@@ -193,7 +193,7 @@ export class JobWriter {
 
   #measure(batch: Batch, since: number | null): void {
     const { meters, clock } = this.dependencies
-    meters?.stored({ output: batch.output.length, events: batch.eventsBytes, eventsCount: batch.events.length })
+    meters?.stored({ output: batch.marked.shown.length, events: batch.eventsBytes, eventsCount: batch.events.length })
     if (since !== null) meters?.acknowledged((clock.now() - since) / 1000)
   }
 
