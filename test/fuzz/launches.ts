@@ -20,6 +20,22 @@ export function validEvaluation(chance: Chance, world: World) {
   return { formName: form.name, rawFormData, ...(files === undefined ? {} : { files }) }
 }
 
+/** The body of a new schedule, or of a change of one. Most of them start nothing while the requests are made. */
+export function validSchedule(chance: Chance, world: World): Record<string, unknown> {
+  const form = chance.pick(FORMS.filter(({ name }) => name !== 'real'))
+  const { rawFormData } = launchOf(form, chance, world)
+  const passwords = new Set(form.fields.flatMap(({ type, name }) => (type === 'password' ? [name] : [])))
+  const values = Object.entries(rawFormData as object).filter(([name]) => !passwords.has(name))
+  return {
+    name: `nightly ${chance.between(1, 300)}`,
+    form: form.name,
+    cron: chance.pick(['0 3 * * *', '30 2 * * 1-5', '0 0 1 1 *', '* * * * *']),
+    time_zone: chance.pick(['UTC', 'Europe/Berlin']),
+    missed: chance.pick(['run_once', 'skip']),
+    values: Object.fromEntries(values),
+  }
+}
+
 /** The body of a launch where one value does not fit. */
 export function refusedLaunch(chance: Chance, world: World): Record<string, unknown> {
   const form = FORMS[0] as KnownForm

@@ -3,7 +3,7 @@ import type { Coverage } from './coverage.js'
 import type { Operation } from './document.js'
 import { type Draft, emptyDraft, setBody, setHeader, setJson } from './draft.js'
 import { largestOperation, setLargest } from './largest.js'
-import { refusedLaunch, validEvaluation, validLaunch } from './launches.js'
+import { refusedLaunch, validEvaluation, validLaunch, validSchedule } from './launches.js'
 import { ASKING_FORM, FORMS, NODES } from './setting.js'
 import { TOO_LONG, setMalformedUpload, setUpload } from './multipart.js'
 import { BODY_TWISTS, TOO_LARGE_BYTES } from './twists-body.js'
@@ -37,6 +37,7 @@ const ENDS_SESSION = [
 /** Addresses that the requests say they come from: so many that a limit for one of them is met by chance only. */
 const ADDRESSES = 5000
 
+const SCHEDULING = /^(POST \/schedule|PUT \/schedule\/\{id\})$/
 const EVALUATE = 'POST /forms/{name}/evaluate'
 const NOBODYS_ID = '987654321'
 const POWERFUL: readonly ActorName[] = ['admin', 'other admin']
@@ -104,6 +105,7 @@ function draftFor(
   }
   if (operation.body?.contentType === 'multipart/form-data') setUpload(draft, chance)
   else if (operation.key === 'POST /job') setJson(draft, validLaunch(chance, sources.world))
+  else if (SCHEDULING.test(operation.key)) setJson(draft, validSchedule(chance, sources.world))
   else if (operation.key === EVALUATE) setEvaluation(draft, chance, sources.world)
   else if (operation.key === 'POST /expression') setAskedField(draft, 'sorted', chance)
   else if (operation.key === 'POST /query') setAskedField(draft, 'rows', chance)
@@ -152,7 +154,7 @@ function queryOf(operation: Operation, chance: Chance): string | null {
   const parts = operation.parameters
     .filter((parameter) => parameter.in === 'query' && chance.next() < 0.4)
     .map(({ name, schema }) => {
-      const numbers = ['records', 'after', 'limit', 'offset', 'before'].includes(name)
+      const numbers = ['records', 'after', 'limit', 'offset', 'before', 'count'].includes(name)
       const flags = ['text', 'output', 'verbose'].includes(name)
       const value = numbers
         ? chance.between(0, 50)
