@@ -154,6 +154,11 @@ function withHostCommands<T>(run: Run, yargs: Argv<T>): Argv<T> {
       ),
     )
     .command(
+      later('check', 'Look at all that the control plane of this host needs, and say what is missing', async () =>
+        (await import('./commands/check.js')).checkCommand(run),
+      ),
+    )
+    .command(
       later('backup <file>', 'Copy the database, forms and more into one file, while the service runs', async () =>
         (await import('./commands/backup.js')).backupCommand(run),
       ),

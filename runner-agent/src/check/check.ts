@@ -1,5 +1,5 @@
+import { doubtful, type Finding, linesOf } from '@holdfast/protocol'
 import { type AgentSettings, unknownSettings } from '../settings.js'
-import { doubtful, type Finding, linesOf } from './finding.js'
 import { checkHost } from './host.js'
 import { checkWay } from './way.js'
 

@@ -1,6 +1,7 @@
 import { access, constants, stat, statfs } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
+import { doubtful, fine, type Finding, wrong } from '@holdfast/protocol'
 import { isErrno } from '../host/durable.js'
 import { openIsolation } from '../isolation/isolation.js'
 import { createLog, describeError } from '../log.js'
@@ -9,7 +10,6 @@ import { readAnsibleVersion } from '../playbook/ansible-version.js'
 import { ansibleIn } from '../playbook/compose.js'
 import { findHostPython, type HostPython } from '../playbook/host-python.js'
 import type { AgentSettings } from '../settings.js'
-import { doubtful, fine, type Finding, wrong } from './finding.js'
 
 const MEBIBYTE = 1024 * 1024
 /** Output of jobs that nobody fetches for a while should fit. */

@@ -1,11 +1,11 @@
 import { type ClientRequestArgs, type IncomingMessage, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import { doubtful, fine, type Finding, wrong } from '@holdfast/protocol'
 import { transportDoubt } from '../link/address.js'
 import { ProxyAgent } from '../link/proxy.js'
 import { adviceFor } from '../link/way-problem.js'
 import { describeError } from '../log.js'
 import type { AgentSettings } from '../settings.js'
-import { doubtful, fine, type Finding, wrong } from './finding.js'
 
 const ANSWER_MS = 15_000
 /** Beyond this, times of jobs look wrong to people. The `Date` of an answer is exact to a second. */

@@ -1,4 +1,4 @@
-/** What a look at one thing of the host found. */
+/** What `check` of a program found when it looked at one thing. */
 export interface Finding {
   readonly subject: string
   readonly state: 'ok' | 'warning' | 'problem'
@@ -13,12 +13,12 @@ export function fine(subject: string, words: string): Finding {
   return { subject, state: 'ok', words, advice: null }
 }
 
-/** The agent works, and an admin should know this. */
+/** The program works, and an admin should know this. */
 export function doubtful(subject: string, words: string, advice: string): Finding {
   return { subject, state: 'warning', words, advice }
 }
 
-/** The agent runs no job while this is so. */
+/** The program cannot do its work while this is so. */
 export function wrong(subject: string, words: string, advice: string): Finding {
   return { subject, state: 'problem', words, advice }
 }

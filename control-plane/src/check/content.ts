@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises'
+import { doubtful, fine, type Finding, wrong } from '@holdfast/protocol'
+import { type RoleConfig, parseRoleConfig } from '../auth/role-config.js'
+import { messageOf } from '../errors.js'
+import { checkFormFiles } from '../forms/check-form-files.js'
+import type { ControlPlaneSettings } from '../settings.js'
+import { YamlProblem } from '../yaml-text.js'
+
+/** What stands in config.yaml; null: there is none yet. @throws YamlProblem, or the error of reading */
+export async function readConfig(path: string): Promise<RoleConfig | null> {
+  try {
+    return parseRoleConfig(await readFile(path, 'utf8'))
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Whether config.yaml and the forms would load. */
+export async function checkContent({
+  configPath,
+  formsPath,
+}: Pick<ControlPlaneSettings, 'configPath' | 'formsPath'>): Promise<Finding[]> {
+  return [await configFinding(configPath), await formsFinding(formsPath)]
+}
+
+async function configFinding(path: string): Promise<Finding> {
+  const subject = 'config.yaml'
+  try {
+    const config = await readConfig(path)
+    if (config === null) return fine(subject, `${path} is made at the first start`)
+    return fine(subject, `${config.roles.length} roles in ${path}`)
+  } catch (error) {
+    const words = error instanceof YamlProblem ? `${path}, line ${error.line}: ${error.reason}` : messageOf(error)
+    return wrong(subject, words, 'mend it; until then the last good copy is used, if there is one')
+  }
+}
+
+async function formsFinding(path: string): Promise<Finding> {
+  const subject = 'forms'
+  const { forms, errors } = await checkFormFiles([path])
+  const isMissing = forms.length === 0 && errors.every(({ file, reason }) => file === path && /ENOENT/.test(reason))
+  if (isMissing) return fine(subject, 'none yet')
+  if (errors.length === 0) return fine(subject, `${forms.length} in ${path}`)
+  const words = `${forms.length} are good, ${errors.length} things are wrong`
+  return doubtful(subject, words, `holdfast form check ${path}`)
+}

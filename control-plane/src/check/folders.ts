@@ -1,0 +1,91 @@
+import { access, constants, stat, statfs } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
+import { doubtful, fine, type Finding, wrong } from '@holdfast/protocol'
+import { messageOf } from '../errors.js'
+import type { ControlPlaneSettings } from '../settings.js'
+
+const MEBIBYTE = 1024 * 1024
+/** Below this, output of a day of jobs may not fit. */
+const LITTLE_DISK_BYTES = 1024 * MEBIBYTE
+
+/** Files with secrets that the service makes in its data folder. */
+const SECRET_FILES = ['encryption-secret', 'access-token-secret', 'service-secret']
+
+type Places = Pick<ControlPlaneSettings, 'persistentPath' | 'playbooksPath' | 'formsPath'>
+
+/** The folder with the data: whose it is, who may look into it, and how much room there is. Playbooks: whether they can be read. */
+export async function checkFolders({ persistentPath, playbooksPath, formsPath }: Places): Promise<Finding[]> {
+  const data = await dataFinding(persistentPath)
+  if (data.state === 'problem') return [data]
+  return [
+    data,
+    ...(await secretFindings(persistentPath)),
+    ...(await diskFindings(persistentPath)),
+    await readable('forms folder', formsPath),
+    await readable('playbook folder', playbooksPath),
+  ]
+}
+
+async function dataFinding(path: string): Promise<Finding> {
+  const subject = 'data folder'
+  const { username, uid } = userInfo()
+  try {
+    const found = await stat(path)
+    if (found.uid !== uid) {
+      const advice = 'run this as the user of the control plane, such as: runuser -u holdfast -- holdfast check'
+      return wrong(subject, `${path} belongs to the user with the id ${found.uid}, and this is ${username}`, advice)
+    }
+    await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
+    if ((found.mode & 0o077) === 0) return fine(subject, path)
+    return doubtful(subject, `other users can look into ${path}, where secrets are`, `chmod 0700 ${path}`)
+  } catch (error) {
+    if (!isMissing(error)) return wrong(subject, messageOf(error), `let ${username} read and write ${path}`)
+    return missing(subject, path, username)
+  }
+}
+
+async function missing(subject: string, path: string, username: string): Promise<Finding> {
+  try {
+    await access(dirname(path), constants.W_OK | constants.X_OK)
+    return fine(subject, `${path} is made at the first start`)
+  } catch (error) {
+    const words = `${path} is not there and cannot be made: ${messageOf(error)}`
+    return wrong(subject, words, `make it: install -d -m 0700 -o ${username} ${path}`)
+  }
+}
+
+async function secretFindings(folder: string): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const name of SECRET_FILES) {
+    const path = join(folder, name)
+    const found = await stat(path).catch((error: unknown) => (isMissing(error) ? null : Promise.reject(error)))
+    if (found !== null && (found.mode & 0o077) !== 0) {
+      findings.push(doubtful('secrets', `other users may read ${path}`, `chmod 0600 ${path}`))
+    }
+  }
+  return findings
+}
+
+async function diskFindings(path: string): Promise<Finding[]> {
+  const found = await statfs(path).catch((error: unknown) => (isMissing(error) ? null : Promise.reject(error)))
+  if (found === null) return []
+  const free = found.bavail * found.bsize
+  const words = `${Math.floor(free / MEBIBYTE)} MiB free`
+  if (free === 0) return [wrong('disk', 'full', `make room below ${path}`)]
+  return [free < LITTLE_DISK_BYTES ? doubtful('disk', words, `make room below ${path}`) : fine('disk', words)]
+}
+
+async function readable(subject: string, path: string): Promise<Finding> {
+  try {
+    await access(path, constants.R_OK | constants.X_OK)
+    return fine(subject, path)
+  } catch (error) {
+    if (isMissing(error)) return fine(subject, `${path} is made at the first start`)
+    return wrong(subject, messageOf(error), `let ${userInfo().username} read ${path}`)
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}
