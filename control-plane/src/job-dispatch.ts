@@ -1,7 +1,7 @@
 import type { JobStatus } from './job-status.js'
 
 /**
- * Where a job is on its way to a runner. `parked`: it is not on its way yet, because something has to happen before.
+ * Where a job is on its way to a runner. `parked`: it is not on its way yet, because something has to happen before: an approval, or a free place in its group.
  * `driven`: a parent job, which never goes to a runner. `done`: it has ended.
  */
 export const DISPATCHES = ['parked', 'queued', 'offered', 'claimed', 'driven', 'done'] as const
@@ -23,7 +23,8 @@ export const DISPATCH_MOVES = {
 
 /** The dispatch states that fit a status. An abandoned job keeps its state, because its runner may still have it. */
 export const DISPATCH_OF_STATUS = {
-  running: ['queued', 'driven'],
+  // Parked while it runs: it waits for a place in its group.
+  running: ['parked', 'queued', 'driven'],
   approve: ['parked'],
   success: ['done'],
   failed: ['done'],

@@ -159,7 +159,12 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
     meters: metrics.streams,
     uploads: uploads.folder,
     sealSecrets: createJobSealing(jobCredentials, vault),
-    ends: { jobEnded: () => sequences.sequences.jobEnded() },
+    ends: {
+      jobEnded() {
+        sequences.sequences.jobEnded()
+        jobs.limits.jobEnded()
+      },
+    },
   })
   // What both launches and child jobs need.
   const forJobs = {
@@ -185,6 +190,7 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   })
   const jobs = composeJobs(ground, settings, {
     ...forJobs,
+    serviceClock,
     checks: forms.checks,
     uploadSweeper: uploads.sweeper,
     sequences: sequences.sequences,

@@ -45,6 +45,8 @@ function form(changes: Partial<AnsibleForm> = {}): AnsibleForm {
     runner: null,
     abortable: true,
     allowRelaunch: true,
+    timeoutMs: null,
+    concurrency: null,
     source: {},
     playbook: 'site.yml',
     playbookSubPath: null,

@@ -103,6 +103,9 @@ const FormFile = Type.Object({
   abortable: Flag,
   allowRelaunch: Flag,
   disableRelaunch: Flag,
+  // Read by parse-limits.ts, whose messages name the value.
+  timeout: Type.Optional(Type.Unknown()),
+  concurrency: Type.Optional(Type.Unknown()),
   steps: Type.Optional(Type.Array(StepFile, { maxItems: MAX_STEPS })),
   workflow: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
   ...runProperties,

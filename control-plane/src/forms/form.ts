@@ -13,6 +13,16 @@ export interface Approval {
   readonly allowSelf: boolean
 }
 
+/** What happens to a launch while the group of the form is full. */
+export const CONCURRENCY_ON = ['queue', 'refuse'] as const
+
+/** How many jobs of a group may run at once. Forms with the same group share its places. */
+export interface Concurrency {
+  readonly group: string
+  readonly limit: number
+  readonly on: (typeof CONCURRENCY_ON)[number]
+}
+
 /** How strictly the values of a launch are checked. Each one is stricter than the one before. */
 export const LAUNCH_VALIDATIONS = ['off', 'log', 'enforce'] as const
 /** One of {@link LAUNCH_VALIDATIONS}. */
@@ -32,6 +42,9 @@ export interface FormBase {
   readonly runner: string | null
   readonly abortable: boolean
   readonly allowRelaunch: boolean
+  /** How long a job may run, in milliseconds; null: for ever. */
+  readonly timeoutMs: number | null
+  readonly concurrency: Concurrency | null
   readonly fields: readonly Field[]
   readonly wizard: readonly WizardStep[]
   /** What the form asks for. If the setting is stricter, the setting counts. Null: the setting decides. */

@@ -4,6 +4,7 @@ import { FieldProblem, parseField, parseWizardStep } from './fields/parse-field.
 import type { Form, FormBase, FormError } from './form.js'
 import { type FormFile, formFile } from './form-schema.js'
 import { listedInventories } from './listed-inventories.js'
+import { LimitProblem, concurrencyOf, timeoutOf } from './parse-limits.js'
 import { readApproval, listOf, playbookFilesOf, playbookSettingsOf } from './parse-playbook.js'
 import { stepParser } from './parse-step.js'
 import { passwordKeys } from './subforms.js'
@@ -62,6 +63,7 @@ function parseForm(entry: unknown, path: Path, yaml: YamlText): Form {
     runner: source.runner || null,
     abortable: source.abortable ?? true,
     allowRelaunch: source.allowRelaunch ?? source.disableRelaunch !== true,
+    ...limitsOf(source, lineOf),
     fields,
     wizard,
     launchValidation: source.launchValidation ?? null,
@@ -83,6 +85,17 @@ function parseForm(entry: unknown, path: Path, yaml: YamlText): Form {
     return { ...base, type, ...settings, listedInventories: listedInventories(fields) }
   } catch (error) {
     throw atLine(error, lineOf)
+  }
+}
+
+function limitsOf(
+  { timeout, concurrency }: FormFile,
+  lineOf: (...keys: (string | number)[]) => number,
+): Pick<FormBase, 'timeoutMs' | 'concurrency'> {
+  try {
+    return { timeoutMs: timeoutOf(timeout), concurrency: concurrencyOf(concurrency) }
+  } catch (error) {
+    throw error instanceof LimitProblem ? new YamlProblem(lineOf(...error.path), error.reason) : error
   }
 }
 

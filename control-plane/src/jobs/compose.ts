@@ -1,5 +1,6 @@
 import type { LaunchValidation, UnknownFields } from '../forms/form.js'
 import type { Ground } from '../ground.js'
+import type { ServiceClock } from '../nodes/service-clock.js'
 import type { ActionDependencies } from './end/actions.js'
 import type { ApprovalSubjects } from './record/approval-subject.js'
 import type { ApprovingDependencies } from './approve/approving.js'
@@ -14,6 +15,7 @@ import { createOutputFeeds } from './read/output-feed.js'
 import { createOutputIndexes } from './read/output-index.js'
 import type { JobReading } from './read/reading.js'
 import { createJobRetention } from './end/retention.js'
+import { createJobLimits } from './limits/job-limits.js'
 import type { RunnerPort } from './record/runner-port.js'
 import type { JobEnds, SequencePort } from './record/sequence-port.js'
 
@@ -40,6 +42,7 @@ export interface JobNeeds
   readonly sequences: SequencePort & JobEnds
   readonly subjects: ApprovalSubjects
   readonly uploadSweeper: ActionDependencies['uploads']
+  readonly serviceClock: ServiceClock
 }
 
 /** The parts of this room, ready to use. */
@@ -59,10 +62,12 @@ export async function carryJobsOver(
 /** Builds everything that launches, shows, approves, ends and deletes jobs. */
 export function composeJobs(ground: Ground, settings: JobSettings, needs: JobNeeds) {
   const { clock, timers, log, onClose } = ground
-  const { store, forms, live, runners, sequences, subjects, grants, uploadSweeper } = needs
+  const { store, forms, live, runners, sequences, subjects, grants, uploadSweeper, serviceClock } = needs
   const { maskExtravars: maskPattern, jobRetentionMs: keepMs } = settings
   const retention = createJobRetention({ store, live, clock, timers, log, uploads: uploadSweeper, keepMs })
   onClose(() => retention.close())
+  const limits = createJobLimits({ store, live, serviceClock, runners, sequences, timers, log })
+  onClose(() => limits.close())
   const reading: JobReading = {
     queries: store.read,
     maskPattern,
@@ -85,5 +90,18 @@ export function composeJobs(ground: Ground, settings: JobSettings, needs: JobNee
   const search = createOutputSearch({ queries: store.read, indexes, now: () => steady.now() })
   const evaluation = createFormEvaluation(launching)
   const detail: JobDetailDependencies = { reading, launching, courses, indexes, clock }
-  return { reading, launching, actions, approving, retention, detail, courses, indexes, feeds, search, evaluation }
+  return {
+    reading,
+    launching,
+    actions,
+    approving,
+    retention,
+    limits,
+    detail,
+    courses,
+    indexes,
+    feeds,
+    search,
+    evaluation,
+  }
 }

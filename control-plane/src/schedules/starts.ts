@@ -2,6 +2,7 @@ import type { AuditTrail } from '../audit/trail.js'
 import { type Caller, callerFor } from '../auth/caller.js'
 import type { RoleSource } from '../auth/role-source.js'
 import {
+  ConflictError,
   ForbiddenError,
   InvalidInputError,
   NotFoundError,
@@ -98,7 +99,7 @@ export function createScheduleStarts(deps: StartDependencies): ScheduleStarts {
       record.finish(200)
     } catch (error) {
       if (error instanceof TurnOverError) return
-      if (!FINAL.some((kind) => error instanceof kind)) throw error
+      if (!isFinal(error)) throw error
       await endWithout(schedule, messageOf(error))
     }
   }
@@ -114,6 +115,12 @@ export function createScheduleStarts(deps: StartDependencies): ScheduleStarts {
       }
     },
   }
+}
+
+function isFinal(error: unknown): boolean {
+  // A form that refuses launches while its group is full refuses this one, too: it is not made up for.
+  if (error instanceof ConflictError && error.code === 'group_full') return true
+  return FINAL.some((kind) => error instanceof kind)
 }
 
 /** The account that made the schedule, with the rights that it has now. @throws ForbiddenError, UnauthenticatedError */

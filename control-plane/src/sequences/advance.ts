@@ -63,6 +63,8 @@ export async function takeStep(deps: AdvanceDependencies, jobId: number): Promis
   // While the form's own approval is open, no child job has begun.
   if (waits ? !isAbort && !parent.nodes.some(({ status }) => status === 'approve') : job.status !== 'running')
     return REST
+  // It waits for a place in its group.
+  if (job.dispatch === 'parked' && !waits) return REST
   const kind = deps.kinds.find(({ jobType }) => jobType === job.job_type)
   if (!kind) throw new Error(`no such kind of job: ${job.job_type}`)
   const sequence = kind.open(parent.launch.plan)

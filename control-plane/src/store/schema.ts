@@ -197,6 +197,18 @@ export interface JobTable {
   schedule_id: ColumnType<number | null, number | null | undefined, never>
   /** The name that the schedule had then. */
   schedule_name: ColumnType<string | null, string | null | undefined, never>
+  /** How long it may run, in milliseconds; null: for ever. */
+  time_limit_ms: ColumnType<number | null, number | null | undefined, never>
+  /** How long a connected runner has had it, in milliseconds. It is counted only for a job with a time limit. */
+  ran_ms: ColumnType<number, number | undefined, number>
+  /** When that was counted last, by the service clock. */
+  counted_at: ColumnType<number | null, number | null | undefined, number | null>
+  /** The group of jobs of which only some may run at once; null: it belongs to none. */
+  concurrency_group: ColumnType<string | null, string | null | undefined, never>
+  /** How many jobs of its group may have a place when this one gets its own. */
+  concurrency_limit: ColumnType<number | null, number | null | undefined, never>
+  /** 1: it counts among the jobs of its group, until its end. */
+  has_place: ColumnType<number, number | undefined, number>
 }
 
 /** The secret values of a job. There is a row while the job has any and has not ended. */

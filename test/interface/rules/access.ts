@@ -28,6 +28,10 @@ export const ACCESS = {
     'error.conflict-relaunch': '409: relaunch in a status that does not allow it.',
   },
   Limits: {
+    'limit.job-time':
+      'A job that a connected runner has had for longer than timeout of its form is aborted, as if a person had asked.',
+    'limit.job-group':
+      'No more jobs of a group have a place than concurrency of their forms says: others wait, or are refused with 409 group_full.',
     'limit.list-default': 'The list has JOBS_LIST_SIZE (1000) jobs when records is left out.',
     'limit.list-most': 'The list has 5000 jobs at most, or JOBS_LIST_SIZE if that is higher.',
     'limit.event-rate': 'One changed event a second and name.',

@@ -41,6 +41,19 @@ const Place = Type.Object({
       since: Type.String({ description: 'By the clock of the runner' }),
     }),
   ),
+  group: Type.Optional(
+    nullable(
+      Type.Object(
+        {
+          name: Type.String(),
+          limit: Type.Integer({ description: 'How many jobs of the group may run at once' }),
+          running: Type.Array(Type.Integer(), { description: 'The jobs that have a place in it' }),
+          before: Type.Integer({ description: 'Jobs that wait for a place in it and come first' }),
+        },
+        { description: 'The group in which it waits for a place, as its form says under concurrency' },
+      ),
+    ),
+  ),
 })
 
 /**
@@ -50,6 +63,17 @@ const Place = Type.Object({
 export const detailFields = {
   can: Type.Optional(Can),
   place: Type.Optional(nullable(Place)),
+  time_limit: Type.Optional(
+    nullable(
+      Type.Object(
+        {
+          seconds: Type.Number({ description: 'timeout of its form: it is aborted after this time' }),
+          used_seconds: Type.Integer({ description: 'Counted every few seconds while a connected runner has it' }),
+        },
+        { description: 'null: it may run for ever' },
+      ),
+    ),
+  ),
   history: Type.Optional(
     Type.Array(
       Type.Object({

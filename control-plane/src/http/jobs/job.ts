@@ -42,7 +42,7 @@ export function jobRoutes({ detail, launching, actions }: JobRouteDependencies):
           description: LAUNCH_RULES,
           operationId: 'launchJob',
           body: LaunchBody,
-          response: answers(Launched, 400, 403, 404, 413, 422, 429),
+          response: answers(Launched, 400, 403, 404, 409, 413, 422, 429),
         },
       },
       async (request) => {

@@ -13,6 +13,8 @@ import {
   moveJob,
 } from '../../store/jobs/jobs.js'
 import { failJob } from '../end/ending.js'
+import { announceAdmitted } from '../limits/job-limits.js'
+import { admitNew } from '../limits/places.js'
 import { type Runner, findRunner, findRunnerByName } from '../../store/runners/runners.js'
 import type { RunnerPort } from '../record/runner-port.js'
 import { type ApprovalSubject, type ApprovalSubjects, changesOf } from '../record/approval-subject.js'
@@ -110,7 +112,7 @@ async function givenNow({ subjects }: ApprovingDependencies, asked: JobRow, forc
 }
 
 async function approveJob(
-  { store, live, clock, runners, grants }: ApprovingDependencies,
+  { store, live, clock, runners, grants, sequences }: ApprovingDependencies,
   caller: Caller,
   asked: JobRow,
   given: Given,
@@ -122,40 +124,53 @@ async function approveJob(
     const runner = await runnerNow(queries, asked)
     const problem = problemNow(asked, runner, launcher)
     const bound = { approved_manifest: given.subject?.manifest_sha256 ?? null }
-    const changes = { dispatch: 'queued' as const, runner_id: runner?.id ?? null, wait_until: null, ...bound }
+    const group = groupOf(asked)
+    const dispatch = group === null ? ('queued' as const) : ('parked' as const)
+    const changes = { dispatch, runner_id: runner?.id ?? null, wait_until: null, ...bound }
     const move: JobMove<'running'> = { from: ['approve'], to: 'running', time: now, reason: null, changes }
     const taken = await take(queries, caller, asked, 'approved', now, move, given)
     if (taken.isTaken && problem !== null) await failJob(queries, id, problem, now)
-    return { ...taken, runner, problem }
+    const admitted = taken.isTaken && problem === null ? await admitNew(queries, id, group) : []
+    return { ...taken, runner: group === null ? runner : null, problem, admitted }
   })
   requireTaken(result, id)
   live.changed('jobs')
   if (result.problem !== null) return `Job ${id} was approved and failed at once: ${result.problem}`
+  announceAdmitted({ runners, sequences }, result.admitted)
   if (result.runner) runners.jobQueued(result.runner.id)
   return `Job ${id} was approved`
 }
 
 /** Each child job checks what has changed while the approval waited, when the child job starts. */
 async function approveSequence(
-  { store, live, clock, sequences }: ApprovingDependencies,
+  { store, live, clock, runners, sequences }: ApprovingDependencies,
   caller: Caller,
-  asked: JobSummaryRow,
+  asked: JobRow,
   given: Given,
 ): Promise<string> {
   const now = clock.now()
   const bound = { approved_manifest: given.subject?.manifest_sha256 ?? null }
-  const result = await store.write('jobs.approve', (queries) =>
-    take(queries, caller, asked, 'approved', now, goesOn(now, bound), given),
-  )
+  // A parent job keeps its place while one of its steps or nodes waits for an approval. Before its own it has none.
+  const group = asked.has_place === 1 ? null : groupOf(asked)
+  const move = goesOn(now, bound, group === null ? 'driven' : 'parked')
+  const result = await store.write('jobs.approve', async (queries) => {
+    const taken = await take(queries, caller, asked, 'approved', now, move, given)
+    return { ...taken, admitted: taken.isTaken ? await admitNew(queries, asked.id, group) : [] }
+  })
   requireTaken(result, asked.id)
   live.changed('jobs')
-  sequences.advance(asked.id)
+  announceAdmitted({ runners, sequences }, result.admitted)
+  if (group === null) sequences.advance(asked.id)
   return `Job ${asked.id} was approved`
 }
 
 /** Lets a parent job go on. Its child jobs run only what was approved. */
-function goesOn(now: number, bound: { readonly approved_manifest?: string | null } = {}): JobMove<'running'> {
-  const changes = { dispatch: 'driven' as const, ...bound }
+function goesOn(
+  now: number,
+  bound: { readonly approved_manifest?: string | null } = {},
+  dispatch: 'driven' | 'parked' = 'driven',
+): JobMove<'running'> {
+  const changes = { dispatch, ...bound }
   return { from: ['approve'], to: 'running', time: now, reason: null, changes }
 }
 
@@ -201,7 +216,8 @@ export async function approvedBefore(
   job: Pick<JobSummaryRow, 'id' | 'runner_name'>,
   now: number,
 ): Promise<void> {
-  const changes = { dispatch: 'queued' as const }
+  // It runs, so it counts in its group, whether there was a free place or not.
+  const changes = { dispatch: 'queued' as const, has_place: 1 }
   await moveJob(queries, job.id, { from: ['approve'], to: 'running', time: now, reason: null, changes })
   const approval = approvalOf((await findJobSummary(queries, job.id)) ?? { approval: null })
   if (approval) await updateApproval(queries, job.id, JSON.stringify({ ...approval, state: 'approved' }))
@@ -242,6 +258,11 @@ async function take<To extends JobStatus>(
     await appendServiceLine(queries, id, `[WARNING]: Changed since the approval was asked for: ${changes.join(', ')}`)
   }
   return { job, isTaken: true }
+}
+
+/** The group of a job that has to get a place in it; null: it has none. */
+function groupOf({ concurrency_group: name, concurrency_limit: limit }: JobRow) {
+  return name === null ? null : { name, limit: limit ?? 1 }
 }
 
 /** The runner of a job as it is now: the same runner, or the runner that has its name now. */

@@ -31,7 +31,7 @@ export async function takeBackOutdated(queries: Queries, jobId: number, manifest
   }
   const subject = { form_sha256: given.subject?.form_sha256 ?? null, manifest_sha256: manifestSha256 }
   const approval = askedAgain(given, subject)
-  const changes = { dispatch: 'parked' as const, wait_until: null, approved_manifest: null }
+  const changes = { dispatch: 'parked' as const, wait_until: null, approved_manifest: null, has_place: 0 }
   if (!(await moveJob(queries, jobId, { from: ['running'], to: 'approve', time: now, reason: null, changes }))) return
   await updateApproval(queries, jobId, JSON.stringify(approval))
   await appendServiceLine(queries, jobId, `[WARNING]: ${CHANGED} and before the job began: it waits for another one`)

@@ -42,6 +42,10 @@ export async function readJobDetail(dependencies: JobDetailDependencies, caller:
   const details = {
     can: await actionsOf(launching, caller, row),
     place: await placeOf({ queries, courses, now: () => clock.now() }, row, { connections, since }),
+    time_limit:
+      row.time_limit_ms === null
+        ? null
+        : { seconds: row.time_limit_ms / 1000, used_seconds: Math.floor(row.ran_ms / 1000) },
     history: transitions.map(({ time, from_status: from, to_status: to, reason }) => ({
       time: isoTime(time),
       from,

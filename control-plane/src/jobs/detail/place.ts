@@ -1,5 +1,6 @@
 import { isoTime } from '../../clock.js'
 import { countQueuedBefore } from '../../store/jobs/job-details.js'
+import { findPlaceHolders, findPlaceWaiters } from '../../store/jobs/places.js'
 import type { JobRow } from '../../store/jobs/jobs.js'
 import { findRunner } from '../../store/runners/runners.js'
 import { readServiceTime } from '../../store/service/service-clock.js'
@@ -45,7 +46,16 @@ export async function placeOf(
         ? null
         : { name: job.runner_name, online: isOnline, last_seen: isoTime(runner?.lastSeen ?? null) },
     tasks: course === null ? [] : runningTasks(course),
+    group: await groupWaitedFor(queries, job),
   }
+}
+
+/** The group in which a job waits for a place; null: it waits for none. */
+async function groupWaitedFor(queries: Queries, job: JobRow) {
+  const { concurrency_group: name, concurrency_limit: limit } = job
+  if (name === null || job.dispatch !== 'parked' || job.status !== 'running') return null
+  const before = (await findPlaceWaiters(queries, name)).filter(({ id }) => id < job.id).length
+  return { name, limit: limit ?? 1, running: await findPlaceHolders(queries, name), before }
 }
 
 function stateOf(job: JobRow, connections: Connections, course: Course | null): (typeof PLACE_STATES)[number] {

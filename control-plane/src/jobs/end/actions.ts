@@ -50,7 +50,8 @@ export async function abort(
       return { job: current, requested: false, ended: false }
     }
     // Only the runner can say that nothing of an abandoned job runs any more.
-    if (current.dispatch === 'queued' && current.status === 'running') {
+    const isUnstarted = current.dispatch === 'queued' || current.dispatch === 'parked'
+    if (isUnstarted && current.status === 'running') {
       return { job: current, requested: true, ended: await abortUnstarted(queries, id, shownName(caller), now) }
     }
     await appendServiceLine(queries, id, `[WARNING]: Abort requested by ${shownName(caller)}`)

@@ -31,6 +31,8 @@ import {
 } from './launch-values.js'
 import { secretsOfLaunch } from './launch-passwords.js'
 import { maskValues } from '../secrets/masking.js'
+import { announceAdmitted } from '../limits/job-limits.js'
+import { admitNew, requirePlace } from '../limits/places.js'
 import { type PreparedJob, prepareJob } from './prepare.js'
 import { prepareSequence } from './prepare-sequence.js'
 import { chooseRunner, requireRunnerAllowed } from '../needs/runner-choice.js'
@@ -76,7 +78,8 @@ export interface LaunchDependencies extends LaunchValuesDependencies {
  * turned off, the job is created and fails at once with the reason. A job never goes to another runner instead.
  * @returns the id of the job, and the names of sent values that belong to no field, if that is no reason to refuse the
  *   launch
- * @throws NotFoundError, ForbiddenError, RefusedValuesError, TooManyError, UnavailableError; nothing is created then
+ * @throws NotFoundError, ForbiddenError, RefusedValuesError, TooManyError, UnavailableError, ConflictError for a group
+ *   that is full; nothing is created then
  */
 export async function launchJob(
   dependencies: LaunchDependencies,
@@ -123,14 +126,16 @@ export async function launchJob(
   const now = clock.now()
   const runId = dependencies.newRunId()
   const sealed = secret && { sealed: dependencies.vault.seal(runId, secret), names: Object.keys(secret.variables) }
-  const id = await store.write('jobs.launch', async (queries) => {
+  const concurrency = problem === null ? form.concurrency : null
+  const { id, admitted } = await store.write('jobs.launch', async (queries) => {
+    if (concurrency) await requirePlace(queries, concurrency)
     const jobId = await insertJob(queries, {
       ...columns,
       run_id: runId,
       form: form.name,
       job_type: form.type,
       status: approval ? 'approve' : 'running',
-      dispatch: approval ? 'parked' : sequence ? 'driven' : 'queued',
+      dispatch: approval || concurrency ? 'parked' : sequence ? 'driven' : 'queued',
       start_time: now,
       user_id: caller.id,
       user_name: caller.username,
@@ -140,6 +145,9 @@ export async function launchJob(
       password_fields: JSON.stringify(form.passwordFields),
       schedule_id: origin?.schedule.id ?? null,
       schedule_name: origin?.schedule.name ?? null,
+      time_limit_ms: form.timeoutMs,
+      concurrency_group: concurrency?.group ?? null,
+      concurrency_limit: concurrency?.limit ?? null,
     })
     await origin?.stored(queries, jobId)
     if (sealed) await insertJobSecret(queries, jobId, sealed)
@@ -149,11 +157,13 @@ export async function launchJob(
     if (sequence) await insertSequence(queries, jobId, sequence)
     if (problem !== null) await failJob(queries, jobId, problem, now)
     if (approval) await askForApproval(queries, { id: jobId, target: form.name }, approval)
-    return jobId
+    const group = concurrency && !approval ? { name: concurrency.group, limit: concurrency.limit } : null
+    return { id: jobId, admitted: await admitNew(queries, jobId, group) }
   })
   live.changed('jobs')
   const launched = { id, unknownFields: launchValues.unknown.map(({ name }) => name) }
-  if (problem !== null || approval) return launched
+  announceAdmitted({ runners, sequences }, admitted)
+  if (problem !== null || approval || concurrency) return launched
   if (sequence) sequences.advance(id)
   else if (runner) runners.jobQueued(runner.id)
   return launched

@@ -14,6 +14,7 @@ import {
   ownKeys,
   takeOverJobs,
 } from '../../store/jobs/dispatch.js'
+import { givePlace } from '../../store/jobs/places.js'
 import { type StreamLengths, findFullStreams, findStreamLengths } from '../../store/jobs/job-streams.js'
 import {
   type OrphanDecision,
@@ -194,6 +195,8 @@ async function resumptionOf(
   const full = copy?.isEnded ? ALL_FULL : await findFullStreams(queries, job.id)
   if (!copy?.isEnded) {
     if (job.status === 'approve') await approvedBefore(queries, job, now)
+    // A restored database has it waiting for a place in its group, and it runs: so it counts there.
+    else if (job.dispatch === 'parked') await givePlace(queries, job.id, 'queued')
     await noteHolder(queries, job.id, holder)
     await markClaimed(queries, job.id, holder.epoch)
   }

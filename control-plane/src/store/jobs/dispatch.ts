@@ -58,7 +58,7 @@ const HELD_COLUMNS = [
 ] as const
 
 /** Moves the jobs that the caller selects on their way to a runner. Only legal moves compile. */
-function moveDispatch<To extends Dispatch>(queries: Queries, from: readonly DispatchBefore<To>[], to: To) {
+export function moveDispatch<To extends Dispatch>(queries: Queries, from: readonly DispatchBefore<To>[], to: To) {
   const before: readonly Dispatch[] = from
   const after: Dispatch = to
   return queries.updateTable('job').set({ dispatch: after }).where('dispatch', 'in', before)

@@ -81,7 +81,7 @@ export interface JobMove<To extends JobStatus> {
   readonly detail?: string | null
   readonly changes?: Partial<
     Pick<JobTable, 'end_time' | 'abandoned_at' | 'abort_requested' | 'wait_until' | 'runner_id'> &
-      Pick<JobRow, 'approved_manifest'> & { readonly dispatch: (typeof DISPATCH_OF_STATUS)[To][number] }
+      Pick<JobRow, 'approved_manifest' | 'has_place'> & { readonly dispatch: (typeof DISPATCH_OF_STATUS)[To][number] }
   >
 }
 

@@ -31,6 +31,7 @@ import * as userTypes from './034-user-types.js'
 import * as jobDetails from './035-job-details.js'
 import * as schedules from './037-schedules.js'
 import * as credentialOptions from './039-credential-options.js'
+import * as jobLimits from './041-job-limits.js'
 import * as outputMarks from './043-output-marks.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
@@ -65,6 +66,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '035-job-details': jobDetails,
   '037-schedules': schedules,
   '039-credential-options': credentialOptions,
+  '041-job-limits': jobLimits,
   '043-output-marks': outputMarks,
 }
 

@@ -80,6 +80,8 @@ export const words = {
     lost: 'its runner is silent',
     on: (runner: string) => `on ${runner}`,
     before: (count: number) => many(count, 'job comes first', 'jobs come first'),
+    group: (name: string, limit: number, jobs: string) =>
+      `for a place in the group ${name}, of which ${many(limit, 'job', 'jobs')} may run at once${jobs === '' ? '' : ` (now ${jobs})`}`,
     until: (time: string) => `it is given up at ${time} at the earliest`,
     task: (task: string, hosts: string, more: number) => `${task} on ${hosts}${more > 0 ? ` and ${more} more` : ''}`,
     seen: (time: string) => `heard last at ${time}`,

@@ -51,6 +51,16 @@ const fields = v.fallback(v.optional(v.array(fieldSchema), []), [])
 const formSchema = v.object({
   type: text,
   description: text,
+  timeout: v.fallback(v.optional(v.nullable(v.union([v.number(), v.string()])), null), null),
+  concurrency: v.fallback(
+    v.optional(
+      v.nullable(
+        v.object({ group: v.string(), limit: v.optional(v.number(), 1), on: v.optional(v.string(), 'queue') }),
+      ),
+      null,
+    ),
+    null,
+  ),
   fields,
   wizard: v.fallback(v.optional(v.array(stepSchema), []), []),
   subforms: v.fallback(v.optional(v.array(v.object({ name: v.string(), fields })), []), []),
@@ -71,10 +81,28 @@ export async function fetchForm(client: Client, name: string) {
   throw new NotFoundError(`There is no form ${JSON.stringify(name)} that you may launch; see holdfast form list.`)
 }
 
-/** What kind of form it is, and its own sentence about itself. */
-export function headOf(form: unknown): { readonly type: string | null; readonly description: string | null } {
-  const { type, description } = v.parse(formSchema, form)
-  return { type, description }
+/** What kind of form it is, its own sentence about itself, and its limits if it has any. */
+export function headOf(form: unknown): Readonly<Record<string, string | null>> {
+  const { type, description, timeout, concurrency } = v.parse(formSchema, form)
+  return {
+    type,
+    description,
+    ...(timeout === null ? {} : { timeout: typeof timeout === 'number' ? `${timeout} s` : timeout }),
+    ...(concurrency === null ? {} : { concurrency: concurrencyText(concurrency) }),
+  }
+}
+
+function concurrencyText({
+  group,
+  limit,
+  on,
+}: {
+  readonly group: string
+  readonly limit: number
+  readonly on: string
+}) {
+  const then = on === 'refuse' ? 'a launch beyond that is refused' : 'the others wait'
+  return `${limit} at once in the group ${group}; ${then}`
 }
 
 /** The fields of a form, then those of the steps of its wizard and of the rows of its lists. */

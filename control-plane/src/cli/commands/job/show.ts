@@ -7,7 +7,7 @@ import { waitsFor } from './waits-for.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 
 /** Said elsewhere, or too long for a terminal; `--json` has everything. */
-const LEFT_OUT = new Set(['output', 'payload', 'can', 'place', 'history', 'streams', 'integrity'])
+const LEFT_OUT = new Set(['output', 'payload', 'can', 'place', 'history', 'streams', 'integrity', 'time_limit'])
 /** Most hosts of a task that are named. */
 const MOST_HOSTS = 5
 
@@ -38,6 +38,7 @@ export const showCommand = (run: Run) =>
         const more: [string, unknown][] = [
           ...(waits === null ? [] : [['waits for', waits] as [string, string]]),
           ...(job.place?.tasks ?? []).map((task): [string, string] => ['at', tasksWords(task)]),
+          ...(job.time_limit ? [['time limit', limitWords(job.time_limit)] as [string, string]] : []),
           ['took', took],
         ]
         const text = fieldsText(run.terminal.stdout, [...fields, ...more])
@@ -45,6 +46,10 @@ export const showCommand = (run: Run) =>
       })
     },
   })
+
+function limitWords({ seconds, used_seconds: used }: NonNullable<Job['time_limit']>): string {
+  return `${durationText(seconds) ?? ''}, of which ${durationText(used) ?? ''} are used`
+}
 
 /** A task with the hosts that are at it: `Install (task 17) on web1, web2 and 3 more since 2026-11-20 08:15:30`. */
 function tasksWords({ id, task, hosts, count, since }: NonNullable<Job['place']>['tasks'][number]): string {

@@ -9,6 +9,7 @@ export function waitsFor({ status, approval, place }: Pick<Job, 'status' | 'appr
   if (status === 'approve') return approvalWords(approval)
   if (!place) return null
   const { state, runner, before, until } = place
+  if (place.group) return placeWords(place.group)
   if (runner === null) return null
   const { name, online } = runner
   const seen = runner.last_seen === null ? '' : ` (last seen ${localTime(runner.last_seen) ?? ''})`
@@ -25,6 +26,12 @@ export function waitsFor({ status, approval, place }: Pick<Job, 'status' | 'appr
     default:
       return null
   }
+}
+
+function placeWords({ name, limit, running, before }: NonNullable<NonNullable<Job['place']>['group']>): string {
+  const who = running.length === 0 ? '' : ` (${running.length === 1 ? 'job' : 'jobs'} ${running.join(', ')})`
+  const others = before === 0 ? '' : `; ${before} ${before === 1 ? 'job comes' : 'jobs come'} first`
+  return `a place in the group ${name}, of which ${limit} ${limit === 1 ? 'job' : 'jobs'} may run at once${who}${others}`
 }
 
 function approvalWords(approval: Job['approval']): string {

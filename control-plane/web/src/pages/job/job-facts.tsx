@@ -68,10 +68,12 @@ export function JobFacts({ job }: { readonly job: Job }) {
 }
 
 function Place({ place }: { readonly place: NonNullable<Job['place']> }) {
-  const { state, runner, before, until, tasks } = place
+  const { state, runner, before, until, tasks, group } = place
   const word = (words.place as Readonly<Record<string, unknown>>)[state]
   const parts = [
     typeof word === 'string' ? word : state,
+    ...(group ? [words.place.group(group.name, group.limit, group.running.join(', '))] : []),
+    ...(group && group.before > 0 ? [words.place.before(group.before)] : []),
     ...(runner ? [words.place.on(runner.name)] : []),
     ...(before !== null && before > 0 ? [words.place.before(before)] : []),
     ...(until === null ? [] : [words.place.until(timeText(until))]),

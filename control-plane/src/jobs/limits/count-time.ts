@@ -1,0 +1,56 @@
+/**
+ * How often the time of a running job is stored, in milliseconds. So much of it is lost at most when a node stops. The job
+ * then runs that much longer.
+ */
+const COUNT_EVERY_MS = 5000
+
+/** Two looks at a running job that lie further apart, in milliseconds, have nothing between them that counts. */
+const MOST_BETWEEN_MS = 10_000
+
+/** What is stored of the time of a job. */
+export interface CountedTime {
+  /** In milliseconds. */
+  readonly limitMs: number
+  readonly ranMs: number
+  /** When it was counted last, by the service clock; null: never. */
+  readonly countedAt: number | null
+}
+
+/** What is to be stored; `isOver`: its abort is asked for, too. */
+export interface Count {
+  readonly ranMs: number
+  readonly isOver: boolean
+}
+
+/**
+ * What a look at a job that runs now means for its time limit; null: there is nothing to store yet. Decides from facts
+ * alone.
+ *
+ * Time passes only while the playbook can have run and somebody saw that it did. It is measured by the service clock, which
+ * no person and no other host can set, and which stands still while no control plane works. Between two looks that lie
+ * far apart the runner was away: perhaps its host was asleep. Such a time does not count. So a job can be ended later than
+ * its form says, and never earlier.
+ * @param now of the service clock
+ */
+export function countTime({ limitMs, ranMs, countedAt }: CountedTime, now: number): Count | null {
+  const passed = countedAt === null ? null : now - countedAt
+  if (passed === null || passed > MOST_BETWEEN_MS) return { ranMs, isOver: false }
+  // Another node has counted later than this one looked.
+  if (passed < 0) return null
+  const isOver = ranMs + passed >= limitMs
+  return isOver || passed >= COUNT_EVERY_MS ? { ranMs: ranMs + passed, isOver } : null
+}
+
+const UNITS = [
+  [86_400_000, 'day'],
+  [3_600_000, 'hour'],
+  [60_000, 'minute'],
+  [1000, 'second'],
+] as const
+
+/** `30 minutes`, `90 seconds`: in the largest unit that fits without a rest. */
+export function durationWords(ms: number): string {
+  const [size, unit] = UNITS.find(([length]) => ms >= length && ms % length === 0) ?? UNITS[3]
+  const count = Math.round(ms / size)
+  return `${count} ${unit}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,78 @@
+import { findGroupsWaitedFor } from '../../store/jobs/places.js'
+import { type Sweeps, startSweeps } from '../../sweeps.js'
+import type { Timers } from '../../timers.js'
+import { type Admitted, admit } from './places.js'
+import { type TimeLimitDependencies, lookAtTimeLimits } from './time-limits.js'
+
+/** How often a node looks, in milliseconds. */
+const LOOK_MS = 1000
+
+/** What the limits of forms need of other parts. */
+export interface JobLimitDependencies extends TimeLimitDependencies {
+  readonly timers: Timers
+  readonly log: TimeLimitDependencies['log'] & { warn(fields: object, text: string): void }
+}
+
+/** Keeps what forms say about how long, and how many at once, their jobs may run. */
+export interface JobLimits {
+  /** Looks once at both. What it finds is stored when it resolves. */
+  look(): Promise<void>
+  /** Jobs have ended, so there may be free places. Returns at once and never throws. */
+  jobEnded(): void
+  /** Resolves when a look that runs at the moment has ended. */
+  close(): Promise<void>
+}
+
+/**
+ * Makes the {@link JobLimits} of this node. Nothing is kept in memory: a restart changes nothing, and another node does the
+ * same from the same rows.
+ */
+export function createJobLimits(dependencies: JobLimitDependencies): JobLimits {
+  const { store, live, timers, log } = dependencies
+  let isLookPlanned = false
+
+  async function lookAtGroups(): Promise<void> {
+    for (const group of await findGroupsWaitedFor(store.read)) {
+      const admitted = await store.write('jobs.admit', (queries) => admit(queries, group))
+      if (admitted.length > 0) live.changed('jobs')
+      announceAdmitted(dependencies, admitted)
+    }
+  }
+
+  const sweep = async () => {
+    await lookAtGroups()
+    await lookAtTimeLimits(dependencies)
+  }
+  const sweeps: Sweeps = startSweeps(
+    { timers, log },
+    { everyMs: LOOK_MS, failure: 'the limits of jobs could not be looked at', sweep },
+  )
+  return {
+    look: sweep,
+    jobEnded() {
+      if (isLookPlanned || sweeps.isClosed) return
+      isLookPlanned = true
+      sweeps.soon(async () => {
+        isLookPlanned = false
+        await lookAtGroups()
+      })
+    },
+    close: () => sweeps.close(),
+  }
+}
+
+/** Says after the commit which jobs may begin. */
+export function announceAdmitted(
+  {
+    runners,
+    sequences,
+  }: Pick<TimeLimitDependencies, 'sequences'> & {
+    readonly runners: Pick<TimeLimitDependencies['runners'], 'jobQueued'>
+  },
+  admitted: readonly Admitted[],
+): void {
+  for (const { id, runnerId } of admitted) {
+    if (runnerId === null) sequences.advance(id)
+    else runners.jobQueued(runnerId)
+  }
+}
