@@ -15,7 +15,7 @@ const MAX_SECRET_LENGTH = 32 * 1024
 const optionalText = Type.Optional(Type.Union([Type.String({ maxLength: 1000 }), Type.Null()]))
 
 /** The kinds of databases that forms can ask. */
-export const DATABASE_TYPES = ['postgres', 'mysql'] as const
+export const DATABASE_TYPES = ['postgres', 'mysql', 'mssql', 'oracle', 'mongodb'] as const
 /** One of {@link DATABASE_TYPES}. */
 export type DatabaseType = (typeof DATABASE_TYPES)[number]
 
