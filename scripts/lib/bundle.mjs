@@ -23,8 +23,8 @@ const PROGRAMS = [
   { folder: 'runner-agent', entries: { cli: 'cli.js' }, builds: ['../dist', '../../protocol/dist'] },
 ]
 
-/** Packages with files beside their code: native modules, WebAssembly. */
-const LEFT_OUT = ['sqlite3', '@node-rs/argon2', '@jitl/*', 'jq-wasm', 'dayjs']
+/** Packages with files beside their code (native modules, WebAssembly), and large ones that few services ever load. */
+const LEFT_OUT = ['sqlite3', '@node-rs/argon2', '@jitl/*', 'jq-wasm', 'dayjs', 'tedious', 'oracledb', 'mongodb']
 
 /** Packages in the form of CommonJS ask for modules of Node.js by `require`. */
 const REQUIRE =

@@ -105,7 +105,7 @@ export interface Credential {
   /** What databases and client certificates need more; null takes one away */
   options?: {
     /** The kind of the database */
-    db_type?: 'postgres' | 'mysql' | AnotherWord | null
+    db_type?: 'postgres' | 'mysql' | 'mssql' | 'oracle' | 'mongodb' | AnotherWord | null
     /** The name of the database */
     db_name?: string | null
     /** Connect with TLS, and check the certificate */
@@ -2083,7 +2083,7 @@ export interface Operations {
         /** What databases and client certificates need more; null takes one away */
         options?: {
           /** The kind of the database */
-          db_type?: 'postgres' | 'mysql' | AnotherWord | null
+          db_type?: 'postgres' | 'mysql' | 'mssql' | 'oracle' | 'mongodb' | AnotherWord | null
           /** The name of the database */
           db_name?: string | null
           /** Connect with TLS, and check the certificate */
@@ -2124,7 +2124,7 @@ export interface Operations {
         /** What databases and client certificates need more; null takes one away */
         options?: {
           /** The kind of the database */
-          db_type?: 'postgres' | 'mysql' | AnotherWord | null
+          db_type?: 'postgres' | 'mysql' | 'mssql' | 'oracle' | 'mongodb' | AnotherWord | null
           /** The name of the database */
           db_name?: string | null
           /** Connect with TLS, and check the certificate */

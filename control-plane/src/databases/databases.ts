@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto'
-import type { DatabaseType, OpenCredential } from '../credentials/credential.js'
+import { DATABASE_TYPES, type DatabaseType, type OpenCredential } from '../credentials/credential.js'
 import type { Credentials } from '../credentials/credentials.js'
 import { messageOf } from '../errors.js'
 import { type NamedDatabase, namedDatabases } from './config.js'
 import type { AskLimits, Engine, Target } from './engine.js'
+import { openMongodb } from './mongodb.js'
+import { openMssql } from './mssql.js'
 import { openMysql } from './mysql.js'
+import { openOracle } from './oracle.js'
 import { openPostgres } from './postgres.js'
 import { DatabaseProblem } from './problem.js'
 import type { DatabaseAnswer, DatabaseQuery, Databases } from './query-type.js'
 import { gatherRows } from './rows.js'
-import { fillStatement } from './statement.js'
 
 /** What asking databases needs of other parts. */
 export interface DatabasesDependencies {
@@ -24,7 +26,17 @@ const TYPES: Readonly<Record<string, DatabaseType>> = {
   postgresql: 'postgres',
   mysql: 'mysql',
   mariadb: 'mysql',
+  mssql: 'mssql',
+  sqlserver: 'mssql',
+  oracle: 'oracle',
+  mongodb: 'mongodb',
+  mongo: 'mongodb',
 }
+
+/** How each kind is connected to. Nothing is connected before the first question. */
+const OPEN: Readonly<
+  Record<DatabaseType, (target: Target, limits: AskLimits, onError: (error: Error) => void) => Promise<Engine>>
+> = { postgres: openPostgres, mysql: openMysql, mssql: openMssql, oracle: openOracle, mongodb: openMongodb }
 
 /** Asks databases with stored credentials. The connections to a database stay open for a while. */
 export function createDatabases({ credentials, log, limits }: DatabasesDependencies): Databases {
@@ -39,8 +51,10 @@ export function createDatabases({ credentials, log, limits }: DatabasesDependenc
     const known = engines.get(name)
     if (known?.key === key) return known.engine
     const onError = (error: Error) => log.warn({ credential: name, err: error }, 'a connection to a database ended')
-    const engine = type === 'postgres' ? openPostgres(target, limits, onError) : openMysql(target, limits)
+    const engine = OPEN[type](target, limits, onError)
     engines.set(name, { key, engine })
+    // A driver that takes no such settings is asked anew with the next ones.
+    engine.catch(() => engines.get(name)?.engine === engine && engines.delete(name))
     if (known) void closeQuietly(name, known.engine)
     return engine
   }
@@ -53,17 +67,17 @@ export function createDatabases({ credentials, log, limits }: DatabasesDependenc
     }
   }
 
-  async function askOne(database: NamedDatabase, { text, value, signal }: DatabaseQuery): Promise<DatabaseAnswer> {
+  async function askOne(database: NamedDatabase, query: DatabaseQuery): Promise<DatabaseAnswer> {
     const { name } = database
     const credential = await opened(credentials, name)
     const type = typeOf(database, credential)
-    const statement = fillStatement(text, type, value)
     if (closed) throw new DatabaseProblem('the service is stopping')
-    const engine = await engineOf(name, type, targetOf(credential))
     const rows = gatherRows(limits)
     try {
-      await engine.ask(statement, rows, signal)
+      const engine = await engineOf(name, type, targetOf(credential))
+      await engine.ask(query, rows)
     } catch (error) {
+      if (error instanceof DatabaseProblem) throw error
       throw new DatabaseProblem(`the database '${name}' cannot be asked: ${reasonOf(error, credential)}`)
     }
     return rows.answer()
@@ -98,7 +112,9 @@ async function opened(credentials: Pick<Credentials, 'open'>, name: string): Pro
 
 function typeOf({ name, type }: NamedDatabase, { options }: OpenCredential): DatabaseType {
   const said = type === null ? null : TYPES[type.toLowerCase()]
-  if (said === undefined) throw new DatabaseProblem(`databases of type ${type} cannot be asked; postgres and mysql can`)
+  if (said === undefined) {
+    throw new DatabaseProblem(`databases of type ${type} cannot be asked; ${DATABASE_TYPES.join(', ')} can`)
+  }
   const known = options.db_type ?? said
   if (!known) throw new DatabaseProblem(`the credential '${name}' does not say which type its database has`)
   if (said !== null && said !== known) {
@@ -115,7 +131,10 @@ function targetOf({ name, host, port, user, password, options }: OpenCredential)
 
 /** What the driver says, on one line. It could repeat a password that stands in a connection. */
 function reasonOf(error: unknown, { password }: OpenCredential): string {
+  const cause = error instanceof Error ? error.cause : undefined
   const nested = error instanceof AggregateError ? error.errors.map(messageOf).join('; ') : ''
-  const text = messageOf(error) || nested || 'the driver says no reason'
+  // Some drivers say only below it that nobody listens.
+  const below = cause instanceof Error ? ` (${messageOf(cause)})` : ''
+  const text = (messageOf(error) || nested || 'the driver says no reason') + below
   return text.replaceAll(password, '********').replaceAll(/\s+/g, ' ').slice(0, 500)
 }

@@ -1,4 +1,4 @@
-import type { Statement } from './statement.js'
+import type { DatabaseQuery } from './query-type.js'
 
 /** Where a database is, and who asks it. */
 export interface Target {
@@ -32,10 +32,11 @@ export interface RowTaker {
 /** The connections to one database. */
 export interface Engine {
   /**
-   * Asks in a transaction that can only read. A question that is aborted, or has more rows than the taker takes, costs its
+   * Fills the text of the form and asks, in a transaction that can only read where the server has such. Nothing is
+   * connected before the text is filled. A question that is aborted, or has more rows than the taker takes, costs its
    * connection.
-   * @throws what the driver throws
+   * @throws DatabaseProblem when the text cannot be filled; else what the driver throws
    */
-  ask(statement: Statement, rows: RowTaker, signal: AbortSignal): Promise<void>
+  ask(query: Pick<DatabaseQuery, 'text' | 'value' | 'signal'>, rows: RowTaker): Promise<void>
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import type { Connection, Pool, PoolConnection } from 'mysql2'
 import type { AskLimits, Engine, Target } from './engine.js'
-import type { Bound } from './statement.js'
+import { type Bound, fillStatement } from './statement.js'
 
 /** Connections to a MySQL or MariaDB server. The driver is loaded here, when the first form asks. */
 export async function openMysql(target: Target, limits: AskLimits): Promise<Engine> {
@@ -40,7 +40,8 @@ export async function openMysql(target: Target, limits: AskLimits): Promise<Engi
   }
 
   return {
-    async ask(statement, rows, signal) {
+    async ask({ text, value, signal }, rows) {
+      const statement = fillStatement(text, 'mysql', value)
       const connection = await connect(pool)
       let isGood = false
       try {

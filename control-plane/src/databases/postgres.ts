@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg'
-import type { AskLimits, Engine, Target } from './engine.js'
+import type { AskLimits, Engine, RowTaker, Target } from './engine.js'
+import { type Statement, fillStatement } from './statement.js'
 
 /** Types whose values stay texts: dates and times, which JavaScript would move to another zone. */
 const AS_TEXT = new Set([1082, 1083, 1114, 1184, 1266])
@@ -32,7 +33,7 @@ export async function openPostgres(target: Target, limits: AskLimits, log: (erro
   })
   pool.on('error', log)
 
-  const askWith = (client: PoolClient, ...[statement, rows, signal]: Parameters<Engine['ask']>) =>
+  const askWith = (client: PoolClient, statement: Statement, rows: RowTaker, signal: AbortSignal) =>
     new Promise<'read' | 'full'>((resolve, reject) => {
       signal.addEventListener('abort', () => reject(new Error('nobody waits any more')), { once: true })
       // A connection that ends says so here, and its query fails, too.
@@ -55,7 +56,8 @@ export async function openPostgres(target: Target, limits: AskLimits, log: (erro
     })
 
   return {
-    async ask(statement, rows, signal) {
+    async ask({ text, value, signal }, rows) {
+      const statement = fillStatement(text, 'postgres', value)
       const client = await pool.connect()
       let isGood = false
       try {

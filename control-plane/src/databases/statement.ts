@@ -1,5 +1,6 @@
 import { DatabaseProblem } from './problem.js'
-import { type Dialect, type SqlPart, sqlParts } from './sql-parts.js'
+import type { Dialect, Place } from './sql-dialects.js'
+import { type SqlPart, sqlParts } from './sql-parts.js'
 
 /** A value that is sent beside a statement. */
 export type Bound = string | number | boolean | null
@@ -8,6 +9,14 @@ export type Bound = string | number | boolean | null
 export interface Statement {
   readonly sql: string
   readonly values: readonly Bound[]
+}
+
+/** What stands for the nth value that is sent beside a statement. */
+const MARKS: Readonly<Record<Dialect, (nth: number) => string>> = {
+  postgres: (nth) => `$${nth}`,
+  mysql: () => '?',
+  mssql: (nth) => `@p${nth}`,
+  oracle: (nth) => `:${nth}`,
 }
 
 /** How many values a list may put into a statement. */
@@ -22,7 +31,7 @@ export function fillStatement(text: string, dialect: Dialect, value: (placeholde
   const values: Bound[] = []
   const mark = (one: Bound) => {
     if (values.push(one) > MOST_VALUES) throw new DatabaseProblem(`the query has more than ${MOST_VALUES} values`)
-    return dialect === 'postgres' ? `$${values.length}` : '?'
+    return MARKS[dialect](values.length)
   }
   const fill = (part: SqlPart): string => {
     if ('sql' in part) return part.sql
@@ -30,7 +39,9 @@ export function fillStatement(text: string, dialect: Dialect, value: (placeholde
     if (place === 'comment') return ''
     const given = value(placeholder)
     if (place === 'value') return boundValues(given).map(mark).join(', ')
-    return escapeInside(textOf(given), place === 'escaped', quote)
+    const inside = textOf(given)
+    refuseUnescapable(inside, place, dialect)
+    return escapeInside(inside, place === 'escaped', quote)
   }
   return { sql: sqlParts(text, dialect).map(fill).join(''), values }
 }
@@ -57,6 +68,17 @@ function plainText(given: NonNullable<unknown>): string {
   if (typeof given === 'string') return given
   if (Array.isArray(given)) return given.map(textOf).join(',')
   return JSON.stringify(given)
+}
+
+/** @throws DatabaseProblem when the server would read this text as another one, however it is written */
+function refuseUnescapable(text: string, place: Place, dialect: Dialect): void {
+  if (dialect === 'oracle' && place === 'name' && text.includes('"')) {
+    throw new DatabaseProblem('a name of the query would have a quotation mark, which Oracle knows no way to write')
+  }
+  // SQL Server takes a text of two lines for one when the first ends in a backslash.
+  if (dialect === 'mssql' && /\\[\r\n]/.test(text) && place === 'text') {
+    throw new DatabaseProblem('a value of the query ends a line with a backslash; use it without quotes in the query')
+  }
 }
 
 /** A mark that stands twice does not end the text or name. */

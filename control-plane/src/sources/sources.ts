@@ -2,6 +2,7 @@ import type { Clock } from '../clock.js'
 import type { Databases } from '../databases/query-type.js'
 import { messageOf } from '../errors.js'
 import type { Timers } from '../timers.js'
+import { createTurns } from '../turns.js'
 import { createAnswerCache } from './answer-cache.js'
 import { type Functions, refuseForbiddenDatabase } from './functions.js'
 import { type Answer, type Asked, type Asker, type Question, SourceProblem, keyOf } from './question.js'
@@ -63,6 +64,7 @@ export function createSources(deps: SourcesDependencies): Sources {
       if (stop.signal.aborted && !closed) {
         return { ok: false, reason: `its source did not answer within ${Math.round(limitMs / 1000)} s` }
       }
+      if (closed) return { ok: false, reason: 'the service is stopping' }
       if (error instanceof SourceProblem) return { ok: false, reason: error.message }
       log.warn({ field: asked.field, err: error }, 'a source of a form failed in a way that nobody thought of')
       return { ok: false, reason: 'asking its source failed; the log of the service says why' }
@@ -127,44 +129,4 @@ function aborted(signal: AbortSignal): Promise<never> {
     if (signal.aborted) fail()
     else signal.addEventListener('abort', fail, { once: true })
   })
-}
-
-/** Lets only so many in at a time under one name, in the order in which they came. */
-function createTurns(most: number) {
-  const inside = new Map<string, number>()
-  const waiting = new Map<string, (() => void)[]>()
-
-  function leave(name: string): void {
-    const [next, ...others] = waiting.get(name) ?? []
-    if (others.length > 0) waiting.set(name, others)
-    else waiting.delete(name)
-    if (next) return next()
-    const left = (inside.get(name) ?? 1) - 1
-    if (left > 0) inside.set(name, left)
-    else inside.delete(name)
-  }
-
-  return {
-    /** @returns how to leave again. @throws when the signal is aborted before the turn comes */
-    async take(name: string, signal: AbortSignal): Promise<() => void> {
-      const count = inside.get(name) ?? 0
-      if (count < most) inside.set(name, count + 1)
-      else {
-        let enter: () => void = () => undefined
-        const turn = new Promise<void>((resolve) => (enter = resolve))
-        waiting.set(name, [...(waiting.get(name) ?? []), enter])
-        try {
-          await Promise.race([turn, aborted(signal)])
-        } catch (error) {
-          const others = (waiting.get(name) ?? []).filter((one) => one !== enter)
-          // A turn that comes at the same moment is passed on.
-          if (others.length === (waiting.get(name) ?? []).length) leave(name)
-          else if (others.length > 0) waiting.set(name, others)
-          else waiting.delete(name)
-          throw error
-        }
-      }
-      return () => leave(name)
-    },
-  }
 }

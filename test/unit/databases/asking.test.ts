@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OpenCredential } from '../../../control-plane/src/credentials/credential.js'
 import { createDatabases } from '../../../control-plane/src/databases/databases.js'
 import type { Databases } from '../../../control-plane/src/databases/query-type.js'
+import { EVIL_PAYLOADS as PAYLOADS, EVIL_PIECES as PIECES, evilText as evil } from '../../support/evil-texts.js'
 import { type MariadbServer, startMariadb } from '../../support/mariadb.js'
 import { type TestDatabase, createTestDatabase } from '../../support/test-database.js'
 
@@ -60,56 +61,6 @@ async function askMariadb(statements: readonly string[]): Promise<void> {
 const ask = (config: unknown, text: string, values: Record<string, unknown> = {}) =>
   databases.ask({ config, text, value: (name) => values[name], signal: new AbortController().signal })
 const rowsOf = async (...given: Parameters<typeof ask>) => (await ask(...given)).rows
-
-/** What people try who want to break out, and the pieces that such texts are made of. */
-const PAYLOADS = [
-  "' or '1'='1",
-  "' or 1=1 -- ",
-  '" or ""="',
-  "'; drop table vm; --",
-  "\\'; drop table vm; -- ",
-  "\\' or 1=1 #",
-  "') or ('a'='a",
-  "' union select name from vm -- ",
-  '/*!50000 or 1=1*/',
-  "'||(select name from vm limit 1)||'",
-  "' and sleep(5) and '",
-  "'; select pg_sleep(5); --",
-  '$$; drop table vm; $$',
-  "¿'; -- ",
-  '%bf%27 or 1=1',
-  '1; drop table vm',
-  '` from vm; -- ',
-]
-const PIECES = [
-  "'",
-  "''",
-  '\\',
-  '"',
-  '`',
-  '$1',
-  '?',
-  '-- ',
-  '#',
-  '/*',
-  '*/',
-  ';',
-  '%',
-  '$$',
-  '$(x)',
-  '\n',
-  '\r',
-  'é',
-  '🙂',
-  'or',
-]
-const evil = fc.oneof(
-  fc.constantFrom(...PAYLOADS),
-  fc
-    .array(fc.oneof(fc.constantFrom(...PIECES), fc.constantFrom(...PAYLOADS)), { maxLength: 8 })
-    .map((all) => all.join('')),
-  fc.string({ unit: 'grapheme', maxLength: 40 }).map((text) => text.replaceAll('\0', '')),
-)
 
 /** Places of a placeholder: a value that is put there is read back unchanged, whatever it is. */
 const PLACES: Record<string, string[]> = {
@@ -228,7 +179,7 @@ test('problems say what is wrong, and no password', async () => {
   await expect(ask('none', 'select 1')).rejects.toThrow("there is no credential 'none'")
   await expect(ask('token', 'select 1')).rejects.toThrow('of type token')
   await expect(ask({ name: 'pg', type: 'mysql' }, 'select 1')).rejects.toThrow('is of type postgres')
-  await expect(ask({ name: 'pg', type: 'oracle' }, 'select 1')).rejects.toThrow('type oracle cannot be asked')
+  await expect(ask({ name: 'pg', type: 'dbase' }, 'select 1')).rejects.toThrow('type dbase cannot be asked')
   await expect(ask(5, 'select 1')).rejects.toThrow('dbConfig must be')
   await expect(ask('away', 'select 1')).rejects.toThrow(/'away' cannot be asked: .*ECONNREFUSED/)
   await expect(ask('wrong', 'select 1')).rejects.toThrow(/Access denied(?!.*canary)/)

@@ -1,0 +1,78 @@
+import { createTurns } from '../turns.js'
+
+/** Connections to one server: so many at most, and those that are idle end after a while. */
+export interface ConnectionKeeper<Connection> {
+  /**
+   * Does something with a connection of its own.
+   * @param work gives whether the connection may be used again
+   * @throws Error when the signal is aborted before a connection is free; what `open` or `work` throws
+   */
+  use(work: (connection: Connection) => Promise<boolean>, signal: AbortSignal): Promise<void>
+  close(): Promise<void>
+}
+
+/** How connections are made and ended. */
+export interface KeptConnection<Connection> {
+  open(): Promise<Connection>
+  end(connection: Connection): void
+  isOpen(connection: Connection): boolean
+  /** Connections at a time. */
+  readonly most: number
+  readonly idleMs: number
+}
+
+/** For drivers that have no pool of their own. */
+export function keepConnections<Connection>(kind: KeptConnection<Connection>): ConnectionKeeper<Connection> {
+  const idle = new Map<Connection, NodeJS.Timeout>()
+  const using = new Set<Promise<void>>()
+  const turns = createTurns(kind.most)
+  let closed = false
+
+  function takeIdle(): Connection | null {
+    for (const [connection, timer] of idle) {
+      clearTimeout(timer)
+      idle.delete(connection)
+      if (kind.isOpen(connection)) return connection
+    }
+    return null
+  }
+
+  function keep(connection: Connection): void {
+    if (closed || !kind.isOpen(connection)) return kind.end(connection)
+    const timer = setTimeout(() => {
+      idle.delete(connection)
+      kind.end(connection)
+    }, kind.idleMs)
+    // What is idle keeps no program alive.
+    idle.set(connection, timer.unref())
+  }
+
+  async function useOne(work: (connection: Connection) => Promise<boolean>): Promise<void> {
+    const connection = takeIdle() ?? (await kind.open())
+    let isGood = false
+    try {
+      isGood = await work(connection)
+    } finally {
+      if (isGood) keep(connection)
+      else kind.end(connection)
+    }
+  }
+
+  return {
+    async use(work, signal) {
+      const leave = await turns.take('', signal)
+      const used = useOne(work).finally(leave)
+      using.add(used)
+      await used.finally(() => using.delete(used))
+    },
+    async close() {
+      closed = true
+      for (const [connection, timer] of idle) {
+        clearTimeout(timer)
+        kind.end(connection)
+      }
+      idle.clear()
+      await Promise.allSettled(using)
+    },
+  }
+}

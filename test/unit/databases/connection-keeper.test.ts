@@ -1,0 +1,80 @@
+import { beforeEach, expect, test, vi } from 'vitest'
+import { keepConnections } from '../../../control-plane/src/databases/connection-keeper.js'
+
+interface Fake {
+  readonly id: number
+  isOpen: boolean
+}
+
+let made: Fake[]
+let release: (() => void)[]
+const never = new AbortController().signal
+
+beforeEach(() => {
+  made = []
+  release = []
+})
+
+const keeper = (idleMs = 60_000) =>
+  keepConnections<Fake>({
+    open: () => {
+      const connection = { id: made.length + 1, isOpen: true }
+      made.push(connection)
+      return Promise.resolve(connection)
+    },
+    end: (connection) => (connection.isOpen = false),
+    isOpen: ({ isOpen }) => isOpen,
+    most: 2,
+    idleMs,
+  })
+
+/** Holds a connection until its entry of `release` is called. */
+const held = () => new Promise<boolean>((resolve) => release.push(() => resolve(true)))
+
+test('there are so many connections at most, and the next one waits for its turn', async () => {
+  const connections = keeper()
+  const order: number[] = []
+  const uses = [1, 2, 3].map((nth) =>
+    connections.use(({ id }) => {
+      order.push(nth * 10 + id)
+      return held()
+    }, never),
+  )
+  await vi.waitFor(() => expect(order).toEqual([11, 22]))
+  release[1]?.()
+  await vi.waitFor(() => expect(order).toEqual([11, 22, 32]))
+  for (const end of release) end()
+  await Promise.all(uses)
+  await connections.close()
+  expect(made).toEqual([
+    { id: 1, isOpen: false },
+    { id: 2, isOpen: false },
+  ])
+})
+
+test('an idle connection ends after a while, one that failed at once', async () => {
+  const connections = keeper()
+  await connections.use(() => Promise.resolve(true), never)
+  await connections.use(() => Promise.resolve(true), never)
+  expect(made).toEqual([{ id: 1, isOpen: true }])
+  const quick = keeper(1)
+  await quick.use(() => Promise.resolve(true), never)
+  await vi.waitFor(() => expect(made[1]).toEqual({ id: 2, isOpen: false }))
+  await connections.close()
+  expect(made[0]).toEqual({ id: 1, isOpen: false })
+  await expect(connections.use(() => Promise.reject(new Error('refused')), never)).rejects.toThrow('refused')
+  expect(made.at(-1)).toEqual({ id: 3, isOpen: false })
+})
+
+test('who stops waiting for a turn gets none', async () => {
+  const connections = keeper()
+  const uses = [1, 2].map(() => connections.use(held, never))
+  const stop = new AbortController()
+  const third = connections.use(held, stop.signal)
+  stop.abort()
+  await expect(third).rejects.toThrow('did not come in time')
+  await vi.waitFor(() => expect(release.length).toBe(2))
+  for (const end of release) end()
+  await Promise.all(uses)
+  await connections.close()
+})

@@ -1,0 +1,160 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { mssqlConfiguration, plainColumn } from '../../../control-plane/src/databases/mssql.js'
+import { oracleConfiguration } from '../../../control-plane/src/databases/oracle.js'
+import { fillStatement } from '../../../control-plane/src/databases/statement.js'
+import { EVIL_PAYLOADS, evilText } from '../../support/evil-texts.js'
+
+/** How each server reads texts, names and comments, written down again, so that two readers must agree. */
+const TOKENS = {
+  mssql:
+    /(?<text>'(?:[^']|'')*')|(?<name>\[(?:[^\]]|\]\])*\]|"(?:[^"]|"")*")|(?<comment>--[^\n]*|\/\*(?:(?!\*\/)[^])*\*\/)/g,
+  oracle:
+    /n?q'\[(?:(?!\]')[^])*\]'|n?q'!(?:(?!!')[^])*!'|(?<text>'(?:[^']|'')*')|(?<name>"[^"]*")|(?<comment>--[^\n]*|\/\*(?:(?!\*\/)[^])*\*\/)/gi,
+} as const
+
+/** The statement without what stands in texts, names and comments; and the texts. */
+function read(sql: string, dialect: keyof typeof TOKENS) {
+  const texts: string[] = []
+  const names: string[] = []
+  const rest = sql.replaceAll(TOKENS[dialect], (...found) => {
+    const { text, name, comment } = found.at(-1) as Record<string, string | undefined>
+    if (text !== undefined) texts.push(text.slice(1, -1).replaceAll("''", "'"))
+    if (name !== undefined) names.push(name.slice(1, -1).replaceAll(']]', ']'))
+    return text !== undefined ? '‹text›' : name !== undefined ? '‹name›' : comment !== undefined ? '‹comment›' : '‹own›'
+  })
+  return { rest, texts, names }
+}
+
+const PLACES: Record<keyof typeof TOKENS, { text: string; rest: string; texts: (x: string) => string[] }[]> = {
+  mssql: [
+    { text: "select N'$(x)' as v", rest: 'select N‹text› as v', texts: (x) => [x] },
+    {
+      text: "select [it's] from vm where a = '$(x)' -- ' $(x)\nand b = 'it''s'",
+      rest: 'select ‹name› from vm where a = ‹text› ‹comment›\nand b = ‹text›',
+      texts: (x) => [x, "it's"],
+    },
+    {
+      text: `select "a'b", '$(x)' /* ' */ from vm`,
+      rest: 'select ‹name›, ‹text› ‹comment› from vm',
+      texts: (x) => [x],
+    },
+    { text: "select 'C:\\' + '$(x)'", rest: 'select ‹text› + ‹text›', texts: (x) => ['C:\\', x] },
+    { text: 'select * from vm where a = $(x)', rest: 'select * from vm where a = @p1', texts: () => [] },
+  ],
+  oracle: [
+    { text: "select N'$(x)' as v from dual", rest: 'select N‹text› as v from dual', texts: (x) => [x] },
+    {
+      text: "select q'[ it's ]', '$(x)', nq'! ' !', 'é' from dual -- $(x)",
+      rest: 'select ‹own›, ‹text›, ‹own›, ‹text› from dual ‹comment›',
+      texts: (x) => [x, 'é'],
+    },
+    {
+      text: `select "a'b", '$(x)' /* ' */ from vm`,
+      rest: 'select ‹name›, ‹text› ‹comment› from vm',
+      texts: (x) => [x],
+    },
+    { text: "select 'C:\\' || '$(x)' from dual", rest: 'select ‹text› || ‹text› from dual', texts: (x) => ['C:\\', x] },
+    { text: 'select * from vm where a = $(x)', rest: 'select * from vm where a = :1', texts: () => [] },
+  ],
+}
+
+describe.each(['mssql', 'oracle'] as const)('in the dialect %s', (dialect) => {
+  test('no value leaves the place where the form put it', () => {
+    for (const { text, rest, texts } of PLACES[dialect]) {
+      fc.assert(
+        fc.property(evilText, (given) => {
+          // A text of two lines whose first ends in a backslash is refused; see below.
+          const x = given.replaceAll(/\\[\r\n]/g, '')
+          const filled = read(fillStatement(text, dialect, () => x).sql, dialect)
+          expect([filled.rest, filled.texts]).toEqual([rest, texts(x)])
+        }),
+        { numRuns: 100, examples: EVIL_PAYLOADS.map((payload) => [payload]) },
+      )
+    }
+  })
+
+  test('no value leaves the name where the form put it', () => {
+    const [open, close] = dialect === 'mssql' ? '[]' : '""'
+    fc.assert(
+      fc.property(evilText, (given) => {
+        const x = dialect === 'oracle' ? given.replaceAll('"', '') : given
+        const filled = read(fillStatement(`select 1 as ${open}a$(x)${close}`, dialect, () => x).sql, dialect)
+        expect([filled.rest, filled.names]).toEqual(['select 1 as ‹name›', [`a${x}`]])
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  test('values are bound: each one, and those of a list one by one', () => {
+    const values: Record<string, unknown> = { a: 4, b: ['x', "y'"], c: null, d: true }
+    const filled = fillStatement('a > $(a) and b in ($(b)) or c = $(c) or d = $(d)', dialect, (name) => values[name])
+    const [one, two, three, four, five] = [1, 2, 3, 4, 5].map((nth) => (dialect === 'mssql' ? `@p${nth}` : `:${nth}`))
+    expect(filled.sql).toBe(`a > ${one} and b in (${two}, ${three}) or c = ${four} or d = ${five}`)
+    expect(filled.values).toEqual([4, 'x', "y'", null, true])
+  })
+})
+
+test.each([
+  ['mssql', 'select @v$(x)', 'a', /part of a word/],
+  ['mssql', 'select #$(x)', 'a', /part of a word/],
+  ['mssql', "select '$(x)'", 'a\\\nb', /backslash/],
+  ['mssql', 'select [$(x)', 'a', /ends inside/],
+  ['mssql', 'select 1 /* /* $(x) */', 'a', /ends inside/],
+  ['oracle', "select q'[$(x)]' from dual", 'a', /begins with q'/],
+  ['oracle', "select Nq'!$(x)!' from dual", 'a', /begins with q'/],
+  ['oracle', "select q'[a from dual", 'a', /ends inside/],
+  ['oracle', 'select 1 as "$(x)" from dual', 'a"b', /quotation mark/],
+] as const)('in the dialect %s the query %s is refused', (dialect, text, x, reason) => {
+  expect(() => fillStatement(text, dialect, () => x)).toThrow(reason)
+})
+
+const TARGET = { host: 'db.example.com', port: null, database: 'cmdb', user: 'forms', password: 'p', tls: { ca: 'CA' } }
+const LIMITS = { connectMs: 5000, statementMs: 30_000, rows: 9, bytes: 9, connections: 4, idleMs: 1500 }
+
+test('the driver of SQL Server is told to check certificates, and how long to wait', () => {
+  expect(mssqlConfiguration(TARGET, LIMITS)).toMatchObject({
+    server: 'db.example.com',
+    authentication: { type: 'default', options: { userName: 'forms', password: 'p' } },
+    options: {
+      port: 1433,
+      database: 'cmdb',
+      encrypt: true,
+      trustServerCertificate: false,
+      cryptoCredentialsDetails: { ca: 'CA' },
+      connectTimeout: 5000,
+      requestTimeout: 30_000,
+      readOnlyIntent: true,
+      enableQuotedIdentifier: true,
+    },
+  })
+  expect(mssqlConfiguration({ ...TARGET, tls: null }, LIMITS).options).toMatchObject({ encrypt: false })
+})
+
+test('the driver of Oracle is told the same in its own words', () => {
+  expect(oracleConfiguration(TARGET, LIMITS)).toMatchObject({
+    user: 'forms',
+    connectString: 'tcps://db.example.com:2484/cmdb',
+    walletContent: 'CA',
+    sslServerDNMatch: true,
+    connectTimeout: 5,
+    poolMin: 0,
+    poolMax: 4,
+    poolTimeout: 2,
+  })
+  const plain = oracleConfiguration({ ...TARGET, host: '::1', port: 1600, database: null, tls: null }, LIMITS)
+  expect(plain.connectString).toBe('tcp://[::1]:1600')
+})
+
+test('values of SQL Server become those of JSON', () => {
+  const at = new Date('2026-01-02T03:04:05.000Z')
+  const column = (type: string, value: unknown) =>
+    plainColumn({ value, metadata: { colName: 'a', type: { name: type } } })
+  expect(column('DateTime2', at)).toBe('2026-01-02 03:04:05')
+  expect(column('Date', at)).toBe('2026-01-02')
+  expect(column('Time', at)).toBe('03:04:05')
+  expect(column('DateTimeOffset', at)).toBe('2026-01-02T03:04:05.000Z')
+  expect(column('BigInt', '7')).toBe(7)
+  expect(column('BigInt', '9007199254740993')).toBe('9007199254740993')
+  expect(column('VarChar', '7')).toBe('7')
+})
