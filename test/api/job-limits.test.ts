@@ -44,7 +44,7 @@ let isOnline: boolean
 beforeAll(async () => {
   // Looks happen when a test asks for one: the timers of the product never fire here.
   const never = () => () => undefined
-  server = await startServer({ forms: FORMS, timers: { after: never, every: never } })
+  server = await startServer({ forms: FORMS, settings: { ACCESS_TOKEN_EXPIRATION: '2d' }, timers: { after: never, every: never } })
   await addRunner(server, 'edge')
 })
 afterAll(() => server.close())
@@ -87,7 +87,7 @@ async function passUntilAbort(limits: ReturnType<typeof nodeLimits>, id: number)
 }
 
 async function launch(formName: string): Promise<number> {
-  const answer = await server.call('POST', '/job', { token: server.admin, json: { formName } })
+  const answer = await server.call('POST', '/job', { token: server.admin, json: { formName, rawFormData: {} } })
   expect(answer).toMatchObject({ status: 200 })
   return Number(answer.body.id)
 }
@@ -188,7 +188,7 @@ describe('concurrency', () => {
       state: 'waiting',
       group: { name: 'deploy', limit: 2, running: [first, second], before: 1 },
     })
-    const refused = await server.call('POST', '/job', { token: server.admin, json: { formName: 'Refused' } })
+    const refused = await server.call('POST', '/job', { token: server.admin, json: { formName: 'Refused', rawFormData: {} } })
     expect(refused).toMatchObject({ status: 409 })
     expect(refused.text).toContain(`${first}, ${second}, ${third}, ${fourth}`)
     // A job that was given up may still run, so it keeps its place.
@@ -211,7 +211,8 @@ describe('concurrency', () => {
 
   test('however many launches and nodes race for the places, the limit holds and nothing is left behind', async () => {
     const nodes = [nodeLimits(), nodeLimits()]
-    const jobs = await Promise.all(Array.from({ length: 8 }, () => launch('Queued')))
+    const launched = await Promise.all(Array.from({ length: 8 }, () => launch('Queued')))
+    const jobs = launched.sort((one, other) => one - other)
     const order: number[] = []
     while (order.length < jobs.length) {
       const rows = await Promise.all(jobs.map(rowOf))
@@ -222,7 +223,7 @@ describe('concurrency', () => {
       await Promise.all([...running.map(({ id }) => end(id)), ...nodes.map((node) => node.look())])
       await Promise.all(nodes.map((node) => node.look()))
     }
-    expect(order).toEqual([...jobs].sort((one, other) => one - other))
+    expect(order).toEqual(jobs)
   })
 
   test('a job that waits for its approval has no place, and waits for one when it is approved', async () => {

@@ -308,6 +308,23 @@ export interface Job {
       /** By the clock of the runner */
       since: string
     }[]
+    /** The group in which it waits for a place, as its form says under concurrency */
+    group?: {
+      name: string
+      /** How many jobs of the group may run at once */
+      limit: number
+      /** The jobs that have a place in it */
+      running: number[]
+      /** Jobs that wait for a place in it and come first */
+      before: number
+    } | null
+  } | null
+  /** null: it may run for ever */
+  time_limit?: {
+    /** timeout of its form: it is aborted after this time */
+    seconds: number
+    /** Counted every few seconds while a connected runner has it */
+    used_seconds: number
   } | null
   /** Every move of the status, oldest first */
   history?: {
@@ -1530,8 +1547,21 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
             since: v.string(),
           }),
         ),
+        group: v.optional(
+          v.nullable(
+            v.looseObject({
+              name: v.string(),
+              limit: v.pipe(v.number(), v.safeInteger()),
+              running: v.array(v.pipe(v.number(), v.safeInteger())),
+              before: v.pipe(v.number(), v.safeInteger()),
+            }),
+          ),
+        ),
       }),
     ),
+  ),
+  time_limit: v.optional(
+    v.nullable(v.looseObject({ seconds: v.number(), used_seconds: v.pipe(v.number(), v.safeInteger()) })),
   ),
   history: v.optional(
     v.array(v.looseObject({ time: v.string(), from: v.string(), to: v.string(), reason: v.nullable(v.string()) })),

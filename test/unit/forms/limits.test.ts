@@ -27,7 +27,7 @@ describe('what a form may say', () => {
     ['timeout: 1.5', 4, 'not 1.5'],
     ['timeout: 400d', 4, 'at most 365d'],
     ['concurrency: deploy', 4, 'must be an object'],
-    ['concurrency:\n  limit: 2', 4, 'concurrency.group'],
+    ['concurrency:\n  limit: 2', 5, 'concurrency.group'],
     ['concurrency:\n  group: a\n  limit: 0', 6, 'not 0'],
     ['concurrency:\n  group: a\n  on: wait', 6, 'queue or refuse, not "wait"'],
     ['concurrency:\n  group: $(host)', 5, 'placeholder'],
