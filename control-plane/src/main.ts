@@ -15,6 +15,7 @@ import { type FormNeeds, composeForms } from './forms/compose.js'
 import { type Ground, createPartsOwner } from './ground.js'
 import { composeApp } from './http/compose.js'
 import { carryJobsOver, composeJobs } from './jobs/compose.js'
+import type { JobEnds } from './jobs/record/sequence-port.js'
 import { composeLive } from './live/compose.js'
 import { createLog } from './log.js'
 import { createMetrics } from './metrics/metrics.js'
@@ -159,12 +160,7 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
     meters: metrics.streams,
     uploads: uploads.folder,
     sealSecrets: createJobSealing(jobCredentials, vault),
-    ends: {
-      jobEnded() {
-        sequences.sequences.jobEnded()
-        jobs.limits.jobEnded()
-      },
-    },
+    ends: endsOf(() => [sequences.sequences, jobs.limits]),
   })
   // What both launches and child jobs need.
   const forJobs = {
@@ -176,10 +172,10 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
     credentials: jobCredentials,
     runners: runners.dispatcher,
     uploads: uploads.folder,
+    serviceClock,
     newRunId: () => ground.random(16).toString('hex'),
   }
-  const planning = { ...forJobs, serviceClock, approvedFiles: runners.approvedFiles }
-  const sequences = composeSequences(ground, settings, planning)
+  const sequences = composeSequences(ground, settings, { ...forJobs, approvedFiles: runners.approvedFiles })
   const rotation = composeSecretRotation(ground, {
     store,
     box,
@@ -190,7 +186,6 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   })
   const jobs = composeJobs(ground, settings, {
     ...forJobs,
-    serviceClock,
     checks: forms.checks,
     uploadSweeper: uploads.sweeper,
     sequences: sequences.sequences,
@@ -202,6 +197,15 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
   // Closed before the server, so that the runners learn why and come back as soon as they can.
   ground.onClose(() => runners.hub.close())
   return { ...rooms, schedules, nodes, app }
+}
+
+/** Tells several parts that jobs have ended. They are built after whoever tells it. */
+function endsOf(parts: () => readonly JobEnds[]): JobEnds {
+  return {
+    jobEnded() {
+      for (const part of parts()) part.jobEnded()
+    },
+  }
 }
 
 /** Forms, and what asks other systems for their fields. */

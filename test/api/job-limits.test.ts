@@ -44,7 +44,11 @@ let isOnline: boolean
 beforeAll(async () => {
   // Looks happen when a test asks for one: the timers of the product never fire here.
   const never = () => () => undefined
-  server = await startServer({ forms: FORMS, settings: { ACCESS_TOKEN_EXPIRATION: '2d' }, timers: { after: never, every: never } })
+  server = await startServer({
+    forms: FORMS,
+    settings: { ACCESS_TOKEN_EXPIRATION: '2d' },
+    timers: { after: never, every: never },
+  })
   await addRunner(server, 'edge')
 })
 afterAll(() => server.close())
@@ -188,7 +192,10 @@ describe('concurrency', () => {
       state: 'waiting',
       group: { name: 'deploy', limit: 2, running: [first, second], before: 1 },
     })
-    const refused = await server.call('POST', '/job', { token: server.admin, json: { formName: 'Refused', rawFormData: {} } })
+    const refused = await server.call('POST', '/job', {
+      token: server.admin,
+      json: { formName: 'Refused', rawFormData: {} },
+    })
     expect(refused).toMatchObject({ status: 409 })
     expect(refused.text).toContain(`${first}, ${second}, ${third}, ${fourth}`)
     // A job that was given up may still run, so it keeps its place.

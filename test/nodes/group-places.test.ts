@@ -24,7 +24,9 @@ test('two nodes that race for the places of a group never give more than there a
   }
   const ended: number[] = []
   while (ended.length < jobs.length) {
-    await Promise.all([...nodes, ...nodes].map(({ store }) => store.write('test', (queries) => admit(queries, 'deploy'))))
+    await Promise.all(
+      [...nodes, ...nodes].map(({ store }) => store.write('test', (queries) => admit(queries, 'deploy'))),
+    )
     const holders = await findPlaceHolders(two.second.store.read, 'deploy')
     expect(holders).toEqual(jobs.slice(ended.length, ended.length + 2))
     // Each node ends one of them, and looks at the same time.

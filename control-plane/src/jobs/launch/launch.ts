@@ -105,24 +105,12 @@ export async function launchJob(
   const secrets = secretsOfLaunch({ form, subforms, ...values })
   await letOthersRun()
   const prepared = await prepare(dependencies, caller, launchable, context, launchValues, secrets)
-  const { runner, problem, extravars, shown, secret, columns, sequence } = prepared
+  const { runner, problem, extravars, secret, columns, sequence } = prepared
   await letOthersRun()
   const stored =
     asked.rawFormData === null ? null : await fieldValuesToStore(form, subforms, asked.rawFormData, secrets)
   const jobFiles = filesOfExtravars(launchValues.files, extravars)
-  const masked = () => maskValues(shown, dependencies.maskPattern, new Set(form.passwordFields))
-  // A job that cannot run asks nobody for an approval.
-  const approval =
-    form.approval === null || problem !== null
-      ? null
-      : awaitedApproval(
-          form.approval,
-          masked(),
-          await dependencies.subjects.of(
-            { form: form.name, playbook: columns.playbook, parent_id: null, job_type: form.type },
-            ...([form, context, launchable.planned] as const),
-          ),
-        )
+  const approval = await approvalOfLaunch(dependencies, launchable, context, prepared)
   const now = clock.now()
   const runId = dependencies.newRunId()
   const sealed = secret && { sealed: dependencies.vault.seal(runId, secret), names: Object.keys(secret.variables) }
@@ -167,6 +155,20 @@ export async function launchJob(
   if (sequence) sequences.advance(id)
   else if (runner) runners.jobQueued(runner.id)
   return launched
+}
+
+/** The approval that a new job waits for; null: it needs none. */
+async function approvalOfLaunch(
+  { subjects, maskPattern }: LaunchDependencies,
+  { form, planned }: Launchable,
+  context: FormContext,
+  { problem, shown, columns }: PreparedJob,
+) {
+  // A job that cannot run asks nobody for an approval.
+  if (form.approval === null || problem !== null) return null
+  const masked = maskValues(shown, maskPattern, new Set(form.passwordFields))
+  const job = { form: form.name, playbook: columns.playbook, parent_id: null, job_type: form.type }
+  return awaitedApproval(form.approval, masked, await subjects.of(job, ...([form, context, planned] as const)))
 }
 
 /**
