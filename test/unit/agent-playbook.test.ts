@@ -237,6 +237,14 @@ describe('the environment', () => {
     expect(environmentOf({}, cwd).ANSIBLE_CALLBACKS_ENABLED).toBe(enabled)
   })
 
+  test('folders of callbacks may begin with a variable or the home of somebody, which ansible expands for the job', () => {
+    const cwd = mkdtempSync(join(folder, 'config-'))
+    const paths = '$PLACE/one:${PLACE}/two:~/three:~other/four:five'
+    writeFileSync(join(cwd, 'ansible.cfg'), `[defaults]\ncallback_plugins = ${paths}\n`)
+    const expected = `$PLACE/one:\${PLACE}/two:${folder}/three:~other/four:${cwd}/five`
+    expect(environmentOf({}, cwd).ANSIBLE_CALLBACK_PLUGINS).toBe(`/agent/callback:${expected}`)
+  })
+
   test('folders of callbacks in ansible.cfg count from its own folder, and ANSIBLE_CONFIG comes first', () => {
     const elsewhere = mkdtempSync(join(folder, 'elsewhere-'))
     writeFileSync(join(elsewhere, 'ansible.cfg'), '[defaults]\ncallback_plugins = plugins:{{CWD}}/more\n')
