@@ -175,8 +175,10 @@ describe('the environment', () => {
     expect(passed ?? '').not.toBe('a secret')
   })
 
+  // Vault's own names: lookups of playbooks take them, too, from an operator who passes them on.
+  const isOfVault = (name: string): boolean => name.startsWith('VAULT_')
   const SECRETS = Object.entries({ ...AGENT_SETTINGS, ...CONTROL_PLANE_SETTINGS })
-    .filter(([, setting]) => 'secret' in setting)
+    .filter(([name, setting]) => 'secret' in setting && !isOfVault(name))
     .flatMap(([name]) => [name, `${name}_FILE`])
 
   test.each([...SECRETS, 'CREDENTIALS_DIRECTORY', 'NODE_OPTIONS', 'RTE_STATE_PATH', 'APP_URL'])(
@@ -187,6 +189,12 @@ describe('the environment', () => {
       expect(() => readPassedNames(`MY_OWN, ${name}`)).toThrow(`${name} is never passed on`)
     },
   )
+
+  test('has the token of Vault only when the operator passes it on for lookups', () => {
+    const own = { VAULT_TOKEN: 'for lookups', VAULT_ADDR: 'https://vault' }
+    expect(environmentOf(own)).not.toMatchObject({ VAULT_TOKEN: 'for lookups' })
+    expect(environmentOf(own, root.path, 'VAULT_*')).toMatchObject(own)
+  })
 
   test('has what the operator passes on beside that: names, and beginnings of names', () => {
     const own = { AWS_REGION: 'eu', AWSOME: 'no', KUBECONFIG: '/k', KUBECONFIG_OLD: '/o', OTHER: 'no' }
