@@ -74,7 +74,7 @@ function pythonPart() {
   return `
 The program that starts a playbook and stays with it needs no ansible. It runs with Python 3.8 and later, which may be
 another one than that of ansible (\`RTE_PYTHON\`). \`./scripts/ansible-versions pythons\` runs its tests with each of them that
-is on the machine.${left} The tables above show those of newer suites of Debian.
+is on the machine.${left} The table above shows those of newer suites of Debian.
 
 ${tableOf([''], columns)}
 `
