@@ -14,12 +14,14 @@ beforeAll(async () => {
 afterAll(() => two.close())
 
 const GROUP = { concurrency_group: 'deploy', concurrency_limit: 2 }
+const PARENT = { job_type: 'multistep', runner_id: null, dispatch: 'parked' } as const
 
 test('two nodes that race for the places of a group never give more than there are, and leave none free', async () => {
   const nodes = [two.first, two.second]
   const jobs: number[] = []
   for (let number = 0; number < 9; number += 1) {
-    const row = { ...queuedJob(1, number.toString(16).repeat(32)), ...GROUP, dispatch: 'parked' as const }
+    // Parent jobs: the dispatchers of the nodes, which look for runners meanwhile, let them be.
+    const row = { ...queuedJob(1, number.toString(16).repeat(32)), ...GROUP, ...PARENT }
     jobs.push(await two.first.store.write('test', (queries) => insertJob(queries, row)))
   }
   const ended: number[] = []

@@ -2,12 +2,23 @@ import type { Job } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { fieldsText } from '../../show/table.js'
 import { partsOf, partsText } from './parts.js'
+import { leftText } from '../../show/left.js'
 import { durationText, jobSeconds, localTime } from '../../show/time.js'
 import { waitsFor } from './waits-for.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 
 /** Said elsewhere, or too long for a terminal; `--json` has everything. */
-const LEFT_OUT = new Set(['output', 'payload', 'can', 'place', 'history', 'streams', 'integrity', 'time_limit'])
+const LEFT_OUT = new Set([
+  'output',
+  'payload',
+  'can',
+  'place',
+  'time_limit',
+  'estimate',
+  'history',
+  'streams',
+  'integrity',
+])
 /** Most hosts of a task that are named. */
 const MOST_HOSTS = 5
 
@@ -39,6 +50,7 @@ export const showCommand = (run: Run) =>
           ...(waits === null ? [] : [['waits for', waits] as [string, string]]),
           ...(job.place?.tasks ?? []).map((task): [string, string] => ['at', tasksWords(task)]),
           ...(job.time_limit ? [['time limit', limitWords(job.time_limit)] as [string, string]] : []),
+          ...(job.estimate ? [['left', leftText(job.estimate)] as [string, string]] : []),
           ['took', took],
         ]
         const text = fieldsText(run.terminal.stdout, [...fields, ...more])
