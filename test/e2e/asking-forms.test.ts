@@ -39,7 +39,6 @@ beforeAll(async () => {
   })
   const forms = readdirSync(join(FOLDER, 'forms'))
   product = await startProduct({
-    defaultValidation: true,
     forms: Object.fromEntries(forms.map((name) => [name, readFileSync(join(FOLDER, 'forms', name), 'utf8')])),
     playbooks: { 'show.yml': PLAYBOOK },
     config: `roles:\n  - { name: admin, groups: [local/admins] }\n  - { name: default, groups: [] }\nconstants: { STORAGE: '${storage.url}' }\n`,

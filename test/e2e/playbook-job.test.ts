@@ -12,8 +12,8 @@ import { covers } from '../interface/covers.js'
 let product: Product
 let gates: string
 
-const form = (name: string, more = '') =>
-  `name: ${name}\ntype: ansible\nroles: [default]\nplaybook: ${name}.yml\ninventory: localhost,\nfields: []\n${more}`
+const form = (name: string, more = 'fields: []\n') =>
+  `name: ${name}\ntype: ansible\nroles: [default]\nplaybook: ${name}.yml\ninventory: localhost,\n${more}`
 
 const play = (tasks: string) => `- name: the play
   hosts: all
@@ -26,13 +26,13 @@ beforeAll(async () => {
   gates = mkdtempSync(join(tmpdir(), 'holdfast-gates-'))
   product = await startProduct({
     forms: {
-      'hello.yml': form('hello'),
+      'hello.yml': form('hello', 'fields: [{name: greeted, type: text}, {name: token, type: text}]\n'),
       'fails.yml': form('fails'),
       'waits.yml': form('waits'),
       'missing.yml': form('missing'),
-      'colours.yml': form('colours'),
-      'numbers.yml': form('numbers'),
-      'elsewhere.yml': form('elsewhere', 'runner: nobody\n'),
+      'colours.yml': form('colours', 'fields: [{name: injected, type: text}]\n'),
+      'numbers.yml': form('numbers', 'fields: [{name: numbers, type: yaml}]\n'),
+      'elsewhere.yml': form('elsewhere', 'fields: []\nrunner: nobody\n'),
       'arguments.yml': `name: arguments
 type: ansible
 roles: [default]
@@ -42,8 +42,7 @@ inventory: ["one,", "two,three,"]
 limit: two
 tags: wanted
 check: true
-fields:
-  - {name: __limit__, type: text}
+fields: [{name: __limit__, type: text}]
 `,
     },
     playbooks: {
@@ -221,14 +220,14 @@ describe('a playbook job', () => {
       fetch(`${product.address}/api/v2/job`, {
         method: 'POST',
         headers: { authorization: `Bearer ${product.admin.token}`, 'content-type': 'application/json' },
-        body: `{"formName":"numbers","rawFormData":{},"extravars":{"numbers":[1, ${numeral}]}}`,
+        body: `{"formName":"numbers","rawFormData":{"numbers":[1, ${numeral}]}}`,
       })
     for (const numeral of ['9007199254740993', '1152921504606846976', '1e400', '0.1234567890123456789012']) {
       const refused = await post(numeral)
       expect(refused.status).toBe(400)
       expect(await refused.json()).toMatchObject({
         code: 'inexact_number',
-        error: `extravars.numbers[1]: the number ${numeral} cannot be kept digit by digit; send it as a text`,
+        error: `rawFormData.numbers[1]: the number ${numeral} cannot be kept digit by digit; send it as a text`,
       })
     }
     const jobId = await product.launch('numbers', { numbers })
