@@ -32,6 +32,7 @@ import * as jobDetails from './035-job-details.js'
 import * as schedules from './037-schedules.js'
 import * as credentialOptions from './039-credential-options.js'
 import * as outputMarks from './043-output-marks.js'
+import * as runnerAddresses from './045-runner-addresses.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -66,6 +67,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '037-schedules': schedules,
   '039-credential-options': credentialOptions,
   '043-output-marks': outputMarks,
+  '045-runner-addresses': runnerAddresses,
 }
 
 /** Where Kysely notes the steps that were done. */
