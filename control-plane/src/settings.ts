@@ -11,6 +11,7 @@ import { SYSLOG_PROTOCOLS, type SyslogPlace } from './audit/syslog.js'
 import { SHORTEST_PASSWORD } from './auth/account-rules.js'
 import type { AuthSettings } from './auth/compose.js'
 import type { CredentialSettings } from './credentials/compose.js'
+import { vaultSettingsOf } from './credentials/vault-settings.js'
 import { durationOf } from './durations.js'
 import { messageOf } from './errors.js'
 import type { FormSettings } from './forms/compose.js'
@@ -113,6 +114,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
       denied: hostRulesOf('REST_DENIED_HOSTS', textOrNull('REST_DENIED_HOSTS')),
     },
     sourceLimitMs: number('SOURCE_TIMEOUT_SECONDS') * 1000,
+    hashicorpVault: vaultSettingsOf(raw),
     formsLocale: localeOf(textOrNull('FORMS_LOCALE')),
     jobsListSize: number('JOBS_LIST_SIZE'),
     maskExtravars: patternOf('MASK_EXTRAVARS_REGEX', text('MASK_EXTRAVARS_REGEX')),

@@ -144,7 +144,7 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
   onClose(() => health.close())
   const spool = composeSpool(ground, settings)
   const files = await composeFiles(settings)
-  const access = playbookAccess(ground, settings)
+  const access = playbookAccess(ground.environment, settings, python.now.path)
   const isolation = composeIsolation(ground, settings, { python: python.now.path, ...access })
   const disk = await composeDisk(ground, settings, async () => {
     await stateLock.keep()

@@ -167,7 +167,7 @@ for (const [signal, code] of /** @type {const} */ ([
 ])) {
   process.once(signal, () => {
     interrupted = true
-    stopPrograms().finally(() => process.exit(code))
+    void stopPrograms().finally(() => process.exit(code))
   })
 }
 

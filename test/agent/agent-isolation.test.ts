@@ -1,4 +1,14 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { fingerprintOf, type JobOrder, sealSecrets } from '@holdfast/protocol'
 import { describe, expect, test } from 'vitest'
@@ -236,12 +246,24 @@ describe('what cannot be had', () => {
     ['a user that is not there', { RTE_ISOLATION_USERS: 'nobody-has-this' }, 'there is no user nobody-has-this', false],
     ['a user that can log in', { RTE_ISOLATION_USERS: 'root' }, 'root can log in', false],
     ['a folder they cannot read', { RTE_FILES: 'local', ANSIBLE_PATH: '/root' }, '/root cannot be read by it', false],
+    [
+      'a Python that installs requirements and that they cannot run',
+      { RTE_GALAXY: 'on', RTE_PYTHON: 'own' },
+      '/python cannot be run by it',
+      false,
+    ],
     ['no rights', { RTE_ISOLATION_USERS: String(FIRST_JOB_USER + 22) }, 'this agent may not act for other users', true],
   ])('%s: no job is taken, and everybody is told why', async (_, environment, why, withoutRights) => {
     const setting = await createSetting()
     chmodSync(setting.folder, 0o711)
     const through = withoutRights ? unprivilegedAgent(setting, FIRST_JOB_USER + 23).slice(0, 6) : []
-    const asked = { RTE_ISOLATION: 'user', RTE_ISOLATION_USERS: String(FIRST_JOB_USER + 26), ...environment }
+    // A link in a folder that lets nobody pass, as a home does.
+    const home = join(setting.folder, 'home')
+    mkdirSync(home, { mode: 0o700 })
+    symlinkSync(execFileSync('sh', ['-c', 'command -v python3'], { encoding: 'utf8' }).trim(), join(home, 'python'))
+    const own: Record<string, string> = 'RTE_PYTHON' in environment ? { RTE_PYTHON: join(home, 'python') } : {}
+    const users = String(FIRST_JOB_USER + 26)
+    const asked = { RTE_ISOLATION: 'user', RTE_ISOLATION_USERS: users, ...environment, ...own }
     const agent = await setting.join(asked, through)
     expect((await agent.logged('no job is taken')).problem).toContain(why)
     const { status, body } = await agent.probe('/ready')

@@ -91,18 +91,22 @@ describe('a job is approved whose runner meanwhile', () => {
   test('is not allowed any more to whoever launched it: it fails and says so', async () => {
     const { id, name } = await waitingJob()
     await server.writeConfig(LIMITED)
-    await expectFailed(id, `The roles of ann do not allow jobs on the runner '${name}' any more`).finally(() =>
-      server.writeConfig(CONFIG),
-    )
+    try {
+      await expectFailed(id, `The roles of ann do not allow jobs on the runner '${name}' any more`)
+    } finally {
+      await server.writeConfig(CONFIG)
+    }
   })
 
   test('is still allowed, but a credential of it is not any more: it fails and says so', async () => {
     await server.writeCredentials('- {name: db, type: userpass, user: u, password: p}\n')
     const { id, name } = await waitingJob('fields: []\ncredentials: {login: db}')
     await server.writeConfig(LIMITED.replace('runners: [other]', `runners: [${name}]`))
-    await expectFailed(id, "The roles of ann do not allow the credential 'db' any more").finally(() =>
-      server.writeConfig(CONFIG),
-    )
+    try {
+      await expectFailed(id, "The roles of ann do not allow the credential 'db' any more")
+    } finally {
+      await server.writeConfig(CONFIG)
+    }
   })
 })
 

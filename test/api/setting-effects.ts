@@ -133,6 +133,11 @@ async function maskedOf(server: TestServer): Promise<unknown> {
   return { colour, db_password }
 }
 
+const VAULT_SETTINGS: SeenElsewhere = {
+  file: 'unit/hashicorp-vault.test.ts',
+  title: 'settings name the server and one of two ways to log in',
+}
+
 /** Every setting of the control plane, and how a user sees that it has another value. The compiler asks for each. */
 export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewhere>> = {
   PORT: { file: 'cli/serve.test.ts', title: 'flags win over the environment' },
@@ -192,6 +197,15 @@ export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewher
   REST_ALLOWED_HOSTS: { file: 'api/source-rules.test.ts', title: 'REST_ALLOWED_HOSTS' },
   REST_DENIED_HOSTS: { file: 'api/source-rules.test.ts', title: 'REST_DENIED_HOSTS' },
   SOURCE_TIMEOUT_SECONDS: { file: 'api/source-rules.test.ts', title: 'SOURCE_TIMEOUT_SECONDS' },
+  VAULT_ADDR: VAULT_SETTINGS,
+  VAULT_TOKEN: VAULT_SETTINGS,
+  VAULT_ROLE_ID: VAULT_SETTINGS,
+  VAULT_SECRET_ID: VAULT_SETTINGS,
+  VAULT_APPROLE_MOUNT: VAULT_SETTINGS,
+  VAULT_NAMESPACE: VAULT_SETTINGS,
+  VAULT_KV_MOUNT: VAULT_SETTINGS,
+  VAULT_CACERT: VAULT_SETTINGS,
+  VAULT_CACHE_SECONDS: VAULT_SETTINGS,
   WORKFLOWS_PATH: {
     given: 'elsewhere/workflows',
     look: async (server) => existsSync(join(server.folder, 'elsewhere/workflows')),

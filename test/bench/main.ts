@@ -183,6 +183,10 @@ if (options === null) {
   say(`Node ${process.version}, ${ansible}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`)
   const server = options.database === 'postgres' ? await startPostgres(['shared_buffers=128MB']) : null
   if (server) process.env.HOLDFAST_TEST_POSTGRES = server.urlOf('')
-  const figures = await measureAll(options).finally(() => server?.close())
-  console.log(options.json ? JSON.stringify(figures, null, 2) : `\n${tableOf(figures)}`)
+  try {
+    const figures = await measureAll(options)
+    console.log(options.json ? JSON.stringify(figures, null, 2) : `\n${tableOf(figures)}`)
+  } finally {
+    await server?.close()
+  }
 }

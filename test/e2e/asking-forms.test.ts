@@ -1,9 +1,12 @@
-import { cpSync, readFileSync, readdirSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { cpSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { covers } from '../interface/covers.js'
 import { type AnsweringServer, startAnsweringServer } from '../support/answering-server.js'
 import { type Product, ROOT, startProduct } from '../support/product.js'
+import { TEST_CERTIFICATE } from '../support/test-certificate.js'
+import { VAULT_ROLE, type VaultStandIn, startVaultStandIn } from '../support/vault-stand-in.js'
 
 /** Forms after the patterns of production, filled in and launched: a storage system behind a real HTTP server. */
 const FOLDER = join(ROOT, 'test/e2e/asking-forms')
@@ -14,6 +17,8 @@ const PLAYBOOK = `- hosts: all
   tasks:
     - ansible.builtin.debug:
         msg: "SHOWN {{ {'volume': volume, 'retires': retires} | to_json(sort_keys=true) }}"
+    - ansible.builtin.debug:
+        msg: "PROOF {{ access.user }} {{ access.password | hash('sha256') }} {{ access.password }}"
 `
 
 const page = (names: readonly string[], next: string | null) => ({
@@ -22,6 +27,7 @@ const page = (names: readonly string[], next: string | null) => ({
 })
 
 let storage: AnsweringServer
+let vault: VaultStandIn
 let product: Product
 beforeAll(async () => {
   storage = await startAnsweringServer({
@@ -37,23 +43,33 @@ beforeAll(async () => {
         : response.writeHead(403).end(),
     '/api/volumes': { records: [{ name: 'gen_vol001' }, { name: 'gen_vol007' }] },
   })
+  vault = await startVaultStandIn()
+  vault.secrets.set('secret/storage', { username: 'sam', password: 'hush-4711' })
   const forms = readdirSync(join(FOLDER, 'forms'))
   product = await startProduct({
     forms: Object.fromEntries(forms.map((name) => [name, readFileSync(join(FOLDER, 'forms', name), 'utf8')])),
     playbooks: { 'show.yml': PLAYBOOK },
     config: `roles:\n  - { name: admin, groups: [local/admins] }\n  - { name: default, groups: [] }\nconstants: { STORAGE: '${storage.url}' }\n`,
-    controlPlane: { REST_ALLOWED_HOSTS: '127.0.0.1' },
+    controlPlane: {
+      REST_ALLOWED_HOSTS: '127.0.0.1',
+      VAULT_ADDR: vault.url,
+      VAULT_ROLE_ID: VAULT_ROLE.role_id,
+      VAULT_SECRET_ID: VAULT_ROLE.secret_id,
+    },
     prepare: (folder) => {
       cpSync(join(FOLDER, 'files'), join(folder, 'persistent/files'), { recursive: true })
-      return Promise.resolve({ controlPlane: {}, agent: {} })
+      const ca = join(folder, 'vault-ca.pem')
+      writeFileSync(ca, TEST_CERTIFICATE.cert)
+      return Promise.resolve({ controlPlane: { VAULT_CACERT: ca }, agent: {} })
     },
   })
-  await product.admin.post('/credential', { name: 'storage', user: 'sam', password: 'hush-4711' })
+  await product.admin.post('/credential', { name: 'storage', password: 'vault:secret/storage' })
   await product.admin.post('/credential', { name: 'storage-token', password: 'token-4711' })
 })
 afterAll(async () => {
   await product?.close()
   await storage?.close()
+  await vault?.close()
 })
 
 interface Evaluation {
@@ -100,5 +116,10 @@ test('a form that asks a storage system is filled in, and launched with what the
     },
     retires: '2031-01',
   })
+  // The storage system was asked with it, and the playbook has it: neither the job nor the output shows it.
+  const { authorization } = storage.asked.find(({ path }) => path.includes('peers'))?.headers ?? {}
+  expect(authorization).toBe(`Basic ${Buffer.from('sam:hush-4711').toString('base64')}`)
+  const hash = createHash('sha256').update('hush-4711').digest('hex')
+  expect(String(job.output)).toContain(`PROOF sam ${hash} ********`)
   expect(JSON.stringify([job, empty, filled])).not.toMatch(/hush|4711/)
 })

@@ -25,6 +25,8 @@ const SECRETS = {
   login: `pä"ss {{ ${unguessable()}`,
   key: privateKey.export({ type: 'pkcs1', format: 'pem' }).toString(),
   vault: `vault ${unguessable()}`,
+  /** Of another id, as there may be one for each environment. */
+  secondVault: `second ${unguessable()}`,
   ansible: `ansible-${unguessable()}`,
   file: `file'${unguessable()}`,
   /** Typed into password fields of the form, of a row and of a page that a step takes. */
@@ -33,6 +35,7 @@ const SECRETS = {
   inRow: `row-${unguessable()}`,
   /** What stands in the encrypted file is no credential, but the playbook shows only its hash. */
   inVault: `inside-${unguessable()}`,
+  inSecondVault: `second-inside-${unguessable()}`,
 }
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -44,7 +47,7 @@ playbook: secrets.yml
 inventory: localhost,
 credentials: {db: "missing one,database login", keyed: deploy key, from_file: of the file}
 ansibleCredentials: hosts login
-vaultCredentials: vault password
+vaultCredentials: [vault password, {name: password of prod, id: prod}]
 launchValidation: enforce
 fields:
   - {name: pin, type: password, model: app.pin}
@@ -68,13 +71,13 @@ function playbook(folder: string): string {
   hosts: localhost
   gather_facts: false
   connection: local
-  vars_files: [encrypted.yml]
+  vars_files: [encrypted.yml, prod.yml]
   tasks:
     - name: prove what came
       ansible.builtin.copy:
         dest: ${join(folder, 'proof')}
         content: "${[
-          ...['db.password', 'keyed.password', 'from_file.password', 'ansible_password', 'in_vault'],
+          ...['db.password', 'keyed.password', 'from_file.password', 'ansible_password', 'in_vault', 'in_prod'],
           ...['app.pin', 'lines', 'friends[0].code'],
         ]
           .map(hashOf)
@@ -134,16 +137,19 @@ async function addCredential(name: string, more: Record<string, unknown>): Promi
   await product.admin.post('/credential', { name, ...more })
 }
 
+/** Writes a file that ansible-vault has encrypted. @param id in its first line; without one every password is tried */
+function encrypt(name: string, text: string, password: string, id: string | null = null): void {
+  const [path, passwordFile] = [join(folder, name), join(folder, 'vault-password')]
+  writeFileSync(path, text)
+  writeFileSync(passwordFile, password)
+  const by = id === null ? ['--vault-password-file', passwordFile] : ['--vault-id', `${id}@${passwordFile}`]
+  execFileSync('ansible-vault', ['encrypt', ...by, path])
+}
+
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'holdfast-secrets-'))
-  writeFileSync(join(folder, 'vault-password'), SECRETS.vault)
-  writeFileSync(join(folder, 'encrypted.yml'), `in_vault: ${SECRETS.inVault}\n`)
-  execFileSync('ansible-vault', [
-    'encrypt',
-    '--vault-password-file',
-    join(folder, 'vault-password'),
-    join(folder, 'encrypted.yml'),
-  ])
+  encrypt('encrypted.yml', `in_vault: ${SECRETS.inVault}\n`, SECRETS.vault)
+  encrypt('prod.yml', `in_prod: ${SECRETS.inSecondVault}\n`, SECRETS.secondVault, 'prod')
   product = await startProduct({
     // Looks into the file of the database.
     database: 'sqlite',
@@ -155,6 +161,7 @@ beforeAll(async () => {
     playbooks: {
       'secrets.yml': playbook(folder),
       'encrypted.yml': readFileSync(join(folder, 'encrypted.yml'), 'utf8'),
+      'prod.yml': readFileSync(join(folder, 'prod.yml'), 'utf8'),
     },
     controlPlane: { LOG_LEVEL: 'trace' },
     agent: { LOG_LEVEL: 'trace' },
@@ -172,6 +179,7 @@ beforeAll(async () => {
   await addCredential('database login', login)
   await addCredential('deploy key', { type: 'ssh', user: 'git', password: SECRETS.key })
   await addCredential('vault password', { type: 'vault', password: SECRETS.vault })
+  await addCredential('password of prod', { type: 'vault', password: SECRETS.secondVault })
   await addCredential('hosts login', { user: 'deployer', password: SECRETS.ansible })
 })
 
@@ -260,8 +268,8 @@ describe('secrets of credentials', () => {
 
     const job = await product.waitForEnd(jobId)
     expect(job.status, String(job.output)).toBe('success')
-    const { login, key, file, ansible, inVault, typed, lines, inRow } = SECRETS
-    const hashes = [login, key, file, ansible, inVault, typed, lines, inRow].map(sha256)
+    const { login, key, file, ansible, inVault, inSecondVault, typed, lines, inRow } = SECRETS
+    const hashes = [login, key, file, ansible, inVault, inSecondVault, typed, lines, inRow].map(sha256)
     expect(readFileSync(join(folder, 'proof'), 'utf8')).toBe(`${hashes.join(' ')} dbuser db.example.com:5432 deployer`)
     const publicKey = createPublicKey(createPrivateKey(SECRETS.key)).export({ format: 'jwk' })
     expect(readFileSync(join(folder, 'public'), 'utf8')).toContain('ssh-rsa AAAA')
@@ -284,7 +292,7 @@ describe('secrets of credentials', () => {
     expect(job.extravars).toMatchObject({
       __credentials__: job.credentials,
       __ansibleCredentials__: 'hosts login',
-      __vaultCredentials__: 'vault password',
+      __vaultCredentials__: ['vault password', { name: 'password of prod', id: 'prod' }],
     })
     expect(job.extravars).toMatchObject({
       ...{ app: { pin: '********' }, lines: '********', address: '********', both: '********' },
@@ -294,7 +302,7 @@ describe('secrets of credentials', () => {
 
   test('in the database are found by this search when they are there', async () => {
     const { count } = await product.admin.get<{ count: number }>('/credential')
-    expect(count).toBe(5)
+    expect(count).toBe(6)
     expect(secretsBelow(product.folder, SECRETS)).toEqual([
       `${join(product.folder, 'persistent/credentials.yaml')}: file`,
     ])

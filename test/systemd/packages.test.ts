@@ -3,6 +3,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ROOT } from '../support/product.js'
+import { waitFor } from '../support/wait.js'
+import { buildImage } from './image.js'
 import { bootMachine, INSTALLED, type Machine, whyNoMachine } from './machine.js'
 import { FORM, PASSWORD, PLAYBOOK, productOn } from './product-on-machine.js'
 
@@ -118,6 +120,57 @@ describe.skipIf(reason !== null)('the packages', () => {
     }
     expect((await machine.run('pgrep -f lib/holdfast')).stdout).toBe('')
   })
+
+  it('become images by the recipes beside them, in which a job runs, and is ended with its container', async () => {
+    expect(readdirSync(output)).toContain('compose.yaml')
+    const controlPlane = await buildImage(machine, 'control-plane.Containerfile', packages)
+    const runner = await buildImage(machine, 'runner.Containerfile', packages)
+    const [controlPlaneLog, runnerLog] = ['/var/tmp/control-plane.log', '/var/tmp/runner.log']
+    await controlPlane.start({}, controlPlaneLog)
+    await waitFor('the control plane to be healthy', async () => {
+      if ((await controlPlane.health()) === 0) return true
+      throw new Error(await machine.get(`cat ${controlPlaneLog}`))
+    })
+    const inContainer = async (words: string, input = ''): Promise<string> => {
+      const script = input === '' ? words : `printf '%s\\n' ${input} | ${words}`
+      const { status, stdout, stderr } = await controlPlane.run(['sh', '-c', `HOME=/tmp ${script}`])
+      if (status !== 0) throw new Error(`${words} ended with ${status}: ${stdout}${stderr}`)
+      return stdout
+    }
+    const first = (await inContainer('cat /var/lib/holdfast/initial-admin-password')).trim()
+    await inContainer('id -un').then((name) => expect(name).toBe('holdfast\n'))
+    await inContainer(
+      `HOME=/tmp holdfast login --server http://127.0.0.1:8000 --username admin --password-stdin`,
+      first,
+    )
+    await inContainer('HOME=/tmp holdfast password --password-stdin', `'${first}' '${PASSWORD}'`)
+    await inContainer(`cat >/var/lib/holdfast/forms/gate.yaml <<'END'\n${FORM}END\n`)
+    await inContainer(`cat >/var/lib/holdfast/playbooks/gate.yml <<'END'\n${PLAYBOOK}END\n`)
+
+    const settings = { APP_URL: 'http://127.0.0.1:8000', RTE_NAME: 'runner-1', RTE_DRAIN_SECONDS: '1' }
+    await runner.start(settings, runnerLog)
+    const json = async (words: string): Promise<unknown> => JSON.parse(await inContainer(`holdfast ${words} --json`))
+    await waitFor('the runner to ask', async () => {
+      const { records } = (await json('runner list')) as { records: { state: string }[] }
+      if (records[0]?.state === 'waiting') return true
+      throw new Error(await machine.get(`cat ${runnerLog}`))
+    })
+    expect(await runner.health()).toBe(0)
+    const fingerprint = /SHA256:[\w+/]+/.exec(await machine.get(`grep 'agent starts' ${runnerLog}`))?.[0]
+    await inContainer(`holdfast runner approve 1 --fingerprint ${fingerprint}`)
+    const { id } = (await json('job launch Gate -e name=container --no-follow')) as { id: number }
+    const job = async () => (await json(`job show ${id}`)) as { status: string; output: string }
+    await waitFor('the playbook to run', async () => {
+      const { status, output } = await job()
+      if (output.includes('runs as <holdfast-runner>')) return true
+      throw new Error(`${status}: ${output} ${await machine.get(`tail -n 20 ${runnerLog}`)}`)
+    })
+    await runner.stop()
+    await waitFor('its end', async () => (await job()).status === 'aborted')
+    expect(await runner.health()).toBe(1)
+    await controlPlane.stop()
+    expect(await controlPlane.health()).toBe(1)
+  }, 600_000)
 
   it('have the client alone, for Debian and for npm', async () => {
     const inFolder = `npm install --offline --no-audit --no-fund --prefix /root/client ${packages}/holdfast-*.tgz`

@@ -47,6 +47,7 @@ describe('settings', () => {
       unknownFields: 'refuse',
       formFilesPath: resolve('persistent/files'),
       sourceLimitMs: 20_000,
+      hashicorpVault: null,
       formsLocale: null,
       jobsListSize: 1000,
       maskExtravars: /password|secret(?!ar)|token(?!i[sz][aei]|s?[_-]?count)/i,

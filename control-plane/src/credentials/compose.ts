@@ -4,6 +4,8 @@ import { credentialSecrets, jobSecrets } from '../store/service/sealed-columns.j
 import type { Store } from '../store/store.js'
 import { createCredentialFile } from './credential-file.js'
 import { createCredentials } from './credentials.js'
+import { createHashicorpVault } from './hashicorp-vault.js'
+import type { VaultSettings } from './vault-settings.js'
 import { createJobVault, ownerOfRun } from './job-vault.js'
 import { createSecretBox } from './secret-box.js'
 import { type SealedPlace, type SecretRotation, createSecretRotation } from './secret-rotation.js'
@@ -16,6 +18,8 @@ export interface CredentialSettings {
   readonly encryptionSecret: string | null
   /** The secret before it, which can still decrypt. */
   readonly encryptionSecretPrevious: string | null
+  /** HashiCorp Vault; null: none. */
+  readonly hashicorpVault: VaultSettings | null
 }
 
 /** The parts of this room, ready to use. */
@@ -23,7 +27,7 @@ export type CredentialParts = Awaited<ReturnType<typeof composeCredentials>>
 
 /** Builds the stored credentials, those of credentials.yaml, and the encryption of what is stored. */
 export async function composeCredentials(ground: Ground, settings: CredentialSettings, store: Store) {
-  const { clock, log } = ground
+  const { clock, log, timers, steady, onClose } = ground
   const encryption = await openSecretRing({
     setting: 'ENCRYPTION_SECRET',
     given: settings.encryptionSecret,
@@ -34,7 +38,11 @@ export async function composeCredentials(ground: Ground, settings: CredentialSet
   })
   const box = createSecretBox(encryption)
   const file = createCredentialFile({ path: settings.credentialsPath, clock, log })
-  const credentials = createCredentials({ store, clock, log, box, file })
+  const hashicorpVault = settings.hashicorpVault
+    ? createHashicorpVault(settings.hashicorpVault, { timers, steady, log })
+    : null
+  onClose(() => Promise.resolve(hashicorpVault?.close()))
+  const credentials = createCredentials({ store, clock, log, box, file, hashicorpVault })
   await credentials.check()
   return { credentials, vault: createJobVault(box), box, encryption }
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { vaultReferenceOf } from './vault-reference.js'
 
 /**
  * `userpass`: a login. `ssh`: `password` is a private key. `vault`: `password` opens files of ansible-vault. `database`: a
@@ -102,6 +103,8 @@ export function problemOfSecret(
   if (type === 'certificate' && !options.certificate) return 'the type certificate needs options.certificate'
   if (type === 'database' && !options.db_type) return 'the type database needs options.db_type'
   if (type !== 'ssh' && type !== 'certificate') return null
+  // The key is looked at when it comes from Vault.
+  if (vaultReferenceOf(password) !== null) return null
   if (!/^-----BEGIN [A-Z ]*PRIVATE KEY-----$/m.test(password)) {
     return `the password of a credential of type ${type} must be a private key (PEM${type === 'ssh' ? ' or OpenSSH' : ''})`
   }

@@ -23,7 +23,9 @@ import {
   problemOfSecret,
 } from './credential.js'
 import type { CredentialFile, CredentialFileProblem } from './credential-file.js'
+import type { HashicorpVault } from './hashicorp-vault.js'
 import { type SecretBox, SecretBoxError } from './secret-box.js'
+import { withVaultSecret } from './vault-secret.js'
 
 const optionsOf = Compile(CredentialOptions)
 
@@ -55,7 +57,10 @@ export interface Credentials {
   remove(id: number, by: string): Promise<void>
   /** Whether there is a credential of that name. */
   has(name: string): Promise<boolean>
-  /** A credential with its secret; null when it does not exist. @throws SecretBoxError when it cannot be decrypted */
+  /**
+   * A credential with its secret; null when it does not exist.
+   * @throws SecretBoxError when it cannot be decrypted, VaultProblem when it cannot be had from HashiCorp Vault
+   */
   open(name: string): Promise<OpenCredential | null>
   /** Logs a warning when stored secrets cannot be decrypted with the current ENCRYPTION_SECRET. */
   check(): Promise<void>
@@ -66,12 +71,15 @@ export interface CredentialDependencies {
   readonly store: Store
   readonly box: SecretBox
   readonly file: CredentialFile
+  /** Null: none is set. */
+  readonly hashicorpVault: HashicorpVault | null
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** Makes the {@link Credentials} of this control plane. */
-export function createCredentials({ store, box, file, clock, log }: CredentialDependencies): Credentials {
+export function createCredentials(deps: CredentialDependencies): Credentials {
+  const { store, box, file, clock, log, hashicorpVault } = deps
   const fileNames = async () => new Set((await file.all()).map((credential) => credential.name))
 
   async function stored(id: number): Promise<StoredCredential> {
@@ -161,9 +169,9 @@ export function createCredentials({ store, box, file, clock, log }: CredentialDe
     },
     async open(name) {
       const inFile = (await file.all()).find((credential) => credential.name === name)
-      if (inFile) return inFile
+      if (inFile) return withVaultSecret(inFile, hashicorpVault)
       const credential = await findCredentialByName(store.read, name)
-      return credential ? opened(credential) : null
+      return credential ? withVaultSecret(opened(credential), hashicorpVault) : null
     },
     async check() {
       const closed = (await listCredentials(store.read)).filter((credential) => {

@@ -6,6 +6,7 @@ import type { JobValues, JobVault } from './job-vault.js'
 import { type CredentialNeeds, missingCredential } from './needs.js'
 import { SecretBoxError } from './secret-box.js'
 import { vaultIdOf } from './vault-needs.js'
+import { VaultProblem } from './vault-request.js'
 
 /** The secrets of a job cannot be decrypted or sealed. The message tells people why and shows nothing of them. */
 export class SecretsProblem extends Error {
@@ -72,7 +73,7 @@ async function openOrFail(credentials: Pick<Credentials, 'open'>, name: string):
   try {
     credential = await credentials.open(name)
   } catch (error) {
-    if (!(error instanceof SecretBoxError)) throw error
+    if (!(error instanceof SecretBoxError) && !(error instanceof VaultProblem)) throw error
     throw new SecretsProblem(`The credential '${name}' cannot be opened: ${messageOf(error)}`)
   }
   if (!credential) throw new SecretsProblem(missingCredential(name))

@@ -7,7 +7,7 @@ import { openIsolation } from '../isolation/isolation.js'
 import { createLog, describeError } from '../log.js'
 import { ANSIBLE_PARTS } from '../package-info.js'
 import { readAnsibleVersion } from '../playbook/ansible-version.js'
-import { ansibleIn } from '../playbook/compose.js'
+import { playbookAccess, programIn } from '../playbook/compose.js'
 import { findHostPython, type HostPython } from '../playbook/host-python.js'
 import type { AgentSettings } from '../settings.js'
 
@@ -47,7 +47,7 @@ function pythonFinding(python: HostPython | string): Finding {
 }
 
 async function ansibleFinding(environment: Environment): Promise<Finding> {
-  const [path] = ansibleIn(environment.PATH)
+  const [path] = programIn(environment.PATH, 'ansible-playbook')
   const version = path === undefined ? null : await readAnsibleVersion(environment)
   if (path === undefined) {
     return wrong('ansible', `no ansible-playbook in ${environment.PATH ?? 'PATH'}`, 'apt-get install ansible-core')
@@ -102,14 +102,11 @@ async function isolationFinding(
   python: HostPython,
   environment: Environment,
 ): Promise<Finding> {
-  const { localFolder, statePath } = settings
-  const read = [ANSIBLE_PARTS.callbackFolder, ...(localFolder === null ? [] : [localFolder])]
   const host = {
     python: python.path,
     script: ANSIBLE_PARTS.isolation,
-    statePath,
-    read,
-    run: ansibleIn(environment.PATH),
+    statePath: settings.statePath,
+    ...playbookAccess(environment, settings, python.path),
   }
   // What it says to the log is in what it returns.
   const silent = createLog({ level: 'silent', format: 'text', output: process.stderr })

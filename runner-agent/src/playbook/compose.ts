@@ -98,14 +98,21 @@ export function composePlaybook(
   }
 }
 
-/** What a playbook of any job must be able to read and to run. */
+/**
+ * What a playbook of any job must be able to read and to run. What its folder requires is installed by the job itself, with the
+ * agent's Python.
+ */
 export function playbookAccess(
-  { environment }: Ground,
-  { localFolder }: { readonly localFolder: string | null },
+  environment: Ground['environment'],
+  { localFolder, galaxySeconds }: Pick<PlaybookComposition, 'localFolder' | 'galaxySeconds'>,
+  python: string,
 ): { readonly read: string[]; readonly run: string[] } {
   const read = [ANSIBLE_PARTS.callbackFolder]
   if (localFolder !== null) read.push(localFolder)
-  return { read, run: ansibleIn(environment.PATH) }
+  const run = programIn(environment.PATH, 'ansible-playbook')
+  if (galaxySeconds === null) return { read, run }
+  read.push(ANSIBLE_PARTS.requirements)
+  return { read, run: [...run, ...programIn(environment.PATH, 'ansible-galaxy'), python] }
 }
 
 /** An agent without a locale that ansible takes gives its playbooks one. */
@@ -113,10 +120,10 @@ function withLocale(environment: Ground['environment'], locale: string | null): 
   return locale === null ? environment : { ...environment, LC_ALL: locale }
 }
 
-/** Where ansible is. Empty when it is not on this host: each job is refused with that reason. */
-export function ansibleIn(path: string | undefined): string[] {
+/** Where a program of ansible is. Empty when it is not on this host: each job that needs it is refused with that reason. */
+export function programIn(path: string | undefined, name: 'ansible-playbook' | 'ansible-galaxy'): string[] {
   try {
-    return [findProgram('ansible-playbook', path)]
+    return [findProgram(name, path)]
   } catch {
     return []
   }

@@ -11,7 +11,10 @@ const NAME = 'holdfast-client'
 /** What only the host of the service can do, by module: the functions that commands call there. */
 const SERVICE_ONLY = {
   'main.js': ['startControlPlane'],
-  'store/open-store.js': ['openStoreBeside'],
+  'check/check.js': ['checkControlPlane'],
+  'backup/make-backup.js': ['makeBackup'],
+  'backup/restore-backup.js': ['restoreBackup'],
+  'store/open-store.js': ['openStoreBeside', 'holdDatabase'],
   'auth/passwords.js': ['createPasswords'],
 }
 

@@ -1,6 +1,6 @@
 // Builds every package: the frame of it. Each package has a module of its own that says what lies where.
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -23,6 +23,9 @@ function readArguments() {
   }
 }
 
+/** How images for containers are made of the packages. */
+const RECIPES = 'docs/containers'
+
 const { output, revision } = readArguments()
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-package-'))
@@ -42,6 +45,7 @@ try {
     await build(given)
   }
   writeParts(output, runtime)
+  for (const name of readdirSync(RECIPES)) copyFileSync(join(RECIPES, name), join(output, name))
   const sums = readdirSync(output)
     .sort()
     .map(

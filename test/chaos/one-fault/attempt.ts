@@ -94,11 +94,14 @@ async function endDuringLaunch(launching: Promise<unknown>, armed: ArmedFault, l
   if (!answered) armed.disarm()
 }
 
-/** Until the job has ended, and the fault with it: one that lasts is taken back after its time. */
+/**
+ * Until the fault is over: one that lasts is taken back after its time. It is taken back as well when the job has ended
+ * without it: else the first question after the end would meet it, and nobody would take it back.
+ */
 async function waitOut(chaos: ChaosProduct, jobId: number, armed: ArmedFault, lastsMs: number): Promise<void> {
   if (lastsMs === 0) return
   for (let waited = 0; !armed.wasMet(); waited += 1) {
-    if (waited % 10 === 9 && (await statusOf(chaos, jobId)) !== null) return
+    if (waited % 10 === 9 && (await statusOf(chaos, jobId)) !== null) return armed.disarm()
     await pause(20)
   }
   await pause(lastsMs)

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { truthOf } from '../kit/load.js'
 import { PROGRAMS } from '../kit/preload/faults.js'
 import type { FaultContext, FaultKind } from './fault-kind.js'
 import { patiently } from './patient.js'
@@ -46,21 +47,29 @@ async function takeSpoolAway({ chaos, chance, harmed }: FaultContext): Promise<v
   const away = `${spool}.away`
   if (existsSync(away)) return
   renameSync(spool, away)
-  // Ansible reads its playbook from there, so it may fail for real; the emitter needs nothing of it.
+  const truthFolder = join(chaos.product.folder, 'truth')
   for (const name of readdirSync(join(away, 'jobs')))
-    if (!isEmitted(join(away, 'jobs', name))) harmed(Number.parseInt(name), 'files away')
+    if (needsFiles(join(away, 'jobs', name), truthFolder)) harmed(Number.parseInt(name), 'files away')
   await pause(chance.between(50, 4000))
   if (existsSync(spool)) renameSync(spool, `${spool}.instead-${chance.between(1, 1_000_000)}`)
   renameSync(away, spool)
 }
 
-function isEmitted(folder: string): boolean {
+/**
+ * Whether the program of a job may still read from the job's folder, so that it fails for real without it. Ansible reads
+ * its playbook there until its end. The emitter reads only its values, before it notes its start.
+ */
+function needsFiles(folder: string, truthFolder: string): boolean {
+  let claim: string
   try {
-    return readFileSync(join(folder, 'claim.json'), 'utf8').includes('synthetic.yml')
+    claim = readFileSync(join(folder, 'claim.json'), 'utf8')
   } catch {
     // Not the folder of a job.
-    return true
+    return false
   }
+  if (!claim.includes('synthetic.yml')) return true
+  const [, name] = /"load":\{[^}]*"name":"([^"]+)"/.exec(claim) ?? []
+  return name === undefined || truthOf(truthFolder, name).starts() === 0
 }
 
 const PATIENCE_MS = 120_000
