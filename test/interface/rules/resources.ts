@@ -16,6 +16,8 @@ export const RESOURCES = {
   'Launch request': {
     'launch.formname': 'formName, a text, is needed and names the form.',
     'launch.extravars': 'extravars, an object, holds the extra variables.',
+    'launch.numbers':
+      'Numbers of a launch reach the playbook and its events digit by digit; one that cannot is 400 inexact_number and named.',
     'launch.payload': 'payload is another name for extravars.',
     'launch.rawformdata':
       'rawFormData, an object, holds the values of the fields; the launch checks them and builds the extra variables from them.',
