@@ -27,7 +27,7 @@ const SECRET = 'a-canary-of-the-supervisor'
 describe('a supervisor with secrets', () => {
   test('gives the content of each pipe once, whole, and leaves no pipe', async () => {
     const job = await jobOf(
-      'cat "$1/a"; echo; head -c 3 "$1/b"; cat "$1/c" | wc -c; until [ ! -e "$1/a" ]; do sleep 0.02; done; cat "$1/a" "$1/b"; ls "$1"',
+      'cat "$1/a"; echo; head -c 3 "$1/b"; cat "$1/c" | wc -c; until [ ! -e "$1/a" ] && [ ! -e "$1/b" ] && [ ! -e "$1/c" ]; do sleep 0.02; done; cat "$1/a" "$1/b"; ls "$1"',
     )
     const large = 'x'.repeat(300_000)
     job.startWithSecrets(told({ a: 'the first', b: 'abcdef', c: large }))

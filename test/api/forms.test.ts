@@ -38,7 +38,7 @@ const context = ({ folder }: TestServer) => ({
 })
 
 test('an empty folder has no forms', async () => {
-  expect(await list()).toEqual({ count: 0, records: [], errors: [] })
+  expect(await list()).toEqual({ count: 0, records: [], needs: [], errors: [] })
 })
 
 describe('loading', () => {

@@ -294,3 +294,29 @@ describe('the other functions that ask', () => {
     expect((await evaluate('chosen', { c: 'token' })).f?.value).toBe('token')
   })
 })
+
+test('under LAUNCH_VALIDATION=log no source holds up a launch, and the log follows when it answered', async () => {
+  const log: string[] = []
+  const form = { name: 'late', type: 'ansible', playbook: 'x.yml', roles: ['default'] }
+  const choice = { name: 'disk', type: 'enum', expression: `fn.fnRestBasic('get','${source.url}/slow','','svc')` }
+  const logging = await startServer({
+    settings: { LAUNCH_VALIDATION: 'log', REST_ALLOWED_HOSTS: '127.0.0.1', SOURCE_TIMEOUT_SECONDS: '60' },
+    forms: { 'late.yaml': JSON.stringify({ ...form, fields: [choice] }) },
+    log,
+  })
+  try {
+    await logging.writeCredentials('- { name: svc, user: sam, password: hush-4711 }\n')
+    const json = { formName: 'late', extravars: { disk: 'none' }, rawFormData: { disk: 'none' } }
+    expect(await logging.call('POST', '/job', { token: logging.admin, json })).toMatchObject({ status: 200 })
+    expect(log.join()).not.toContain('would refuse')
+    await waitFor('the source to be asked', () => Promise.resolve(slow.length > 0 ? true : null))
+    slow.splice(0).forEach((answer) => answer())
+    await waitFor('the log', () => Promise.resolve(log.join().includes('disk (choice)') ? true : null))
+    const { body } = await logging.call('GET', '/forms', { token: logging.admin })
+    expect(body.needs).toEqual([
+      { form: 'late', needs: [{ feature: 'rest', fields: ['disk'], names: ['fn.fnRestBasic'] }] },
+    ])
+  } finally {
+    await logging.close()
+  }
+})

@@ -30,7 +30,7 @@ const gate = (file: string) => `- hosts: localhost
   connection: local
   gather_facts: false
   tasks:
-    - ansible.builtin.shell: until [ -e ${file} ]; do sleep 0.1; done
+    - ansible.builtin.raw: until [ -e ${file} ]; do sleep 0.1; done
 `
 const form = (name: string, playbook = 'deploy.yml') => `name: ${name}
 type: ansible

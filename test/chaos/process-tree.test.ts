@@ -27,18 +27,18 @@ const PLAYBOOK = `- hosts: localhost
   gather_facts: false
   tasks:
     - name: note the start
-      ansible.builtin.shell: echo started >> {{ token }}.starts
+      ansible.builtin.raw: echo started >> {{ token }}.starts
     - name: the script
       ansible.builtin.shell: "{{ script }}"
       async: "{{ 600 if background | default(false) else 0 }}"
       poll: 0
     - name: all of them are there
-      ansible.builtin.shell: until [ $(ls {{ token }}.pid-* | wc -l) -ge {{ count }} ]; do sleep 0.05; done
+      ansible.builtin.raw: until [ $(ls {{ token }}.pid-* | wc -l) -ge {{ count }} ]; do sleep 0.05; done
     - name: the rest of it
       ansible.builtin.debug:
         msg: "the playbook went on"
     - name: wait for an abort
-      ansible.builtin.shell: touch {{ token }}.waits; while :; do sleep 0.05; done
+      ansible.builtin.raw: touch {{ token }}.waits; while :; do sleep 0.05; done
       when: waits | default(false)
 `
 

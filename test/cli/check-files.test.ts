@@ -35,6 +35,29 @@ describe('form check', () => {
       '2 forms are good; wrong: 2.',
       '',
     ])
+    writeFileSync(
+      path('asks.yml'),
+      `name: Asks
+type: ansible
+playbook: x.yml
+fields:
+  - { name: vm, type: enum, query: select 1, dbConfig: [{ name: cmdb, type: mssql }, 'a, b'], jq: '.[0]' }
+  - { name: host, type: expression, expression: "fn.fnRestBasic('get', 'https://a', '', 'c')" }
+  - { name: odd, type: expression, expression: "fn.fnParseHtmlWithRegex('a')" }
+`,
+    )
+    writeFileSync(path('tower.yml'), 'name: Tower\ntype: awx\ntemplate: a\nfields: []\n')
+    const asks = await run(['form', 'check', path('asks.yml'), path('tower.yml')])
+    expect(asks).toMatchObject({ code: 0 })
+    expect(asks.stdout.split('\n')).toEqual([
+      'Asks needs databases (cmdb (mssql), a, b): vm',
+      'Asks needs jq: vm',
+      'Asks needs REST services (fn.fnRestBasic): host',
+      'Asks needs functions that are not there (fn.fnParseHtmlWithRegex): odd',
+      'Tower needs another system to run its jobs (awx)',
+      '2 forms are good.',
+      '',
+    ])
     const alone = await run(['form', 'check', path('good.yml'), join(home, 'none.yml'), '--json'])
     expect(alone.code).toBe(1)
     expect(JSON.parse(alone.stdout)).toMatchObject({

@@ -50,7 +50,7 @@ fields: [{name: host, type: text}, {name: doc, type: file}]
     playbooks: {
       'plain.yml': play('    - ansible.builtin.debug: {msg: plain}\n'),
       'gated.yml': gatedPlaybook(marks),
-      'deploy.yml': play(`    - ansible.builtin.shell: echo "{{ host }}" >> ${join(marks, 'deployed')}
+      'deploy.yml': play(`    - ansible.builtin.raw: echo "{{ host }}" >> ${join(marks, 'deployed')}
     - ansible.builtin.debug:
         msg: "file={{ lookup('file', doc.path) }} login={{ db.user }}/{{ db.password | hash('sha256') }}"
 `),

@@ -23,7 +23,7 @@ const play = (tasks: string) =>
   `- name: the play\n  hosts: all\n  gather_facts: false\n  connection: local\n  tasks:\n${tasks}`
 const debug = (msg: string) => `    - name: say\n      ansible.builtin.debug:\n        msg: "${msg}"\n`
 const gate = (name: string) =>
-  `    - name: wait for ${name}\n      ansible.builtin.shell: until [ -e {{ gates }}/${name} ]; do sleep 0.05; done\n`
+  `    - name: wait for ${name}\n      ansible.builtin.raw: until [ -e {{ gates }}/${name} ]; do sleep 0.05; done\n`
 
 beforeAll(async () => {
   product = await startProduct({

@@ -22,7 +22,7 @@ beforeAll(async () => {
       mkdirSync(join(folder, 'persistent/playbooks'), { recursive: true })
       writeFileSync(
         join(folder, 'persistent/playbooks/long.yml'),
-        play(`{ansible.builtin.shell: "until [ -e ${gate} ]; do sleep 0.1; done"}`),
+        play(`{ansible.builtin.raw: "until [ -e ${gate} ]; do sleep 0.1; done"}`),
       )
       return { controlPlane: {}, agent: {} }
     },

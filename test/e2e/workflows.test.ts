@@ -13,13 +13,13 @@ let marks: string
 
 const play = (...tasks: object[]): string =>
   JSON.stringify([{ hosts: 'localhost', connection: 'local', gather_facts: false, tasks }])
-const note = (text: string) => ({ 'ansible.builtin.shell': `echo "${text}" >> ${join(marks, 'notes')}` })
+const note = (text: string) => ({ 'ansible.builtin.raw': `echo "${text}" >> ${join(marks, 'notes')}` })
 const publish = (data: object) => ({ 'ansible.builtin.set_stats': { data } })
 
 beforeAll(async () => {
   marks = mkdtempSync(join(tmpdir(), 'holdfast-marks-'))
-  const seen = (name: string) => ({ 'ansible.builtin.shell': `touch ${join(marks, name)}` })
-  const awaits = (name: string) => ({ 'ansible.builtin.wait_for': { path: join(marks, name), timeout: 90 } })
+  const seen = (name: string) => ({ 'ansible.builtin.raw': `touch ${join(marks, name)}` })
+  const awaits = (name: string) => ({ 'ansible.builtin.raw': `until [ -e ${join(marks, name)} ]; do sleep 0.05; done` })
   product = await startProduct({
     forms: { 'deploy.yml': workflowForm('deploy', { fields: [{ name: 'version', type: 'text' }] }) },
     workflows: {

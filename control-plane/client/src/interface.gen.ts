@@ -221,6 +221,18 @@ export interface FormEvaluation {
 export interface FormList {
   count: number
   records: ListedForm[]
+  /** For admins: what of the world around it each form needs; only those that do */
+  needs?: {
+    form: string
+    needs: {
+      /** database, rest, files, jq, dns, ssh, credentials, other system, missing */
+      feature: string
+      /** The fields that need it; none: the form as a whole */
+      fields: string[]
+      /** Databases, functions or systems that the form names for it */
+      names: string[]
+    }[]
+  }[]
   /** For admins: forms and workflows that were left out, and why */
   errors?: {
     file: string
@@ -1338,6 +1350,14 @@ export const listedFormSchema: v.GenericSchema<unknown, ListedForm> = v.looseObj
 export const formListSchema: v.GenericSchema<unknown, FormList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(listedFormSchema),
+  needs: v.optional(
+    v.array(
+      v.looseObject({
+        form: v.string(),
+        needs: v.array(v.looseObject({ feature: v.string(), fields: v.array(v.string()), names: v.array(v.string()) })),
+      }),
+    ),
+  ),
   errors: v.optional(
     v.array(
       v.looseObject({

@@ -18,7 +18,18 @@ export interface FormRequest {
   /** Undefined: none. */
   readonly body?: string
   readonly headers: Readonly<Record<string, string>>
+  /** Undefined: the authorities of the system, and no client certificate. */
+  readonly tls?: RequestTls
   readonly signal: AbortSignal
+}
+
+/** What a credential says about TLS, in PEM. */
+export interface RequestTls {
+  /** The authorities that are trusted instead of those of the system. */
+  readonly ca?: string
+  /** The client certificate and its key. */
+  readonly cert?: string
+  readonly key?: string
 }
 
 /** What a server answered. */
@@ -43,11 +54,11 @@ export async function sendRequest(
   asked: FormRequest,
   resolveName: ResolveName = resolve,
 ): Promise<FormResponse> {
-  let { method, body, headers } = { ...asked, method: asked.method.toUpperCase() }
+  let { method, body, headers, tls = {} } = { ...asked, method: asked.method.toUpperCase() }
   if (!METHODS.has(method)) throw new SourceProblem(`${asked.method} is no method`)
   let url = checkedUrl(rules, asked.url)
   for (let redirects = 0; ; redirects += 1) {
-    const response = await exchange(rules, url, { method, body, headers, signal: asked.signal }, resolveName)
+    const response = await exchange(rules, url, { method, body, headers, tls, signal: asked.signal }, resolveName)
     const { statusCode: status = 0, headers: received } = response
     const isRedirect = [301, 302, 303, 307, 308].includes(status) && received.location !== undefined
     if (!isRedirect) {
@@ -60,7 +71,7 @@ export async function sendRequest(
       throw new SourceProblem(`${shownUrl(url)} redirects more than ${MAX_REDIRECTS} times`)
     const next = checkedUrl(rules, received.location ?? '', url)
     // What proves who asks was meant for the first server.
-    if (next.origin !== url.origin) headers = {}
+    if (next.origin !== url.origin) [headers, tls] = [{}, {}]
     if (status === 303 || ((status === 301 || status === 302) && method === 'POST')) [method, body] = ['GET', undefined]
     url = next
   }
@@ -81,7 +92,7 @@ function checkedUrl(rules: AddressRules, text: string, base?: URL): URL {
 function exchange(
   rules: AddressRules,
   url: URL,
-  { method, body, headers, signal }: Omit<FormRequest, 'url'>,
+  { method, body, headers, tls, signal }: Omit<FormRequest, 'url'>,
   resolveName: ResolveName,
 ): Promise<IncomingMessage> {
   const lookup: LookupFunction = (host, options, done) => {
@@ -108,8 +119,9 @@ function exchange(
     ...headers,
   }
   return new Promise((answer, fail) => {
-    const send = url.protocol === 'https:' ? requestHttps : requestHttp
-    const request = send(url, { method, headers: sent, lookup, signal, agent: false }, answer)
+    const options = { method, headers: sent, lookup, signal, agent: false }
+    const request =
+      url.protocol === 'https:' ? requestHttps(url, { ...options, ...tls }, answer) : requestHttp(url, options, answer)
     request.on('error', (error) => fail(problemOf(error, url, signal)))
     request.end(body)
   })

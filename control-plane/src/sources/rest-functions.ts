@@ -1,6 +1,6 @@
 import type { OpenCredential } from '../credentials/credential.js'
 import { parseAnswer } from './exact-json.js'
-import type { FormRequest, FormResponse } from './http-request.js'
+import type { FormRequest, FormResponse, RequestTls } from './http-request.js'
 import { SourceProblem } from './question.js'
 
 /** What the functions need that ask REST services. */
@@ -25,38 +25,48 @@ export const REST_FUNCTIONS: Readonly<Record<string, (given: Given, needs: RestN
   async fnRestBasic(given, needs) {
     const name = given[3]
     if (isNothing(name)) return ask(given, {}, needs)
-    const { user, password } = await credentialFor(given, textOf(name, 'the name of the credential'), needs)
-    return ask(given, { authorization: `Basic ${basic(user, password)}` }, needs)
+    const used = await credentialFor(given, textOf(name, 'the name of the credential'), needs)
+    // A client certificate proves by itself who asks.
+    const headers: Record<string, string> = used.type === 'certificate' ? {} : { authorization: `Basic ${basic(used)}` }
+    return ask(given, headers, needs, tlsOf([used]))
   },
   async fnRestJwt(given, needs) {
     const token = given[3]
     if (isNothing(token)) return ask(given, {}, needs)
-    const text = await withSecrets(textOf(token, 'the token'), given, needs)
-    return ask(given, { authorization: `${prefixOf(given)} ${text}` }, needs)
+    const used: OpenCredential[] = []
+    const text = await withSecrets(textOf(token, 'the token'), given, needs, used)
+    return ask(given, { authorization: `${prefixOf(given)} ${text}` }, needs, tlsOf(used))
   },
   async fnRestJwtSecure(given, needs) {
     const name = given[3]
     if (isNothing(name)) return ask(given, {}, needs)
     // Some forms give the whole result of fn.fnCredentials.
     const named = typeof name === 'object' && name !== null && 'name' in name ? name.name : name
-    const { password } = await credentialFor(given, textOf(named, 'the name of the credential'), needs)
-    return ask(given, { authorization: `${prefixOf(given)} ${password}` }, needs)
+    const used = await credentialFor(given, textOf(named, 'the name of the credential'), needs)
+    return ask(given, { authorization: `${prefixOf(given)} ${secretOf(used)}` }, needs, tlsOf([used]))
   },
   async fnRestAdvanced(given, needs) {
     const headers: Record<string, string> = {}
+    const used: OpenCredential[] = []
     const asked = given[3]
     if (!isNothing(asked) && (typeof asked !== 'object' || Array.isArray(asked))) {
       throw new SourceProblem('the headers must be an object')
     }
     for (const [name, value] of Object.entries(asked ?? {})) {
       if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name)) throw new SourceProblem(`${name} is no name of a header`)
-      headers[name.toLowerCase()] = await withSecrets(String(value), given, needs)
+      headers[name.toLowerCase()] = await withSecrets(String(value), given, needs, used)
     }
-    return ask(given, headers, needs, given[6] === true)
+    return ask(given, headers, needs, tlsOf(used), given[6] === true)
   },
 }
 
-async function ask(given: Given, headers: Readonly<Record<string, string>>, needs: RestNeeds, isRaw = false) {
+async function ask(
+  given: Given,
+  headers: Readonly<Record<string, string>>,
+  needs: RestNeeds,
+  tls: RequestTls = {},
+  isRaw = false,
+) {
   const [method, url, body, , filter, hasBigNumbers] = given
   for (const value of Object.values(headers)) {
     // A line break would end the header.
@@ -67,6 +77,7 @@ async function ask(given: Given, headers: Readonly<Record<string, string>>, need
     url: textOf(url, 'the URL'),
     ...(isNothing(body) ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     headers,
+    tls,
     signal: needs.signal,
   })
   const data = dataOf(response, hasBigNumbers === true)
@@ -89,7 +100,8 @@ function dataOf({ text, headers }: FormResponse, hasBigNumbers: boolean): unknow
 /** `base64(name)`, `username(name)` and `password(name)` in a header stand for parts of a credential. */
 const SECRET = /\b(base64|username|password)\(([^()]+)\)/g
 
-async function withSecrets(text: string, given: Given, needs: RestNeeds): Promise<string> {
+/** @param used gets each credential that was put in */
+async function withSecrets(text: string, given: Given, needs: RestNeeds, used: OpenCredential[]): Promise<string> {
   let filled = ''
   let end = 0
   for (const found of text.matchAll(SECRET)) {
@@ -98,9 +110,11 @@ async function withSecrets(text: string, given: Given, needs: RestNeeds): Promis
     if (!needs.isWritten(name.trim())) {
       throw new SourceProblem(`the credential ${name} is not named by the expression of the form`)
     }
-    const { user, password } = await credentialFor(given, name.trim(), needs)
+    const credential = await credentialFor(given, name.trim(), needs)
+    used.push(credential)
     filled += text.slice(end, found.index)
-    filled += part === 'base64' ? basic(user, password) : part === 'username' ? (user ?? '') : password
+    filled +=
+      part === 'base64' ? basic(credential) : part === 'username' ? (credential.user ?? '') : secretOf(credential)
     end = found.index + all.length
   }
   return filled + text.slice(end)
@@ -117,8 +131,24 @@ async function credentialFor(given: Given, name: string, { credential }: RestNee
   return found
 }
 
-function basic(user: string | null, password: string): string {
-  return Buffer.from(`${user ?? ''}:${password}`, 'utf8').toString('base64')
+function basic(credential: OpenCredential): string {
+  return Buffer.from(`${credential.user ?? ''}:${secretOf(credential)}`, 'utf8').toString('base64')
+}
+
+/** A private key is no password: it never leaves for a server. @throws SourceProblem */
+function secretOf({ name, type, password }: OpenCredential): string {
+  if (type !== 'certificate' && type !== 'ssh') return password
+  throw new SourceProblem(`the credential '${name}' is of type ${type} and is no password`)
+}
+
+/** What the credentials of a request say about TLS. */
+function tlsOf(used: readonly OpenCredential[]): RequestTls {
+  const ca = used.map(({ options }) => options.ca).find((one) => one !== undefined)
+  const own = used.find(({ type }) => type === 'certificate')
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(own?.options.certificate === undefined ? {} : { cert: own.options.certificate, key: own.password }),
+  }
 }
 
 function prefixOf(given: Given): string {

@@ -1,5 +1,8 @@
 import { runCommand } from './command.js'
 import { USAGE, readOptions } from './options.js'
-import { soak } from './soak.js'
 
-await runCommand(USAGE, (args) => readOptions(args, Math.random), soak)
+await runCommand(
+  USAGE,
+  (args) => readOptions(args, Math.random),
+  async (...given) => (await import('./soak.js')).soak(...given),
+)

@@ -9,7 +9,7 @@ export interface SoakPlaybook {
 
 const NOTE_START = `
     - name: note the start
-      ansible.builtin.shell: echo started >> {{ starts }}
+      ansible.builtin.raw: echo started >> {{ starts }}
       run_once: true`
 
 const HEAD = `- name: soak
@@ -26,7 +26,7 @@ const COUNT = `
 
 const PAUSE = `
     - name: take a while
-      ansible.builtin.command: sleep {{ seconds }}
+      ansible.builtin.raw: sleep {{ seconds }}
       run_once: true`
 
 const RESCUED = `

@@ -30,8 +30,8 @@ export type FieldSource =
   | { readonly kind: 'server'; readonly expression: string; readonly jq: string | null }
   /** Rows of a database. @property config `dbConfig` as the file has it */
   | { readonly kind: 'query'; readonly query: string; readonly config: unknown; readonly jq: string | null }
-  /** Calls a function that this service does not have. */
-  | { readonly kind: 'remote' }
+  /** Calls functions that this service does not have. */
+  | { readonly kind: 'remote'; readonly functions: readonly string[] }
 
 /** When a field is shown: a condition on another field of the same form. */
 export type Dependency =

@@ -103,18 +103,20 @@ function sourceOf(file: FieldInFile, type: FieldType, isLocal: boolean): FieldSo
   if (type !== 'expression' && type !== 'enum' && type !== 'list') return { kind: 'client' }
   if (expression !== undefined) {
     if (isLocal) return { kind: 'local', expression }
-    return callsUnknown(expression) ? { kind: 'remote' } : { kind: 'server', expression, jq: jqOf(file) }
+    const functions = unknownCalls(expression)
+    return functions.length > 0 ? { kind: 'remote', functions } : { kind: 'server', expression, jq: jqOf(file) }
   }
   return query === undefined
     ? { kind: 'client' }
     : { kind: 'query', query, config: file.dbConfig ?? null, jq: jqOf(file) }
 }
 
-/** Whether an expression calls a function of the product family's server that does not exist here. */
-function callsUnknown(expression: string): boolean {
+/** The functions of the product family's server that an expression calls and that do not exist here. */
+function unknownCalls(expression: string): string[] {
   const known: ReadonlySet<string> = new Set([...SERVER_FUNCTIONS, ...ASKING_FUNCTIONS])
   const called = [...expression.matchAll(/(?<![\w$.])fnc?\s*\.\s*(\w+)/g)]
-  return called.some(([all, name]) => all.startsWith('fnc') || !known.has(name ?? ''))
+  const unknown = called.filter(([all, name]) => all.startsWith('fnc') || !known.has(name ?? ''))
+  return unknown.map(([all]) => all.replaceAll(/\s/g, ''))
 }
 
 function jqOf({ jq }: FieldInFile): string | null {

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { NotFoundError } from '../../errors.js'
 import type { RoleFileProblem } from '../../auth/role-source.js'
 import type { Form, FormError, Forms } from '../../forms/form.js'
+import { needsOf } from '../../forms/form-needs.js'
 import { mayUseForm } from '../../forms/visibility.js'
 import { requireForm } from '../../jobs/launch/launch.js'
 import { callerOf } from '../route/guards.js'
@@ -26,9 +27,23 @@ const LeftOut = Type.Object({
   reason: Type.String(),
 })
 
+const Needs = Type.Object({
+  form: Type.String(),
+  needs: Type.Array(
+    Type.Object({
+      feature: Type.String({ description: 'database, rest, files, jq, dns, ssh, credentials, other system, missing' }),
+      fields: Type.Array(Type.String(), { description: 'The fields that need it; none: the form as a whole' }),
+      names: Type.Array(Type.String(), { description: 'Databases, functions or systems that the form names for it' }),
+    }),
+  ),
+})
+
 const FormList = Type.Object(
   {
     ...listOf(ListedForm).properties,
+    needs: Type.Optional(
+      Type.Array(Needs, { description: 'For admins: what of the world around it each form needs; only those that do' }),
+    ),
     errors: Type.Optional(
       Type.Array(LeftOut, { description: 'For admins: forms and workflows that were left out, and why' }),
     ),
@@ -100,7 +115,9 @@ export function formRoutes(deps: FormRoutesDependencies): FastifyPluginAsyncType
         const mine = forms.filter((form) => form.type !== 'subform' && mayUseForm(caller, form))
         const isShort = request.query.fields === 'false'
         const list = asList(mine.map((form) => (isShort ? { ...shownForm(form), fields: [] } : shownForm(form))))
-        return caller.isAdmin ? { ...list, errors: await formProblems(deps) } : list
+        if (!caller.isAdmin) return list
+        const needs = forms.map((form) => ({ form: form.name, needs: needsOf(form) }))
+        return { ...list, needs: needs.filter((one) => one.needs.length > 0), errors: await formProblems(deps) }
       },
     )
 

@@ -11,6 +11,7 @@ import {
   type UnknownFields,
 } from '../../forms/form.js'
 import { type UnknownName, unknownNames } from '../../forms/check/unknown-names.js'
+import { asksSources } from '../../forms/form-needs.js'
 import { type AskingChecks, LAUNCH_WAIT_MS } from '../../forms/sandbox/asking-checks.js'
 import { withSentPasswords } from '../../forms/sent-passwords.js'
 import type { VerifiedUpload } from '../../forms/values/uploads.js'
@@ -153,7 +154,10 @@ export async function valuesOfLaunch(
     const credentials = Object.fromEntries(
       Object.entries(request.credentials).filter(([key, name]) => declared.includes(key) && name !== ''),
     )
-    await logCheck(deps, form, values, { values: variables, credentials }, check)
+    const logged = logCheck(deps, form, values, { values: variables, credentials }, check)
+    // It only logs. A source that is slow or away does not hold up a launch that would run whatever it says.
+    const mayTakeLong = [form.fields, ...Object.values(context.subforms)].some(asksSources)
+    if (!mayTakeLong) await logged
   }
   return { values: variables, credentials: request.credentials, files, passwords: [], unknown: [] }
 }

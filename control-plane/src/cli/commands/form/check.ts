@@ -1,7 +1,25 @@
+import type { FormFeature, FormNeed } from '../../../forms/form-needs.js'
 import { EXIT } from '../../exit-codes.js'
 import { writeAnswer } from '../../show/answer.js'
 import { printable } from '../../show/printable.js'
 import { command, type Run } from '../common.js'
+
+const NEEDS: Readonly<Record<FormFeature, string>> = {
+  database: 'databases',
+  rest: 'REST services',
+  files: 'files below FORM_FILES_PATH',
+  jq: 'jq',
+  dns: 'DNS',
+  ssh: 'ssh',
+  credentials: 'stored credentials',
+  'other system': 'another system to run its jobs',
+  missing: 'functions that are not there',
+}
+
+function needText({ feature, fields, names }: FormNeed): string {
+  const which = names.length > 0 ? ` (${names.join(', ')})` : ''
+  return NEEDS[feature] + which + (fields.length > 0 ? `: ${fields.join(', ')}` : '')
+}
 
 /** `holdfast form check`: what a load would say, without a server. */
 export const checkCommand = (run: Run) =>
@@ -21,8 +39,12 @@ export const checkCommand = (run: Run) =>
     handler: async (args) => {
       // Loaded only here: the client commands need nothing of the control plane.
       const { checkFormFiles } = await import('../../../forms/check-form-files.js')
+      const { needsOf } = await import('../../../forms/form-needs.js')
       const { forms, errors } = await checkFormFiles(args.files)
-      const good = forms.map(({ form, file, line }) => ({ name: form.name, type: form.type, file, line }))
+      const good = forms.map(({ form, file, line }) => {
+        const { name, type } = form
+        return { name, type, file, line, needs: needsOf(form) }
+      })
       await writeAnswer(run.terminal.stdout, args.json, { forms: good, errors }, () => {
         const wrong = errors.map(({ file, line, form, reason }) => {
           const where = [file, line === null ? null : `line ${line}`, form === null ? null : `form ${form}`]
@@ -30,7 +52,8 @@ export const checkCommand = (run: Run) =>
         })
         const counted = `${good.length === 1 ? '1 form is' : `${good.length} forms are`} good`
         const summary = wrong.length === 0 ? `${counted}.` : `${counted}; wrong: ${wrong.length}.`
-        return [...wrong.map(printable), summary, ''].join('\n')
+        const needs = good.flatMap((form) => form.needs.map((need) => `${form.name} needs ${needText(need)}`))
+        return [...wrong, ...needs].map(printable).concat(summary, '').join('\n')
       })
       if (errors.length > 0) run.exitCode = EXIT.unexpected
     },

@@ -1,0 +1,75 @@
+import type { Field } from './fields/field.js'
+import { ASKING_FUNCTIONS } from './fields/server-functions.js'
+import type { Form } from './form.js'
+
+/** What of the world around it a form needs. `other system`: a system that runs its jobs. `missing`: a function. */
+export type FormFeature =
+  'database' | 'rest' | 'files' | 'jq' | 'dns' | 'ssh' | 'credentials' | 'other system' | 'missing'
+
+/** One feature that a form needs, and where. */
+export interface FormNeed {
+  readonly feature: FormFeature
+  /** The fields that need it. None: the form as a whole. */
+  readonly fields: string[]
+  /** What is needed of it, as far as the form says it: names of databases with their kind, functions, a system. */
+  readonly names: string[]
+}
+
+const FEATURE_OF: Readonly<Record<(typeof ASKING_FUNCTIONS)[number], FormFeature>> = {
+  fnRestBasic: 'rest',
+  fnRestJwt: 'rest',
+  fnRestJwtSecure: 'rest',
+  fnRestAdvanced: 'rest',
+  fnReadYamlFile: 'files',
+  fnReadJsonFile: 'files',
+  fnLs: 'files',
+  fnJq: 'jq',
+  fnDnsResolve: 'dns',
+  fnCredentials: 'credentials',
+}
+
+const OWN_TYPES: ReadonlySet<string> = new Set(['ansible', 'multistep', 'workflow', 'subform'])
+
+/** What a form needs, by feature. A subform says by itself what its fields need. */
+export function needsOf(form: Pick<Form, 'type' | 'fields'>): FormNeed[] {
+  const needs = new Map<FormFeature, { fields: Set<string>; names: Set<string> }>()
+  const add = (feature: FormFeature, field: string | null, names: readonly string[]) => {
+    const need = needs.get(feature) ?? { fields: new Set(), names: new Set() }
+    needs.set(feature, need)
+    if (field !== null) need.fields.add(field)
+    for (const name of names) need.names.add(name)
+  }
+  if (!OWN_TYPES.has(form.type)) add('other system', null, [form.type])
+  for (const field of form.fields) {
+    for (const { feature, names } of needsOfField(field)) add(feature, field.name, names)
+  }
+  return [...needs].map(([feature, { fields, names }]) => ({ feature, fields: [...fields], names: [...names] }))
+}
+
+/** Whether a check of these fields asks other systems. */
+export function asksSources(fields: readonly Field[]): boolean {
+  return fields.some((field) => needsOfField(field).length > 0)
+}
+
+function needsOfField({ source }: Field): { feature: FormFeature; names: readonly string[] }[] {
+  if (source.kind === 'remote') return [{ feature: 'missing', names: source.functions }]
+  if (source.kind === 'query') {
+    return [{ feature: 'database' as const, names: databaseNames(source.config) }, ...jqOf(source.jq)]
+  }
+  if (source.kind !== 'server') return []
+  const called = ASKING_FUNCTIONS.filter((name) => new RegExp(`\\b${name}\\b`).test(source.expression))
+  return [...called.map((name) => ({ feature: FEATURE_OF[name], names: [`fn.${name}`] })), ...jqOf(source.jq)]
+}
+
+function jqOf(filter: string | null): { feature: FormFeature; names: readonly string[] }[] {
+  return filter === null ? [] : [{ feature: 'jq', names: [] }]
+}
+
+/** `dbConfig` as the file has it: names, with the kind where the form says it. */
+function databaseNames(config: unknown): string[] {
+  if (typeof config === 'string') return config.split(',').map((name) => name.trim())
+  if (Array.isArray(config)) return config.flatMap(databaseNames)
+  if (typeof config !== 'object' || config === null || !('name' in config)) return []
+  const kind = 'type' in config && typeof config.type === 'string' ? ` (${config.type})` : ''
+  return databaseNames(config.name).map((name) => name + kind)
+}
