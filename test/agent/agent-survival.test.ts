@@ -93,7 +93,7 @@ describe('replication', () => {
         return connected && inventories.length >= connected.epoch ? connected : null
       })
       const manifest = publish(controlPlane, {
-        'site.yml': play({ shell: `echo run >> '${join(folder, `trace-${round}`)}'` }),
+        'site.yml': play({ raw: `echo run >> '${join(folder, `trace-${round}`)}'` }),
       })
       const job = controlPlane.offer(orderOf(manifest))
       jobs.push(job)

@@ -36,7 +36,30 @@ async function detail(id: number, token: string) {
     history: { from: string; to: string; reason: string | null }[]
     streams: { output: { bytes: number; lines: number; generation: number }; events: { count: number } }
     integrity: { state: string | null } | null
+    estimate: object | null
   }
+}
+
+/** Events of a run whose tasks began so many seconds after its start; the last one ended at the last of these times. */
+async function putTasks(id: number, begun: readonly number[], end: number | null): Promise<void> {
+  const timeAt = (seconds: number) => new Date(server.clock.now() + seconds * 1000).toISOString()
+  const says = (task: number) => ({ task_uuid: `${task}`, play_uuid: 'p', path: `site.yml:${task}` })
+  const events = [
+    { type: 'playbook_on_play_start', at: 0, task: null, host: null, says: { play_uuid: 'p', path: 'site.yml:0' } },
+    ...begun.map((at, task) => ({ type: 'playbook_on_task_start', at, task, host: null, says: says(task) })),
+    ...(end === null
+      ? []
+      : [{ type: 'runner_on_ok', at: end, task: begun.length - 1, host: 'web1', says: says(begun.length - 1) }]),
+  ]
+  const rows = events.map(({ type, at, task, host, says: said }, index) => {
+    const shown = { type, play: 'the play', task: task === null ? null : `task ${task}`, host, time: timeAt(at) }
+    const line = Buffer.from(JSON.stringify({ ...shown, ...said }))
+    return { job_id: id, position: index + 1, duration: null, ...shown, line }
+  })
+  await server.store.write('test.events', async (queries) => {
+    await queries.insertInto('job_event').values(rows).execute()
+    await queries.updateTable('job_stream').set({ events_count: rows.length }).where('job_id', '=', id).execute()
+  })
 }
 
 /** The ids of a list, and where its next page begins. */
@@ -158,4 +181,27 @@ test('forms are listed without fields when asked, and one form is read with them
   expect([one.status, (one.body.fields as object[]).length, one.body.playbook]).toEqual([200, 1, undefined])
   expect((await server.call('GET', '/forms/secret', { token: ann })).body.code).toBe('form_not_allowed')
   expect((await server.call('GET', '/forms/none', { token: ann })).status).toBe(404)
+})
+
+test('a job that runs tells what is left by earlier runs that succeeded, and nothing where there are none', async () => {
+  covers('endpoint.job-detail')
+  const running = { form: 'hello', status: 'running', dispatch: 'claimed', end_time: null } as const
+  const first = await putJob(server, { ...running, form: 'secret', target: 'secret' })
+  await putTasks(first, [0], null)
+  expect((await detail(first, server.admin)).estimate).toBeNull()
+
+  // 10 s, 60 s and 30 s; one that failed at once and one of another form do not count.
+  await putTasks(await putJob(server, { form: 'estimated', target: 'estimated' }), [0, 10, 70], 100)
+  await putTasks(await putJob(server, { form: 'estimated', target: 'estimated', status: 'failed' }), [0, 1], 2)
+  await putTasks(await putJob(server, { form: 'other', target: 'other' }), [0, 1, 2], 3)
+  const job = await putJob(server, { ...running, form: 'estimated', target: 'estimated' })
+  await putTasks(job, [-10, 0], null)
+  const now = { progress: 0.1, left_seconds: 90, shortest_seconds: 90, longest_seconds: 90, runs: 1 }
+  expect((await detail(job, server.admin)).estimate).toEqual(now)
+  server.clock.move(20_000)
+  const later = { progress: 0.3, left_seconds: 70, shortest_seconds: 70, longest_seconds: 70, runs: 1 }
+  expect((await detail(job, server.admin)).estimate).toEqual(later)
+  expect(
+    (await detail(await putJob(server, { form: 'estimated', target: 'estimated' }), server.admin)).estimate,
+  ).toBeNull()
 })

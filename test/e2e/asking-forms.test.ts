@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { cpSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import mysql from 'mysql2'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { covers } from '../interface/covers.js'
 import { type AnsweringServer, startAnsweringServer } from '../support/answering-server.js'
+import { type MariadbServer, startMariadb } from '../support/mariadb.js'
 import { type Product, ROOT, startProduct } from '../support/product.js'
 import { TEST_CERTIFICATE } from '../support/test-certificate.js'
 import { VAULT_ROLE, type VaultStandIn, startVaultStandIn } from '../support/vault-stand-in.js'
@@ -21,6 +23,29 @@ const PLAYBOOK = `- hosts: all
         msg: "PROOF {{ access.user }} {{ access.password | hash('sha256') }} {{ access.password }}"
 `
 
+const PLAYBOOK_OF_MACHINE = `- hosts: all
+  gather_facts: false
+  connection: local
+  tasks:
+    - ansible.builtin.debug:
+        msg: "SHOWN {{ machine | to_json(sort_keys=true) }}"
+`
+
+/** What the database of machines knows. One name tries to break out of the queries that it is put into. */
+const INVENTORY = [
+  'create database cmdb',
+  'use cmdb',
+  'create table site (name varchar(50), code varchar(50))',
+  `insert into site values ('of admin', 'x'' or ''1''=''1'), ('gent admin', 'gen'), ('bruges', 'bru')`,
+  'create table network (site varchar(50), cidr varchar(50), vlan int)',
+  `insert into network values ('gen', '10.1.0.0/16', 10), ('gen', '10.9.0.0/16', 90), ('bru', '10.2.0.0/16', 20)`,
+  'create table machine (site varchar(50), name varchar(50))',
+  `insert into machine values ('gen', 'gen001'), ('gen', 'gen004'), ('bru', 'bru009')`,
+  'create table disk_default (label varchar(50), gb int)',
+  `insert into disk_default values ('data', 100), ('os', 20)`,
+  "set password = password('hush-cmdb')",
+]
+
 const page = (names: readonly string[], next: string | null) => ({
   records: names.map((name) => ({ name, uuid: `uuid-${name}`, location: { site: name.slice(0, 3) }, noise: 1 })),
   _links: next === null ? {} : { next: { href: next } },
@@ -28,6 +53,7 @@ const page = (names: readonly string[], next: string | null) => ({
 
 let storage: AnsweringServer
 let vault: VaultStandIn
+let mariadb: MariadbServer
 let product: Product
 beforeAll(async () => {
   storage = await startAnsweringServer({
@@ -43,12 +69,15 @@ beforeAll(async () => {
         : response.writeHead(403).end(),
     '/api/volumes': { records: [{ name: 'gen_vol001' }, { name: 'gen_vol007' }] },
   })
-  vault = await startVaultStandIn()
+  ;[vault, mariadb] = await Promise.all([startVaultStandIn(), startMariadb()])
+  const inventory = mysql.createConnection({ host: '127.0.0.1', port: mariadb.port, user: 'root' }).promise()
+  for (const sql of INVENTORY) await inventory.query(sql)
+  await inventory.end()
   vault.secrets.set('secret/storage', { username: 'sam', password: 'hush-4711' })
   const forms = readdirSync(join(FOLDER, 'forms'))
   product = await startProduct({
     forms: Object.fromEntries(forms.map((name) => [name, readFileSync(join(FOLDER, 'forms', name), 'utf8')])),
-    playbooks: { 'show.yml': PLAYBOOK },
+    playbooks: { 'show.yml': PLAYBOOK, 'machine.yml': PLAYBOOK_OF_MACHINE },
     config: `roles:\n  - { name: admin, groups: [local/admins] }\n  - { name: default, groups: [] }\nconstants: { STORAGE: '${storage.url}' }\n`,
     controlPlane: {
       REST_ALLOWED_HOSTS: '127.0.0.1',
@@ -64,12 +93,17 @@ beforeAll(async () => {
     },
   })
   await product.admin.post('/credential', { name: 'storage', password: 'vault:secret/storage' })
+  await product.admin.post('/credential', {
+    ...{ name: 'cmdb', type: 'database', host: '127.0.0.1', port: mariadb.port, user: 'root', password: 'hush-cmdb' },
+    options: { db_type: 'mysql', db_name: 'cmdb' },
+  })
   await product.admin.post('/credential', { name: 'storage-token', password: 'token-4711' })
 })
 afterAll(async () => {
   await product?.close()
   await storage?.close()
   await vault?.close()
+  await mariadb?.close()
 })
 
 interface Evaluation {
@@ -122,4 +156,46 @@ test('a form that asks a storage system is filled in, and launched with what the
   const hash = createHash('sha256').update('hush-4711').digest('hex')
   expect(String(job.output)).toContain(`PROOF sam ${hash} ********`)
   expect(JSON.stringify([job, empty, filled])).not.toMatch(/hush|4711/)
+})
+
+test('a form over a real database is filled in, and launched with the rows that the server found itself', async () => {
+  const path = '/forms/New%20machine/evaluate'
+  const first = await product.admin.post<Evaluation>(path, { rawFormData: { site: 'of admin' }, wait: 60 })
+  expect(first.fields).toMatchObject({
+    site: {
+      choices: [
+        { name: 'gent admin', code: 'gen' },
+        { name: 'of admin', code: "x' or '1'='1" },
+      ],
+    },
+    // The code of this site stays a value: it finds nothing, and not everything.
+    network: { choices: [] },
+    taken: { value: [] },
+  })
+  const forged = { site: 'bruges', network: '10.9.0.0/16' }
+  const refused = await product.admin.request('POST', '/job', { formName: 'New machine', rawFormData: forged })
+  expect(refused).toMatchObject({ status: 422, body: { details: { invalid: expect.arrayContaining(['site']) } } })
+
+  const rawFormData = {
+    site: 'gent admin',
+    name: 'forged',
+    disks: [
+      { label: 'os', gb: 20 },
+      { label: 'log', gb: 5 },
+    ],
+  }
+  const { id } = await product.admin.post<{ id: number }>('/job', { formName: 'New machine', rawFormData })
+  const job = await product.waitForEnd(id)
+  expect(job.status, String(job.status_reason)).toBe('success')
+  const shown = /SHOWN (\{.*\})"/.exec(String(job.output))?.[1] ?? ''
+  expect(JSON.parse(shown.replaceAll('\\"', '"'))).toEqual({
+    site: 'gent admin',
+    network: '10.1.0.0/16',
+    name: 'gen005',
+    disks: [
+      { label: 'os', gb: 20 },
+      { label: 'log', gb: 5 },
+    ],
+  })
+  expect(JSON.stringify([job, first])).not.toContain('hush-cmdb')
 })

@@ -1,7 +1,5 @@
 import { type FuzzOptions, USAGE, readOptions } from './options.js'
-import { startRealTarget, stopControlPlane } from './real-target.js'
 import { faultText, gaps, lastLine, neverSucceeded } from './report.js'
-import { fuzz } from './run.js'
 import { PATIENCE } from './wire.js'
 
 const INTERRUPTED = 130
@@ -29,6 +27,9 @@ async function main(options: FuzzOptions): Promise<number> {
   const interruption = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interruption.abort())
   say(`seed ${options.seed}`)
+  // Only now: the help is there without the product.
+  const { startRealTarget, stopControlPlane } = await import('./real-target.js')
+  const { fuzz } = await import('./run.js')
   const { target, product } = await startRealTarget()
   let keep = true
   try {

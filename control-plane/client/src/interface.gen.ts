@@ -321,6 +321,19 @@ export interface Job {
       since: string
     }[]
   } | null
+  /** Null: no playbook runs now, or there is nothing to estimate from */
+  estimate?: {
+    /** From 0 to 1. It never falls while the job runs */
+    progress: number
+    /** By the median of earlier runs. 0: it takes longer than they did */
+    left_seconds: number
+    /** What is left by the quickest of them */
+    shortest_seconds: number
+    /** What is left by the slowest of them */
+    longest_seconds: number
+    /** How many earlier runs of the form it is made from, five at most */
+    runs: number
+  } | null
   /** Every move of the status, oldest first */
   history?: {
     time: string
@@ -1578,6 +1591,17 @@ export const jobSchema: v.GenericSchema<unknown, Job> = v.looseObject({
       }),
     ),
   ),
+  estimate: v.optional(
+    v.nullable(
+      v.looseObject({
+        progress: v.number(),
+        left_seconds: v.pipe(v.number(), v.safeInteger()),
+        shortest_seconds: v.pipe(v.number(), v.safeInteger()),
+        longest_seconds: v.pipe(v.number(), v.safeInteger()),
+        runs: v.pipe(v.number(), v.safeInteger()),
+      }),
+    ),
+  ),
   history: v.optional(
     v.array(v.looseObject({ time: v.string(), from: v.string(), to: v.string(), reason: v.nullable(v.string()) })),
   ),
@@ -2360,7 +2384,7 @@ export interface Operations {
   ): Promise<JobList>
   /** One job with its output
    *
-   * With output=false the answer also has can, place, history, streams and integrity, which a page shows of a job. */
+   * With output=false the answer also has can, place, estimate, history, streams and integrity, which a page shows of a job. */
   getJob(
     request: {
       /** true for plain text, else HTML */

@@ -9,6 +9,7 @@ import { createFormEvaluation } from './launch/evaluate.js'
 import type { LaunchDependencies } from './launch/launch.js'
 import { createCourses } from './course/courses.js'
 import type { JobDetailDependencies } from './detail/detail.js'
+import { createEstimates } from './detail/estimates.js'
 import { createOutputSearch } from './read/find-output.js'
 import { createOutputFeeds } from './read/output-feed.js'
 import { createOutputIndexes } from './read/output-index.js'
@@ -84,6 +85,7 @@ export function composeJobs(ground: Ground, settings: JobSettings, needs: JobNee
   const feeds = createOutputFeeds({ queries: store.read, timers, now: () => steady.now(), onFailure })
   const search = createOutputSearch({ queries: store.read, indexes, now: () => steady.now() })
   const evaluation = createFormEvaluation(launching)
-  const detail: JobDetailDependencies = { reading, launching, courses, indexes, clock }
+  const estimates = createEstimates({ queries: store.read, courses, now: () => clock.now() })
+  const detail: JobDetailDependencies = { reading, launching, courses, indexes, estimates, clock }
   return { reading, launching, actions, approving, retention, detail, courses, indexes, feeds, search, evaluation }
 }

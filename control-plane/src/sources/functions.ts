@@ -25,12 +25,15 @@ export interface FunctionsDependencies {
   readonly files: FormFiles
   readonly jq: JqThread
   readonly send: (request: FormRequest) => Promise<FormResponse>
+  /** Servers of DNS with their ports; undefined: those of the system. */
+  readonly nameServers?: readonly string[]
 }
 
 const DNS_TYPES = ['A', 'AAAA', 'MX', 'NS', 'CNAME', 'TXT', 'SRV', 'PTR', 'SOA', 'CAA'] as const
 
 /** Makes the functions that ask. */
-export function createFunctions({ credentials, files, jq, send }: FunctionsDependencies): Functions {
+export function createFunctions(deps: FunctionsDependencies): Functions {
+  const { credentials, files, jq, send } = deps
   async function openOne(name: string): Promise<OpenCredential | null> {
     try {
       return await credentials.open(name)
@@ -81,7 +84,7 @@ export function createFunctions({ credentials, files, jq, send }: FunctionsDepen
         case 'fnLs':
           return listFiles(files, given)
         case 'fnDnsResolve':
-          return resolveName(given, signal)
+          return resolveName(given, signal, deps.nameServers)
         case 'fnCredentials': {
           const both = [given[0], given[1]].filter((one) => typeof one === 'string' && one !== '').join(',')
           const { name: own, user, host, port } = await credential(both, question, asker)
@@ -133,11 +136,16 @@ function listFiles(files: FormFiles, given: readonly unknown[]): Promise<unknown
   return files.list(textOf(given[0], 'the path'), { recursive: isSet('recursive'), metadata: isSet('metadata') })
 }
 
-async function resolveName(given: readonly unknown[], signal: AbortSignal): Promise<unknown> {
+async function resolveName(
+  given: readonly unknown[],
+  signal: AbortSignal,
+  nameServers: readonly string[] | undefined,
+): Promise<unknown> {
   const host = textOf(given[0], 'the name')
   const type = DNS_TYPES.find((one) => one === (given[1] ?? 'A'))
   if (!type) throw new SourceProblem(`the type of the record must be one of ${DNS_TYPES.join(', ')}`)
   const resolver = new Resolver()
+  if (nameServers) resolver.setServers(nameServers)
   const cancel = () => resolver.cancel()
   signal.addEventListener('abort', cancel, { once: true })
   try {

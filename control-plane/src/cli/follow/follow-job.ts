@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Client, JobRecord } from '@holdfast/client'
+import type { Client, Job, JobRecord } from '@holdfast/client'
 import { isPassing, NotFoundError } from '../errors.js'
 import { mayStillEnd, exitCodeOf } from '../exit-codes.js'
 import { fetchJob, readOutput } from './job-reader.js'
@@ -12,6 +12,8 @@ export interface FollowSink {
   status(job: JobRecord): Promise<void>
   /** The next bytes of output, in order, none twice, none left out. */
   output(bytes: Uint8Array, offset: number): Promise<void>
+  /** What is left of a job that runs, after its output up to now, as often as it was read anew. */
+  left?(estimate: NonNullable<Job['estimate']>): Promise<void>
   connectionLost(error: Error): Promise<void>
   connectionBack(): Promise<void>
 }
@@ -106,8 +108,10 @@ async function readNews(
   for (;;) {
     const piece = await readOutput(client, jobId, position.offset, signal)
     requireSameRun(position, jobId, piece.runId)
-    if (piece.bytes.length === 0) return job
+    if (piece.bytes.length === 0) break
     await sink.output(piece.bytes, position.offset)
     position.offset = piece.nextOffset
   }
+  if (job.estimate) await sink.left?.(job.estimate)
+  return job
 }

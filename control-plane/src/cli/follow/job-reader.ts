@@ -1,4 +1,4 @@
-import type { Client, JobRecord } from '@holdfast/client'
+import type { Client, Job } from '@holdfast/client'
 import { unreachable } from '../client/words.js'
 import { StrangeAnswerError } from '../errors.js'
 
@@ -38,6 +38,6 @@ export async function readOutput(
 }
 
 /** The job without what is large in it. */
-export function fetchJob(client: Client, jobId: number, signal?: AbortSignal): Promise<JobRecord> {
+export function fetchJob(client: Client, jobId: number, signal?: AbortSignal): Promise<Job> {
   return client.getJob({ id: jobId, text: true, output: false }, { signal })
 }

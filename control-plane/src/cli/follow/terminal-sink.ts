@@ -1,12 +1,16 @@
 import { mayStillEnd } from '../exit-codes.js'
 import { paint, statusPaint } from '../show/paint.js'
 import { printable } from '../show/printable.js'
+import { leftText } from '../show/left.js'
 import { durationText, jobSeconds } from '../show/time.js'
 import { userName } from '../show/user-name.js'
 import { writeLine, type Terminal } from '../terminal.js'
 import { outputFilter } from './output-filter.js'
 import type { FollowSink } from './follow-job.js'
 import type { JobRecord } from '@holdfast/client'
+
+/** How often it is said what is left of a job, in milliseconds. Output comes in between. */
+const LEFT_EVERY_MS = 30_000
 
 /** A sink that also shows what is known while the job runs. */
 export interface FollowingSink extends FollowSink {
@@ -21,6 +25,7 @@ export function createTerminalSink(terminal: Terminal, color: boolean, waits: bo
   const filter = outputFilter(terminal.stdout, color)
   let midLine = false
   let isAwaiting = false
+  let leftSaidAt = -Infinity
 
   async function notice(text: string): Promise<void> {
     if (midLine && terminal.stdout.isTerminal) await terminal.stderr.write('\n')
@@ -46,6 +51,12 @@ export function createTerminalSink(terminal: Terminal, color: boolean, waits: bo
     async output(bytes) {
       await terminal.stdout.write(filter ? filter.push(bytes) : bytes)
       midLine = bytes.at(-1) !== 0x0a
+    },
+    async left(estimate) {
+      // Only for a person who looks: nothing of it belongs to what a script keeps.
+      if (!terminal.stderr.isTerminal || performance.now() - leftSaidAt < LEFT_EVERY_MS) return
+      leftSaidAt = performance.now()
+      await notice(leftText(estimate))
     },
     connectionLost: (error) =>
       notice(

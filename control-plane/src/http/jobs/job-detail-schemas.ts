@@ -43,6 +43,17 @@ const Place = Type.Object({
   ),
 })
 
+const Estimate = Type.Object(
+  {
+    progress: Type.Number({ description: 'From 0 to 1. It never falls while the job runs' }),
+    left_seconds: Type.Integer({ description: 'By the median of earlier runs. 0: it takes longer than they did' }),
+    shortest_seconds: Type.Integer({ description: 'What is left by the quickest of them' }),
+    longest_seconds: Type.Integer({ description: 'What is left by the slowest of them' }),
+    runs: Type.Integer({ description: 'How many earlier runs of the form it is made from, five at most' }),
+  },
+  { description: 'Null: no playbook runs now, or there is nothing to estimate from' },
+)
+
 /**
  * What `output=false` adds to a job. All of it is optional in the document, so that a newer client understands an older
  * service.
@@ -50,6 +61,7 @@ const Place = Type.Object({
 export const detailFields = {
   can: Type.Optional(Can),
   place: Type.Optional(nullable(Place)),
+  estimate: Type.Optional(nullable(Estimate)),
   history: Type.Optional(
     Type.Array(
       Type.Object({

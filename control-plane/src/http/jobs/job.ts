@@ -110,7 +110,7 @@ function jobReadRoutes({ detail }: Pick<JobRouteDependencies, 'detail'>): Fastif
             output: Type.Optional(booleanText('false leaves the output out: it is then empty')),
           }),
           description:
-            'With output=false the answer also has can, place, history, streams and integrity, which a page shows of a job.',
+            'With output=false the answer also has can, place, estimate, history, streams and integrity, which a page shows of a job.',
           response: answers(streamed(Job), 400, 403, 404),
         },
       },

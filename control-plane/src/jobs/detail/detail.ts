@@ -4,6 +4,7 @@ import { NotFoundError } from '../../errors.js'
 import { findStreams, findTransitions } from '../../store/jobs/job-details.js'
 import { findJob } from '../../store/jobs/jobs.js'
 import type { Courses } from '../course/courses.js'
+import type { Estimate } from '../course/estimate.js'
 import type { LaunchDependencies } from '../launch/launch.js'
 import { connectionsFor } from '../read/connected.js'
 import { type OutputIndexes } from '../read/output-index.js'
@@ -11,6 +12,7 @@ import { type JobReading, type OutputForm, readJob } from '../read/reading.js'
 import { jobStatusOf, isFinal } from '../record/status.js'
 import { isSequence } from '../record/sequence-port.js'
 import { actionsOf } from './can.js'
+import type { Estimates } from './estimates.js'
 import { placeOf } from './place.js'
 
 /** What a page that shows one job needs of other parts. */
@@ -19,6 +21,7 @@ export interface JobDetailDependencies {
   readonly launching: LaunchDependencies
   readonly courses: Courses
   readonly indexes: OutputIndexes
+  readonly estimates: Estimates
   readonly clock: Clock
 }
 
@@ -28,7 +31,7 @@ export interface JobDetailDependencies {
  * @throws NotFoundError, ForbiddenError
  */
 export async function readJobDetail(dependencies: JobDetailDependencies, caller: Caller, id: number, form: OutputForm) {
-  const { reading, launching, courses, indexes, clock } = dependencies
+  const { reading, launching, courses, indexes, estimates, clock } = dependencies
   const { job, output } = await readJob(reading, caller, id, form)
   if (form !== 'none') return { job, output }
   const { queries } = reading
@@ -42,6 +45,7 @@ export async function readJobDetail(dependencies: JobDetailDependencies, caller:
   const details = {
     can: await actionsOf(launching, caller, row),
     place: await placeOf({ queries, courses, now: () => clock.now() }, row, { connections, since }),
+    estimate: shownEstimate(await estimates.of(row)),
     history: transitions.map(({ time, from_status: from, to_status: to, reason }) => ({
       time: isoTime(time),
       from,
@@ -62,4 +66,20 @@ export async function readJobDetail(dependencies: JobDetailDependencies, caller:
         },
   }
   return { job: { ...job, ...details }, output }
+}
+
+/** In seconds, as the interface tells it. */
+function shownEstimate(estimate: Estimate | null) {
+  if (estimate === null) return null
+  const { progress, leftMs, shortestMs, longestMs, runs } = estimate
+  const seconds = (ms: number): number => Math.round(ms / 1000)
+  // Rounded down, but for errors of the sums: what is not done is never called done.
+  const shown = Math.floor(progress * 100 + 1e-6) / 100
+  return {
+    progress: shown,
+    left_seconds: seconds(leftMs),
+    shortest_seconds: seconds(shortestMs),
+    longest_seconds: seconds(longestMs),
+    runs,
+  }
 }

@@ -84,6 +84,12 @@ export const words = {
     task: (task: string, hosts: string, more: number) => `${task} on ${hosts}${more > 0 ? ` and ${more} more` : ''}`,
     seen: (time: string) => `heard last at ${time}`,
   },
+  left: {
+    about: (left: string, spread: string) => `about ${left} left${spread}`,
+    spread: (shortest: string, longest: string) => ` (${shortest} to ${longest})`,
+    longer: 'takes longer than before',
+    runs: (runs: number) => `By ${many(runs, 'earlier run', 'earlier runs')} of this form`,
+  },
 
   jobs: {
     title: 'Jobs',
@@ -127,6 +133,7 @@ export const words = {
     duration: 'Duration',
     run: 'Run',
     now: 'Now',
+    left: 'Time left',
     parent: 'Part of',
     parts: 'Parts',
     integrity: 'Stored output',

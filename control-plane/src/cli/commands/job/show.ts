@@ -2,12 +2,13 @@ import type { Job } from '@holdfast/client'
 import { writeAnswer } from '../../show/answer.js'
 import { fieldsText } from '../../show/table.js'
 import { partsOf, partsText } from './parts.js'
+import { leftText } from '../../show/left.js'
 import { durationText, jobSeconds, localTime } from '../../show/time.js'
 import { waitsFor } from './waits-for.js'
 import { clientOf, clientOptions, command, jobIdOf, type Run } from '../common.js'
 
 /** Said elsewhere, or too long for a terminal; `--json` has everything. */
-const LEFT_OUT = new Set(['output', 'payload', 'can', 'place', 'history', 'streams', 'integrity'])
+const LEFT_OUT = new Set(['output', 'payload', 'can', 'place', 'estimate', 'history', 'streams', 'integrity'])
 /** Most hosts of a task that are named. */
 const MOST_HOSTS = 5
 
@@ -38,6 +39,7 @@ export const showCommand = (run: Run) =>
         const more: [string, unknown][] = [
           ...(waits === null ? [] : [['waits for', waits] as [string, string]]),
           ...(job.place?.tasks ?? []).map((task): [string, string] => ['at', tasksWords(task)]),
+          ...(job.estimate ? [['left', leftText(job.estimate)] as [string, string]] : []),
           ['took', took],
         ]
         const text = fieldsText(run.terminal.stdout, [...fields, ...more])

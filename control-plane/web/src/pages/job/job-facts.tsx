@@ -2,7 +2,7 @@ import type { Job } from '@holdfast/client'
 import type { ComponentChildren } from 'preact'
 import { addressOf } from '../../live/address.js'
 import { Badge } from '../../parts/status.js'
-import { Duration, Time, bytesText, timeText } from '../../parts/time.js'
+import { Duration, Time, bytesText, durationText, timeText } from '../../parts/time.js'
 import { userName } from '../../parts/user-name.js'
 import { words } from '../../words/en.js'
 
@@ -47,6 +47,11 @@ export function JobFacts({ job }: { readonly job: Job }) {
           <Place place={job.place} />
         </Fact>
       )}
+      {job.estimate && (
+        <Fact name={words.job.left}>
+          <Left estimate={job.estimate} />
+        </Fact>
+      )}
       {integrity?.state && streams && (
         <Fact name={words.job.integrity}>
           <span title={integrity.output_sha256 ?? undefined}>
@@ -85,6 +90,24 @@ function Place({ place }: { readonly place: NonNullable<Job['place']> }) {
     ),
   ]
   return <>{parts.join(' · ')}</>
+}
+
+/** A bar for what is done, and in words what is left. */
+function Left({ estimate }: { readonly estimate: NonNullable<Job['estimate']> }) {
+  const { progress, left_seconds: left, shortest_seconds: shortest, longest_seconds: longest, runs } = estimate
+  const spread = shortest === longest ? '' : words.left.spread(roughText(shortest), roughText(longest))
+  const text = longest === 0 ? words.left.longer : words.left.about(roughText(left), spread)
+  return (
+    <span title={words.left.runs(runs)}>
+      <progress value={progress} aria-label={words.job.left} /> {text}
+    </span>
+  )
+}
+
+/** Whole seconds below a minute, whole minutes above five: an estimate is no better. */
+function roughText(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`
+  return seconds < 300 ? durationText(seconds * 1000) : `${Math.round(seconds / 60)} min`
 }
 
 function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {

@@ -1,0 +1,71 @@
+import type { Course } from './course.js'
+import { type RunProfile, tasksOf } from './run-profile.js'
+
+/** How far a run is, as earlier runs let expect. Times are in milliseconds. */
+export interface Estimate {
+  /** From 0 to 1. It never falls while the run goes on. */
+  readonly progress: number
+  /** Of the median of the earlier runs. 0: it takes longer than they did. */
+  readonly leftMs: number
+  /** By the quickest and by the slowest of the earlier runs. */
+  readonly shortestMs: number
+  readonly longestMs: number
+  /** How many earlier runs it is made from. */
+  readonly runs: number
+}
+
+/** A run most of whose tasks no earlier run had is another playbook: nothing is known of it. */
+const LEAST_KNOWN_SHARE = 0.5
+
+/**
+ * What is left of a run. Each task that earlier runs had after the place that this one has reached is expected to take
+ * the median of what it took then. A place is never taken back: a task out of its order changes nothing. So less and less
+ * is left while time passes, as long as the earlier runs stay the same ones.
+ * @param profiles of earlier runs of the same form that succeeded, in any order
+ * @param now milliseconds since the epoch
+ * @returns null when there is nothing to estimate from
+ */
+export function estimateOf(profiles: readonly RunProfile[], course: Course, now: number): Estimate | null {
+  if (profiles.length === 0 || !course.isComplete) return null
+  const begun = tasksOf(course)
+  const known = new Set(profiles.flatMap((profile) => profile.map(({ key }) => key)))
+  const strange = begun.filter(({ key }) => !known.has(key)).length
+  if (begun.length > 0 && strange > begun.length * (1 - LEAST_KNOWN_SHARE)) return null
+  const lefts = profiles.map((profile) => (course.isFinished ? 0 : leftBy(profile, begun, now)))
+  const totals = profiles.map((profile) => sum(profile.map(({ ms }) => ms)))
+  const total = median(totals)
+  if (total === 0) return null
+  const leftMs = median(lefts)
+  const progress = Math.min(1, Math.max(0, median(lefts.map((left, at) => doneShare(left, totals[at] ?? 0)))))
+  return { progress, leftMs, shortestMs: Math.min(...lefts), longestMs: Math.max(...lefts), runs: profiles.length }
+}
+
+/** What was left of an earlier run at the place that this one has reached. */
+function leftBy(profile: RunProfile, begun: ReturnType<typeof tasksOf>, now: number): number {
+  const places = new Map(profile.map(({ key }, place) => [key, place]))
+  let [reached, since] = [-1, 0]
+  for (const { key, record } of begun) {
+    const place = places.get(key) ?? -1
+    if (place > reached) [reached, since] = [place, Date.parse(record.started)]
+  }
+  const after = sum(profile.slice(reached + 1).map(({ ms }) => ms))
+  const current = profile[reached]?.ms ?? 0
+  // Clocks of two hosts: a runner that is ahead has not begun before its time.
+  const elapsed = Math.max(0, now - since)
+  return after + Math.max(0, current - (reached === -1 ? 0 : elapsed))
+}
+
+function doneShare(left: number, total: number): number {
+  return total === 0 ? 1 : 1 - left / total
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0)
+}
+
+function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((one, other) => one - other)
+  const middle = sorted.length >> 1
+  const [low = 0, high = 0] = [sorted[sorted.length % 2 === 0 ? middle - 1 : middle], sorted[middle]]
+  return (low + high) / 2
+}
