@@ -20,7 +20,7 @@ const ansiblePlaybook = findProgram('ansible-playbook')
 export const python = readFileSync(ansiblePlaybook, 'utf8').split('\n', 1)[0]?.split(/[! ]/).at(-1) ?? 'python3'
 
 /** The supervisor needs no ansible: HOLDFAST_TEST_PYTHON names another Python to prove it with. */
-const supervisorPython = process.env['HOLDFAST_TEST_PYTHON'] ?? python
+export const supervisorPython = process.env['HOLDFAST_TEST_PYTHON'] ?? python
 
 function findProgram(name: string): string {
   const found = (process.env['PATH'] ?? '').split(':').find((folder) => existsSync(join(folder, name)))

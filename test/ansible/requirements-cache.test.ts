@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { supervisorPython } from './job-folder.js'
 
 const PROGRAM = fileURLToPath(new URL('../../runner-agent/ansible/requirements.py', import.meta.url))
 
@@ -18,7 +19,7 @@ function install(
   const cache = join(folder, 'cache')
   const files = [join(folder, 'requirements.yml')]
   const orders = JSON.stringify({ files, program, seconds: 600, cache, roles: '', collections: '', ...more })
-  const run = spawnSync('python3', [PROGRAM, orders, '/bin/true'], {
+  const run = spawnSync(supervisorPython, [PROGRAM, orders, '/bin/true'], {
     cwd: folder,
     encoding: 'utf8',
     env: { ...process.env, TMPDIR: folder },

@@ -175,8 +175,10 @@ describe('the environment', () => {
     expect(passed ?? '').not.toBe('a secret')
   })
 
+  // Vault's own names: lookups of playbooks take them, too, from an operator who passes them on.
+  const isOfVault = (name: string): boolean => name.startsWith('VAULT_')
   const SECRETS = Object.entries({ ...AGENT_SETTINGS, ...CONTROL_PLANE_SETTINGS })
-    .filter(([, setting]) => 'secret' in setting)
+    .filter(([name, setting]) => 'secret' in setting && !isOfVault(name))
     .flatMap(([name]) => [name, `${name}_FILE`])
 
   test.each([...SECRETS, 'CREDENTIALS_DIRECTORY', 'NODE_OPTIONS', 'RTE_STATE_PATH', 'APP_URL'])(
@@ -187,6 +189,12 @@ describe('the environment', () => {
       expect(() => readPassedNames(`MY_OWN, ${name}`)).toThrow(`${name} is never passed on`)
     },
   )
+
+  test('has the token of Vault only when the operator passes it on for lookups', () => {
+    const own = { VAULT_TOKEN: 'for lookups', VAULT_ADDR: 'https://vault' }
+    expect(environmentOf(own)).not.toMatchObject({ VAULT_TOKEN: 'for lookups' })
+    expect(environmentOf(own, root.path, 'VAULT_*')).toMatchObject(own)
+  })
 
   test('has what the operator passes on beside that: names, and beginnings of names', () => {
     const own = { AWS_REGION: 'eu', AWSOME: 'no', KUBECONFIG: '/k', KUBECONFIG_OLD: '/o', OTHER: 'no' }
@@ -235,6 +243,14 @@ describe('the environment', () => {
     const cwd = mkdtempSync(join(folder, 'config-'))
     writeFileSync(join(cwd, 'ansible.cfg'), config)
     expect(environmentOf({}, cwd).ANSIBLE_CALLBACKS_ENABLED).toBe(enabled)
+  })
+
+  test('folders of callbacks may begin with a variable or the home of somebody, which ansible expands for the job', () => {
+    const cwd = mkdtempSync(join(folder, 'config-'))
+    const paths = '$PLACE/one:${PLACE}/two:~/three:~other/four:five'
+    writeFileSync(join(cwd, 'ansible.cfg'), `[defaults]\ncallback_plugins = ${paths}\n`)
+    const expected = `$PLACE/one:\${PLACE}/two:${folder}/three:~other/four:${cwd}/five`
+    expect(environmentOf({}, cwd).ANSIBLE_CALLBACK_PLUGINS).toBe(`/agent/callback:${expected}`)
   })
 
   test('folders of callbacks in ansible.cfg count from its own folder, and ANSIBLE_CONFIG comes first', () => {

@@ -31,10 +31,14 @@ export function readAnsibleConfig(environment: Readonly<Record<string, string>>,
   return NO_CONFIG
 }
 
-/** `~` and `~/…` as ansible expands them; relative paths count from `base`. */
+/**
+ * `~` and `~/…` as ansible expands them; relative paths count from `base`. What begins with a variable or the home of another
+ * user stays as it is: ansible expands that itself, in the environment of the job.
+ */
 export function expandPath(path: string, base: string, environment: Readonly<Record<string, string>>): string {
   const home = environment.HOME || homedir()
   if (path === '~' || path.startsWith('~/')) return join(home, path.slice(1))
+  if (/^(?:\$|~)/.test(path)) return path
   return resolve(base, path)
 }
 

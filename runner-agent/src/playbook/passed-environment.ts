@@ -52,7 +52,8 @@ const REFUSED_PREFIXES = ['RTE_', 'APP_', 'HOLDFAST_', 'npm_', 'ACCESS_TOKEN_', 
 
 /**
  * Single names that are never passed on: settings of the agent, Node's own switches, what a service manager says to its
- * service, the shell's notes about the agent's start, and secrets of a control plane on the same host.
+ * service, the shell's notes about the agent's start, and secrets of a control plane on the same host. Names of Vault's client
+ * are not among them: lookups of playbooks need them, and an operator passes them on for that.
  */
 const REFUSED_NAMES: ReadonlySet<string> = new Set([
   'ANSIBLE_PATH',
