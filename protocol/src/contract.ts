@@ -22,6 +22,9 @@ export const IMAGE_CONTRACT = 6
 /** Path of the runners' socket below the control plane's base URL. */
 export const SOCKET_PATH = '/api/v2/rte/socket'
 
+/** Path of the socket of an agent that the control plane dials (`RTE_MODE=inbound`). */
+export const INBOUND_SOCKET_PATH = '/rte/v1/socket'
+
 /** What the sub-protocol names of all contracts start with. */
 export const SUBPROTOCOL_PREFIX = 'holdfast-runner.v'
 

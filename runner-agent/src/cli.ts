@@ -158,7 +158,8 @@ function withSettingsFile(sources: SettingSources, given: unknown): SettingSourc
   const isNamed = typeof given === 'string'
   // An empty variable counts as one that is not set, as everywhere.
   const environment = Object.fromEntries(Object.entries(sources.environment).filter(([, value]) => value !== ''))
-  if (!isNamed && (environment.APP_URL ?? sources.flags.APP_URL) !== undefined) return sources
+  const said = { ...environment, ...sources.flags }
+  if (!isNamed && (said.APP_URL !== undefined || said.RTE_MODE === 'inbound')) return sources
   try {
     const settings = parseEnv(sources.readFile(isNamed ? given : PACKAGED_SETTINGS))
     return { ...sources, environment: { ...settings, ...environment } }

@@ -7,9 +7,25 @@ export const RUNNER_AGENT_SETTINGS = {
     kind: 'choice',
     choices: ['outbound', 'inbound'],
     default: 'outbound',
-    meaning: 'outbound: the agent dials the control plane; inbound would be the other way, and is not available yet',
+    meaning:
+      'outbound: the agent dials the control plane; inbound: the control plane dials the agent (docs/runners.md)',
   },
-  APP_URL: { kind: 'text', default: null, meaning: "the control plane's address, http:// or https://; required" },
+  RTE_INBOUND_HOST: {
+    kind: 'text',
+    default: '0.0.0.0',
+    meaning: 'address that the control plane dials, with RTE_MODE=inbound',
+  },
+  RTE_INBOUND_PORT: {
+    kind: 'integer',
+    default: '8002',
+    maximum: 65_535,
+    meaning: 'port that the control plane dials, with RTE_MODE=inbound; 0: any free',
+  },
+  APP_URL: {
+    kind: 'text',
+    default: null,
+    meaning: "the control plane's address, http:// or https://; required with RTE_MODE=outbound",
+  },
   APP_TLS_VERIFY: {
     kind: 'boolean',
     default: '1',

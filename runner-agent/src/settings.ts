@@ -24,14 +24,14 @@ const httpAddress = v.check<string, string>(
   (text) => ['http:', 'https:'].includes(protocolOf(text)),
   'must be an http:// or https:// address',
 )
-const appUrlSchema = v.pipe(
-  v.string('is required: the address of the control plane, such as https://forms.example.com'),
-  httpAddress,
-)
+const APP_URL_NEEDED = 'is required: the address of the control plane, such as https://forms.example.com'
+const appUrlSchema = v.pipe(v.string(APP_URL_NEEDED), httpAddress)
 
 const resolvedSchema = v.object({
-  RTE_MODE: v.literal('outbound', 'inbound is not available yet; use outbound'),
-  APP_URL: appUrlSchema,
+  RTE_MODE: v.picklist(['outbound', 'inbound']),
+  RTE_INBOUND_HOST: v.string(),
+  RTE_INBOUND_PORT: v.number(),
+  APP_URL: v.nullable(appUrlSchema),
   APP_TLS_VERIFY: v.boolean(),
   HTTPS_PROXY: v.nullable(v.pipe(v.string(), httpAddress)),
   NO_PROXY: v.nullable(v.string()),
@@ -65,7 +65,10 @@ const resolvedSchema = v.object({
 
 /** The settings as the agent's parts use them: checked, typed, sizes in bytes, paths absolute. */
 export interface AgentSettings {
-  readonly appUrl: URL
+  /** The control plane to dial; null: it dials this agent. */
+  readonly appUrl: URL | null
+  /** Where the control plane dials this agent; used only when there is nothing to dial. */
+  readonly inbound: { readonly host: string; readonly port: number }
   readonly tlsVerify: boolean
   /** The proxy to dial through; null for the direct way. Its address may hold a password. */
   readonly proxy: URL | null
@@ -111,16 +114,24 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
   if (given.RTE_FILES === 'local' && given.ANSIBLE_PATH === null) {
     throw new SettingsError('ANSIBLE_PATH: is required with RTE_FILES=local')
   }
-  const appUrl = new URL(given.APP_URL)
+  const appUrl = appUrlOf(given)
+  const serviceFingerprint =
+    given.RTE_SERVICE_FINGERPRINT ?? (given.RTE_JOIN_TOKEN === null ? null : fingerprintInToken(given.RTE_JOIN_TOKEN))
+  // Whoever reaches the port may dial. So the first one that does must not be the one to obey.
+  if (appUrl === null && serviceFingerprint === null) {
+    throw new SettingsError('RTE_SERVICE_FINGERPRINT: is required with RTE_MODE=inbound, or a join token that names it')
+  }
   return Object.freeze({
     appUrl,
-    proxy: proxyFor(appUrl, given.HTTPS_PROXY === null ? null : new URL(given.HTTPS_PROXY), given.NO_PROXY),
+    inbound: { host: given.RTE_INBOUND_HOST, port: given.RTE_INBOUND_PORT },
+    proxy:
+      appUrl === null
+        ? null
+        : proxyFor(appUrl, given.HTTPS_PROXY === null ? null : new URL(given.HTTPS_PROXY), given.NO_PROXY),
     tlsVerify: given.APP_TLS_VERIFY,
     name: given.RTE_NAME,
     joinToken: given.RTE_JOIN_TOKEN,
-    serviceFingerprint:
-      given.RTE_SERVICE_FINGERPRINT ??
-      (given.RTE_JOIN_TOKEN === null ? null : fingerprintInToken(given.RTE_JOIN_TOKEN)),
+    serviceFingerprint,
     statePath: resolve(folder, given.RTE_STATE_PATH),
     maxJobs: given.RTE_MAX_JOBS,
     drainSeconds: given.RTE_DRAIN_SECONDS,
@@ -138,6 +149,13 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
     logLevel: given.LOG_LEVEL,
     logFormat: given.LOG_FORMAT,
   })
+}
+
+/** Null: nothing is dialled. @throws SettingsError */
+function appUrlOf({ RTE_MODE, APP_URL }: v.InferOutput<typeof resolvedSchema>): URL | null {
+  if (RTE_MODE === 'inbound') return null
+  if (APP_URL === null) throw new SettingsError(`APP_URL: ${APP_URL_NEEDED}`)
+  return new URL(APP_URL)
 }
 
 function containerOf(given: v.InferOutput<typeof resolvedSchema>): ContainerSettings | null {

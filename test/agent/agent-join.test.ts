@@ -172,7 +172,7 @@ describe('commands and settings', () => {
       [{}, 'APP_URL: is required'],
       [{ APP_URL: 'ftp://app' }, 'APP_URL: must be an http:// or https:// address'],
       [{ ...app, HTTPS_PROXY: 'proxy:3128' }, 'HTTPS_PROXY: must be an http:// or https:// address'],
-      [{ ...app, RTE_MODE: 'inbound' }, 'RTE_MODE: inbound is not available yet'],
+      [{ RTE_MODE: 'inbound' }, 'RTE_SERVICE_FINGERPRINT: is required with RTE_MODE=inbound'],
       [{ ...app, RTE_MODE: 'sideways' }, 'RTE_MODE: must be one of outbound, inbound'],
       [{ ...app, RTE_MAX_JOBS: 'many' }, 'RTE_MAX_JOBS: must be a whole number'],
       [{ ...app, RTE_NAME: 'two words' }, 'RTE_NAME: must be'],

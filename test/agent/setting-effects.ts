@@ -65,7 +65,9 @@ async function cacheAfterAnOffer({ probes, here, there }: LiveAgent, isChanged: 
 
 /** How each setting of the agent is seen. */
 export const SETTING_EFFECTS: Readonly<Record<SettingName, Effect | SeenElsewhere>> = {
-  RTE_MODE: seenIn('agent/agent-join.test.ts', 'wrong settings stop the start with one line'),
+  RTE_MODE: seenIn('nodes/inbound.test.ts', 'asks to join, and waits for its approval'),
+  RTE_INBOUND_HOST: seenIn('nodes/inbound.test.ts', 'asks to join, and waits for its approval'),
+  RTE_INBOUND_PORT: seenIn('nodes/inbound.test.ts', 'asks to join, and waits for its approval'),
   APP_URL: {
     given: 'there',
     look: async (live) => {

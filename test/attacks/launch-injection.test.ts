@@ -30,7 +30,6 @@ beforeAll(async () => {
   const data = [{ name: 'data', type: 'yaml' }, { name: 'text' }]
   const form = (name: string, more: object) => ({ name, type: 'ansible', roles: ['default'], ...more })
   product = await startProduct({
-    controlPlane: { LAUNCH_VALIDATION: 'enforce' },
     forms: {
       'forms.yml': JSON.stringify([
         form('reserved', { playbook: 'reserved.yml', fields }),

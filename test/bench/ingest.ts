@@ -35,7 +35,7 @@ export async function measureIngest(product: Product, runs: number, events: numb
     const lines = once(emitter.stdout, 'data')
     const before = cpuSeconds(product.controlPlane.pid)
     await waitForRunner(product, 'emitter')
-    await product.admin.post('/job', { formName: 'synthetic' })
+    await product.admin.post('/job', { formName: 'synthetic', rawFormData: {} })
     const { seconds } = JSON.parse(String((await lines)[0])) as { seconds: number }
     cpu.push(((cpuSeconds(product.controlPlane.pid) - before) / events) * 1e6)
     rates.push(events / seconds)

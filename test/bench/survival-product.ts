@@ -18,7 +18,7 @@ export async function startSurvivalProduct(options: Pick<ProductOptions, 'dial'>
     ...options,
     forms: { 'synthetic.yml': SYNTHETIC_FORM },
     playbooks: { 'synthetic.yml': '[]\n' },
-    controlPlane: { RTE_HEARTBEAT_SECONDS: '1', LAUNCH_VALIDATION: 'off', PROCESS_MAX_BUFFER_MB: '4000' },
+    controlPlane: { RTE_HEARTBEAT_SECONDS: '1', PROCESS_MAX_BUFFER_MB: '4000' },
     agent: {
       PATH: `${EMITTER}:${process.env['PATH'] ?? ''}`,
       RTE_SPOOL_MAX_MB: '8000',

@@ -65,7 +65,6 @@ beforeAll(async () => {
       config: CONFIG,
       forms: FORMS,
       playbooks: { 'deploy.yml': PLAYBOOK },
-      controlPlane: { LAUNCH_VALIDATION: 'enforce' },
       withAgent: false,
     }),
   ])

@@ -66,7 +66,7 @@ const firstHalf = (chaos: ChaosProduct, jobId: number, written: () => number) =>
 
 async function expectRefusals({ product }: ChaosProduct, jobId: number): Promise<void> {
   const answers = await Promise.all([
-    product.admin.request('POST', '/job', { formName: 'synthetic' }),
+    product.admin.request('POST', '/job', { formName: 'synthetic', rawFormData: {} }),
     product.admin.request('POST', `/job/${jobId}/abort`),
     request(product.address, 'POST', '/auth/login', null, { username: 'admin', password: 'wrong' }),
   ])

@@ -14,7 +14,12 @@ type: ansible
 roles: [default]
 playbook: tree.yml
 inventory: localhost,
-fields: []
+fields:
+  - {name: token, type: text}
+  - {name: script, type: text}
+  - {name: count, type: number}
+  - {name: waits, type: checkbox}
+  - {name: background, type: checkbox}
 `
 
 const PLAYBOOK = `- hosts: localhost

@@ -24,7 +24,8 @@ const step = (name: Step, more: object = {}) => ({
   ...more,
 })
 const FORM = {
-  ...{ name: 'steps', type: 'multistep', roles: ['default'], fields: [] },
+  ...{ name: 'steps', type: 'multistep', roles: ['default'] },
+  fields: [...STEPS.map((name) => ({ name, type: 'yaml' })), { name: 'wanted', type: 'checkbox' }],
   steps: [
     step('one'),
     step('two', { continue: true }),

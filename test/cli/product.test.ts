@@ -32,7 +32,6 @@ beforeAll(async () => {
     },
     playbookFolder: join(EXAMPLES, 'playbooks'),
     // As the product comes: what is given with -e are values of the form's fields.
-    controlPlane: { LAUNCH_VALIDATION: 'enforce' },
     playbooks: { 'gated.yml': gatedPlaybook(gates), 'failing.yml': FAILING },
   })
 })

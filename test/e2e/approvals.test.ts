@@ -80,13 +80,13 @@ async function launchDeploy(host: string): Promise<number> {
   form.append('file', new Blob([`notes for ${host}`]), 'notes.txt')
   const headers = { authorization: `Bearer ${ann.token}` }
   const response = await fetch(`${product.address}/api/v2/job/upload`, { method: 'POST', headers, body: form })
-  const launch = { formName: 'deploy', extravars: { host }, files: { doc: await response.json() } }
+  const launch = { formName: 'deploy', rawFormData: { host }, files: { doc: await response.json() } }
   return (await ann.post<{ id: number }>('/job', launch)).id
 }
 
 /** The runner takes its jobs in their order, so that what was before this one in its queue has had its turn. */
 async function runAnother(): Promise<void> {
-  const id = (await ann.post<{ id: number }>('/job', { formName: 'plain' })).id
+  const id = (await ann.post<{ id: number }>('/job', { formName: 'plain', rawFormData: {} })).id
   expect(await product.waitForEnd(id)).toMatchObject({ status: 'success' })
 }
 

@@ -76,7 +76,6 @@ beforeAll(async () => {
   vault.secrets.set('secret/storage', { username: 'sam', password: 'hush-4711' })
   const forms = readdirSync(join(FOLDER, 'forms'))
   product = await startProduct({
-    defaultValidation: true,
     forms: Object.fromEntries(forms.map((name) => [name, readFileSync(join(FOLDER, 'forms', name), 'utf8')])),
     playbooks: { 'show.yml': PLAYBOOK, 'machine.yml': PLAYBOOK_OF_MACHINE },
     config: `roles:\n  - { name: admin, groups: [local/admins] }\n  - { name: default, groups: [] }\nconstants: { STORAGE: '${storage.url}' }\n`,

@@ -58,7 +58,6 @@ beforeAll(async () => {
   - {name: elsewhere, groups: [local/elsewhere], runners: [another-runner]}
   - {name: default, groups: []}
 `,
-    controlPlane: { LAUNCH_VALIDATION: 'enforce' },
   })
 })
 

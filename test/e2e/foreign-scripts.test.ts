@@ -27,7 +27,6 @@ const gate = (name: string) =>
 
 beforeAll(async () => {
   product = await startProduct({
-    defaultValidation: true,
     forms: {
       'deploy.yml': form(
         'deploy',

@@ -49,7 +49,7 @@ beforeAll(async () => {
   bob = await addUser('bob', [])
   watcher = await addUser('wat', ['watchers'])
   manager = await addUser('max', ['managers'])
-  annsJob = (await ann.post<{ id: number }>('/job', { formName: 'open', extravars: { a: 1 } })).id
+  annsJob = (await ann.post<{ id: number }>('/job', { formName: 'open', rawFormData: {} })).id
 })
 
 afterAll(() => product.close())
@@ -155,8 +155,8 @@ describe('job requests', () => {
         expectRefusal({ status: response.status, headers: response.headers, body: await response.json() }, 400)
       }
     }
-    const extravars = { __limit__: 'x'.repeat(5000) }
-    expectRefusal(await bob.request('POST', '/job', { formName: 'limit', extravars }), 422)
+    const rawFormData = { __limit__: 'x'.repeat(5000) }
+    expectRefusal(await bob.request('POST', '/job', { formName: 'limit', rawFormData }), 422)
     expect((await product.admin.get<{ count: number }>('/job')).count).toBe(before.count)
   })
 
@@ -174,7 +174,10 @@ describe('job requests', () => {
     covers('answer.launched-by-form', 'form.foreign-types')
     const before = await product.admin.get<{ count: number }>('/job')
     // Parts of other forms have no roles of their own, so only an admin gets as far as their type.
-    const answer = await (formName === 'part' ? product.admin : bob).request('POST', '/job', { formName })
+    const answer = await (formName === 'part' ? product.admin : bob).request('POST', '/job', {
+      formName,
+      rawFormData: {},
+    })
     // A form whose playbook leaves the folder may be left out when the files are read, or refused at the launch.
     if (formName === 'escape') expect([404, 422]).toContain(answer.status)
     else expectRefusal(answer, status)
@@ -184,16 +187,26 @@ describe('job requests', () => {
   test('uploads that could not reach the playbook are refused, not ignored', async () => {
     covers('rule-1.disk')
     expectRefusal(
-      await bob.request('POST', '/job', { formName: 'open', files: { report: { path: '/etc/passwd' } } }),
+      await bob.request('POST', '/job', {
+        formName: 'open',
+        rawFormData: {},
+        files: { report: { path: '/etc/passwd' } },
+      }),
       422,
     )
-    expect((await bob.request('POST', '/job', { formName: 'open', files: {} })).status).toBe(200)
+    expect((await bob.request('POST', '/job', { formName: 'open', rawFormData: {}, files: {} })).status).toBe(200)
   })
 
   test('the verbose mode needs its role option', async () => {
     covers('rule-2.verbose', 'auth.verbose-launch', 'error.verbose')
-    expectRefusal(await ann.request('POST', '/job', { formName: 'open', extravars: { __verbose__: true } }), 403)
-    expect((await bob.request('POST', '/job', { formName: 'open', extravars: { __verbose__: true } })).status).toBe(200)
+    expectRefusal(
+      await ann.request('POST', '/job', { formName: 'open', rawFormData: {}, extravars: { __verbose__: true } }),
+      403,
+    )
+    expect(
+      (await bob.request('POST', '/job', { formName: 'open', rawFormData: {}, extravars: { __verbose__: true } }))
+        .status,
+    ).toBe(200)
   })
 
   test('without any runner a job fails at once and its output says so', async () => {
@@ -205,8 +218,15 @@ describe('job requests', () => {
 
   test('payload is another name for extravars', async () => {
     covers('launch.payload', 'job.payload')
-    const { id } = await bob.post<{ id: number }>('/job', { formName: 'open', payload: { b: 2 } })
-    expect(await bob.get(`/job/${id}`)).toMatchObject({ extravars: { b: 2 }, payload: { b: 2 } })
+    const { id } = await bob.post<{ id: number }>('/job', {
+      formName: 'open',
+      rawFormData: {},
+      payload: { __verbose__: true },
+    })
+    expect(await bob.get(`/job/${id}`)).toMatchObject({
+      extravars: { __verbose__: true },
+      payload: { __verbose__: true },
+    })
   })
 
   test('another user’s job: not read, not aborted, not deleted; which of it each role option opens', async () => {
@@ -220,7 +240,7 @@ describe('job requests', () => {
     expectRefusal(await watcher.request('POST', `${own}/abort`), 403)
     expectRefusal(await watcher.request('DELETE', own), 403)
     for (const client of [ann, manager, product.admin]) expectRefusal(await client.request('POST', `${own}/abort`), 409)
-    const second = (await ann.post<{ id: number }>('/job', { formName: 'open' })).id
+    const second = (await ann.post<{ id: number }>('/job', { formName: 'open', rawFormData: {} })).id
     expect((await manager.request('DELETE', `/job/${second}`)).status).toBe(200)
   })
 
@@ -234,7 +254,7 @@ describe('job requests', () => {
       )
       return [...new Set(list.records.map((job) => job.user))].sort()
     }
-    await bob.post('/job', { formName: 'open' })
+    await bob.post('/job', { formName: 'open', rawFormData: {} })
     expect(await users(ann, '')).toEqual(['ann'])
     expect(await users(bob, '')).toEqual(['bob'])
     expect(await users(bob, '?user=ann')).toEqual([])

@@ -55,7 +55,6 @@ beforeAll(async () => {
       'break.yml': play('    - ansible.builtin.fail: {msg: it does not work}\n'),
       'gated.yml': gatedPlaybook(marks),
     },
-    controlPlane: { LAUNCH_VALIDATION: 'enforce' },
   })
 })
 afterAll(async () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keepWritten, expectExact, storedEvents, storedOutput } from '../support/exactness.js'
 import { type Product, startProduct } from '../support/product.js'
@@ -12,8 +13,8 @@ import { covers } from '../interface/covers.js'
 let product: Product
 let gates: string
 
-const form = (name: string, more = '') =>
-  `name: ${name}\ntype: ansible\nroles: [default]\nplaybook: ${name}.yml\ninventory: localhost,\nfields: []\n${more}`
+const form = (name: string, more = 'fields: []\n') =>
+  `name: ${name}\ntype: ansible\nroles: [default]\nplaybook: ${name}.yml\ninventory: localhost,\n${more}`
 
 const play = (tasks: string) => `- name: the play
   hosts: all
@@ -26,13 +27,13 @@ beforeAll(async () => {
   gates = mkdtempSync(join(tmpdir(), 'holdfast-gates-'))
   product = await startProduct({
     forms: {
-      'hello.yml': form('hello'),
+      'hello.yml': form('hello', 'fields: [{name: greeted, type: text}, {name: token, type: text}]\n'),
       'fails.yml': form('fails'),
       'waits.yml': form('waits'),
       'missing.yml': form('missing'),
-      'colours.yml': form('colours'),
-      'numbers.yml': form('numbers'),
-      'elsewhere.yml': form('elsewhere', 'runner: nobody\n'),
+      'colours.yml': form('colours', 'fields: [{name: injected, type: text}]\n'),
+      'numbers.yml': form('numbers', 'fields: [{name: numbers, type: yaml}]\n'),
+      'elsewhere.yml': form('elsewhere', 'fields: []\nrunner: nobody\n'),
       'arguments.yml': `name: arguments
 type: ansible
 roles: [default]
@@ -42,8 +43,7 @@ inventory: ["one,", "two,three,"]
 limit: two
 tags: wanted
 check: true
-fields:
-  - {name: __limit__, type: text}
+fields: [{name: __limit__, type: text}]
 `,
     },
     playbooks: {
@@ -216,19 +216,42 @@ describe('a playbook job', () => {
   })
 
   test('gets the numbers that were launched with, and shows those that it made, digit by digit', async () => {
-    const numbers = [0, -1, 9007199254740991, -9007199254740991, 0.1, 1.5e-7, 2.5e30, 0.30000000000000004, 123456.789]
+    covers('launch.numbers')
+    const drawn = [
+      ...fc.sample(fc.double({ noNaN: true, min: -(2 ** 53), max: 2 ** 53, minExcluded: true, maxExcluded: true }), {
+        numRuns: 200,
+        seed: 14,
+      }),
+      ...fc.sample(fc.maxSafeInteger(), { numRuns: 200, seed: 14 }),
+      // JSON has no minus before a zero.
+    ].map((number) => number || 0)
+    const numbers = [
+      ...drawn,
+      0,
+      -1,
+      9007199254740991,
+      -9007199254740991,
+      0.1,
+      1.5e-7,
+      2.5e30,
+      0.30000000000000004,
+      123456.789,
+    ]
     const post = (numeral: string) =>
       fetch(`${product.address}/api/v2/job`, {
         method: 'POST',
         headers: { authorization: `Bearer ${product.admin.token}`, 'content-type': 'application/json' },
-        body: `{"formName":"numbers","rawFormData":{},"extravars":{"numbers":[1, ${numeral}]}}`,
+        body: `{"formName":"numbers","rawFormData":{"numbers":[1, ${numeral}]}}`,
       })
-    for (const numeral of ['9007199254740993', '1152921504606846976', '1e400', '0.1234567890123456789012']) {
+    for (const numeral of [
+      ...['9007199254740993', '1152921504606846976', '1180591620717411303424', '-1152921504606846977'],
+      ...['1e400', '0.1234567890123456789012', '3.14159265358979323846264338327950288'],
+    ]) {
       const refused = await post(numeral)
       expect(refused.status).toBe(400)
       expect(await refused.json()).toMatchObject({
         code: 'inexact_number',
-        error: `extravars.numbers[1]: the number ${numeral} cannot be kept digit by digit; send it as a text`,
+        error: `rawFormData.numbers[1]: the number ${numeral} cannot be kept digit by digit; send it as a text`,
       })
     }
     const jobId = await product.launch('numbers', { numbers })

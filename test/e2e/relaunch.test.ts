@@ -36,7 +36,6 @@ beforeAll(async () => {
   product = await startProduct({
     forms: { 'install.yml': JSON.stringify(FORM) },
     playbooks: { 'install.yml': PLAYBOOK },
-    controlPlane: { LAUNCH_VALIDATION: 'enforce' },
   })
 })
 afterAll(() => product?.close())

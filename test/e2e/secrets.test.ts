@@ -156,7 +156,7 @@ beforeAll(async () => {
     forms: {
       'secrets.yml': FORM,
       'friend.yml': SUBFORM,
-      'lost.yml': FORM.replace('name: secrets', 'name: lost').replace('deploy key', 'gone').replace('enforce', 'off'),
+      'lost.yml': FORM.replace('name: secrets', 'name: lost').replace('deploy key', 'gone'),
     },
     playbooks: {
       'secrets.yml': playbook(folder),
@@ -312,7 +312,7 @@ describe('secrets of credentials', () => {
   test('that cannot be had end the job before anything is handed to a runner, with the reason', async () => {
     covers('credential.missing')
     const before = proxy.down().length
-    const id = await product.launch('lost')
+    const id = await product.launch('lost', { pin: 'any', lines: 'any', friends: [] })
     const job = await product.admin.get(`/job/${id}?text=true`)
     expect(job).toMatchObject({ status: 'failed', status_reason: "There is no credential 'gone'" })
     expect(job.output).toContain("There is no credential 'gone'")

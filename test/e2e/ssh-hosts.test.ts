@@ -36,7 +36,7 @@ const PLAYBOOK = `- hosts: 127.0.0.1
     - { name: before, ansible.builtin.raw: "echo before {{ gate }}" }
     - { name: arrived, ansible.builtin.raw: "touch {{ gate }}.arrived" }
     - name: modules
-      when: modules is defined
+      when: modules | default(false)
       block:
         - { name: a file, ansible.builtin.file: { path: "{{ gate }}.file", state: touch, mode: "0600" } }
         - name: another user
@@ -54,7 +54,13 @@ type: ansible
 roles: [default]
 playbook: ssh.yml
 inventory: "127.0.0.1,"
-fields: []
+fields:
+  - {name: gate, type: text}
+  - {name: key, type: text}
+  - {name: known, type: text}
+  - {name: ansible_port, type: number}
+  - {name: modules, type: checkbox}
+  - {name: more, type: text}
 `
 
 /** When a job is ended, and how: an abort, the end of its playbook, or both at once. */

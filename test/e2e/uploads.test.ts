@@ -62,7 +62,11 @@ async function uploadFile(path: string, name: string): Promise<Record<string, un
 }
 
 async function launchWith(cert: unknown): Promise<number> {
-  const { id } = await product.admin.post<{ id: number }>('/job', { formName: 'install', files: { cert } })
+  const { id } = await product.admin.post<{ id: number }>('/job', {
+    formName: 'install',
+    rawFormData: {},
+    files: { cert },
+  })
   return id
 }
 

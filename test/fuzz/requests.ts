@@ -187,6 +187,11 @@ function hintFor(operation: Operation, status: number | null, { world, account }
         return world.refreshTokens.at(-1)
       case 'groups':
         return chance.pick([[], ['operators'], ['others', 'more']])
+      case 'address':
+        // Nobody listens there, so a dial ends at once and leads nowhere.
+        return `http://127.0.0.1:${status === 409 ? 1 : chance.between(1, 300)}`
+      case 'fingerprint':
+        return operation.key === 'POST /runner' ? null : undefined
       case 'email':
         return chance.pick([null, 'someone@example.org'])
       case 'expiryDays':

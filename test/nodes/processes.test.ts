@@ -58,7 +58,7 @@ describe('live events', () => {
     await waitFor('designer', () => namesIn(stream.changes()).includes('designer'))
     await here.admin.request('PUT', `/runner/${id}`, { description: 'changed' })
     await waitFor('runners', () => namesIn(stream.changes()).includes('runners'))
-    await here.admin.post('/job', { formName: 'one-gate', extravars: { truth: several.chaos.product.folder } })
+    await here.admin.post('/job', { formName: 'one-gate', rawFormData: { truth: several.chaos.product.folder } })
     await waitFor('jobs', () => namesIn(stream.changes()).includes('jobs'))
   })
 

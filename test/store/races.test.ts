@@ -87,6 +87,7 @@ function hello(name: string, key = name, tokenHash: string | null = null): JoinR
     fingerprint: `SHA256:${key}`,
     address: '10.0.0.1',
     rivalAnswers: false,
+    mode: 'outbound',
     ancestors: [],
     tokenHash,
     time: clock.now(),

@@ -7,7 +7,7 @@ type: ansible
 roles: [default]
 playbook: ${name}.yml
 inventory: one,two,
-fields: []
+fields: [{name: truth, type: text}, {name: fails, type: checkbox}]
 `
 
 export const GATED_FORM = gatedForm('gated')

@@ -19,8 +19,6 @@ export interface ProductOptions {
   /** Settings of the control plane and of the agent, over the defaults of the tests. */
   readonly controlPlane?: Readonly<Record<string, string>>
   readonly agent?: Readonly<Record<string, string>>
-  /** True: launches are checked as a product with default settings checks them; else what is sent is what runs. */
-  readonly defaultValidation?: boolean
   /** Forms (file name → YAML) and playbook files (path → content). */
   readonly forms?: Readonly<Record<string, string>>
   readonly playbooks?: Readonly<Record<string, string>>
@@ -69,7 +67,8 @@ export interface Product {
   /** @param another what differs from the agent of this product: settings, or a program of another place */
   startAgent(another?: AnotherAgent): void
   waitForRunner(): Promise<void>
-  launch(form: string, extravars?: Record<string, unknown>): Promise<number>
+  /** @param values those of the fields of the form */
+  launch(form: string, values?: Record<string, unknown>): Promise<number>
   waitForEnd(jobId: number): Promise<Record<string, unknown>>
   /** Ends both programs and everything they started; the folder is removed unless it shall be kept. */
   close(options?: { readonly keep?: boolean }): Promise<void>
@@ -118,8 +117,6 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
         PORT: port,
         ADMIN_PASSWORD,
         LOG_FORMAT: 'json',
-        // Most tests are not about forms: what they send is what runs.
-        ...(options.defaultValidation ? {} : { LAUNCH_VALIDATION: 'off' }),
         ...(database ? { DATABASE_URL: database.url, ...SHARED_SECRETS } : {}),
         ...prepared?.controlPlane,
         ...options.controlPlane,
@@ -180,8 +177,10 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
         return records.some((runner) => runner.state === 'approved' && runner.online)
       })
     },
-    async launch(form, extravars = {}) {
-      const { id } = await product.admin.post<{ id: number }>('/job', { formName: form, extravars })
+    async launch(form, values = {}) {
+      // As the pages of the forms send it: only a control plane that checks no launches runs with the extra variables.
+      const launch = { formName: form, rawFormData: values, extravars: values }
+      const { id } = await product.admin.post<{ id: number }>('/job', launch)
       return id
     },
     waitForEnd: (jobId) =>

@@ -662,6 +662,13 @@ export interface NewJoinToken {
   expires_at: string
 }
 
+export interface NewRunnerAddress {
+  /** Host and port where an agent with RTE_MODE=inbound listens, such as http://runner.example:8002 */
+  address: string
+  /** The only key that may answer there; the runner still waits for its approval */
+  fingerprint?: string | null
+}
+
 export interface NewSchedule {
   /** For people; need not be unique */
   name: string
@@ -798,7 +805,7 @@ export interface Runner {
   online: boolean
   enabled: boolean
   is_default: boolean
-  /** Who dials: outbound is the agent */
+  /** Who dials: outbound is the agent, inbound is the control plane */
   mode: string
   fingerprint: string
   host: string
@@ -830,6 +837,24 @@ export interface Runner {
     host: string | null
     ip: string | null
   } | null
+}
+
+export interface RunnerAddress {
+  id: number
+  address: string
+  /** The only key that may answer there; null: any */
+  fingerprint: string | null
+  created_at: string
+  created_by: string
+  /** The node that dials it */
+  node: string | null
+  /** Why the last try failed; null: it did not */
+  problem: string | null
+}
+
+export interface RunnerAddressList {
+  count: number
+  records: RunnerAddress[]
 }
 
 /** What is left out stays; max_jobs null gives way to what the agent says */
@@ -1794,6 +1819,21 @@ export const newJoinTokenSchema: v.GenericSchema<unknown, NewJoinToken> = v.loos
   expires_at: v.string(),
 })
 
+export const runnerAddressSchema: v.GenericSchema<unknown, RunnerAddress> = v.looseObject({
+  id: v.pipe(v.number(), v.safeInteger()),
+  address: v.string(),
+  fingerprint: v.nullable(v.string()),
+  created_at: v.string(),
+  created_by: v.string(),
+  node: v.nullable(v.string()),
+  problem: v.nullable(v.string()),
+})
+
+export const runnerAddressListSchema: v.GenericSchema<unknown, RunnerAddressList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(runnerAddressSchema),
+})
+
 export const runnerSchema: v.GenericSchema<unknown, Runner> = v.looseObject({
   id: v.pipe(v.number(), v.safeInteger()),
   name: v.string(),
@@ -2710,8 +2750,25 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Message>
+  /** List the addresses of runners that the control plane dials */
+  listRunnerAddresses(request?: NoParameters, options?: RequestOptions): Promise<RunnerAddressList>
+  /** Dial a runner whose host may not dial out; it asks to join like any other */
+  addRunnerAddress(
+    request: {
+      body: NewRunnerAddress
+    },
+    options?: RequestOptions,
+  ): Promise<RunnerAddress>
   /** List runners and requests */
   listRunners(request?: NoParameters, options?: RequestOptions): Promise<RunnerList>
+  /** Dial an address no more; its runner stays */
+  removeRunnerAddress(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
   /** One runner */
   getRunner(
     request: {
@@ -3350,7 +3407,28 @@ export const operations = {
     accept: 'application/json',
     schema: messageSchema,
   },
+  listRunnerAddresses: {
+    method: 'GET',
+    path: '/runner/addresses',
+    query: [],
+    accept: 'application/json',
+    schema: runnerAddressListSchema,
+  },
+  addRunnerAddress: {
+    method: 'POST',
+    path: '/runner',
+    query: [],
+    accept: 'application/json',
+    schema: runnerAddressSchema,
+  },
   listRunners: { method: 'GET', path: '/runner', query: [], accept: 'application/json', schema: runnerListSchema },
+  removeRunnerAddress: {
+    method: 'DELETE',
+    path: '/runner/addresses/{id}',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
   getRunner: { method: 'GET', path: '/runner/{id}', query: [], accept: 'application/json', schema: runnerSchema },
   changeRunner: { method: 'PUT', path: '/runner/{id}', query: [], accept: 'application/json', schema: messageSchema },
   deleteRunner: {

@@ -181,7 +181,7 @@ function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): F
   const { reading, launching, actions, approving, detail, feeds, indexes, courses, search, evaluation } = jobs
   const { eventStreamsPerSession: streamsPerSession } = settings
   const { sessions } = auth
-  const { hub, joinTokens, orphans } = runners
+  const { hub, joinTokens, orphans, addresses } = runners
   const shown = { forms: forms.forms, workflows: sequences.workflows, roles: auth.roles }
   return [
     formRoutes(shown),
@@ -197,7 +197,7 @@ function workRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): F
     jobNodeRoutes(reading),
     scheduleRoutes(rooms.schedules),
     uploadRoutes({ uploads: uploads.uploads, forms: forms.forms, timers }),
-    runnerRoutes({ hub, joinTokens }),
+    runnerRoutes({ hub, joinTokens, addresses }),
     orphanRoutes({ orphans, hub }),
     runnerSocketRoute({ hub }),
   ]

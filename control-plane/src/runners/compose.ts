@@ -11,6 +11,7 @@ import { serviceKeys as serviceKeyColumn } from '../store/service/sealed-columns
 import type { Store } from '../store/store.js'
 import { version } from '../version.js'
 import { type DispatcherDependencies, createDispatcher } from './dispatch/dispatcher.js'
+import { createRunnerAddresses } from './dialling/runner-addresses.js'
 import { createRunnerHub } from './registration/hub.js'
 import { approvedNeedsOf } from './offers/job-order.js'
 import { createJoinTokens } from './registration/join-tokens.js'
@@ -87,12 +88,16 @@ export async function composeRunners(ground: Ground, settings: RunnerSettings, n
     lostMs,
   })
   onClose(() => hub.close())
+  const addresses = createRunnerAddresses({ ...ground, store, live, nodes, accept: hub.accept })
+  onClose(() => addresses.close())
   const fingerprint = () => serviceKeys.view().fingerprint
   const decided = (runner: number) => dispatcher.orphansDecided(runner)
   const sealedKeys: SealedPlace = { column: serviceKeyColumn, ownerOf: ({ owner }) => ownerOfServiceKey(owner) }
   return {
     dispatcher,
     hub,
+    /** The runners that this control plane dials. */
+    addresses,
     serviceKeys,
     joinTokens: createJoinTokens({ ...ground, store, fingerprint }),
     orphans: createOrphanActions({ store, live, log, decided }),

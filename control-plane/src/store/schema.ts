@@ -26,6 +26,7 @@ export interface Database {
   job_event: JobEventTable
   runner: RunnerTable
   join_token: JoinTokenTable
+  runner_address: RunnerAddressTable
   appearance: AppearanceTable
   lock: LockTable
   past_name: PastNameTable
@@ -311,7 +312,8 @@ export interface RunnerTable {
   state: RunnerState
   enabled: number
   is_default: number
-  mode: Fixed<string>
+  /** Who dials: `outbound` is the agent, `inbound` is the control plane. */
+  mode: string
   /** It changes when the runner replaces its keys. */
   fingerprint: string
   /** Raw public keys, base64. */
@@ -416,6 +418,21 @@ export interface JoinTokenTable {
   used_at: number | null
   /** Name of the runner that used it. */
   used_by: string | null
+}
+
+/** Where an agent with RTE_MODE=inbound listens. One node at a time dials it. */
+export interface RunnerAddressTable {
+  id: Generated<number>
+  /** `http://host:port`, with nothing behind it. */
+  address: Fixed<string>
+  /** The only key that may answer there; null: any, and an admin compares it when approving. */
+  fingerprint: Fixed<string | null>
+  created_at: Fixed<number>
+  created_by: Fixed<string>
+  /** The node that dials it. When that node is dead, another one takes it over. Null: nobody yet. */
+  node: string | null
+  /** Why the last try failed; null: it did not. */
+  problem: string | null
 }
 
 /** One row of settings that the pages' header shows. */

@@ -11,11 +11,12 @@ const ANSWER_MS = 15_000
 /** Beyond this, times of jobs look wrong to people. The `Date` of an answer is exact to a second. */
 const LARGE_SKEW_MS = 5_000
 
-type Way = Pick<AgentSettings, 'appUrl' | 'tlsVerify' | 'proxy'>
+type Way = Pick<AgentSettings, 'appUrl' | 'inbound' | 'tlsVerify' | 'proxy'>
 
 /** Looks whether the control plane can be reached, and asks it for nothing but whether it lives. */
 export async function checkWay(settings: Way, now: () => Date): Promise<Finding[]> {
-  const { appUrl, tlsVerify, proxy } = settings
+  const { appUrl, inbound, tlsVerify, proxy } = settings
+  if (appUrl === null) return [fine('control plane', `dials this agent at port ${inbound.port}`)]
   const address = new URL(appUrl)
   address.pathname = `${appUrl.pathname.replace(/\/+$/, '')}/api/v2/live`
   const through = proxy === null ? '' : ` through the proxy ${proxy.host}`
@@ -46,7 +47,7 @@ function clockFinding({ headers }: IncomingMessage, now: Date): Finding {
   return doubtful('clock', words, 'run an NTP client on both hosts; jobs work all the same')
 }
 
-function ask(address: URL, { tlsVerify, proxy }: Way): Promise<IncomingMessage> {
+function ask(address: URL, { tlsVerify, proxy }: Pick<Way, 'tlsVerify' | 'proxy'>): Promise<IncomingMessage> {
   const isTls = address.protocol === 'https:'
   const options: ClientRequestArgs = { timeout: ANSWER_MS, agent: proxy === null ? false : new ProxyAgent(proxy) }
   return new Promise((resolve, reject) => {

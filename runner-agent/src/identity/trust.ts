@@ -54,6 +54,8 @@ export interface Trust {
    * @throws ProtocolError `untrusted_service` when it is another one, or when the file cannot be read
    */
   check(claim: ServiceClaim): void
+  /** Whether `check` would pass for a known key. It changes nothing, so strangers may be compared by it. */
+  knows(claim: ServiceClaim): boolean
   /** The control plane of the last `check` has approved this runner: from now on no other one counts. */
   approved(): void
   /** Fingerprint of the control plane of the last `check`; null before the first one. */
@@ -137,6 +139,15 @@ export function openTrust({ statePath, given, now, log }: TrustOptions): Trust {
       atHand = fingerprint
       claim = said
       refused = null
+    },
+    knows({ serviceKey, succession }) {
+      try {
+        const file = kept()
+        return file !== null && follows('service', file.fingerprint, succession, serviceKey)
+      } catch {
+        // Who cannot be compared is not known.
+        return false
+      }
     },
     owns: (fingerprint) => claim !== null && follows('service', fingerprint, claim.succession, claim.serviceKey),
     atStart: atStart?.fingerprint ?? null,

@@ -16,6 +16,7 @@ import {
   SUBPROTOCOL,
   type TlsExporter,
 } from '@holdfast/protocol'
+import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { type RawData, WebSocket } from 'ws'
 import { adviceFor } from './way-problem.js'
@@ -52,6 +53,8 @@ export interface ConnectionEvents {
 /** How a connection ended. */
 export interface ConnectionEnd {
   readonly welcomed: boolean
+  /** True: the other side proved that it is the control plane to obey. */
+  readonly proven: boolean
   /** The contract's reason, or null: network loss, a proxy, an app that is not there. */
   readonly reason: CloseReasonName | null
   /** One sentence for the log. */
@@ -82,19 +85,9 @@ export interface Connection {
  */
 type State = 'dialling' | 'greeting' | 'proven' | 'welcomed' | 'closed'
 
+/** Dials the control plane. */
 export function openConnection(options: ConnectionOptions, events: ConnectionEvents): Connection {
   const { address, tlsVerify, proxy } = options
-  const handshake = options.handshake()
-  let channel: SealedChannel | null = null
-  let tls: TlsExporter | null = null
-  let state: State = 'dialling'
-  let epoch = 0
-  let welcomed = false
-  let failure: { reason: CloseReasonName | null; text: string } | null = null
-  let bytesRead = (): number => 0
-  const timers = new Set<NodeJS.Timeout>()
-  let stopWatching = (): void => undefined
-
   const socket = new WebSocket(address, SUBPROTOCOL, {
     perMessageDeflate: false,
     maxPayload: MAX_SOCKET_MESSAGE_BYTES,
@@ -102,6 +95,28 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
     rejectUnauthorized: tlsVerify,
     ...(proxy ? { agent: new ProxyAgent(proxy) } : {}),
   })
+  return followConnection(socket, null, options.handshake(), events)
+}
+
+/**
+ * Follows a socket to its end, whoever dialled. The handshake is the same: the control plane begins it.
+ * @param accepted the network below a socket that came in; null: the socket is dialled, and its network comes with it
+ */
+export function followConnection(
+  socket: WebSocket,
+  accepted: Pick<Socket, 'bytesRead'> | null,
+  handshake: AgentHandshake,
+  events: ConnectionEvents,
+): Connection {
+  let channel: SealedChannel | null = null
+  let tls: TlsExporter | null = null
+  let state: State = 'dialling'
+  let epoch = 0
+  let welcomed = false
+  let failure: { reason: CloseReasonName | null; text: string } | null = null
+  let bytesRead = (): number => accepted?.bytesRead ?? 0
+  const timers = new Set<NodeJS.Timeout>()
+  let stopWatching = (): void => undefined
 
   const after = (milliseconds: number, task: () => void): void => {
     timers.add(setTimeout(task, milliseconds))
@@ -218,7 +233,7 @@ export function openConnection(options: ConnectionOptions, events: ConnectionEve
         stopWatching()
         const name = closeReasonOf(code)
         const said = reason.toString('utf8') || (name ? CLOSE_REASONS[name].meaning : `closed with code ${code}`)
-        resolve({ welcomed, ...(failure ?? { reason: name, text: said }) })
+        resolve({ welcomed, proven: channel !== null, ...(failure ?? { reason: name, text: said }) })
       })
     }),
   }

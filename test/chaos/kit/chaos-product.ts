@@ -36,7 +36,7 @@ export async function startChaos(options: ProductOptions = {}): Promise<ChaosPro
       mkdirSync(join(folder, 'truth'))
       return faults.environments
     },
-    controlPlane: { RTE_HEARTBEAT_SECONDS: '1', LAUNCH_VALIDATION: 'off', ...options.controlPlane },
+    controlPlane: { RTE_HEARTBEAT_SECONDS: '1', ...options.controlPlane },
     agent: { PATH: `${EMITTER}:${process.env['PATH'] ?? ''}`, ...options.agent },
     dial: async (address) => {
       proxy = await startFaultyProxy(address)

@@ -55,7 +55,7 @@ type: ansible
 roles: [default]
 playbook: synthetic.yml
 inventory: localhost,
-fields: []
+fields: [{name: load, type: yaml}]
 `
 
 /** What one job wrote, by its own account or by that of its files; and whether it was started more than once. */
@@ -97,7 +97,7 @@ export function truthOf(folder: string, name: string): SyntheticTruth {
   }
 }
 
-/** The extra variables that tell the emitter what to write. */
+/** The value of the form's one field: it tells the emitter what to write. */
 export function extravarsOf(load: Load, folder: string, name: string): { readonly load: Record<string, unknown> } {
   return {
     load: {

@@ -78,7 +78,7 @@ async function launch(
   number: number,
 ): Promise<{ readonly jobId: number; readonly truth: SyntheticTruth }> {
   const [folder, name] = [join(chaos.product.folder, 'truth'), `one-${number}`]
-  const body = { formName: 'synthetic', extravars: extravarsOf(load, folder, name) }
+  const body = { formName: 'synthetic', rawFormData: extravarsOf(load, folder, name) }
   const answer = await patiently(chaos.product, 'POST', '/job', body, Date.now() + BOUND_MS)
   if (answer.status !== 200) throw new Error(`a launch was answered ${answer.status}: ${JSON.stringify(answer.body)}`)
   return { jobId: (answer.body as { id: number }).id, truth: truthOf(folder, name) }

@@ -78,7 +78,7 @@ export function createUsers(chaos: ChaosProduct, chance: Chance): SoakUsers {
   /** A launch whose answer got lost may have happened: the next one has another name. @returns the job, if it is known */
   const launch = async (plan: PlannedJob): Promise<number | null> => {
     plans.set(plan.name, plan)
-    const extravars =
+    const rawFormData =
       plan.kind === 'emitted'
         ? extravarsOf(plan.load, truthFolder, plan.name)
         : {
@@ -89,7 +89,7 @@ export function createUsers(chaos: ChaosProduct, chance: Chance): SoakUsers {
           }
     const form = plan.kind === 'emitted' ? 'synthetic' : plan.playbook.form
     try {
-      const { status, body } = await product.admin.request('POST', '/job', { formName: form, extravars })
+      const { status, body } = await product.admin.request('POST', '/job', { formName: form, rawFormData })
       if (status !== 200 && status !== 503) complaints.push(`a launch was answered ${status}: ${JSON.stringify(body)}`)
       if (status !== 200) return null
       const { id } = body as { id: number }

@@ -56,7 +56,7 @@ export function soakFiles(): { forms: Record<string, string>; playbooks: Record<
   const playbooks: Record<string, string> = {}
   for (const { form, playbook } of SOAK_PLAYBOOKS) {
     forms[`${form}.yml`] =
-      `name: ${form}\ntype: ansible\nroles: [default]\nplaybook: ${form}.yml\ninventory: one,two,three,\nfields: []\n`
+      `name: ${form}\ntype: ansible\nroles: [default]\nplaybook: ${form}.yml\ninventory: one,two,three,\nfields: [{name: soak, type: text}, {name: starts, type: text}, {name: rounds, type: number}, {name: seconds, type: number}]\n`
     playbooks[`${form}.yml`] = playbook
   }
   return { forms, playbooks }

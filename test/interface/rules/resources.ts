@@ -6,6 +6,8 @@ export const RESOURCES = {
     'service.multistep-job': 'A job may be a multistep job.',
     'service.workflow-job': 'A job may be a workflow job.',
     'service.on-a-runner': 'A job can run on a runner.',
+    'service.inbound-runner':
+      'A runner whose host may not dial out is dialled by the control plane; both sides prove their keys.',
     'service.approval-first': 'A job can need an approval before it runs.',
     'service.changes-by-name':
       'Clients learn the name of what changed from the stream and read it again over the normal routes.',
@@ -14,6 +16,8 @@ export const RESOURCES = {
   'Launch request': {
     'launch.formname': 'formName, a text, is needed and names the form.',
     'launch.extravars': 'extravars, an object, holds the extra variables.',
+    'launch.numbers':
+      'Numbers of a launch reach the playbook and its events digit by digit; one that cannot is 400 inexact_number and named.',
     'launch.payload': 'payload is another name for extravars.',
     'launch.rawformdata':
       'rawFormData, an object, holds the values of the fields; the launch checks them and builds the extra variables from them.',

@@ -18,7 +18,7 @@ export const RunnerRecord = Type.Object(
     online: Type.Boolean(),
     enabled: Type.Boolean(),
     is_default: Type.Boolean(),
-    mode: Type.String({ description: 'Who dials: outbound is the agent' }),
+    mode: Type.String({ description: 'Who dials: outbound is the agent, inbound is the control plane' }),
     fingerprint: Type.String(),
     host: Type.String(),
     ip: Type.String(),

@@ -5,23 +5,25 @@ import { noteAudit } from '../route/audit-hook.js'
 import { adminOf, requireAdmin, requireAdminFor } from '../route/guards.js'
 import { ApproveRunnerBody, RunnerBody, RunnerRecord, runnerRecordOf } from './runner-schemas.js'
 import { type JoinTokenRouteDependencies, joinTokenRoutes } from './join-token.js'
+import { type RunnerAddressRouteDependencies, runnerAddressRoutes } from './runner-address.js'
 import { IdParams, Message, answers, asList, idOf, listOf } from '../route/schemas.js'
 
 /** What the routes of runners need of other rooms. */
-export interface RunnerRouteDependencies extends JoinTokenRouteDependencies {
+export interface RunnerRouteDependencies extends JoinTokenRouteDependencies, RunnerAddressRouteDependencies {
   readonly hub: RunnerActions
 }
 
 const tags = ['runner']
 
 /** Routes for runners, for admins. */
-export function runnerRoutes({ hub, joinTokens }: RunnerRouteDependencies): FastifyPluginAsyncTypebox {
+export function runnerRoutes({ hub, joinTokens, addresses }: RunnerRouteDependencies): FastifyPluginAsyncTypebox {
   const requireAdminForRunner = requireAdminFor(async (id, request) => {
     noteAudit(request, { name: (await hub.get(id)).runner.name })
   })
 
   return async (app) => {
     await app.register(joinTokenRoutes({ joinTokens }))
+    await app.register(runnerAddressRoutes({ addresses }))
 
     app.get(
       '/runner',

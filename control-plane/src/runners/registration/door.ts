@@ -2,7 +2,7 @@ import { TLSSocket } from 'node:tls'
 import { HEARTBEAT_MS } from '@holdfast/protocol'
 import type { WebSocket } from 'ws'
 import { messageOf } from '../../errors.js'
-import { AgentConnection, type ConnectionOwner } from '../socket/agent-connection.js'
+import { AgentConnection, type ConnectionOwner, type Dialled } from '../socket/agent-connection.js'
 import type { NetworkSide } from '../socket/agent-socket.js'
 import { Handshake } from '../socket/handshake.js'
 import { newsIn, reportedStatus } from '../socket/reported.js'
@@ -20,8 +20,11 @@ export interface DoorDependencies extends Omit<HubOptions, 'limits' | 'nodes'>, 
 
 /** Where sockets come in: it greets them, and follows each connection to its end. */
 export interface Door {
-  /** Takes a new WebSocket. Call it in the same tick in which the socket was opened. */
-  accept(socket: WebSocket, address: string, network: NetworkSide): void
+  /**
+   * Takes a new WebSocket. Call it in the same tick in which the socket was opened.
+   * @param dialled set when this side dialled the agent
+   */
+  accept(socket: WebSocket, address: string, network: NetworkSide, dialled?: Dialled): void
   /** From now on every socket that comes is told that the control plane stops. */
   close(): void
 }
@@ -31,7 +34,7 @@ export function createDoor(deps: DoorDependencies): Door {
   const owner = createOwner(deps)
   let isClosed = false
   return {
-    accept(socket, address, network) {
+    accept(socket, address, network, dialled) {
       const handshake = new Handshake({
         random: deps.random,
         version: deps.version,
@@ -39,7 +42,7 @@ export function createDoor(deps: DoorDependencies): Door {
         service: deps.service,
         tls: network instanceof TLSSocket ? network : null,
       })
-      const connection = new AgentConnection(owner, socket, network, address, handshake)
+      const connection = new AgentConnection(owner, socket, network, address, handshake, dialled ?? null)
       present.add(connection)
       if (isClosed) {
         connection.close('going_away', 'the control plane stops')
@@ -66,6 +69,12 @@ function createOwner(deps: DoorDependencies): ConnectionOwner {
       present.noLongerGreets(connection)
       admission.enter(connection, 'checking')
       const { fingerprint, ancestors } = connection.hello
+      const objection = objectionTo(connection, registry.of(fingerprint))
+      if (objection !== null) {
+        admission.leave(connection)
+        connection.close('denied', objection)
+        return
+      }
       void inTurnOf(deps.queue, [fingerprint, ...ancestors], () => join(deps, connection))
         .catch((error: unknown) => {
           log.error({ ip: connection.address, err: error }, `taking a runner in failed: ${messageOf(error)}`)
@@ -95,6 +104,18 @@ function createOwner(deps: DoorDependencies): ConnectionOwner {
     },
     gone: (connection) => present.gone(connection),
   }
+}
+
+/** Why a runner that was dialled is not taken in, in one sentence. Null: nothing speaks against it. */
+function objectionTo({ dialled, hello }: AgentConnection, present: AgentConnection | null): string | null {
+  if (dialled === null) return null
+  const { fingerprint: expected, addressId } = dialled
+  if (expected !== null && ![hello.fingerprint, ...hello.ancestors].includes(expected)) {
+    return 'the runner at this address has another key than the admin named'
+  }
+  // Two addresses of one runner would take its socket from each other for ever.
+  const isOther = present?.dialled && !present.socket.ended && present.dialled.addressId !== addressId
+  return isOther ? 'this runner is connected by another of its addresses' : null
 }
 
 /**

@@ -6,6 +6,7 @@ import { messageOf } from '../../errors.js'
 import { SOLE_NODE } from '../../nodes/nodes.js'
 import { findRunner } from '../../store/runners/runners.js'
 import { createAdmission } from '../socket/admission.js'
+import type { Dialled } from '../socket/agent-connection.js'
 import type { NetworkSide } from '../socket/agent-socket.js'
 import { createHeartbeat } from '../socket/heartbeat.js'
 import { createStrangers } from '../socket/strangers.js'
@@ -30,7 +31,7 @@ export interface RunnerHub extends RunnerActions {
   /**
    * Takes a new WebSocket. Call it in the same tick in which the socket was opened; otherwise early messages are lost.
    */
-  accept(socket: WebSocket, address: string, network: NetworkSide): void
+  accept(socket: WebSocket, address: string, network: NetworkSide, dialled?: Dialled): void
   /** Brings the connections of all runners, or of one, in line with the database after another node has changed it. */
   refresh(runnerId?: number): Promise<void>
   /**

@@ -32,6 +32,8 @@ export interface JoinRequest {
   /** SHA-256 of the join token in hex, or null when none was sent. */
   readonly tokenHash: string | null
   readonly time: number
+  /** Who dialled: `outbound` is the agent. */
+  readonly mode: 'outbound' | 'inbound'
   /** The node with the socket. */
   readonly nodeId: string
   /** Whether the agent of a request is connected, at this node or at another one. */
@@ -216,8 +218,9 @@ function refused(reason: CloseReasonName, text: string, runnerId: number | null)
 }
 
 /** The columns that every hello sets. */
-function helloColumns({ payload, address, time }: JoinRequest) {
+function helloColumns({ payload, address, mode, time }: JoinRequest) {
   return {
+    mode,
     sealing_key: payload.sealing_key,
     host: plainText(payload.host),
     ip: address,
@@ -240,7 +243,6 @@ function newRow(request: JoinRequest, state: Runner['state']): Insertable<Runner
     state,
     enabled: 0,
     is_default: 0,
-    mode: 'outbound',
     fingerprint: request.fingerprint,
     identity_key: request.payload.identity_key,
     max_jobs: null,

@@ -41,6 +41,7 @@ export async function join(deps: JoinDependencies, connection: AgentConnection):
     address: connection.address,
     tokenHash: payload.join_token === null ? null : hashJoinToken(payload.join_token),
     time: deps.clock.now(),
+    mode: connection.dialled === null ? 'outbound' : 'inbound',
     nodeId: deps.nodes.id,
     isConnected: (waiting) => deps.registry.find(waiting) !== null || isElsewhere(deps.nodes, waiting),
   }

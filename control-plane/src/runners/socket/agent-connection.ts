@@ -18,6 +18,14 @@ const MAX_EARLY_MESSAGES = 100
 /** The text of the close when a newer connection takes over. */
 export const TAKEN_OVER_TEXT = 'a newer connection of this runner took the socket over'
 
+/** What an admin said about a runner that this side dialled. */
+export interface Dialled {
+  /** Of the address that was dialled. */
+  readonly addressId: number
+  /** The only key that may answer; null: any. */
+  readonly fingerprint: string | null
+}
+
 /** What a connection needs of the hub. */
 export interface ConnectionOwner {
   readonly log: Logger
@@ -61,6 +69,8 @@ export class AgentConnection implements RunnerConnection {
     network: NetworkSide,
     readonly address: string,
     private readonly handshake: Handshake,
+    /** Null: the agent dialled. */
+    readonly dialled: Dialled | null = null,
   ) {
     this.socket = new AgentSocket(
       webSocket,

@@ -33,6 +33,7 @@ import * as schedules from './037-schedules.js'
 import * as credentialOptions from './039-credential-options.js'
 import * as jobLimits from './041-job-limits.js'
 import * as outputMarks from './043-output-marks.js'
+import * as runnerAddresses from './045-runner-addresses.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -68,6 +69,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '039-credential-options': credentialOptions,
   '041-job-limits': jobLimits,
   '043-output-marks': outputMarks,
+  '045-runner-addresses': runnerAddresses,
 }
 
 /** Where Kysely notes the steps that were done. */

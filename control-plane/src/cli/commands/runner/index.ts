@@ -1,4 +1,5 @@
 import { command, type Run } from '../common.js'
+import { addCommand, addressesCommand, removeAddressCommand } from './addresses.js'
 import { defaultCommand, removeCommand, renameCommand, setCommand } from './change.js'
 import { decideCommand } from './decide.js'
 import { keepCommand } from './keep.js'
@@ -24,9 +25,12 @@ export const runnerCommands = (run: Run) =>
         .command(renameCommand(run))
         .command(removeCommand(run))
         .command(orphansCommand(run))
+        .command(addCommand(run))
+        .command(addressesCommand(run))
+        .command(removeAddressCommand(run))
         .demandCommand(
           1,
-          'What about runners? list, show, approve, reject, revoke, reinstate, accept, keep, set, default, rename, remove or orphans.',
+          'What about runners? list, show, approve, reject, revoke, reinstate, accept, keep, set, default, rename, remove, orphans, add, addresses or remove-address.',
         ),
     handler: () => undefined,
   })

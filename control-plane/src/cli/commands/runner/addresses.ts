@@ -1,0 +1,66 @@
+import type { RunnerAddress } from '@holdfast/client'
+import { UsageError } from '../../errors.js'
+import { writeAnswer } from '../../show/answer.js'
+import { tableText, type Column } from '../../show/table.js'
+import { clientOf, clientOptions, command, type Run } from '../common.js'
+
+const COLUMNS: readonly Column<RunnerAddress>[] = [
+  { title: 'id', value: ({ id }) => id, align: 'right' },
+  { title: 'address', value: ({ address }) => address },
+  { title: 'fingerprint', value: ({ fingerprint }) => fingerprint ?? 'any' },
+  { title: 'problem', value: ({ problem }) => problem },
+]
+
+/** `holdfast runner add`: an address that the control plane dials. */
+export const addCommand = (run: Run) =>
+  command({
+    command: 'add',
+    describe: 'Dial a runner whose host may not dial out (its agent has RTE_MODE=inbound)',
+    builder: (yargs) =>
+      clientOptions(yargs)
+        .option('address', {
+          type: 'string',
+          requiresArg: true,
+          demandOption: true,
+          describe: 'Host and port of the agent, such as http://runner.example:8002',
+        })
+        .option('fingerprint', { type: 'string', requiresArg: true, describe: 'The only key that may answer there' }),
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const { address, fingerprint } = args
+      const added = await client.addRunnerAddress({ body: { address, fingerprint } })
+      const words = `${added.address} is dialled from now on. Approve its runner when it asks: holdfast runner list\n`
+      await writeAnswer(run.terminal.stdout, args.json, added, () => words)
+    },
+  })
+
+/** `holdfast runner addresses`: what is dialled, and what is wrong with it. */
+export const addressesCommand = (run: Run) =>
+  command({
+    command: 'addresses',
+    describe: 'List the addresses of runners that the control plane dials',
+    builder: (yargs) => clientOptions(yargs),
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const list = await client.listRunnerAddresses()
+      await writeAnswer(run.terminal.stdout, args.json, list, () =>
+        list.records.length === 0 ? 'No runner is dialled.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
+      )
+    },
+  })
+
+/** `holdfast runner remove-address`: an address that is dialled no more. */
+export const removeAddressCommand = (run: Run) =>
+  command({
+    command: 'remove-address <id>',
+    describe: 'Dial an address no more; its runner stays',
+    builder: (yargs) =>
+      clientOptions(yargs).positional('id', { type: 'string', demandOption: true, describe: 'Id of the address' }),
+    handler: async (args) => {
+      if (!/^\d+$/.test(args.id))
+        throw new UsageError(`${args.id} is not an address's id; see holdfast runner addresses.`)
+      const client = await clientOf(run, args)
+      const answer = await client.removeRunnerAddress({ id: Number(args.id) })
+      await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message}\n`)
+    },
+  })

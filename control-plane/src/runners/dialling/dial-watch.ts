@@ -1,0 +1,125 @@
+import { messageOf } from '../../errors.js'
+import type { Ground } from '../../ground.js'
+import type { LiveEvents } from '../../live/live-events.js'
+import type { Nodes } from '../../nodes/nodes.js'
+import {
+  type RunnerAddress,
+  listRunnerAddresses,
+  noteAddressProblem,
+  takeRunnerAddress,
+} from '../../store/runners/runner-addresses.js'
+import type { Store } from '../../store/store.js'
+import type { RunnerHub } from '../registration/hub.js'
+import { type Dial, createDial } from './dial.js'
+
+/** How often a node looks for addresses that nobody dials, in milliseconds. */
+const LOOK_MS = 2000
+
+/** The addresses that this node dials. */
+export interface DialWatch {
+  /** Looks which addresses this node has to dial. It runs automatically. */
+  look(): Promise<void>
+  /** The same, for who does not wait for it. */
+  lookSoon(): void
+  /** Dials this address no more. */
+  drop(id: number): void
+  close(): Promise<void>
+}
+
+/** What this part needs of other parts. */
+export interface RunnerAddressDependencies extends Pick<Ground, 'clock' | 'steady' | 'timers' | 'random' | 'log'> {
+  readonly store: Store
+  readonly live: LiveEvents
+  readonly nodes: Nodes
+  readonly accept: RunnerHub['accept']
+}
+
+/**
+ * Each address is dialled by one node: the node that its row names. Another node takes the row when that node is dead.
+ * A row is taken by one write that names the dead node, so two nodes cannot both take it. If two nodes dial all the
+ * same for a moment, the epochs of the runner decide, as with every second connection of a runner.
+ */
+export function createDialWatch(deps: RunnerAddressDependencies): DialWatch {
+  const { store, nodes, live, log } = deps
+  const dials = new Map<number, Dial>()
+  const writes = new Set<Promise<void>>()
+  let looking: Promise<void> | null = null
+  let isClosed = false
+  /** A failure is logged once, until it works again. */
+  let isReported = false
+
+  function startDial(address: RunnerAddress): void {
+    let { problem: stored } = address
+    const noted = (problem: string | null): void => {
+      if (problem === stored) return
+      stored = problem
+      if (problem !== null) log.warn({ address: address.address, reason: problem }, 'a runner cannot be dialled')
+      const note = { id: address.id, node: nodes.id, problem }
+      const write = store
+        .write('runners.address-problem', (queries) => noteAddressProblem(queries, note))
+        .then(() => live.changed('runners'))
+        // It is only shown to people; the next change is stored again.
+        .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'the state of a dial could not be stored'))
+        .finally(() => void writes.delete(write))
+      writes.add(write)
+    }
+    dials.set(address.id, createDial({ ...deps, noted }, address))
+  }
+
+  async function lookOnce(): Promise<void> {
+    const ours = new Set<number>()
+    for (const address of await listRunnerAddresses(store.read)) {
+      if (isClosed) return
+      if (!(await isOurs(deps, address))) continue
+      ours.add(address.id)
+      if (!isClosed && !dials.has(address.id)) startDial(address)
+    }
+    for (const [id, dial] of dials) {
+      if (ours.has(id)) continue
+      dials.delete(id)
+      dial.close()
+    }
+    isReported = false
+  }
+
+  function look(): Promise<void> {
+    looking ??= lookOnce().finally(() => {
+      looking = null
+    })
+    return looking
+  }
+
+  const lookSoon = (): void => {
+    look().catch((error: unknown) => {
+      // Nothing follows from a failure to read: who is dialled stays dialled.
+      if (!isReported) log.warn({ reason: messageOf(error) }, 'looking for runners to dial failed; it is tried again')
+      isReported = true
+    })
+  }
+  const stopLooking = deps.timers.every(LOOK_MS, lookSoon)
+
+  return {
+    look,
+    lookSoon,
+    drop(id) {
+      dials.get(id)?.close()
+      dials.delete(id)
+    },
+    async close() {
+      isClosed = true
+      stopLooking()
+      for (const dial of dials.values()) dial.close()
+      dials.clear()
+      await looking?.catch(() => undefined)
+      await Promise.all(writes)
+    },
+  }
+}
+
+/** Whether this node dials an address. An address that no living node dials is taken by the question. */
+async function isOurs({ store, nodes }: RunnerAddressDependencies, address: RunnerAddress): Promise<boolean> {
+  const { node } = address
+  if (node === nodes.id) return true
+  if (node !== null && nodes.isAlive(node)) return false
+  return store.write('runners.take-address', (queries) => takeRunnerAddress(queries, address, nodes.id))
+}
