@@ -8,7 +8,7 @@ import { waitFor } from '../support/wait.js'
 let product: Product
 
 const form = (name: string, more: string) =>
-  `name: ${name}\ntype: ansible\nroles: [default]\nplaybook: ${name}.yml\ninventory: localhost,\nfields: []\n${more}\n`
+  `name: ${name}\ntype: ansible\nroles: [default]\nplaybook: ${name}.yml\ninventory: localhost,\nfields: [{name: marker, type: text}]\n${more}\n`
 const play = (command: string) => `- hosts: all
   gather_facts: false
   connection: local
