@@ -100,9 +100,9 @@ const PLAYBOOKS = {
 }
 const FORMS = {
   'attack.yaml':
-    'name: attack\ntype: ansible\nplaybook: attack.yml\ndescription: a\nroles: [admin]\ncategories: []\nformfields: [{name: victim, type: text}, {name: agent, type: number}, {name: poison, type: text}, {name: nap, type: text}]\n',
+    'name: attack\ntype: ansible\nplaybook: attack.yml\ndescription: a\nroles: [admin]\ncategories: []\nfields: [{name: victim, type: text}, {name: agent, type: number}, {name: poison, type: text}, {name: nap, type: text}]\n',
   'victim.yaml':
-    'name: victim\ntype: ansible\nplaybook: victim.yml\ndescription: v\nroles: [admin]\ncategories: []\nformfields: [{name: gate, type: text}, {name: password, type: text}]\n',
+    'name: victim\ntype: ansible\nplaybook: victim.yml\ndescription: v\nroles: [admin]\ncategories: []\nfields: [{name: gate, type: text}, {name: password, type: text}]\n',
 }
 
 interface Attacks {
