@@ -34,7 +34,7 @@ test('two nodes that race for the places of a group never give more than there a
     // Each node ends one of them, and looks at the same time.
     await Promise.all(
       holders.map((id, index) =>
-        nodes[index % 2]?.store.write('test', async (queries) => {
+        (index === 0 ? two.first : two.second).store.write('test', async (queries) => {
           await endJob(queries, id, { status: 'success', reason: null, detail: null }, 2)
           await admit(queries, 'deploy')
         }),
