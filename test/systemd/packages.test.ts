@@ -86,6 +86,15 @@ describe.skipIf(reason !== null)('the packages', () => {
     expect(await machine.get('env -i PATH=/usr/bin:/bin /usr/bin/holdfast --version')).toMatch(/^\d/)
   })
 
+  it('bring the drivers of databases that forms ask', async () => {
+    const script = `import { Connection } from 'tedious'
+      import { MongoClient } from 'mongodb'
+      import oracle from 'oracledb'
+      console.log(typeof Connection, typeof MongoClient, typeof oracle.createPool)`
+    const words = `cd /usr/lib/holdfast && env -i ./node --input-type=module -e "${script}"`
+    expect(await machine.get(words)).toBe('function function function\n')
+  })
+
   it('are upgraded during a job, which goes on', async () => {
     const id = await hands.launch('upgrade')
     await hands.waitForOutput(id, 'runs as <')

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildDeb, packagedUnit, packageTree } from './debian.js'
+import { writeDrivers } from './drivers.js'
 import { licencesOf } from './parts.js'
 
 const HOME = 'usr/lib/holdfast'
@@ -30,6 +31,7 @@ export async function buildControlPlane(given) {
   for (const name of [...BESIDE, argonBinary()]) {
     tree.copy(join('node_modules', name), `${HOME}/node_modules/${name}`, isNeededToRun)
   }
+  await writeDrivers(tree, HOME)
   tree.copy('control-plane/examples', 'usr/share/holdfast/examples')
   // Commands for this host, such as `holdfast admin`, work on the folder of the unit.
   const persistent = 'export PERSISTENT_PATH="${PERSISTENT_PATH:-/var/lib/holdfast}"'
