@@ -169,8 +169,10 @@ describe('holdfast user', () => {
 
 describe('holdfast role', () => {
   it('list and show: who has a role, what it allows, and which forms', async () => {
-    expect((await run('role', 'list')).stdout).toMatch(/^ops +local\/ops +local\/root +allowVerboseMode$/m)
+    await server.addUser('olga', ['ops'])
+    expect((await run('role', 'list')).stdout).toMatch(/^ops +local\/ops +local\/root +1 +allowVerboseMode$/m)
     const { stdout } = await run('role', 'show', 'ops')
+    expect(stdout).toMatch(/^accounts +olga$/m)
     expect(stdout).toMatch(/^runners +web, db$/m)
     expect(stdout).toMatch(/^forms +Deploy, Wait$/m)
     expect((await run('role', 'show', 'nobody')).code).toBe(5)

@@ -1,39 +1,23 @@
 import * as v from 'valibot'
-import type { Client } from '@holdfast/client'
+import type { Role } from '@holdfast/client'
 import { NotFoundError } from '../errors.js'
 import { writeAnswer } from '../show/answer.js'
 import { type Column, fieldsText, tableText } from '../show/table.js'
+import { userName } from '../show/user-name.js'
 import { clientOf, clientOptions, command, type Run } from './common.js'
-
-const names = v.fallback(v.optional(v.nullable(v.array(v.string())), null), null)
-const roleSchema = v.object({
-  name: v.string(),
-  groups: names,
-  users: names,
-  options: v.fallback(v.optional(v.nullable(v.record(v.string(), v.unknown())), null), null),
-  runners: names,
-  credentials: names,
-  scopes: names,
-})
-type Role = v.InferOutput<typeof roleSchema>
 
 const COLUMNS: readonly Column<Role>[] = [
   { title: 'role', value: (role) => role.name },
-  { title: 'groups', value: (role) => role.groups?.join(', ') ?? null, isLong: true },
-  { title: 'users', value: (role) => role.users?.join(', ') ?? null, isLong: true },
+  { title: 'groups', value: (role) => role.groups.join(', ') || null, isLong: true },
+  { title: 'users', value: (role) => role.users.join(', ') || null, isLong: true },
+  { title: 'accounts', value: ({ everyone, account_count: count }) => (everyone ? 'everyone' : String(count)) },
   { title: 'options', value: optionsText, isLong: true },
 ]
 
 function optionsText({ options }: Role): string {
-  return Object.entries(options ?? {})
-    .map(([name, value]) => (value === true ? name : `${name}: ${String(value)}`))
+  return Object.entries(options)
+    .map(([name, value]) => (value ? name : `${name}: false`))
     .join(', ')
-}
-
-/** The roles as config.yaml has them, and the forms with the roles that may launch them. */
-async function readRoles(client: Client) {
-  const { roles = [], forms } = await client.getConfig()
-  return { roles: v.parse(v.array(roleSchema), roles), forms }
 }
 
 /** `holdfast role list` */
@@ -44,10 +28,8 @@ const listCommand = (run: Run) =>
     builder: (yargs) => clientOptions(yargs),
     handler: async (args) => {
       const { stdout } = run.terminal
-      const { roles } = await readRoles(await clientOf(run, args))
-      await writeAnswer(stdout, args.json, { count: roles.length, records: roles }, () =>
-        tableText(stdout, COLUMNS, roles),
-      )
+      const roles = await (await clientOf(run, args)).listRoles()
+      await writeAnswer(stdout, args.json, roles, () => tableText(stdout, COLUMNS, roles.records))
     },
   })
 
@@ -55,23 +37,32 @@ const listCommand = (run: Run) =>
 const showCommand = (run: Run) =>
   command({
     command: 'show <role>',
-    describe: 'Show one role, and the forms that it may launch (admins)',
+    describe: 'Show one role, the accounts that have it, and the forms that it may launch (admins)',
     builder: (yargs) =>
       clientOptions(yargs).positional('role', { type: 'string', demandOption: true, describe: 'Name of the role' }),
     handler: async (args) => {
       const { stdout } = run.terminal
-      const { roles, forms } = await readRoles(await clientOf(run, args))
-      const role = roles.find(({ name }) => name === args.role)
+      const client = await clientOf(run, args)
+      const [{ records }, { forms }] = await Promise.all([client.listRoles(), client.getConfig()])
+      const role = records.find(({ name }) => name === args.role)
       if (!role) throw new NotFoundError(`There is no role ${args.role}; holdfast role list shows them.`)
       const launches = forms.filter((form) => rolesOf(form).includes(role.name)).map(({ name }) => name)
       await writeAnswer(stdout, args.json, { ...role, forms: launches }, () => {
         const { name, groups, users, runners, credentials, scopes } = role
-        const lists = Object.entries({ groups, users, runners, credentials, scopes, forms: launches })
+        const accounts = accountNames(role)
+        const lists = Object.entries({ groups, users, accounts, runners, credentials, scopes, forms: launches })
         const shown = lists.map(([what, list]): [string, unknown] => [what, list?.join(', ')])
         return fieldsText(stdout, [['role', name], ...shown, ['options', optionsText(role)]])
       })
     },
   })
+
+/** Who has the role now: `jane (ldap)`; of very many only some are named, and the others are counted. */
+function accountNames({ everyone, accounts, account_count: count }: Role): string[] {
+  if (everyone) return ['everyone']
+  const named = accounts.map(({ username, type, enabled }) => `${userName(username, type)}${enabled ? '' : ' blocked'}`)
+  return count > named.length ? [...named, `${count - named.length} more`] : named
+}
 
 function rolesOf(form: unknown): readonly string[] {
   return v.parse(v.object({ roles: v.fallback(v.optional(v.array(v.string()), []), []) }), form).roles
