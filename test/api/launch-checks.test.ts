@@ -55,7 +55,7 @@ test.each([
   ['ends itself', 'process.exit(0)', 'its thread ended'],
   [
     'says that it failed and throws',
-    `port.postMessage({ kind: 'failed', reason: 'no engine' }); throw new Error()`,
+    `port.postMessage({ kind: 'failed', reason: 'no engine' }); throw new Error('no engine')`,
     'no engine',
   ],
 ])('a thread that %s harms neither the service nor the next check', async (_, code, reason) => {

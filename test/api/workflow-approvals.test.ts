@@ -9,7 +9,11 @@ const { given, jobOf, nodeOf, write, launch, endOf, inStatus, nodeIn, statuses }
 describe('approvals', () => {
   const asks = { roles: ['ops'], title: 'Go $(where)?', message: 'It is $(what)' }
 
-  write('ask', { a: { success: ['ok'] }, other: {}, ok: { approval: asks, success: ['b'] }, b: {} })
+  write(
+    'ask',
+    { a: { success: ['ok'] }, other: {}, ok: { approval: asks, success: ['b'] }, b: {} },
+    { form: { fields: [{ name: 'where', type: 'text' }] } },
+  )
   it('are asked for when nothing else runs; who may decide does, and it goes on', async () => {
     covers('workflow.approval')
     given.runner.scripts.set('ask/a.yml', { stats: { what: 'good' } })
@@ -90,7 +94,11 @@ describe('approvals', () => {
 
 describe('workflows in workflows', () => {
   write('inner', { x: { success: ['sure'] }, sure: { approval: { roles: ['ops'] }, success: ['y'] }, y: {} })
-  write('outer', { a: { success: ['in'] }, in: { workflow: 'inner.yml', success: ['b'] }, b: {} })
+  write(
+    'outer',
+    { a: { success: ['in'] }, in: { workflow: 'inner.yml', success: ['b'] }, b: {} },
+    { form: { fields: [{ name: 'value', type: 'number' }] } },
+  )
   it('are jobs of their own with approvals of their own, and hand their artifacts on', async () => {
     covers('workflow.nested')
     given.runner.scripts.set('outer/a.yml', { stats: { from: 'a', kept: 1 } })

@@ -42,7 +42,7 @@ describe('what is refused', () => {
       ['far', 'runner_not_allowed'],
       ['keys', 'credential_not_allowed'],
     ]) {
-      const answer = await given.bound.request('POST', '/job', { formName: name })
+      const answer = await given.bound.request('POST', '/job', { formName: name, rawFormData: {} })
       expect(answer).toMatchObject({ status: 403, body: { code } })
     }
     expect((await given.product.admin.get<{ count: number }>('/job')).count).toBe(before)

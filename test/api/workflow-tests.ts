@@ -98,8 +98,8 @@ export function workflowTests() {
     },
     forms,
     workflows,
-    async launch(name: string, extravars: Record<string, unknown> = {}, as: RestClient = given.ann): Promise<number> {
-      const { id } = await as.post<{ id: number }>('/job', { formName: name, extravars })
+    async launch(name: string, values: Record<string, unknown> = {}, as: RestClient = given.ann): Promise<number> {
+      const { id } = await as.post<{ id: number }>('/job', { formName: name, rawFormData: values })
       return id
     },
     endOf: (id: number) => given.product.waitForEnd(id) as Promise<WorkflowJob>,

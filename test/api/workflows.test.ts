@@ -122,12 +122,16 @@ describe('the way of a workflow', () => {
     expect(await jobOf(job ?? 0)).toMatchObject({ status: 'failed', status_reason: node.reason })
   })
 
-  write('skip', {
-    a: { success: ['b'], failure: ['c'], more: { if_extra_var: 'go' } },
-    b: { success: ['d'] },
-    c: {},
-    d: { more: { if_extra_var: 'told' } },
-  })
+  write(
+    'skip',
+    {
+      a: { success: ['b'], failure: ['c'], more: { if_extra_var: 'go' } },
+      b: { success: ['d'] },
+      c: {},
+      d: { more: { if_extra_var: 'told' } },
+    },
+    { form: { fields: [{ name: 'go', type: 'text' }] } },
+  )
   it('a condition that is not met skips a node, and what follows acts as after a success', async () => {
     covers('workflow.condition')
     given.runner.scripts.set('skip/b.yml', { stats: { told: true } })
@@ -187,7 +191,7 @@ describe('data', () => {
       },
       d: { more: { extra_vars_key: 'part' } },
     },
-    { extraVars: { three: 3, four: 3 } },
+    { extraVars: { three: 3, four: 3 }, form: { fields: [{ name: 'four', type: 'number' }] } },
   )
   it('goes from node to node: extra_data < what was published < extra_vars < the form', async () => {
     covers('node.extravars', 'node.artifacts', 'workflow.precedence', 'workflow.artifacts')
