@@ -105,7 +105,15 @@ describe('completion', () => {
         { env: { ...process.env, PATH: `${home}:${process.env.PATH ?? ''}` }, encoding: 'utf8' },
       ).stdout.split('\n')
     expect(completed('holdfast', 'ru')).toEqual(['runner', ''])
-    expect(completed('holdfast', 'runner', 're')).toEqual(['reject', 'revoke', 'reinstate', 'rename', 'remove', 'remove-address', ''])
+    expect(completed('holdfast', 'runner', 're')).toEqual([
+      'reject',
+      'revoke',
+      'reinstate',
+      'rename',
+      'remove',
+      'remove-address',
+      '',
+    ])
     expect(completed('holdfast', 'job', 'launch', '--ex')).toEqual(['--extra-vars', ''])
   })
 
