@@ -78,7 +78,9 @@ loader=$(find "$target/usr/lib64" "$target/usr/lib" -name 'ld-linux*.so.*' 2>/de
 mkdir -p "$target/real" "$target/programs"
 mv "$python" "$target/real/"
 rm -f "$target/usr/bin/python3"
-"$loader" --help 2>/dev/null | grep -q -e --argv0 || fail "the C library of $suite is too old to be started beside another one"
+# Read whole: a reader that leaves at the first match would end the writer, and with it this script, by chance.
+options=$("$loader" --help 2>/dev/null || true)
+[[ $options == *--argv0* ]] || fail "the C library of $suite is too old to be started beside another one"
 libraries=$(dirname -- "$(find "$target/usr/lib" -name 'libc.so.6' | head -n 1)")
 cat >"$target/usr/bin/python3" <<TEXT
 #!/bin/sh
