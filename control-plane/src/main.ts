@@ -49,6 +49,12 @@ export interface ControlPlaneOverrides {
   readonly moreRoutes?: readonly FastifyPluginAsync[]
 }
 
+/**
+ * How long a write waits for a database that is locked or away while the service stops, in milliseconds. The parts are
+ * closed one after the other. If each waited as long as a request does, a service manager would kill the service first.
+ */
+const STOP_WAIT_MS = 1000
+
 /** The parts of a control plane by room, connected with each other. Nothing listens yet. */
 export type ControlPlaneParts = Awaited<ReturnType<typeof composeRooms>> & {
   readonly ground: Ground
@@ -77,7 +83,12 @@ async function buildControlPlane(
   const { onClose, close } = createPartsOwner()
   const ground: Ground = { ...groundOf(settings, overrides), onClose }
   try {
-    return { ...(await composeRooms(ground, settings, overrides)), ground, close }
+    const rooms = await composeRooms(ground, settings, overrides)
+    const closeSoon = async (): Promise<void> => {
+      rooms.store.limitWaits(STOP_WAIT_MS)
+      await close()
+    }
+    return { ...rooms, ground, close: closeSoon }
   } catch (error) {
     await close()
     throw error

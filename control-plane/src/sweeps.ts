@@ -4,15 +4,17 @@ import type { Timers } from './timers.js'
 export interface Sweeps {
   /** True from `close` on: a sweep with many steps stops then. */
   readonly isClosed: boolean
-  /** Runs a task as soon as the current one has ended. Returns at once. */
+  /** Runs a task as soon as the current one has ended. Returns at once. After `close` nothing begins any more. */
   soon(task: () => Promise<void>): void
-  /** Resolves when the current task has ended. */
+  /** Drops what has not begun. Resolves when the current task has ended. */
   close(): Promise<void>
 }
 
 /**
  * Sweeps at once, and then every `everyMs`. Without the first sweep, a service that is restarted every day would never
- * sweep. A sweep that fails is reported to `failure`, and tried again the next time.
+ * sweep. A sweep that fails is reported to `failure`, and tried again the next time. One sweep at most waits for the
+ * current task: while the database is away a sweep takes longer than a period, and a queue of sweeps would grow until
+ * it is back.
  */
 export function startSweeps(
   deps: { readonly timers: Timers; readonly log: { warn(fields: object, text: string): void } },
@@ -20,15 +22,27 @@ export function startSweeps(
 ): Sweeps {
   let running: Promise<void> = Promise.resolve()
   let isClosed = false
+  let sweepWaits = false
 
   function soon(task: () => Promise<void>): void {
-    running = running.then(task).catch((error: unknown) => {
-      deps.log.warn({ err: error }, `${options.failure}; tried again later`)
+    running = running
+      .then(() => (isClosed ? undefined : task()))
+      .catch((error: unknown) => {
+        deps.log.warn({ err: error }, `${options.failure}; tried again later`)
+      })
+  }
+
+  function sweepSoon(): void {
+    if (sweepWaits) return
+    sweepWaits = true
+    soon(() => {
+      sweepWaits = false
+      return options.sweep()
     })
   }
 
-  soon(options.sweep)
-  const stop = deps.timers.every(options.everyMs, () => soon(options.sweep))
+  sweepSoon()
+  const stop = deps.timers.every(options.everyMs, sweepSoon)
   return {
     get isClosed() {
       return isClosed

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { databasePathOf } from '../support/database-file.js'
 import { request } from '../support/rest.js'
@@ -40,6 +41,12 @@ const TROUBLES: readonly [string, Trouble, { readonly untilRefused: boolean }][]
   ['on a disk that cannot be written', failing('write', '*holdfast.db-wal', 'EIO'), { untilRefused: false }],
   ['on a disk that cannot be synced', failing('sync', '*holdfast.db-wal', 'EIO'), { untilRefused: true }],
 ]
+
+/**
+ * A stop waits for the database, a second for each part, and computes next to nothing. This is ten times what that takes,
+ * and less than what a queue of writes takes that each wait for ten seconds.
+ */
+const STOP_BOUND_MS = 60_000
 
 /** Half of it before the gate, half after. */
 const LOAD = { steps: 400, outputBytes: 2000, eventBytes: 200, gates: [200] } as const
@@ -145,6 +152,37 @@ describe.concurrent('jobs that stream while the database is', { timeout: 600_000
       await expectExactly(product, jobId, truth)
       expect(truth.starts()).toBe(1)
       await waitFor('the service to be ready again', async () => (await readiness(chaos)).status === 200)
+    })
+  })
+
+  test.each<[string, Trouble]>([
+    ['by another program', locked('begin immediate')],
+    ['by a lock that the system does not take back', failing('lock', '*holdfast.db-shm', 'ENOLCK')],
+  ])('locked %s let the control plane stop, and are exact afterwards', async (_, trouble) => {
+    await withChaos(async (chaos) => {
+      const { product } = chaos
+      const { jobId, truth } = await chaos.launchSynthetic(LOAD)
+      await waitFor('the emitter to be at its gate', () => truth.waitsAt(200))
+      const before = await firstHalf(chaos, jobId, truth.written)
+      const mend = await trouble(chaos)
+      truth.openGate(200)
+      await waitFor('the playbook to end all the same', () => truth.finished())
+      await expectRefusals(chaos, jobId)
+      // Sweeps of the service that fail have waited for their whole time, and in the meantime others fall due.
+      const failedSweeps = () => product.controlPlane.said().split('; tried again later').length - 1
+      await waitFor('sweeps to fail', () => failedSweeps() >= 4)
+
+      const stopping = product.controlPlane.stop('SIGTERM')
+      const stopped = await Promise.race([stopping.then(() => true), pause(STOP_BOUND_MS, false, { ref: false })])
+      expect(stopped).toBe(true)
+      expect(await product.controlPlane.exited).toEqual({ code: 0, signal: null })
+      expect(await storedState(product, jobId)).toEqual(before)
+
+      await mend()
+      await product.startControlPlane()
+      expect(await product.waitForEnd(jobId)).toMatchObject({ status: 'success' })
+      await expectExactly(product, jobId, truth)
+      expect(truth.starts()).toBe(1)
     })
   })
 

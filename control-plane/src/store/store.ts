@@ -24,5 +24,7 @@ export interface Store {
    * write failed
    */
   check(): Promise<void>
+  /** For a process that is about to end: no write waits longer than this many milliseconds for a database that is locked or away. */
+  limitWaits(ms: number): void
   close(): Promise<void>
 }

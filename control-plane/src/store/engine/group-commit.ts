@@ -36,6 +36,8 @@ export interface GroupCommit<Q> {
   write<T>(name: string, operation: (queries: Q) => Promise<T>): Promise<T>
   /** Why nothing could be committed at the last try; null when it was committed. */
   readonly trouble: string | null
+  /** From now on no write waits longer than this many milliseconds for the database, also none that waits already. */
+  limitWaits(ms: number): void
   /** Resolves when all given writes are committed or refused. Later writes are refused. */
   close(): Promise<void>
 }
@@ -78,10 +80,12 @@ class GroupCommitter<Q> implements GroupCommit<Q> {
   #running: Promise<void> | null = null
   #closed = false
   #trouble: string | null = null
+  #timeoutMs: number
 
   constructor(transactions: WriteTransactions<Q>, options: GroupCommitOptions) {
     this.#transactions = transactions
     this.#options = options
+    this.#timeoutMs = options.timeoutMs
   }
 
   get trouble(): string | null {
@@ -101,6 +105,10 @@ class GroupCommitter<Q> implements GroupCommit<Q> {
       })
       this.#running ??= this.#drain()
     })
+  }
+
+  limitWaits(ms: number): void {
+    this.#timeoutMs = Math.min(this.#timeoutMs, ms)
   }
 
   async close(): Promise<void> {
@@ -161,7 +169,7 @@ class GroupCommitter<Q> implements GroupCommit<Q> {
   async #runAgain(group: readonly Waiting<Q>[]): Promise<void> {
     await this.#options.pause(Math.random() * CONFLICT_PAUSE_MS)
     const now = this.#options.now()
-    const patient = group.filter(({ since }) => now - since < this.#options.timeoutMs)
+    const patient = group.filter(({ since }) => now - since < this.#timeoutMs)
     for (const one of group) {
       if (!patient.includes(one)) one.reject(new UnavailableError('database_unavailable', BUSY))
     }
@@ -185,7 +193,7 @@ class GroupCommitter<Q> implements GroupCommit<Q> {
     const patient: Waiting<Q>[] = []
     this.#trouble = messageOf(error)
     for (const one of group) {
-      if (!this.#closed && this.#options.now() - one.since < this.#options.timeoutMs) patient.push(one)
+      if (!this.#closed && this.#options.now() - one.since < this.#timeoutMs) patient.push(one)
       else
         one.reject(new UnavailableError('database_unavailable', `the database is not available: ${messageOf(error)}`))
     }
@@ -202,6 +210,7 @@ export function createGroupCommit<Q>(transactions: WriteTransactions<Q>, options
       return writer.trouble
     },
     write: (name, operation) => writer.write(name, operation),
+    limitWaits: (ms) => writer.limitWaits(ms),
     close: () => writer.close(),
   }
 }

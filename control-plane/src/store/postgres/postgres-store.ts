@@ -59,6 +59,7 @@ export async function openPostgresStore(url: string, tables: Tables = 'brought u
   return {
     read,
     write: (name, operation) => commits.write(name, operation),
+    limitWaits: (ms) => commits.limitWaits(ms),
     // A write that does nothing leaves its mark, which tells whether that is possible.
     check: createStoreCheck(read, commits, () => Promise.resolve()),
     async close() {

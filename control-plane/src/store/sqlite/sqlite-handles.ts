@@ -28,6 +28,11 @@ export interface Handles {
    * @throws UnavailableError when that cannot be done now; the next call tries again
    */
   renewIfStuck(): Promise<boolean>
+  /**
+   * From now on a stuck handle is not replaced: whoever needs it is refused at once. Opening the file anew takes SQLite ten
+   * seconds while the locks still fail, and a process that is about to end has no use for it.
+   */
+  renewNoMore(): void
   close(): Promise<void>
 }
 
@@ -54,6 +59,7 @@ export async function openHandles(maker: HandleMaker, onStuck: () => void): Prom
   /** Handles that are closed or shall be: while one is open, SQLite forgets nothing. */
   let closing: Statements[] = []
   let isStuck = false
+  let mayRenew = true
 
   function foundStuck(error: unknown): void {
     if (isStuck || !maker.isStuck(error)) return
@@ -117,6 +123,7 @@ export async function openHandles(maker: HandleMaker, onStuck: () => void): Prom
     readers,
     async renewIfStuck() {
       if (!isStuck) return false
+      if (!mayRenew) throw new UnavailableError(CODE, 'the database cannot be used any more before the next start')
       try {
         await renew()
       } catch (error) {
@@ -125,6 +132,7 @@ export async function openHandles(maker: HandleMaker, onStuck: () => void): Prom
       }
       return true
     },
+    renewNoMore: () => void (mayRenew = false),
     close: closeAll,
   }
 }

@@ -108,6 +108,10 @@ function createStore(handles: Handles, commits: GroupCommit<Kysely<Database>>): 
   return {
     read,
     write: (name, operation) => commits.write(name, operation),
+    limitWaits(ms) {
+      handles.renewNoMore()
+      commits.limitWaits(ms)
+    },
     // Setting this number, which nothing uses, to what it is writes a page and thereby tells whether that is possible.
     check: createStoreCheck(read, commits, (queries) => sql`pragma user_version = 0`.execute(queries)),
     async close() {

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { startSweeps } from '../../control-plane/src/sweeps.js'
+import type { Timers } from '../../control-plane/src/timers.js'
+
+/** Sweeps whose timer and whose sweep end when the test says so. */
+function heldSweeps() {
+  let tick: () => void = () => undefined
+  const timers: Timers = {
+    after: () => () => undefined,
+    every: (_, run) => {
+      tick = run
+      return () => (tick = () => undefined)
+    },
+  }
+  const ends: ((error?: Error) => void)[] = []
+  const warnings: string[] = []
+  let begun = 0
+  const sweeps = startSweeps(
+    { timers, log: { warn: (_, text) => void warnings.push(text) } },
+    {
+      everyMs: 1000,
+      failure: 'it failed',
+      sweep: () => {
+        begun += 1
+        return new Promise((resolve, reject) => ends.push((error) => (error ? reject(error) : resolve())))
+      },
+    },
+  )
+  return { sweeps, warnings, tick: () => tick(), begun: () => begun, end: (error?: Error) => ends.shift()?.(error) }
+}
+
+/** Lets everything run that waits for nothing else. */
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('sweeps', () => {
+  test('that take longer than their period do not queue up: one waits at most', async () => {
+    const held = heldSweeps()
+    await settle()
+    expect(held.begun()).toBe(1)
+    for (let period = 0; period < 20; period += 1) held.tick()
+    held.end()
+    await settle()
+    expect(held.begun()).toBe(2)
+    held.end()
+    await settle()
+    expect(held.begun()).toBe(2)
+    held.tick()
+    await settle()
+    expect(held.begun()).toBe(3)
+    held.end()
+    await held.sweeps.close()
+  })
+
+  test('that have not begun at the close never begin', async () => {
+    const held = heldSweeps()
+    await settle()
+    held.tick()
+    let ran = false
+    held.sweeps.soon(() => {
+      ran = true
+      return Promise.resolve()
+    })
+    const closed = held.sweeps.close()
+    held.end()
+    await settle()
+    held.end()
+    await closed
+    expect({ begun: held.begun(), ran }).toEqual({ begun: 1, ran: false })
+  })
+
+  test('that failed are said, and the next one begins', async () => {
+    const held = heldSweeps()
+    await settle()
+    held.end(new Error('the disk is full'))
+    await settle()
+    expect(held.warnings).toEqual(['it failed; tried again later'])
+    held.tick()
+    await settle()
+    expect(held.begun()).toBe(2)
+    held.end()
+    await held.sweeps.close()
+  })
+})
