@@ -124,17 +124,17 @@ export async function openHandles(maker: HandleMaker, onStuck: () => void): Prom
     async renewIfStuck() {
       if (!isStuck) return false
       if (!mayRenew) throw new UnavailableError(CODE, 'the database cannot be used any more before the next start')
-      try {
-        await renew()
-      } catch (error) {
-        const message = `the database cannot be opened anew now: ${messageOf(error)}`
-        throw new UnavailableError(CODE, message, undefined, { cause: error })
-      }
+      await renew().catch(refuseRenewal)
       return true
     },
     renewNoMore: () => void (mayRenew = false),
     close: closeAll,
   }
+}
+
+function refuseRenewal(error: unknown): never {
+  const message = `the database cannot be opened anew now: ${messageOf(error)}`
+  throw new UnavailableError(CODE, message, undefined, { cause: error })
 }
 
 function throughPlace(use: <T>(run: (handle: Statements) => Promise<T>) => Promise<T>): Statements {
