@@ -1,5 +1,5 @@
 import { execFile, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,14 +18,29 @@ export interface Ran {
   readonly stderr: string
 }
 
+/** How a machine restarts. */
+export type Reboot = 'orderly' | 'power failure'
+
 /** A machine with a systemd of its own: namespaces over a layer above this machine's root folder. */
 export interface Machine {
   /** Runs a shell script as root, to its end. */
   run(script: string, input?: string): Promise<Ran>
   /** The same; it ends at the first command that fails. @returns what it printed @throws Error when its exit status is not 0 */
   get(script: string): Promise<string>
+  /**
+   * Restarts the machine and waits until it is up again. `orderly` is `systemctl reboot`; at a `power failure` everything
+   * in it ends at once. Its files stay as they are, but for /run and /tmp.
+   */
+  reboot(how: Reboot): Promise<void>
   /** Ends the machine with everything in it. */
   close(): Promise<void>
+}
+
+/** @throws Error when there is none */
+function childOf(pid: string): string {
+  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
+  if (!child) throw new Error(`the process ${pid} has started nothing yet`)
+  return child
 }
 
 /** Why no such machine can be booted here; null: one can. */
@@ -45,13 +60,10 @@ export function whyNoMachine(): string | null {
 /** Boots a machine; it has a network of its own, with the loopback address only. */
 export async function bootMachine(): Promise<Machine> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-machine-'))
-  const namespaces = ['--mount', '--pid', '--uts', '--ipc', '--net', '--cgroup']
-  // It ends with this process, however that ends.
-  const holder = spawn(
-    'setpriv',
-    ['--pdeathsig', 'KILL', 'unshare', ...namespaces, '--fork', '--kill-child=SIGKILL', BOOT, folder, ROOT],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
-  )
+  // It ends with this process, however that ends. It is boot.sh, which has the namespaces of one boot after the other.
+  const holder = spawn('setpriv', ['--pdeathsig', 'KILL', 'unshare', '--mount', BOOT, folder, ROOT], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   let complaint = ''
   holder.stderr.on('data', (data: Buffer) => (complaint += data.toString()))
   const ended = new Promise<void>((resolve) => holder.once('exit', () => resolve()))
@@ -59,8 +71,10 @@ export async function bootMachine(): Promise<Machine> {
   const firstProcess = (): string => {
     if (holder.exitCode !== null || holder.signalCode !== null)
       throw new Error(`the machine did not boot: ${complaint}`)
-    const [pid] = readFileSync(`/proc/${holder.pid}/task/${holder.pid}/children`, 'utf8').split(' ')
-    if (!pid) throw new Error('nothing was started')
+    const pid = childOf(childOf(String(holder.pid)))
+    // Until then it is boot.sh, in namespaces that are not made up yet.
+    const program = readlinkSync(`/proc/${pid}/exe`)
+    if (!program.endsWith('/systemd')) throw new Error(`${program} is not systemd yet`)
     return pid
   }
   const run = (script: string, input = ''): Promise<Ran> =>
@@ -79,9 +93,27 @@ export async function bootMachine(): Promise<Machine> {
     return stdout
   }
 
+  const up = (): Promise<unknown> =>
+    waitFor(
+      'the machine to be up',
+      async () => {
+        const { stdout, stderr } = await run('systemctl is-system-running')
+        if (!['running', 'degraded'].includes(stdout.trim())) throw new Error(`${stdout}${stderr}`)
+        return true
+      },
+      { everyMs: 100 },
+    )
+
   const machine: Machine = {
     run,
     get,
+    async reboot(how) {
+      const before = firstProcess()
+      if (how === 'orderly') await run('systemctl reboot')
+      else process.kill(Number(before), 'SIGKILL')
+      await waitFor('the next boot', () => firstProcess() !== before)
+      await up()
+    },
     async close() {
       holder.kill('SIGKILL')
       await ended
@@ -89,16 +121,7 @@ export async function bootMachine(): Promise<Machine> {
     },
   }
   try {
-    await waitFor(
-      'the machine to be up',
-      async () => {
-        firstProcess()
-        const { stdout, stderr } = await run('ip link set lo up && systemctl is-system-running')
-        if (!['running', 'degraded'].includes(stdout.trim())) throw new Error(`${stdout}${stderr}`)
-        return true
-      },
-      { everyMs: 100 },
-    )
+    await up()
   } catch (error) {
     await machine.close()
     throw error

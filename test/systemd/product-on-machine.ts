@@ -9,7 +9,7 @@ playbook: gate.yml
 fields:
   - { type: text, name: name, label: Name }
 `
-/** Says as which user it runs, waits for a file of its name, and ends. */
+/** Says as which user it runs, waits for a file of its name, and ends; by the name `hungry` it wants a gigabyte first. */
 export const PLAYBOOK = `- hosts: localhost
   connection: local
   gather_facts: false
@@ -19,6 +19,8 @@ export const PLAYBOOK = `- hosts: localhost
     - ansible.builtin.command: { cmd: "true {{ name }}-canary" }
     - ansible.builtin.debug: { msg: "runs as <{{ me.stdout }}>" }
     - ansible.builtin.wait_for: { path: "/var/tmp/gate-{{ name }}", sleep: 1, timeout: 300 }
+    - ansible.builtin.command: { argv: [python3, -c, "len(b'x' * 10**9)"] }
+      when: name == 'hungry'
     - ansible.builtin.debug: { msg: "the gate <{{ name }}> is open" }
 `
 
@@ -26,6 +28,7 @@ export const PLAYBOOK = `- hosts: localhost
 export interface Job {
   readonly id: number
   readonly status: string
+  readonly status_reason: string | null
   readonly output: string
 }
 
@@ -45,12 +48,13 @@ export function productOn(machine: Machine, client: string) {
       return true
     })
   const openGate = (name: string): Promise<string> => machine.get(`touch /var/tmp/gate-${name}`)
-  const waitForSuccess = (id: number): Promise<Job> =>
-    waitFor(`job ${id} to succeed`, async () => {
+  const waitForEnd = (id: number, status: string): Promise<Job> =>
+    waitFor(`job ${id} to be ${status}`, async () => {
       const shown = await job(id)
-      if (shown.status !== 'success') throw new Error(`${shown.status}: ${shown.output}`)
+      if (shown.status !== status) throw new Error(`${shown.status} (${shown.status_reason}): ${shown.output}`)
       return shown
     })
+  const waitForSuccess = (id: number): Promise<Job> => waitForEnd(id, 'success')
   const waitForRunner = (what: Readonly<Record<string, unknown>>): Promise<true> =>
     waitFor(`the runner to be ${JSON.stringify(what)}`, async () => {
       const { records } = (await holdfast('runner list')) as { records: Record<string, unknown>[] }
@@ -79,5 +83,5 @@ export function productOn(machine: Machine, client: string) {
     await holdfast(`runner approve 1 --fingerprint ${String(fingerprint)}`)
     await waitForRunner({ state: 'approved', online: true })
   }
-  return { holdfast, launch, job, waitForOutput, openGate, waitForSuccess, waitForRunner, signIn, approve }
+  return { holdfast, launch, job, waitForOutput, openGate, waitForEnd, waitForSuccess, waitForRunner, signIn, approve }
 }

@@ -1,11 +1,30 @@
+import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { waitFor } from '../support/wait.js'
-import { bootMachine, INSTALLED, type Machine, whyNoMachine } from './machine.js'
+import { bootMachine, INSTALLED, type Machine, type Reboot, whyNoMachine } from './machine.js'
 import { FORM, PASSWORD, PLAYBOOK, productOn } from './product-on-machine.js'
 
 const CLIENT = `${INSTALLED}/node_modules/.bin/holdfast`
 const reason = whyNoMachine()
 if (reason !== null) console.warn(`the units are not tried with a real systemd: ${reason}`)
+
+/** What a job says that ran when its host was restarted. At an orderly restart systemd ends the playbook by its signal. */
+const REASONS: Readonly<Record<Reboot, RegExp>> = {
+  orderly: /^ansible-playbook was ended by SIG(TERM|KILL)$|^the host was restarted while the playbook ran/,
+  'power failure': /^the host was restarted while the playbook ran/,
+}
+
+const memoryReason = reason ?? whyNoMemoryLimit()
+if (reason === null && memoryReason !== null) console.warn(`want of memory is not played: ${memoryReason}`)
+
+/** Why no group of processes can be given less memory here, in the way that this test does it; null: it can. */
+function whyNoMemoryLimit(): string | null {
+  const probe = `set -e; folder=$(mktemp -d); trap 'umount -l "$folder"; rmdir "$folder"' EXIT
+    mount -t cgroup -o memory memory "$folder"; mkdir "$folder/holdfast-test-$$"; rmdir "$folder/holdfast-test-$$"`
+  const { status, stderr } = spawnSync('unshare', ['--mount', 'bash', '-c', probe], { encoding: 'utf8' })
+  return status === 0 ? null : `the memory controller of cgroup version 1 cannot be had: ${stderr.trim()}`
+}
 
 /** The units that docs/install.md tells people to copy, under a real systemd as the first process. */
 describe.skipIf(reason !== null)('the units under a real systemd', () => {
@@ -134,4 +153,52 @@ describe.skipIf(reason !== null)('the units under a real systemd', () => {
     const { output } = await hands.waitForSuccess(id)
     expect(output.match(/runs as </g)).toHaveLength(1)
   })
+
+  it.skipIf(memoryReason !== null)(
+    'go on when the kernel ends a program of a playbook for want of memory',
+    async () => {
+      const id = await hands.launch('hungry')
+      await hands.waitForOutput(id, 'runs as <')
+      const before = await machine.get('systemctl show -p MainPID --value holdfast-runner')
+      // These groups are the kernel's own, and no namespace keeps them apart.
+      const group = `/run/memory/holdfast-test-${randomUUID()}`
+      await machine.get(`mkdir /run/memory && mount -t cgroup -o memory memory /run/memory && mkdir ${group}
+      echo 300M >${group}/memory.limit_in_bytes
+      for pid in $(pgrep -f ansible-playbook); do echo $pid >${group}/cgroup.procs; done`)
+      await hands.openGate('hungry')
+      const { output } = await hands.waitForEnd(id, 'failed')
+      expect(await machine.get(`cat ${group}/memory.oom_control`)).toMatch(/^oom_kill [1-9]/m)
+      await waitFor('the group to be left', async () => (await machine.run(`rmdir ${group}`)).status === 0)
+      expect(output).toMatch(/"rc": -9\b/)
+      expect(output).not.toContain('the gate <hungry> is open')
+      expect(await machine.get('systemctl show -p MainPID --value holdfast-runner')).toBe(before)
+      const next = await hands.launch('after-hungry')
+      await hands.openGate('after-hungry')
+      await hands.waitForSuccess(next)
+    },
+  )
+
+  it('run without drop-ins again', async () => {
+    // What protects settings of the kernel takes the id of the boot away that this machine has instead of the kernel's.
+    await machine.get(`rm -r /etc/systemd/system/holdfast-runner.service.d
+      systemctl daemon-reload && systemctl restart holdfast-runner`)
+    await hands.waitForRunner({ online: true, isolation: 'none' })
+  })
+
+  it.each(['orderly', 'power failure'] as const)(
+    'start again with the machine (%s): the job that ran ends with the truth, and others run',
+    async (how) => {
+      const name = how.replace(' ', '-')
+      const id = await hands.launch(name)
+      await hands.waitForOutput(id, 'runs as <')
+      await machine.reboot(how)
+      await hands.waitForRunner({ online: true })
+      const { output, status_reason: reason } = await hands.waitForEnd(id, 'failed')
+      expect(reason).toMatch(REASONS[how])
+      expect(output.match(/runs as </g)).toHaveLength(1)
+      const next = await hands.launch(`${name}-next`)
+      await hands.openGate(`${name}-next`)
+      await hands.waitForSuccess(next)
+    },
+  )
 })
