@@ -45,8 +45,6 @@ beforeAll(async () => {
   server = await startServer({
     config: CONFIG,
     forms: { 'f.yml': form },
-    // The jobs were not launched here: nothing is known of what was typed into their forms.
-    settings: { LAUNCH_VALIDATION: 'off' },
   })
   runnerId = (await addRunner(server, 'seven', { isDefault: true })).id
   for (const [name, groups] of Object.entries({ ann: [], bob: [], otto: ['ops'] })) {
@@ -59,7 +57,7 @@ afterAll(() => server.close())
 /** A job of ann's. */
 const put = (status: JobStatus) =>
   putJob(server, {
-    ...{ status, approval: JSON.stringify(APPROVAL), runner_id: runnerId, runner_name: 'seven' },
+    ...{ status, approval: JSON.stringify(APPROVAL), runner_id: runnerId, runner_name: 'seven', raw_form_data: '{}' },
     dispatch: status === 'approve' ? 'parked' : status === 'running' || status === 'abandoned' ? 'claimed' : 'done',
     ...(status === 'running' || status === 'approve' ? { end_time: null } : {}),
   })

@@ -22,13 +22,15 @@ const DAY_MS = 24 * 60 * 60_000
 let server: TestServer
 let ann: { token: string }
 beforeEach(async () => {
-  server = await startServer({ forms: { 'install.yml': FORM }, settings: { LAUNCH_VALIDATION: 'off' } })
+  server = await startServer({ forms: { 'install.yml': FORM } })
   ann = await server.addUser('ann')
 })
 afterEach(() => server.close())
 
-const launch = (files: unknown, extravars: Record<string, unknown> = {}, token = ann.token) =>
-  server.call('POST', '/job', { token, json: { formName: 'install', extravars, files } })
+const launch = (files: unknown, { title, ...extravars }: Record<string, unknown> = {}, token = ann.token) => {
+  const rawFormData = title === undefined ? {} : { title }
+  return server.call('POST', '/job', { token, json: { formName: 'install', rawFormData, extravars, files } })
+}
 const jobs = () => server.store.read.selectFrom('job').selectAll().execute()
 const extravarsOf = async (id: unknown) =>
   (await server.call('GET', `/job/${String(id)}`, { token: server.admin })).body.extravars as Record<string, unknown>

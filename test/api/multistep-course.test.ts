@@ -26,7 +26,7 @@ const form = (name: string, steps: object[], more: object = {}) =>
     type: 'multistep',
     roles: ['default'],
     steps,
-    fields: [{ name: 'pin', type: 'password' }],
+    fields: [{ name: 'pin', type: 'password' }, { name: 'host' }, { name: 'size', type: 'number' }],
     ...more,
   })
 const FORMS = {
@@ -42,7 +42,7 @@ let server: TestServer
 const tokens: Record<string, string> = {}
 
 beforeAll(async () => {
-  server = await startServer({ settings: { LAUNCH_VALIDATION: 'off' }, config: CONFIG, forms: FORMS })
+  server = await startServer({ config: CONFIG, forms: FORMS })
   await addRunner(server, 'edge', { isDefault: true })
   for (const [name, groups] of Object.entries({ ann: ['ops'], bob: ['ops'], eve: [] })) {
     tokens[name] = (await server.addUser(name, groups)).token
@@ -52,8 +52,8 @@ beforeAll(async () => {
 
 const call = (who: string, method: string, path: string, json?: unknown) =>
   server.call(method, path, { token: tokens[who], json })
-async function launch(formName: string, extravars: object = {}, who = 'eve'): Promise<number> {
-  const answer = await call(who, 'POST', '/job', { formName, extravars })
+async function launch(formName: string, values: object = {}, who = 'eve'): Promise<number> {
+  const answer = await call(who, 'POST', '/job', { formName, rawFormData: values })
   expect(answer.status, answer.text).toBe(200)
   return Number(answer.body.id)
 }

@@ -4,7 +4,7 @@ import { findJobFiles } from '../../control-plane/src/store/uploads/uploads.js'
 import { covers } from '../interface/covers.js'
 import { waitFor } from '../support/wait.js'
 import { addRunner } from './runner-row.js'
-import { endPart, nodesOf, partOf, partsOf } from './sequence-parts.js'
+import { endPart, fieldsFor, nodesOf, partOf, partsOf } from './sequence-parts.js'
 import { type TestServer, startServer } from './server.js'
 import { upload } from './upload-client.js'
 
@@ -20,7 +20,7 @@ let server: TestServer
 const tokens: Record<string, string> = {}
 
 beforeAll(async () => {
-  server = await startServer({ settings: { LAUNCH_VALIDATION: 'off' }, config: CONFIG })
+  server = await startServer({ config: CONFIG })
   await addRunner(server, 'edge', { isDefault: true })
   await addRunner(server, 'far')
   await addRunner(server, 'resting', { enabled: false })
@@ -38,13 +38,18 @@ let forms = 0
 /** Writes a form with these steps and launches it. */
 async function launchSteps(
   steps: readonly Readonly<Record<string, unknown>>[],
-  { extravars = {}, who = 'eve', form = {} }: { extravars?: object; who?: string; form?: object } = {},
+  {
+    values = {},
+    extravars = {},
+    who = 'eve',
+    form = {},
+  }: { values?: object; extravars?: object; who?: string; form?: object } = {},
 ): Promise<number> {
   forms += 1
   const name = `form ${forms}`
-  const file = { name, type: 'multistep', roles: ['default'], steps, ...form }
+  const file = { name, type: 'multistep', roles: ['default'], steps, fields: fieldsFor(values), ...form }
   await server.writeForm(`${name}.yml`, JSON.stringify(file))
-  const answer = await call(who, 'POST', '/job', { formName: name, extravars })
+  const answer = await call(who, 'POST', '/job', { formName: name, rawFormData: values, extravars })
   expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('id')])
   return Number(answer.body.id)
 }
@@ -143,7 +148,16 @@ describe('what a step gets', () => {
         step('none', { key: 'missing', playbookSubPath: 'sub' }),
         step('falsy', { key: 'empty' }),
       ],
-      { extravars: { part: { size: 3 }, other: 1, empty: '' } },
+      {
+        values: { size: 3, other: 1, empty: '' },
+        form: {
+          fields: [
+            { name: 'size', type: 'number', model: 'part.size' },
+            { name: 'other', type: 'number' },
+            { name: 'empty', type: 'text' },
+          ],
+        },
+      },
     )
     const all = await end(id, 'all')
     expect(JSON.parse(all.playbook)).toMatchObject({
@@ -180,9 +194,13 @@ describe('what a step gets', () => {
   })
 
   test('a reserved variable counts below key only where a field of the form puts it', async () => {
-    const part = { __playbook__: 'evil.yml', __limit__: 'web', size: 1 }
-    const fields = [{ name: 'where', type: 'text', model: 'part.__limit__' }]
-    const id = await launchSteps([step('one', { key: 'part' })], { extravars: { part }, form: { fields } })
+    const part = { __playbook__: 'evil.yml', __limit__: 'db', size: 2 }
+    const fields = [
+      { name: 'where', type: 'text', model: 'part.__limit__' },
+      { name: 'size', type: 'number', model: 'part.size' },
+    ]
+    const given = { values: { where: 'web', size: 1 }, extravars: { part }, form: { fields } }
+    const id = await launchSteps([step('one', { key: 'part' })], given)
     const one = await end(id, 'one')
     expect(JSON.parse(one.playbook)).toMatchObject({ playbook: 'one.yml', limit: 'web' })
     expect(varsOf(one)).toMatchObject({ __playbook__: 'one.yml', __limit__: 'web', size: 1 })
@@ -190,11 +208,12 @@ describe('what a step gets', () => {
 
   test('the verbose mode of the launch is that of every step, and takes the role option', async () => {
     const steps = [step('one', { key: 'part' }), step('two')]
-    const given = { extravars: { __verbose__: true, part: { a: 1 } } }
-    const id = await launchSteps(steps, { ...given, who: 'admin' })
+    const extravars = { __verbose__: true }
+    const fields = [{ name: 'a', type: 'number', model: 'part.a' }]
+    const id = await launchSteps(steps, { values: { a: 1 }, extravars, who: 'admin', form: { fields } })
     for (const name of ['one', 'two'])
       expect(JSON.parse((await end(id, name)).playbook)).toMatchObject({ verbose: true })
-    const answer = await call('eve', 'POST', '/job', { formName: `form ${forms}`, ...given })
+    const answer = await call('eve', 'POST', '/job', { formName: `form ${forms}`, rawFormData: { a: 1 }, extravars })
     expect([answer.status, answer.body.code]).toEqual([403, 'verbose_not_allowed'])
   })
 
@@ -282,7 +301,7 @@ describe('ifExtraVar', () => {
   ])('with %j the step is %s', async (value, status) => {
     covers('multistep.if-extra-var')
     const id = await launchSteps([step('one', { ifExtraVar: 'wanted' }), step('two')], {
-      extravars: value === undefined ? {} : { wanted: value },
+      values: value === undefined ? {} : { wanted: value },
     })
     if (status === 'success') await end(id, 'one')
     await end(id, 'two')
@@ -310,8 +329,8 @@ describe('what is not allowed or there', () => {
     const fields = [{ name: '__playbook__', type: 'text' }]
     const file = { type: 'multistep', roles: ['default'], fields, steps: [step('one')] }
     await server.writeForm(`form ${forms}.yml`, JSON.stringify({ name: `form ${forms}`, ...file }))
-    const extravars = { __playbook__: '../x.yml' }
-    const answer = await call('eve', 'POST', '/job', { formName: `form ${forms}`, extravars })
+    const rawFormData = { __playbook__: '../x.yml' }
+    const answer = await call('eve', 'POST', '/job', { formName: `form ${forms}`, rawFormData })
     expect([answer.status, answer.body.code]).toEqual([422, 'values_refused'])
   })
 

@@ -4,6 +4,13 @@ import type { JobRow } from '../../control-plane/src/store/jobs/jobs.js'
 import { waitFor } from '../support/wait.js'
 import type { TestServer } from './server.js'
 
+/** Fields of a form that take these values. */
+export function fieldsFor(values: object): object[] {
+  const typeOf = (value: unknown): string =>
+    typeof value === 'number' ? 'number' : typeof value === 'boolean' ? 'checkbox' : 'text'
+  return Object.entries(values).map(([name, value]) => ({ name, type: typeOf(value) }))
+}
+
 /** The jobs that a job consists of, oldest first. */
 export function partsOf(server: TestServer, id: number): Promise<JobRow[]> {
   return server.store.read.selectFrom('job').selectAll().where('parent_id', '=', id).orderBy('id').execute()
