@@ -110,4 +110,11 @@ test('runners is said when a runner asks to join, is approved, changes its setti
   await RawAgent.join(url, newIdentity('refused'))
   const refused = `/runner/${await runnerIdOf(server, 'refused')}`
   await expectSaid(stream, 'runners', () => asAdmin('POST', `${refused}/reject`))
+  // Addresses of runners that are dialled. Nothing listens at this one.
+  let address = ''
+  await expectSaid(stream, 'runners', async () => {
+    const { body } = await asAdmin('POST', '/runner', { address: 'http://127.0.0.1:1', name: 'dialled' })
+    address = `/runner/addresses/${String(body.id)}`
+  })
+  await expectSaid(stream, 'runners', () => asAdmin('DELETE', address))
 })

@@ -21,6 +21,8 @@ const QUIET_MS = 3000
 const OUTPUT_MIB = 50
 const EVENTS = 60_000
 const [TASKS, HOSTS] = [200, 300]
+/** Of a run with many hosts and tasks: 1,000 hosts with 200 tasks each. */
+const MANY_EVENTS = 200_000
 
 const FORM = `
 name: large
@@ -84,7 +86,7 @@ async function users(product: Product, count: number): Promise<string[]> {
   return tokens
 }
 
-function attacks({ jobId, courseId }: Filled, others: readonly string[]): Attack[] {
+function attacks({ jobId, courseId, manyId }: Filled, others: readonly string[]): Attack[] {
   const launch = (what: string, field: 'text' | 'rows', status = 200): Attack => {
     const body = launchOf(`{"${field}":${valueOf(what)}}`)
     const request = { path: '/job', body, status }
@@ -122,6 +124,10 @@ function attacks({ jobId, courseId }: Filled, others: readonly string[]): Attack
       },
     },
     { what: 'the events of a job, 120 MB', times: 1, run: (product) => drain(product, `/job/${jobId}/events`) },
+    {
+      ...{ what: `the events of a job, ${MANY_EVENTS.toLocaleString('en')} of them`, times: 1 },
+      run: (product) => drain(product, `/job/${manyId}/events`),
+    },
     { what: `an output of ${OUTPUT_MIB} MiB as HTML`, times: 1, run: (product) => drain(product, `/job/${jobId}`) },
     { what: 'the same as a file', times: 1, run: (product) => drain(product, `/job/${jobId}/download`) },
     ...(
@@ -146,9 +152,11 @@ interface Filled {
   readonly jobId: number
   /** A job with many tasks and hosts, and an output of line ends. */
   readonly courseId: number
+  /** A job with very many events. */
+  readonly manyId: number
 }
 
-/** Two jobs that cost most to look at, and many others. */
+/** Three jobs that cost most to look at, and many others. */
 async function fill(path: string): Promise<Filled> {
   const store = await openStore({ kind: 'sqlite', path })
   try {
@@ -180,19 +188,28 @@ async function fill(path: string): Promise<Filled> {
       output += piece.length
     }
     const courseId = await store.write('bench.job', (queries) => insertJob(queries, job(5002)))
-    await fillCourse(store, courseId)
-    return { jobId: id, courseId }
+    const lineEnds = Buffer.alloc(MIB, '\n')
+    await fillResults(store, courseId, {
+      ...{ tasks: TASKS, hosts: HOSTS },
+      output: (task) => (task < 8 ? lineEnds : Buffer.alloc(0)),
+    })
+    const manyId = await store.write('bench.job', (queries) => insertJob(queries, job(5003)))
+    await fillResults(store, manyId, { tasks: MANY_EVENTS / 1000, hosts: 1000, output: () => Buffer.alloc(0) })
+    return { jobId: id, courseId, manyId }
   } finally {
     await store.close()
   }
 }
 
-/** Results of 200 tasks at 300 hosts, and an output of line ends. */
-async function fillCourse(store: Store, id: number): Promise<void> {
-  const piece = Buffer.alloc(MIB, '\n')
+/** Results of tasks at hosts, and the output of each task. */
+async function fillResults(
+  store: Store,
+  id: number,
+  course: { readonly tasks: number; readonly hosts: number; output(task: number): Buffer },
+): Promise<void> {
   let [bytes, count, output] = [0, 0, 0]
-  for (let task = 0; task < TASKS; task += 1) {
-    const events = Array.from({ length: HOSTS }, (_, host) => {
+  for (let task = 0; task < course.tasks; task += 1) {
+    const events = Array.from({ length: course.hosts }, (_, host) => {
       const shown = { type: 'runner_on_failed', play: 'p', task: `task ${task}`, host: `host${host}`, duration: 0.1 }
       const says = {
         ...shown,
@@ -205,7 +222,7 @@ async function fillCourse(store: Store, id: number): Promise<void> {
       return { ...shown, time: says.time, line }
     })
     const place = { output, events: bytes, eventsCount: count }
-    const more = task < 8 ? piece : Buffer.alloc(0)
+    const more = course.output(task)
     await store.write('bench.course', (queries) => appendToStreams(queries, id, place, more, events))
     bytes += events.reduce((sum, { line }) => sum + line.length, 0)
     count += events.length

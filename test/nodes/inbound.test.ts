@@ -22,6 +22,7 @@ let fingerprint: string
 interface AddressRecord {
   readonly id: number
   readonly address: string
+  readonly name: string | null
   readonly node: string | null
   readonly problem: string | null
 }
@@ -70,8 +71,15 @@ afterAll(async () => {
 describe('a runner that is dialled', () => {
   test('asks to join, and waits for its approval', async () => {
     covers('service.inbound-runner', 'live.runners-settings')
-    const answer = await product.admin.post<AddressRecord>('/runner', { address: proxy.address })
-    expect(answer).toMatchObject({ address: proxy.address, fingerprint: null })
+    // Whoever answers under another name than the admin gave is not taken in.
+    const wrong = await product.admin.post<AddressRecord>('/runner', { address: proxy.address, name: 'another' })
+    const problem = await waitFor('the other name to be seen', async () => (await addresses())[0]?.problem ?? null)
+    expect(problem).toContain('is called test-runner, and not another as the admin named it')
+    expect((await product.admin.get<{ records: unknown[] }>('/runner')).records).toEqual([])
+    await product.admin.request('DELETE', `/runner/addresses/${wrong.id}`)
+
+    const answer = await product.admin.post<AddressRecord>('/runner', { address: proxy.address, name: 'test-runner' })
+    expect(answer).toMatchObject({ address: proxy.address, name: 'test-runner', fingerprint: null })
     const again = await product.admin.request('POST', '/runner', { address: proxy.address })
     expect(again).toMatchObject({ status: 409, body: { code: 'address_exists' } })
     const runner = await waitFor('the runner to ask', async () => {

@@ -665,6 +665,8 @@ export interface NewJoinToken {
 export interface NewRunnerAddress {
   /** Host and port where an agent with RTE_MODE=inbound listens, such as http://runner.example:8002 */
   address: string
+  /** What the runner there must be called; one with another name is turned away */
+  name?: string | null
   /** The only key that may answer there; the runner still waits for its approval */
   fingerprint?: string | null
 }
@@ -842,6 +844,8 @@ export interface Runner {
 export interface RunnerAddress {
   id: number
   address: string
+  /** What the runner there must be called; null: anything */
+  name?: string | null
   /** The only key that may answer there; null: any */
   fingerprint: string | null
   created_at: string
@@ -1822,6 +1826,7 @@ export const newJoinTokenSchema: v.GenericSchema<unknown, NewJoinToken> = v.loos
 export const runnerAddressSchema: v.GenericSchema<unknown, RunnerAddress> = v.looseObject({
   id: v.pipe(v.number(), v.safeInteger()),
   address: v.string(),
+  name: v.optional(v.nullable(v.string())),
   fingerprint: v.nullable(v.string()),
   created_at: v.string(),
   created_by: v.string(),

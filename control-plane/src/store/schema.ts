@@ -425,6 +425,8 @@ export interface RunnerAddressTable {
   id: Generated<number>
   /** `http://host:port`, with nothing behind it. */
   address: Fixed<string>
+  /** What the runner there must be called; null: anything. */
+  name: Fixed<string | null>
   /** The only key that may answer there; null: any, and an admin compares it when approving. */
   fingerprint: Fixed<string | null>
   created_at: Fixed<number>

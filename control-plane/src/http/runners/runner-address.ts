@@ -20,6 +20,7 @@ const AddressRecord = Type.Object(
   {
     id: Type.Integer(),
     address: Type.String(),
+    name: Type.Optional(nullable(Type.String({ description: 'What the runner there must be called; null: anything' }))),
     fingerprint: nullable(Type.String({ description: 'The only key that may answer there; null: any' })),
     created_at: Type.String(),
     created_by: Type.String(),
@@ -36,6 +37,14 @@ const AddressBody = Type.Object(
       maxLength: 300,
       description: 'Host and port where an agent with RTE_MODE=inbound listens, such as http://runner.example:8002',
     }),
+    name: Type.Optional(
+      nullable(
+        Type.String({
+          pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
+          description: 'What the runner there must be called; one with another name is turned away',
+        }),
+      ),
+    ),
     fingerprint: Type.Optional(
       nullable(
         Type.String({
@@ -82,8 +91,8 @@ export function runnerAddressRoutes({ addresses }: RunnerAddressRouteDependencie
         },
       },
       async (request) => {
-        const { address, fingerprint = null } = request.body
-        const added = await addresses.add({ address, fingerprint }, shownName(adminOf(request)))
+        const { address, name = null, fingerprint = null } = request.body
+        const added = await addresses.add({ address, name, fingerprint }, shownName(adminOf(request)))
         noteAudit(request, { name: added.address })
         return recordOf(added)
       },
@@ -114,6 +123,7 @@ function recordOf(address: RunnerAddress): Static<typeof AddressRecord> {
   return {
     id: address.id,
     address: address.address,
+    name: address.name,
     fingerprint: address.fingerprint,
     created_at: isoTime(address.createdAt),
     created_by: address.createdBy,

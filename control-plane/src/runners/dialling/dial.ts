@@ -56,8 +56,8 @@ export function createDial(deps: DialDependencies, address: RunnerAddress): Dial
       if (network === null) return
       openedAt = steady.now()
       noted(null)
-      const { id: addressId, fingerprint } = address
-      deps.accept(dialling, network.remoteAddress ?? '', network, { addressId, fingerprint })
+      const { id: addressId, name, fingerprint } = address
+      deps.accept(dialling, network.remoteAddress ?? '', network, { addressId, name, fingerprint })
     })
     dialling.on('error', (error) => {
       problem = messageOf(error)

@@ -19,7 +19,7 @@ export interface RunnerAddresses {
    * From now on this address is dialled.
    * @throws InvalidInputError, ConflictError when it is there already, or when there are too many
    */
-  add(given: { readonly address: string; readonly fingerprint: string | null }, by: string): Promise<RunnerAddress>
+  add(given: Pick<RunnerAddress, 'address' | 'name' | 'fingerprint'>, by: string): Promise<RunnerAddress>
   /** From now on it is not dialled any more; the runner itself stays. @throws NotFoundError */
   remove(id: number, by: string): Promise<void>
   /** Looks which addresses this node has to dial. It runs automatically. */
@@ -35,9 +35,9 @@ export function createRunnerAddresses(deps: RunnerAddressDependencies): RunnerAd
     list: () => listRunnerAddresses(store.read),
     exists: (id) => hasRunnerAddress(store.read, id),
     look: watch.look,
-    async add({ address: text, fingerprint }, by) {
+    async add({ address: text, name, fingerprint }, by) {
       const address = normalAddress(text)
-      const row = { address, fingerprint, createdAt: clock.now(), createdBy: by }
+      const row = { address, name, fingerprint, createdAt: clock.now(), createdBy: by }
       const added = await store.write('runners.add-address', async (queries) => {
         if ((await listRunnerAddresses(queries)).length >= MOST_ADDRESSES) {
           throw new ConflictError('too_many_addresses', `There are ${MOST_ADDRESSES} addresses of runners already`)

@@ -109,9 +109,12 @@ function createOwner(deps: DoorDependencies): ConnectionOwner {
 /** Why a runner that was dialled is not taken in, in one sentence. Null: nothing speaks against it. */
 function objectionTo({ dialled, hello }: AgentConnection, present: AgentConnection | null): string | null {
   if (dialled === null) return null
-  const { fingerprint: expected, addressId } = dialled
+  const { fingerprint: expected, name, addressId } = dialled
   if (expected !== null && ![hello.fingerprint, ...hello.ancestors].includes(expected)) {
     return 'the runner at this address has another key than the admin named'
+  }
+  if (name !== null && hello.payload.name !== name) {
+    return `the runner at this address is called ${hello.payload.name}, and not ${name} as the admin named it`
   }
   // Two addresses of one runner would take its socket from each other for ever.
   const isOther = present?.dialled && !present.socket.ended && present.dialled.addressId !== addressId

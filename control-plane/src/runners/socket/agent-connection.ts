@@ -22,6 +22,8 @@ export const TAKEN_OVER_TEXT = 'a newer connection of this runner took the socke
 export interface Dialled {
   /** Of the address that was dialled. */
   readonly addressId: number
+  /** What the runner must be called; null: anything. */
+  readonly name: string | null
   /** The only key that may answer; null: any. */
   readonly fingerprint: string | null
 }

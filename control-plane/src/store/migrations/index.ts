@@ -34,6 +34,7 @@ import * as credentialOptions from './039-credential-options.js'
 import * as jobLimits from './041-job-limits.js'
 import * as outputMarks from './043-output-marks.js'
 import * as runnerAddresses from './045-runner-addresses.js'
+import * as runnerAddressNames from './046-runner-address-names.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -70,6 +71,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '041-job-limits': jobLimits,
   '043-output-marks': outputMarks,
   '045-runner-addresses': runnerAddresses,
+  '046-runner-address-names': runnerAddressNames,
 }
 
 /** Where Kysely notes the steps that were done. */

@@ -7,6 +7,8 @@ export interface RunnerAddress {
   readonly id: number
   /** `http://host:port`. */
   readonly address: string
+  /** What the runner there must be called; null: anything. */
+  readonly name: string | null
   /** The only key that may answer there; null: any. */
   readonly fingerprint: string | null
   readonly createdAt: number
@@ -26,12 +28,13 @@ export async function listRunnerAddresses(queries: Queries): Promise<RunnerAddre
 /** Null: this address is there already. */
 export async function insertRunnerAddress(
   queries: Queries,
-  given: Pick<RunnerAddress, 'address' | 'fingerprint' | 'createdAt' | 'createdBy'>,
+  given: Pick<RunnerAddress, 'address' | 'name' | 'fingerprint' | 'createdAt' | 'createdBy'>,
 ): Promise<RunnerAddress | null> {
   const row = await queries
     .insertInto('runner_address')
     .values({
       address: given.address,
+      name: given.name,
       fingerprint: given.fingerprint,
       created_at: given.createdAt,
       created_by: given.createdBy,
@@ -83,6 +86,7 @@ function parseRunnerAddress(row: Selectable<RunnerAddressTable>): RunnerAddress 
   return {
     id: row.id,
     address: row.address,
+    name: row.name,
     fingerprint: row.fingerprint,
     createdAt: row.created_at,
     createdBy: row.created_by,

@@ -7,6 +7,7 @@ import { clientOf, clientOptions, command, type Run } from '../common.js'
 const COLUMNS: readonly Column<RunnerAddress>[] = [
   { title: 'id', value: ({ id }) => id, align: 'right' },
   { title: 'address', value: ({ address }) => address },
+  { title: 'name', value: ({ name }) => name ?? 'any' },
   { title: 'fingerprint', value: ({ fingerprint }) => fingerprint ?? 'any' },
   { title: 'problem', value: ({ problem }) => problem },
 ]
@@ -24,11 +25,16 @@ export const addCommand = (run: Run) =>
           demandOption: true,
           describe: 'Host and port of the agent, such as http://runner.example:8002',
         })
+        .option('name', {
+          type: 'string',
+          requiresArg: true,
+          describe: 'What the runner must be called; another one is turned away',
+        })
         .option('fingerprint', { type: 'string', requiresArg: true, describe: 'The only key that may answer there' }),
     handler: async (args) => {
       const client = await clientOf(run, args)
-      const { address, fingerprint } = args
-      const added = await client.addRunnerAddress({ body: { address, fingerprint } })
+      const { address, name, fingerprint } = args
+      const added = await client.addRunnerAddress({ body: { address, name, fingerprint } })
       const words = `${added.address} is dialled from now on. Approve its runner when it asks: holdfast runner list\n`
       await writeAnswer(run.terminal.stdout, args.json, added, () => words)
     },
