@@ -4,7 +4,7 @@ import { JobFolder, fixtures } from './job-folder.js'
 import { countsOf } from './recap-counts.js'
 
 const folder = join(fixtures, 'recap')
-describe.each(['includes.yml', 'hosts.yml'])('the events of %s', (playbook) => {
+describe.each(['includes.yml', 'hosts.yml', 'patterns.yml'])('the events of %s', (playbook) => {
   it('count for each host what the recap counts', async () => {
     const job = await JobFolder.ofPlaybook(folder, ['-i', 'inventory.ini', playbook])
     const end = await job.run()
