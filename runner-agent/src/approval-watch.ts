@@ -1,12 +1,12 @@
 import type { CloseReasonName } from '@holdfast/protocol'
 import { type NotReady, TOKEN_NOT_TAKEN, UNTRUSTED } from './health.js'
 import type { HostJobs } from './jobs/host-jobs.js'
-import type { Connection } from './link/connection.js'
+import type { Connection, WorkMessage } from './link/connection.js'
 import type { LinkEvents } from './link/link.js'
 import type { Logger } from './log.js'
 import type { Trust } from './identity/trust.js'
 
-/** Refusals by a control plane that knows this runner and does not want it as it is, in words for who probes. */
+/** Refusals by a control plane that knows this runner. The words are shown to whoever asks `/ready`. */
 const NOT_ACCEPTED: ReadonlyMap<CloseReasonName, string> = new Map([
   ['denied', 'denied: the control plane knows the name of this runner with another key'],
   ['revoked', 'revoked: an admin revoked this runner'],
@@ -23,6 +23,7 @@ const NOT_ACCEPTED: ReadonlyMap<CloseReasonName, string> = new Map([
  */
 export type ApprovalState = 'down' | 'waiting' | 'approved'
 
+/** Knows whether this agent is connected and approved, and passes on what comes over the connection. */
 export interface ApprovalWatch {
   readonly state: ApprovalState
   readonly events: LinkEvents
@@ -31,12 +32,16 @@ export interface ApprovalWatch {
   notReady(): NotReady | null
 }
 
+/** What the watch needs. */
 export interface ApprovalWatchOptions {
   readonly hostJobs: HostJobs
   readonly trust: Pick<Trust, 'approved' | 'refused'>
   readonly name: string
   readonly fingerprint: string
-  /** A join token is shown at each connection. It approves at once, so who waits all the same has one that is worth nothing. */
+  /**
+   * A join token is shown at each connection. A good token approves the runner at once. So a runner that waits although it
+   * has one has a token that is not valid.
+   */
   readonly hasJoinToken: boolean
   readonly now: () => Date
   /** Why no job is taken although all else is well; null: jobs are taken. */
@@ -44,36 +49,59 @@ export interface ApprovalWatchOptions {
   readonly log: Logger
 }
 
+/** Follows what the control plane says about this agent. It begins with no connection. */
 export function createApprovalWatch(options: ApprovalWatchOptions): ApprovalWatch {
-  const { hostJobs, trust, name, fingerprint, hasJoinToken, now, problem, log } = options
-  let state: ApprovalState = 'down'
-  let connection: Connection | null = null
-  /** What the control plane said last instead of a welcome, in words; null: nothing, or it has welcomed since. */
-  let refusal: string | null = null
+  return new LinkedApprovalWatch(options)
+}
 
-  const move = (to: 'waiting' | 'approved', maxJobs: number | null, over: Connection): void => {
-    const before = state
-    state = to
-    connection = over
-    hostJobs.limit(maxJobs)
-    if (before === to) return
-    if (to === 'waiting') {
-      log.info({ name, fingerprint }, 'connected to the control plane, waiting for approval by an admin')
-      if (hasJoinToken) {
-        log.warn({ name }, 'the join token is unknown, used or expired, so an admin has to approve this runner')
-      }
-    } else {
-      log.info({ name, epoch: over.epoch }, 'connected to the control plane and approved')
-      // Before anything is taken from it.
-      trust.approved()
-      hostJobs.connected(over)
-    }
+class LinkedApprovalWatch implements ApprovalWatch {
+  readonly #options: ApprovalWatchOptions
+  #state: ApprovalState = 'down'
+  #connection: Connection | null = null
+  /** What the control plane said last instead of a welcome, in words; null: nothing, or it has welcomed since. */
+  #refusal: string | null = null
+
+  constructor(options: ApprovalWatchOptions) {
+    this.#options = options
   }
 
-  const sendStatus = (): void => {
-    if (!connection) return
+  readonly events: LinkEvents = {
+    up: (welcome, over) => {
+      // A control plane answers. What this runner is to it is said next.
+      this.#options.hostJobs.wait()
+      this.#refusal = null
+      this.#move(welcome.state, welcome.max_jobs, over)
+    },
+    message: (message) => {
+      this.#take(message)
+    },
+    blob: (frame) => {
+      if (this.#state === 'approved') this.#options.hostJobs.takeBlob(frame)
+    },
+    heartbeat: (over) => {
+      over.ping()
+      this.sendStatus()
+    },
+    refused: (reason) => {
+      this.#refusal = NOT_ACCEPTED.get(reason) ?? null
+      if (this.#refusal !== null) this.#options.hostJobs.wait()
+    },
+    down: () => {
+      if (this.#state === 'approved') this.#options.hostJobs.disconnected()
+      this.#state = 'down'
+      this.#connection = null
+    },
+  }
+
+  get state(): ApprovalState {
+    return this.#state
+  }
+
+  sendStatus(): void {
+    if (!this.#connection) return
+    const { hostJobs, now } = this.#options
     const { runningJobs, maxJobs, draining, spoolBytes } = hostJobs.figures()
-    connection.send({
+    this.#connection.send({
       type: 'status',
       running_jobs: runningJobs,
       max_jobs: maxJobs,
@@ -83,53 +111,46 @@ export function createApprovalWatch(options: ApprovalWatchOptions): ApprovalWatc
     })
   }
 
-  return {
-    get state() {
-      return state
-    },
-    sendStatus,
-    notReady() {
-      const why = problem()
-      if (why !== null) return { problem: why }
-      if (hostJobs.figures().draining) return 'draining'
-      if (state === 'down') {
-        if (trust.refused) return UNTRUSTED
-        return refusal === null ? 'not connected to the control plane' : { problem: refusal }
+  notReady(): NotReady | null {
+    const { hostJobs, trust, hasJoinToken, problem } = this.#options
+    const why = problem()
+    if (why !== null) return { problem: why }
+    if (hostJobs.figures().draining) return 'draining'
+    if (this.#state === 'down') {
+      if (trust.refused) return UNTRUSTED
+      return this.#refusal === null ? 'not connected to the control plane' : { problem: this.#refusal }
+    }
+    if (this.#state === 'approved') return null
+    return hasJoinToken ? TOKEN_NOT_TAKEN : 'waiting for approval'
+  }
+
+  #take(message: WorkMessage): void {
+    const { hostJobs, log } = this.#options
+    if (message.type !== 'settings') {
+      if (this.#state === 'approved') hostJobs.take(message)
+      else log.warn({ type: message.type }, 'the control plane sent work before its approval; passed over')
+    } else if (this.#connection) {
+      this.#move(message.state, message.max_jobs, this.#connection)
+    }
+  }
+
+  #move(to: 'waiting' | 'approved', maxJobs: number | null, over: Connection): void {
+    const { hostJobs, trust, name, fingerprint, hasJoinToken, log } = this.#options
+    const before = this.#state
+    this.#state = to
+    this.#connection = over
+    hostJobs.limit(maxJobs)
+    if (before === to) return
+    if (to === 'waiting') {
+      log.info({ name, fingerprint }, 'connected to the control plane, waiting for approval by an admin')
+      if (hasJoinToken) {
+        log.warn({ name }, 'the join token is unknown, used or expired, so an admin has to approve this runner')
       }
-      if (state === 'approved') return null
-      return hasJoinToken ? TOKEN_NOT_TAKEN : 'waiting for approval'
-    },
-    events: {
-      up(welcome, over) {
-        // There is a control plane, and it has yet to say what this runner is to it.
-        hostJobs.wait()
-        refusal = null
-        move(welcome.state, welcome.max_jobs, over)
-      },
-      message(message) {
-        if (message.type !== 'settings') {
-          if (state === 'approved') hostJobs.take(message)
-          else log.warn({ type: message.type }, 'the control plane sent work before its approval; passed over')
-        } else if (connection) {
-          move(message.state, message.max_jobs, connection)
-        }
-      },
-      blob(frame) {
-        if (state === 'approved') hostJobs.takeBlob(frame)
-      },
-      heartbeat(over) {
-        over.ping()
-        sendStatus()
-      },
-      refused(reason) {
-        refusal = NOT_ACCEPTED.get(reason) ?? null
-        if (refusal !== null) hostJobs.wait()
-      },
-      down() {
-        if (state === 'approved') hostJobs.disconnected()
-        state = 'down'
-        connection = null
-      },
-    },
+    } else {
+      log.info({ name, epoch: over.epoch }, 'connected to the control plane and approved')
+      // Trust is noted before anything is taken from this control plane.
+      trust.approved()
+      hostJobs.connected(over)
+    }
   }
 }

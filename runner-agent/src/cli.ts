@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { flagOf, SettingsError, type SettingSources, type SettingDefinition } from '@holdfast/protocol'
-import yargs, { type Options } from 'yargs'
+import yargs, { type CommandModule, type Options } from 'yargs'
 import { hideBin } from 'yargs/helpers'
 import { checkRunner } from './check/check.js'
 import { loadIdentity, makeNextKeys } from './identity/identity.js'
@@ -12,12 +12,12 @@ import { readSettings, readStatePath } from './settings.js'
 import { RUNNER_AGENT_SETTINGS } from './settings-table.js'
 import { readTrust, trustFingerprint } from './identity/trust.js'
 
-/** What was asked for is wrong; the message is the one line to show. */
+/** The command line is wrong. The message is the one line to show. */
 class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Where the package has the settings. */
+/** Where the settings of the installed package are. */
 const PACKAGED_SETTINGS = '/etc/holdfast/runner.env'
 
 type Flags = Readonly<Record<string, unknown>>
@@ -26,7 +26,52 @@ const EPILOGUE =
   'Every setting is an environment variable, too: --rte-max-jobs is RTE_MAX_JOBS. The command line wins. ' +
   'RTE_JOIN_TOKEN_FILE may name a file with the token.'
 
-/** After the work is done nothing should be left to wait for; what keeps the process must not keep it for ever. */
+/** The flag of the commands that only look at the state folder. */
+const STATE_PATH = { RTE_STATE_PATH: RUNNER_AGENT_SETTINGS.RTE_STATE_PATH }
+
+const FINGERPRINT_COMMAND: CommandModule = {
+  command: 'fingerprint',
+  describe: "print the fingerprint of this runner's key; makes the key when there is none",
+  builder: (command) => command.options(optionsOf(STATE_PATH)),
+  async handler(flags: Flags) {
+    const identity = await loadIdentity(readStatePath(sourcesOf(flags), process.cwd()))
+    console.log(identity.fingerprint)
+  },
+}
+
+const TRUST_COMMAND: CommandModule = {
+  command: 'trust',
+  describe: 'obey the control plane of this fingerprint from now on, and no other; also while the agent runs',
+  builder: (command) =>
+    command.options(optionsOf(STATE_PATH)).option('fingerprint', {
+      type: 'string',
+      requiresArg: true,
+      description: 'of its key: `holdfast service fingerprint` prints it; without it the one that is trusted is shown',
+    }),
+  handler(flags: Flags) {
+    const statePath = readStatePath(sourcesOf(flags), process.cwd())
+    if (typeof flags.fingerprint === 'string') trustFingerprint(statePath, flags.fingerprint, new Date())
+    const trusted = readTrust(statePath)
+    console.log(
+      trusted === null ? 'none yet: the control plane that approves this runner is kept' : trusted.fingerprint,
+    )
+  },
+}
+
+const ROTATE_KEY_COMMAND: CommandModule = {
+  command: 'rotate-key',
+  describe:
+    'make new keys for this runner and print their fingerprint; the old ones sign them, so nobody has to approve it again',
+  builder: (command) =>
+    command
+      .options(optionsOf(STATE_PATH))
+      .epilogue('A running agent shows them within a heartbeat, one that is started later at its first connection.'),
+  async handler(flags: Flags) {
+    console.log(await makeNextKeys(readStatePath(sourcesOf(flags), process.cwd())))
+  },
+}
+
+/** When the work is done the process should end by itself. After this time it is ended, whatever still keeps it. */
 const LINGER_MS = 5_000
 
 process.exitCode = await main(hideBin(process.argv))
@@ -39,81 +84,20 @@ async function main(args: string[]): Promise<number> {
   // yargs makes the text of the help at every run; that of all settings costs a tenth of a second.
   const mayShowHelp = args.some((arg) => /^(-\w*h\w*|--help.*|help)$/.test(arg))
   let exitCode: number = EXIT_CODES.stopped
+  const ending = (code: number): void => {
+    exitCode = code
+  }
   const commands = yargs(args)
     .scriptName('holdfast-runner')
     .usage('$0 <command>\n\nThe Holdfast runner agent: runs playbooks on this host for a control plane.')
     .locale('en')
     .version(readVersion())
     .parserConfiguration({ 'duplicate-arguments-array': false, 'camel-case-expansion': false })
-    .command(
-      'run',
-      'run the agent in the foreground',
-      (command) => command.options(optionsOf(RUNNER_AGENT_SETTINGS, mayShowHelp)).epilogue(EPILOGUE),
-      async (flags: Flags) => {
-        exitCode = await runAgent(readSettings(sourcesOf(flags), process.cwd()), complain)
-      },
-    )
-    .command(
-      'check',
-      'look whether jobs can run on this host, and say what is missing and how to get it',
-      (command) =>
-        command
-          .options(optionsOf(RUNNER_AGENT_SETTINGS, mayShowHelp))
-          .option('settings-file', {
-            type: 'string',
-            requiresArg: true,
-            description: `settings as systemd reads them (default: ${PACKAGED_SETTINGS}, if APP_URL is not set otherwise)`,
-          })
-          .epilogue('Run it as the user of the agent. Exit code 0: jobs can run. 1: something is missing.'),
-      async (flags: Flags) => {
-        const sources = withSettingsFile(sourcesOf(flags), flags['settings-file'])
-        const isFit = await checkRunner(readSettings(sources, process.cwd()), sources.environment, (line) => {
-          console.log(line)
-        })
-        exitCode = isFit ? EXIT_CODES.stopped : EXIT_CODES.failed
-      },
-    )
-    .command(
-      'fingerprint',
-      "print the fingerprint of this runner's key; makes the key when there is none",
-      (command) => command.options(optionsOf({ RTE_STATE_PATH: RUNNER_AGENT_SETTINGS.RTE_STATE_PATH })),
-      async (flags: Flags) => {
-        const identity = await loadIdentity(readStatePath(sourcesOf(flags), process.cwd()))
-        console.log(identity.fingerprint)
-      },
-    )
-    .command(
-      'trust',
-      'obey the control plane of this fingerprint from now on, and no other; also while the agent runs',
-      (command) =>
-        command.options(optionsOf({ RTE_STATE_PATH: RUNNER_AGENT_SETTINGS.RTE_STATE_PATH })).option('fingerprint', {
-          type: 'string',
-          requiresArg: true,
-          description:
-            'of its key: `holdfast service fingerprint` prints it; without it the one that is trusted is shown',
-        }),
-      (flags: Flags) => {
-        const statePath = readStatePath(sourcesOf(flags), process.cwd())
-        if (typeof flags.fingerprint === 'string') trustFingerprint(statePath, flags.fingerprint, new Date())
-        const trusted = readTrust(statePath)
-        console.log(
-          trusted === null ? 'none yet: the control plane that approves this runner is kept' : trusted.fingerprint,
-        )
-      },
-    )
-    .command(
-      'rotate-key',
-      'make new keys for this runner and print their fingerprint; the old ones sign them, so nobody has to approve it again',
-      (command) =>
-        command
-          .options(optionsOf({ RTE_STATE_PATH: RUNNER_AGENT_SETTINGS.RTE_STATE_PATH }))
-          .epilogue(
-            'A running agent shows them within a heartbeat, one that is started later at its first connection.',
-          ),
-      async (flags: Flags) => {
-        console.log(await makeNextKeys(readStatePath(sourcesOf(flags), process.cwd())))
-      },
-    )
+    .command(runCommand(mayShowHelp, ending))
+    .command(checkCommand(mayShowHelp, ending))
+    .command(FINGERPRINT_COMMAND)
+    .command(TRUST_COMMAND)
+    .command(ROTATE_KEY_COMMAND)
     .demandCommand(1, 'say what to do: run, check, fingerprint, trust or rotate-key (--help shows more)')
     .strict()
     .wrap(Math.min(120, process.stdout.columns ?? 100))
@@ -127,6 +111,41 @@ async function main(args: string[]): Promise<number> {
   } catch (error) {
     complain(describeError(error))
     return error instanceof SettingsError || error instanceof UsageError ? EXIT_CODES.usage : EXIT_CODES.failed
+  }
+}
+
+/** @param ending is told the exit code of the agent when it has ended */
+function runCommand(mayShowHelp: boolean, ending: (exitCode: number) => void): CommandModule {
+  return {
+    command: 'run',
+    describe: 'run the agent in the foreground',
+    builder: (command) => command.options(optionsOf(RUNNER_AGENT_SETTINGS, mayShowHelp)).epilogue(EPILOGUE),
+    async handler(flags: Flags) {
+      ending(await runAgent(readSettings(sourcesOf(flags), process.cwd()), complain))
+    },
+  }
+}
+
+function checkCommand(mayShowHelp: boolean, ending: (exitCode: number) => void): CommandModule {
+  return {
+    command: 'check',
+    describe: 'look whether jobs can run on this host, and say what is missing and how to get it',
+    builder: (command) =>
+      command
+        .options(optionsOf(RUNNER_AGENT_SETTINGS, mayShowHelp))
+        .option('settings-file', {
+          type: 'string',
+          requiresArg: true,
+          description: `settings as systemd reads them (default: ${PACKAGED_SETTINGS}, if APP_URL is not set otherwise)`,
+        })
+        .epilogue('Run it as the user of the agent. Exit code 0: jobs can run. 1: something is missing.'),
+    async handler(flags: Flags) {
+      const sources = withSettingsFile(sourcesOf(flags), flags['settings-file'])
+      const isFit = await checkRunner(readSettings(sources, process.cwd()), sources.environment, (line) => {
+        console.log(line)
+      })
+      ending(isFit ? EXIT_CODES.stopped : EXIT_CODES.failed)
+    },
   }
 }
 
@@ -153,7 +172,7 @@ function sourcesOf(flags: Flags): SettingSources {
   return { environment: process.env, flags: given, readFile: (path) => readFileSync(path, 'utf8') }
 }
 
-/** The environment, and below it what stands in a file of settings. */
+/** Adds the settings of a file. A variable of the environment wins over the file. */
 function withSettingsFile(sources: SettingSources, given: unknown): SettingSources {
   const isNamed = typeof given === 'string'
   // An empty variable counts as one that is not set, as everywhere.

@@ -18,7 +18,7 @@ import { createSecretsOpener } from './playbook/secrets.js'
 import type { AgentSettings } from './settings.js'
 import { composeDisk, composeSpool, composeState } from './spool/compose.js'
 
-/** What a test may put in place of the real thing: what belongs to the host and the moment, never a part of the agent. */
+/** What a test may replace: things that belong to the host and the moment, never a part of the agent. */
 export interface AgentOverrides {
   readonly log?: Logger
   readonly now?: () => Date
@@ -55,8 +55,8 @@ export function logOf({ logLevel: level, logFormat: format }: AgentSettings): Lo
 }
 
 /**
- * Builds every part from settings. Each room is composed by its own `compose.ts`; here is only which room gets what of
- * which other one.
+ * Builds every part from settings. Each room is composed by its own `compose.ts`. This file only says which room gets
+ * what from which other room.
  * @throws StateInUseError; an error of the state folder. Whatever was opened is closed again
  */
 export async function buildAgent(settings: AgentSettings, overrides: AgentOverrides = {}): Promise<AgentParts> {
@@ -113,20 +113,47 @@ export async function startAgent(settings: AgentSettings, overrides: AgentOverri
   }
 }
 
-async function composeRooms(ground: Ground, settings: AgentSettings, overrides: AgentOverrides) {
-  const { log, now, onClose } = ground
-  const { name, joinToken } = settings
+/** What the agent needs of its host before anything else: an identity, a Python, the lock of its state folder. */
+async function composeHost(ground: Ground, settings: AgentSettings, overrides: AgentOverrides) {
+  const { log, onClose } = ground
   const identity = await loadIdentity(settings.statePath)
-  const { fingerprint } = identity
   const findPython = overrides.findPython ?? (() => findHostPython(ground.environment, settings.python))
   const python = await composePython(ground, findPython)
   const { stateLock, supervisors } = await composeState(ground, settings, python.now.path)
-  log.info({ name, fingerprint, state: settings.statePath }, 'agent starts')
+  log.info({ name: settings.name, fingerprint: identity.fingerprint, state: settings.statePath }, 'agent starts')
   if (stateLock.doubt !== null) log.warn(stateLock.doubt)
   const descriptors = openDescriptorReserve(log)
   onClose(() => {
     descriptors.close()
   })
+  return { identity, python, stateLock, supervisors, descriptors }
+}
+
+type Host = Awaited<ReturnType<typeof composeHost>>
+
+/** The spool, the caches of files, the isolation of jobs, and the watch over the disk that prepares their folders. */
+async function composeStorage(ground: Ground, settings: AgentSettings, { python, stateLock }: Host) {
+  const spool = composeSpool(ground, settings)
+  const files = await composeFiles(settings)
+  const access = playbookAccess(ground.environment, settings, python.now.path)
+  const isolation = composeIsolation(ground, settings, { python: python.now.path, ...access })
+  const disk = await composeDisk(ground, settings, async () => {
+    await stateLock.keep()
+    for (const part of [spool, files.cache, files.uploadStore]) await part.prepare()
+    // Isolation comes after them, since it checks folders that they make. A full disk may have stopped it before.
+    await isolation.prepare()
+  })
+  // The disk cannot be written, so nothing was prepared. /ready should say what is known of isolation all the same.
+  if (disk.problem !== null) await isolation.prepare()
+  return { spool, files, isolation, disk }
+}
+
+async function composeRooms(ground: Ground, settings: AgentSettings, overrides: AgentOverrides) {
+  const { log, now, onClose } = ground
+  const { name, joinToken } = settings
+  const host = await composeHost(ground, settings, overrides)
+  const { identity, python, stateLock, supervisors, descriptors } = host
+  const { fingerprint } = identity
   const health = createHealthServer({
     notReady: () => {
       const { trouble } = hostJobs.figures()
@@ -142,18 +169,7 @@ async function composeRooms(ground: Ground, settings: AgentSettings, overrides: 
     }),
   })
   onClose(() => health.close())
-  const spool = composeSpool(ground, settings)
-  const files = await composeFiles(settings)
-  const access = playbookAccess(ground.environment, settings, python.now.path)
-  const isolation = composeIsolation(ground, settings, { python: python.now.path, ...access })
-  const disk = await composeDisk(ground, settings, async () => {
-    await stateLock.keep()
-    for (const part of [spool, files.cache, files.uploadStore]) await part.prepare()
-    // It looks at folders that are made only now. And a full disk may have been in its way before.
-    await isolation.prepare()
-  })
-  // The disk cannot be written, so nothing was prepared. What /ready says of isolation should be known all the same.
-  if (disk.problem !== null) await isolation.prepare()
+  const { spool, files, isolation, disk } = await composeStorage(ground, settings, host)
   /** What a person has to mend on this host before any job is taken. */
   const hostProblem = (): string | null => python.now.problem ?? isolation.problem
   const isIdle = (): boolean => {

@@ -1,28 +1,20 @@
-import { createHash, type Hash, randomBytes } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
-import { mkdir, open, readdir, rm, stat, utimes } from 'node:fs/promises'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createSerialQueue, forEachLimited } from '../async.js'
 import { isErrno } from '../host/durable.js'
 import { hashFile } from '../spool/stream-file.js'
 import { copyHashed } from './hashed-copy.js'
+import { type IncomingBlob, receiveBlob } from './incoming-blob.js'
 
-/** When the cache is trimmed it goes a bit below its limit, so that not every job trims again. */
+/** Trimming goes to this part of the limit, so that not every job has to trim again. */
 const TRIM_TO = 0.9
 
-/** How often the time of use on disk is renewed at most; finer times would not change who goes first. */
+/** The time of use on disk is renewed at most so often. Finer times would not change which blob is trimmed first. */
 const TOUCH_EVERY_MS = 3_600_000
 
-/** A blob on its way in. Its bytes go to a file next to the cache, never into memory. */
-export interface IncomingBlob {
-  readonly received: number
-  append(bytes: Buffer): void
-  /** @returns false when the bytes are not what the hash promised; they are gone then */
-  finish(): boolean
-  discard(): void
-}
-
-/** A blob is not in the cache any more, or is not what its hash says. It has to be asked for again. */
+/** A blob is no longer in the cache, or its content is not what its hash says. It has to be asked for again. */
 export class UnusableBlobError extends Error {
   override readonly name = 'UnusableBlobError'
 
@@ -32,16 +24,16 @@ export class UnusableBlobError extends Error {
 }
 
 /**
- * Contents by their SHA-256, below `RTE_STATE_PATH/cache`: playbook files, manifests, large extra variables. What an
- * earlier process left is hashed before its first use, so a torn or changed file is noticed and asked for again. What
- * leaves the cache is hashed once more on its way: a playbook that runs as the same user may have changed the file.
+ * Contents by their SHA-256, below `RTE_STATE_PATH/cache`: playbook files, manifests, large extra variables. A file of
+ * an earlier process is hashed before its first use, so a torn or changed file is noticed and asked for again. Each file
+ * is hashed once more when it is read or copied: a playbook that runs as the same user may have changed it.
  */
 export interface BlobCache {
   /** Clears what came in half, and makes the folders. May be called again. @throws the system's error */
   prepare(): Promise<void>
   /** True when the blob is here and was what its name says when it was looked at. */
   has(sha256: string): Promise<boolean>
-  /** The blob was not there although `has` said so; `has` looks anew. */
+  /** The blob was not usable although `has` said so: the next `has` checks the file again. */
   doubt(sha256: string): void
   /** The bytes of the blob, hashed as they were read. @throws UnusableBlobError, or the system's error */
   read(sha256: string): Promise<Buffer>
@@ -64,38 +56,150 @@ export interface BlobCache {
 
 /** The cache below a state folder. Nothing is written before `prepare`. */
 export async function openBlobCache(statePath: string, limitBytes: number): Promise<BlobCache> {
-  const blobs = join(statePath, 'cache', 'blobs')
-  const incoming = join(statePath, 'cache', 'incoming')
-  let isCleared = false
+  const folder = join(statePath, 'cache')
+  const bytes = (await listBlobs(join(folder, 'blobs'))).reduce((sum, blob) => sum + blob.size, 0)
+  return new BlobFolder(folder, limitBytes, bytes)
+}
 
+class BlobFolder implements BlobCache {
+  readonly #blobs: string
+  readonly #incoming: string
+  readonly #limitBytes: number
   /** Blobs known to be whole, with the time when their use was last noted on disk. */
-  const whole = new Map<string, number>()
-  const held = new Map<string, number>()
-  const trims = createSerialQueue()
-  let total = (await listBlobs(blobs)).reduce((sum, blob) => sum + blob.size, 0)
+  readonly #whole = new Map<string, number>()
+  /** How many jobs hold each blob. */
+  readonly #held = new Map<string, number>()
+  readonly #trims = createSerialQueue()
+  #total: number
+  #isCleared = false
 
-  const pathOf = (sha256: string): string => join(blobs, sha256.slice(0, 2), sha256)
-
-  /** In one go, so that nobody can hold a blob, and find it here, between the look at who holds it and its end. */
-  const remove = (sha256: string): void => {
-    const found = statSync(pathOf(sha256), { throwIfNoEntry: false })
-    whole.delete(sha256)
-    rmSync(pathOf(sha256), { force: true })
-    if (found) total -= found.size
+  constructor(folder: string, limitBytes: number, bytes: number) {
+    this.#blobs = join(folder, 'blobs')
+    this.#incoming = join(folder, 'incoming')
+    this.#limitBytes = limitBytes
+    this.#total = bytes
   }
 
-  const touch = async (sha256: string): Promise<void> => {
-    const now = Date.now()
-    if (now - (whole.get(sha256) ?? 0) < TOUCH_EVERY_MS) return
-    whole.set(sha256, now)
-    // Only the order of leaving depends on it.
-    await utimes(pathOf(sha256), now / 1000, now / 1000).catch(() => undefined)
+  async prepare(): Promise<void> {
+    // Once only: later the folder may hold files that are on their way.
+    if (!this.#isCleared) await rm(this.#incoming, { recursive: true, force: true })
+    for (const folder of [this.#blobs, this.#incoming]) await mkdir(folder, { recursive: true, mode: 0o700 })
+    this.#isCleared = true
   }
 
-  /** A blob that the disk cannot give back is as good as none: it is asked for again. */
-  const isAsNamed = async (sha256: string): Promise<boolean> => {
+  async has(sha256: string): Promise<boolean> {
+    if (!this.#whole.has(sha256)) {
+      const found = await stat(this.#pathOf(sha256)).catch(() => null)
+      if (!found) return false
+      if (!(await this.#isAsNamed(sha256))) {
+        this.#remove(sha256)
+        return false
+      }
+    }
+    await this.#touch(sha256)
+    return true
+  }
+
+  doubt(sha256: string): void {
+    this.#whole.delete(sha256)
+  }
+
+  async read(sha256: string): Promise<Buffer> {
+    const file = await this.#open(sha256)
     try {
-      return (await hashFile(pathOf(sha256))).sha256 === sha256
+      const bytes = await file.readFile()
+      if (createHash('sha256').update(bytes).digest('hex') !== sha256) this.#refuse(sha256)
+      return bytes
+    } finally {
+      await file.close()
+    }
+  }
+
+  async copyTo(sha256: string, destination: string, mode: number): Promise<void> {
+    const file = await this.#open(sha256)
+    try {
+      const copied = await copyHashed(file, destination, mode)
+      if (copied === sha256) return
+      await rm(destination, { force: true })
+      this.#refuse(sha256)
+    } catch (error) {
+      // The next offer finds out whether it was the blob that could not be read.
+      if (isOfTheDisk(error)) this.#whole.delete(sha256)
+      throw error
+    } finally {
+      await file.close()
+    }
+  }
+
+  receive(sha256: string): IncomingBlob {
+    const path = join(this.#incoming, `${sha256}-${randomBytes(4).toString('hex')}`)
+    return receiveBlob(path, sha256, (whole, size) => {
+      mkdirSync(join(this.#blobs, sha256.slice(0, 2)), { recursive: true, mode: 0o700 })
+      renameSync(whole, this.#pathOf(sha256))
+      if (!this.#whole.has(sha256)) this.#total += size
+      this.#whole.set(sha256, Date.now())
+    })
+  }
+
+  hold(hashes: Iterable<string>): () => void {
+    const list = [...hashes]
+    for (const sha256 of list) this.#held.set(sha256, (this.#held.get(sha256) ?? 0) + 1)
+    return () => {
+      for (const sha256 of list.splice(0)) {
+        const count = (this.#held.get(sha256) ?? 0) - 1
+        if (count > 0) this.#held.set(sha256, count)
+        else this.#held.delete(sha256)
+      }
+    }
+  }
+
+  drop(sha256: string): void {
+    if (!this.#held.has(sha256)) this.#remove(sha256)
+  }
+
+  trim(): Promise<void> {
+    return this.#trims.add(async () => {
+      if (this.#total <= this.#limitBytes) return
+      const oldestFirst = (await listBlobs(this.#blobs)).sort((left, right) => left.usedAt - right.usedAt)
+      for (const { sha256 } of oldestFirst) {
+        if (this.#total <= this.#limitBytes * TRIM_TO) return
+        if (!this.#held.has(sha256)) this.#remove(sha256)
+      }
+    })
+  }
+
+  bytes(): number {
+    return this.#total
+  }
+
+  #pathOf(sha256: string): string {
+    return join(this.#blobs, sha256.slice(0, 2), sha256)
+  }
+
+  /**
+   * Removes a blob. It is synchronous, so that nobody can begin to hold the blob between the check that nobody holds it
+   * and its removal.
+   */
+  #remove(sha256: string): void {
+    const path = this.#pathOf(sha256)
+    const found = statSync(path, { throwIfNoEntry: false })
+    this.#whole.delete(sha256)
+    rmSync(path, { force: true })
+    if (found) this.#total -= found.size
+  }
+
+  async #touch(sha256: string): Promise<void> {
+    const now = Date.now()
+    if (now - (this.#whole.get(sha256) ?? 0) < TOUCH_EVERY_MS) return
+    this.#whole.set(sha256, now)
+    // A failure does no harm: the time of use only decides which blob is trimmed first.
+    await utimes(this.#pathOf(sha256), now / 1000, now / 1000).catch(() => undefined)
+  }
+
+  /** False also for a blob that cannot be read from the disk: it has to be asked for again. */
+  async #isAsNamed(sha256: string): Promise<boolean> {
+    try {
+      return (await hashFile(this.#pathOf(sha256))).sha256 === sha256
     } catch (error) {
       if (isOfTheDisk(error)) return false
       throw error
@@ -103,151 +207,25 @@ export async function openBlobCache(statePath: string, limitBytes: number): Prom
   }
 
   /** @throws UnusableBlobError when the blob has gone */
-  const openBlob = async (sha256: string) => {
+  async #open(sha256: string): Promise<FileHandle> {
     try {
-      return await open(pathOf(sha256), 'r')
+      return await open(this.#pathOf(sha256), 'r')
     } catch (error) {
       if (!isErrno(error, 'ENOENT')) throw error
       throw new UnusableBlobError(sha256)
     }
   }
 
-  /** What somebody changed is no use to anybody. */
-  const refuse = (sha256: string): never => {
-    remove(sha256)
+  /** Removes a blob that somebody changed. @throws UnusableBlobError always */
+  #refuse(sha256: string): never {
+    this.#remove(sha256)
     throw new UnusableBlobError(sha256)
-  }
-
-  return {
-    async prepare() {
-      // Once: later there may be files in it that are on their way.
-      if (!isCleared) await rm(incoming, { recursive: true, force: true })
-      for (const folder of [blobs, incoming]) await mkdir(folder, { recursive: true, mode: 0o700 })
-      isCleared = true
-    },
-
-    async has(sha256) {
-      if (!whole.has(sha256)) {
-        const found = await stat(pathOf(sha256)).catch(() => null)
-        if (!found) return false
-        if (!(await isAsNamed(sha256))) {
-          remove(sha256)
-          return false
-        }
-      }
-      await touch(sha256)
-      return true
-    },
-
-    doubt(sha256) {
-      whole.delete(sha256)
-    },
-
-    async read(sha256) {
-      const file = await openBlob(sha256)
-      try {
-        const bytes = await file.readFile()
-        if (createHash('sha256').update(bytes).digest('hex') !== sha256) refuse(sha256)
-        return bytes
-      } finally {
-        await file.close()
-      }
-    },
-
-    async copyTo(sha256, destination, mode) {
-      const file = await openBlob(sha256)
-      try {
-        const copied = await copyHashed(file, destination, mode)
-        if (copied === sha256) return
-        await rm(destination, { force: true })
-        refuse(sha256)
-      } catch (error) {
-        // The next offer looks whether it was the blob that could not be read.
-        if (isOfTheDisk(error)) whole.delete(sha256)
-        throw error
-      } finally {
-        await file.close()
-      }
-    },
-
-    receive(sha256) {
-      return receiveInto(join(incoming, `${sha256}-${randomBytes(4).toString('hex')}`), sha256, (path, size) => {
-        mkdirSync(join(blobs, sha256.slice(0, 2)), { recursive: true, mode: 0o700 })
-        renameSync(path, pathOf(sha256))
-        if (!whole.has(sha256)) total += size
-        whole.set(sha256, Date.now())
-      })
-    },
-
-    hold(hashes) {
-      const list = [...hashes]
-      for (const sha256 of list) held.set(sha256, (held.get(sha256) ?? 0) + 1)
-      return () => {
-        for (const sha256 of list.splice(0)) {
-          const count = (held.get(sha256) ?? 0) - 1
-          if (count > 0) held.set(sha256, count)
-          else held.delete(sha256)
-        }
-      }
-    },
-
-    drop(sha256) {
-      if (!held.has(sha256)) remove(sha256)
-    },
-
-    trim: () =>
-      trims.add(async () => {
-        if (total <= limitBytes) return
-        const oldestFirst = (await listBlobs(blobs)).sort((left, right) => left.usedAt - right.usedAt)
-        for (const { sha256 } of oldestFirst) {
-          if (total <= limitBytes * TRIM_TO) return
-          if (!held.has(sha256)) remove(sha256)
-        }
-      }),
-
-    bytes: () => total,
   }
 }
 
 /** True for an error of a file or its disk, and not of a host that has no more open files or memory. */
 function isOfTheDisk(error: unknown): boolean {
   return isErrno(error, 'EIO', 'EACCES', 'ESTALE', 'ETIMEDOUT')
-}
-
-/** Bytes are written as they come: each frame is small, and the socket waits meanwhile, which bounds the memory. */
-function receiveInto(path: string, sha256: string, keep: (path: string, size: number) => void): IncomingBlob {
-  const file = openSync(path, 'wx', 0o600)
-  const hash: Hash = createHash('sha256')
-  let open = true
-  let received = 0
-  const discard = (): void => {
-    if (!open) return
-    open = false
-    closeSync(file)
-    rmSync(path, { force: true })
-  }
-  return {
-    get received() {
-      return received
-    },
-    append(bytes) {
-      let done = 0
-      while (done < bytes.length) done += writeSync(file, bytes, done)
-      hash.update(bytes)
-      received += bytes.length
-    },
-    finish() {
-      if (!open || hash.digest('hex') !== sha256) {
-        discard()
-        return false
-      }
-      open = false
-      closeSync(file)
-      keep(path, received)
-      return true
-    },
-    discard,
-  }
 }
 
 async function listBlobs(folder: string): Promise<{ sha256: string; size: number; usedAt: number }[]> {

@@ -16,10 +16,10 @@ interface Awaited {
 
 /** Asks the control plane for uploaded files over one connection and takes them in. */
 export interface UploadTransfer {
-  /** True when the connection is over: what came over it is worth keeping. */
+  /** True when the connection is over. What came over it is kept: the next connection goes on from there. */
   readonly isOver: boolean
   /**
-   * Resolves when the bytes that are lacking have come. Nothing is appended after it has settled.
+   * Resolves when the missing bytes have come. Nothing is appended after it has settled.
    * @throws TransferError; the system's error; the signal's reason when it is aborted
    */
   fetch(
@@ -33,85 +33,105 @@ export interface UploadTransfer {
   close(): void
 }
 
-/** @param options.patienceMs an upload of which nothing came for so long is given up */
-export function createUploadTransfer(options: {
+/** What a transfer of uploads needs. */
+export interface UploadTransferOptions {
   readonly send: (message: AgentMessage) => void
+  /** An upload of which nothing came for so long is given up, in milliseconds. */
   readonly patienceMs: number
-}): UploadTransfer {
-  const awaited = new Set<Awaited>()
-  let over = false
+}
 
-  const watch = setInterval(() => {
-    const tooLongAgo = performance.now() - options.patienceMs
-    for (const one of awaited) {
+/** The uploads that come over one connection. */
+export function createUploadTransfer(options: UploadTransferOptions): UploadTransfer {
+  return new ConnectionUploads(options)
+}
+
+class ConnectionUploads implements UploadTransfer {
+  readonly #options: UploadTransferOptions
+  readonly #awaited = new Set<Awaited>()
+  readonly #watch: NodeJS.Timeout
+  #isOver = false
+
+  constructor(options: UploadTransferOptions) {
+    this.#options = options
+    this.#watch = setInterval(() => {
+      this.#giveUpStalled()
+    }, options.patienceMs / 4)
+    this.#watch.unref()
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  async fetch(
+    key: JobKey,
+    { sha256, size }: { readonly sha256: string; readonly size: number },
+    incoming: IncomingUpload,
+    signal: AbortSignal,
+  ): Promise<void> {
+    signal.throwIfAborted()
+    if (this.#isOver) throw new TransferError('the connection is over')
+    let mine: Awaited | null = null
+    try {
+      await new Promise<void>((done, failed) => {
+        mine = { key, sha256, size, incoming, lastProgress: performance.now(), done, failed }
+        this.#awaited.add(mine)
+        signal.addEventListener('abort', () => {
+          failed(signal.reason as Error)
+        })
+        this.#options.send({
+          type: 'want_upload',
+          job_id: key.jobId,
+          run_id: key.runId,
+          sha256,
+          offset: incoming.received,
+        })
+      })
+    } finally {
+      if (mine) this.#awaited.delete(mine)
+    }
+  }
+
+  take(frame: BlobFrame): void {
+    for (const one of this.#awaited) {
+      if (one.sha256 !== frame.sha256 || one.incoming.received === one.size) continue
+      try {
+        takePart(one, frame)
+      } catch (error) {
+        this.#awaited.delete(one)
+        one.failed(error instanceof Error ? error : new TransferError(String(error)))
+      }
+    }
+  }
+
+  gone(key: JobKey, sha256: string): void {
+    for (const one of this.#awaited) {
+      if (one.sha256 !== sha256 || one.key.jobId !== key.jobId || one.key.runId !== key.runId) continue
+      one.failed(new TransferError('an uploaded file of this job is not there any more'))
+    }
+  }
+
+  close(): void {
+    this.#isOver = true
+    clearInterval(this.#watch)
+    for (const one of this.#awaited) one.failed(new TransferError('the connection is over'))
+    this.#awaited.clear()
+  }
+
+  #giveUpStalled(): void {
+    const tooLongAgo = performance.now() - this.#options.patienceMs
+    for (const one of this.#awaited) {
       if (one.lastProgress < tooLongAgo)
         one.failed(new TransferStalledError('the control plane sent no more of an uploaded file'))
     }
-  }, options.patienceMs / 4)
-  watch.unref()
-
-  /** A part that is not the next one belongs to an earlier question, and what is lacking still comes. */
-  const takePart = (one: Awaited, frame: BlobFrame): void => {
-    if (frame.size !== one.size) throw new TransferError('an uploaded file has another size than its job says')
-    if (frame.offset !== one.incoming.received) return
-    one.incoming.append(frame.payload)
-    one.lastProgress = performance.now()
-    if (one.incoming.received === one.size) one.done()
   }
+}
 
-  return {
-    get isOver() {
-      return over
-    },
-
-    async fetch(key, { sha256, size }, incoming, signal) {
-      signal.throwIfAborted()
-      if (over) throw new TransferError('the connection is over')
-      let mine: Awaited | null = null
-      try {
-        await new Promise<void>((done, failed) => {
-          mine = { key, sha256, size, incoming, lastProgress: performance.now(), done, failed }
-          awaited.add(mine)
-          signal.addEventListener('abort', () => {
-            failed(signal.reason as Error)
-          })
-          options.send({
-            type: 'want_upload',
-            job_id: key.jobId,
-            run_id: key.runId,
-            sha256,
-            offset: incoming.received,
-          })
-        })
-      } finally {
-        if (mine) awaited.delete(mine)
-      }
-    },
-
-    take(frame) {
-      for (const one of awaited) {
-        if (one.sha256 !== frame.sha256 || one.incoming.received === one.size) continue
-        try {
-          takePart(one, frame)
-        } catch (error) {
-          awaited.delete(one)
-          one.failed(error instanceof Error ? error : new TransferError(String(error)))
-        }
-      }
-    },
-
-    gone(key, sha256) {
-      for (const one of awaited) {
-        if (one.sha256 !== sha256 || one.key.jobId !== key.jobId || one.key.runId !== key.runId) continue
-        one.failed(new TransferError('an uploaded file of this job is not there any more'))
-      }
-    },
-
-    close() {
-      over = true
-      clearInterval(watch)
-      for (const one of awaited) one.failed(new TransferError('the connection is over'))
-      awaited.clear()
-    },
-  }
+/** Takes one part. A part that is not the next one answers an earlier question; the missing bytes still come. */
+function takePart(one: Awaited, frame: BlobFrame): void {
+  if (frame.size !== one.size) throw new TransferError('an uploaded file has another size than its job says')
+  if (frame.offset !== one.incoming.received) return
+  one.incoming.append(frame.payload)
+  one.lastProgress = performance.now()
+  if (one.incoming.received === one.size) one.done()
 }

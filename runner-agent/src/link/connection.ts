@@ -25,14 +25,16 @@ import type { AgentHandshake, Proof } from './handshake.js'
 import { watchHeartbeat } from './heartbeat.js'
 import { ProxyAgent } from './proxy.js'
 
-/** Time from dialling to the welcome, and for a close to be answered. */
+/** Longest time from dialling to the welcome, and from our close to its answer. */
 const HANDSHAKE_MS = 15_000
 const CLOSE_MS = 1_000
 
+/** The last message of the handshake. */
 export type Welcome = Extract<ServerMessage, { type: 'welcome' }>
-/** What comes after the welcome. */
+/** The messages that may come after the welcome. */
 export type WorkMessage = Exclude<ServerMessage, Welcome | Proof | { type: 'challenge' }>
 
+/** How to dial the control plane. */
 export interface ConnectionOptions {
   readonly address: string
   readonly tlsVerify: boolean
@@ -42,11 +44,12 @@ export interface ConnectionOptions {
   readonly handshake: () => AgentHandshake
 }
 
+/** What a connection tells its owner. */
 export interface ConnectionEvents {
   welcome(welcome: Welcome, connection: Connection): void
   message(message: WorkMessage): void
   blob(frame: BlobFrame): void
-  /** Time for a sign of life. */
+  /** It is time to show the control plane that this agent is alive. */
   heartbeat(connection: Connection): void
 }
 
@@ -55,19 +58,20 @@ export interface ConnectionEnd {
   readonly welcomed: boolean
   /** True: the other side proved that it is the control plane to obey. */
   readonly proven: boolean
-  /** The contract's reason, or null: network loss, a proxy, an app that is not there. */
+  /** The reason as the protocol names it; null: the network was lost, a proxy refused, or no control plane is there. */
   readonly reason: CloseReasonName | null
   /** One sentence for the log. */
   readonly text: string
 }
 
+/** One connection to the control plane. */
 export interface Connection {
   readonly open: boolean
   readonly epoch: number
   bufferedBytes(): number
   send(message: AgentMessage): void
   sendFrame(frame: Omit<StreamFrame, 'kind' | 'epoch'>, flushed: () => void): void
-  /** A sign of life without a message. */
+  /** Shows that this agent is alive, without a message. */
   ping(): void
   close(reason: CloseReasonName, text?: string): void
   /** Resolves once, whatever happens. */
@@ -81,7 +85,7 @@ export interface Connection {
  *   greeting    the proof; answered with the hello, once it is good and its key is one to obey
  *   proven      the welcome; from here on everything is sealed
  *   welcomed    everything else
- *   closed      nothing any more counts; also while a close of ours is not answered yet
+ *   closed      nothing; also while our own close is not answered yet
  */
 type State = 'dialling' | 'greeting' | 'proven' | 'welcomed' | 'closed'
 
@@ -108,161 +112,196 @@ export function followConnection(
   handshake: AgentHandshake,
   events: ConnectionEvents,
 ): Connection {
-  let channel: SealedChannel | null = null
-  let tls: TlsExporter | null = null
-  let state: State = 'dialling'
-  let epoch = 0
-  let welcomed = false
-  let failure: { reason: CloseReasonName | null; text: string } | null = null
-  let bytesRead = (): number => accepted?.bytesRead ?? 0
-  const timers = new Set<NodeJS.Timeout>()
-  let stopWatching = (): void => undefined
+  return new SocketConnection(socket, accepted, handshake, events)
+}
 
-  const after = (milliseconds: number, task: () => void): void => {
-    timers.add(setTimeout(task, milliseconds))
+class SocketConnection implements Connection {
+  readonly ended: Promise<ConnectionEnd>
+  readonly #socket: WebSocket
+  readonly #handshake: AgentHandshake
+  readonly #events: ConnectionEvents
+  readonly #timers = new Set<NodeJS.Timeout>()
+  /** The network below the socket; null until the dialled socket has one. */
+  #network: Pick<Socket, 'bytesRead'> | null
+  #tls: TlsExporter | null = null
+  #channel: SealedChannel | null = null
+  #state: State = 'dialling'
+  #epoch = 0
+  #welcomed = false
+  #failure: { reason: CloseReasonName | null; text: string } | null = null
+  #stopWatching = (): void => undefined
+
+  constructor(
+    socket: WebSocket,
+    accepted: Pick<Socket, 'bytesRead'> | null,
+    handshake: AgentHandshake,
+    events: ConnectionEvents,
+  ) {
+    this.#socket = socket
+    this.#network = accepted
+    this.#handshake = handshake
+    this.#events = events
+    this.ended = new Promise((resolve) => {
+      socket.once('close', (code, reason) => {
+        resolve(this.#end(code, reason))
+      })
+    })
+    this.#after(HANDSHAKE_MS, () => {
+      this.#drop('handshake_timeout', 'the control plane did not complete the handshake in time')
+    })
+    socket.once('upgrade', (response) => {
+      this.#network = response.socket
+      if (response.socket instanceof TLSSocket) this.#tls = response.socket
+    })
+    socket.on('error', (error) => {
+      this.#failure ??= { reason: null, text: wordsOf(error) }
+    })
+    socket.on('message', (data, isBinary) => {
+      this.#takeSafely(data, isBinary)
+    })
   }
 
-  const close = (reason: CloseReasonName, text: string = CLOSE_REASONS[reason].meaning): void => {
-    failure ??= { reason, text }
-    state = 'closed'
-    socket.close(CLOSE_REASONS[reason].code, closeText(text))
-    after(CLOSE_MS, () => {
-      socket.terminate()
+  get open(): boolean {
+    return this.#state === 'welcomed' && this.#socket.readyState === WebSocket.OPEN
+  }
+
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  bufferedBytes(): number {
+    return this.#socket.bufferedAmount
+  }
+
+  send(message: AgentMessage): void {
+    if (this.#channel === null || this.#socket.readyState !== WebSocket.OPEN) return
+    this.#socket.send(this.#channel.seal(JSON.stringify(message)))
+  }
+
+  sendFrame(frame: Omit<StreamFrame, 'kind' | 'epoch'>, flushed: () => void): void {
+    // A failed write also ends the socket, and the failure is noted there.
+    const bytes = encodeFrame({ ...frame, kind: 'stream', epoch: this.#epoch })
+    this.#socket.send(this.#channel?.seal(bytes) ?? Buffer.alloc(0), flushed)
+  }
+
+  ping(): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.ping()
+  }
+
+  close(reason: CloseReasonName, text: string = CLOSE_REASONS[reason].meaning): void {
+    this.#failure ??= { reason, text }
+    this.#state = 'closed'
+    this.#socket.close(CLOSE_REASONS[reason].code, closeText(text))
+    this.#after(CLOSE_MS, () => {
+      this.#socket.terminate()
     })
   }
 
   /** Ends at once: nobody is there to answer a close. */
-  const drop = (reason: CloseReasonName, text: string): void => {
-    failure ??= { reason, text }
-    state = 'closed'
-    socket.terminate()
+  #drop(reason: CloseReasonName, text: string): void {
+    this.#failure ??= { reason, text }
+    this.#state = 'closed'
+    this.#socket.terminate()
   }
 
-  const takeChallenge = (text: string): void => {
-    state = 'greeting'
-    socket.send(handshake.greet(text))
+  #end(code: number, reason: Buffer): ConnectionEnd {
+    this.#state = 'closed'
+    this.#clearTimers()
+    this.#stopWatching()
+    const name = closeReasonOf(code)
+    const said = reason.toString('utf8') || (name ? CLOSE_REASONS[name].meaning : `closed with code ${code}`)
+    const proven = this.#channel !== null
+    return { welcomed: this.#welcomed, proven, ...(this.#failure ?? { reason: name, text: said }) }
   }
 
-  const takeProof = (proof: Proof): void => {
-    const proven = handshake.prove(proof, tls)
-    channel = proven.channel
-    state = 'proven'
-    connection.send(proven.hello)
-  }
-
-  const takeWelcome = (welcome: Welcome): void => {
-    state = 'welcomed'
-    welcomed = true
-    epoch = welcome.epoch
-    clearTimers()
-    stopWatching = watchHeartbeat({
-      heartbeatMs: welcome.heartbeat_ms,
-      bytesRead: () => bytesRead(),
-      beat: () => {
-        events.heartbeat(connection)
-      },
-      dead: () => {
-        drop('heartbeat_lost', 'nothing came from the control plane for two heartbeats')
-      },
-    })
-    events.welcome(welcome, connection)
-  }
-
-  const takeMessage = (text: string): void => {
-    // Its contract is compared before the rest of it is read.
-    if (state === 'dialling') {
-      takeChallenge(text)
-      return
-    }
-    const message = parseServerMessage(text)
-    if (message.type === 'proof' && state === 'greeting') takeProof(message)
-    else if (message.type === 'welcome' && state === 'proven') takeWelcome(message)
-    else if (isWork(message) && state === 'welcomed') events.message(message)
-    else throw new ProtocolError('bad_message', `${message.type} came at the wrong time`)
-  }
-
-  const takeBytes = (bytes: Buffer): void => {
-    const frame = decodeFrame(bytes)
-    if (frame.kind !== 'blob' || state !== 'welcomed') throw new ProtocolError('bad_frame', 'a frame that is no blob')
-    events.blob(frame)
-  }
-
-  const take = (data: RawData, isBinary: boolean): void => {
-    if (state === 'closed') return
-    const bytes = bytesOf(data)
-    if (channel === null) {
-      if (isBinary) throw new ProtocolError('bad_frame', 'a frame came before the proof')
-      takeMessage(bytes.toString('utf8'))
-      return
-    }
-    if (!isBinary) throw new ProtocolError('bad_seal', 'a message came that is not sealed')
-    const opened = channel.open(bytes)
-    if (typeof opened === 'string') takeMessage(opened)
-    else takeBytes(opened)
-  }
-
-  const clearTimers = (): void => {
-    for (const timer of timers) clearTimeout(timer)
-    timers.clear()
-  }
-
-  const connection: Connection = {
-    get open() {
-      return state === 'welcomed' && socket.readyState === WebSocket.OPEN
-    },
-    get epoch() {
-      return epoch
-    },
-    bufferedBytes: () => socket.bufferedAmount,
-    send(message) {
-      if (channel !== null && socket.readyState === WebSocket.OPEN) socket.send(channel.seal(JSON.stringify(message)))
-    },
-    sendFrame(frame, flushed) {
-      // A failed write also ends the socket, which is where it is told.
-      const bytes = encodeFrame({ ...frame, kind: 'stream', epoch })
-      socket.send(channel?.seal(bytes) ?? Buffer.alloc(0), flushed)
-    },
-    ping() {
-      if (socket.readyState === WebSocket.OPEN) socket.ping()
-    },
-    close,
-    ended: new Promise((resolve) => {
-      socket.once('close', (code, reason) => {
-        state = 'closed'
-        clearTimers()
-        stopWatching()
-        const name = closeReasonOf(code)
-        const said = reason.toString('utf8') || (name ? CLOSE_REASONS[name].meaning : `closed with code ${code}`)
-        resolve({ welcomed, proven: channel !== null, ...(failure ?? { reason: name, text: said }) })
-      })
-    }),
-  }
-
-  after(HANDSHAKE_MS, () => {
-    drop('handshake_timeout', 'the control plane did not complete the handshake in time')
-  })
-  socket.once('upgrade', (response) => {
-    bytesRead = () => response.socket.bytesRead
-    if (response.socket instanceof TLSSocket) tls = response.socket
-  })
-  socket.on('error', (error) => {
-    failure ??= { reason: null, text: wordsOf(error) }
-  })
-  socket.on('message', (data, isBinary) => {
+  #takeSafely(data: RawData, isBinary: boolean): void {
     try {
-      take(data, isBinary)
+      this.#take(data, isBinary)
     } catch (error) {
       if (error instanceof ProtocolError) {
-        close(error.reason, error.message)
+        this.close(error.reason, error.message)
       } else {
         // A mistake of ours must not end the agent: the connection starts anew, and the log says what it was.
         const what = error instanceof Error ? (error.stack ?? error.message) : String(error)
-        failure ??= { reason: 'internal_error', text: `this agent failed over a message: ${what}` }
-        close('internal_error')
+        this.#failure ??= { reason: 'internal_error', text: `this agent failed over a message: ${what}` }
+        this.close('internal_error')
       }
     }
-  })
-  return connection
+  }
+
+  #take(data: RawData, isBinary: boolean): void {
+    if (this.#state === 'closed') return
+    const bytes = bytesOf(data)
+    if (this.#channel === null) {
+      if (isBinary) throw new ProtocolError('bad_frame', 'a frame came before the proof')
+      this.#takeMessage(bytes.toString('utf8'))
+      return
+    }
+    if (!isBinary) throw new ProtocolError('bad_seal', 'a message came that is not sealed')
+    const opened = this.#channel.open(bytes)
+    if (typeof opened === 'string') this.#takeMessage(opened)
+    else this.#takeBytes(opened)
+  }
+
+  #takeMessage(text: string): void {
+    // The challenge is not parsed here: the handshake compares its contract before it reads the rest.
+    if (this.#state === 'dialling') {
+      this.#takeChallenge(text)
+      return
+    }
+    const message = parseServerMessage(text)
+    if (message.type === 'proof' && this.#state === 'greeting') this.#takeProof(message)
+    else if (message.type === 'welcome' && this.#state === 'proven') this.#takeWelcome(message)
+    else if (isWork(message) && this.#state === 'welcomed') this.#events.message(message)
+    else throw new ProtocolError('bad_message', `${message.type} came at the wrong time`)
+  }
+
+  #takeBytes(bytes: Buffer): void {
+    const frame = decodeFrame(bytes)
+    if (frame.kind !== 'blob' || this.#state !== 'welcomed') {
+      throw new ProtocolError('bad_frame', 'a frame that is no blob')
+    }
+    this.#events.blob(frame)
+  }
+
+  #takeChallenge(text: string): void {
+    this.#state = 'greeting'
+    this.#socket.send(this.#handshake.greet(text))
+  }
+
+  #takeProof(proof: Proof): void {
+    const proven = this.#handshake.prove(proof, this.#tls)
+    this.#channel = proven.channel
+    this.#state = 'proven'
+    this.send(proven.hello)
+  }
+
+  #takeWelcome(welcome: Welcome): void {
+    this.#state = 'welcomed'
+    this.#welcomed = true
+    this.#epoch = welcome.epoch
+    this.#clearTimers()
+    this.#stopWatching = watchHeartbeat({
+      heartbeatMs: welcome.heartbeat_ms,
+      bytesRead: () => this.#network?.bytesRead ?? 0,
+      beat: () => {
+        this.#events.heartbeat(this)
+      },
+      dead: () => {
+        this.#drop('heartbeat_lost', 'nothing came from the control plane for two heartbeats')
+      },
+    })
+    this.#events.welcome(welcome, this)
+  }
+
+  #after(milliseconds: number, task: () => void): void {
+    this.#timers.add(setTimeout(task, milliseconds))
+  }
+
+  #clearTimers(): void {
+    for (const timer of this.#timers) clearTimeout(timer)
+    this.#timers.clear()
+  }
 }
 
 function isWork(message: ServerMessage): message is WorkMessage {
@@ -274,7 +313,7 @@ function bytesOf(data: RawData): Buffer {
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data)
 }
 
-/** What happened to a connection, and what an admin can do about it. */
+/** Says what happened to a connection, and what an admin can do about it. */
 function wordsOf(error: Error): string {
   const words = describeError(error) || 'the connection failed'
   const advice = adviceFor(error)

@@ -17,17 +17,20 @@ export interface SpoolMark {
   problem(): string | null
 }
 
-/** The spool is there whatever is looked for: for a folder that lies in no spool. */
+/** The mark for a folder that lies in no spool: it never reports a problem. */
 export const ALWAYS_THERE: SpoolMark = { problem: () => null }
 
-/** The mark of the spool below a state folder. Nothing is read or written yet. */
-export function createSpoolMark(statePath: string): SpoolMark & {
+/** A mark that can be made, too. */
+export interface OwnSpoolMark extends SpoolMark {
   /**
    * Makes the marks for a state folder that has none: a new one, or one of an older release.
    * @throws Error when the spool is not there; the system's error when they can be neither read nor made
    */
   prepare(): Promise<void>
-} {
+}
+
+/** The mark of the spool below a state folder. Nothing is read or written yet. */
+export function createSpoolMark(statePath: string): OwnSpoolMark {
   const spool = join(statePath, 'spool')
   const [mark, copy] = [join(spool, NAME), join(statePath, NAME)]
   let id: string | null = null

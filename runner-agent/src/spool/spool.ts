@@ -6,10 +6,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../log.js'
 import { isErrno, syncFolder } from '../host/durable.js'
 import { createJobFolder, folderNameOf, type JobFolder, type JobKey, jobKeyOf } from './job-folder.js'
-import { openPastRuns } from './past-runs.js'
-import { createSpoolMark } from './spool-mark.js'
+import { openPastRuns, type PastRuns } from './past-runs.js'
+import { createSpoolMark, type OwnSpoolMark } from './spool-mark.js'
+import { Trash } from './trash.js'
 
-/** Until a claim that is half made is looked at again. */
+/** Pause before the next try to make a claim durable, in milliseconds. */
 const ADMIT_AGAIN_MS = 500
 
 /**
@@ -19,11 +20,11 @@ const ADMIT_AGAIN_MS = 500
  */
 export interface Spool {
   /**
-   * Clears what an earlier agent left half done, and makes the folders that are lacking. May be called again.
-   * @throws the system's error: a full or read-only disk. What is in the spool can be listed and sent all the same
+   * Clears what an earlier agent left half done, and makes the missing folders. May be called again.
+   * @throws the system's error: a full or read-only disk. The jobs of the spool can still be listed and sent
    */
   prepare(): Promise<void>
-  /** The jobs in the spool, by what is on disk. What is over and still lies there is taken out. */
+  /** The jobs in the spool, as they are on disk. Folders of runs that are over are moved to the trash. */
   list(): Promise<JobFolder[]>
   /** A fresh folder to prepare a job in, and the folder that it will be after `admit`. */
   stage(key: JobKey): Promise<StagedJob>
@@ -32,6 +33,7 @@ export interface Spool {
    * @throws the system's error: disk full, input/output error
    */
   admit(staged: StagedJob): Promise<JobFolder>
+  /** Removes a staged job that is not to be admitted. */
   discard(staged: StagedJob): Promise<void>
   /**
    * Takes a job out of the spool, if it is there; its bytes are removed after that, in the background.
@@ -43,7 +45,7 @@ export interface Spool {
    * @throws the system's error when it cannot be looked up, which does not say that the run is new
    */
   isPast(key: JobKey): boolean
-  /** Why nothing can be told of the spool now: its disk is not there; null: it is. */
+  /** Why the spool cannot be read now: its disk is not there. Null: it is there. */
   problem(): string | null
   /**
    * Notes that a run is over whose folder cannot be written, so that nobody starts it, now or later.
@@ -54,6 +56,7 @@ export interface Spool {
   close(): Promise<void>
 }
 
+/** A job that is being prepared and is not in the spool yet. */
 export interface StagedJob {
   readonly path: string
   readonly destination: JobFolder
@@ -61,122 +64,124 @@ export interface StagedJob {
 
 /** The spool below a state folder. Nothing is read or written yet. */
 export function openSpool(statePath: string, log: Logger): Spool {
-  const mark = createSpoolMark(statePath)
-  const jobs = join(statePath, 'spool', 'jobs')
-  const staging = join(statePath, 'spool', 'staging')
-  const trash = join(statePath, 'spool', 'trash')
-  const removals = new Set<Promise<void>>()
-  const folderOf = (name: string, key: JobKey): JobFolder => createJobFolder(join(jobs, name), key, mark)
+  return new SpoolFolder(join(statePath, 'spool'), createSpoolMark(statePath), log)
+}
 
-  const past = openPastRuns(join(statePath, 'spool', 'past'), () => Date.now(), log)
-  /** Jobs that are over and whose folders could not be moved away, by their names. */
-  const staying = new Map<string, JobFolder>()
-  let isCleared = false
+class SpoolFolder implements Spool {
+  readonly #jobs: string
+  readonly #staging: string
+  readonly #mark: OwnSpoolMark
+  readonly #log: Logger
+  readonly #past: PastRuns
+  readonly #trash: Trash
+  #isCleared = false
 
-  const removeLater = (path: string): void => {
-    const removal = rm(path, { recursive: true, force: true, maxRetries: 2 })
-      .catch((error: unknown) => {
-        log.warn({ path, error }, 'cannot remove a folder of the trash now; the next start tries again')
-      })
-      .finally(() => removals.delete(removal))
-    removals.add(removal)
+  constructor(folder: string, mark: OwnSpoolMark, log: Logger) {
+    this.#jobs = join(folder, 'jobs')
+    this.#staging = join(folder, 'staging')
+    this.#mark = mark
+    this.#log = log
+    this.#past = openPastRuns(join(folder, 'past'), () => Date.now(), log)
+    this.#trash = new Trash(join(folder, 'trash'), this.#past, log)
   }
-  const trashFolder = async (folder: JobFolder): Promise<void> => {
-    await past.note(folder.key).catch((error: unknown) => {
-      log.warn({ job: folder.key.jobId, error }, 'cannot note that a run is over; nothing else depends on it')
-    })
-    const path = join(trash, `${folderNameOf(folder.key)}-${randomBytes(4).toString('hex')}`)
-    try {
-      await rename(folder.path, path)
-      staying.delete(folderNameOf(folder.key))
-    } catch (error) {
-      if (isErrno(error, 'ENOENT') && folder.lookAround().kind === 'absent') return
-      staying.set(folderNameOf(folder.key), folder)
-      throw error
+
+  async prepare(): Promise<void> {
+    await this.#mark.prepare()
+    // Once only: later the folder may hold offers that are being prepared.
+    if (!this.#isCleared) await rm(this.#staging, { recursive: true, force: true })
+    for (const folder of [this.#jobs, this.#staging]) await mkdir(folder, { recursive: true, mode: 0o700 })
+    await this.#trash.prepare()
+    if (!this.#isCleared) {
+      await this.#trash.empty()
+      this.#past.sweepLater()
     }
-    removeLater(path)
+    this.#isCleared = true
+    await this.#trash.putStaying()
   }
 
-  const stays =
-    (key: JobKey) =>
-    (error: unknown): void => {
-      log.error(
+  async list(): Promise<JobFolder[]> {
+    const missing = this.#mark.problem()
+    if (missing !== null) throw new Error(missing)
+    const folders: JobFolder[] = []
+    for (const entry of await entriesOf(this.#jobs)) {
+      const { name } = entry
+      const key = entry.isDirectory() ? jobKeyOf(name) : null
+      if (key && this.#past.has(key)) await this.#putPast(name, key)
+      else if (key) folders.push(this.#folderOf(name, key))
+      else
+        this.#log.warn(
+          { path: join(this.#jobs, name) },
+          'the spool holds something that is not the folder of a job; it is left alone',
+        )
+    }
+    return folders
+  }
+
+  async stage(key: JobKey): Promise<StagedJob> {
+    const name = folderNameOf(key)
+    const path = join(this.#staging, `${name}-${randomBytes(4).toString('hex')}`)
+    await mkdir(path, { mode: 0o700 })
+    return { path, destination: this.#folderOf(name, key) }
+  }
+
+  async admit({ path, destination }: StagedJob): Promise<JobFolder> {
+    await syncFolder(path)
+    await rename(path, destination.path)
+    for (;;) {
+      try {
+        await syncFolder(this.#jobs)
+        return destination
+      } catch (error) {
+        // It is not known to be on disk, so it is not claimed. The next agent must not find and start it either.
+        if (await isTakenBack(destination.path, path)) throw error
+        // The claim can be neither kept nor taken back now. Nothing may be said of the job before one of them works.
+        this.#log.error(
+          { job: destination.key.jobId, error },
+          'the claim of a job can be neither kept nor taken back; tried again',
+        )
+      }
+      await delay(ADMIT_AGAIN_MS)
+    }
+  }
+
+  async discard({ path }: StagedJob): Promise<void> {
+    await rm(path, { recursive: true, force: true })
+  }
+
+  trash(folder: JobFolder): Promise<void> {
+    return this.#trash.put(folder)
+  }
+
+  isPast(key: JobKey): boolean {
+    return this.#past.has(key)
+  }
+
+  problem(): string | null {
+    return this.#mark.problem()
+  }
+
+  giveUp(key: JobKey): Promise<void> {
+    return this.#past.note(key)
+  }
+
+  async close(): Promise<void> {
+    await this.#past.close()
+    await this.#trash.idle()
+  }
+
+  #folderOf(name: string, key: JobKey): JobFolder {
+    return createJobFolder(join(this.#jobs, name), key, this.#mark)
+  }
+
+  async #putPast(name: string, key: JobKey): Promise<void> {
+    try {
+      await this.#trash.put(this.#folderOf(name, key))
+    } catch (error) {
+      this.#log.error(
         { job: key.jobId, error },
         'the folder of a run that is over cannot be removed; it is not started again',
       )
     }
-
-  return {
-    async prepare() {
-      await mark.prepare()
-      // Once: later there may be offers in it that are being prepared.
-      if (!isCleared) await rm(staging, { recursive: true, force: true })
-      for (const folder of [jobs, staging, trash]) await mkdir(folder, { recursive: true, mode: 0o700 })
-      if (!isCleared) for (const name of await readdir(trash)) removeLater(join(trash, name))
-      if (!isCleared) past.sweepLater()
-      isCleared = true
-      for (const folder of [...staying.values()]) await trashFolder(folder)
-    },
-
-    async list() {
-      const missing = mark.problem()
-      if (missing !== null) throw new Error(missing)
-      const folders: JobFolder[] = []
-      for (const entry of await entriesOf(jobs)) {
-        const { name } = entry
-        const key = entry.isDirectory() ? jobKeyOf(name) : null
-        if (key && past.has(key)) await trashFolder(folderOf(name, key)).catch(stays(key))
-        else if (key) folders.push(folderOf(name, key))
-        else
-          log.warn(
-            { path: join(jobs, name) },
-            'the spool holds something that is not the folder of a job; it is left alone',
-          )
-      }
-      return folders
-    },
-
-    async stage(key) {
-      const name = folderNameOf(key)
-      const path = join(staging, `${name}-${randomBytes(4).toString('hex')}`)
-      await mkdir(path, { mode: 0o700 })
-      return { path, destination: folderOf(name, key) }
-    },
-
-    async admit({ path, destination }) {
-      await syncFolder(path)
-      await rename(path, destination.path)
-      for (;;) {
-        try {
-          await syncFolder(jobs)
-          return destination
-        } catch (error) {
-          // Not known to be on disk, so not claimed: it must not be found and started by the next agent either.
-          if (await isTakenBack(destination.path, path)) throw error
-          // Neither in the spool for good nor out of it: nothing may be said of it before it is one of them.
-          log.error(
-            { job: destination.key.jobId, error },
-            'the claim of a job can be neither kept nor taken back; tried again',
-          )
-        }
-        await delay(ADMIT_AGAIN_MS)
-      }
-    },
-
-    async discard({ path }) {
-      await rm(path, { recursive: true, force: true })
-    },
-
-    trash: trashFolder,
-
-    isPast: (key) => past.has(key),
-    problem: () => mark.problem(),
-    giveUp: (key) => past.note(key),
-
-    async close() {
-      await past.close()
-      await Promise.all(removals)
-    },
   }
 }
 
@@ -190,7 +195,7 @@ async function isTakenBack(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** None in a folder that no agent could make yet. */
+/** The entries of a folder; none when the folder does not exist yet. */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true })

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from '../log.js'
+import { isErrno } from '../host/durable.js'
+import { folderNameOf, type JobFolder } from './job-folder.js'
+import type { PastRuns } from './past-runs.js'
+
+/** Where folders of jobs go when they leave the spool. Moving them there is quick; their bytes are removed later. */
+export class Trash {
+  readonly #path: string
+  readonly #past: PastRuns
+  readonly #log: Logger
+  readonly #removals = new Set<Promise<void>>()
+  /** Jobs that are over and whose folders could not be moved away, by the names of the folders. */
+  readonly #staying = new Map<string, JobFolder>()
+
+  constructor(path: string, past: PastRuns, log: Logger) {
+    this.#path = path
+    this.#past = past
+    this.#log = log
+  }
+
+  /** Makes the folder. May be called again. @throws the system's error */
+  async prepare(): Promise<void> {
+    await mkdir(this.#path, { recursive: true, mode: 0o700 })
+  }
+
+  /** Begins to remove what an earlier agent left. @throws the system's error */
+  async empty(): Promise<void> {
+    for (const name of await readdir(this.#path)) this.#removeLater(join(this.#path, name))
+  }
+
+  /**
+   * Moves a folder out of the spool, if it is there, and notes that its run is over.
+   * @throws the system's error when it cannot be moved now: `putStaying` tries again
+   */
+  async put(folder: JobFolder): Promise<void> {
+    const name = folderNameOf(folder.key)
+    await this.#past.note(folder.key).catch((error: unknown) => {
+      this.#log.warn({ job: folder.key.jobId, error }, 'cannot note that a run is over; nothing else depends on it')
+    })
+    const path = join(this.#path, `${name}-${randomBytes(4).toString('hex')}`)
+    try {
+      await rename(folder.path, path)
+      this.#staying.delete(name)
+    } catch (error) {
+      if (isErrno(error, 'ENOENT') && folder.lookAround().kind === 'absent') return
+      this.#staying.set(name, folder)
+      throw error
+    }
+    this.#removeLater(path)
+  }
+
+  /** Tries again to move the folders that could not be moved before. @throws the system's error */
+  async putStaying(): Promise<void> {
+    for (const folder of [...this.#staying.values()]) await this.put(folder)
+  }
+
+  /** Waits for removals in the background. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#removals)
+  }
+
+  #removeLater(path: string): void {
+    const removal = rm(path, { recursive: true, force: true, maxRetries: 2 })
+      .catch((error: unknown) => {
+        this.#log.warn({ path, error }, 'cannot remove a folder of the trash now; the next start tries again')
+      })
+      .finally(() => this.#removals.delete(removal))
+    this.#removals.add(removal)
+  }
+}
