@@ -46,7 +46,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['control-plane/**/*.{ts,tsx}', 'protocol/**/*.ts'],
+    files: ['control-plane/**/*.{ts,tsx}', 'protocol/**/*.ts', 'runner-agent/**/*.ts'],
     rules: {
       'max-lines-per-function': ['error', MAX_FUNCTION_LINES],
       'no-restricted-syntax': [

@@ -49,15 +49,22 @@ export function containerCommand(podman: string, job: ContainerJob, settings: Co
     return `--volume=${path}:${path}${mode}`
   }
   return [
-    ...[podman, 'run', '--rm', `--name=${containerName(job.runId)}`, '--log-driver=passthrough'],
+    podman,
+    'run',
+    '--rm',
+    `--name=${containerName(job.runId)}`,
+    '--log-driver=passthrough',
     // Root of the container is the user of the agent, or root where the agent is root.
-    ...['--user=0:0', '--security-opt=label=disable', `--workdir=${job.cwd}`],
+    '--user=0:0',
+    '--security-opt=label=disable',
+    `--workdir=${job.cwd}`,
     ...job.folders.map((path) => mount(path, '')),
     ...job.readFolders.map((path) => mount(path, ':ro')),
     ...Object.keys(job.environment).map((name) => `--env=${name}`),
     ...(job.keyFiles === 0 ? [] : [`--preserve-fds=${job.keyFiles}`]),
     ...settings.options,
-    ...['--entrypoint=ansible-playbook', job.image],
+    '--entrypoint=ansible-playbook',
+    job.image,
   ]
 }
 

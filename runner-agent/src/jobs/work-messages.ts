@@ -1,0 +1,138 @@
+import type { ResumedJob } from '@holdfast/protocol'
+import type { WorkMessage } from '../link/connection.js'
+import type { Logger } from '../log.js'
+import type { Intake } from './intake.js'
+import { type JobRef, keyOfRef, refOfKey } from './job-refs.js'
+import type { JobRun } from './job-run.js'
+import type { Ownership } from './ownership.js'
+import type { Session } from './session.js'
+import type { SpooledRuns } from './spooled-runs.js'
+
+/** What the control plane says about jobs. */
+export type JobMessage = Exclude<WorkMessage, { type: 'settings' }>
+
+/** What the messages act on. */
+export interface WorkMessagesOptions {
+  readonly runs: SpooledRuns
+  readonly intake: Intake
+  readonly ownership: Ownership
+  readonly log: Logger
+  /** True while this is the connection over which the agent is approved. */
+  readonly isCurrent: (session: Session) => boolean
+}
+
+/** Carries out what the control plane says about jobs. */
+export class WorkMessages {
+  readonly #options: WorkMessagesOptions
+
+  constructor(options: WorkMessagesOptions) {
+    this.#options = options
+  }
+
+  /** @param at the connection that the message came over */
+  take(message: JobMessage, at: Session): void {
+    const { runs, intake } = this.#options
+    switch (message.type) {
+      case 'resume':
+        for (const job of message.jobs) this.#resume(at, job)
+        return
+      case 'offer':
+        // An offer may come again. A job is claimed once, and the answer is the same each time.
+        if (runs.find(message.order)) at.send({ type: 'claimed', ...refOfKey(keyOfRef(message.order)) })
+        else intake.offer(message.order, at)
+        return
+      case 'blob_gone':
+        at.transfer.gone(keyOfRef(message), message.sha256)
+        at.uploads.gone(keyOfRef(message), message.sha256)
+        return
+      case 'ack':
+        at.find(message.job_id)?.replica.acknowledge(message)
+        at.sender.wake()
+        return
+      case 'stream_full':
+        at.find(message.job_id)?.replica.stopAt(message.stream, message.length)
+        at.sender.wake()
+        return
+      case 'rewind':
+        at.find(message.job_id)?.replica.rewind(message.stream, message.to)
+        at.sender.wake()
+        return
+      case 'abort':
+        this.#abort(message, at)
+        return
+      default:
+        this.#settle(message, at)
+    }
+  }
+
+  /** What becomes of a job that the control plane has decided about. */
+  #settle(message: Extract<JobMessage, { type: 'end_stored' | 'forget' | 'adopt' }>, at: Session): void {
+    const { runs, intake } = this.#options
+    const run = runs.find(message)
+    switch (message.type) {
+      case 'end_stored':
+        if (run) runs.release(run)
+        return
+      case 'forget':
+        if (run) runs.forget(run)
+        else intake.drop(keyOfRef(message))
+        return
+      case 'adopt':
+        if (run) this.#adopt(at, run)
+    }
+  }
+
+  #resume(at: Session, job: ResumedJob): void {
+    const { runs, log } = this.#options
+    at.orphans.answered(job.run_id)
+    const run = runs.find(job)
+    if (!run) return
+    switch (job.verdict) {
+      case 'unknown':
+        at.orphans.add(run)
+        return
+      case 'stored':
+        runs.release(run)
+        return
+      case 'forget':
+        // The product ends a playbook only when a person asked for it, never because a list does not name the job.
+        if (job.asked === true) runs.forget(run)
+        else log.warn({ job: job.job_id, run: job.run_id }, 'the control plane does not know this job; it is kept')
+        return
+      case 'continue':
+        run.replica.number = job.number ?? job.job_id
+        run.replica.resume(job)
+        at.attach(run)
+        if (job.abort) run.abort()
+    }
+  }
+
+  /** An admin has the control plane at hand take over a job of another one. */
+  #adopt(at: Session, run: JobRun): void {
+    const { ownership, isCurrent, log } = this.#options
+    ownership
+      .takeOver(run.folder)
+      .then(() => {
+        if (isCurrent(at)) at.orphans.add(run, 'anew')
+      })
+      .catch((error: unknown) => {
+        log.error({ job: run.folder.key.jobId, error }, 'cannot note that a job was taken over; an admin may ask again')
+      })
+  }
+
+  #abort(ref: JobRef, at: Session): void {
+    const { runs, intake } = this.#options
+    const run = runs.find(ref)
+    if (run) {
+      run.abort()
+      return
+    }
+    if (intake.drop(keyOfRef(ref)) === 'claiming') {
+      void intake.settled().then(() => {
+        this.#abort(ref, at)
+      })
+      return
+    }
+    at.send({ type: 'unknown_job', ...refOfKey(keyOfRef(ref)) })
+  }
+}
