@@ -52,6 +52,7 @@ export const CLOSE_REASONS = {
   },
 } as const satisfies Record<string, { code: number; retry: boolean; meaning: string }>
 
+/** The name of a reason to close the socket. */
 export type CloseReasonName = keyof typeof CLOSE_REASONS
 
 /** The name of a close code, or null for one that is not ours (network loss, a proxy). */

@@ -49,6 +49,7 @@ export const MAX_EVENT_LINE_BYTES = 256 * 1024
 /** Heartbeat in both directions, in milliseconds; two missed ones mean the connection is dead. */
 export const HEARTBEAT_MS = 20_000
 
-/** Unacknowledged bytes that an agent may have under way: for one job, and for all jobs of the socket. */
+/** Most unacknowledged bytes of one job. */
 export const WINDOW_PER_JOB_BYTES = 2 * 1024 * 1024
+/** Most unacknowledged bytes of all jobs of one socket. */
 export const WINDOW_PER_SOCKET_BYTES = 8 * 1024 * 1024

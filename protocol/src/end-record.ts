@@ -34,4 +34,5 @@ export const endRecordSchema = v.object({
   }),
 })
 
+/** The end of a run. */
 export type EndRecord = v.InferOutput<typeof endRecordSchema>

@@ -18,7 +18,9 @@ const STREAM_HEADER_BYTES = 24
 const BLOB_HEADER_BYTES = 52
 const FINAL_FLAG = 1
 
+/** The streams of a job. Each is a file that only grows. */
 export const STREAMS = ['output', 'events'] as const
+/** The name of a stream of a job. */
 export type StreamName = (typeof STREAMS)[number]
 
 /** A piece of one stream of one job. `final` says that the stream has ended with this piece. */
@@ -41,6 +43,7 @@ export interface BlobFrame {
   readonly payload: Buffer
 }
 
+/** What crosses the socket in binary. */
 export type Frame = StreamFrame | BlobFrame
 
 /** Encodes a frame; header and payload become one buffer. */

@@ -48,6 +48,7 @@ export interface TlsExporter {
   exportKeyingMaterial(length: number, label: string, context: Buffer): Buffer
 }
 
+/** A new random key. */
 export function createEphemeralKey(): EphemeralKey {
   const { privateKey, publicKey } = generateKeyPairSync('x25519')
   const x = String(publicKey.export({ format: 'jwk' }).x)

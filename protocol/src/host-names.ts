@@ -17,6 +17,7 @@ const IPV6_TEXT = `(?=(?:[^:\\[]|${RANGE})*:[^\\]]*:)(?:[0-9A-Fa-f]{0,4}|${RANGE
 
 /** A name or an IPv4 address, or either one or IPv6 in brackets; with ranges, a port, a user. */
 export const HOST_NAME = new RegExp(`^${USER}(?:${NAME}${PORT}|\\[(?:${IPV6_TEXT}|${NAME})\\]${PORT})$`, 'u')
+/** An IPv6 address without brackets, or a range of such addresses. */
 export const IPV6 = new RegExp(`^${IPV6_TEXT}$`, 'u')
 
 /** `*`, `?` and classes of characters in a name, and `[0]`, `[-1]`, `[1:]`, `[1:3]` after the name of a group. */

@@ -27,6 +27,7 @@ export const launchedSchema = v.object({
   /** Variables that hold a secret, with a mask in its place; the order's others leave them out. */
   masked: v.optional(v.record(v.string(), v.unknown())),
 })
+/** Who launched a job and when. */
 export type Launched = v.InferOutput<typeof launchedSchema>
 
 /** Everything a runner needs to know to run one job. It is what the agent claims, durably. */
@@ -72,6 +73,7 @@ export const jobOrderSchema = v.object({
   launched: v.optional(v.nullable(launchedSchema)),
 })
 
+/** Everything a runner needs to know to run one job. */
 export type JobOrder = v.InferOutput<typeof jobOrderSchema>
 
 /** Whether a text is the name of a container image. */

@@ -27,4 +27,5 @@ export const jobSecretsSchema = v.object({
   hidden: v.array(v.string()),
 })
 
+/** The secrets of a job, as they are before they are sealed. */
 export type JobSecrets = v.InferOutput<typeof jobSecretsSchema>

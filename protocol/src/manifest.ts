@@ -23,6 +23,7 @@ export const manifestSchema = v.object({
   links: v.pipe(v.array(v.object({ path: v.string(), target: v.string() })), v.maxLength(200_000)),
 })
 
+/** The files of a playbook folder. */
 export type Manifest = v.InferOutput<typeof manifestSchema>
 
 /** True for a relative path that stays below its root when it is resolved: no `..`, no empty parts, no NUL. */

@@ -35,6 +35,7 @@ export const helloPayloadSchema = v.object({
   /** The runner's clock, milliseconds since the epoch. */
   clock: v.number(),
 })
+/** What an agent says about itself. */
 export type HelloPayload = v.InferOutput<typeof helloPayloadSchema>
 
 /** What the control plane says about itself and signs; it crosses as text, too. */
@@ -48,6 +49,7 @@ export const proofPayloadSchema = v.object({
   /** Keys that it had before; whoever trusts one of them follows. */
   succession: v.optional(successionSchema, []),
 })
+/** What the control plane says about itself. */
 export type ProofPayload = v.InferOutput<typeof proofPayloadSchema>
 
 const runRef = { job_id: jobIdSchema, run_id: runIdSchema }
@@ -61,6 +63,7 @@ export const spooledJobSchema = v.object({
   /** Fingerprint of the control plane that the job was claimed from; absent: it is the one that hears this. */
   service: v.optional(fingerprintSchema),
 })
+/** One job in the list of an agent's spool. */
 export type SpooledJob = v.InferOutput<typeof spooledJobSchema>
 
 /** What the spool says of a job that the control plane did not know: enough to make its row anew. */
@@ -75,6 +78,7 @@ export const orphanDescriptionSchema = v.object({
   /** Milliseconds since the epoch, by the runner's clock. */
   claimed_at: countSchema,
 })
+/** What the spool says of a job that the control plane does not know. */
 export type OrphanDescription = v.InferOutput<typeof orphanDescriptionSchema>
 
 /** Why an agent does not take an offered job now. Busy, draining and spool_full are asked again later. */
@@ -118,6 +122,7 @@ export const agentMessageSchema = v.variant('type', [
   /** Answer to an abort of a job that is not in the spool. */
   v.object({ type: v.literal('unknown_job'), ...runRef }),
 ])
+/** A message from an agent to the control plane. */
 export type AgentMessage = v.InferOutput<typeof agentMessageSchema>
 
 /** What the control plane has of a job in the agent's spool, and what shall happen with it. */
@@ -133,6 +138,7 @@ export const resumedJobSchema = v.object({
   events: countSchema,
   abort: v.boolean(),
 })
+/** The control plane's answer about one job of the spool. */
 export type ResumedJob = v.InferOutput<typeof resumedJobSchema>
 
 /** Control plane to agent. */
@@ -172,6 +178,7 @@ export const serverMessageSchema = v.variant('type', [
   /** An admin has this control plane take over a job that was claimed from another one. */
   v.object({ type: v.literal('adopt'), ...runRef }),
 ])
+/** A message from the control plane to an agent. */
 export type ServerMessage = v.InferOutput<typeof serverMessageSchema>
 
 /** @throws ProtocolError `bad_message`, `too_large` */

@@ -27,6 +27,7 @@ export interface SealedChannel {
   open(sealed: Buffer): string | Buffer
 }
 
+/** @param side that uses this channel: it seals with its own key and opens with the key of the other side */
 export function createSealedChannel(side: 'agent' | 'control plane', keys: SessionKeys): SealedChannel {
   const [own, other] =
     side === 'agent' ? [keys.fromAgent, keys.fromControlPlane] : [keys.fromControlPlane, keys.fromAgent]

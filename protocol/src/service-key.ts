@@ -16,10 +16,12 @@ export const successionLinkSchema = v.object({
   key: publicKeySchema,
   signature: v.pipe(v.string(), v.maxLength(200)),
 })
+/** One replaced key with its signature. */
 export type SuccessionLink = v.InferOutput<typeof successionLinkSchema>
 
 /** Replaced keys, the oldest first; each signs the one after it, the last one signs today's key. */
 export const successionSchema = v.pipe(v.array(successionLinkSchema), v.maxLength(MAX_SUCCESSIONS))
+/** Replaced keys, the oldest first. */
 export type Succession = v.InferOutput<typeof successionSchema>
 
 /** What may follow each other: keys of a control plane, or keys of a runner. A signature for one is worth nothing for the other. */

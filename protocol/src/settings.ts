@@ -6,6 +6,7 @@ import { SettingsError } from './errors.js'
  */
 export type SettingKind = 'text' | 'integer' | 'boolean' | 'choice'
 
+/** One setting, as the table of its program describes it. */
 export interface SettingDefinition {
   readonly kind: SettingKind
   readonly meaning: string
@@ -18,7 +19,9 @@ export interface SettingDefinition {
   readonly secret?: boolean
 }
 
+/** A setting's value after it was checked. */
 export type SettingValue = string | number | boolean | null
+/** All settings of a program, by the names of their environment variables. */
 export type SettingTable = Readonly<Record<string, SettingDefinition>>
 
 /** Where values come from; reading files is passed in, this module does no I/O. */

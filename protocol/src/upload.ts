@@ -30,6 +30,7 @@ export const jobUploadSchema = v.object({
   size: countSchema,
 })
 
+/** An uploaded file that belongs to a job. */
 export type JobUpload = v.InferOutput<typeof jobUploadSchema>
 
 /** The name for a runner's disk that is closest to the name which a user's file had. Its extension stays. */

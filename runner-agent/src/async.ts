@@ -27,6 +27,7 @@ export interface SerialQueue {
   idle(): Promise<void>
 }
 
+/** An empty queue. */
 export function createSerialQueue(): SerialQueue {
   let last: Promise<unknown> = Promise.resolve()
   return {

@@ -9,6 +9,7 @@ const TERMINATE_MS = 25_000
 const STORE_MS = 2_000
 const LOOK_MS = 50
 
+/** What is drained, and what the settings say about it. */
 export interface DrainOptions {
   readonly hostJobs: Pick<HostJobs, 'drain' | 'abortAll' | 'figures'>
   readonly approvalWatch: Pick<ApprovalWatch, 'state'>

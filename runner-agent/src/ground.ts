@@ -23,6 +23,7 @@ export interface PartsOwner {
   close(): Promise<void>
 }
 
+/** An owner of no parts yet. */
 export function createPartsOwner(): PartsOwner {
   const opened: (() => unknown)[] = []
   let closing: Promise<void> | null = null

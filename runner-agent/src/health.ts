@@ -15,10 +15,13 @@ export type NotReady =
   /** A sentence: what was asked for cannot be had, so the agent takes no jobs. */
   | { readonly problem: string }
 
+/** Said while the control plane shows a key that this runner does not trust. */
 export const UNTRUSTED = 'the control plane shows another key than the one that this runner trusts'
 
+/** Said while a runner with a join token waits for approval all the same. */
 export const TOKEN_NOT_TAKEN = 'waiting for approval: the join token is unknown, used or expired'
 
+/** What the probes ask the agent. */
 export interface HealthProbe {
   notReady(): NotReady | null
   /** How jobs are kept apart, in a word. */
@@ -38,6 +41,7 @@ export interface HealthServer {
   close(): Promise<void>
 }
 
+/** A server that does not listen yet. */
 export function createHealthServer(probe: HealthProbe): HealthServer {
   const answers: Record<string, (response: ServerResponse) => void> = {
     '/live': (response) => {

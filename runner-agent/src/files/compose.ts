@@ -1,6 +1,7 @@
 import { type BlobCache, openBlobCache } from './blob-cache.js'
 import { openUploadStore, type UploadStore } from './upload-store.js'
 
+/** The parts of this room. */
 export interface FileParts {
   readonly cache: BlobCache
   readonly uploadStore: UploadStore

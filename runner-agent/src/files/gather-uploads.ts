@@ -6,6 +6,7 @@ import type { Extravars } from './gather.js'
 import type { UploadStore } from './upload-store.js'
 import type { UploadTransfer } from './upload-transfer.js'
 
+/** Which job the uploaded files are for, and where they come from. */
 export interface UploadsOptions {
   readonly key: JobKey
   readonly order: JobOrder

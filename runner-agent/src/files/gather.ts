@@ -10,8 +10,10 @@ import { makeWorkFolder } from './work-folder.js'
 const LOOKS_AT_ONCE = 8
 
 const extravarsSchema = v.record(v.string(), v.unknown())
+/** The extra variables of a job. */
 export type Extravars = v.InferOutput<typeof extravarsSchema>
 
+/** Which job the inputs are for, and where they come from. */
 export interface GatherOptions {
   readonly key: JobKey
   readonly order: JobOrder

@@ -17,13 +17,17 @@ export type Fact<Content> =
   | { readonly kind: 'absent' }
   | { readonly kind: 'unknown'; readonly code: string }
 
+/** There is no such name. */
 export const ABSENT: Fact<never> = { kind: 'absent' }
+/** It was read, and it is not what it must be. */
 export const TORN: Fact<never> = { kind: 'torn' }
 
+/** It is there, with this content. */
 export function present<Content>(content: Content): Fact<Content> {
   return { kind: 'present', content }
 }
 
+/** It could not be looked at. @param code the system's code of the error */
 export function unknown(code: string): Fact<never> {
   return { kind: 'unknown', code }
 }

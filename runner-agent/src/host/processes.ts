@@ -14,6 +14,7 @@ export const processIdentitySchema = v.object({
   /** As `/proc/self/ns/pid` names it. Older releases did not write it: they took every pid for one of their own. */
   pid_namespace: v.optional(v.string()),
 })
+/** The name of exactly one process. */
 export type ProcessIdentity = v.InferOutput<typeof processIdentitySchema>
 
 /**

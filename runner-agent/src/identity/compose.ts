@@ -3,6 +3,7 @@ import type { Identity } from './identity.js'
 import { createKeyring, type Keyring } from './keyring.js'
 import { openTrust, type Trust } from './trust.js'
 
+/** The parts of this room. */
 export interface IdentityParts {
   readonly trust: Trust
   readonly keyring: Keyring

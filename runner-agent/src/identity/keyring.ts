@@ -26,6 +26,7 @@ export interface Keyring {
   welcomed(): Promise<void>
 }
 
+/** What the keyring needs. */
 export interface KeyringOptions {
   readonly statePath: string
   readonly log: Logger
@@ -33,6 +34,7 @@ export interface KeyringOptions {
   readonly isIdle: () => boolean
 }
 
+/** A keyring that begins with the keys of the state folder. */
 export function createKeyring(loaded: Identity, { statePath, log, isIdle }: KeyringOptions): Keyring {
   let today = loaded
   let next: Identity | null = null

@@ -71,6 +71,7 @@ export interface Trust {
   readonly refused: UntrustedService | null
 }
 
+/** Where trust is kept, and what the settings say about it. */
 export interface TrustOptions {
   readonly statePath: string
   /** The fingerprint that the settings name, or null. */

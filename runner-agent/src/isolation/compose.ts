@@ -9,6 +9,7 @@ import {
   releaseUser,
 } from './isolation.js'
 
+/** What this room needs of other rooms. */
 export interface IsolationNeeds {
   /** The path of a Python. */
   readonly python: string
@@ -32,6 +33,7 @@ export interface IsolationPart {
   release(jobFolder: string): Promise<string[]>
 }
 
+/** Isolation as the settings ask for it. Nothing is checked before `prepare`. */
 export function composeIsolation(
   { log }: Ground,
   settings: { readonly statePath: string; readonly isolation: IsolationSettings | null },

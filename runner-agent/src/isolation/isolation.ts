@@ -35,6 +35,7 @@ export type Isolation =
   | { readonly kind: 'user'; readonly orders: IsolationOrders }
   | { readonly kind: 'unavailable'; readonly problem: string }
 
+/** What of this host the check needs to know. */
 export interface IsolationHost {
   readonly python: string
   /** The helper that looks and cleans (`isolation.py`). */

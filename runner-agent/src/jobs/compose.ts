@@ -9,10 +9,12 @@ import { createSpoolLoading, type SpoolLoading } from './spool-loading.js'
 /** What the composition of this room adds by itself. */
 type Own = 'log' | 'now' | 'after' | 'bootId' | 'patience' | 'ownership' | 'ownMaxJobs' | 'spoolMaxBytes'
 
+/** What this room needs of other rooms. */
 export interface JobsNeeds extends Omit<HostJobsOptions, Own> {
   readonly trust: Trust
 }
 
+/** The parts of this room. */
 export interface JobsParts {
   readonly hostJobs: HostJobs
   readonly loading: SpoolLoading

@@ -41,12 +41,14 @@ const RETRY_MS = 1_000
 /** Writes that fail one after the other before a job that was never started is given up: its slot is for others then. */
 const MAX_FAILED_WRITES = 10
 
+/** What a job needs of the agent. */
 export interface JobRunServices extends StepServices {
   readonly log: Logger
   readonly supervisors: Pick<SupervisorWatch, 'look' | 'lookAtTorn'>
   readonly patience: AbortPatience
 }
 
+/** What a job tells its owner. */
 export interface JobRunEvents {
   /** More of it can be sent now. */
   ready(run: JobRun): void
@@ -63,6 +65,7 @@ interface AskedAbort {
   forced: { readonly supervisor: boolean; readonly at: number } | null
 }
 
+/** One job of the spool. It does nothing before `begin`. */
 export class JobRun {
   readonly replica: Replica
   readonly #folder: JobFolder

@@ -16,12 +16,14 @@ export interface OrphanReports {
   answered(runId: string): void
 }
 
+/** How reports are sent, and what they say of a job's control plane. */
 export interface OrphanReportsOptions {
   readonly send: (message: AgentMessage) => void
   /** The control plane that a job belongs to, when it is not the one at hand. */
   readonly foreignService: (folder: JobFolder) => string | null
 }
 
+/** The reports of a connection that has just begun. */
 export function createOrphanReports({ send, foreignService }: OrphanReportsOptions): OrphanReports {
   const told = new Set<string>()
   const waiting: JobRun[] = []

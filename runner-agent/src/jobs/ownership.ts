@@ -20,6 +20,7 @@ export interface Ownership {
   forget(folder: JobFolder): void
 }
 
+/** @param trust knows the control plane at hand, and which keys belong to the same control plane */
 export function createOwnership(trust: Pick<Trust, 'atHand' | 'atStart' | 'owns'>): Ownership {
   /** Services by run id, as far as the folders could be read: they are asked for at every connection. */
   const known = new Map<string, string>()

@@ -37,6 +37,7 @@ export interface Session extends IntakePort {
   close(): void
 }
 
+/** A session over a connection that has just been approved. No job belongs to it yet. */
 export function createSession(
   port: SessionPort,
   { cache, log, ownership }: { readonly cache: BlobCache; readonly log: Logger; readonly ownership: Ownership },

@@ -16,6 +16,7 @@ export interface SpoolLoading {
   load(isClosing: () => boolean): Promise<void>
 }
 
+/** Nothing is read before `load`. */
 export function createSpoolLoading(hostJobs: Pick<HostJobs, 'load'>, log: Logger): SpoolLoading {
   let problem: string | null = null
   return {

@@ -21,6 +21,7 @@ export interface LinkSettings {
   readonly proxy: URL | null
 }
 
+/** What this room needs of other rooms. */
 export interface LinkNeeds {
   readonly keyring: Keyring
   readonly trust: Trust

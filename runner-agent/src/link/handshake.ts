@@ -23,6 +23,7 @@ import * as v from 'valibot'
 import type { Identity } from '../identity/identity.js'
 import type { Trust } from '../identity/trust.js'
 
+/** The message by which the control plane proves its key. */
 export type Proof = Extract<ServerMessage, { type: 'proof' }>
 
 const NONCE_BYTES = 32
@@ -48,6 +49,7 @@ export interface AgentHandshake {
   prove(proof: Proof, tls: TlsExporter | null): { readonly hello: AgentMessage; readonly channel: SealedChannel }
 }
 
+/** What the agent brings to a handshake. */
 export interface HandshakeParts {
   readonly identity: Identity
   readonly trust: Pick<Trust, 'check'>
@@ -55,6 +57,7 @@ export interface HandshakeParts {
   readonly hello: (identity: Identity) => string
 }
 
+/** A handshake for one connection. It has an ephemeral key of its own. */
 export function createHandshake({ identity, trust, hello }: HandshakeParts): AgentHandshake {
   const ephemeral = createEphemeralKey()
   let challenge = ''

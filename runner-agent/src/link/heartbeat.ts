@@ -4,6 +4,7 @@ const LOOKS_PER_HEARTBEAT = 4
 /** Looks without any traffic after which a connection is dead: two heartbeats. */
 const MAX_SILENT_LOOKS = 2 * LOOKS_PER_HEARTBEAT
 
+/** What the watch over a connection looks at and calls. */
 export interface HeartbeatOptions {
   readonly heartbeatMs: number
   /** Bytes that came over the connection so far: any traffic counts as life. */

@@ -2,6 +2,7 @@ import { CONTRACT, NEWEST_CONTRACT, type HelloPayload } from '@holdfast/protocol
 import { hostname } from 'node:os'
 import type { Identity } from '../identity/identity.js'
 
+/** What the hello says about this process. */
 export interface HelloOptions {
   readonly generation: number
   /** Tells this process from another one of the same generation, which has a copy of its state folder. */

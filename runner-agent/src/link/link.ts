@@ -42,11 +42,13 @@ export interface Link {
   close(): Promise<void>
 }
 
+/** How to dial, and what comes before. */
 export interface LinkOptions extends ConnectionOptions {
   /** What is to be done before each dial. Never rejects. */
   readonly prepare?: () => Promise<void>
 }
 
+/** A link that dials. It does so after `start`. */
 export function createLink(options: LinkOptions, backOff: BackOff, events: LinkEvents, log: Logger): Link {
   const stopping = new AbortController()
   let running: Promise<void> = Promise.resolve()

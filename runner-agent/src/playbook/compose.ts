@@ -20,6 +20,7 @@ export interface PlaybookComposition {
   readonly container: ContainerSettings | null
 }
 
+/** The parts of this room. */
 export interface PlaybookParts {
   readonly playbook: PlaybookSettings
   /** The program that starts a playbook and stays with it. */

@@ -5,6 +5,7 @@ type Environment = Readonly<Record<string, string>>
 
 const CALLBACK_NAME = 'holdfast_events'
 
+/** What the environment of a playbook is made of. */
 export interface EnvironmentOptions {
   /** The agent's own environment. */
   readonly own: Readonly<Record<string, string | undefined>>

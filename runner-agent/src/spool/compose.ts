@@ -5,6 +5,7 @@ import { openSpool, type Spool } from './spool.js'
 import { acquireStateLock, type StateLock } from './state-lock.js'
 import { createSupervisorWatch, type SupervisorWatch } from './supervisor-watch.js'
 
+/** The lock of the state folder, and the watch over supervisors that comes with it. */
 export interface StateParts {
   readonly stateLock: StateLock
   readonly supervisors: SupervisorWatch

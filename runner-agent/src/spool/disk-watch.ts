@@ -21,6 +21,7 @@ export interface DiskWatch {
   close(): Promise<void>
 }
 
+/** What the watch looks at and what it prepares. */
 export interface DiskWatchOptions {
   readonly statePath: string
   /** What has to be written before work begins. Done at once, and each time the disk has become well again. */

@@ -20,6 +20,7 @@ export interface JobKey {
 
 const FOLDER_NAME = /^([1-9]\d{0,15})-([0-9a-f]{32})$/
 
+/** The name of a job's folder: `<job id>-<run id>`. */
 export function folderNameOf(key: JobKey): string {
   return `${key.jobId}-${key.runId}`
 }
@@ -37,6 +38,7 @@ const claimSchema = v.object({
   /** Fingerprint of the control plane that it was claimed from; absent: claimed by an older agent. */
   service: v.optional(fingerprintSchema),
 })
+/** The content of `claim.json`. */
 export type Claim = v.InferOutput<typeof claimSchema>
 
 const startedSchema = v.object({
@@ -48,6 +50,7 @@ const startedSchema = v.object({
   /** The inode of the folder that the supervisor writes into: a copy of the folder has another one. */
   inode: v.optional(v.string()),
 })
+/** The content of `started.json`. */
 export type Started = v.InferOutput<typeof startedSchema>
 
 const ownerSchema = v.object({ service: fingerprintSchema })
@@ -86,6 +89,7 @@ export interface JobFolder {
   lookAround(): Fact<string>
 }
 
+/** The files and folders that may be in a job folder (docs/job-folder.md). */
 export type JobFileName =
   | 'claim.json'
   | 'owner.json'
@@ -110,6 +114,7 @@ export type JobFileName =
   | 'vault-password'
   | 'secret-values'
 
+/** @param path of the folder, which need not exist @param spool tells whether the disk of the spool is there */
 export function createJobFolder(path: string, key: JobKey, spool: SpoolMark = ALWAYS_THERE): JobFolder {
   const file = (name: JobFileName): string => join(path, name)
   return {

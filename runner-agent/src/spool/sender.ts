@@ -36,6 +36,7 @@ export interface Sender {
   unacknowledged(): number
 }
 
+/** @param onError is told when the streams of a job cannot be read; the sender has let go of the job then */
 export function createSender(port: SenderPort, onError: (replica: Replica, error: unknown) => void): Sender {
   const replicas: Replica[] = []
   // One piece is under way between disk and socket at a time, and the socket takes a copy.

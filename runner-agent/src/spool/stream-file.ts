@@ -13,6 +13,7 @@ export interface StreamFile {
   close(): Promise<void>
 }
 
+/** A stream below that path. The file need not exist yet. */
 export function createStreamFile(path: string): StreamFile {
   let opened: Promise<FileHandle> | null = null
   let handle: FileHandle | null = null
@@ -60,6 +61,7 @@ export function createStreamFile(path: string): StreamFile {
   }
 }
 
+/** A file's length and hash, as far as it could be read. */
 export interface FileHash {
   readonly length: number
   readonly sha256: string

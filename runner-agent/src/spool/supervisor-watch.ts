@@ -31,6 +31,7 @@ interface Stranger {
   isWanted: boolean
 }
 
+/** @param program asks the kernel whether a lock is held */
 export function createSupervisorWatch({ program, log }: { program: LockProgram; log: Logger }): SupervisorWatch {
   /** Supervisors that cannot be seen, by what names them. Those that are seen to be gone stay, a few bytes each. */
   const strangers = new Map<string, Stranger>()
