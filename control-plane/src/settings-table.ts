@@ -49,6 +49,22 @@ export const CONTROL_PLANE_SETTINGS = {
     default: null,
     meaning: 'the same for those that forms never ask; goes before REST_ALLOWED_HOSTS',
   },
+  FORM_SSH_HOSTS: {
+    kind: 'text',
+    default: null,
+    meaning:
+      'hosts, addresses and networks on which forms may run commands by ssh (fnSsh), as in REST_ALLOWED_HOSTS. Without it: none',
+  },
+  FORM_SSH_CREDENTIAL: {
+    kind: 'text',
+    default: null,
+    meaning: 'name of the credential of type ssh whose key logs in there',
+  },
+  FORM_SSH_KNOWN_HOSTS: {
+    kind: 'text',
+    default: below('known_hosts'),
+    meaning: 'file with the keys of these hosts, as ssh-keyscan prints them; an unknown host is refused',
+  },
   SOURCE_TIMEOUT_SECONDS: {
     kind: 'integer',
     default: '20',

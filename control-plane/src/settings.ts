@@ -113,6 +113,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
       allowed: hostRulesOf('REST_ALLOWED_HOSTS', textOrNull('REST_ALLOWED_HOSTS')),
       denied: hostRulesOf('REST_DENIED_HOSTS', textOrNull('REST_DENIED_HOSTS')),
     },
+    formSsh: formSshOf(raw),
     sourceLimitMs: number('SOURCE_TIMEOUT_SECONDS') * 1000,
     hashicorpVault: vaultSettingsOf(raw),
     formsLocale: localeOf(textOrNull('FORMS_LOCALE')),
@@ -178,6 +179,15 @@ function hostRulesOf(name: SettingName, text: string | null): ReturnType<typeof 
     return parseHostRules(text ?? '')
   } catch (error) {
     throw new SettingsError(`${name}: ${messageOf(error)}`)
+  }
+}
+
+function formSshOf(raw: ReturnType<typeof resolveSettings>): ControlPlaneSettings['formSsh'] {
+  const { FORM_SSH_HOSTS: hosts, FORM_SSH_CREDENTIAL: credential, FORM_SSH_KNOWN_HOSTS: knownHosts } = raw
+  return {
+    hosts: hostRulesOf('FORM_SSH_HOSTS', hosts === null ? null : String(hosts)),
+    credential: credential === null ? null : String(credential),
+    knownHosts: resolve(String(knownHosts)),
   }
 }
 

@@ -24,7 +24,7 @@ const PROGRAMS = [
 ]
 
 /** Packages with files beside their code (native modules, WebAssembly), and large ones that few services ever load. */
-const LEFT_OUT = ['sqlite3', '@node-rs/argon2', '@jitl/*', 'jq-wasm', 'dayjs', 'tedious', 'oracledb', 'mongodb']
+const LEFT_OUT = ['sqlite3', '@node-rs/argon2', '@jitl/*', 'jq-wasm', 'dayjs', 'tedious', 'oracledb', 'mongodb', 'ssh2']
 
 /** Packages in the form of CommonJS ask for modules of Node.js by `require`. */
 const REQUIRE =

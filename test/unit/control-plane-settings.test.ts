@@ -46,6 +46,11 @@ describe('settings', () => {
       launchValidation: 'enforce',
       unknownFields: 'refuse',
       formFilesPath: resolve('persistent/files'),
+      formSsh: {
+        hosts: expect.objectContaining({ isEmpty: true }) as object,
+        credential: null,
+        knownHosts: resolve('persistent/known_hosts'),
+      },
       sourceLimitMs: 20_000,
       hashicorpVault: null,
       formsLocale: null,

@@ -25,6 +25,8 @@ const FEATURE_OF: Readonly<Record<(typeof ASKING_FUNCTIONS)[number], FormFeature
   fnLs: 'files',
   fnJq: 'jq',
   fnDnsResolve: 'dns',
+  fnSsh: 'ssh',
+  fnParseHtmlWithRegex: 'rest',
   fnCredentials: 'credentials',
 }
 

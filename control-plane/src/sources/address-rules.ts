@@ -93,6 +93,11 @@ function holds(networks: BlockList, address: string): boolean {
   return version === 0 || networks.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
+/** Whether a name or an address is one of those that the rules name. A name is not looked up. */
+export function isHostIn(rules: HostRules, host: string): boolean {
+  return isNamed(rules, host) || (isIP(host) !== 0 && holds(rules.networks, withoutDisguise(host)))
+}
+
 /** Without the brackets that an IPv6 address has in a URL. */
 export function bare(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1')

@@ -7,12 +7,14 @@ import { createFunctions } from './functions.js'
 import { sendRequest } from './http-request.js'
 import { createJqThread } from './jq-thread.js'
 import { type Sources, createSources } from './sources.js'
+import type { SshSettings } from './ssh-command.js'
 
 /** What sources need of the settings. */
 export interface SourceSettings {
   readonly restAddresses: AddressRules
   /** FORM_FILES_PATH. */
   readonly formFilesPath: string
+  readonly formSsh: SshSettings
   /** In milliseconds. */
   readonly sourceLimitMs: number
 }
@@ -36,6 +38,7 @@ export function composeSources(
     files: createFormFiles(settings.formFilesPath),
     jq: createJqThread(),
     send: (request) => sendRequest(settings.restAddresses, request),
+    ssh: settings.formSsh,
   })
   const sources = createSources({ functions, databases, timers, steady, log, limitMs: settings.sourceLimitMs })
   onClose(() => sources.close())

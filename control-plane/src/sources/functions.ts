@@ -2,11 +2,13 @@ import { Resolver } from 'node:dns/promises'
 import type { OpenCredential } from '../credentials/credential.js'
 import type { Credentials } from '../credentials/credentials.js'
 import { messageOf } from '../errors.js'
+import { parseAnswer } from './exact-json.js'
 import type { FormFiles } from './file-functions.js'
 import type { FormRequest, FormResponse } from './http-request.js'
 import type { JqThread } from './jq-thread.js'
 import { type Asker, type Question, SourceProblem } from './question.js'
 import { REST_FUNCTIONS } from './rest-functions.js'
+import { type SshSettings, runSshCommand } from './ssh-command.js'
 
 type Call = Extract<Question, { kind: 'function' }>
 
@@ -25,6 +27,7 @@ export interface FunctionsDependencies {
   readonly files: FormFiles
   readonly jq: JqThread
   readonly send: (request: FormRequest) => Promise<FormResponse>
+  readonly ssh: SshSettings
   /** Servers of DNS with their ports; undefined: those of the system. */
   readonly nameServers?: readonly string[]
 }
@@ -55,25 +58,33 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
     throw new SourceProblem(`there is no credential '${name}'`)
   }
 
-  async function filtered(value: unknown, filter: unknown): Promise<unknown> {
-    return filter === undefined || filter === null || filter === ''
-      ? value
-      : jq.run(value, textOf(filter, 'the jq filter'))
+  const filtered = async (value: unknown, filter: unknown): Promise<unknown> =>
+    isNothing(filter) ? value : jq.run(value, textOf(filter, 'the jq filter'))
+
+  async function ssh({ given, template }: Call, signal: AbortSignal): Promise<unknown> {
+    const [user, host, command, filter] = given
+    const asked = {
+      user: textOf(user, 'the user'),
+      host: textOf(host, 'the host'),
+      command: textOf(command, 'the command'),
+      template,
+    }
+    const said = await runSshCommand(deps.ssh, asked, openOne, signal)
+    return isNothing(filter) ? said : jq.run(jsonOf(said), textOf(filter, 'the jq filter'))
   }
 
   return {
     async call(question, asker, signal) {
       const { name, given } = question
-      const rest = Object.hasOwn(REST_FUNCTIONS, name) ? REST_FUNCTIONS[name] : undefined
-      if (rest) {
-        return rest(given, {
-          send,
-          signal,
-          credential: (wanted) => credential(wanted, question, asker),
-          isWritten: (wanted) => isWritten(question, wanted),
-          jq: (value, filter) => jq.run(value, filter),
-        })
+      const needs = {
+        send,
+        signal,
+        credential: (wanted: string) => credential(wanted, question, asker),
+        isWritten: (wanted: string) => isWritten(question, wanted),
+        jq: (value: unknown, filter: string) => jq.run(value, filter),
       }
+      const rest = Object.hasOwn(REST_FUNCTIONS, name) ? REST_FUNCTIONS[name] : undefined
+      if (rest) return rest(given, needs)
       switch (name) {
         case 'fnJq':
           return jq.run(given[0], textOf(given[1], 'the jq filter'))
@@ -81,6 +92,8 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
           return filtered(await files.readYaml(textOf(given[0], 'the path')), given[1])
         case 'fnReadJsonFile':
           return filtered(await files.readJson(textOf(given[0], 'the path')), given[1])
+        case 'fnSsh':
+          return ssh(question, signal)
         case 'fnLs':
           return listFiles(files, given)
         case 'fnDnsResolve':
@@ -155,6 +168,18 @@ async function resolveName(
   } finally {
     signal.removeEventListener('abort', cancel)
   }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return parseAnswer(text, false)
+  } catch {
+    throw new SourceProblem('what the command printed is no JSON, so jq cannot filter it')
+  }
+}
+
+function isNothing(value: unknown): value is null | undefined | '' {
+  return value === undefined || value === null || value === ''
 }
 
 function textOf(value: unknown, what: string): string {

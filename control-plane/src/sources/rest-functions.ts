@@ -45,6 +45,11 @@ export const REST_FUNCTIONS: Readonly<Record<string, (given: Given, needs: RestN
     const used = await credentialFor(given, textOf(named, 'the name of the credential'), needs)
     return ask(given, { authorization: `${prefixOf(given)} ${secretOf(used)}` }, needs, tlsOf([used]))
   },
+  /** The text of a page: URL and credential. The pattern is applied in the sandbox, where it cannot run long. */
+  async fnParseHtmlWithRegex([url, credential], needs) {
+    const page = await REST_FUNCTIONS.fnRestBasic?.(['get', url, '', credential], needs)
+    return typeof page === 'string' ? page : JSON.stringify(page ?? '')
+  },
   async fnRestAdvanced(given, needs) {
     const headers: Record<string, string> = {}
     const used: OpenCredential[] = []

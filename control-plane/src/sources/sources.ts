@@ -119,6 +119,7 @@ export function createSources(deps: SourcesDependencies): Sources {
 /** Which questions go to the same source. */
 function sourceOf(question: Question): string {
   if (question.kind === 'query') return JSON.stringify(question.config ?? null)
+  if (question.name === 'fnSsh') return `fnSsh ${String(question.given[1])}`
   const url = question.name.startsWith('fnRest') ? question.given[1] : null
   return typeof url === 'string' && URL.canParse(url) ? new URL(url).host : question.name
 }

@@ -1,10 +1,10 @@
-// The drivers of databases that the bundle of the control plane leaves out, because few services load them. In the
+// The drivers of databases and of ssh that the bundle of the control plane leaves out, because few services load them. In the
 // package each is one file in the place of its package and everything below it.
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 
-const DRIVERS = ['tedious', 'oracledb', 'mongodb']
+const DRIVERS = ['tedious', 'oracledb', 'mongodb', 'ssh2']
 
 /** Names that a module in the form of CommonJS can give as its own. */
 const NAME = /^[A-Za-z_$][\w$]*$/

@@ -226,7 +226,7 @@ describe('an expression of the server', () => {
     ]) {
       expect([call, (await check(fields(call), {})).details.waiting]).toEqual([call, ['out']])
     }
-    expect((await check(fields("fn['fnSsh']('x')"), {})).details.waiting).toEqual(['out'])
+    expect((await check(fields("fn['fnOther']('x')"), {})).details.waiting).toEqual(['out'])
     expect((await check(fields('[1]', { jq: '.[]' }), {})).details.waiting).toEqual(['out'])
   })
 })
@@ -281,5 +281,5 @@ test('helpers give what their examples say', () => {
     value:
       '<table class="table"><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td>&lt;</td></tr><tr><td>-</td><td>-</td></tr></tbody></table>',
   })
-  expect(value('fn.fnSsh()')).toEqual({ ok: false, reason: 'fn.fnSsh is not there in this service' })
+  expect(value('fn.fnOther()')).toEqual({ ok: false, reason: 'fn.fnOther is not there in this service' })
 })

@@ -1,5 +1,6 @@
 import { type Socket, createSocket } from 'node:dgram'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseHostRules } from '../../../control-plane/src/sources/address-rules.js'
 import { createFunctions } from '../../../control-plane/src/sources/functions.js'
 
 const TYPES = { A: 1, MX: 15, TXT: 16 }
@@ -52,6 +53,7 @@ function resolve(...given: unknown[]): Promise<unknown> {
     files: { readYaml: unused, readJson: unused, list: unused },
     jq: { run: unused, close: () => Promise.resolve() },
     send: unused,
+    ssh: { hosts: parseHostRules(''), credential: null, knownHosts: '/nowhere' },
     nameServers: servers,
   })
   const question = { kind: 'function', name: 'fnDnsResolve', given, template: '' } as const

@@ -4,6 +4,7 @@ import { parseFormFile } from '../../../control-plane/src/forms/parse-form.js'
 import { createAskingChecks } from '../../../control-plane/src/forms/sandbox/asking-checks.js'
 import { createLaunchChecks } from '../../../control-plane/src/forms/sandbox/launch-checks.js'
 import { createFormFiles } from '../../../control-plane/src/sources/file-functions.js'
+import { parseHostRules } from '../../../control-plane/src/sources/address-rules.js'
 import { createFunctions } from '../../../control-plane/src/sources/functions.js'
 import { createJqThread } from '../../../control-plane/src/sources/jq-thread.js'
 import { createSources } from '../../../control-plane/src/sources/sources.js'
@@ -42,6 +43,7 @@ test('a query goes out with its placeholders, and their values beside it', async
     files: createFormFiles('/nowhere'),
     jq,
     send: () => Promise.reject(new Error('nothing is sent')),
+    ssh: { hosts: parseHostRules(''), credential: null, knownHosts: '/nowhere' },
   })
   const sources = createSources({ functions, databases, timers: systemTimers, steady: clock, log, limitMs: 60_000 })
   const checks = createLaunchChecks({ log, script: built('forms/sandbox/check-worker.js'), threads: 1 })

@@ -20,5 +20,7 @@ export const ASKING_FUNCTIONS = [
   'fnLs',
   'fnJq',
   'fnDnsResolve',
+  'fnSsh',
+  'fnParseHtmlWithRegex',
   'fnCredentials',
 ] as const

@@ -145,24 +145,43 @@ export const HELPERS_PRELUDE = String.raw`(function ([names, asking], askHost) {
   }
   /** The place of the sort order among what a function is given. It is applied here, to the answer. */
   const SORTS = { fnRestBasic: 5, fnRestJwt: 5, fnRestJwtSecure: 5, fnRestAdvanced: 5 }
+  /** Nothing that follows runs without the answer. */
+  const whenThere = async (read) => {
+    try {
+      return read()
+    } catch (error) {
+      if (error instanceof Pending) return new Promise(() => {})
+      throw error
+    }
+  }
+  const askers = {
+    fnLs: (path, { recursive = false, metadata = false, regex = '' } = {}) => {
+      const pattern = new RegExp(regex)
+      const entries = ask('fnLs', [path, { recursive, metadata }])
+      return entries.filter((entry) => pattern.test(metadata ? entry.name : entry))
+    },
+    fnParseHtmlWithRegex: async (...given) => {
+      const [url, pattern, flags, credential] = await Promise.all(given)
+      const every = new RegExp(pattern, [...new Set((flags ?? 'g') + 'g')].join(''))
+      return whenThere(() =>
+        [...ask('fnParseHtmlWithRegex', [url, credential]).matchAll(every)].map((match) => ({
+          fullMatch: match[0],
+          groups: match.slice(1),
+          namedGroups: { ...match.groups },
+        })),
+      )
+    },
+  }
   const asker = (name) =>
-    name === 'fnLs'
-      ? (path, { recursive = false, metadata = false, regex = '' } = {}) => {
-          const pattern = new RegExp(regex)
-          return ask(name, [path, { recursive, metadata }]).filter((entry) => pattern.test(metadata ? entry.name : entry))
-        }
-      : async (...given) => {
-          const whole = await Promise.all(given)
-          const order = SORTS[name] === undefined ? undefined : whole.splice(SORTS[name], 1)[0]
-          try {
-            const answer = ask(name, whole)
-            return order && Array.isArray(answer) ? fnSort(answer, order) : answer
-          } catch (error) {
-            // Nothing that follows runs without the answer.
-            if (error instanceof Pending) return new Promise(() => {})
-            throw error
-          }
-        }
+    askers[name] ??
+    (async (...given) => {
+      const whole = await Promise.all(given)
+      const order = SORTS[name] === undefined ? undefined : whole.splice(SORTS[name], 1)[0]
+      return whenThere(() => {
+        const answer = ask(name, whole)
+        return order && Array.isArray(answer) ? fnSort(answer, order) : answer
+      })
+    })
   const fnTime = (...given) => globalThis.dayjs(...given)
 
   const known = {
