@@ -1,11 +1,10 @@
-import { stripVTControlCharacters } from 'node:util'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestServer, startServer } from '../api/server.js'
-import { waitFor } from '../support/wait.js'
-import { newPerson, type RunningCli } from './run-cli.js'
+import { newPerson } from './run-cli.js'
+import { startAtTerminal } from './terminal.js'
 
 /** Somebody is walked through a form at a terminal: real program, real pseudo-terminal. */
 const ORDER = `name: Order
@@ -55,25 +54,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** A command at a terminal, and what was read of its screen. */
-function start(args: readonly string[]) {
-  const person = newPerson({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url })
-  const running: RunningCli = person.start(args, { terminal: true, columns: 100 })
-  let seen = 0
-  const screen = () => stripVTControlCharacters(running.stdout())
-  return {
-    ...running,
-    screen,
-    /** Waits until a text comes behind what was seen before, and then presses keys. */
-    async at(text: string, ...keys: readonly string[]) {
-      await waitFor(`${JSON.stringify(text)} in ${JSON.stringify(screen().slice(seen))}`, () =>
-        screen().includes(text, seen),
-      )
-      seen = screen().indexOf(text, seen) + text.length
-      for (const key of keys) running.process.stdin.write(key)
-    },
-  }
-}
+const start = (args: readonly string[]) =>
+  startAtTerminal({ HOLDFAST_TOKEN: server.admin, HOLDFAST_SERVER: server.url }, args)
 
 /** The newest job; null when there is none. */
 async function lastJob(): Promise<{ id: number; extravars: Record<string, unknown> } | null> {

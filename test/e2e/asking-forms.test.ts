@@ -3,12 +3,15 @@ import { cpSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import mysql from 'mysql2'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startAtTerminal } from '../cli/terminal.js'
 import { covers } from '../interface/covers.js'
 import { type AnsweringServer, startAnsweringServer } from '../support/answering-server.js'
 import { type MariadbServer, startMariadb } from '../support/mariadb.js'
 import { type Product, ROOT, startProduct } from '../support/product.js'
 import { TEST_CERTIFICATE } from '../support/test-certificate.js'
 import { VAULT_ROLE, type VaultStandIn, startVaultStandIn } from '../support/vault-stand-in.js'
+
+const ENTER = '\r'
 
 /** Forms after the patterns of production, filled in and launched: a storage system behind a real HTTP server. */
 const FOLDER = join(ROOT, 'test/e2e/asking-forms')
@@ -199,3 +202,20 @@ test('a form over a real database is filled in, and launched with the rows that 
   })
   expect(JSON.stringify([job, first])).not.toContain('hush-cmdb')
 })
+
+test('the same forms are filled in at a terminal, with what the servers found', async () => {
+  const terminal = (form: string) =>
+    startAtTerminal({ HOLDFAST_TOKEN: product.admin.token, HOLDFAST_SERVER: product.address }, [
+      ...['job', 'launch', form, '--ask', '--follow'],
+    ])
+  const machine = terminal('New machine')
+  // Choices of the database, and those that hang on the answer.
+  await machine.at('site *', 'gent', ENTER)
+  await machine.at('network', ENTER)
+  await machine.at('name: gen005')
+  await machine.at('disks: 2 rows', ENTER)
+  await machine.at('Launch?', ENTER)
+  expect(await machine.ended, machine.screen()).toMatchObject({ code: 0 })
+  expect(machine.screen()).toContain('SHOWN')
+  expect(machine.screen()).not.toContain('hush-cmdb')
+}, 120_000)

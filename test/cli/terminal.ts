@@ -1,0 +1,29 @@
+import { stripVTControlCharacters } from 'node:util'
+import { waitFor } from '../support/wait.js'
+import { type RunningCli, newPerson } from './run-cli.js'
+
+/** A command at a pseudo-terminal, with somebody who reads its screen and presses keys. */
+export interface AtTerminal extends RunningCli {
+  /** Everything that was on the screen so far, without colours. */
+  screen(): string
+  /** Waits until a text comes behind what was seen before, and then presses keys. */
+  at(text: string, ...keys: readonly string[]): Promise<void>
+}
+
+/** Starts a command of a person with these settings in the environment. */
+export function startAtTerminal(environment: Readonly<Record<string, string>>, args: readonly string[]): AtTerminal {
+  const running = newPerson(environment).start(args, { terminal: true, columns: 100 })
+  let seen = 0
+  const screen = () => stripVTControlCharacters(running.stdout())
+  return {
+    ...running,
+    screen,
+    async at(text, ...keys) {
+      await waitFor(`${JSON.stringify(text)} in ${JSON.stringify(screen().slice(seen))}`, () =>
+        screen().includes(text, seen),
+      )
+      seen = screen().indexOf(text, seen) + text.length
+      for (const key of keys) running.process.stdin.write(key)
+    },
+  }
+}
