@@ -1,4 +1,4 @@
-import { HOST_NAME, IPV6, countOfHosts, isHostPattern } from './host-names.js'
+import { HOST_NAME, IPV6, WORD, countOfHosts, isHostPattern } from './host-names.js'
 
 /**
  * What may stand in the command line of ansible-playbook beside options. Each kind of text has one parser, and both
@@ -21,8 +21,6 @@ export const MAX_LISTED_HOSTS = 10_000
 /** Most characters of a text, as an order carries it. Also keeps the patterns below quick. */
 const MAX_CHARACTERS = 4096
 
-/** Letters and digits of any script, and the underscore. */
-const WORD = '\\p{L}\\p{M}\\p{N}_'
 const TAG = new RegExp(`^[${WORD}][${WORD}.:/+= -]*$`, 'u')
 const PATH_PART = new RegExp(`^[${WORD}.@+][${WORD}.@+=,~^ -]*$`, 'u')
 
@@ -35,7 +33,7 @@ export function parseHostList(text: string): string[] {
   const hosts = trimmedParts(text)
   if (!text.includes(',') || hosts.length === 0) throw new CommandWordsError('it must be hosts with commas')
   for (const host of hosts) {
-    if (!HOST_NAME.test(host) && !IPV6.test(host)) throw wrong(host, 'is no name or address of a host')
+    if (!HOST_NAME.test(host) && !IPV6.test(host)) throw wordsError(host, 'is no name or address of a host')
   }
   const count = hosts.reduce((sum, host) => sum + countOfHosts(host), 0)
   if (count > MAX_LISTED_HOSTS) throw new CommandWordsError(`it names more than ${MAX_LISTED_HOSTS} hosts`)
@@ -61,7 +59,7 @@ export function parseLimit(text: string): string[] {
 export function parseTags(text: string): string[] {
   const tags = trimmedParts(text)
   if (tags.length === 0) throw new CommandWordsError('it names no tag')
-  for (const tag of tags) if (!TAG.test(tag)) throw wrong(tag, 'is no tag')
+  for (const tag of tags) if (!TAG.test(tag)) throw wordsError(tag, 'is no tag')
   return tags
 }
 
@@ -74,7 +72,7 @@ export function parseCommandPath(text: string): string[] {
   if (text.length > MAX_CHARACTERS) throw new CommandWordsError('it is too long')
   const parts = text.split('/').filter((part) => part !== '')
   if (parts.length === 0) throw new CommandWordsError('it names no file')
-  for (const part of parts) if (!PATH_PART.test(part)) throw wrong(part, 'cannot be a part of a path')
+  for (const part of parts) if (!PATH_PART.test(part)) throw wordsError(part, 'cannot be a part of a path')
   return parts
 }
 
@@ -94,7 +92,7 @@ export function requireInventoryPath(path: string): void {
   const parts = parseCommandPath(path)
   const isHidden = parts.some((part) => part.startsWith('.') || FOLDERS_OF_VARIABLES.has(part.toLowerCase()))
   if (isHidden || !parts.some((part) => INVENTORY_NAME.test(part))) {
-    throw wrong(path, 'is no inventory by its name; the form can list it as a choice')
+    throw wordsError(path, 'is no inventory by its name; the form can list it as a choice')
   }
 }
 
@@ -115,7 +113,7 @@ function patternsWithColons(part: string): string[] {
   const pieces = part.match(piece) ?? []
   const isWhole = /^[ :]*$/.test(part.replace(piece, ''))
   const problem = isWhole ? pieces.find((one) => !isHostPattern(one)) : part
-  if (problem !== undefined) throw wrong(problem, 'is no pattern of hosts')
+  if (problem !== undefined) throw wordsError(problem, 'is no pattern of hosts')
   return pieces
 }
 
@@ -135,6 +133,6 @@ function withoutOuterSpaces(text: string): string {
   return text.slice(start, end)
 }
 
-function wrong(part: string, why: string): CommandWordsError {
+function wordsError(part: string, why: string): CommandWordsError {
   return new CommandWordsError(`${shownText(part)} ${why}`)
 }

@@ -1,7 +1,7 @@
 /** Names, addresses and patterns of hosts, as they may stand in a command line (command-words.ts). */
 
-/** Letters and digits of any script, and the underscore. */
-const WORD = '\\p{L}\\p{M}\\p{N}_'
+/** Letters and digits of any script, and the underscore: the inside of a character class. */
+export const WORD = '\\p{L}\\p{M}\\p{N}_'
 
 /**
  * `[1:20]`, `[01:20:2]`, `[a:f]`: one host for each number or letter. No text fits two of the alternatives, so that a

@@ -1,5 +1,8 @@
 import type { Logger } from './log.js'
 
+/** Environment variables by their names. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
 /** What every room may need of the world outside, and who ends what a room opens. */
 export interface Ground {
   readonly log: Logger
@@ -7,7 +10,7 @@ export interface Ground {
   /** A number from 0 up to 1. */
   readonly random: () => number
   /** Environment variables of the agent. */
-  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly environment: Environment
   /** Runs a task once after so many milliseconds. The agent may end before. Returns what cancels it. */
   after(milliseconds: number, task: () => void): () => void
   /** Has a part closed with the agent. The part that was opened last is closed first. */

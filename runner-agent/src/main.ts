@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { type ApprovalWatch, createApprovalWatch } from './approval-watch.js'
 import { drain } from './drain.js'
 import { composeFiles } from './files/compose.js'
-import { createPartsOwner, type Ground, systemAfter } from './ground.js'
+import { type Environment, createPartsOwner, type Ground, systemAfter } from './ground.js'
 import { createHealthServer } from './health.js'
 import { openDescriptorReserve } from './host/descriptor-reserve.js'
 import { composeIdentity } from './identity/compose.js'
@@ -24,7 +24,7 @@ export interface AgentOverrides {
   readonly now?: () => Date
   readonly random?: () => number
   /** The environment variables of the agent. */
-  readonly environment?: Readonly<Record<string, string | undefined>>
+  readonly environment?: Environment
   /** @throws Error when no Python runs on this host at all */
   readonly findPython?: () => Promise<HostPython>
 }

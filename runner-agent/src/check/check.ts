@@ -2,6 +2,7 @@ import { doubtful, type Finding, linesOf } from '@holdfast/protocol'
 import { type AgentSettings, unknownSettings } from '../settings.js'
 import { checkHost } from './host.js'
 import { checkWay } from './way.js'
+import type { Environment } from '../ground.js'
 
 /**
  * Looks at all that a runner needs and says it, one line each and what to do.
@@ -9,7 +10,7 @@ import { checkWay } from './way.js'
  */
 export async function checkRunner(
   settings: AgentSettings,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
   say: (line: string) => void,
 ): Promise<boolean> {
   const findings: Finding[] = []
@@ -28,7 +29,7 @@ export async function checkRunner(
   return problems === 0
 }
 
-function checkNames(environment: Readonly<Record<string, string | undefined>>): Finding[] {
+function checkNames(environment: Environment): Finding[] {
   return unknownSettings(environment).map(({ name, meant }) =>
     doubtful(
       'settings',

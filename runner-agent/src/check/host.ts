@@ -10,12 +10,11 @@ import { readAnsibleVersion } from '../playbook/ansible-version.js'
 import { playbookAccess, programIn } from '../playbook/compose.js'
 import { findHostPython, type HostPython } from '../playbook/host-python.js'
 import type { AgentSettings } from '../settings.js'
+import type { Environment } from '../ground.js'
 
 const MEBIBYTE = 1024 * 1024
 /** Output of jobs that nobody fetches for a while should fit. */
 const LITTLE_DISK_BYTES = 1024 * MEBIBYTE
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Looks at everything on this host that jobs need. Changes nothing, unless isolation is asked for. */
 export async function checkHost(settings: AgentSettings, environment: Environment): Promise<Finding[]> {

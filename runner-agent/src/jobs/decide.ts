@@ -95,7 +95,7 @@ function decideRunning(facts: JobFacts, { abort, before, patience }: JobMemory):
   }
   if (facts.folder.kind === 'absent') return wait('its folder is not there; the playbook goes on')
   if (facts.supervisor === 'unknown') {
-    return wait(`started.json or the supervisor cannot be looked at${codeOf(facts.started)}`)
+    return wait(`started.json or the supervisor cannot be looked at${unknownCodeOf(facts.started)}`)
   }
   if (facts.folder.kind === 'unknown') return wait(`its folder cannot be looked at: ${facts.folder.code}`)
   if (facts.end.kind === 'unknown') return wait(`end.json cannot be read: ${facts.end.code}`)
@@ -120,7 +120,7 @@ function force(abort: AbortMemory, supervisor: boolean): Step | null {
 /** The spool is away (its disk is not mounted), or the folder cannot be looked at: that says nothing about the job. */
 function decideOutOfSight(facts: JobFacts, { abort, patience }: JobMemory): Step {
   const step = abort !== null && abort.askedMs >= patience.processesMs ? force(abort, true) : null
-  return step ?? wait(`its folder cannot be looked at${codeOf(facts.folder)}`)
+  return step ?? wait(`its folder cannot be looked at${unknownCodeOf(facts.folder)}`)
 }
 
 /** Somebody has removed the folder. What runs of the job goes on, unless somebody has asked for its end. */
@@ -163,7 +163,7 @@ function decideLost(facts: JobFacts, memory: JobMemory): Step {
     return wait(null)
   }
   const unseen = [started, exit, forced, abort].find((fact) => fact.kind === 'unknown')
-  if (unseen) return wait(`started.json, exit.json or abort.json cannot be read${codeOf(unseen)}`)
+  if (unseen) return wait(`started.json, exit.json or abort.json cannot be read${unknownCodeOf(unseen)}`)
   if (started.kind === 'present' && started.content.by === 'agent') {
     const cause = abort.kind === 'present' ? 'aborted' : 'not_started'
     return { do: 'end lost', end: memory.unstarted ?? { cause, message: OF_NOBODY }, wasStarted: false }
@@ -214,6 +214,6 @@ function unstarted(cause: KnownEnd['cause'], message: string): Step {
   return { do: 'end unstarted', end: { cause, message } }
 }
 
-function codeOf(fact: Fact<unknown>): string {
+function unknownCodeOf(fact: Fact<unknown>): string {
   return fact.kind === 'unknown' ? `: ${fact.code}` : ''
 }

@@ -65,7 +65,7 @@ export async function askAbort(folder: JobFolder, now: Date): Promise<boolean> {
   const noted = folder.look('abort.json')
   if (noted.kind === 'unknown') throw new UnsureError(`abort.json cannot be looked at: ${noted.code}`)
   if (noted.kind === 'absent') await note(folder, 'abort.json', now)
-  const supervisor = supervisorOf(folder)
+  const supervisor = foundSupervisor(folder)
   return supervisor !== null && signalProcess(supervisor, 'SIGTERM')
 }
 
@@ -83,15 +83,18 @@ export async function forceAbort(
   // Before anybody is ended, so that a later agent knows who did it. Where that cannot be noted, it is done all the same.
   await note(folder, 'abort-forced.json', now).catch(() => undefined)
   if (supervisor) {
-    const found = supervisorOf(folder)
+    const found = foundSupervisor(folder)
     if (found !== null) signalProcess(found, 'SIGKILL')
     kill?.()
   }
   return endMarkedProcesses(folder.key.runId, END_TREE_MS)
 }
 
-/** The supervisor by its own word, or by what it does when that cannot be read. An agent is none. */
-function supervisorOf(folder: JobFolder): ProcessIdentity | null {
+/**
+ * The supervisor as started.json names it. When that cannot be read, the process that works in the folder. An agent that
+ * took the start is no supervisor.
+ */
+function foundSupervisor(folder: JobFolder): ProcessIdentity | null {
   const started = folder.started()
   if (started.kind === 'present') return started.content.by === 'agent' ? null : started.content
   return findSupervisor(folderNameOf(folder.key))

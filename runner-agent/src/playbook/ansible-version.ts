@@ -1,7 +1,6 @@
 import { execa } from 'execa'
 import { interpreterOfAnsible } from './host-python.js'
-
-type Environment = Readonly<Record<string, string | undefined>>
+import type { Environment } from '../ground.js'
 
 /** What `ansible-playbook --version` would say, without loading all of ansible: a tenth of the work at each start of the agent. */
 const QUESTION = `

@@ -1,6 +1,7 @@
 import type { Logger } from '../log.js'
 import { execa } from 'execa'
 import { OrderRefusedError } from './command-line.js'
+import type { Environment } from '../ground.js'
 
 /** How playbooks run in containers of podman on this host. */
 export interface ContainerSettings {
@@ -75,7 +76,7 @@ export function environmentOfContainer(playbook: Readonly<Record<string, string>
 }
 
 /** What of the agent's environment is for podman. */
-export function environmentOfPodman(own: Readonly<Record<string, string | undefined>>): Record<string, string> {
+export function environmentOfPodman(own: Environment): Record<string, string> {
   const passed = Object.entries(own).flatMap(([name, value]) =>
     value !== undefined && OF_PODMAN.test(name) ? [[name, value] as const] : [],
   )
@@ -83,11 +84,7 @@ export function environmentOfPodman(own: Readonly<Record<string, string | undefi
 }
 
 /** Removes what podman keeps of the container of a run that is over: it could not do that itself if it was killed. */
-export async function removeContainer(
-  runId: string,
-  own: Readonly<Record<string, string | undefined>>,
-  log: Logger,
-): Promise<void> {
+export async function removeContainer(runId: string, own: Environment, log: Logger): Promise<void> {
   const words = ['rm', '--force', '--ignore', '--time=0', containerName(runId)]
   const result = await execa('podman', words, {
     env: environmentOfPodman(own),

@@ -1,14 +1,16 @@
 import { type AnsibleConfig, expandPath, readAnsibleConfig } from './ansible-config.js'
+import type { Environment } from '../ground.js'
 import { passedEnvironment } from './passed-environment.js'
 
-type Environment = Readonly<Record<string, string>>
+/** The variables that a playbook gets. */
+type PlaybookEnvironment = Readonly<Record<string, string>>
 
 const CALLBACK_NAME = 'holdfast_events'
 
 /** What the environment of a playbook is made of. */
 export interface EnvironmentOptions {
   /** The agent's own environment. */
-  readonly own: Readonly<Record<string, string | undefined>>
+  readonly own: Environment
   /** Names of it that the operator passes on beside what every playbook gets. */
   readonly more: readonly string[]
   readonly cwd: string
@@ -79,7 +81,7 @@ function quietModules({ defaults }: AnsibleConfig): Record<string, string> {
 }
 
 /** The callbacks that the user enabled, by ansible's own order: the newer variable, the older one, the file. */
-function enabledCallbacks(environment: Environment, { defaults }: AnsibleConfig): string[] {
+function enabledCallbacks(environment: PlaybookEnvironment, { defaults }: AnsibleConfig): string[] {
   const text =
     environment.ANSIBLE_CALLBACKS_ENABLED ??
     environment.ANSIBLE_CALLBACK_WHITELIST ??
@@ -90,7 +92,7 @@ function enabledCallbacks(environment: Environment, { defaults }: AnsibleConfig)
 }
 
 /** The folders where ansible would look for callbacks, as absolute paths: those in a file count from its folder. */
-function callbackFolders(environment: Environment, { defaults, folder }: AnsibleConfig, cwd: string): string[] {
+function callbackFolders(environment: PlaybookEnvironment, { defaults, folder }: AnsibleConfig, cwd: string): string[] {
   const expand = (base: string) => (path: string) => expandPath(path.replaceAll('{{CWD}}', cwd), base, environment)
   if (environment.ANSIBLE_CALLBACK_PLUGINS !== undefined) {
     return splitList(environment.ANSIBLE_CALLBACK_PLUGINS, ':').map(expand(cwd))

@@ -3,6 +3,7 @@ import { execa } from 'execa'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
 import * as v from 'valibot'
+import type { Environment } from '../ground.js'
 import { OrderRefusedError } from './command-line.js'
 import { findProgram } from './plan.js'
 
@@ -52,8 +53,6 @@ interface Answer extends Candidate {
   readonly encoding: string
   readonly encodingOfUtf8: string
 }
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * Looks for a Python that can run supervisors: the one that the operator names, and no other then; else the one that

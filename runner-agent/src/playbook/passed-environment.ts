@@ -1,4 +1,5 @@
 import { SettingsError } from '@holdfast/protocol'
+import type { Environment } from '../ground.js'
 
 /**
  * What of the agent's environment a playbook gets. It is a list of what is passed on, not of what is taken out: whatever
@@ -96,10 +97,7 @@ export function readPassedNames(text: string | null): readonly string[] {
 }
 
 /** @param more what the operator passes on beside what every playbook gets */
-export function passedEnvironment(
-  own: Readonly<Record<string, string | undefined>>,
-  more: readonly string[],
-): Record<string, string> {
+export function passedEnvironment(own: Environment, more: readonly string[]): Record<string, string> {
   const passed: Record<string, string> = {}
   for (const [name, value] of Object.entries(own)) {
     if (value !== undefined && isPassed(name, more)) passed[name] = value

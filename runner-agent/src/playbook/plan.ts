@@ -12,6 +12,7 @@ import { extravarsYaml } from './extravars-text.js'
 import { limitMarkOf } from './process-tree.js'
 import { contentPaths, type GalaxySettings, type RequirementOrders, requirementsOf } from './requirements.js'
 import type { SocketFolders } from './socket-folders.js'
+import type { Environment } from '../ground.js'
 
 /** How long an abort waits after SIGINT and after SIGTERM, and how long output may come after the end, in seconds. */
 const ABORT_LADDER_SECONDS = { interrupt: 10, terminate: 5 }
@@ -22,7 +23,7 @@ export interface PlaybookSettings {
   /** The playbook folder on this host, or null when each job has a work folder made from the control plane's files. */
   readonly localFolder: string | null
   /** The agent's own environment, with a locale that ansible takes. */
-  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly environment: Environment
   /** Names of it that the operator passes on to playbooks beside what each gets. */
   readonly passEnvironment: readonly string[]
   /** Why this host has no Python that can start a playbook; null: it has one. */
@@ -101,7 +102,7 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
   })
   const given = secretArguments(secrets, folder)
   const playbook = playbookArguments(order, root, cwd, extravarsFile(folder), given)
-  const container = containerOf(order, folder, settings, { root, cwd, env, keyFiles: secrets?.key_files.length ?? 0 })
+  const container = containerRun(order, folder, settings, { root, cwd, env, keyFiles: secrets?.key_files.length ?? 0 })
   return {
     run_id: order.run_id,
     argv: [
@@ -125,7 +126,7 @@ function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, 
  * @throws OrderRefusedError when there is no podman or no image, or the form asks for what this runner does not do: never with
  *   less than was asked for
  */
-function containerOf(
+function containerRun(
   order: JobOrder,
   folder: JobFolder,
   { container, environment, callbackFolder, sockets, localFolder }: PlaybookSettings,

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
 import { isErrno, isPassing } from '../host/durable.js'
 import type { JobFolder } from '../spool/job-folder.js'
+import type { Environment } from '../ground.js'
 
 /** A supervisor that this agent process has started. */
 export interface SupervisorProcess {
@@ -34,7 +35,7 @@ const NOTHING_STARTED: readonly (number | null)[] = [1, 18]
 export function startSupervisor(
   folder: JobFolder,
   program: { python: string; script: string },
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
   secrets: string | null,
 ): SupervisorProcess {
   const log = openSync(folder.file('supervisor.log'), 'a', 0o600)
