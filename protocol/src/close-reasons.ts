@@ -1,6 +1,6 @@
 /**
- * Every reason for which one side closes the socket on purpose. `retry: false` means that dialling again cannot help
- * until a person acts; the agent then waits the longest back-off between its tries and says why.
+ * Every reason for which one side closes the socket on purpose. `retry: false` means that dialling again cannot help until a
+ * person acts. Then the agent waits the longest back-off between its tries, and says why.
  */
 export const CLOSE_REASONS = {
   going_away: { code: 1001, retry: true, meaning: 'the process stops or restarts' },

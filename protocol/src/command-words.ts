@@ -10,7 +10,7 @@ import { HOST_NAME, IPV6, WORD, countOfHosts, isHostPattern } from './host-names
  * and no part of it begins with `-` or `@`, however it is split.
  */
 
-/** A text is not what its place in the command line takes; the message says why, for people. */
+/** A text cannot stand at its place in the command line. The message says why, for people. */
 export class CommandWordsError extends Error {
   override readonly name = 'CommandWordsError'
 }
@@ -76,7 +76,7 @@ export function parseCommandPath(text: string): string[] {
   return parts
 }
 
-/** Folders whose files hold variables, often secret ones; ansible shows lines of a file that is no inventory. */
+/** Folders whose files hold variables, often secret ones. They are refused: ansible shows lines of a file that is no inventory. */
 const FOLDERS_OF_VARIABLES = new Set(['group_vars', 'host_vars', 'vars', 'defaults', 'vault', 'secrets'])
 /** Names of files and folders that are inventories by their name. */
 const INVENTORY_NAME = /^(?:inventor(?:y|ies)|hosts)(?:[._-].*)?$|[._-](?:inventory|hosts)(?:\.[a-z]+)?$|\.ini$/iu
@@ -101,7 +101,7 @@ export function holdsTemplate(text: string): boolean {
   return /\{[{%#]/.test(text)
 }
 
-/** A text from outside for a message: short, and with every character that does not show written out. */
+/** A text from outside, for use in a message: it is cut short, and invisible characters are written out. */
 export function shownText(text: string): string {
   const short = text.length > 80 ? `${text.slice(0, 80)}…` : text
   return `"${short.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`)}"`
@@ -117,7 +117,7 @@ function patternsWithColons(part: string): string[] {
   return pieces
 }
 
-/** The parts between commas without plain spaces around them; other blanks are what people do not see, and stay. */
+/** The parts between commas, without plain spaces around them. Other blanks stay: people do not see them, so they are refused. */
 function trimmedParts(text: string): string[] {
   if (text.length > MAX_CHARACTERS) throw new CommandWordsError('it is too long')
   return text

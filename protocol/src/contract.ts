@@ -5,8 +5,9 @@
 export const CONTRACT = 3
 
 /**
- * The newest contract that this release speaks. Each side tells it in `speaks` (the hello, the welcome); who does not, speaks
- * `CONTRACT`. Words that came after `CONTRACT` go only to a side that speaks them, so both releases work together.
+ * The newest contract that this release speaks. Each side tells it in `speaks` (in the hello and the welcome). A side that does
+ * not tell it speaks `CONTRACT`. Words that came after `CONTRACT` are sent only to a side that speaks them. So different
+ * releases work together.
  */
 export const NEWEST_CONTRACT = 6
 
@@ -37,7 +38,7 @@ export const MAX_PAYLOAD_BYTES = 256 * 1024
 /** Most bytes of one control message (JSON text). An offer carries extra variables up to MAX_INLINE_BYTES of them. */
 export const MAX_CONTROL_BYTES = 1024 * 1024
 
-/** What the WebSocket library may accept as one message on either side, in bytes: nothing larger is ever sent, also sealed. */
+/** Most bytes that the WebSocket library accepts as one message, on either side. Nothing larger is sent, also when sealed. */
 export const MAX_SOCKET_MESSAGE_BYTES = MAX_CONTROL_BYTES + 1024
 
 /** Extra variables up to this many bytes of JSON travel inside the offer, larger ones as a blob. */

@@ -29,7 +29,7 @@ export const endRecordSchema = v.object({
     dropped: countSchema,
     errors: countSchema,
     plugin_seen: v.boolean(),
-    /** The plugin was not there because ansible came to no play: it refused what it was given. Absent: not known. */
+    /** True when ansible refused its arguments before any play, so the callback was never loaded. Absent: not known. */
     before_play: v.optional(v.boolean()),
   }),
 })

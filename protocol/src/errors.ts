@@ -1,6 +1,6 @@
 import type { CloseReasonName } from './close-reasons.js'
 
-/** What came over the socket breaks the contract. The connection is closed with `reason`; no other one is harmed. */
+/** A message from the socket breaks the contract. Its connection is closed with `reason`; other connections go on. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError'
 
@@ -13,7 +13,7 @@ export class ProtocolError extends Error {
   }
 }
 
-/** A setting, file or value given by a person is wrong; the message says which one and what to do. */
+/** A setting, file or value from a person is wrong. The message says which one, and what to do. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }

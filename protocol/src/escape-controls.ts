@@ -1,6 +1,6 @@
 /**
- * What commands a terminal (C1, DEL), breaks a line (U+2028, U+2029) or turns the direction of text, so that it reads
- * as something else. JSON leaves all of them as they are.
+ * Characters that command a terminal (C1, DEL), break a line (U+2028, U+2029), or turn the direction of text so that it reads
+ * as another text. JSON leaves all of them as they are.
  */
 const UNSEEN = '\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069'
 const IN_JSON = new RegExp(`[${UNSEEN}]`, 'g')

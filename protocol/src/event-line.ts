@@ -29,7 +29,7 @@ export const EVENT_TYPES = [
 
 const nullableText = v.nullable(v.string())
 
-/** One line of the events stream. Whatever else the callback says is kept in the line and not looked at. */
+/** One line of the events stream. Other fields of the callback stay in the line and are not read here. */
 export const eventLineSchema = v.object({
   type: v.picklist(EVENT_TYPES),
   play: nullableText,

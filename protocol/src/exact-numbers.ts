@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
  * numbers by name; whoever shows what a playbook said keeps their digits.
  */
 
-/** Longer numerals are not looked at: nobody means them as a number. */
+/** Longest numeral that is checked. Nobody means a longer one as a number. */
 const MAX_NUMERAL_LENGTH = 1000
 
 /** Whether there can be a number in a text that needs a closer look. It may say yes for texts with long digits in strings. */
@@ -55,7 +55,7 @@ export function findInexactNumber(text: string): InexactNumber | null {
 /** A JSON value in which numbers that JavaScript would change stand as texts: `mark` and then their digits. */
 export interface KeptNumbers {
   readonly value: unknown
-  /** Nobody else can know it, so no text of the value begins with it by chance. Null: all numbers are exact. */
+  /** A random text, so no other text of the value begins with it by chance. Null: all numbers are exact. */
   readonly mark: string | null
 }
 

@@ -3,7 +3,7 @@ import { ProtocolError } from './errors.js'
 import { signText, verifyText } from './identity.js'
 
 /**
- * How the two sides of the socket prove themselves to each other, and what they seal their words with afterwards:
+ * How the two sides of the socket prove who they are, and how they get the keys that seal everything afterwards:
  *
  *   challenge   control plane: a nonce
  *   greeting    agent: its nonce, an ephemeral X25519 key, its public key
@@ -60,7 +60,7 @@ export function tlsExportOf(socket: TlsExporter): Buffer {
   return socket.exportKeyingMaterial(KEY_BYTES, TLS_EXPORT_LABEL, Buffer.alloc(0))
 }
 
-/** Hash of everything that was said so far, base64. */
+/** The hash of everything that crossed so far, base64. */
 export function transcriptOf({ challenge, greeting, proof, tlsExport }: HandshakeTexts): string {
   const hash = createHash('sha256')
   for (const part of [TRANSCRIPT_CONTEXT, challenge, greeting, proof, tlsExport ?? 'no TLS of its own']) {
@@ -93,7 +93,7 @@ export function verifyHello(identityKey: string, transcript: string, payload: st
 }
 
 /**
- * The keys that both sides come to.
+ * Computes the keys of a connection. Both sides get the same ones.
  * @param theirs the other side's ephemeral key, raw, base64
  * @throws ProtocolError `bad_message` when it is no key that gives a secret
  */

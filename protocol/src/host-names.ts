@@ -53,7 +53,7 @@ export function countOfHosts(host: string): number {
   return count
 }
 
-/** Of letters as of hexadecimal numbers, which may be more than there are: a bound needs no more. */
+/** The position of a range's end. Letters count as hexadecimal digits: the count may be too high, which is fine for a limit. */
 function positionOf(end: string): number {
   if (/^[0-9]+$/.test(end)) return Number(end)
   return /^[0-9a-f]+$/i.test(end) ? Number.parseInt(end, 16) : (end.toLowerCase().codePointAt(0) ?? 0)

@@ -12,19 +12,19 @@ export const imageNameSchema = v.pipe(
 
 const shortText = v.pipe(v.string(), v.maxLength(4096))
 
-/** Where a job's extra variables are, but for those that are sealed: in the order itself, or in a blob of that hash. */
+/** Where a job's extra variables are: in the order itself, or in the blob of that hash. Sealed variables are elsewhere. */
 export const extravarsSourceSchema = v.union([
   v.object({ inline: v.record(v.string(), v.unknown()) }),
   v.object({ sha256: sha256Schema, size: countSchema }),
 ])
 
-/** Who launched a job and when: by it a database that lost the job can make its row anew. */
+/** Who launched a job and when. A database that lost the job can make its row again from it. */
 export const launchedSchema = v.object({
   user: shortText,
   user_type: v.pipe(v.string(), v.maxLength(20)),
   /** Milliseconds since the epoch. */
   time: countSchema,
-  /** Variables that hold a secret, with a mask in its place; the order's others leave them out. */
+  /** Variables that hold a secret, with a mask in its place. The variables of the order leave them out. */
   masked: v.optional(v.record(v.string(), v.unknown())),
 })
 /** Who launched a job and when. */
@@ -43,8 +43,8 @@ export const jobOrderSchema = v.object({
   skip_tags: v.optional(v.nullable(shortText), null),
   limit: v.nullable(shortText),
   /**
-   * What the author of the form says itself, not a user of it: an inventory may then be any file of the playbook folder,
-   * a limit may name one. Absent: neither.
+   * Texts that the author of the form wrote, and not a user of it. Such an inventory may be any file of the playbook folder,
+   * and such a limit may name a file. Absent: neither.
    */
   of_form: v.optional(v.object({ inventory: v.boolean(), limit: v.boolean() }), { inventory: false, limit: false }),
   check: v.boolean(),
@@ -62,11 +62,11 @@ export const jobOrderSchema = v.object({
   manifest_sha256: sha256Schema,
   /** Secrets (`JobSecrets` as JSON), sealed to the runner's key and bound to this run; null when the job needs none. */
   sealed: v.nullable(v.pipe(v.string(), v.maxLength(MAX_SEALED_CHARACTERS))),
-  /** Output stored for this job, in bytes; past it one warning line, the playbook goes on. */
+  /** Most bytes of output that are stored for this job. After that there is one warning line, and the playbook goes on. */
   output_limit_bytes: countSchema,
   /**
-   * The control plane takes marks out of the output, so the runner may write one after each event. Absent: of an older
-   * control plane, which would show them.
+   * True when the control plane takes marks out of the output, so that the runner may write one after each event. An older
+   * control plane does not send it: it would show the marks.
    */
   output_marks: v.optional(v.boolean(), false),
   /** Absent: of an older control plane. */

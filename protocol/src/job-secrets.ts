@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-/** Most bytes of a job's secrets as JSON: sealed and in base64 they must fit into an offer beside everything else. */
+/** Most bytes of a job's secrets as JSON. Sealed and in base64 they must fit into an offer, beside everything else. */
 export const MAX_SECRETS_BYTES = 384 * 1024
 
 /** Most characters of sealed secrets of that size: base64, with header and tag. */
@@ -12,8 +12,8 @@ const vaultIdSchema = v.pipe(v.string(), v.regex(/^[^@\p{C}]{1,100}$/u))
 /** What is sealed for a runner: everything secret that one job needs. JSON. */
 export const jobSecretsSchema = v.object({
   /**
-   * Extra variables of the launch in which a password stands, each whole: the order leaves them out. They are written as
-   * those of the order are (`allow_jinja`, paths of uploads).
+   * Extra variables of the launch that hold a password, each as a whole. The order leaves them out. They are written in the
+   * same way as the variables of the order (`allow_jinja`, paths of uploads).
    */
   variables: v.optional(v.record(v.string(), v.unknown()), {}),
   /** Extra variables that win over all others. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { escapeControls } from './escape-controls.js'
 
-/** What every line of a log has; the rest of it is details. */
+/** What every line of a log has. All other fields are details. */
 const lineSchema = v.looseObject({ time: v.string(), level: v.string(), msg: v.optional(v.string(), '') })
 
 /**

@@ -32,15 +32,15 @@ export function isSafeRelativePath(path: string): boolean {
   return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..')
 }
 
-/** A file or folder of the playbook folder as people write it: `./` before and `/` behind do no harm. Null: it is none. */
+/** A path in the playbook folder as people write it: a `./` before it and a `/` after it are taken off. Null: it is no such path. */
 export function plainPlaybookPath(path: string): string | null {
   const plain = path.replace(/^(\.\/)+/, '').replace(/\/+$/, '')
   return isSafeRelativePath(plain) ? plain : null
 }
 
 /**
- * True when a link at `path` to `target` stays inside the folder, wherever other links of the folder lead. `..` may
- * only stand at the beginning of the target: after a name it would climb from where that name leads, if it is a link.
+ * True when a link at `path` to `target` stays inside the folder, wherever other links of the folder lead. `..` may stand
+ * only at the beginning of the target. After a name it would climb from another place if that name is a link, too.
  */
 export function isSafeLink(path: string, target: string): boolean {
   if (!isSafeRelativePath(path) || target === '' || target.startsWith('/') || target.includes('\0')) return false

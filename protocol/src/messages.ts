@@ -21,7 +21,7 @@ export const helloPayloadSchema = v.object({
   /** Random id of this process: two processes with one generation are clones. */
   instance: runIdSchema,
   contract: countSchema,
-  /** The newest contract that it speaks; absent: that one. */
+  /** The newest contract that it speaks; absent: `contract`. */
   speaks: v.optional(countSchema),
   version: word,
   ansible_version: v.nullable(word),
@@ -44,9 +44,9 @@ export const proofPayloadSchema = v.object({
   service_key: publicKeySchema,
   /** X25519, for this connection only: half of the secret that seals everything after it. */
   ephemeral_key: publicKeySchema,
-  /** It ends TLS itself: then what both sides can export from it is signed, too. */
+  /** True when the control plane ends TLS itself. Then a value that both sides export from TLS is signed, too. */
   tls: v.boolean(),
-  /** Keys that it had before; whoever trusts one of them follows. */
+  /** Keys that it had before. A runner that trusts one of them trusts the new one, too. */
   succession: v.optional(successionSchema, []),
 })
 /** What the control plane says about itself. */
@@ -72,7 +72,7 @@ export const orphanDescriptionSchema = v.object({
   playbook: v.pipe(v.string(), v.maxLength(4096)),
   /** Without what is secret; null: too large for a message, or the job is another control plane's. */
   extravars: v.nullable(v.record(v.string(), v.unknown())),
-  /** Who launched it; null: its order is older than that word. */
+  /** Who launched it; null: an older order does not say it. */
   launched: v.nullable(launchedSchema),
   manifest_sha256: sha256Schema,
   /** Milliseconds since the epoch, by the runner's clock. */
@@ -86,7 +86,7 @@ export const REFUSALS = ['busy', 'draining', 'spool_full', 'files_changed', 'fil
 
 /** Agent to control plane. */
 export const agentMessageSchema = v.variant('type', [
-  /** The answer to the challenge, before anything of the runner is told but its public key. */
+  /** The answer to the challenge. It tells nothing of the runner but its public key. */
   v.object({ type: v.literal('greeting'), nonce: word, ephemeral_key: publicKeySchema, identity_key: publicKeySchema }),
   v.object({ type: v.literal('hello'), payload: v.pipe(v.string(), v.maxLength(8192)), signature: word }),
   /** Every heartbeat and whenever one of these changes. */
@@ -144,7 +144,7 @@ export type ResumedJob = v.InferOutput<typeof resumedJobSchema>
 /** Control plane to agent. */
 export const serverMessageSchema = v.variant('type', [
   v.object({ type: v.literal('challenge'), nonce: word, time: v.number(), contract: countSchema, version: word }),
-  /** The control plane has the key that it says. */
+  /** Proves that the control plane has the key that it names. */
   v.object({ type: v.literal('proof'), payload: v.pipe(v.string(), v.maxLength(8192)), signature: word }),
   /** The handshake is done. `max_jobs` is the admin's limit, which wins over the agent's own. */
   v.object({
@@ -165,12 +165,12 @@ export const serverMessageSchema = v.variant('type', [
   /** Answer to the inventory. */
   v.object({ type: v.literal('resume'), jobs: v.array(resumedJobSchema) }),
   v.object({ type: v.literal('offer'), order: jobOrderSchema }),
-  /** A wanted blob or upload cannot be had any more: its file changed or went away since the offer. */
+  /** A wanted blob or upload is not there any more: its file changed or went away since the offer. */
   v.object({ type: v.literal('blob_gone'), ...runRef, sha256: sha256Schema }),
   /** Stored lengths of both streams, after the commit. */
   v.object({ type: v.literal('ack'), job_id: jobIdSchema, output: countSchema, events: countSchema }),
   v.object({ type: v.literal('rewind'), job_id: jobIdSchema, stream: v.picklist(STREAMS), to: countSchema }),
-  /** Of this stream no more is kept than that: nothing more of it is to be sent. */
+  /** The control plane keeps no more of this stream than this length. The agent must send no more of it. */
   v.object({ type: v.literal('stream_full'), job_id: jobIdSchema, stream: v.picklist(STREAMS), length: countSchema }),
   v.object({ type: v.literal('end_stored'), ...runRef }),
   v.object({ type: v.literal('abort'), ...runRef }),

@@ -7,8 +7,8 @@ import type { SessionKeys } from './handshake.js'
  *
  *   0   kind: 0 a control message, 1 a frame      1   ciphertext      the last 16: GCM tag
  *
- * The nonce is the number of the message in its direction, which does not cross: what is left out, repeated or put in
- * does not open. The kind is the associated data. Each key seals in one direction of one connection.
+ * The nonce is the number of the message in its direction. It is not sent. So a message that was left out, repeated or put in
+ * is noticed: it does not open. The kind is the associated data. Each key seals in one direction of one connection.
  */
 const ALGORITHM = 'aes-256-gcm'
 const NONCE_BYTES = 12
@@ -19,7 +19,7 @@ const FRAME_KIND = 1
 /** Bytes that sealing adds. */
 export const SEAL_BYTES = 1 + TAG_BYTES
 
-/** Seals what one side says and opens what the other one said, each in the order of the socket. */
+/** Seals what this side sends, and opens what the other side has sent, both in the order of the socket. */
 export interface SealedChannel {
   /** Text is a control message, bytes are a frame. */
   seal(message: string | Buffer): Buffer

@@ -16,7 +16,7 @@ import { publicKeyOf } from './identity.js'
  *   0   version, 1        1   ephemeral X25519 public key (32)      33   ciphertext      the last 16: GCM tag
  *
  * HKDF-SHA256 over the X25519 secret (salt: both public keys, ephemeral first) gives the AES-256 key and the nonce. Each
- * ephemeral key is used once, so no nonce is used twice. What it is bound to is the associated data.
+ * ephemeral key is used once, so no nonce is used twice. The binding (runner, job and run) is the associated data.
  */
 const VERSION = 1
 const CONTEXT = 'holdfast job secrets v1'

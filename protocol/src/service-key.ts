@@ -8,7 +8,7 @@ import { fingerprintOf, publicKeyOf, publicKeySchema, signText, verifyText } fro
 const SERVICE_CONTEXT = 'holdfast service key succession v1\n'
 const RUNNER_CONTEXT = 'holdfast runner key succession v1\n'
 
-/** Most predecessors that are told: so many rotations a runner may have been away. */
+/** Most former keys that are sent. A runner that missed more rotations needs a person. */
 export const MAX_SUCCESSIONS = 16
 
 /** A key that was replaced, and its signature over the key that came after it. */
@@ -19,12 +19,12 @@ export const successionLinkSchema = v.object({
 /** One replaced key with its signature. */
 export type SuccessionLink = v.InferOutput<typeof successionLinkSchema>
 
-/** Replaced keys, the oldest first; each signs the one after it, the last one signs today's key. */
+/** Replaced keys, the oldest first. Each key signs the one after it; the last one signs today's key. */
 export const successionSchema = v.pipe(v.array(successionLinkSchema), v.maxLength(MAX_SUCCESSIONS))
 /** Replaced keys, the oldest first. */
 export type Succession = v.InferOutput<typeof successionSchema>
 
-/** What may follow each other: keys of a control plane, or keys of a runner. A signature for one is worth nothing for the other. */
+/** Whose keys follow each other: a control plane's or a runner's. A signature for one kind does not count for the other. */
 export type SuccessionOf = 'service' | 'runner'
 
 /** The link from a key to the one that replaces it. @param next raw public key, base64 */
@@ -33,12 +33,12 @@ export function succeed(of: SuccessionOf, privatePem: string, next: string): Suc
   return { key, signature: signText(privatePem, successionText(of, key, next)) }
 }
 
-/** True when today's key follows from the key of that fingerprint, or is it, by signatures that are all good. */
+/** True when the fingerprint is that of today's key, or of a former key from which good signatures lead to today's key. */
 export function follows(of: SuccessionOf, fingerprint: string, succession: Succession, today: string): boolean {
   return fingerprintOf(today) === fingerprint || ancestorsOf(of, succession, today).includes(fingerprint)
 }
 
-/** Fingerprints of the keys that today's key follows from by good signatures, the newest first. */
+/** Fingerprints of the former keys from which good signatures lead to today's key, the newest first. */
 export function ancestorsOf(of: SuccessionOf, succession: Succession, today: string): string[] {
   const found: string[] = []
   let next = today

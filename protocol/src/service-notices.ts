@@ -1,13 +1,13 @@
 /**
- * What a service tells the service manager that started it, in systemd's words (sd_notify(3)). Here are the words only:
- * each program sends them in a way of its own.
+ * What a service tells the service manager that started it, in systemd's words (sd_notify(3)). This module only makes the
+ * texts. Each program sends them in its own way.
  */
 export const SERVICE_NOTICES = {
   /** The service does its work. */
   ready: (status: string): string[] => ['READY=1', statusLine(status)],
-  /** The same as before, with other words about it. */
+  /** The state is the same as before, and the words about it have changed. */
   status: (status: string): string[] => [statusLine(status)],
-  /** What it reads from outside is read anew; `ready` follows. */
+  /** The service reads its files again; `ready` follows. */
   reloading: (): string[] => ['RELOADING=1', statusLine('reads its configuration anew')],
   stopping: (status: string): string[] => ['STOPPING=1', statusLine(status)],
   /** The service still works on its tasks. */
@@ -25,7 +25,7 @@ export function watchdogPeriod(environment: Readonly<Record<string, string | und
   return microseconds / 1000 / 2
 }
 
-/** A status is one line: a second one would be a notice of its own. */
+/** Makes a status one line: a second line would count as another notice. */
 function statusLine(status: string): string {
   return `STATUS=${status.replaceAll(/\s+/g, ' ')}`
 }

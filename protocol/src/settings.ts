@@ -1,8 +1,8 @@
 import { SettingsError } from './errors.js'
 
 /**
- * How both programs take their settings: one table per program says name, kind, default and meaning; the environment
- * and the command line fill it, the command line wins. An unknown value or a missing one stops the start with one line.
+ * How both programs take their settings. One table per program says name, kind, default and meaning. The values come from
+ * the environment and the command line; the command line wins. A wrong or missing value stops the start with one line.
  */
 export type SettingKind = 'text' | 'integer' | 'boolean' | 'choice'
 
@@ -10,7 +10,7 @@ export type SettingKind = 'text' | 'integer' | 'boolean' | 'choice'
 export interface SettingDefinition {
   readonly kind: SettingKind
   readonly meaning: string
-  /** Text as it would stand in the environment; null: none. A function gets the settings before it. */
+  /** The default as text, as in the environment; null: none. A function gets the settings that come before this one. */
   readonly default: string | null | ((soFar: Readonly<Record<string, SettingValue>>) => string)
   readonly choices?: readonly string[]
   readonly minimum?: number
@@ -24,7 +24,7 @@ export type SettingValue = string | number | boolean | null
 /** All settings of a program, by the names of their environment variables. */
 export type SettingTable = Readonly<Record<string, SettingDefinition>>
 
-/** Where values come from; reading files is passed in, this module does no I/O. */
+/** Where values come from. Reading files is passed in, because this module does no I/O. */
 export interface SettingSources {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Values from the command line by their upper-case name. */

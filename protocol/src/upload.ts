@@ -7,12 +7,12 @@ export const MAX_JOB_UPLOADS = 100
 /** Longest name that an uploaded file gets on a runner, in characters. */
 const MAX_NAME_LENGTH = 100
 
-/** As much of a name is taken for its extension, which stays when the name is cut. */
+/** Longest extension of a name, in characters. It stays when the name is cut. */
 const MAX_EXTENSION_LENGTH = 16
 
 /**
- * A file name that is one on every file system, needs no quotes, and is neither hidden nor an option: it can lead
- * nowhere, wherever it is put.
+ * A file name that works on every file system and needs no quotes. It is neither hidden nor an option, and it cannot lead out
+ * of its folder.
  */
 export const uploadNameSchema = v.pipe(
   v.string(),
@@ -24,7 +24,7 @@ export const uploadNameSchema = v.pipe(
 export const jobUploadSchema = v.object({
   /** What the file is called on the runner. */
   name: uploadNameSchema,
-  /** What stands for its path in the extra variables: the runner puts the path there that the file has with it. */
+  /** The placeholder of its path in the extra variables. The runner replaces it with the path on its own disk. */
   placeholder: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)),
   sha256: sha256Schema,
   size: countSchema,
@@ -33,7 +33,7 @@ export const jobUploadSchema = v.object({
 /** An uploaded file that belongs to a job. */
 export type JobUpload = v.InferOutput<typeof jobUploadSchema>
 
-/** The name for a runner's disk that is closest to the name which a user's file had. Its extension stays. */
+/** The name that a user's file gets on a runner's disk. It is as close to the original as possible; the extension stays. */
 export function plainUploadName(original: string): string {
   const plain = original
     .replace(/[^A-Za-z0-9._-]/g, '_')

@@ -1,4 +1,4 @@
-"""What the agent asks the kernel about locks, for which Node.js has no words: `locks.py take` and `locks.py test`.
+"""Asks the kernel about locks, which Node.js cannot do: `locks.py take` and `locks.py test`.
 
 Run as `python3 -I -S locks.py <what>`. Both print a JSON list of words.
 

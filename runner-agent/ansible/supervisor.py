@@ -22,7 +22,7 @@ except BaseException:
     import traceback
 
     traceback.print_exc()
-    code = 70  # not the 1 of an interpreter that could not even begin
+    code = 70  # another code than 1, which an interpreter gives that could not even begin
 
-# end.json is there and nothing is buffered: the interpreter need not be taken down in order.
+# end.json is there and nothing is buffered. So the process can end at once, without the interpreter's own shutdown.
 os._exit(code)

@@ -81,7 +81,7 @@ setTimeout(() => {
 }, LINGER_MS).unref()
 
 async function main(args: string[]): Promise<number> {
-  // yargs makes the text of the help at every run; that of all settings costs a tenth of a second.
+  // yargs builds the help text at every run. With all settings that takes a tenth of a second.
   const mayShowHelp = args.some((arg) => /^(-\w*h\w*|--help.*|help)$/.test(arg))
   let exitCode: number = EXIT_CODES.stopped
   const ending = (code: number): void => {

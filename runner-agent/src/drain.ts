@@ -3,7 +3,7 @@ import type { ApprovalWatch } from './approval-watch.js'
 import type { HostJobs } from './jobs/host-jobs.js'
 import type { Logger } from './log.js'
 
-/** After an order to end all jobs: the supervisor's own ladder and some time to write the ends. */
+/** Longest wait after all jobs were told to end: supervisors end them in steps, and then write the ends. In milliseconds. */
 const TERMINATE_MS = 25_000
 /** How long a stopping agent waits for the control plane to store what has ended. */
 const STORE_MS = 2_000
@@ -15,7 +15,7 @@ export interface DrainOptions {
   readonly approvalWatch: Pick<ApprovalWatch, 'state'>
   readonly settings: { readonly drainSeconds: number; readonly onStop: 'detach' | 'terminate' }
   readonly log: Logger
-  /** True when the agent is ended anyway. */
+  /** True when the agent is being closed, so that waiting makes no sense. */
   readonly isClosing: () => boolean
 }
 

@@ -12,7 +12,7 @@ export type NotReady =
   | 'waiting for approval'
   | typeof TOKEN_NOT_TAKEN
   | 'draining'
-  /** A sentence: what was asked for cannot be had, so the agent takes no jobs. */
+  /** Why the agent takes no jobs, as a sentence. */
   | { readonly problem: string }
 
 /** Said while the control plane shows a key that this runner does not trust. */
@@ -29,12 +29,12 @@ export interface HealthProbe {
   figures(): AgentFigures
 }
 
-/** The agent's own little web server for probes. It reveals no more than these answers. */
+/** The agent's own small web server for probes. It answers nothing else. */
 export interface HealthServer {
   /** @throws the system's error when the address is taken @returns the port */
   listen(host: string, port: number): Promise<number>
   /**
-   * Listens, now or as soon as the address is free: jobs need no probes, so a taken port keeps no agent from its work.
+   * Listens, now or as soon as the address is free. Jobs need no probes, so the agent works without them meanwhile.
    * @param listening called once, with the port
    */
   keepListening(host: string, port: number, log: Logger, listening: (port: number) => void): Promise<void>

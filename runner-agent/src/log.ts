@@ -21,7 +21,7 @@ export function createLog(options: { level: string; format: 'text' | 'json'; out
   )
 }
 
-/** An error as one sentence with its causes; stacks only help with our own mistakes and stay in `debug`. */
+/** An error as one sentence with its causes. Stacks help only with mistakes of this program; the level `debug` shows them. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause === undefined ? error.message : `${error.message}: ${describeError(error.cause)}`

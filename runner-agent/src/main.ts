@@ -92,7 +92,7 @@ export async function startAgent(settings: AgentSettings, overrides: AgentOverri
       port = taken
       log.info({ address: `http://${settings.listenHost}:${taken}` }, 'probes are answered here')
     })
-    // A job that was sealed to them may be in the spool.
+    // The spool may hold a job whose secrets were sealed to these keys.
     await parts.keyring.prepare()
     await Promise.all([parts.loading.load(isClosing), parts.ansible.readVersion()])
     parts.link.start()

@@ -21,7 +21,7 @@ export const ANSIBLE_PARTS = {
   callbackFolder: pathOf('../ansible/callback'),
 }
 
-/** Both `src` and `dist` lie beside what is meant. */
+/** A path of the package. `src` and `dist` have the same depth, so it is found from both. */
 function pathOf(relative: string): string {
   return fileURLToPath(new URL(relative, import.meta.url))
 }

@@ -22,14 +22,14 @@ export const EXIT_CODES = {
  * @returns the exit code
  */
 export async function runAgent(settings: AgentSettings, complain: (line: string) => void): Promise<number> {
-  // Whoever read the log is gone. That must not end the agent, and there is nowhere to tell it.
+  // The reader of the log is gone. That must not end the agent, and there is no place to report it.
   process.stdout.on('error', () => undefined)
   const log = logOf(settings)
   for (const { name, meant } of unknownSettings(process.env)) {
     log.warn({ name }, `there is no such setting${meant === null ? '' : `: is ${meant} meant?`}`)
   }
   const signals = countSignals()
-  // A habit of log rotation and of certificates. The agent has neither, and its default would be to end it.
+  // Tools for log files and certificates often send SIGHUP. It means nothing to the agent; by default it would end it.
   process.on('SIGHUP', () => {
     log.info('a hang-up was asked for: the agent has nothing to read anew and goes on')
   })
@@ -51,7 +51,7 @@ export async function runAgent(settings: AgentSettings, complain: (line: string)
   } finally {
     manager.close()
   }
-  // It runs nothing yet, and what it waits for (a program that hangs) may never come.
+  // The agent runs no jobs yet, and it may wait for a program that hangs. So it ends at once.
   log.info('stopped before the start was complete')
   starting.then(
     (agent) => agent.kill(),
@@ -69,7 +69,7 @@ async function untilStopped(agent: Agent, signals: Signals, manager: ServiceMana
   return signals.count === 1 ? EXIT_CODES.stopped : EXIT_CODES.forced
 }
 
-/** What an admin sees of the agent at one glance (`systemctl status`). */
+/** The agent's state in one line, for `systemctl status`. */
 function statusOf({ parts }: Agent): string {
   const reason = parts.approvalWatch.notReady()
   const { runningJobs } = parts.hostJobs.figures()
@@ -85,8 +85,8 @@ interface Signals {
 }
 
 /**
- * SIGTERM and SIGINT. They are taken from the first moment on: the first process of a container is not even ended by one
- * that it does not handle.
+ * SIGTERM and SIGINT. They are handled from the first moment on: the kernel ignores them for the first process of a container
+ * as long as that process does not handle them.
  */
 function countSignals(): Signals {
   let count = 0

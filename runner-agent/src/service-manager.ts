@@ -2,12 +2,12 @@ import { writeSync } from 'node:fs'
 import { SERVICE_NOTICES, watchdogPeriod } from '@holdfast/protocol'
 import type { Ground } from './ground.js'
 
-/** How often it is looked whether the agent's state has other words now, in milliseconds. */
+/** How often the words about the agent's state are compared with the last ones, in milliseconds. */
 const LOOK_AT_STATUS_MS = 2_000
 
-/** The service manager that started the agent, as far as it wants to hear of it: systemd with `Type=notify`. */
+/** The service manager that started the agent. It hears of the agent when it is systemd with `Type=notify`. */
 export interface ServiceManager {
-  /** The agent does its work. From now on each change of the words is told. */
+  /** Says that the agent does its work. From now on each change of its state is told. */
   ready(status: () => string): void
   stopping(): void
   close(): void

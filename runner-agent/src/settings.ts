@@ -74,7 +74,7 @@ export interface AgentSettings {
   readonly proxy: URL | null
   readonly name: string
   readonly joinToken: string | null
-  /** Of the control plane's key, by the settings or the join token; null: neither says it. */
+  /** Fingerprint of the control plane's key, from the settings or the join token; null: neither has it. */
   readonly serviceFingerprint: string | null
   readonly statePath: string
   readonly maxJobs: number
@@ -82,7 +82,7 @@ export interface AgentSettings {
   readonly onStop: 'detach' | 'terminate'
   /** The local playbook folder, or null when the control plane sends the files. */
   readonly localFolder: string | null
-  /** What of the agent's environment playbooks see beside what each gets: names, and beginnings of names with `*`. */
+  /** More variables of the agent's environment that playbooks get: names, and beginnings of names with `*`. */
   readonly passEnvironment: readonly string[]
   /** The Python that the operator names for supervisors; null: it is looked for. */
   readonly python: string | null
@@ -108,7 +108,7 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
   const environment = withLowerCase(sources.environment)
   const resolved = resolveSettings(RUNNER_AGENT_SETTINGS, { ...sources, environment })
   const result = v.safeParse(resolvedSchema, resolved, { abortEarly: true })
-  // The dot path of an issue is the setting's name, which makes the sentence.
+  // The path of an issue is the name of the setting. It begins the sentence.
   if (!result.success) throw new SettingsError(firstIssue(result.issues))
   const given = result.output
   if (given.RTE_FILES === 'local' && given.ANSIBLE_PATH === null) {
@@ -117,7 +117,7 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
   const appUrl = appUrlOf(given)
   const serviceFingerprint =
     given.RTE_SERVICE_FINGERPRINT ?? (given.RTE_JOIN_TOKEN === null ? null : fingerprintInToken(given.RTE_JOIN_TOKEN))
-  // Whoever reaches the port may dial. So the first one that does must not be the one to obey.
+  // Anybody who reaches the port may dial. So the runner must know beforehand which control plane to obey.
   if (appUrl === null && serviceFingerprint === null) {
     throw new SettingsError('RTE_SERVICE_FINGERPRINT: is required with RTE_MODE=inbound, or a join token that names it')
   }
@@ -151,7 +151,7 @@ export function readSettings(sources: SettingSources, folder: string): AgentSett
   })
 }
 
-/** Null: nothing is dialled. @throws SettingsError */
+/** The address to dial; null: the agent does not dial. @throws SettingsError */
 function appUrlOf({ RTE_MODE, APP_URL }: v.InferOutput<typeof resolvedSchema>): URL | null {
   if (RTE_MODE === 'inbound') return null
   if (APP_URL === null) throw new SettingsError(`APP_URL: ${APP_URL_NEEDED}`)
@@ -179,13 +179,13 @@ function isolationOf(given: v.InferOutput<typeof resolvedSchema>, folder: string
   }
 }
 
-/** A variable that looks like a setting and is none, and the setting that may be meant. */
+/** A variable that looks like a setting but is none, and the setting that may be meant. */
 export interface UnknownSetting {
   readonly name: string
   readonly meant: string | null
 }
 
-/** Variables of the environment that begin like a setting of the agent and are none: typing mistakes, mostly. */
+/** Variables of the environment that begin like settings of the agent but are none. Mostly they are typing mistakes. */
 export function unknownSettings(environment: SettingSources['environment']): UnknownSetting[] {
   const known = Object.entries(RUNNER_AGENT_SETTINGS).flatMap(([name, { secret }]: [string, SettingDefinition]) =>
     secret ? [name, `${name}_FILE`] : [name],

@@ -38,7 +38,7 @@ finally:
 
 
 def _harmless(method):
-    """An event is never worth a play: what goes wrong in here is counted, not raised."""
+    """An event must never end a play: an error in here is counted and not raised."""
 
     @functools.wraps(method)
     def call(self, *args, **kwargs):
@@ -134,7 +134,7 @@ class CallbackModule(CallbackBase):
     def v2_playbook_on_vars_prompt(
         self, varname, private=True, prompt=None, encrypt=None, confirm=False, salt_size=None, salt=None, default=None, unsafe=None
     ):
-        """There is no terminal. Without an answer ansible would go on with the text "None" as the value."""
+        """Ends ansible when a prompt has no default: it would go on with the text "None", because there is no terminal."""
         self._tell_of_prompt(varname, private, default is not None)
         if default is not None:
             return
@@ -145,7 +145,7 @@ class CallbackModule(CallbackBase):
 
     @_harmless
     def _tell_of_prompt(self, varname, private, has_default):
-        """The text of the prompt and its default may be anything: which variable is asked for is enough."""
+        """Names only the variable: the text of the prompt and its default may hold anything."""
         self._emit("playbook_on_vars_prompt", result={"variable": str(varname), "private": bool(private), "default": has_default})
 
     @_harmless
@@ -305,7 +305,7 @@ class CallbackModule(CallbackBase):
         return self._recap_words.take(content.host_of(result))
 
     def _final(self, kind, result, words, **marks):
-        """The last word of a host about a task. @param words what the recap counted for it; [] when it counted nothing"""
+        """The final result of a host at a task. @param words what the recap counted for it; [] when it counted nothing"""
         marks["uncounted"] = words == []
         run = self._run(result)
         self._runs.pop(self._key(run.view.uuid, content.host_of(result)), None)
@@ -366,7 +366,7 @@ class CallbackModule(CallbackBase):
         return order
 
     def _rescued_orders(self, host, recap):
-        """The failures of a host that were rescued. The recap says how many; which ones is derived where that is open."""
+        """The failures of a host that were rescued. The recap says only how many, so it may have to be derived which ones."""
         failures = self._failures[host]
         count = recap.get(host, {}).get("rescued", 0)
         if count == 0 or count >= len(failures):

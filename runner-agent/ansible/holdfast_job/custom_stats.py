@@ -8,7 +8,7 @@ _HIDDEN = "(hidden because of no_log)"
 
 
 class CustomStats:
-    """Puts together what results showed, in the same way as ansible, and compares: what differs came from hidden results too."""
+    """Adds up what visible results published, as ansible does. A sum that differs from ansible's came from hidden results, too."""
 
     def __init__(self, own):
         self._own = own
@@ -38,5 +38,5 @@ class CustomStats:
         }
 
     def _is_seen(self, key, value):
-        """With `run_once` a value of one host is put down for all of them, so the place does not count."""
+        """Compares values without their hosts: with `run_once` ansible stores one host's value for all hosts."""
         return any(key in values and values[key] == value for values in self._own.custom.values())

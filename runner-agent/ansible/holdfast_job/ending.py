@@ -1,4 +1,4 @@
-"""end.json: the last and only word about how a run ended, and exit.json, which tells of ansible-playbook alone and comes first.
+"""end.json says how a run ended; nothing else does. exit.json comes before it and only says how ansible-playbook ended.
 
 Both must get through on a full disk too.
 """
@@ -21,7 +21,7 @@ _EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b85
 
 
 def keep_reserve(job):
-    """Room on the disk for end.json and exit.json, taken while there is some.
+    """Space on the disk for end.json and exit.json. It is reserved at the start, while there is some.
 
     Random bytes, which no file system can store as nothing.
     """
@@ -84,7 +84,7 @@ def write_end(job, output, cause, exit_code=None, signal_name=None, message=None
 
 
 def _seal_output(job, output):
-    """What output.log holds, by what was counted while it was written; by reading it where that has failed."""
+    """What output.log holds: as counted while it was written, or as read again when writing has failed."""
     try:
         output.finish()
         length, digest, problem = output.seal()
@@ -107,7 +107,7 @@ def _seal_events(job):
         end["dropped"], end["errors"] = max(0, int(report["dropped"])), max(0, int(report["errors"]))
         end["plugin_seen"] = True
     except Exception:
-        pass  # the playbook may have written there, too: infinite numbers, a depth without end
+        pass  # the playbook can write there, too, so the content may be anything: infinite numbers, endless depth
     problem = None
     try:
         _sync_file(job.path("events.jsonl"))
@@ -128,7 +128,7 @@ def _look_at_output(job, events_end, exit_code):
             events_end["before_play"] = True
         return remarks_of(text)
     except Exception:
-        return []  # an end without remarks is worth more than none
+        return []  # an end without remarks is better than no end
 
 
 def _read_until_known(read):
@@ -159,7 +159,7 @@ def _sync_file(path):
 
 
 def _shrink_reserve(job):
-    """Gives most of the reserve back to the disk, for the last notice in output.log."""
+    """Frees most of the reserve, so that the last notice fits into output.log."""
     try:
         os.truncate(job.path("reserve"), _RESERVE_KEPT)
     except OSError:
@@ -167,7 +167,7 @@ def _shrink_reserve(job):
 
 
 def _write_until_it_is_there(job, data):
-    """The truth about the run is nowhere else now, so this gives up only when the job folder itself is gone."""
+    """Only this process knows how the run ended. So it gives up only when the job folder itself is gone."""
     while True:
         try:
             _write_into(job, "reserve", data, "end.json")
@@ -179,7 +179,7 @@ def _write_until_it_is_there(job, data):
 
 
 def _write_into(job, reserve, data, name):
-    """The reserve becomes the file, so that its blocks are used again and a full disk needs no new ones."""
+    """Writes into the reserve and renames it. So its blocks are used again, and a full disk needs no new ones."""
     path = job.path(reserve)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

@@ -74,7 +74,7 @@ def shown_result(result, run):
 
 
 def _take_out_repetitions(shown, run, is_whole_loop):
-    """Items and file differences have had events of their own."""
+    """Leaves out items and file differences: they had events of their own."""
     if is_whole_loop or _are_item_results(shown.get("results")):
         del shown["results"]
     if run.diff_order is not None and "diff" in shown:
@@ -87,7 +87,7 @@ def _are_item_results(value):
 
 
 def _take_out_private_parts(shown):
-    """Facts are large and often private, the variables of a new host are arguments: which ones there are is enough."""
+    """Names the facts and the variables of a new host without their values: facts are large and often private."""
     for key in _RAW_KEYS:
         text = shown.get(key)
         found = _ARGUMENTS.search(text) if isinstance(text, str) else None
@@ -102,7 +102,7 @@ def _take_out_private_parts(shown):
 
 
 def shown_progress(result):
-    """How far a task in the background is. What it has brought comes with its final event, once."""
+    """How far a task in the background is. Its result comes once, with its final event."""
     values = values_of(result)
     return {key: values[key] for key in _KEPT_OF_ASYNC if key in values}
 
@@ -129,7 +129,7 @@ def recap_of(stats):
 
 
 def will_be_rescued(task):
-    """Whether a block around the task has a rescue for it. Unsure counts as no: the recap tells in the end."""
+    """Whether a block around the task has a rescue for it. When that is not certain it is False; the recap says it later."""
     inner, outer = task, getattr(task, "_parent", None)
     while outer is not None:
         if getattr(outer, "rescue", None) and any(part._uuid == inner._uuid for part in outer.block):

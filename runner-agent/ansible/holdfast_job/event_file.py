@@ -1,4 +1,4 @@
-"""events.jsonl, and callback.json that tells how writing it went. Nothing in here waits for anybody."""
+"""events.jsonl, and callback.json, which says how the writing went. Nothing in here waits."""
 
 import json
 import os
@@ -11,7 +11,7 @@ _REPORT_BYTES = 512
 
 
 class _State:
-    """How far events.jsonl is. Replaced as one value, so that an interrupt finds all of it changed or nothing."""
+    """How far events.jsonl is. It is replaced as one value, so that an interrupt finds either the old or the new one."""
 
     __slots__ = ("end", "lines", "events", "is_torn")
 
@@ -91,7 +91,7 @@ class EventFile(EventClock):
         return None
 
     def _find_out(self):
-        """After a write that failed, or that an interrupt kept from being counted: how much of the line is in the file."""
+        """Finds out how much of a line is in the file, after a write that failed or was interrupted before it was counted."""
         state, size = self._state, os.fstat(self._file).st_size
         reached = size - state.end - (1 if state.is_torn else 0)
         missing = self._goal - size
@@ -108,7 +108,7 @@ class EventFile(EventClock):
         self.report()
 
     def report(self):
-        """Replaces callback.json; on a full disk it is written over, because its block is there already."""
+        """Replaces callback.json. On a full disk it is written in place, because its block is there already."""
         if self._report_path is None or os.getpid() != self._pid:
             return
         report = {

@@ -31,7 +31,7 @@ _SURROGATE = re.compile(r"\\(?:ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(ud[89a-f
 
 
 def plain(value):
-    """Says what JSON has no word for with something it has. Values of the vault are never opened."""
+    """Replaces values that JSON cannot express. Values of the vault are never opened."""
     try:
         if isinstance(value, (bytes, bytearray, memoryview)):
             return bytes(value).decode("utf-8", "replace")
@@ -72,12 +72,12 @@ def _bytes(text):
 
 
 def _replace_lone_surrogate(found):
-    """Half a character is no text: databases and other languages refuse it."""
+    """Replaces halves of characters (lone surrogates): databases and other languages refuse them."""
     return "\\ufffd" if found.group(1) else found.group(0)
 
 
 def _is_surely_too_long(result):
-    """Seen without encoding, so that a result of 50 MB is not made into a text of 100 MB first."""
+    """Decides without encoding, so that a result of 50 MB does not become a text of 100 MB first."""
     return result is not None and sum(len(part) for part in result.values() if isinstance(part, (str, list))) > LINE_BYTES
 
 
@@ -124,7 +124,7 @@ def _bounded_field(value):
 
 
 def _ever_shorter(result):
-    """First what is said elsewhere goes, then the middle of the longest strings, then of long lists, then almost all."""
+    """Shortens in steps: repeated parts go first, then the middle of the longest strings, then of long lists, then nearly all."""
     copy = _Copy(*_without_repetitions(result))
     for longest in _STRING_STEPS:
         if copy.shorten_strings(longest):

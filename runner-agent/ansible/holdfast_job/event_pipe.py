@@ -14,11 +14,11 @@ REPORT = b"#"
 
 
 class EventPipe(EventClock):
-    """Takes the place of EventFile, with the same words."""
+    """Replaces EventFile and has the same methods."""
 
     def __init__(self, path, ansible_version):
         super().__init__()
-        # Without a supervisor that reads this fails, instead of waiting for one.
+        # When no supervisor reads the pipe, opening it fails at once. It must not wait for one.
         self._pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         os.set_blocking(self._pipe, True)
         self._pid = os.getpid()

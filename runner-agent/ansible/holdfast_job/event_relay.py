@@ -19,7 +19,7 @@ _REPORT_BYTES = 4096
 
 
 class EventRelay:
-    """From the pipe into the file. Nothing that comes makes it raise, and it never waits."""
+    """Copies events from the pipe into the file. It never raises because of what comes, and it never waits."""
 
     def __init__(self, pipe, events_path, report_path):
         self._pipe = pipe
@@ -62,7 +62,7 @@ class EventRelay:
         return bool(poll.poll(0))
 
     def finish(self):
-        """What is there now, but not what somebody who cannot be ended goes on sending."""
+        """Takes what is in the pipe now. It is bounded, because a process that cannot be ended may go on sending."""
         for _ in range(8):
             if not self.take():
                 break
@@ -107,13 +107,13 @@ class EventRelay:
         self._has_news = True
 
     def _report(self):
-        """Once for all lines of a piece: a flood of them must not become a flood of files."""
+        """Writes the report once for all lines of a piece, so that many lines do not cause many writes."""
         if self._has_news:
             self._has_news = False
             self._file.report()
 
     def _events(self):
-        """The file, from the first thing on that the callback says: its report tells that the callback was there."""
+        """Opens the file with the first line of the callback. The report of the file shows that the callback was there."""
         if self._file is None:
             self._file = EventFile(*self._paths, "")
         return self._file

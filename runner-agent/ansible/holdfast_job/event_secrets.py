@@ -1,4 +1,4 @@
-"""What events must not show. Told once, when the callback loads; ansible loads it once."""
+"""The values that events must not show. They are read once, when ansible loads the callback."""
 
 import json
 
@@ -18,7 +18,7 @@ def read_hidden_values(path):
 
 
 def may_be_in(encoded):
-    """Whether the JSON text of an event may show a secret; a quick look that spares nearly all events a closer one."""
+    """Whether the JSON text of an event may show a secret. This quick check spares nearly all events the slow one."""
     return _encoded_hider is not None and _encoded_hider.occurs_in(encoded)
 
 
@@ -27,7 +27,7 @@ def hide(text):
 
 
 def hide_scalar(value):
-    """A secret may have become a number on its way."""
+    """Hides a single value. Ansible may have turned a secret into a number."""
     if _hider is None or value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):

@@ -32,14 +32,14 @@ class Isolation:
         self.events_pipe = retry_transient(job, self._prepare, codes=TRANSIENT_AT_SPAWN)
 
     def _prepare(self):
-        """May be done again after an error. Returns the pipe for events."""
+        """Prepares the files of the user. May be called again after an error. Returns the pipe for events."""
         job, user = self._job, self.user
         if self._is_begun:
             user.clean()
         self._is_begun = True
         _note(job, user)
         user.prepare(self._orders["home"])
-        # Its user may pass through, by names that it was told. Everything in there that is not given below is 0600.
+        # The user may pass through the folder to names that it knows. All other files in it have the mode 0600.
         os.fchmod(job.folder_fd, 0o711)
         for name in _GIVEN:
             if os.path.lexists(job.path(name)):
@@ -64,7 +64,7 @@ class Isolation:
         os.chown(path, self.user.uid, os.getegid())
 
     def environment_of(self, environment):
-        """What a playbook finds there about its user."""
+        """The variables that tell a playbook about its user."""
         user = self.user
         own = {
             "HOME": user.path("home"),
@@ -138,7 +138,7 @@ class Isolation:
 
 
 def _note(job, user):
-    """For the agent, if this process should be lost: by this it ends what runs of the job."""
+    """Notes the user for the agent. If this process is lost, the agent ends the job by it."""
     text = '{"name":"%s","uid":%d,"gid":%d,"groups":[]}\n' % (user.name, user.uid, user.gid)
     descriptor = os.open(job.path("isolation.json"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:

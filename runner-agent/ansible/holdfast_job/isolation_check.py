@@ -98,7 +98,7 @@ def _open_way_to(folder, state):
 
 def _try_user(user, asked):
     if not user.lock():
-        return  # a job has it, so it has been tried
+        return  # a job uses this user now, so it was tried before
     try:
         _try_rights(user)
         problems = user.clean()
@@ -142,7 +142,7 @@ def _try_rights(user):
 
 
 def _try_access(user, asked):
-    """What a job needs must be in reach, and what it must not have must not be."""
+    """A job must be able to reach what it needs, and must not be able to read what is hidden from it."""
 
     def look():
         os.listdir(user.path("home"))
@@ -190,6 +190,6 @@ def release(job, folder):
     except (OSError, ValueError, KeyError):
         return []  # it had no user yet
     if not user.lock():
-        return []  # another job has it now, and has looked before it began
+        return []  # another job has the user now, and cleaned up before it began
     given = [job + "/work", job + "/uploads"]
     return user.clean(given)

@@ -7,7 +7,7 @@ link that leads elsewhere can do no harm. No step goes by a path of more than on
 import ctypes
 import os
 
-# Loaded before a process becomes another user, who may not be allowed to read it.
+# Loaded before a process becomes another user: that user may not be allowed to read the library.
 _library = ctypes.CDLL(None, use_errno=True)
 
 # Folders of the host where any user may leave something.
@@ -25,7 +25,7 @@ _FORMAT, _IS_FOLDER = 0o170000, 0o040000
 def hand_over(path, uid, gid):
     """Gives a file, or a folder with all that is in it, to a user. Links are given, not what they lead to."""
     if not os.path.islink(path) and os.path.isdir(path):
-        # The deepest first: without the right to look into folders of others there is no way back into them.
+        # The deepest files come first: a folder that was given away may not be readable any more.
         for _, folders, files, descriptor in os.fwalk(path, topdown=False):
             for name in folders + files:
                 os.chown(name, uid, gid, dir_fd=descriptor, follow_symlinks=False)
@@ -33,7 +33,7 @@ def hand_over(path, uid, gid):
 
 
 def copy_tree(source, target):
-    """The content of a folder into another one: files, folders and links. Only the owner may read the copies."""
+    """Copies the content of a folder into another one: files, folders and links. Only the owner may read the copies."""
     for name in os.listdir(source):
         one, other = source + "/" + name, target + "/" + name
         if os.path.islink(one):
@@ -130,7 +130,7 @@ def _remove_own_in(folder, uid, depth):
             try:
                 _remove_one(entry.path, is_folder)
             except FileNotFoundError:
-                pass  # the owner of the folder above was quicker
+                pass  # the owner of the folder above has removed it already
         elif is_folder and found.st_mode & 0o002 and depth > 0:
             _remove_own_in(entry.path, uid, depth - 1)
 

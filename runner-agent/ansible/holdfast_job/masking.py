@@ -31,11 +31,11 @@ def needles_of(values):
 
 
 def _parts_of(whole):
-    """The whole, and its lines: what is printed line by line is coloured or indented line by line."""
+    """The whole text and its lines: a text that is printed line by line may be coloured or indented line by line."""
     lines = [line.strip() for line in whole.splitlines()]
     if len(lines) < 2:
         return [whole]
-    # The first and last line of a key are the same for every key.
+    # The first and last line of a key are no secret: they are the same for every key.
     return [whole] + [line for line in lines if len(line) >= SHORTEST and not line.startswith("-----")]
 
 
@@ -110,7 +110,7 @@ class Hider:
         return text[:0].join(parts + [text[at:]])
 
     def spans(self, text):
-        """(start, end) of what must be hidden, in order; what touches is one."""
+        """(start, end) of each part to hide, in order. Parts that touch are joined."""
         found = []
         for needle in self._anywhere:
             _find_all(needle, text, 0, len(text), found)
@@ -153,8 +153,8 @@ class StreamHider:
         for needle in needles:
             self._by_beginning.setdefault(needle[:SHORTEST], []).append(needle)
         self._held = b""
-        self._covered = 0  # bytes of what is held that a mask stands for already
-        self._after_mask = False  # whether what was given last is a mask
+        self._covered = 0  # held bytes whose mask was given out already
+        self._after_mask = False  # whether the last output was a mask
 
     def feed(self, piece):
         return self._take(self._held + piece, False)
@@ -180,7 +180,7 @@ class StreamHider:
         return b"".join(parts)
 
     def _hold_from(self, data):
-        """Where a needle may begin that is not whole yet; the end when none does."""
+        """Where a needle may begin whose rest has not come yet. The end of the bytes when there is none."""
         size = first = len(data)
         for needle in self._long:
             at = data.find(needle[:_BEGINNING], max(0, size - len(needle) + 1))

@@ -1,4 +1,4 @@
-"""output.log: what ansible printed, byte for byte, with the length and hash of what is truly in the file."""
+"""output.log: what ansible printed, byte for byte. Length and hash count only bytes that are in the file."""
 
 import hashlib
 import os
@@ -43,7 +43,7 @@ class OutputLog:
         self._take(self._mask.feed(piece))
 
     def finish(self):
-        """The last bytes and notices; the disk gets one more chance, because room was kept for this moment."""
+        """Writes the last bytes and notices. A disk that was full is tried once more: space was reserved for this moment."""
         self._take(self._mask.finish())
         self._try_again_at = 0.0
         self._write_notices()
@@ -90,7 +90,7 @@ class OutputLog:
         self._lost_why = why
 
     def _write_notices(self):
-        """Writes what the reader of the log must know before anything else; False while the disk does not take it."""
+        """Writes the notices that must come before the next bytes. False while the disk does not take them."""
         if self._lost:
             if not self._write_notice("%d bytes of output lost: %s" % (self._lost, self._lost_why)):
                 return False

@@ -1,4 +1,4 @@
-"""Marks in ansible's output: after each event one, so that every piece of output is tied to its event.
+"""Marks in ansible's output: one after each event, so that every piece of output belongs to an event.
 
 A mark is `ESC _`, eight bytes that are the same in one run, the number of the event, and `ESC \\`. All bytes in between have the
 form 10xxxxxx, of which a text never consists: so no secret is found in a mark, and no text is one. A terminal shows nothing of it.
@@ -20,14 +20,14 @@ _MARK = re.compile(b"\x1b_[\x80-\xbf]{9,15}\x1b\\\\")
 
 
 class OutputMarks:
-    """Writes marks to where ansible prints. What ansible has printed before stands before them."""
+    """Writes marks to ansible's output, after everything that ansible has printed before."""
 
     def __init__(self):
         self._head = _BEGIN + bytes(_DIGIT | byte & 0x3F for byte in os.urandom(_WORD_BYTES))
         self._pid = os.getpid()
 
     def write(self, order):
-        """One write, which is short enough for a pipe to take whole. A worker that was forked writes none."""
+        """Writes one mark. It is so short that a pipe takes it whole. A forked worker writes none."""
         if os.getpid() != self._pid:
             return
         try:

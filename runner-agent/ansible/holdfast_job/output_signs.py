@@ -1,4 +1,4 @@
-"""What ansible's output says of a run that neither its exit status nor its events say.
+"""Facts about a run that only ansible's output tells: neither its exit status nor its events do.
 
 Only signs that are there count. The text is looked at without colours and white space: ansible breaks its warnings into lines
 of 79 characters, also in the middle of a path.
@@ -29,7 +29,7 @@ def has_refused(text):
 
 
 def remarks_of(text):
-    """Sentences for people about what the run did otherwise than they may have meant."""
+    """Sentences for people about what the run did differently from what they may have meant."""
     squeezed = "".join(text.split())
     remarks = []
     for path in list(dict.fromkeys(_UNPARSED.findall(squeezed)))[:_MOST_INVENTORIES]:

@@ -11,7 +11,7 @@ _GIVE_UP_AFTER = 30.0
 
 
 def has_children():
-    """Reaps whoever has ended; False when no child, dead or alive, is left."""
+    """Reaps children that have ended. False when no child is left, dead or alive."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0] != 0:
             pass
@@ -35,7 +35,7 @@ class Process:
 
 
 class ProcessTree:
-    """The descendants of this process, whoever carries the job's marker in its environment, and all of the job's own user."""
+    """The processes of a job: descendants of this process, those with the job's marker, and all of the job's own user."""
 
     def __init__(self, marker, user=None):
         self._user = user
@@ -46,7 +46,7 @@ class ProcessTree:
         return self._members(_all_processes())
 
     def signal(self, number):
-        """Signals every process group that belongs to the job alone, and single processes elsewhere. Returns who was found."""
+        """Signals process groups that belong to the job alone, and other processes one by one. Returns the processes found."""
         everyone = _all_processes()
         members = self._members(everyone)
         ours = {process.pid for process in members}
@@ -144,7 +144,7 @@ def _read(path):
 
 
 class Ladder:
-    """Ends a job in steps, each harder than the one before, and is done as soon as nothing is left.
+    """Ends a job in steps. Each step is harder than the one before. It is done as soon as no process is left.
 
     `steps` are (signal, seconds of patience); the last one, SIGKILL, is repeated. `must_end` is a pid that is never given up:
     others that cannot be killed (another user's, or stuck in the kernel) are given up after a while and named in `left`.
@@ -161,7 +161,7 @@ class Ladder:
         self.first_signalled = frozenset()
 
     def is_done(self):
-        """Looks whether anything is left and takes the next step when its time has come."""
+        """Checks whether any process is left, and takes the next step when it is due."""
         now = time.monotonic()
         self.left = self._tree.find()
         if not self.left:

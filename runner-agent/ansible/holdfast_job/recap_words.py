@@ -9,7 +9,7 @@ import functools
 
 
 class RecapWords:
-    """The words counted for each host that no event has taken yet. None where ansible does not count as it is known to."""
+    """The words counted for each host since its last event. None when this ansible counts in an unknown way."""
 
     def __init__(self):
         self._words = {}

@@ -27,7 +27,7 @@ class Failure(Exception):
 
 
 def main(arguments):
-    """Never returns: this process becomes ansible-playbook, or ends with 1."""
+    """Does not return: this process becomes ansible-playbook, or ends with 1."""
     orders = json.loads(arguments[1])
     command = arguments[2:]
     try:
@@ -77,7 +77,7 @@ def install(orders):
 
 
 def _hash_of(files):
-    """Of the files, and of files that they name: a collection that lies beside them may change under the same name."""
+    """The hash of the files and of files that they name: a collection beside them may change under the same name."""
     digest = hashlib.sha256()
     for path in [*files, os.path.join(os.getcwd(), "ansible.cfg")]:
         text = _bytes_of(path)
@@ -90,7 +90,7 @@ def _hash_of(files):
 
 
 def _bytes_of(path):
-    """Empty only where there is no such file. What cannot be read says nothing: it must not pass for requirements of nothing."""
+    """The content; empty only when there is no such file. A file that cannot be read raises: it must not count as empty."""
     try:
         with open(path, "rb") as file:
             return file.read()
@@ -127,7 +127,7 @@ def _fill(folder, orders, deadline):
 
 def _run(command, folder, deadline):
     environment = dict(os.environ)
-    # What is installed elsewhere already is installed here, too: the cache is whole by itself.
+    # Parts that are installed elsewhere are installed here, too, so that the cache needs no other folder.
     environment["ANSIBLE_ROLES_PATH"] = os.path.join(folder, "roles")
     environment["ANSIBLE_COLLECTIONS_PATH"] = os.path.join(folder, "collections")
     environment.pop("ANSIBLE_COLLECTIONS_PATHS", None)
@@ -143,7 +143,7 @@ def _run(command, folder, deadline):
 
 
 def _end(child):
-    """With everything that it has started, such as git."""
+    """Ends the process and everything that it has started, such as git."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except OSError:
@@ -152,7 +152,7 @@ def _end(child):
 
 
 def _remove_unused(cache):
-    """What no job has used for a long time."""
+    """Removes folders that no job has used for a long time."""
     try:
         for name in os.listdir(cache):
             path = os.path.join(cache, name)

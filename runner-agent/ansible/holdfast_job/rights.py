@@ -10,7 +10,7 @@ _CLONE_NEWNS, _CLONE_NEWIPC = 0x00020000, 0x08000000
 _MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
 
 
-# Loaded before a process becomes another user, who may not be allowed to read it.
+# Loaded before a process becomes another user: that user may not be allowed to read the library.
 _library = ctypes.CDLL(None, use_errno=True)
 
 
@@ -36,7 +36,7 @@ def forbid_more_rights():
 
 
 def leave_common_folders(private):
-    """Own mounts and an own table of queues. `private`: where in the tree → a folder, or None for memory."""
+    """Gives this process its own mounts and queues. `private`: a path → the folder to mount there, or None for memory."""
     if _library.unshare(_CLONE_NEWNS | _CLONE_NEWIPC) != 0:
         raise OSError(ctypes.get_errno(), "namespaces: " + os.strerror(ctypes.get_errno()))
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE, None)

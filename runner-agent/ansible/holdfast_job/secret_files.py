@@ -16,7 +16,7 @@ import time
 
 _WAITING_NAME = ".new"
 
-# What a process gets that is not the only reader. Ansible refuses it as variables, as a password and as values to hide.
+# A process that is not the only reader gets this text. Ansible refuses it as variables, as a password and as values to hide.
 _REFUSAL = b"another process opened the secrets of this job at the same time, so they were not given away\n"
 
 # How long a reader may stay unseen before it is sent away, and how often it is looked for. A reader is in the list of
@@ -50,7 +50,7 @@ def serve_secrets(job, holder, numbers=None):
 
 
 def _start_thread(function, arguments):
-    """A host that is short of threads has some again; ansible waits for its pipes meanwhile."""
+    """Starts a thread, and tries again while the host has none left. Ansible waits for its pipes meanwhile."""
     while True:
         try:
             _thread.start_new_thread(function, arguments)
@@ -60,7 +60,7 @@ def _start_thread(function, arguments):
 
 
 def remove_pipes(job):
-    """Nobody is there any more to serve them."""
+    """Removes the pipes: nobody will serve them any more."""
     for name in job.secrets["pipes"] if job.secrets else ():
         for path in (job.path(name), job.path(name) + _WAITING_NAME):
             try:
@@ -86,7 +86,7 @@ def _file_in_memory(job, content):
 
 
 def _make_pipe(job, path):
-    """In place of an older one, at once: there is always one pipe of this name."""
+    """Replaces an older pipe in one step, so that there is always a pipe of this name."""
     try:
         os.unlink(path + _WAITING_NAME)
     except FileNotFoundError:
@@ -126,7 +126,7 @@ def _send_away(path):
 
 
 def _readers_of(job, pipe, path):
-    """Who has the pipe open: True stands for processes of the job, False for others. Empty when nobody shows up in time."""
+    """The kinds of readers: True for processes of the job, False for others. Empty when no reader comes in time."""
     if job.isolation is not None:
         return {True}  # nobody else may open it
     there = os.fstat(pipe)
@@ -136,7 +136,7 @@ def _readers_of(job, pipe, path):
     while time.monotonic() < deadline and not poll.poll(0):  # an answer means that no reader is left
         if job.ansible_pid is not None:
             readers = {_is_of_job(job, pid) for pid in _processes_with(there, os.path.basename(path))}
-            # Who could not be looked at is looked at again: a failure to read says nothing about them.
+            # Processes that could not be read are looked at again: a failed look says nothing about them.
             if readers and None not in readers:
                 return readers
         time.sleep(_LOOK_SECONDS)
@@ -163,7 +163,7 @@ def _processes_with(there, name):
 
 
 def _is_of_job(job, pid):
-    """Ansible runs in a session of its own, and nobody else can get into it. None: it cannot be seen now, or has ended."""
+    """Whether a process is in ansible's session, which nobody else can enter. None: it cannot be seen now, or has ended."""
     if job.orders.get("container"):
         return _is_descendant(pid)
     try:
@@ -191,4 +191,4 @@ def _write(pipe, data):
         while data:
             data = data[os.write(pipe, data) :]
     except BrokenPipeError:
-        pass  # the reader has had enough
+        pass  # the reader has closed the pipe

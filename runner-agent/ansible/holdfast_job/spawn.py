@@ -97,7 +97,7 @@ def _run(job, program, arguments, environment, output, kept=()):
 
 
 def _isolate(job):
-    """A user for this job alone, or no start: never with less than was ordered."""
+    """Gets a user for this job alone. Raises Refusal when there is none: then the job is not started."""
     from holdfast_job.isolation import Isolation
 
     try:
@@ -125,7 +125,7 @@ def _spawn_isolated(job, program, arguments, environment, output):
 
 
 def _become_subreaper():
-    """Orphans of the job become children of the supervisor, so none gets out of sight. False where that cannot be had."""
+    """Makes orphans of the job children of the supervisor, so that none is lost. False where the kernel cannot do that."""
     try:
         import ctypes
 
@@ -177,7 +177,7 @@ def _enter(job, folder):
 
 
 def _close_on_exec():
-    """Whatever the agent left open by mistake must not live on in the playbook."""
+    """Closes files that the agent left open by mistake, so that the playbook does not have them."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) > 2:
             try:

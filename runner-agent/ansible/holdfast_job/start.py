@@ -53,7 +53,7 @@ def main(arguments):
     except Exception as error:
         cause, message = "spawn_failed", "the supervisor failed before the start: %s: %s" % (type(error).__name__, error)
     if job.ansible_pid is None and job.is_abort_asked():
-        # It ends every waiting, so what is said of a failure may be no more than that.
+        # An abort ends every wait. So a failure may only mean that the abort ended one.
         cause, message = "aborted", "aborted before ansible-playbook was started"
 
     if cause is None:
@@ -66,7 +66,7 @@ def main(arguments):
 
 
 def _prepare(arguments):
-    """Everything up to started.json. An error leaves no mark. Raises FileExistsError when the job was started before."""
+    """Does everything up to started.json. After an error nothing is left. Raises FileExistsError when the job was started before."""
     if len(arguments) not in (2, 3) or arguments[2:] not in ([], ["secrets"]):
         raise Refusal("usage: supervisor.py <job folder> [secrets]")
     job = Job(os.path.abspath(arguments[1]))
@@ -92,7 +92,7 @@ def _prepare(arguments):
 
 
 def _import_supervise(job):
-    """The other half of the supervisor. The playbook runs by now: what passes is waited out, however long."""
+    """Loads the other half of the supervisor. The playbook runs already, so passing errors are waited out, however long."""
     waits = False
     while True:
         try:

@@ -58,7 +58,7 @@ def _link_start(draft, path, descriptor):
     try:
         os.link(draft, path)
     except FileExistsError:
-        # A network file system may have made the link and have failed to say so.
+        # A network file system may have made the link although it reported an error.
         if not os.path.samestat(os.stat(path), os.fstat(descriptor)):
             raise
 

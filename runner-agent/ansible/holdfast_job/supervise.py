@@ -19,7 +19,7 @@ _TRY_AGAIN_AFTER = 0.5
 
 
 def supervise(job):
-    """Returns when end.json is there. A fault of the supervisor's own ends the job too, and says so.
+    """Returns when end.json is there. A fault of the supervisor itself ends the job, too, and the end says so.
 
     A playbook is not ended because no file can be opened for a while: that is waited out.
     """
@@ -44,7 +44,7 @@ def supervise(job):
 
 
 def _end_after_fault(job, run, error):
-    """The playbook is stopped rather than left running without anybody who sees its end."""
+    """Ends the playbook. It must not go on running when nobody would see its end."""
     ladder = Ladder(_tree_of(job), _SWEEP, must_end=job.ansible_pid)
     while not ladder.is_done():
         has_children()
@@ -94,7 +94,7 @@ class Run:
         return self._wait_status is not None
 
     def follow(self):
-        """Until ansible has ended and its output is drained, or until an abort has left nothing of it."""
+        """Runs until ansible has ended and its output is read, or until an abort has ended all of its processes."""
         while self._abort is None:
             if self._wait_status is None:
                 self._taken = 0
@@ -108,9 +108,9 @@ class Run:
         self._climb(self._abort)
 
     def sweep(self):
-        """Nothing of a job stays behind when it has ended: daemonised children are ended too."""
+        """Ends processes that are left when ansible has ended, also daemons that it has started."""
         if self._abort is not None:
-            return  # it has looked already
+            return  # an abort has done this already
         self._reap()
         if not self._job.adopts_orphans or self._job.isolation is not None or has_children():
             self._climb(Ladder(self._tree, _SWEEP))
@@ -122,7 +122,7 @@ class Run:
         self._survivors = ladder.left
 
     def _knows_end(self, ladder):
-        """An end is written from knowledge: not before ansible was waited for, although no process of the job is seen."""
+        """Whether an end may be written: not before ansible's exit status is known, even if no process of the job is seen."""
         return ladder is not self._abort or self.has_ended
 
     def write_end(self):
@@ -169,7 +169,7 @@ class Run:
         self._poller.register(self._events_pipe, select.POLLIN)
 
     def _gather(self):
-        """Lets a few lines come together, unless ansible floods: waking up for each takes time that ansible needs."""
+        """Waits a moment, so that several lines are read at once. Waking up for each line takes time that ansible needs."""
         if 0 < self._taken < _FLOOD_BYTES:
             self._signals.poll(_GATHER_MILLISECONDS)
 
@@ -206,7 +206,7 @@ class Run:
             self._look_for_abort()
 
     def _reap(self):
-        """Buries whoever has ended, and learns of ansible's end."""
+        """Reaps processes that have ended, and learns how ansible ended."""
         try:
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -225,7 +225,7 @@ class Run:
             self._ladder.next_look = 0.0
 
     def _note_exit(self):
-        """An end is written from knowledge: this is all there is of it if the supervisor is lost in the next half minute."""
+        """Notes how ansible ended. If the supervisor is lost in the next half minute, only this note is left."""
         if self._wait_status is not None and not self._exit_is_written:
             self._exit_is_written = write_exit(self._job, *self.exit(), self._is_stopped())
 
@@ -237,7 +237,7 @@ class Run:
         return is_killed and os.path.exists(self._job.path("abort-forced.json"))
 
     def _look_for_abort(self):
-        """SIGTERM only means: look for abort.json. An ansible that has ended by itself meanwhile has `exited`."""
+        """Looks for abort.json after a SIGTERM. If ansible has ended by itself meanwhile, the run has `exited`."""
         if self._abort_seen or not os.path.exists(self._job.path("abort.json")):
             return
         self._abort_seen = True
@@ -266,7 +266,7 @@ def _tree_of(job):
 
 
 def _remove_user(job):
-    """Nothing of the job's user is left after this; a sentence when something is."""
+    """Removes everything of the job's user. Returns a sentence when something is left."""
     if job.isolation is None:
         return None
     try:
@@ -276,7 +276,7 @@ def _remove_user(job):
 
 
 def _mask_of(job):
-    """What stands between ansible's output and the log."""
+    """The filters between ansible's output and the log."""
     if job.secrets is None:
         return PassThrough()
     from holdfast_job.masking import StreamHider

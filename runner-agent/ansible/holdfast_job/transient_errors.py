@@ -20,7 +20,7 @@ def is_transient(error, codes=_TRANSIENT):
 
 
 def retry_transient(job, action, *arguments, codes=_TRANSIENT):
-    """Does it as often as it takes; not when an abort is asked for, which ends the waiting.
+    """Calls a function again until it succeeds. An abort ends the waiting.
 
     What is waited for is said, and that it is over: the agent shows the last word as long as it is the waiting.
     """
@@ -42,7 +42,7 @@ def retry_transient(job, action, *arguments, codes=_TRANSIENT):
 
 
 def say_waiting(error):
-    """For supervisor.log."""
+    """The line for supervisor.log."""
     name = os.path.basename(getattr(error, "filename", None) or "")
     complain("waiting: %s%s" % (name + ": " if name else "", getattr(error, "strerror", None) or type(error).__name__))
 

@@ -57,7 +57,7 @@ class JobUser:
         self._lock = None
 
     def become(self):
-        """Makes this process one of the user, for good: no group, no right and no way back of the one before."""
+        """Makes this process a process of the user for good. It keeps no group and no right of the user before."""
         os.setgroups(self.groups)
         os.setresgid(self.gid, self.gid, self.gid)
         os.setresuid(self.uid, self.uid, self.uid)
@@ -76,12 +76,12 @@ class JobUser:
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except OSError:
-                    pass  # it has ended meanwhile; what may not be signalled is found by the next look
+                    pass  # it has ended meanwhile, or may not be signalled: then the next look finds it again
             self.kill_all()
             time.sleep(_LOOK_EVERY)
 
     def kill_all(self):
-        """SIGKILL to all processes of the user in one step of the kernel, so that nobody can fork away from it."""
+        """Kills all processes of the user in one step of the kernel, so that none can escape by a fork."""
         run_as(self, lambda: os.kill(-1, signal.SIGKILL), ignored=(ProcessLookupError,))
 
     def clean(self, given=()):

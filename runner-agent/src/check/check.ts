@@ -5,7 +5,7 @@ import { checkWay } from './way.js'
 import type { Environment } from '../ground.js'
 
 /**
- * Looks at all that a runner needs and says it, one line each and what to do.
+ * Checks everything that a runner needs. It prints one line for each finding, and what to do about it.
  * @returns whether jobs can run here
  */
 export async function checkRunner(

@@ -13,7 +13,7 @@ import type { AgentSettings } from '../settings.js'
 import type { Environment } from '../ground.js'
 
 const MEBIBYTE = 1024 * 1024
-/** Output of jobs that nobody fetches for a while should fit. */
+/** The output of jobs should fit on the disk while no control plane fetches it. */
 const LITTLE_DISK_BYTES = 1024 * MEBIBYTE
 
 /** Looks at everything on this host that jobs need. Changes nothing, unless isolation is asked for. */
@@ -30,7 +30,7 @@ export async function checkHost(settings: AgentSettings, environment: Environmen
   return findings
 }
 
-/** @returns a sentence when none runs at all */
+/** @returns a sentence when no Python runs at all */
 async function lookForPython(settings: AgentSettings, environment: Environment): Promise<HostPython | string> {
   try {
     return await findHostPython(environment, settings.python)
@@ -107,7 +107,7 @@ async function isolationFinding(
     statePath: settings.statePath,
     ...playbookAccess(environment, settings, python.path),
   }
-  // What it says to the log is in what it returns.
+  // Its log is not shown: the result says the same.
   const silent = createLog({ level: 'silent', format: 'text', output: process.stderr })
   const isolation = await openIsolation(settings.isolation, host, silent)
   if (isolation.kind !== 'user') {

@@ -8,12 +8,12 @@ import { describeError } from '../log.js'
 import type { AgentSettings } from '../settings.js'
 
 const ANSWER_MS = 15_000
-/** Beyond this, times of jobs look wrong to people. The `Date` of an answer is exact to a second. */
+/** With a larger difference of the clocks, times of jobs look wrong. The `Date` of an answer is exact to a second. */
 const LARGE_SKEW_MS = 5_000
 
 type Way = Pick<AgentSettings, 'appUrl' | 'inbound' | 'tlsVerify' | 'proxy'>
 
-/** Looks whether the control plane can be reached, and asks it for nothing but whether it lives. */
+/** Checks whether the control plane can be reached. It only asks whether the control plane is alive. */
 export async function checkWay(settings: Way, now: () => Date): Promise<Finding[]> {
   const { appUrl, inbound, tlsVerify, proxy } = settings
   if (appUrl === null) return [fine('control plane', `dials this agent at port ${inbound.port}`)]

@@ -36,7 +36,7 @@ export async function gatherUploads(options: UploadsOptions): Promise<void> {
         await bring(options, upload)
         await options.uploadStore.place(upload.sha256, paths)
       } catch (error) {
-        // After a cut, and by the next agent, it is gone on with; whoever gives the job up leaves nothing.
+        // After a lost connection or a restart the upload goes on from here. If the job is given up, nothing is left.
         if (!options.transfer.isOver) await options.uploadStore.remove(upload.sha256)
         throw error
       }
@@ -44,7 +44,7 @@ export async function gatherUploads(options: UploadsOptions): Promise<void> {
   }
 }
 
-/** Brings an upload into the upload store, whole. What is left of an earlier try may be damaged: then all of it comes anew. */
+/** Gets a whole upload into the upload store. When the bytes of an earlier try are damaged, all of it comes again. */
 async function bring({ key, uploadStore, transfer, signal }: UploadsOptions, upload: JobUpload): Promise<void> {
   const { sha256, size } = upload
   for (;;) {
@@ -67,8 +67,8 @@ function uploadPath(upload: JobUpload, index: number): string {
 }
 
 /**
- * The extra variables with the paths that the uploads have on this host: where a placeholder stands as `path` of an
- * object, the object is the description of the upload and its other words about the place change, too.
+ * The extra variables with the paths that the uploads have on this host. When a placeholder is the `path` of an object, the
+ * object describes the upload. Then its other words about the place change, too.
  * @param folder where the uploads will be when the job runs
  */
 export function withUploadPaths(extravars: Extravars, order: JobOrder, folder: string): Extravars {

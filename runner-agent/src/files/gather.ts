@@ -25,8 +25,8 @@ export interface GatherOptions {
 }
 
 /**
- * Gets everything that a job needs beside its order, asks the control plane only for what is not in the cache, and
- * makes the work folder.
+ * Gets everything that a job needs beside its order, and makes the work folder. It asks the control plane only for what is not
+ * in the cache.
  * @returns the extra variables
  * @throws BlobGoneError, TransferError, the system's error, or the signal's reason
  */
@@ -43,7 +43,7 @@ export async function gatherInputs(options: GatherOptions): Promise<Extravars> {
     return readBlob(bytes, 'extra variables', (text) => parseJson(extravarsSchema, text))
   } finally {
     release()
-    // They are one job's own; nobody asks for them a second time.
+    // These variables belong to one job, so nobody asks for them a second time.
     if (extravarsHash) cache.drop(extravarsHash)
   }
 }
@@ -61,7 +61,7 @@ async function gatherFiles(options: GatherOptions, workFolder: string): Promise<
   }
 }
 
-/** Somebody may have removed or changed files of the cache: those are asked for once more. */
+/** Asks once more for files that somebody has removed from the cache or changed there. */
 async function makeAgainWhenUnusable(options: GatherOptions, manifest: Manifest, workFolder: string): Promise<void> {
   try {
     await makeWorkFolder(workFolder, manifest, options.cache)

@@ -4,38 +4,38 @@ import { copyFile, mkdir, readdir, rename, rm, stat, statfs } from 'node:fs/prom
 import { dirname, join } from 'node:path'
 import { createSerialQueue, type SerialQueue } from '../async.js'
 
-/** What lies in the upload store so long is nobody's any more. */
+/** A file that was in the upload store for so long is removed: no job waits for it any more. In milliseconds. */
 const FORGOTTEN_MS = 24 * 3_600_000
 
-/** Space that uploads leave on the disk, for the output of the jobs that run. */
+/** Bytes that uploads leave free on the disk, for the output of the jobs that run. */
 const KEEP_FREE_BYTES = 64 * 1024 * 1024
 
-/** An uploaded file on its way in, from the bytes on that an earlier connection has brought. */
+/** An uploaded file on its way in. It continues after the bytes that an earlier connection has brought. */
 export interface IncomingUpload {
   readonly received: number
   append(bytes: Buffer): void
   /** Ends the writing. @returns false when the bytes are not what the hash promised */
   finish(): boolean
-  /** Lets go of the file and leaves it, to be gone on with. May be called again. */
+  /** Closes the file and leaves it, so that a later try can continue it. May be called again. */
   suspend(): void
 }
 
 /**
- * Where uploaded files are until they are whole, below `RTE_STATE_PATH/cache/uploads`, each under its hash. They are not
- * part of the cache: a file is one job's own and moves into its folder, so a huge one neither drives others out nor
- * takes its room twice. What a lost connection or an ended agent leaves is gone on with, and hashed again before.
+ * Where uploaded files are until they are whole: below `RTE_STATE_PATH/cache/uploads`, each under its hash. They are not
+ * part of the cache. A file belongs to one job and moves into its folder, so a huge file neither drives others out nor takes
+ * its room twice. A file that a lost connection or an ended agent left is hashed again and then continued.
  */
 export interface UploadStore {
-  /** Makes the folder and removes what is forgotten in it. May be called again. @throws the system's error */
+  /** Makes the folder and removes old files that no job wants any more. May be called again. @throws the system's error */
   prepare(): Promise<void>
   /** Runs one task at a time for each upload. */
   alone<Result>(sha256: string, task: () => Promise<Result>): Promise<Result>
   /**
-   * Opens an upload for the bytes that are lacking.
+   * Opens an upload for the bytes that are missing.
    * @throws the system's error: ENOSPC also when the disk has no room for the rest
    */
   resume(sha256: string, size: number, signal: AbortSignal): Promise<IncomingUpload>
-  /** Moves a whole upload to where its job wants it; all but one place get a copy. Folders are made. */
+  /** Moves a whole upload to its job. When a job wants it in several places, the others get copies. Folders are made. */
   place(sha256: string, paths: readonly string[]): Promise<void>
   remove(sha256: string): Promise<void>
 }
@@ -43,7 +43,7 @@ export interface UploadStore {
 /** The upload store below a state folder. Nothing is read or written before `prepare`. */
 export function openUploadStore(statePath: string): UploadStore {
   const folder = join(statePath, 'cache', 'uploads')
-  /** Who works at an upload, and how many wait for that. */
+  /** The queue of each upload that is worked at, and how many wait in it. */
   const queues = new Map<string, { readonly queue: SerialQueue; users: number }>()
   const pathOf = (sha256: string): string => join(folder, sha256)
 
@@ -97,7 +97,7 @@ export function openUploadStore(statePath: string): UploadStore {
       for (const path of others) {
         await copyFile(pathOf(sha256), path, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL)
       }
-      // Somebody waits for the same file: it stays for them.
+      // Another job waits for the same file, so it stays.
       const isWanted = (queues.get(sha256)?.users ?? 0) > 1
       if (isWanted) await copyFile(pathOf(sha256), first, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL)
       else await rename(pathOf(sha256), first)
@@ -109,7 +109,7 @@ export function openUploadStore(statePath: string): UploadStore {
   }
 }
 
-/** Bytes are written as they come: each frame is small, and the socket waits meanwhile, which bounds the memory. */
+/** Writes bytes synchronously as they come: each frame is small, and the socket waits meanwhile, which bounds the memory. */
 function openIncoming(start: {
   readonly path: string
   readonly sha256: string
@@ -144,7 +144,7 @@ function openIncoming(start: {
   }
 }
 
-/** As the system says it when it is too late. */
+/** The error that the system itself would give later, when the disk is full. */
 function noRoom(bytes: number): Error {
   const text = `ENOSPC: no room on the runner's disk for an uploaded file of ${bytes} bytes`
   return Object.assign(new Error(text), { code: 'ENOSPC' })

@@ -7,10 +7,10 @@ const SPARE = 32
 const LOOK_EVERY_MS = 1_000
 
 /**
- * Open files that the agent keeps for the work on its spool. They are of no use themselves. When no more files can be
- * opened, because this process or the host has reached its limit, they are closed and their places are free: what failed
- * for want of one is tried again by whoever needed it, as after every passing error. While the reserve is not whole no new
- * job is taken, so that its places go to the jobs that are there.
+ * Open files that the agent keeps in reserve for the work on its spool. Their content is of no use. When this process or
+ * the host has reached its limit of open files, the reserve is closed, which frees places. Work that failed for want of a
+ * place is tried again, as after every passing error. While the reserve is not whole no new job is taken: the places are
+ * for the jobs that are there.
  */
 export interface DescriptorReserve {
   /** Why no job is taken, as a sentence; null while the reserve is whole. */
@@ -18,7 +18,7 @@ export interface DescriptorReserve {
   close(): void
 }
 
-/** Puts the reserve aside, as much of it as can be had, and looks after it until it is closed. */
+/** Opens the reserve, or a part of it when there are not enough places, and fills it up again until it is closed. */
 export function openDescriptorReserve(log: Logger): DescriptorReserve {
   const spare: number[] = []
   let isGivenUp = false
@@ -41,14 +41,14 @@ export function openDescriptorReserve(log: Logger): DescriptorReserve {
   const fill = (): boolean => {
     while (spare.length < SPARE) {
       if (put()) continue
-      // What could be had of it would be missing elsewhere.
+      // A part of the reserve is not kept: other work needs these places now.
       giveUp()
       return false
     }
     return true
   }
 
-  /** One file more than the reserve is what the others need at least. */
+  /** The reserve is whole only when one more file can be opened: other work needs at least that one. */
   const look = (): void => {
     if (isGivenUp) {
       if (!fill() || !put()) {

@@ -32,7 +32,7 @@ export async function writeDurably(path: string, text: string): Promise<void> {
   await viaTemporary(path, text, (temporary) => rename(temporary, path))
 }
 
-/** `writeDurably` for the few small files that must be there before the very next step. */
+/** Like `writeDurably`, but synchronous: for the few small files that must be there before the very next step. */
 export function writeDurablySync(path: string, text: string): void {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   try {
@@ -83,12 +83,12 @@ export function isErrno(error: unknown, ...codes: string[]): boolean {
   return codes.some((code) => error.code === code || (number !== null && NUMBERS[code] === number))
 }
 
-/** True when something else than a file stands under the name: a folder, a link to itself. */
+/** True when the name belongs to something other than a file, such as a folder or a link to itself. */
 export function isNoFile(error: unknown): boolean {
   return isErrno(error, 'EISDIR', 'ELOOP')
 }
 
-/** True for an error that says something about the host just now, and nothing about what was to be read or written. */
+/** True for an error of the host at this moment. It says nothing about the file that was to be read or written. */
 export function isPassing(error: unknown): boolean {
   return isErrno(error, 'EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM', 'EIO', 'EACCES', 'ESTALE', 'ETIMEDOUT')
 }

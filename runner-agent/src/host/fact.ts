@@ -56,7 +56,7 @@ export function lookAt(path: string): Fact<string> {
   }
 }
 
-/** What a failed look means. Only "there is no such name", and what the name stands for, are knowledge. */
+/** What a failed look means. It gives knowledge only when there is no such name, or when the name is no file. */
 function factOfError(error: unknown): Fact<never> {
   if (isErrno(error, 'ENOENT')) return ABSENT
   if (isErrno(error, 'EISDIR', 'ELOOP')) return TORN

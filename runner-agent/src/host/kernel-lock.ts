@@ -21,12 +21,12 @@ export interface KernelLock {
   close(): void
 }
 
-/** A local kernel answers at once; a lock server of a network file system may not be there. */
+/** Longest wait for an answer. A local kernel answers at once; the lock server of a network file system may be away. */
 const ANSWER_MS = 20_000
 
 const wordsSchema = v.array(v.string())
 
-/** What says that the file system has no locks at all. */
+/** Errors that mean: this file system has no locks at all. */
 const NO_LOCKS: readonly string[] = ['ENOLCK', 'ENOSYS', 'EOPNOTSUPP', 'ENOTSUP', 'EINVAL', 'EBADF']
 
 /**
@@ -65,7 +65,7 @@ export async function takeKernelLock(statePath: string, program: LockProgram): P
 function doubtOf([ofFolder, ofFile]: readonly string[]): string | null {
   if (ofFolder !== 'taken' && ofFile !== 'taken')
     return 'the file system of the state folder has no locks: a second agent in another container is not noticed'
-  // Absent on a disk where it could not be made: the folder's own lock is what counts within this host.
+  // The file is absent where the disk did not take it. Then only the lock of the folder counts, within this host.
   if (ofFile !== undefined && ofFile !== 'taken')
     return 'the file system of the state folder has no locks for files: a second agent on another host is not noticed'
   return null
@@ -86,7 +86,7 @@ function openLockFile(path: string): number | null {
 }
 
 /**
- * Asks of files whether a process holds a lock on them, whose process in whatever PID namespace that is.
+ * Asks whether a process holds a lock on each of these files, in whatever PID namespace that process is.
  * @returns a word for each path: `held`, `free`, or the name of an error, which says nothing of the lock
  * @throws Error when the program cannot be run
  */
@@ -96,7 +96,7 @@ export async function lookAtLocks(program: LockProgram, paths: readonly string[]
   return words
 }
 
-/** By hand: execa passes no open file on to a program as it is. */
+/** Uses `spawn` itself, because execa cannot pass an open file on to a program. */
 async function askKernel(
   program: LockProgram,
   command: readonly string[],
@@ -110,7 +110,7 @@ async function askKernel(
     timeout: ANSWER_MS,
     killSignal: 'SIGKILL',
   })
-  // One that has ended already says so by its code.
+  // A program that has ended already cannot read its input. Its exit code says how it went.
   child.stdin?.on('error', () => undefined).end(input)
   const [code, said, complained] = await Promise.all([
     new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve)),

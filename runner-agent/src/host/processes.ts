@@ -59,12 +59,12 @@ export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals)
   try {
     return process.kill(identity.pid, signal)
   } catch {
-    // It ended between the look and the signal.
+    // The process ended after it was found and before the signal.
     return false
   }
 }
 
-/** True when the pid is one of this process's namespace, and `/proc` shows that namespace. */
+/** True when the pid belongs to this process's namespace and `/proc` shows that namespace. */
 function isOurs({ pid_namespace: namespace }: ProcessIdentity): boolean {
   if (namespace !== undefined && namespace !== ownNamespace()) return false
   // A new namespace without a /proc of its own sees the processes of the one around it under their numbers there.

@@ -59,12 +59,12 @@ export async function makeNextKeys(statePath: string): Promise<string> {
   return identityOf(next).fingerprint
 }
 
-/** The identity that the keys in waiting make; null when none wait. It follows from today's by signature. */
+/** The identity of the new keys that wait; null when none wait. Today's key has signed it. */
 export async function loadNext(statePath: string, today: Identity): Promise<Identity | null> {
   const next = await readIdentity(nextPathOf(statePath))
   if (next === null) return null
   const { fingerprint, identityPublicKey } = identityOf(next)
-  // The agent ended after it had made them its own.
+  // An earlier agent ended after it had made these keys its own, and before it could remove the file.
   if (fingerprint === today.fingerprint) {
     await forgetNext(statePath)
     return null
@@ -77,13 +77,13 @@ export async function loadNext(statePath: string, today: Identity): Promise<Iden
   })
 }
 
-/** The control plane knows this runner by these keys now: they are its own, and the old private key goes. */
+/** Makes new keys the runner's own, now that the control plane knows them. The old private key is removed. */
 export async function becomeNext(statePath: string, next: Identity): Promise<void> {
   await writeIdentity(statePath, next)
   await forgetNext(statePath)
 }
 
-/** Nothing waits that was sealed to former keys: they go. */
+/** Removes the former keys: nothing that was sealed to them is left. */
 export async function forgetFormer(statePath: string, today: Identity): Promise<Identity> {
   const without = { ...today, former: [] }
   await writeIdentity(statePath, without)
@@ -131,7 +131,7 @@ async function readIdentity(path: string): Promise<IdentityFile | null> {
       cause: error,
     })
   }
-  // A copy or a restore may have widened the mode. A disk that is read-only just now is no reason not to start.
+  // A copy or a restore may have widened the mode. If the disk is read-only now, the agent starts all the same.
   await chmod(path, 0o600).catch(() => undefined)
   try {
     return parseJson(identityFileSchema, text)

@@ -14,11 +14,11 @@ import { describeError, type Logger } from '../log.js'
 export interface Keyring {
   /** What is shown to the control plane at the next connection. */
   readonly shown: Identity
-  /** Newer keys wait than those of the current connection. */
+  /** True when newer keys wait than those of the current connection. */
   readonly isNextWaiting: boolean
   /** Each identity whose secrets may still be in the spool, the newest first. */
   openers(): readonly Pick<Identity, 'fingerprint' | 'sealingPrivatePem'>[]
-  /** Looks for keys in waiting, and lets go of former ones when nothing needs them. Never throws. */
+  /** Looks for new keys that wait, and removes former keys that nothing needs any more. Never throws. */
   prepare(): Promise<void>
   /** A connection begins: with these keys. */
   dial(): Identity
@@ -30,7 +30,7 @@ export interface Keyring {
 export interface KeyringOptions {
   readonly statePath: string
   readonly log: Logger
-  /** Nothing is in the spool or on its way there. */
+  /** True when no job is in the spool or on its way there. */
   readonly isIdle: () => boolean
 }
 

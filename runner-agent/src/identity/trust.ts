@@ -21,7 +21,7 @@ const trustFileSchema = v.object({
   /** Of the control plane's key. */
   fingerprint: fingerprintSchema,
   how: v.picklist(WAYS),
-  /** What the settings named when this was written: only another value of theirs counts again. */
+  /** The fingerprint in the settings when this was written. The settings count again only when they name another one. */
   given: v.nullable(fingerprintSchema),
   since: v.string(),
 })
@@ -54,7 +54,7 @@ export interface Trust {
    * @throws ProtocolError `untrusted_service` when it is another one, or when the file cannot be read
    */
   check(claim: ServiceClaim): void
-  /** Whether `check` would pass for a known key. It changes nothing, so strangers may be compared by it. */
+  /** Whether `check` would pass because the key is known. It changes nothing, so it may be asked about strangers. */
   knows(claim: ServiceClaim): boolean
   /** The control plane of the last `check` has approved this runner: from now on no other one counts. */
   approved(): void
@@ -65,7 +65,7 @@ export interface Trust {
    * that key, or one that follows from it.
    */
   owns(fingerprint: string): boolean
-  /** What the state folder named when the agent started: jobs whose claim names no control plane are its. */
+  /** The fingerprint in the state folder when the agent started. Jobs whose claim names no control plane belong to it. */
   readonly atStart: string | null
   /** The control plane that was refused at the last try; null when there is none. */
   readonly refused: UntrustedService | null
@@ -87,7 +87,7 @@ export function openTrust({ statePath, given, now, log }: TrustOptions): Trust {
   let refused: UntrustedService | null = null
   let atHand: string | null = null
   let claim: ServiceClaim | null = null
-  /** Kept here while it cannot be written, so that a full disk changes nobody's mind. */
+  /** Kept in memory while it cannot be written: a full disk must not change whom this runner obeys. */
   let unwritten: TrustFile | null = null
 
   const keep = (fingerprint: string, how: TrustFile['how']): void => {
@@ -146,7 +146,7 @@ export function openTrust({ statePath, given, now, log }: TrustOptions): Trust {
         const file = kept()
         return file !== null && follows('service', file.fingerprint, succession, serviceKey)
       } catch {
-        // Who cannot be compared is not known.
+        // A control plane that cannot be compared counts as not known.
         return false
       }
     },
@@ -173,7 +173,7 @@ export function trustFingerprint(statePath: string, fingerprint: string, now: Da
   try {
     before = readTrust(statePath)
   } catch {
-    // It is replaced: what it said does not count any more.
+    // The file is replaced, so its old content does not count.
   }
   const next = { fingerprint: parseFingerprint(fingerprint), how: 'command', given: before?.given ?? null } as const
   writeTrust(statePath, { ...next, since: now.toISOString() })

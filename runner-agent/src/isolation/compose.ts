@@ -18,7 +18,7 @@ export interface IsolationNeeds {
   readonly run: readonly string[]
 }
 
-/** How playbooks are kept apart on this host, as it was found out last. */
+/** How playbooks are kept apart on this host, by the latest try. */
 export interface IsolationPart {
   readonly now: Isolation
   /** Why no job is taken; null: jobs are taken. */
@@ -27,7 +27,7 @@ export interface IsolationPart {
   word(): string
   /** Most playbooks at once; 0: isolation sets no limit. */
   maxJobs(): number
-  /** Finds out what can be had, when that is not known or could not be had before. */
+  /** Tries whether isolation works here, unless that is known already. */
   prepare(): Promise<void>
   /** Frees the user that a job had. Returns sentences about what could not be ended or removed. */
   release(jobFolder: string): Promise<string[]>

@@ -28,7 +28,7 @@ export interface IsolationOrders extends v.InferOutput<typeof fitSchema> {
  *
  *   none         they run as the user of the agent
  *   user         each runs as a user of its own
- *   unavailable  it was asked for and cannot be had, so no job is taken; `problem` is the sentence that says why
+ *   unavailable  the settings ask for it and it does not work, so no job is taken; `problem` says why in a sentence
  */
 export type Isolation =
   | { readonly kind: 'none' }
@@ -59,7 +59,7 @@ const releaseSchema = v.object({ left: v.array(v.string()) })
 
 const HELPER_TIMEOUT_MS = 120_000
 
-/** Finds out with each of the users whether jobs can be kept apart here, and says in the log what is in force. */
+/** Tries with each of the users whether jobs can be kept apart here. The log says the result. */
 export async function openIsolation(
   settings: IsolationSettings | null,
   host: IsolationHost,
@@ -88,7 +88,7 @@ async function check(settings: IsolationSettings, host: IsolationHost, log: Logg
   const { users, sudo, home } = settings
   if (home !== null && !existsSync(home))
     return { kind: 'unavailable', problem: `RTE_ISOLATION_HOME: no folder ${home}` }
-  // They must be there, so that it can be looked whether they are closed.
+  // The folders must exist, because the helper checks that users of jobs cannot read them.
   const closed = ['spool/staging', 'spool/trash', 'cache', 'generations'].map((path) => join(host.statePath, path))
   const hidden = [join(host.statePath, 'identity'), ...closed]
   try {
@@ -119,7 +119,7 @@ export async function releaseUser(
   return (await ask(host, 'release', asked, releaseSchema)).left
 }
 
-/** What is said of it in `/ready`, in the hello and to admins. */
+/** The word for it in `/ready`, in the hello and for admins. */
 export function isolationWord(isolation: Isolation): string {
   return isolation.kind === 'unavailable' ? 'user (not available)' : isolation.kind
 }

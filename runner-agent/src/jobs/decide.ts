@@ -4,7 +4,7 @@ import type { Fact } from '../host/fact.js'
 import type { Claim, Exit } from '../spool/job-folder.js'
 import type { JobFacts, SupervisorChild } from './facts.js'
 
-/** What an agent remembers of a job beside its folder. Nothing of it is needed: a new agent begins without. */
+/** What an agent remembers of a job beside its folder. A new agent begins without any of it, and that is enough. */
 export interface JobMemory {
   readonly bootId: string
   /** What the look before this one found; null: there was none. */
@@ -14,7 +14,7 @@ export interface JobMemory {
   readonly patience: AbortPatience
   /** The end for which this process took the start and that is not written yet. */
   readonly unstarted: KnownEnd | null
-  /** Why the folder cannot be written, when it could not often enough for a job that was never started; else null. */
+  /** Why the folder cannot be written, after too many failed writes for a job that was never started; else null. */
   readonly unwritable: string | null
 }
 
@@ -22,7 +22,7 @@ export interface JobMemory {
 export interface AbortMemory {
   /** Since when, in milliseconds. */
   readonly askedMs: number
-  /** Since when the supervisor knows, in milliseconds; null: it could not be told. */
+  /** For how many milliseconds the supervisor has known of it; null: it could not be told. */
   readonly toldMs: number | null
   /** What was ended last without waiting for the supervisor, and how many milliseconds ago; null: nothing was. */
   readonly forced: { readonly supervisor: boolean; readonly ms: number } | null
@@ -37,14 +37,14 @@ export interface AbortPatience {
 }
 
 /**
- * A supervisor that works has sent SIGKILL after 15 s. After 45 s it has given up what cannot be ended and writes the end: one
- * that does not is stuck.
+ * A supervisor that works sends SIGKILL after 15 s. After 45 s it gives up on processes that cannot be ended, and writes the
+ * end. A supervisor that does not is stuck.
  */
 export const ABORT_PATIENCE: AbortPatience = { processesMs: 25_000, supervisorMs: 60_000 }
 
 /** What happens next with a job; nothing of it has happened yet. */
 export type Step =
-  /** Nothing until the next look. `because`: what keeps the job from going on; null: nothing does. */
+  /** Waits for the next look. `because`: what keeps the job from going on; null: nothing does. */
   | { readonly do: 'wait'; readonly because: string | null }
   /** The end is there: its streams and it go to the control plane. */
   | { readonly do: 'follow'; readonly end: EndRecord }
@@ -61,9 +61,9 @@ export type Step =
   /** The folder was removed for good and nothing of the job runs: nothing can be told of it any more. */
   | { readonly do: 'report removed' }
 
-/** Until a supervisor is told again: it may have failed to look. */
+/** A supervisor is told again after so long, in milliseconds: it may have missed the first word. */
 const TELL_AGAIN_MS = 5_000
-/** Until what could not be ended is tried again. */
+/** Processes that could not be ended are tried again after so long, in milliseconds. */
 const FORCE_AGAIN_MS = 10_000
 
 const OF_NOBODY = 'the agent was ended while it ended this job before its start'
@@ -71,9 +71,9 @@ const OF_NOBODY = 'the agent was ended while it ended this job before its start'
 /**
  * Decides how a job goes on. Pure: the same facts and the same memory lead to the same step.
  *
- * An end comes from knowledge. Nothing follows from what could not be looked at (`unknown`), and "it is not there" counts
- * only when two looks in a row said so with the folder readable. The agent ends a playbook only when somebody asked for it;
- * what a lost supervisor leaves is ended because nobody could say how it ends.
+ * An end must come from knowledge. Nothing follows from a fact that is `unknown`. "It is not there" counts only when two
+ * looks in a row found that, with the folder readable. The agent ends a playbook only when somebody asked for it. The
+ * processes of a lost supervisor are ended, too, because nobody could say how they end.
  */
 export function decide(facts: JobFacts, memory: JobMemory): Step {
   if (facts.end.kind === 'present') return { do: 'follow', end: facts.end.content }
@@ -84,10 +84,10 @@ export function decide(facts: JobFacts, memory: JobMemory): Step {
   return facts.started.kind === 'absent' ? decideUnstarted(facts, memory) : decideLost(facts, memory)
 }
 
-/** Whatever the folder says, or does not say: the supervisor lives, or may live, so the playbook goes on until somebody asks. */
+/** The supervisor lives, or may live. So the playbook goes on, whatever the folder says, until somebody asks for an abort. */
 function decideRunning(facts: JobFacts, { abort, before, patience }: JobMemory): Step {
   if (abort !== null) {
-    // Without its folder the supervisor cannot hear of it.
+    // Without its folder the supervisor cannot hear of the abort.
     const isDeaf = isSure(facts, before) && facts.folder.kind === 'absent'
     const step = isDeaf ? force(abort, true) : decideForce(facts, abort, patience)
     if (step !== null) return step
@@ -103,11 +103,11 @@ function decideRunning(facts: JobFacts, { abort, before, patience }: JobMemory):
   return wait(facts.waitsFor === null ? null : `its supervisor waits: ${facts.waitsFor}`)
 }
 
-/** A stuck supervisor, or one that cannot be told, holds up no abort for ever. */
+/** An abort. It does not wait for ever for a supervisor that is stuck or cannot be told. */
 function decideForce(facts: JobFacts, abort: AbortMemory, patience: AbortPatience): Step | null {
   if (abort.askedMs >= patience.supervisorMs) return force(abort, true)
   if (abort.askedMs < patience.processesMs) return null
-  // A supervisor that does not know of the abort would tell another end.
+  // A supervisor that does not know of the abort would write another end.
   return force(abort, facts.abort.kind !== 'present')
 }
 
@@ -133,7 +133,7 @@ function decideRemoved(facts: JobFacts, { abort, before }: JobMemory): Step {
 
 function decideUnstarted(facts: JobFacts, memory: JobMemory): Step {
   const isAborted = memory.abort !== null || facts.abort.kind === 'present'
-  // Known never to have been started, and noted so: no later agent starts it.
+  // It is known and noted that the job was never started. So no later agent starts it.
   if (memory.unwritable !== null && isSure(facts, memory.before) && memory.before.started.kind === 'absent') {
     return { do: 'give up', problem: memory.unwritable }
   }
@@ -143,7 +143,7 @@ function decideUnstarted(facts: JobFacts, memory: JobMemory): Step {
   }
   if (isAborted) return unstarted('aborted', 'aborted before the playbook was started')
   const { claim } = facts
-  // A job does not fail because its claim could not be opened.
+  // A claim that could not be opened now is no reason to fail the job.
   if (claim.kind === 'unknown') return wait(`claim.json cannot be read: ${claim.code}`)
   if (claim.kind !== 'present') {
     if (!isSure(facts, memory.before) || memory.before?.claim.kind !== claim.kind) return wait(null)
@@ -155,7 +155,7 @@ function decideUnstarted(facts: JobFacts, memory: JobMemory): Step {
   return { do: 'start', claim: claim.content }
 }
 
-/** There is no supervisor any more, or there never was one, and no end: it is made of what the folder says. */
+/** There is no supervisor and no end. The end is made from what the folder says. */
 function decideLost(facts: JobFacts, memory: JobMemory): Step {
   const { started, exit, forced, abort } = facts
   const { before } = memory
@@ -183,7 +183,7 @@ function decideLost(facts: JobFacts, memory: JobMemory): Step {
   return { do: 'end lost', end: { cause: 'supervisor_lost', message }, wasStarted: true }
 }
 
-/** The supervisor was lost after ansible-playbook had ended: how that was is known. */
+/** The supervisor was lost after ansible-playbook had ended, so it is known how ansible-playbook ended. */
 function endOfExit(exit: Exit, forced: Fact<string>): KnownEnd {
   const { exit_code, signal, started_at, time, stopped } = exit
   const isOurs = stopped || (forced.kind === 'present' && signal === 'SIGKILL')

@@ -16,7 +16,7 @@ export interface JobFacts {
   readonly abort: Fact<string>
   /** What a supervisor at work says that it waits for; null: nothing. */
   readonly waitsFor: string | null
-  // What follows is looked at only when no supervisor is at work, and `unknown` before.
+  // The facts below are looked at only when no supervisor is at work. Else they are `unknown`.
   readonly forced: Fact<string>
   readonly exit: Fact<Exit>
   readonly claim: Fact<Claim>
@@ -24,14 +24,14 @@ export interface JobFacts {
   readonly rest: Fact<readonly number[]>
 }
 
-/** What this process knows about the supervisor that it has started itself; a sentence when that has ended. */
+/** What this process knows about the supervisor that it started itself. When that has ended, a sentence says how. */
 export type SupervisorChild = 'none' | 'running' | { readonly how: string }
 
 const NOT_LOOKED = unknown('it was not looked at')
 
 /**
- * Looks at a job. Never throws: what cannot be looked at is `unknown`. The supervisor is looked at before the end: who is
- * seen gone has written its end before.
+ * Looks at a job. It never throws: what cannot be looked at is `unknown`. The supervisor is looked at before the end, because
+ * a supervisor that is gone wrote its end before it went.
  * @param known what started.json said in an earlier look: it never changes
  */
 export function readFacts(
@@ -56,7 +56,7 @@ export function readFacts(
   return { folder: sameFolder(before, folder.lookAround()), started, supervisor, end, abort, waitsFor, ...rest }
 }
 
-/** A folder that came or went meanwhile makes "it is not there" worth nothing. */
+/** When the folder came or went during the look, "it is not there" says nothing: the folder counts as `unknown`. */
 function sameFolder(before: Fact<string>, after: Fact<string>): Fact<string> {
   if (before.kind === 'unknown') return before
   if (before.kind !== after.kind) return after.kind === 'unknown' ? after : unknown('it came or went just now')
@@ -74,7 +74,7 @@ function supervisorOf(
 ): JobFacts['supervisor'] {
   if (started.kind === 'present')
     return started.content.by === 'agent' ? 'none' : stateOf(folder, started.content, watch)
-  // One that has not said who it is yet: kept from writing (a stopped machine), it would start the playbook later.
+  // It has not written started.json yet. It may be held up (a stopped machine) and start the playbook later.
   if (child === 'running') return 'alive'
   if (started.kind === 'unknown') return 'unknown'
   if (started.kind === 'absent') return child === 'none' ? 'none' : 'gone'

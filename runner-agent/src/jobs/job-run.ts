@@ -23,22 +23,22 @@ import { askAbort, endLost, endUnstarted, forceAbort, giveUp, startJob, type Ste
  *   running    started.json names the supervisor  → ended when end.json is there; lost when the supervisor is gone
  *   lost       what is left of it is being ended  → ended
  *   ended      end.json is there; its streams go to the control plane until the control plane has stored them
- *   removed    somebody has removed its folder and nothing of it runs: nothing can be told of it any more
+ *   removed    somebody has removed its folder and nothing of it runs: nothing more can be said about it
  */
 export type JobState = 'claimed' | 'starting' | 'running' | 'lost' | 'ended' | 'removed'
 
 /**
- * Pace of looking at a job's files: quick at first, when somebody may wait for the first line, then slow. What comes in
- * between goes out as one piece, since each piece costs the control plane a synced write; readers hear of
- * news once a second.
+ * Pause between two looks at a job's files. It is short at first, when somebody may wait for the first line, and then
+ * longer. The bytes of a longer pause go out as one piece, and each piece costs the control plane a synced write. Readers
+ * get news once a second anyway.
  */
 const QUICK_LOOK_MS = 25
 const SLOW_LOOK_MS = 200
 const SLOWING = 1.5
 
-/** Until a step that failed (a full disk), or a look that found nothing out, is tried again. */
+/** Pause before a step that failed (a full disk), or a look that gave no answer, is tried again, in milliseconds. */
 const RETRY_MS = 1_000
-/** Writes that fail one after the other before a job that was never started is given up: its slot is for others then. */
+/** A job that was never started is given up after so many failed writes in a row. Then its slot is free for others. */
 const MAX_FAILED_WRITES = 10
 
 /** What a job needs of the agent. */
@@ -58,7 +58,7 @@ export interface JobRunEvents {
   removed(run: JobRun): void
 }
 
-/** An abort as this process keeps it, in milliseconds of the clock that does not jump. */
+/** An abort as this process remembers it. Times are milliseconds of the monotonic clock. */
 interface AskedAbort {
   readonly since: number
   told: number | null
@@ -189,7 +189,7 @@ export class JobRun {
       this.#startProblem = null
       if (this.#started.by !== 'agent' && facts.supervisor === 'alive') this.#state = 'running'
     }
-    // Asked for before this agent was there.
+    // An earlier agent noted this abort in the folder.
     if (facts.abort.kind === 'present') this.#abort ??= { since: performance.now(), told: null, forced: null }
     const step = decide(facts, this.#memory())
     this.#before = facts
@@ -214,7 +214,7 @@ export class JobRun {
     }
   }
 
-  /** Said once, and again when it is another one or over. */
+  /** Logs a trouble once, and again when it changes or is over. */
   #tellTrouble(trouble: string | null): void {
     if (trouble === this.#trouble) return
     if (trouble !== null)
@@ -262,7 +262,7 @@ export class JobRun {
     }
   }
 
-  /** One step at a time: nothing is decided meanwhile. One that fails is decided anew after a while. */
+  /** Carries out one step. Nothing is decided meanwhile. When the step fails, the job is decided about anew after a pause. */
   #carryOut(name: string, task: () => Promise<void>): void {
     this.#isBusy = true
     void this.#steps
@@ -283,8 +283,9 @@ export class JobRun {
   }
 
   /**
-   * Only a disk that does not take what is written says something about the folder. A passing error does not, and a job that
-   * meets one waits, however long. When a person wants its end meanwhile, that is noted beside the folder.
+   * Counts a failed write when the disk did not take it: that says something about the folder. A passing error says
+   * nothing, and the job waits for as long as it lasts. When a person wants the end of the job meanwhile, that is noted
+   * beside the folder.
    */
   #countFailedWrite(error: unknown): void {
     const isRefused = isErrno(error, 'ENOSPC', 'EDQUOT', 'EROFS', 'EPERM')
@@ -310,7 +311,7 @@ export class JobRun {
   #supervisorEnded({ how, isToTryAgain }: SupervisorEnd): void {
     this.#supervisor = null
     this.#child = isToTryAgain ? 'none' : { how: [how, lastWordOf(this.#folder)].filter(Boolean).join(': ') }
-    // A job that could not be started yet is looked at in its turn: the host shall have what it lacks again.
+    // A job that could not be started yet waits for its next look: the host should have by then what it lacked.
     if (isToTryAgain) this.#waitToStart([how, lastWordOf(this.#folder)].filter(Boolean).join(': '))
     else this.#look()
   }
@@ -324,12 +325,12 @@ export class JobRun {
   async #endUnstarted(end: KnownEnd): Promise<void> {
     this.#unstarted = end
     const record = await endUnstarted(this.#folder, this.#services, end)
-    // Else somebody has the start by now: the next look tells who.
+    // Otherwise somebody else has taken the start. The next look tells who.
     if (record !== null) this.#ended(record)
   }
 
   async #askAbort(): Promise<void> {
-    // Without started.json the supervisor is on its way, and a later look says it again.
+    // Without started.json the supervisor is still starting. A later look tells it again.
     const isTold = await askAbort(this.#folder, this.#services.now())
     if (this.#abort !== null && isTold) this.#abort.told = performance.now()
   }
@@ -357,7 +358,7 @@ export class JobRun {
     this.#events.ended(this)
   }
 
-  /** The control plane and the end record do not agree, or a file is shorter than its end: the files decide. */
+  /** The control plane and the end record disagree, or a file is shorter than the end record says. The files decide. */
   #checkEnd(): void {
     void this.#steps
       .add(async () => {

@@ -3,8 +3,8 @@ import type { JobFolder } from '../spool/job-folder.js'
 import type { Trust } from '../identity/trust.js'
 
 /**
- * Which control plane a job belongs to: the one that it was claimed from, or that took it over later because an admin said
- * so. An approval at another control plane changes nothing of that: its jobs wait for the right one.
+ * Which control plane a job belongs to. That is the one that it was claimed from, or the one that took it over later because
+ * an admin said so. When the runner is approved at another control plane, its jobs still wait for their own one.
  */
 export interface Ownership {
   /** Fingerprint of the control plane at hand, for the claim of a job; null before the first connection. */
@@ -22,10 +22,10 @@ export interface Ownership {
 
 /** @param trust knows the control plane at hand, and which keys belong to the same control plane */
 export function createOwnership(trust: Pick<Trust, 'atHand' | 'atStart' | 'owns'>): Ownership {
-  /** Services by run id, as far as the folders could be read: they are asked for at every connection. */
+  /** Fingerprints by run id, for folders that could be read. They are kept, because each connection asks for them. */
   const known = new Map<string, string>()
 
-  /** Null: nobody can say it now. */
+  /** Null: it cannot be read now. */
   const serviceOf = (folder: JobFolder): string | null => {
     const before = known.get(folder.key.runId)
     if (before !== undefined) return before

@@ -8,11 +8,11 @@ import type { JobRun } from './job-run.js'
 import { createOrphanReports, type OrphanReports } from './orphan-reports.js'
 import type { Ownership } from './ownership.js'
 
-/** A job whose files stop coming is given up after so long. */
+/** An offered job is given up when none of its files came for so long, in milliseconds. */
 const FILES_PATIENCE_MS = 60_000
 /** Largest single file of a playbook folder. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024 * 1024
-/** Until a job whose files could not be read is tried again. */
+/** Pause before the streams of a job that could not be read are tried again, in milliseconds. */
 const READ_AGAIN_MS = 5_000
 
 /** What a session needs of its connection. */

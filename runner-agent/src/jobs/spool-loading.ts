@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, type Logger } from '../log.js'
 import type { HostJobs } from './host-jobs.js'
 
-/** Until a spool that could not be read is tried again. */
+/** Pause before a spool that could not be read is tried again, in milliseconds. */
 const LOAD_AGAIN_MS = 1_000
 
 /** Reads the list of jobs at the start. */

@@ -12,7 +12,7 @@ import { agentEndOf, type KnownEnd, takeStart, UnsureError, writeAgentEnd } from
 import { isErrno, isPassing, syncFolder, writeDurably } from '../host/durable.js'
 import { type Claim, folderNameOf, type JobFileName, type JobFolder, type JobKey } from '../spool/job-folder.js'
 
-/** How long what a lost supervisor leaves is looked for and ended. */
+/** How long the agent looks for processes of a lost supervisor and ends them, in milliseconds. */
 const END_TREE_MS = 10_000
 
 /** What the steps of a job need of the agent. */
@@ -28,7 +28,7 @@ export interface StepServices {
   readonly giveUp: (key: JobKey) => Promise<void>
 }
 
-/** What came of a start: a supervisor, or the reason for which there shall be none. */
+/** The result of a start: a supervisor, or the reason why the job is not started. */
 export type StartOutcome =
   | { readonly kind: 'started'; readonly supervisor: SupervisorProcess }
   | { readonly kind: 'refused'; readonly end: KnownEnd }
@@ -70,7 +70,8 @@ export async function askAbort(folder: JobFolder, now: Date): Promise<boolean> {
 }
 
 /**
- * Ends the processes of a job without waiting for its supervisor, and that one, too, when it is said.
+ * Ends the processes of a job without waiting for its supervisor.
+ * @param supervisor true: the supervisor is ended, too
  * @param kill ends the supervisor that this process has started
  * @returns pids that are still there
  */
@@ -80,7 +81,7 @@ export async function forceAbort(
   supervisor: boolean,
   kill: (() => void) | null,
 ): Promise<number[]> {
-  // Before anybody is ended, so that a later agent knows who did it. Where that cannot be noted, it is done all the same.
+  // Noted before any process is ended, so that a later agent knows who did it. Without the note they are ended all the same.
   await note(folder, 'abort-forced.json', now).catch(() => undefined)
   if (supervisor) {
     const found = foundSupervisor(folder)
@@ -100,7 +101,7 @@ function foundSupervisor(folder: JobFolder): ProcessIdentity | null {
   return findSupervisor(folderNameOf(folder.key))
 }
 
-/** A job that has filled the disk must be abortable: that the file is there is enough, and takes no block. */
+/** Notes durably that this was asked for. On a full disk the file stays empty: its name alone counts, and takes no block. */
 async function note(folder: JobFolder, name: JobFileName, now: Date): Promise<void> {
   const path = folder.file(name)
   try {
@@ -125,7 +126,7 @@ export async function endUnstarted(
   return writeAgentEnd(folder, end, services.now())
 }
 
-/** Ends a job whose supervisor is gone: what runs still is ended, and the end is what is in the folder. */
+/** Ends a job whose supervisor is gone: ends its processes and writes the end that follows from its folder. */
 export async function endLost(
   folder: JobFolder,
   services: StepServices,
@@ -145,7 +146,7 @@ async function endWhatIsLeft(folder: JobFolder, services: StepServices, end: Kno
   return { ...end, cause: causeWithRest(end), message: `${end.message ?? ''}${processes}${rest}` }
 }
 
-/** What is not ended is not `aborted`. */
+/** The cause of an end when processes of the job are left: such a job does not count as `aborted`. */
 function causeWithRest({ cause, exit_code, signal }: KnownEnd): KnownEnd['cause'] {
   if (cause !== 'aborted') return cause
   if (typeof exit_code === 'number') return 'exited'

@@ -4,13 +4,13 @@ export interface BackOff {
   next(): number
   /** After a refusal that only a person can change: the longest wait. */
   longest(): number
-  /** After a connection has proven itself. */
+  /** Starts again with the shortest wait: a connection has lasted long enough. */
   reset(): void
 }
 
 /**
- * Full jitter: a random part of a span that doubles from the shortest to the longest. A restarted control plane meets
- * every agent at once, so they must not come back in step.
+ * Full jitter: a random part of a span that doubles from the shortest to the longest. After a restart of the control plane
+ * all agents dial again, and they must not do so at the same moment.
  */
 export function createBackOff(options: {
   readonly shortestMs: number

@@ -32,8 +32,8 @@ const NONCE_BYTES = 32
 const contractOnlySchema = v.object({ type: v.literal('challenge'), contract: countSchema })
 
 /**
- * One handshake, seen from the agent (docs/protocol.md, section 1): `greet`, then `prove`. Before the control plane has
- * proven that it holds the key that this runner trusts, it learns nothing of it but a public key.
+ * One handshake, seen from the agent (docs/protocol.md, section 1): `greet`, then `prove`. The control plane learns only a
+ * public key of this runner before it has proven that it holds the key that the runner trusts.
  */
 export interface AgentHandshake {
   /**

@@ -1,7 +1,7 @@
-/** Looks per heartbeat: a dead connection is noticed after two heartbeats and a quarter at the latest. */
+/** Checks per heartbeat. So a dead connection is noticed after two heartbeats and a quarter at the latest. */
 const LOOKS_PER_HEARTBEAT = 4
 
-/** Looks without any traffic after which a connection is dead: two heartbeats. */
+/** A connection is dead after so many checks without any traffic: two heartbeats. */
 const MAX_SILENT_LOOKS = 2 * LOOKS_PER_HEARTBEAT
 
 /** What the watch over a connection looks at and calls. */
@@ -16,8 +16,8 @@ export interface HeartbeatOptions {
 }
 
 /**
- * Watches over one connection. Looks are counted and no time is compared, so that a pause of this process (a busy or
- * suspended host) does not make a living app look dead: what came meanwhile is read before the second look that follows.
+ * Watches over one connection. It counts checks and compares no times. So a pause of this process (a busy or suspended
+ * host) does not make a living control plane look dead: what came during the pause is read before the second check after it.
  * @returns a function that ends the watch
  */
 export function watchHeartbeat({ heartbeatMs, bytesRead, beat, dead }: HeartbeatOptions): () => void {

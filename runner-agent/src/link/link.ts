@@ -11,12 +11,12 @@ import {
 } from './connection.js'
 
 /**
- * How long a connection must last to have proven itself, in milliseconds; less where the heartbeat is quicker. Short
- * enough for a network that comes and goes every few seconds.
+ * A connection has proven itself after so many milliseconds, or sooner where the heartbeat is quicker. It is short, so that
+ * it also works in a network that comes and goes every few seconds.
  */
 const PROVEN_MS = 1_000
 
-/** Messages that show that work gets through, however short the connection. */
+/** Messages that prove a connection at once, however short it is: work gets through. */
 const PROOFS: ReadonlySet<WorkMessage['type']> = new Set(['ack', 'end_stored'])
 
 /** What the link tells the rest of the agent. `down` follows every `up`, once. */
@@ -44,7 +44,7 @@ export interface Link {
 
 /** How to dial, and what comes before. */
 export interface LinkOptions extends ConnectionOptions {
-  /** What is to be done before each dial. Never rejects. */
+  /** Is awaited before each dial. Never rejects. */
   readonly prepare?: () => Promise<void>
 }
 
@@ -109,7 +109,7 @@ export function createLink(options: LinkOptions, backOff: BackOff, events: LinkE
   }
 }
 
-/** Waits, or less when the signal comes. */
+/** Waits so long, or until the signal comes. */
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     const done = (): void => {

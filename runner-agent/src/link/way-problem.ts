@@ -21,7 +21,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   EPROTO: 'does the port of APP_URL speak TLS?',
 }
 
-/** What to do about this error; null: its own words are all there is. */
+/** What to do about this error; null: nothing more is known than its own words. */
 export function adviceFor(error: unknown): string | null {
   if (!(error instanceof Error)) return null
   const { code } = error as NodeJS.ErrnoException

@@ -12,7 +12,7 @@ print("[core %s]" % __version__)
 export async function readAnsibleVersion(environment: Environment): Promise<string | null> {
   const python = interpreterOfAnsible(environment.PATH)
   const quick = python === null ? null : versionIn(await ask(python, ['-c', QUESTION], environment))
-  // Where ansible-playbook is a wrapper, or of a release that keeps its version elsewhere, it is asked itself.
+  // ansible-playbook itself is asked when it is a wrapper, or when its release keeps the version elsewhere.
   return quick ?? versionIn(await ask('ansible-playbook', ['--version'], environment))
 }
 

@@ -116,12 +116,12 @@ export function playbookAccess(
   return { read, run: [...run, ...programIn(environment.PATH, 'ansible-galaxy'), python] }
 }
 
-/** An agent without a locale that ansible takes gives its playbooks one. */
+/** The agent's environment, with a locale that ansible accepts when the agent itself has none. */
 function withLocale(environment: Ground['environment'], locale: string | null): Ground['environment'] {
   return locale === null ? environment : { ...environment, LC_ALL: locale }
 }
 
-/** Where a program of ansible is. Empty when it is not on this host: each job that needs it is refused with that reason. */
+/** The path of a program of ansible. Empty when it is not on this host: then a job that needs it is refused for that reason. */
 export function programIn(path: string | undefined, name: 'ansible-playbook' | 'ansible-galaxy'): string[] {
   try {
     return [findProgram(name, path)]

@@ -25,7 +25,7 @@ export interface ContainerJob {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** What names a place or a user of the host means nothing in a container: the image has its own. */
+/** Variables that name a place or a user of the host. They mean nothing in a container, which has its own. */
 const OF_HOST =
   /^(?:PATH|PWD|HOME|USER|LOGNAME|SHELL|TERM|TMPDIR|TEMP|TMP|LD_LIBRARY_PATH|VIRTUAL_ENV|LANG|LANGUAGE|LC_\w+|PYTHON\w*|XDG_\w+|SSH_A\w+|KRB5\w*)$/
 /** What podman itself needs of the environment of the agent. */
@@ -69,13 +69,13 @@ export function containerCommand(podman: string, job: ContainerJob, settings: Co
   ]
 }
 
-/** What of a playbook's environment is for the container. */
+/** The part of a playbook's environment that the container gets. */
 export function environmentOfContainer(playbook: Readonly<Record<string, string>>): Record<string, string> {
   const inside = Object.entries(playbook).filter(([name]) => !OF_HOST.test(name))
   return { ...Object.fromEntries(inside), LC_ALL: 'C.UTF-8', PYTHONUNBUFFERED: '1' }
 }
 
-/** What of the agent's environment is for podman. */
+/** The part of the agent's environment that podman gets. */
 export function environmentOfPodman(own: Environment): Record<string, string> {
   const passed = Object.entries(own).flatMap(([name, value]) =>
     value !== undefined && OF_PODMAN.test(name) ? [[name, value] as const] : [],
@@ -83,7 +83,7 @@ export function environmentOfPodman(own: Environment): Record<string, string> {
   return Object.fromEntries(passed)
 }
 
-/** Removes what podman keeps of the container of a run that is over: it could not do that itself if it was killed. */
+/** Removes what podman keeps of the container of a run that is over. A podman that was killed could not do so itself. */
 export async function removeContainer(runId: string, own: Environment, log: Logger): Promise<void> {
   const words = ['rm', '--force', '--ignore', '--time=0', containerName(runId)]
   const result = await execa('podman', words, {

@@ -32,7 +32,7 @@ export interface EnvironmentOptions {
 
 /**
  * The whole environment of ansible-playbook: what of the agent's own is passed on, and what the event callback needs.
- * A variable replaces what ansible.cfg says, so the user's callbacks are named again beside ours.
+ * A variable replaces the value in ansible.cfg. So the variable for callbacks names the user's callbacks, too, beside ours.
  */
 export function playbookEnvironment(options: EnvironmentOptions): Record<string, string> {
   const { own, more, cwd, marker, eventsFile, callbackFile, secretsFile, hasMarks, callbackFolder, socketFolder } =

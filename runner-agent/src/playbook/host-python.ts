@@ -9,7 +9,7 @@ import { findProgram } from './plan.js'
 
 /** The Python of this host that runs the supervisors, and what it says about the host. */
 export interface HostPython {
-  /** By its own path: what stands in PATH may be a version manager's wrapper, which takes several times as long to start. */
+  /** Its own path. The program in PATH may be the wrapper of a version manager, which takes several times as long to start. */
   readonly path: string
   /** Why no playbook can be run, in a sentence; null: all is well. */
   readonly problem: string | null
@@ -58,7 +58,7 @@ interface Answer extends Candidate {
  * Looks for a Python that can run supervisors: the one that the operator names, and no other then; else the one that
  * ansible-playbook itself runs with; else `python3`.
  * @param named RTE_PYTHON
- * @throws Error with a sentence when none runs at all: not even the lock of the state folder can be had then
+ * @throws Error with a sentence when no Python runs at all: then not even the state folder can be locked
  */
 export async function findHostPython(environment: Environment, named: string | null): Promise<HostPython> {
   const answers: Answer[] = []
@@ -123,13 +123,13 @@ function beginningOf(path: string): string {
   }
 }
 
-/** Asked with the words of the environment by which Python and ansible choose the locale. @returns a complaint when it does not answer */
+/** Asks a Python about itself, with the variables by which Python and ansible choose the locale. @returns a complaint when it does not answer */
 async function ask(candidate: Candidate, environment: Environment): Promise<Answer | string> {
   const kept = /^(?:PATH|HOME|LANG|LANGUAGE|LC_\w+|LOCPATH|PYTHONUTF8|PYTHONCOERCECLOCALE)$/
   const result = await execa(candidate.program, ['-s', '-S', '-c', QUESTION], {
     env: Object.fromEntries(Object.entries(environment).filter(([name]) => kept.test(name))),
     extendEnv: false,
-    // A module of the same name in the agent's folder shall not be taken for Python's own.
+    // Python must not load a module of the same name from the agent's folder.
     cwd: '/',
     reject: false,
     stdin: 'ignore',

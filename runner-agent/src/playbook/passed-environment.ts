@@ -6,7 +6,7 @@ import type { Environment } from '../ground.js'
  * else stands in the environment of a service, secrets of other programs among it, never gets to the author of a playbook.
  */
 const PASSED_NAMES: ReadonlySet<string> = new Set([
-  // Who runs it, and where.
+  // The user, and the place.
   'PATH',
   'HOME',
   'USER',
@@ -111,7 +111,7 @@ function isPassed(name: string, more: readonly string[]): boolean {
   return more.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one))
 }
 
-/** Each setting can also be given as the name of a file, which names the secret as well as the secret itself. */
+/** Each setting can also be given as `NAME_FILE`. The name of a file with a secret is as private as the secret. */
 function isRefused(name: string): boolean {
   const plain = name.replace(/_FILE$/, '')
   return REFUSED_NAMES.has(plain) || REFUSED_PREFIXES.some((prefix) => name.startsWith(prefix))

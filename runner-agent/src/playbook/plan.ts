@@ -18,7 +18,7 @@ import type { Environment } from '../ground.js'
 const ABORT_LADDER_SECONDS = { interrupt: 10, terminate: 5 }
 const DRAIN_SECONDS = { quiet: 1, total: 5 }
 
-/** What of the agent a playbook is started with. */
+/** What the agent brings to the start of a playbook. */
 export interface PlaybookSettings {
   /** The playbook folder on this host, or null when each job has a work folder made from the control plane's files. */
   readonly localFolder: string | null
@@ -82,7 +82,7 @@ function templateName(value: unknown): string | null {
 function planOf(order: JobOrder, folder: JobFolder, settings: PlaybookSettings, secrets: JobSecrets | null): object {
   const { localFolder, isolation, pythonProblem } = settings
   if (pythonProblem !== null) throw new OrderRefusedError(pythonProblem)
-  // Never with less than was asked for.
+  // A job never runs with less than the form asks for.
   if (isolation.kind === 'unavailable') throw new OrderRefusedError(isolation.problem)
   const root: PlaybookRoot =
     localFolder === null ? { path: folder.file('work'), confined: true } : { path: localFolder, confined: false }
@@ -177,15 +177,15 @@ function socketFolderOf(runId: string, { isolation, sockets }: PlaybookSettings)
   return isolation.kind === 'user' && isolation.orders.private.includes('/tmp') ? '/tmp/ansible' : null
 }
 
-/** What names places of the agent's own user is nothing for a job that runs as another one. */
+/** Removes variables that name places of the agent's own user: they are of no use to a job that runs as another user. */
 function withoutOwner(own: PlaybookSettings['environment']): PlaybookSettings['environment'] {
   const personal = /^(?:XDG_\w+|SSH_AUTH_SOCK|SSH_AGENT_PID|DBUS_SESSION_BUS_ADDRESS|TMP|TEMP|TMPDIR|MAIL|SHELL)$/
   const kept = Object.entries(own).filter(([name]) => !personal.test(name))
-  // The job's home is not known before its start; there is no ansible.cfg in the one of the agent for it.
+  // The job's home is not known before its start. An ansible.cfg in the home of the agent does not count for the job.
   return { ...Object.fromEntries(kept), HOME: '/nonexistent' }
 }
 
-/** The file of a job that an agent of an older release has claimed has another name. */
+/** The file with the variables. It has another name in a job that an agent of an older release claimed. */
 function extravarsFile(folder: JobFolder): string {
   const older = folder.file('extravars.json')
   return existsSync(older) ? older : folder.file('extravars.yml')
@@ -224,7 +224,7 @@ export function findProgram(name: string, path = ''): string {
       accessSync(candidate, constants.X_OK)
       if (statSync(candidate).isFile()) return candidate
     } catch (error) {
-      // Not in this folder of PATH, or no program. An error of the disk says neither.
+      // It is not in this folder of PATH, or it is no program. After an error of the disk neither is known.
       if (isPassing(error) && !isErrno(error, 'EACCES')) throw error
     }
   }

@@ -4,10 +4,10 @@ import { identifyProcess, type ProcessIdentity } from '../host/processes.js'
 import { isErrno } from '../host/durable.js'
 
 const LOOK_EVERY_MS = 50
-/** Looks at most, whatever the bound in time is. */
+/** Most looks, whatever the bound in time is. */
 const MAX_LOOKS = 2_000
 
-/** A marker that is anything else would be found in processes that are not ours. */
+/** What a marker looks like. Another text might also be found in processes that are not ours. */
 const RUN_ID = /^[0-9a-f]{32}$/
 
 /** So many hex digits of a marker become a limit mark: below 2^53, and far above every limit that anybody sets. */
@@ -42,8 +42,8 @@ export async function endMarkedProcesses(marker: string, boundMs: number): Promi
 }
 
 /**
- * Ends one process, after a look of its own. Whoever made the list may be wrong, or the pid may be another process's by
- * now: the first process of a host, the agent, its parent, and what does not carry this job's marks are never signalled.
+ * Ends one process after it was checked once more. The list may be wrong, or the pid may belong to another process by now. So
+ * the first process of a host, the agent, its parent, and processes without this job's marks are never signalled.
  */
 export function endGuarded(pid: number, marker: string): void {
   if (!(pid > 1) || pid === process.pid || pid === process.ppid) return
@@ -55,7 +55,7 @@ export function endGuarded(pid: number, marker: string): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended meanwhile, or belongs to a user whom the agent may not signal: the next look tells.
+    // It has ended meanwhile, or the agent may not signal its user. The next look tells.
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Logger } from '../log.js'
 import type { HostPython } from './host-python.js'
 
-/** Between two looks while no Python fits: an operator is installing one. */
+/** Pause between two looks while no Python fits, in milliseconds: an operator may be installing one. */
 const LOOK_AGAIN_MS = 5_000
 
 /** The Python of this host. When none fits it is looked for again and again, so that nobody has to start the agent anew. */
@@ -31,7 +31,7 @@ export async function watchPython(find: () => Promise<HostPython>, log: Logger):
         tell()
       }
     } catch (error) {
-      // Even the one before is gone; what was said of it is still true.
+      // Not even the Python of the last look is there. What was said of it is still true.
       log.warn({ error }, 'no Python runs here just now')
     }
     if (!isClosed && now.problem !== null) lookLater()

@@ -31,14 +31,14 @@ export interface RequirementOrders {
   /** ansible-galaxy. */
   readonly program: string
   readonly seconds: number
-  /** Null: the job shares with no other one. */
+  /** The shared folder; null: the job shares nothing with other jobs. */
   readonly cache: string | null
   /** Where ansible looks for roles and collections beside what is installed, with `:` between. */
   readonly roles: string
   readonly collections: string
 }
 
-/** Where ansible looks by its own order: environment, ansible.cfg, its defaults. */
+/** The folders where ansible looks. The environment wins over ansible.cfg, and that wins over the defaults. */
 export function contentPaths(
   environment: Readonly<Record<string, string>>,
   cwd: string,

@@ -15,7 +15,7 @@ export function createSecretsOpener(
   return ({ sealed, job_id: jobId, run_id: runId }) => {
     if (sealed === null) return null
     let failure: unknown
-    // Sealed before the runner had new keys, it opens with the ones before.
+    // It may have been sealed before the runner got new keys. Then it opens with the former ones.
     for (const { fingerprint, sealingPrivatePem } of openers()) {
       let text: string
       try {
@@ -61,7 +61,7 @@ export function secretsText(secrets: JobSecrets, { allowJinja, withPaths }: Vari
   return `${JSON.stringify({ pipes, files, hidden: secrets.hidden })}\n`
 }
 
-/** What is wrong with them is not told: a sentence about a value would show it. */
+/** Does not say what is wrong with the secrets: a sentence about a value would show the value. */
 function readSecrets(text: string): JobSecrets {
   try {
     return v.parse(jobSecretsSchema, JSON.parse(text))

@@ -44,7 +44,7 @@ export function openSocketFolders(statePath: string, log: Logger): SocketFolders
       await rm(path(runId), { recursive: true, force: true }).catch((error: unknown) => {
         log.warn({ folder: path(runId), error }, 'cannot remove the folder for sockets of a job')
       })
-      // Nothing is left behind outside of the state folder; it stays while other jobs have theirs in it.
+      // The folder above is removed, too, so that nothing is left outside of the state folder. It stays while other jobs use it.
       if (!isOwnShort) await rmdir(root).catch(() => undefined)
     },
   }
@@ -54,7 +54,7 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, RUN_ID_PART)
 }
 
-/** False for a folder of that name that somebody else has made. */
+/** False for a folder of that name that belongs to somebody else. */
 function isPrivate(path: string): boolean {
   const found = lstatSync(path)
   return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) === 0

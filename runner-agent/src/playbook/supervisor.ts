@@ -14,7 +14,7 @@ export interface SupervisorProcess {
 
 /**
  * How a supervisor of this process ended, in a sentence. `isToTryAgain`: it could not even be started, or it started
- * nothing and left no mark, for want of something that the host will have again.
+ * nothing and left no mark, because the host lacked something that it will have again.
  */
 export interface SupervisorEnd {
   readonly how: string
@@ -43,7 +43,7 @@ export function startSupervisor(
   try {
     child = spawn(program.python, ['-I', '-S', program.script, folder.path, ...(secrets === null ? [] : ['secrets'])], {
       cwd: '/',
-      // The playbook's whole environment stands in supervisor.json; the supervisor itself needs next to nothing.
+      // The whole environment of the playbook is in supervisor.json. The supervisor itself needs almost nothing.
       env: { PATH: environment.PATH, LANG: environment.LANG, LC_ALL: environment.LC_ALL },
       detached: true,
       stdio: [secrets === null ? 'ignore' : 'pipe', log, log],
@@ -51,7 +51,7 @@ export function startSupervisor(
   } finally {
     closeSync(log)
   }
-  // A supervisor that has ended already is no news here: how it ended is.
+  // A supervisor that has ended already cannot read its input. Its result says how it ended.
   child.stdin?.on('error', () => undefined).end(secrets)
   child.unref()
   return {
@@ -82,10 +82,10 @@ export function lastWordOf(folder: JobFolder): string {
 
 const WAITING = /^holdfast supervisor: waiting: (.*)$/
 
-/** What a supervisor that lives says that it waits for; null: nothing, or nothing that can be read. */
+/** What a living supervisor waits for, in its own words; null: nothing, or it cannot be read. */
 export function waitingOf(folder: JobFolder): string | null {
   try {
-    // Most have said nothing in all their life.
+    // Most supervisors never write into this file.
     if (statSync(folder.file('supervisor.log')).size === 0) return null
   } catch {
     return null

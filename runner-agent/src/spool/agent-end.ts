@@ -11,10 +11,10 @@ export type KnownEnd = Pick<EndRecord, 'cause' | 'message'> &
   Partial<Pick<EndRecord, 'exit_code' | 'signal' | 'started_at' | 'ended_at'>>
 
 const MESSAGE_LIMIT = 4000
-/** Between the two looks after which something that is not found is known not to be there. */
+/** Pause between two looks, in milliseconds. What neither look finds is known not to be there. */
 const LOOK_AGAIN_MS = 100
 
-/** Something could not be looked at: nothing may follow from that, and it is tried again. */
+/** Something could not be looked at. Nothing may follow from that; it is tried again. */
 export class UnsureError extends Error {
   override readonly name = 'UnsureError'
 }
@@ -38,7 +38,7 @@ export async function writeAgentEnd(folder: JobFolder, known: KnownEnd, now: Dat
   if (await withRoom(folder, () => createDurably(folder.file('end.json'), JSON.stringify(record)))) return record
   const end = folder.end()
   if (end.kind === 'present') return end.content
-  // What stands there says nothing, and stays. The next agent finds out the same.
+  // What is there cannot be read and stays. The next agent comes to the same result.
   if (end.kind === 'torn') return record
   throw new UnsureError('end.json is there and cannot be read')
 }
@@ -107,12 +107,12 @@ export async function amendEnd(folder: JobFolder, record: EndRecord): Promise<En
 
 const FILES: Readonly<Record<StreamName, JobFileName>> = { output: 'output.log', events: 'events.jsonl' }
 
-/** A stream that is not there is empty, when it is certain that it is not there. */
+/** A stream whose file is missing is empty, if it is certain that the file is missing. */
 async function hashStream(folder: JobFolder, stream: StreamName, limit = Infinity): Promise<FileHash> {
   const name = FILES[stream]
   const found = await hashFile(folder.file(name), limit)
   if (found.isThere) return found
-  // "It is not there" is knowledge when it was seen twice with the folder readable.
+  // It is certain when two looks found no file while the folder could be read.
   for (let look = 0; look < 2; look += 1) {
     if (look > 0) await delay(LOOK_AGAIN_MS)
     const around = folder.lookAround()
@@ -127,7 +127,7 @@ function unreadable(stream: string, { problem }: FileHash): string | null {
   return problem === null ? null : `the ${stream} in the spool cannot be read (${problem})`
 }
 
-/** An end must get through on a full disk too: the job's work folder is of no use any more and makes room. */
+/** An end must be written on a full disk, too. Removing the work folder of the job makes room; nobody needs it any more. */
 async function withRoom<Result>(folder: JobFolder, write: () => Promise<Result>): Promise<Result> {
   try {
     return await write()
@@ -138,7 +138,7 @@ async function withRoom<Result>(folder: JobFolder, write: () => Promise<Result>)
   }
 }
 
-/** Nobody works in the work folder: nothing was started, or how it ended is known here. */
+/** True when nobody works in the work folder: nothing was started, or it is known how it ended. */
 function isRoomFree(folder: JobFolder): boolean {
   const started = folder.started()
   return started.kind === 'absent' || (started.kind === 'present' && lookAtProcess(started.content) === 'gone')

@@ -8,12 +8,12 @@ const LOOK_EVERY_MS = 5_000
 const LOOK_AGAIN_MS = 1_000
 const PROBE_BYTES = 4096
 
-/** Errors that say something of this process or its host and nothing of the disk. */
+/** Errors of this process or its host. They say nothing about the disk. */
 const NOT_THE_DISK = ['EMFILE', 'ENFILE', 'ENOMEM'] as const
 
 /**
- * Whether the disk of the state folder can be written. It may be full or read-only when the agent starts, and become so
- * or well again at any time: the agent works on, because sending what is in the spool is what makes room.
+ * Whether the disk of the state folder can be written. It may be full or read-only at the start, and that may change at any
+ * time. The agent works on in any case, because sending the spool is what makes room.
  */
 export interface DiskWatch {
   /** Why nothing can be written, as a sentence; null when all is well. */
@@ -24,7 +24,7 @@ export interface DiskWatch {
 /** What the watch looks at and what it prepares. */
 export interface DiskWatchOptions {
   readonly statePath: string
-  /** What has to be written before work begins. Done at once, and each time the disk has become well again. */
+  /** Writes what must be there before work begins. Called at once, and each time the disk can be written again. */
   readonly prepare: () => Promise<void>
   readonly log: Logger
 }
@@ -41,7 +41,7 @@ export async function watchDisk({ statePath, prepare, log }: DiskWatchOptions): 
   const isSuspect = async (): Promise<boolean> => {
     await access(statePath, constants.W_OK)
     const { blocks, bavail, files, ffree } = await statfs(statePath)
-    // A file system that counts neither says 0 of 0.
+    // A file system that counts neither blocks nor files reports 0 of 0.
     return (blocks > 0 && bavail === 0) || (files > 0 && ffree === 0)
   }
 
@@ -86,7 +86,7 @@ export async function watchDisk({ statePath, prepare, log }: DiskWatchOptions): 
   }
 }
 
-/** A full disk takes names and no bytes, so bytes are tried. */
+/** Tries to write bytes: a full disk still takes names, but no bytes. */
 async function tryToWrite(path: string): Promise<void> {
   try {
     await writeFile(path, Buffer.alloc(PROBE_BYTES), { mode: 0o600 })

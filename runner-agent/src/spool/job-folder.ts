@@ -60,7 +60,7 @@ export type Owner = v.InferOutput<typeof ownerSchema>
 const exitSchema = v.object({
   exit_code: endRecordSchema.entries.exit_code,
   signal: endRecordSchema.entries.signal,
-  /** An abort had signalled it before. */
+  /** True when an abort had sent it a signal before. */
   stopped: v.boolean(),
   started_at: endRecordSchema.entries.started_at,
   time: endRecordSchema.entries.ended_at,
@@ -72,7 +72,7 @@ const callbackSchema = v.object({ errors: countSchema, dropped: countSchema })
 /** What the event callback says about itself. */
 export type CallbackReport = v.InferOutput<typeof callbackSchema>
 
-/** One job's folder (docs/job-folder.md). The marks in it are the job's state; nothing is remembered beside them. */
+/** One job's folder (docs/job-folder.md). Its files are the state of the job; no other state is kept of it. */
 export interface JobFolder {
   readonly key: JobKey
   readonly path: string
@@ -131,7 +131,7 @@ export function createJobFolder(path: string, key: JobKey, spool: SpoolMark = AL
     lookAround() {
       const found = lookAt(path)
       if (found.kind !== 'absent') return found
-      // An empty mount point holds no folder either: that says nothing about the job.
+      // An empty mount point holds no folders at all. That says nothing about the job.
       const problem = spool.problem()
       return problem === null ? found : unknown(problem)
     },

@@ -6,12 +6,12 @@ import { describeError, type Logger } from '../log.js'
 import { isErrno } from '../host/durable.js'
 import { folderNameOf, type JobKey, jobKeyOf } from './job-folder.js'
 
-/** How long a run is remembered: longer than a backup that is worth restoring is old. */
+/** How long a run is remembered, in milliseconds. Nobody should restore an older backup of the database. */
 const MEMORY_MS = 90 * 24 * 60 * 60 * 1000
-/** The first look for runs that may be forgotten comes some time after the start, which has better things to do. */
+/** Time from the start to the first sweep, in milliseconds: the start has more important work. */
 const FIRST_SWEEP_MS = 10 * 60 * 1000
 const SWEEP_EVERY_MS = 24 * 60 * 60 * 1000
-/** Names that are looked at between two pauses: a folder of many thousands must not hold up the jobs. */
+/** Names between two pauses of a sweep: a folder of many thousands must not hold up the jobs. */
 const NAMES_AT_ONCE = 100
 const PAUSE_MS = 100
 
@@ -32,7 +32,7 @@ export interface PastRuns {
   close(): Promise<void>
 }
 
-/** Looks at nothing: the folder is made with the first note. */
+/** Nothing is read yet. The folder is made with the first note. */
 export function openPastRuns(folder: string, now: () => number, log: Logger): PastRuns {
   const fileOf = (key: JobKey): string => join(folder, folderNameOf(key))
   const closing = new AbortController()

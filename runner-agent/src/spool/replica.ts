@@ -19,13 +19,13 @@ export type ReplicaItem =
 export interface ReplicaHooks {
   /** The end must be checked against the files. The answer is `setEnd`. */
   doubt(): void
-  /** Something may be sent that could not be a moment ago. */
+  /** More can be sent now than before. */
   ready(): void
 }
 
 /**
- * The replication of one job: its two streams and its end, each from where the control plane is. The end goes out
- * when all bytes it speaks of are on their way, without waiting for their acknowledgement: one socket keeps the order.
+ * The replication of one job: its two streams and its end. Each stream goes on from what the control plane has. The end is
+ * sent after all bytes that it counts, without waiting for their acknowledgement: one socket keeps the order.
  */
 export class Replica {
   readonly #cursors: Record<StreamName, StreamCursor> = {
@@ -75,7 +75,7 @@ export class Replica {
     return { output: this.#files.output.size(), events: this.#files.events.size() }
   }
 
-  /** The run has ended so; or: the end was checked and is so. */
+  /** Sets the end of the run: a new one, or one that was checked against the files. */
   setEnd(record: EndRecord): void {
     this.#end = record
     this.#inDoubt = false
@@ -125,7 +125,7 @@ export class Replica {
     if (!this.isReady(room)) return null
     if (this.#end && this.#endIsDue) {
       this.#endSent = true
-      // Many ended jobs may wait for a slow app; a rewind opens the files again.
+      // Many ended jobs may wait for a slow control plane, so their files are closed. A rewind opens them again.
       await this.close()
       return { kind: 'end', record: this.#end }
     }
@@ -136,7 +136,7 @@ export class Replica {
       return await this.#piece(stream, room, space)
     } finally {
       this.#reading = false
-      // A new connection may have looked while this read for the old one was under way.
+      // Meanwhile a new connection may have begun to send from another place. Then this piece is not sent.
       this.#hooks.ready()
     }
   }
@@ -164,7 +164,7 @@ export class Replica {
     return { kind: 'piece', stream, offset: stretch.offset, payload: bytes.subarray(0, length), final }
   }
 
-  /** Once the end is known, a file that is not there is as good as a short one: the owner finds out what is true. */
+  /** Once the end is known, a missing file is handled like one that is too short: the owner checks the end. */
   async #read(stream: StreamName, offset: number, into: Buffer): Promise<Buffer> {
     try {
       return await this.#files[stream].read(offset, into)

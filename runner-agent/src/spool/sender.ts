@@ -7,7 +7,7 @@ import {
 } from '@holdfast/protocol'
 import type { Replica, ReplicaItem } from './replica.js'
 
-/** Bytes that may wait in this process for the network, so that a control message is soon on its way. */
+/** Most bytes that wait in this process for the network. It is small, so that a control message is soon on its way. */
 const SOCKET_BUFFER_BYTES = 1024 * 1024
 
 /** Part of the socket's window that a backlog may not use: a running job's newest bytes always find room. */
@@ -39,7 +39,7 @@ export interface Sender {
 /** @param onError is told when the streams of a job cannot be read; the sender has let go of the job then */
 export function createSender(port: SenderPort, onError: (replica: Replica, error: unknown) => void): Sender {
   const replicas: Replica[] = []
-  // One piece is under way between disk and socket at a time, and the socket takes a copy.
+  // Only one piece at a time is between disk and socket, and the socket makes a copy of it.
   const space = Buffer.allocUnsafeSlow(MAX_PAYLOAD_BYTES)
   let turn = 0
   let running = false
@@ -89,7 +89,7 @@ export function createSender(port: SenderPort, onError: (replica: Replica, error
         onError(replica, error)
       }
     }
-    // In the same breath as the last look, so that no wake falls between.
+    // There is no `await` between the last look and this line, so no wake is missed.
     running = false
   }
 

@@ -36,13 +36,13 @@ export interface StateLock {
 
 const holderSchema = v.object({
   ...processIdentitySchema.entries,
-  /** What the holder calls its host: of a container it is the container's name. Older releases did not write it. */
+  /** The host name of the holder; in a container it is the container's name. Older releases did not write it. */
   host: v.optional(v.string()),
   instance: v.optional(v.string()),
 })
 type Holder = v.InferOutput<typeof holderSchema>
 
-/** The disk takes nothing, now or at all. */
+/** Errors of a disk that takes no writes. */
 const UNWRITABLE = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EACCES', 'EPERM'] as const
 
 /** Another agent works on this state folder. */
@@ -54,7 +54,7 @@ export class StateInUseError extends Error {
   }
 }
 
-/** A process that was just killed lets go of its lock a moment later. */
+/** Time for a process that was just killed to lose its lock, and the pause between two looks, in milliseconds. */
 const LETTING_GO_MS = 5_000
 const LOOK_EVERY_MS = 100
 
@@ -111,12 +111,12 @@ async function nextGeneration(statePath: string, folder: string): Promise<Taken>
 }
 
 /**
- * The process before this one is gone, and nothing can be written: this one goes on in its place, with its number and its
- * instance, as after a lost connection. A number of its own could not be kept, so the next start would use it again and
+ * The process before this one is gone, and nothing can be written. So this process goes on in its place, with its number and
+ * its instance, as after a lost connection. A new number could not be stored: the next start would use it again, and would
  * be taken for a copy of this folder.
  */
 function continued(folder: string, newest: number, before: Holder): Taken {
-  // An older release did not write its instance, so its number cannot be continued. The same is made of it at each start.
+  // An older release did not write its instance. So one is derived from the file, and it is the same at each start.
   const generation = before.instance === undefined ? newest + 1 : newest
   const instance = before.instance ?? createHash('sha256').update(JSON.stringify(before)).digest('hex').slice(0, 32)
   return {

@@ -19,9 +19,9 @@ export class StreamCursor {
   #end: number | null = null
   /** No more than this is wanted; null: all of it. */
   #stop: number | null = null
-  /** Length of the stream up to which only a part of a line was left, which waits for its rest; -1: nothing waits. */
+  /** A part of a line waits for its rest, and this was the stream's length when it was found; -1: nothing waits. */
   #heldAt = -1
-  /** Goes up when `sent` is set from outside, so that a piece read before is not sent after. */
+  /** Goes up when `sent` is set from outside. A piece that was read before that is not sent any more. */
   #turn = 0
 
   constructor(readonly stream: StreamName) {}
@@ -67,7 +67,7 @@ export class StreamCursor {
   /** The control plane has stored this much. */
   acknowledge(length: number): void {
     this.#acknowledged = Math.max(this.#acknowledged, length)
-    // It can only have what was sent; with more from an earlier connection there is no need to send that again.
+    // The control plane may have stored more than this connection has sent. Those bytes are not sent again.
     if (this.#acknowledged > this.#sent) this.startFrom(this.#acknowledged)
   }
 
@@ -79,7 +79,7 @@ export class StreamCursor {
     this.#turn += 1
   }
 
-  /** The next piece starts here: after a resume or a rewind. Whether it is wanted to its end is said anew. */
+  /** The next piece starts here, after a resume or a rewind. A limit from before does not count any more. */
   startFrom(offset: number): void {
     this.#stop = null
     this.#sent = offset

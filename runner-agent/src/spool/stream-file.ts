@@ -23,7 +23,7 @@ export function createStreamFile(path: string): StreamFile {
     const opening = (opened ??= open(path, 'r'))
     try {
       const file = await opening
-      // Not when `close` has let go of it meanwhile.
+      // Unless `close` was called while the file was being opened.
       if (opened === opening) handle = file
       return file
     } catch (error) {
@@ -37,7 +37,7 @@ export function createStreamFile(path: string): StreamFile {
       try {
         known = handle ? fstatSync(handle.fd).size : statSync(path).size
       } catch {
-        // A failed look says nothing. Whether bytes are lost is found out at the job's end.
+        // A failed look says nothing. At the end of the job it is checked whether bytes are lost.
       }
       return known
     },
@@ -52,7 +52,7 @@ export function createStreamFile(path: string): StreamFile {
       return into.subarray(0, done)
     },
     async close() {
-      // Let go of at once: a read that comes meanwhile opens the file anew.
+      // Forgotten before it is closed: a read that comes meanwhile opens the file anew.
       const closing = opened
       handle = null
       opened = null
@@ -65,9 +65,9 @@ export function createStreamFile(path: string): StreamFile {
 export interface FileHash {
   readonly length: number
   readonly sha256: string
-  /** Why nothing could be read because of what stands there instead of a file; null when all of it was read. */
+  /** Why nothing could be read: something other than a file has this name. Null: all of it was read. */
   readonly problem: string | null
-  /** False when there is no such name. Whether that is true is for the caller to find out. */
+  /** False when there is no such name. The caller must find out whether that can be believed. */
   readonly isThere: boolean
 }
 

@@ -3,7 +3,7 @@ import { lookAtProcess, type ProcessIdentity, type ProcessState } from '../host/
 import type { JobFolder, Started } from './job-folder.js'
 import { lookAtLocks, type LockProgram } from '../host/kernel-lock.js'
 
-/** Between two questions to the kernel about supervisors that cannot be seen. */
+/** Pause between two questions to the kernel about supervisors that cannot be seen, in milliseconds. */
 const ASK_EVERY_MS = 5_000
 
 /**
@@ -27,7 +27,7 @@ export interface SupervisorWatch {
 interface Stranger {
   readonly path: string
   state: ProcessState
-  /** Somebody looked at it after the last question: else its job is over, and nobody needs to know. */
+  /** True when somebody looked at it after the last question. If nobody does, its job is over and it is not asked about. */
   isWanted: boolean
 }
 
@@ -47,7 +47,7 @@ export function createSupervisorWatch({ program, log }: { program: LockProgram; 
       asked.map(({ path }) => path),
     )
     for (const [index, stranger] of asked.entries()) {
-      // Whatever else the kernel says, it does not say that the supervisor is gone.
+      // No other answer of the kernel means that the supervisor is gone.
       stranger.state = words[index] === 'free' ? 'gone' : words[index] === 'held' ? 'runs' : 'unknown'
     }
   }
