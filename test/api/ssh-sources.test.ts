@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startAnsweringServer } from '../support/answering-server.js'
 import { type Sshd, startSshd, whyNoSshd } from '../support/sshd.js'
+import { waitFor } from '../support/wait.js'
 import { type ServerOptions, type TestServer, startServer } from './server.js'
 
 const reason = whyNoSshd()
@@ -95,12 +96,16 @@ describe.skipIf(reason !== null)('fn.fnSsh', () => {
     expect(await said(`fn.fnSsh('root','127.0.0.1:1','id')`)).toMatchObject(why('ssh did not get to'))
   })
 
-  test('ends with the time of a source, and the command with it', async () => {
+  test('ends its connection with the time of a source', async () => {
     const short = await startServer({ settings: { ...settings(), SOURCE_TIMEOUT_SECONDS: '1' } })
     try {
       await withKey(short)
-      const expression = `fn.fnSsh('root','${host}','exec cat /dev/zero >/dev/null')`
+      const before = sshd.said().length
+      const expression = `fn.fnSsh('root','${host}','timeout 300 tail -f /dev/null')`
       expect(await said(expression, {}, short)).toMatchObject(why('did not answer within 1 s'))
+      await waitFor('the connection to be closed', () =>
+        /Disconnected from|Connection closed by/.test(sshd.said().slice(before)),
+      )
     } finally {
       await short.close()
     }

@@ -3,8 +3,8 @@ import { isIP } from 'node:net'
 import type { OpenCredential } from '../credentials/credential.js'
 import { messageOf } from '../errors.js'
 import { type HostRules, bare, isHostIn } from './address-rules.js'
-import { isKnownHost } from './known-hosts.js'
 import { SourceProblem } from './question.js'
+import { runOverSsh } from './ssh-session.js'
 
 /** Where forms may run commands by ssh, and as whom. */
 export interface SshSettings {
@@ -25,10 +25,6 @@ export interface SshCommand {
   /** The expression as the form has it. */
   readonly template: string
 }
-
-/** Most that a command may print, in bytes. */
-const MAX_OUTPUT_BYTES = 1024 * 1024
-const CONNECT_MS = 10_000
 
 /**
  * Runs a command on a host by ssh. The host must be allowed, and its key must be known.
@@ -54,20 +50,15 @@ export async function runSshCommand(
   const knownHosts = await readFile(settings.knownHosts, 'utf8').catch((error: unknown) => {
     throw new SourceProblem(`the file of known hosts cannot be read (FORM_SSH_KNOWN_HOSTS): ${messageOf(error)}`)
   })
-  return run({ ...place, user: asked.user, command: asked.command, key, knownHosts }, signal)
+  return runOverSsh({ ...place, user: asked.user, command: asked.command, key, knownHosts }, signal)
 }
 
-function placeOf(text: string): Place {
+function placeOf(text: string): { readonly host: string; readonly port: number } {
   const [, name = '', port = '22'] = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/i.exec(text) ?? []
   const host = bare(name).toLowerCase()
   const isHost = isIP(host) !== 0 || /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/.test(host)
   if (isHost && Number(port) >= 1 && Number(port) <= 65_535) return { host, port: Number(port) }
   throw new SourceProblem('the host must be a name or an address, and may have a port: web1.example.com:2222')
-}
-
-interface Place {
-  readonly host: string
-  readonly port: number
 }
 
 /**
@@ -101,77 +92,4 @@ async function keyOf(
     throw new SourceProblem(`the credential '${credential.name}' is for the host ${credential.host} only`)
   }
   return credential.password
-}
-
-interface Run extends Place {
-  readonly user: string
-  readonly command: string
-  readonly key: string
-  /** The content of the file. */
-  readonly knownHosts: string
-}
-
-/** Its connection ends with it, however it ends; what the host still runs then gets the end of its terminal. */
-async function run({ host, port, user, command, key, knownHosts }: Run, signal: AbortSignal): Promise<string> {
-  // Loaded when it is needed: most services never need it.
-  const { Client } = (await import('ssh2')).default
-  const client = new Client()
-  const ended = new Promise<string>((resolve, reject) => {
-    const fail = (problem: string) => reject(new SourceProblem(problem))
-    let isKnown = false
-    client.on('error', (error) => {
-      fail(
-        isKnown
-          ? `ssh did not get to ${host}: ${error.message}`
-          : `ssh did not get to ${host}, or its key is not known (FORM_SSH_KNOWN_HOSTS): ${error.message}`,
-      )
-    })
-    client.on('close', () => fail(`the connection to ${host} ended before the command`))
-    client.on('ready', () => {
-      client.exec(command, (error, channel) => {
-        if (error) return fail(`the command cannot be run on ${host}: ${error.message}`)
-        const printed: Buffer[] = []
-        let bytes = 0
-        let said = ''
-        channel.on('data', (piece: Buffer) => {
-          bytes += piece.length
-          if (bytes > MAX_OUTPUT_BYTES)
-            fail(`the command on ${host} printed more than ${MAX_OUTPUT_BYTES / 1024 / 1024} MiB`)
-          else printed.push(piece)
-        })
-        channel.stderr.on('data', (piece: Buffer) => {
-          said = (said + piece.toString('utf8')).slice(-1000)
-        })
-        channel.on('close', (code: number | null, signalName?: string) => {
-          if (code === 0)
-            return resolve(
-              Buffer.concat(printed)
-                .toString('utf8')
-                .replace(/\r?\n$/, ''),
-            )
-          const [words = ''] = said.trim().split('\n').slice(-1)
-          fail(
-            `the command on ${host} ended with ${code ?? signalName ?? 'no status'}${words === '' ? '' : `: ${words.slice(0, 200)}`}`,
-          )
-        })
-        // No command waits for what nobody types.
-        channel.end()
-      })
-    })
-    signal.addEventListener('abort', () => fail('it was not answered in time'), { once: true })
-    client.connect({
-      host,
-      port,
-      username: user,
-      readyTimeout: CONNECT_MS,
-      privateKey: key,
-      hostVerifier: (hostKey: Buffer) => (isKnown = isKnownHost(knownHosts, { host, port }, hostKey)),
-    })
-  })
-  try {
-    return await ended
-  } finally {
-    client.end()
-    client.destroy()
-  }
 }

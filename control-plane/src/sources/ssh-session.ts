@@ -1,0 +1,118 @@
+import type { Client, ClientChannel } from 'ssh2'
+import { isKnownHost } from './known-hosts.js'
+import { SourceProblem } from './question.js'
+
+/** Most that a command may print, in bytes. */
+const MAX_OUTPUT_BYTES = 1024 * 1024
+/** Most of what it says on its standard error that is kept, in characters. */
+const MAX_SAID = 1000
+const CONNECT_MS = 10_000
+/** How long a connection may take to end in good order, in milliseconds. */
+const END_MS = 2000
+
+/** A command, and where and as whom it runs. */
+export interface SshRun {
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly command: string
+  /** The private key. */
+  readonly key: string
+  /** The content of the file of known hosts. */
+  readonly knownHosts: string
+}
+
+/**
+ * Runs a command over a connection of its own. Whatever ends the wait for it, the connection ends. The host is told to kill
+ * the command then; OpenSSH does so, but not for root.
+ * @returns what it printed, without the line end at its end
+ * @throws SourceProblem when it cannot be run, when it ends with another status than 0, or at the signal
+ */
+export async function runOverSsh(asked: SshRun, signal: AbortSignal): Promise<string> {
+  // Loaded when it is needed: most services never need it.
+  const ssh = (await import('ssh2')).default
+  const client = new ssh.Client()
+  try {
+    return await untilAborted(signal, runOn(client, asked, signal))
+  } finally {
+    client.end()
+    const cut = setTimeout(() => client.destroy(), END_MS)
+    client.once('close', () => clearTimeout(cut))
+  }
+}
+
+async function runOn(client: Client, asked: SshRun, signal: AbortSignal): Promise<string> {
+  await connect(client, asked)
+  const channel = await start(client, asked)
+  let runs = true
+  channel.once('exit', () => (runs = false))
+  try {
+    return await untilAborted(signal, outputOf(channel, asked.host))
+  } finally {
+    if (runs) channel.signal('KILL')
+  }
+}
+
+function connect(client: Client, { host, port, user, key, knownHosts }: SshRun): Promise<void> {
+  let isKnown: boolean | null = null
+  return new Promise((resolve, reject) => {
+    client.once('ready', () => resolve())
+    client.on('error', (error) => {
+      const why = isKnown === false ? 'its key is not known (FORM_SSH_KNOWN_HOSTS)' : error.message
+      reject(new SourceProblem(`ssh did not get to ${host}: ${why}`))
+    })
+    client.once('close', () => reject(new SourceProblem(`${host} closed the connection`)))
+    client.connect({
+      host,
+      port,
+      username: user,
+      readyTimeout: CONNECT_MS,
+      privateKey: key,
+      hostVerifier: (hostKey: Buffer) => (isKnown = isKnownHost(knownHosts, { host, port }, hostKey)),
+    })
+  })
+}
+
+function start(client: Client, { host, command }: SshRun): Promise<ClientChannel> {
+  return new Promise((resolve, reject) => {
+    client.exec(command, (error, channel) => {
+      if (error) return reject(new SourceProblem(`the command cannot be run on ${host}: ${error.message}`))
+      // No command waits for what nobody types.
+      channel.end()
+      resolve(channel)
+    })
+  })
+}
+
+function outputOf(channel: ClientChannel, host: string): Promise<string> {
+  const printed: Buffer[] = []
+  let bytes = 0
+  let said = ''
+  return new Promise((resolve, reject) => {
+    const fail = (problem: string) => reject(new SourceProblem(`the command on ${host} ${problem}`))
+    channel.on('data', (piece: Buffer) => {
+      bytes += piece.length
+      if (bytes <= MAX_OUTPUT_BYTES) printed.push(piece)
+      else fail(`printed more than ${MAX_OUTPUT_BYTES / 1024 / 1024} MiB`)
+    })
+    channel.stderr.on('data', (piece: Buffer) => {
+      said = (said + piece.toString('utf8')).slice(-MAX_SAID)
+    })
+    channel.once('close', (code: number | null, signalName?: string) => {
+      const text = Buffer.concat(printed).toString('utf8')
+      if (code === 0) return resolve(text.replace(/\r?\n$/, ''))
+      const [words = ''] = said.trim().split('\n').slice(-1)
+      fail(`ended with ${code ?? signalName ?? 'no status'}${words === '' ? '' : `: ${words.slice(0, 200)}`}`)
+    })
+  })
+}
+
+/** Rejects at the signal, and else as the promise does. */
+function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(new SourceProblem('it was not answered in time'))
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
