@@ -136,7 +136,7 @@ export class Replica {
       return await this.#piece(stream, room, space)
     } finally {
       this.#reading = false
-      // Meanwhile a new connection may have begun to send from another place. Then this piece is not sent.
+      // A new connection may have asked for a piece during this read, and got none. Now it may ask again.
       this.#hooks.ready()
     }
   }
