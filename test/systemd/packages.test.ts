@@ -86,13 +86,14 @@ describe.skipIf(reason !== null)('the packages', () => {
     expect(await machine.get('env -i PATH=/usr/bin:/bin /usr/bin/holdfast --version')).toMatch(/^\d/)
   })
 
-  it('bring the drivers of databases that forms ask', async () => {
+  it('bring the drivers of what forms ask', async () => {
     const script = `import { Connection } from 'tedious'
       import { MongoClient } from 'mongodb'
       import oracle from 'oracledb'
-      console.log(typeof Connection, typeof MongoClient, typeof oracle.createPool)`
+      import ssh from 'ssh2'
+      console.log(typeof Connection, typeof MongoClient, typeof oracle.createPool, typeof ssh.Client)`
     const words = `cd /usr/lib/holdfast && env -i ./node --input-type=module -e "${script}"`
-    expect(await machine.get(words)).toBe('function function function\n')
+    expect(await machine.get(words)).toBe('function function function function\n')
   })
 
   it('are upgraded during a job, which goes on', async () => {
