@@ -43,7 +43,7 @@ playbook: x.yml
 fields:
   - { name: vm, type: enum, query: select 1, dbConfig: [{ name: cmdb, type: mssql }, 'a, b'], jq: '.[0]' }
   - { name: host, type: expression, expression: "fn.fnRestBasic('get', 'https://a', '', 'c')" }
-  - { name: odd, type: expression, expression: "fn.fnParseHtmlWithRegex('a')" }
+  - { name: odd, type: expression, expression: "fnc.own('a')" }
 `,
     )
     writeFileSync(path('tower.yml'), 'name: Tower\ntype: awx\ntemplate: a\nfields: []\n')
@@ -53,7 +53,7 @@ fields:
       'Asks needs databases (cmdb (mssql), a, b): vm',
       'Asks needs jq: vm',
       'Asks needs REST services (fn.fnRestBasic): host',
-      'Asks needs functions that are not there (fn.fnParseHtmlWithRegex): odd',
+      'Asks needs functions that are not there (fnc.own): odd',
       'Tower needs another system to run its jobs (awx)',
       '2 forms are good.',
       '',

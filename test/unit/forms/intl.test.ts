@@ -272,6 +272,10 @@ test('helpers give what their examples say', () => {
     expect([pattern, called]).toEqual([pattern, { ok: true, value: next }])
   }
   expect(value("fnGetNumberedName(null, 'v##', 'first')")).toEqual({ ok: true, value: 'first' })
+  expect(value("fn.fnCopy([{ name: 'a' }, { name: 'b' }])")).toEqual({
+    ok: true,
+    value: [{ name: 'a' }, { name: 'b' }],
+  })
   expect(value("fn.fnGetNumberedName(null, 'v##', 'first')")).toEqual({
     ok: false,
     reason: 'fn.fnGetNumberedName was given no list',
