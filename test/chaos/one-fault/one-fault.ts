@@ -47,7 +47,8 @@ export async function failOneByOne(
   let keeps = options.keep
   try {
     const all = await findPoints(chaos, keepers, options, say)
-    const chosen = options.count === null ? all : shareOf(all, options.count, chance.fork('share'))
+    const drawn = options.count === null ? all : shareOf(all, options.count, chance.fork('share'))
+    const chosen = drawn.slice(options.skip)
     say(`${chosen.length} of ${all.length} faults`)
     for (const [at, point] of chosen.entries()) {
       if (interrupted.aborted) throw new Error('interrupted')

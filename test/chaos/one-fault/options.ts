@@ -6,12 +6,15 @@ export interface OneFaultOptions {
   readonly seed: number
   /** How many faults; null: all. */
   readonly count: number | null
+  /** How many of them are left out at the beginning. */
+  readonly skip: number
   readonly programs: ReadonlySet<Victim>
   readonly scenes: ReadonlySet<Scene>
   readonly keep: boolean
 }
 
-export const USAGE = `Usage: scripts/chaos --one-fault [--program P]... [--scene S]... [--seed S] [--count N] [--keep]
+export const USAGE = `Usage: scripts/chaos --one-fault [--program P]... [--scene S]... [--seed S] [--count N] [--skip N]
+                               [--keep]
 
 Counts the calls that agent, supervisor and control plane make on spool and database while a short job runs, and then
 fails each of them in turn, one job for each. Every job must come to the end that its playbook came to.
@@ -20,6 +23,7 @@ fails each of them in turn, one job for each. Every job must come to the end tha
   --scene S     only these: plain, agent-restarted, control-plane-restarted (default all)
   --seed S      which error each call gives, for how long, and which share (default 1)
   --count N     only so many of them, drawn (default all, which takes most of an hour)
+  --skip N      without the first N of these, to go on where a run was ended (default 0)
   --keep        keep the folder with database, spool and logs; it is always kept when something is wrong
 
 The last line counts jobs that ended falsely, whose playbook was ended, that never ended, that started twice, and whose
@@ -47,6 +51,7 @@ export function readOptions(args: readonly string[]): OneFaultOptions | null {
       scene: { type: 'string', multiple: true },
       seed: { type: 'string', default: '1' },
       count: { type: 'string' },
+      skip: { type: 'string', default: '0' },
       keep: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -55,6 +60,7 @@ export function readOptions(args: readonly string[]): OneFaultOptions | null {
   return {
     seed: wholeNumber('--seed', values.seed),
     count: values.count === undefined ? null : wholeNumber('--count', values.count),
+    skip: wholeNumber('--skip', values.skip),
     programs: new Set(values.program?.map((name) => named('--program', name, PROGRAM_NAMES)) ?? allOf('victim')),
     scenes: new Set(values.scene?.map((name) => named('--scene', name, SCENE_NAMES)) ?? allOf('scene')),
     keep: values.keep,
