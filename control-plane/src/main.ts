@@ -13,14 +13,16 @@ import { createJobSealing } from './credentials/job-secrets.js'
 import { composeDatabases } from './databases/compose.js'
 import { type FormNeeds, composeForms } from './forms/compose.js'
 import { type Ground, createPartsOwner } from './ground.js'
-import { composeApp } from './http/compose.js'
+import { type Rooms, composeApp } from './http/compose.js'
 import { carryJobsOver, composeJobs } from './jobs/compose.js'
 import type { JobEnds } from './jobs/record/sequence-port.js'
 import { composeLive } from './live/compose.js'
 import { createLog } from './log.js'
 import { createMetrics } from './metrics/metrics.js'
 import { composeNodes } from './nodes/compose.js'
+import type { Nodes } from './nodes/nodes.js'
 import { createServiceClock } from './nodes/service-clock.js'
+import { composeNotifications } from './notifications/compose.js'
 import { composeRunners } from './runners/compose.js'
 import { composeSchedules } from './schedules/compose.js'
 import { composeSequences } from './sequences/compose.js'
@@ -202,12 +204,33 @@ async function composeRooms(ground: Ground, settings: ControlPlaneSettings, over
     sequences: sequences.sequences,
     subjects: sequences.subjects,
   })
-  const schedules = composeSchedules(ground, { launching: jobs.launching, roles, trail: audit.trail })
   const rooms = { store, live, metrics, audit, auth, uploads, forms, credentials, rotation, runners, sequences, jobs }
-  const app = await composeApp(ground, settings, { ...rooms, schedules }, { tls, moreRoutes: overrides.moreRoutes })
+  const timed = composeTimed(ground, settings, { ...rooms, nodes })
+  const app = await composeApp(ground, settings, { ...rooms, ...timed }, { tls, moreRoutes: overrides.moreRoutes })
   // Closed before the server, so that the runners learn why and come back as soon as they can.
   ground.onClose(() => runners.hub.close())
-  return { ...rooms, schedules, nodes, app }
+  return { ...rooms, ...timed, nodes, app }
+}
+
+/** What begins by itself at its time: the launches of schedules, and what is told to others. */
+function composeTimed(
+  ground: Ground,
+  settings: ControlPlaneSettings,
+  {
+    store,
+    audit,
+    auth,
+    credentials,
+    jobs,
+    metrics,
+    nodes,
+  }: Omit<Rooms, 'schedules' | 'notifications'> & { readonly nodes: Nodes },
+) {
+  const meter = metrics.notificationTried
+  return {
+    schedules: composeSchedules(ground, { launching: jobs.launching, roles: auth.roles, trail: audit.trail }),
+    notifications: composeNotifications(ground, settings, { store, nodes, box: credentials.box, meter }),
+  }
 }
 
 /** Tells several parts that jobs have ended. They are built after whoever tells it. */

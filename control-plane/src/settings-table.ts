@@ -269,6 +269,41 @@ export const CONTROL_PLANE_SETTINGS = {
     default: null,
     meaning: 'syslog receiver of the audit trail: udp://host:514, tcp://host:601 or tls://host:6514',
   },
+  WEBHOOK_ALLOWED_HOSTS: {
+    kind: 'text',
+    default: null,
+    meaning:
+      'hosts, addresses and networks to which webhooks may go, as in REST_ALLOWED_HOSTS; only these. Without it: every public address',
+  },
+  WEBHOOK_DENIED_HOSTS: {
+    kind: 'text',
+    default: null,
+    meaning: 'the same for those to which webhooks never go; goes before WEBHOOK_ALLOWED_HOSTS',
+  },
+  SMTP_HOST: { kind: 'text', default: null, meaning: 'mail server for notifications; without it no mails are sent' },
+  SMTP_PORT: { kind: 'integer', default: '587', minimum: 1, maximum: 65_535, meaning: 'port of the mail server' },
+  SMTP_TLS: {
+    kind: 'choice',
+    default: 'starttls',
+    choices: ['starttls', 'tls', 'none'],
+    meaning: 'encryption to the mail server: after the greeting, from the first byte (port 465), or none',
+  },
+  SMTP_USER: { kind: 'text', default: null, meaning: 'name to sign in to the mail server; without it nobody signs in' },
+  SMTP_PASSWORD: { kind: 'text', default: null, secret: true, meaning: 'the password of SMTP_USER' },
+  MAIL_FROM: { kind: 'text', default: null, meaning: 'address that mails come from; needed with SMTP_HOST' },
+  NOTIFICATION_RUNNER_LOST_SECONDS: {
+    kind: 'integer',
+    default: '120',
+    minimum: 1,
+    maximum: 86_400,
+    meaning: 'how long a runner may be away before notifications call it lost',
+  },
+  NOTIFICATION_RETENTION_DAYS: {
+    kind: 'integer',
+    default: '30',
+    maximum: 36_500,
+    meaning: 'how long the log of notifications is kept; 0 = for ever',
+  },
   METRICS_TOKEN: {
     kind: 'text',
     default: null,

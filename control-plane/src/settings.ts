@@ -18,6 +18,8 @@ import type { FormSettings } from './forms/compose.js'
 import type { LaunchValidation, UnknownFields } from './forms/form.js'
 import type { HttpSettings } from './http/compose.js'
 import type { JobSettings } from './jobs/compose.js'
+import type { NotificationSettings } from './notifications/compose.js'
+import { mailSettingsOf } from './notifications/mail-settings.js'
 import type { RunnerSettings } from './runners/compose.js'
 import type { SequenceSettings } from './sequences/compose.js'
 import { CONTROL_PLANE_SETTINGS } from './settings-table.js'
@@ -47,6 +49,7 @@ export interface ControlPlaneSettings
     RunnerSettings,
     SequenceSettings,
     JobSettings,
+    NotificationSettings,
     HttpSettings {
   readonly port: number
   readonly listenHost: string
@@ -109,10 +112,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     launchValidation: launchValidationOf(text('LAUNCH_VALIDATION')),
     unknownFields: text('LAUNCH_UNKNOWN_FIELDS') as UnknownFields,
     formFilesPath: path('FORM_FILES_PATH'),
-    restAddresses: {
-      allowed: hostRulesOf('REST_ALLOWED_HOSTS', textOrNull('REST_ALLOWED_HOSTS')),
-      denied: hostRulesOf('REST_DENIED_HOSTS', textOrNull('REST_DENIED_HOSTS')),
-    },
+    restAddresses: restAddressesOf(raw),
     formSsh: formSshOf(raw),
     sourceLimitMs: number('SOURCE_TIMEOUT_SECONDS') * 1000,
     hashicorpVault: vaultSettingsOf(raw),
@@ -134,6 +134,7 @@ export function readSettings(sources: SettingSources, isTerminal: boolean): Cont
     auditReads: raw.AUDIT_READS === true,
     auditFile: raw.AUDIT_FILE === null ? null : path('AUDIT_FILE'),
     auditSyslog: syslogOf(textOrNull('AUDIT_SYSLOG')),
+    ...notificationSettingsOf(raw),
     metricsToken: textOrNull('METRICS_TOKEN'),
     runnerQueueMs: number('RTE_QUEUE_MINUTES') * 60_000,
     runnerFilesMaxBytes: number('RTE_FILES_MAX_MB') * MIB,
@@ -172,6 +173,27 @@ type SettingName = keyof typeof CONTROL_PLANE_SETTINGS
 function baseUrlOf(text: string): string {
   if (/^\/[A-Za-z0-9._~/-]*$/.test(text)) return text
   throw new SettingsError(`BASE_URL: must be a path such as / or /holdfast, not ${JSON.stringify(text)}`)
+}
+
+function restAddressesOf(raw: Readonly<Record<string, SettingValue>>): ControlPlaneSettings['restAddresses'] {
+  const rulesOf = (name: SettingName) => hostRulesOf(name, raw[name] === null ? null : String(raw[name]))
+  return { allowed: rulesOf('REST_ALLOWED_HOSTS'), denied: rulesOf('REST_DENIED_HOSTS') }
+}
+
+/** `publicUrl` is read with the settings of the web server. */
+function notificationSettingsOf(raw: Readonly<Record<string, SettingValue>>): Omit<NotificationSettings, 'publicUrl'> {
+  const [allowed, denied] = ['WEBHOOK_ALLOWED_HOSTS', 'WEBHOOK_DENIED_HOSTS'] as const
+  const rulesOf = (name: SettingName) => hostRulesOf(name, raw[name] === null ? null : String(raw[name]))
+  return {
+    webhookAddresses: {
+      allowed: rulesOf(allowed),
+      denied: rulesOf(denied),
+      words: { allowed, denied, who: 'webhooks' },
+    },
+    mail: mailSettingsOf(raw),
+    notificationRunnerLostMs: Number(raw.NOTIFICATION_RUNNER_LOST_SECONDS) * 1000,
+    notificationRetentionMs: Number(raw.NOTIFICATION_RETENTION_DAYS) * DAY_MS || null,
+  }
 }
 
 function hostRulesOf(name: SettingName, text: string | null): ReturnType<typeof parseHostRules> {

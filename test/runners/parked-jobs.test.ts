@@ -26,7 +26,7 @@ async function waitingJob(runnerId: number, runId: string): Promise<number> {
   return fixture.store.write('test', async (queries) => {
     const row = { ...queuedJob(runnerId, runId), status: 'approve' as const, dispatch: 'parked' as const }
     const id = await insertJob(queries, { ...row, approval: JSON.stringify(approval) })
-    await askForApproval(queries, { id, target: 'f' }, approval)
+    await askForApproval(queries, { id, target: 'f' }, approval, 1)
     return id
   })
 }

@@ -13,8 +13,9 @@ const read = (environment: Record<string, string> = {}, flags: Record<string, st
 
 describe('settings', () => {
   test('have the documented defaults', () => {
-    const { settingsInForce, restAddresses, ...settings } = read()
-    for (const rules of [restAddresses.allowed, restAddresses.denied]) expect(rules.isEmpty).toBe(true)
+    const { settingsInForce, restAddresses, webhookAddresses, ...settings } = read()
+    const { allowed, denied } = webhookAddresses
+    for (const rules of [restAddresses.allowed, restAddresses.denied, allowed, denied]) expect(rules.isEmpty).toBe(true)
     expect(settingsInForce.map(({ name }) => name)).toEqual(Object.keys(CONTROL_PLANE_SETTINGS))
     expect(settings).toEqual({
       port: 8000,
@@ -65,6 +66,7 @@ describe('settings', () => {
       maxEvents: 2_000_000,
       jobRetentionMs: null,
       auditRetentionMs: null,
+      ...{ mail: null, notificationRunnerLostMs: 120_000, notificationRetentionMs: 30 * 24 * 3_600_000 },
       ...{ auditReads: false, auditFile: null, auditSyslog: null },
       metricsToken: null,
       runnerQueueMs: 3_600_000,

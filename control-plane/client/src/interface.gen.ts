@@ -639,6 +639,18 @@ export interface LogoutUrl {
   logoutUrl: string | null
 }
 
+export interface MadeNotificationTarget {
+  id: number
+  name: string
+  url: string
+  events: string[]
+  enabled: boolean
+  created_at: string
+  created_by: string
+  /** If one was made: this is the only time that it is shown */
+  secret?: string
+}
+
 export interface Message {
   message: string
 }
@@ -660,6 +672,18 @@ export interface NewJoinToken {
   id: number
   token: string
   expires_at: string
+}
+
+export interface NewNotificationTarget {
+  name: string
+  /** http or https, without user and password */
+  url: string
+  /** What it is told of */
+  events: ('job.ended' | 'job.approval' | 'runner.request' | 'runner.lost' | 'runner.back' | AnotherWord)[]
+  /** Signs what is sent; it is never shown again */
+  secret?: string
+  /** False: it is told of nothing */
+  enabled?: boolean
 }
 
 export interface NewRunnerAddress {
@@ -696,6 +720,58 @@ export interface NewSchedule {
 
 export interface NextRuns {
   next_runs: string[]
+}
+
+export interface Notification {
+  id: number
+  /** The id that the receiver sees, the same in each attempt */
+  delivery: string
+  channel: 'webhook' | 'mail' | AnotherWord
+  /** Name of the target, or the mail address */
+  recipient: string
+  event: string
+  event_at: string
+  job_id: number | null
+  state: 'waiting' | 'sent' | 'failed' | AnotherWord
+  attempts: number
+  /** Null: there is none */
+  next_attempt: string | null
+  /** Why the last attempt failed */
+  problem: string | null
+  created_at: string
+  /** When it arrived or was given up */
+  ended_at: string | null
+}
+
+export interface NotificationList {
+  count: number
+  records: Notification[]
+}
+
+export interface NotificationTarget {
+  id: number
+  name: string
+  url: string
+  events: string[]
+  enabled: boolean
+  created_at: string
+  created_by: string
+}
+
+export interface NotificationTargetChange {
+  /** http or https, without user and password */
+  url?: string
+  /** Signs what is sent; it is never shown again */
+  secret?: string
+  /** What it is told of */
+  events?: ('job.ended' | 'job.approval' | 'runner.request' | 'runner.lost' | 'runner.back' | AnotherWord)[]
+  /** False: it is told of nothing */
+  enabled?: boolean
+}
+
+export interface NotificationTargetList {
+  count: number
+  records: NotificationTarget[]
 }
 
 export interface OutputHits {
@@ -1043,6 +1119,10 @@ export interface SignedOut {
   logoutUrl?: string
 }
 
+export interface TestMail {
+  to: string
+}
+
 export interface Tokens {
   /** The bearer of requests */
   token: string
@@ -1184,6 +1264,55 @@ export const appearanceSchema: v.GenericSchema<unknown, Appearance> = v.looseObj
   environment: v.string(),
 })
 
+export const notificationTargetSchema: v.GenericSchema<unknown, NotificationTarget> = v.looseObject({
+  id: v.pipe(v.number(), v.safeInteger()),
+  name: v.string(),
+  url: v.string(),
+  events: v.array(v.string()),
+  enabled: v.boolean(),
+  created_at: v.string(),
+  created_by: v.string(),
+})
+
+export const notificationTargetListSchema: v.GenericSchema<unknown, NotificationTargetList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(notificationTargetSchema),
+})
+
+export const madeNotificationTargetSchema: v.GenericSchema<unknown, MadeNotificationTarget> = v.looseObject({
+  id: v.pipe(v.number(), v.safeInteger()),
+  name: v.string(),
+  url: v.string(),
+  events: v.array(v.string()),
+  enabled: v.boolean(),
+  created_at: v.string(),
+  created_by: v.string(),
+  secret: v.optional(v.string()),
+})
+
+export const messageSchema: v.GenericSchema<unknown, Message> = v.looseObject({ message: v.string() })
+
+export const notificationSchema: v.GenericSchema<unknown, Notification> = v.looseObject({
+  id: v.pipe(v.number(), v.safeInteger()),
+  delivery: v.string(),
+  channel: v.string(),
+  recipient: v.string(),
+  event: v.string(),
+  event_at: v.string(),
+  job_id: v.nullable(v.pipe(v.number(), v.safeInteger())),
+  state: v.string(),
+  attempts: v.pipe(v.number(), v.safeInteger()),
+  next_attempt: v.nullable(v.string()),
+  problem: v.nullable(v.string()),
+  created_at: v.string(),
+  ended_at: v.nullable(v.string()),
+})
+
+export const notificationListSchema: v.GenericSchema<unknown, NotificationList> = v.looseObject({
+  count: v.pipe(v.number(), v.safeInteger()),
+  records: v.array(notificationSchema),
+})
+
 export const serviceSettingSchema: v.GenericSchema<unknown, ServiceSetting> = v.looseObject({
   name: v.string(),
   value: v.nullable(v.string()),
@@ -1227,8 +1356,6 @@ export const profileSchema: v.GenericSchema<unknown, Profile> = v.looseObject({
   options: v.record(v.string(), v.boolean()),
   passwordMustChange: v.optional(v.boolean()),
 })
-
-export const messageSchema: v.GenericSchema<unknown, Message> = v.looseObject({ message: v.string() })
 
 export const apiTokenSchema: v.GenericSchema<unknown, ApiToken> = v.looseObject({
   sid: v.string(),
@@ -1981,6 +2108,68 @@ export interface Operations {
     },
     options?: RequestOptions,
   ): Promise<Appearance>
+  /** The web addresses that are told of events (admin) */
+  listNotificationTargets(request?: NoParameters, options?: RequestOptions): Promise<NotificationTargetList>
+  /** Tell a web address of events (admin) */
+  createNotificationTarget(
+    request: {
+      body: NewNotificationTarget
+    },
+    options?: RequestOptions,
+  ): Promise<MadeNotificationTarget>
+  /** Change what is given of a target (admin); without a secret the stored one stays */
+  changeNotificationTarget(
+    request: {
+      /** A whole number */
+      id: number
+      body: NotificationTargetChange
+    },
+    options?: RequestOptions,
+  ): Promise<NotificationTarget>
+  /** Remove a target (admin); what waits for it is given up */
+  deleteNotificationTarget(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Message>
+  /** Send the event `test` to a target at once, and say what came of it (admin) */
+  testNotificationTarget(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Notification>
+  /** The notifications that were or will be sent, the newest first (admin) */
+  listNotifications(
+    request?: {
+      state?: 'waiting' | 'sent' | 'failed' | AnotherWord
+      /** Only those about this job */
+      job?: number
+      /** Only those to this target */
+      target?: number
+      /** 1 to 1000; 100 if left out */
+      records?: number
+    },
+    options?: RequestOptions,
+  ): Promise<NotificationList>
+  /** Send a notification once more, whatever became of it (admin) */
+  retryNotification(
+    request: {
+      /** A whole number */
+      id: number
+    },
+    options?: RequestOptions,
+  ): Promise<Notification>
+  /** Send a mail at once, and say what came of it (admin) */
+  sendTestMail(
+    request: {
+      body: TestMail
+    },
+    options?: RequestOptions,
+  ): Promise<Notification>
   /** The settings that this control plane runs with (admin); secrets are never shown */
   listServiceSettings(request?: NoParameters, options?: RequestOptions): Promise<ServiceSettingList>
   /** Server-sent events: hello, then changed with the name of what changed
@@ -2954,6 +3143,62 @@ export const operations = {
     query: [],
     accept: 'application/json',
     schema: appearanceSchema,
+  },
+  listNotificationTargets: {
+    method: 'GET',
+    path: '/notification-target',
+    query: [],
+    accept: 'application/json',
+    schema: notificationTargetListSchema,
+  },
+  createNotificationTarget: {
+    method: 'POST',
+    path: '/notification-target',
+    query: [],
+    accept: 'application/json',
+    schema: madeNotificationTargetSchema,
+  },
+  changeNotificationTarget: {
+    method: 'PUT',
+    path: '/notification-target/{id}',
+    query: [],
+    accept: 'application/json',
+    schema: notificationTargetSchema,
+  },
+  deleteNotificationTarget: {
+    method: 'DELETE',
+    path: '/notification-target/{id}',
+    query: [],
+    accept: 'application/json',
+    schema: messageSchema,
+  },
+  testNotificationTarget: {
+    method: 'POST',
+    path: '/notification-target/{id}/test',
+    query: [],
+    accept: 'application/json',
+    schema: notificationSchema,
+  },
+  listNotifications: {
+    method: 'GET',
+    path: '/notification',
+    query: ['state', 'job', 'target', 'records'],
+    accept: 'application/json',
+    schema: notificationListSchema,
+  },
+  retryNotification: {
+    method: 'POST',
+    path: '/notification/{id}/retry',
+    query: [],
+    accept: 'application/json',
+    schema: notificationSchema,
+  },
+  sendTestMail: {
+    method: 'POST',
+    path: '/notification/test-mail',
+    query: [],
+    accept: 'application/json',
+    schema: notificationSchema,
   },
   listServiceSettings: {
     method: 'GET',

@@ -1,6 +1,6 @@
 import type { Ground } from '../ground.js'
 import { type SecretRing, openSecretRing } from '../secret-ring.js'
-import { credentialSecrets, jobSecrets } from '../store/service/sealed-columns.js'
+import { credentialSecrets, jobSecrets, ownerOfTarget, targetSecrets } from '../store/service/sealed-columns.js'
 import type { Store } from '../store/store.js'
 import { createCredentialFile } from './credential-file.js'
 import { createCredentials } from './credentials.js'
@@ -63,6 +63,7 @@ export function composeSecretRotation(ground: Ground, { otherPlaces, ...needs }:
   const places: SealedPlace[] = [
     { column: credentialSecrets, ownerOf: ({ owner }) => owner },
     { column: jobSecrets, ownerOf: ({ owner }) => ownerOfRun(owner) },
+    { column: targetSecrets, ownerOf: ({ owner }) => ownerOfTarget(owner) },
     ...otherPlaces,
   ]
   const rotation = createSecretRotation({ ...needs, clock, timers, log, places })

@@ -8,6 +8,7 @@ import type { Ground } from '../ground.js'
 import type { JobParts } from '../jobs/compose.js'
 import type { LiveEvents } from '../live/live-events.js'
 import type { Metrics } from '../metrics/metrics.js'
+import type { NotificationParts } from '../notifications/compose.js'
 import type { RunnerParts } from '../runners/compose.js'
 import type { ScheduleParts } from '../schedules/compose.js'
 import type { SequenceParts } from '../sequences/compose.js'
@@ -35,6 +36,8 @@ import { jobStreamRoutes } from './jobs/job-streams.js'
 import { jobRoutes } from './jobs/job.js'
 import { lockRoutes } from './forms/lock.js'
 import { metricsRoutes } from './service/metrics.js'
+import { notificationTargetRoutes } from './service/notification-target.js'
+import { notificationRoutes } from './service/notification.js'
 import { monitoringRoutes } from './service/monitoring.js'
 import { orphanRoutes } from './runners/orphan.js'
 import { type PageFiles, readPageFiles } from './pages/page-files.js'
@@ -89,6 +92,7 @@ export interface Rooms {
   readonly sequences: SequenceParts
   readonly jobs: JobParts
   readonly schedules: ScheduleParts
+  readonly notifications: NotificationParts
 }
 
 /** What the web server needs in addition to the rooms. */
@@ -151,6 +155,8 @@ function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms)
     metricsRoutes({ metrics, metricsToken, authenticate }),
     auditRoutes(audit),
     appearanceRoutes({ store, live }),
+    notificationTargetRoutes(rooms.notifications),
+    notificationRoutes(rooms.notifications),
     serviceSettingRoutes({ inForce: settings.settingsInForce }),
     eventRoutes({ live, sessions, timers, version, meters: metrics.live, streamsPerSession }),
   ]

@@ -70,6 +70,15 @@ export function createMetrics(deps: MetricsDependencies) {
     buckets: ACK_SECONDS,
     registers,
   })
+  const notifications = new Counter({
+    name: 'holdfast_notifications_total',
+    help: 'Attempts to deliver notifications by this process: sent, tried (it will be tried again), or given up',
+    labelNames: ['channel', 'outcome'],
+    registers,
+  })
+  for (const channel of ['webhook', 'mail']) {
+    for (const outcome of ['sent', 'tried', 'failed']) notifications.inc({ channel, outcome }, 0)
+  }
   const liveStreams = new Gauge({
     name: 'holdfast_live_streams',
     help: 'Event streams that are open (server-sent events)',
@@ -126,6 +135,8 @@ export function createMetrics(deps: MetricsDependencies) {
       streamOpened: () => liveStreams.inc(),
       streamClosed: () => liveStreams.dec(),
     },
+    notificationTried: (channel: 'webhook' | 'mail', outcome: 'sent' | 'tried' | 'failed') =>
+      notifications.inc({ channel, outcome }),
     /** Everything as Prometheus text. What the database would say is left out while it does not answer. */
     async text(): Promise<{ type: string; body: string }> {
       try {

@@ -109,7 +109,7 @@ export class TurnWriter {
     await updateApproval(this.queries, id, json)
     const changes = { dispatch: 'parked' as const }
     await moveJob(this.queries, id, { from: ['running'], to: 'approve', time: this.now, reason: null, changes })
-    await askForApproval(this.queries, { id, target: identifier }, approval)
+    await askForApproval(this.queries, { id, target: identifier }, approval, this.now)
   }
 
   async end({ status, reason }: End): Promise<void> {

@@ -25,7 +25,21 @@ export interface AddressRules {
   readonly allowed: HostRules
   /** REST_DENIED_HOSTS. It goes before the other. */
   readonly denied: HostRules
+  /** Whose rules they are, for messages; left out: those of forms. */
+  readonly words?: RuleWords
 }
+
+/** How messages call the settings, and who asks. */
+export interface RuleWords {
+  readonly allowed: string
+  readonly denied: string
+  readonly who: string
+}
+
+const OF_FORMS: RuleWords = { allowed: 'REST_ALLOWED_HOSTS', denied: 'REST_DENIED_HOSTS', who: 'forms' }
+
+/** The host or the address is not allowed. Asking again does not help. */
+export class HostRefused extends SourceProblem {}
 
 /**
  * Reads a list of host names, names such as `*.example.com`, addresses and networks such as `10.0.0.0/8`, with commas
@@ -58,8 +72,8 @@ const PRIVATE = parseHostRules(PRIVATE_NETWORKS)
  * @param host as a URL has it: lower case, numbers in their usual form
  * @throws SourceProblem
  */
-export function refuseHost({ denied }: AddressRules, host: string): void {
-  if (isNamed(denied, host)) throw new SourceProblem(`the host ${host} is in REST_DENIED_HOSTS`)
+export function refuseHost({ denied, words = OF_FORMS }: AddressRules, host: string): void {
+  if (isNamed(denied, host)) throw new HostRefused(`the host ${host} is in ${words.denied}`)
 }
 
 /**
@@ -69,17 +83,18 @@ export function refuseHost({ denied }: AddressRules, host: string): void {
  */
 export function refuseAddress(rules: AddressRules, host: string, address: string): void {
   const real = withoutDisguise(address)
+  const { words = OF_FORMS } = rules
   if (holds(rules.denied.networks, real) || holds(rules.denied.networks, address)) {
-    throw new SourceProblem(`the address ${real} of ${host} is in REST_DENIED_HOSTS`)
+    throw new HostRefused(`the address ${real} of ${host} is in ${words.denied}`)
   }
   if (isNamed(rules.allowed, host) || holds(rules.allowed.networks, real)) return
-  if (!rules.allowed.isEmpty) throw new SourceProblem(`the host ${host} is not in REST_ALLOWED_HOSTS`)
-  if (holds(PRIVATE.networks, real)) throw notPublic(host, real)
+  if (!rules.allowed.isEmpty) throw new HostRefused(`the host ${host} is not in ${words.allowed}`)
+  if (holds(PRIVATE.networks, real)) throw notPublic(host, real, words)
 }
 
-function notPublic(host: string, address: string): SourceProblem {
-  return new SourceProblem(
-    `the address ${address} of ${host} is private: forms may ask it only when REST_ALLOWED_HOSTS names it`,
+function notPublic(host: string, address: string, { allowed, who }: RuleWords): HostRefused {
+  return new HostRefused(
+    `the address ${address} of ${host} is private: ${who} may ask it only when ${allowed} names it`,
   )
 }
 

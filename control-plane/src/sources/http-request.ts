@@ -21,6 +21,10 @@ export interface FormRequest {
   /** Undefined: the authorities of the system, and no client certificate. */
   readonly tls?: RequestTls
   readonly signal: AbortSignal
+  /** Most redirects that are followed; left out: 5. */
+  readonly maxRedirects?: number
+  /** Most bytes of the answer; left out: 10 MiB. */
+  readonly maxBytes?: number
 }
 
 /** What a credential says about TLS, in PEM. */
@@ -56,19 +60,22 @@ export async function sendRequest(
 ): Promise<FormResponse> {
   let { method, body, headers, tls = {} } = { ...asked, method: asked.method.toUpperCase() }
   if (!METHODS.has(method)) throw new SourceProblem(`${asked.method} is no method`)
+  const { maxRedirects = MAX_REDIRECTS, maxBytes = MAX_BYTES } = asked
   let url = checkedUrl(rules, asked.url)
   for (let redirects = 0; ; redirects += 1) {
     const response = await exchange(rules, url, { method, body, headers, tls, signal: asked.signal }, resolveName)
     const { statusCode: status = 0, headers: received } = response
     const isRedirect = [301, 302, 303, 307, 308].includes(status) && received.location !== undefined
     if (!isRedirect) {
-      const text = await textOf(response, url)
+      const text = await textOf(response, url, maxBytes)
       if (status >= 200 && status < 300) return { text, headers: plain(received) }
       throw new SourceProblem(`${method} ${shownUrl(url)} answered ${status}`)
     }
     response.destroy()
-    if (redirects === MAX_REDIRECTS)
-      throw new SourceProblem(`${shownUrl(url)} redirects more than ${MAX_REDIRECTS} times`)
+    if (redirects === maxRedirects) {
+      const times = maxRedirects === 0 ? ', and no redirect is followed' : ` more than ${maxRedirects} times`
+      throw new SourceProblem(`${shownUrl(url)} redirects${times}`)
+    }
     const next = checkedUrl(rules, received.location ?? '', url)
     // What proves who asks was meant for the first server.
     if (next.origin !== url.origin) [headers, tls] = [{}, {}]
@@ -77,7 +84,8 @@ export async function sendRequest(
   }
 }
 
-function checkedUrl(rules: AddressRules, text: string, base?: URL): URL {
+/** Reads an address and refuses what may never be asked. @throws SourceProblem */
+export function checkedUrl(rules: AddressRules, text: string, base?: URL): URL {
   if (!URL.canParse(text, base?.href)) throw new SourceProblem('the URL is not valid')
   const url = new URL(text, base)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new SourceProblem('the URL must be http or https')
@@ -92,7 +100,7 @@ function checkedUrl(rules: AddressRules, text: string, base?: URL): URL {
 function exchange(
   rules: AddressRules,
   url: URL,
-  { method, body, headers, tls, signal }: Omit<FormRequest, 'url'>,
+  { method, body, headers, tls, signal }: Pick<FormRequest, 'method' | 'body' | 'headers' | 'tls' | 'signal'>,
   resolveName: ResolveName,
 ): Promise<IncomingMessage> {
   const lookup: LookupFunction = (host, options, done) => {
@@ -127,27 +135,27 @@ function exchange(
   })
 }
 
-async function textOf(response: IncomingMessage, url: URL): Promise<string> {
+async function textOf(response: IncomingMessage, url: URL, maxBytes: number): Promise<string> {
   const parts: Buffer[] = []
   let length = 0
   try {
     for await (const part of response as AsyncIterable<Buffer>) {
       length += part.length
-      if (length > MAX_BYTES) throw tooLong(url)
+      if (length > maxBytes) throw tooLong(url, maxBytes)
       parts.push(part)
     }
-    return unpacked(Buffer.concat(parts), response.headers['content-encoding'] ?? 'identity').toString('utf8')
+    return unpacked(Buffer.concat(parts), response.headers['content-encoding'] ?? 'identity', maxBytes).toString('utf8')
   } catch (error) {
     if (error instanceof SourceProblem) throw error
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLong(url)
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLong(url, maxBytes)
     throw new SourceProblem(`the answer of ${shownUrl(url)} broke off`)
   } finally {
     response.destroy()
   }
 }
 
-function unpacked(bytes: Buffer, encoding: string): Buffer {
-  const options = { maxOutputLength: MAX_BYTES }
+function unpacked(bytes: Buffer, encoding: string, maxBytes: number): Buffer {
+  const options = { maxOutputLength: maxBytes }
   if (bytes.length === 0 || encoding === 'identity') return bytes
   if (encoding === 'gzip') return gunzipSync(bytes, options)
   if (encoding === 'br') return brotliDecompressSync(bytes, options)
@@ -155,12 +163,12 @@ function unpacked(bytes: Buffer, encoding: string): Buffer {
   throw new SourceProblem(`the answer is packed in the unknown way ${encoding.slice(0, 50)}`)
 }
 
-function tooLong(url: URL): SourceProblem {
-  return new SourceProblem(`the answer of ${shownUrl(url)} is longer than ${MAX_BYTES} bytes`)
+function tooLong(url: URL, maxBytes: number): SourceProblem {
+  return new SourceProblem(`the answer of ${shownUrl(url)} is longer than ${maxBytes} bytes`)
 }
 
 /** Without its query, which may hold values. */
-function shownUrl({ origin, pathname }: URL): string {
+export function shownUrl({ origin, pathname }: URL): string {
   return origin + pathname
 }
 

@@ -46,6 +46,9 @@ export interface Database {
   past_run: PastRunTable
   service_clock: ServiceClockTable
   schedule: ScheduleTable
+  notification_target: NotificationTargetTable
+  notification_event: NotificationEventTable
+  notification_delivery: NotificationDeliveryTable
 }
 
 /** A column that is written once, at insert. */
@@ -210,6 +213,8 @@ export interface JobTable {
   concurrency_limit: ColumnType<number | null, number | null | undefined, never>
   /** 1: it counts among the jobs of its group, until its end. */
   has_place: ColumnType<number, number | undefined, number>
+  /** JSON: who is told of it, as its form or step said at the launch; null: nobody by the form. */
+  notifications: ColumnType<string | null, string | null | undefined, never>
 }
 
 /** The secret values of a job. There is a row while the job has any and has not ended. */
@@ -361,6 +366,8 @@ export interface RunnerTable {
   connected_node: string | null
   /** Who marked a request, so that it stays when its socket goes; null: nobody. */
   kept_by: string | null
+  /** When it was told to others that this runner is lost; null: it is not. */
+  lost_at: ColumnType<number | null, number | null | undefined, number | null>
 }
 
 /** A job that a runner has and that waits for an admin to decide about it (`orphans.ts`). */
@@ -657,4 +664,63 @@ export interface ScheduleTable {
   /** Why the last one was refused; null: it was not. */
   last_problem: string | null
   created_at: Fixed<number>
+}
+
+/** The web addresses that are told of events. */
+export interface NotificationTargetTable {
+  id: Generated<number>
+  name: Fixed<string>
+  url: string
+  /** Signs what is sent there, encrypted; it belongs to the name of the target. */
+  secret: Buffer
+  /** JSON array of names of events. */
+  events: string
+  enabled: number
+  created_at: Fixed<number>
+  created_by: Fixed<string>
+}
+
+/** What happened and has to be told. The row is written with the change, and goes when its deliveries are stored. */
+export interface NotificationEventTable {
+  id: Generated<number>
+  kind: Fixed<string>
+  at: Fixed<number>
+  /** JSON: the job or the runner as it was then (`notification-events.ts`). */
+  data: Fixed<string>
+}
+
+/** What became of a delivery. */
+export const DELIVERY_STATES = ['waiting', 'sent', 'failed'] as const
+/** One of {@link DELIVERY_STATES}. */
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
+
+/** A message to one target or one mail address. */
+export interface NotificationDeliveryTable {
+  id: Generated<number>
+  /** The id that receivers see. It is the same in each attempt. */
+  uid: Fixed<string>
+  /** `mail`, or `webhook:` with the target: a slow lane does not hold up the others. */
+  lane: Fixed<string>
+  /** Null: a mail. */
+  target_id: Fixed<number | null>
+  /** Name of the target, or the mail address. */
+  recipient: Fixed<string>
+  event: Fixed<string>
+  event_at: Fixed<number>
+  job_id: Fixed<number | null>
+  /** Of a mail; null: a webhook. */
+  subject: Fixed<string | null>
+  /** JSON of a webhook, text of a mail. */
+  body: Fixed<string>
+  state: DeliveryState
+  attempts: number
+  /** When the next attempt is due; null: it has ended. */
+  next_at: number | null
+  /** Which attempt has it now, and until when nobody else takes it. */
+  lease: string | null
+  lease_until: number | null
+  /** Why the last attempt failed. */
+  problem: string | null
+  created_at: Fixed<number>
+  ended_at: number | null
 }

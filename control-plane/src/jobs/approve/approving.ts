@@ -4,6 +4,7 @@ import { type JobApproval, approvalOf, decided, deciderName, hasApprovingRole } 
 import type { Queries, Store } from '../../store/store.js'
 import { type SequencePort, isSequence } from '../record/sequence-port.js'
 import { updateApproval } from '../../store/jobs/approvals.js'
+import { noteAct } from '../../store/service/notification-events.js'
 import {
   type JobMove,
   type JobRow,
@@ -250,6 +251,7 @@ async function take<To extends JobStatus>(
   const about = subject ? { subject, forced: changes.length > 0 } : {}
   const decision = JSON.stringify({ ...decided(approval, state, caller, now), ...about })
   await updateApproval(queries, id, decision)
+  await noteAct(queries, id, state === 'approved' ? 'approve' : 'reject', now)
   // In a parent job, the step or workflow node waits, not the job itself.
   if (job.step !== null) await changeNode(queries, id, job.step, { approval: decision, due_time: null })
   const word = state === 'approved' ? 'Approved' : '[WARNING]: Rejected'

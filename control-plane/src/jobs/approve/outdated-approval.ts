@@ -35,5 +35,5 @@ export async function takeBackOutdated(queries: Queries, jobId: number, manifest
   if (!(await moveJob(queries, jobId, { from: ['running'], to: 'approve', time: now, reason: null, changes }))) return
   await updateApproval(queries, jobId, JSON.stringify(approval))
   await appendServiceLine(queries, jobId, `[WARNING]: ${CHANGED} and before the job began: it waits for another one`)
-  await askForApproval(queries, { id: jobId, target: job.target }, approval)
+  await askForApproval(queries, { id: jobId, target: job.target }, approval, now)
 }

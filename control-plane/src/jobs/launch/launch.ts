@@ -144,7 +144,7 @@ export async function launchJob(
     if (gone.length > 0) refuseUploads(gone.map((field) => problemOfUpload(field, 'unknown')))
     if (sequence) await insertSequence(queries, jobId, sequence)
     if (problem !== null) await failJob(queries, jobId, problem, now)
-    if (approval) await askForApproval(queries, { id: jobId, target: form.name }, approval)
+    if (approval) await askForApproval(queries, { id: jobId, target: form.name }, approval, now)
     const group = concurrency && !approval ? { name: concurrency.group, limit: concurrency.limit } : null
     return { id: jobId, admitted: await admitNew(queries, jobId, group) }
   })

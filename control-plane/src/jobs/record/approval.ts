@@ -7,6 +7,7 @@ import { partOf } from '../../forms/values/plain.js'
 import { fillText } from '../../forms/values/placeholders.js'
 import { type ApprovalGiver, insertAwaitedApproval } from '../../store/jobs/approvals.js'
 import type { JobSummaryRow } from '../../store/jobs/jobs.js'
+import { noteApproval } from '../../store/service/notification-events.js'
 import { appendServiceLine } from '../../store/jobs/job-streams.js'
 import type { Queries } from '../../store/store.js'
 import { type ApprovalSubject, approvalSubjectSchema } from './approval-subject.js'
@@ -82,7 +83,9 @@ export async function askForApproval(
   queries: Queries,
   job: { readonly id: number; readonly target: string },
   approval: JobApproval,
+  now: number,
 ): Promise<void> {
+  await noteApproval(queries, job.id, approval, now)
   // `public` is the old name of the role `default`. The table has one name for it.
   const roles = approval.roles.map((role) => (isEveryone(role) ? EVERYONE_ROLE : role))
   await insertAwaitedApproval(queries, job.id, { roles, allowSelf: approval.allowSelf })

@@ -14,6 +14,7 @@ import {
   trimDenied,
   updateRunner,
 } from '../../store/runners/runners.js'
+import { noteRunnerEvent } from '../../store/service/notification-events.js'
 import type { RunnerTable } from '../../store/schema.js'
 import type { Queries } from '../../store/store.js'
 import { CLONE_TEXT, continuesIdentity } from './clone-rule.js'
@@ -115,6 +116,7 @@ export async function decideHello(queries: Queries, request: JoinRequest, limits
   if (!place.isFree) return refused('too_many_waiting', place.text, null)
   if (place.instead !== null) await deleteRunner(queries, place.instead)
   const runner = await insertRunner(queries, newRow(request, 'waiting'))
+  await noteRunnerEvent(queries, 'request', runner, request.time)
   return { kind: 'accepted', how: 'asked', runner, replaced: null, displaced: place.instead }
 }
 

@@ -1,5 +1,6 @@
 import type { Selectable, Updateable } from 'kysely'
 import { Type } from 'typebox'
+import { TOLD_COLUMNS, noteAct, noteJobEvent } from '../service/notification-events.js'
 import { type PastRun, notePastRuns } from './orphans.js'
 import { JOB_STATUSES, type JobStatus, type StatusBefore } from '../../job-status.js'
 import { JOB_TYPES } from '../../job-type.js'
@@ -92,7 +93,7 @@ export interface JobMove<To extends JobStatus> {
 export async function moveJob<To extends JobStatus>(queries: Queries, id: number, move: JobMove<To>): Promise<boolean> {
   const before = await queries
     .selectFrom('job')
-    .select(['status', 'start_time'])
+    .select(['status', ...TOLD_COLUMNS])
     .where('id', '=', id)
     .executeTakeFirst()
   const to: JobStatus = move.to
@@ -119,6 +120,10 @@ export async function moveJob<To extends JobStatus>(queries: Queries, id: number
     .insertInto('job_transition')
     .values({ job_id: id, time: move.time, from_status: before.status, to_status: to, reason: move.reason })
     .execute()
+  const standing = { status: to, reason: move.reason, end: endTime.end_time ?? null }
+  if (to !== 'running' && to !== 'approve') {
+    await noteJobEvent(queries, 'ended', { row: before, standing, at: move.time })
+  }
   return true
 }
 
@@ -184,6 +189,7 @@ export async function deleteJob(queries: Queries, id: number, { time, endedBefor
     .where('id', 'in', family)
     .where('dispatch', 'in', ['offered', 'claimed', 'done'])
     .execute()
+  if (endedBefore === undefined) await noteAct(queries, id, 'delete', time)
   let job = queries.deleteFrom('job').where('id', '=', id).where('status', 'not in', ['running', 'approve'])
   if (endedBefore !== undefined) job = job.where('end_time', '<', endedBefore)
   const { numDeletedRows } = await job.executeTakeFirst()

@@ -33,6 +33,7 @@ import * as schedules from './037-schedules.js'
 import * as credentialOptions from './039-credential-options.js'
 import * as jobLimits from './041-job-limits.js'
 import * as outputMarks from './043-output-marks.js'
+import * as notifications from './044-notifications.js'
 import * as runnerAddresses from './045-runner-addresses.js'
 import * as runnerAddressNames from './046-runner-address-names.js'
 
@@ -70,6 +71,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '039-credential-options': credentialOptions,
   '041-job-limits': jobLimits,
   '043-output-marks': outputMarks,
+  '044-notifications': notifications,
   '045-runner-addresses': runnerAddresses,
   '046-runner-address-names': runnerAddressNames,
 }

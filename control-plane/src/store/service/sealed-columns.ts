@@ -83,3 +83,30 @@ export const serviceKeys: SealedColumn = {
     return true
   },
 }
+
+/** The secrets that sign what targets are sent; each belongs to the name of its target. */
+export const targetSecrets: SealedColumn = {
+  name: 'secrets of notification targets',
+  async read(queries, after, most) {
+    return queries
+      .selectFrom('notification_target')
+      .select(['id as key', 'secret as sealed', 'name as owner'])
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(most)
+      .execute()
+  },
+  async replace(queries, { key, sealed: before }, sealed) {
+    const row = await queries
+      .selectFrom('notification_target')
+      .select('secret')
+      .where('id', '=', key)
+      .executeTakeFirst()
+    if (!row?.secret.equals(before)) return false
+    await queries.updateTable('notification_target').set({ secret: sealed }).where('id', '=', key).execute()
+    return true
+  },
+}
+
+/** What the secret of a target belongs to. A credential of the same name is something else. */
+export const ownerOfTarget = (name: string): string => `notification target\n${name}`

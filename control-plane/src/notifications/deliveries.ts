@@ -1,0 +1,89 @@
+import type { Clock } from '../clock.js'
+import { ConflictError, NotFoundError } from '../errors.js'
+import {
+  type Delivery,
+  type DeliveryFilter,
+  type NewDelivery,
+  deleteEndedDeliveries,
+  findDelivery,
+  insertDelivery,
+  listDeliveries,
+  retryDelivery,
+} from '../store/service/notification-deliveries.js'
+import { isoTime } from '../clock.js'
+import type { NotificationTarget } from '../store/service/notification-targets.js'
+import type { Store } from '../store/store.js'
+import { MAIL_LANE, TEST_EVENT, laneOf } from './events.js'
+import type { Outbox } from './outbox.js'
+
+/** How many old deliveries one write removes. */
+const MOST_AT_ONCE = 500
+
+/** The log of deliveries, for admins. */
+export interface Deliveries {
+  /** Newest first. */
+  list(filter: DeliveryFilter, limit: number): Promise<Delivery[]>
+  /** Sends once more, whatever became of it before. @throws NotFoundError, ConflictError */
+  retry(id: number): Promise<Delivery>
+  /** One attempt at once, and what came of it. */
+  test(target: NotificationTarget): Promise<Delivery>
+  testMail(to: string): Promise<Delivery>
+  /** Removes what ended long ago. */
+  sweep(): Promise<void>
+}
+
+/** Makes the {@link Deliveries} of this control plane. */
+export function createDeliveries(deps: {
+  readonly store: Store
+  readonly clock: Clock
+  readonly outbox: Pick<Outbox, 'deliver'>
+  readonly newUid: () => string
+  /** How long deliveries are kept after their end, in milliseconds; null: for ever. */
+  readonly keepMs: number | null
+}): Deliveries {
+  const { store, clock, outbox, newUid, keepMs } = deps
+
+  async function find(id: number): Promise<Delivery> {
+    const delivery = await findDelivery(store.read, id)
+    if (delivery) return delivery
+    throw new NotFoundError('no_such_notification', `There is no notification ${id}`)
+  }
+
+  async function tryOnce(delivery: Omit<NewDelivery, 'event' | 'eventAt' | 'jobId'>): Promise<Delivery> {
+    const now = clock.now()
+    const whole = { ...delivery, event: TEST_EVENT, eventAt: now, jobId: null }
+    const id = await store.write('notifications.test', (queries) => insertDelivery(queries, whole, now))
+    await outbox.deliver(id)
+    return find(id)
+  }
+
+  return {
+    list: (filter, limit) => listDeliveries(store.read, filter, limit),
+    async retry(id) {
+      await find(id)
+      const now = clock.now()
+      if (await store.write('notifications.retry', (queries) => retryDelivery(queries, id, now))) return find(id)
+      throw new ConflictError('delivery_runs', `The notification ${id} is being sent at the moment`)
+    },
+    test({ id, name }) {
+      const uid = newUid()
+      const body = JSON.stringify({ id: uid, event: TEST_EVENT, time: isoTime(clock.now()) })
+      return tryOnce({ uid, lane: laneOf(id), targetId: id, recipient: name, subject: null, body })
+    },
+    testMail(to) {
+      const text = 'This mail was sent by an admin of Holdfast, to see whether mails arrive.\n'
+      const subject = '[Holdfast] Test'
+      return tryOnce({ uid: newUid(), lane: MAIL_LANE, targetId: null, recipient: to, subject, body: text })
+    },
+    async sweep() {
+      if (keepMs === null) return
+      const before = clock.now() - keepMs
+      let removed = MOST_AT_ONCE
+      while (removed === MOST_AT_ONCE) {
+        removed = await store.write('notifications.sweep', (queries) =>
+          deleteEndedDeliveries(queries, before, MOST_AT_ONCE),
+        )
+      }
+    },
+  }
+}

@@ -1,0 +1,157 @@
+import type { Clock } from '../clock.js'
+import { messageOf } from '../errors.js'
+import {
+  type AttemptEnd,
+  type Delivery,
+  endAttempt,
+  leaseDelivery,
+  listDue,
+} from '../store/service/notification-deliveries.js'
+import type { Store } from '../store/store.js'
+import type { Timers } from '../timers.js'
+import { type Attempt, DeliveryProblem } from './attempt.js'
+import { MAIL_LANE, TEST_EVENT } from './events.js'
+
+const MINUTE = 60_000
+
+/** How long after each failed attempt the next one comes, in milliseconds. After the last of them it is given up. */
+export const PAUSES_MS: readonly number[] = [10_000, 30_000, ...[2, 10, 30, 60, 120, 240, 480].map((n) => n * MINUTE)]
+
+/** How long an attempt may take, in milliseconds. */
+export const ATTEMPT_MS = 10_000
+
+/** How long nobody else takes a delivery that a node has. It is longer than an attempt and the write after it. */
+export const LEASE_MS = 2 * MINUTE
+
+/** Attempts at the same time: of one node, and of one lane. */
+const MOST_AT_ONCE = 16
+const MOST_OF_LANE = 2
+
+/** How long a stop waits for attempts before they are cut off, in milliseconds. */
+const STOP_MS = 2000
+
+/** What the outbox needs of other parts. */
+export interface OutboxDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly random: (bytes: number) => Buffer
+  readonly log: { info(fields: object, text: string): void; warn(fields: object, text: string): void }
+  readonly webhook: Attempt
+  readonly mail: Attempt
+  readonly meter: (channel: 'webhook' | 'mail', outcome: 'sent' | 'tried' | 'failed') => void
+}
+
+/** The deliveries that wait, and the attempts of this node. */
+export interface Outbox {
+  /** Begins the attempts that are due. Returns when they have begun; they go on by themselves. */
+  look(): Promise<void>
+  /** One attempt at once. Returns when it has ended, or when another node has the delivery. */
+  deliver(id: number): Promise<void>
+  /** Resolves when no attempt of this node runs. */
+  settled(): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Makes the {@link Outbox} of this node. A node takes a delivery by a lease in the database before it sends anything, so no
+ * other node sends it, too. What came of the attempt is stored after it. A node that dies in between leaves the lease to
+ * run out, and another node sends again: then the receiver may get a delivery twice, with the same id.
+ */
+export function createOutbox(deps: OutboxDependencies): Outbox {
+  const { store, clock, timers, log } = deps
+  const running = new Map<Promise<void>, string>()
+  const stopping = new AbortController()
+
+  /** Null: another node has it. The end of the attempt is inside of an object, since nobody here waits for it. */
+  async function begin(id: number): Promise<{ readonly ended: Promise<void> } | null> {
+    const lease = deps.random(16).toString('hex')
+    const now = clock.now()
+    const until = now + LEASE_MS
+    const delivery = await store.write('notifications.lease', (queries) =>
+      leaseDelivery(queries, id, { lease, now, until }),
+    )
+    if (!delivery) return null
+    const attempt = run(delivery, lease).catch((error: unknown) => {
+      log.warn({ delivery: id, err: error }, 'the end of a delivery could not be stored; it is sent again')
+    })
+    running.set(attempt, delivery.lane)
+    void attempt.finally(() => running.delete(attempt))
+    return { ended: attempt }
+  }
+
+  async function run(delivery: Delivery, lease: string): Promise<void> {
+    const channel = delivery.lane === MAIL_LANE ? 'mail' : 'webhook'
+    const problem = await problemOf(delivery, channel)
+    const now = clock.now()
+    const end = endOf(delivery, problem, now)
+    await store.write('notifications.attempted', (queries) => endAttempt(queries, delivery.id, lease, end))
+    const outcome = end.state === 'waiting' ? 'tried' : end.state
+    deps.meter(channel, outcome)
+    if (outcome === 'failed') {
+      log.warn({ delivery: delivery.uid, event: delivery.event, channel }, 'a notification could not be delivered')
+    }
+  }
+
+  async function problemOf(delivery: Delivery, channel: 'webhook' | 'mail'): Promise<DeliveryProblem | null> {
+    const tooLate = new AbortController()
+    const cancel = timers.after(ATTEMPT_MS, () => tooLate.abort())
+    const signal = AbortSignal.any([stopping.signal, tooLate.signal])
+    try {
+      await deps[channel](delivery, { now: clock.now(), signal })
+      return null
+    } catch (error) {
+      return error instanceof DeliveryProblem ? error : new DeliveryProblem(messageOf(error), false)
+    } finally {
+      cancel()
+    }
+  }
+
+  const busyLanes = (): string[] => fullLanes(running.values())
+
+  async function look(): Promise<void> {
+    while (!stopping.signal.aborted && running.size < MOST_AT_ONCE) {
+      const found = await listDue(store.read, clock.now(), busyLanes(), MOST_AT_ONCE)
+      let begun = 0
+      for (const { id, lane } of found) {
+        if (running.size >= MOST_AT_ONCE || busyLanes().includes(lane)) continue
+        if ((await begin(id)) !== null) begun += 1
+      }
+      if (begun === 0) return
+    }
+  }
+
+  const settled = () => allEnded(running)
+  return {
+    look,
+    async deliver(id) {
+      const attempt = await begin(id)
+      await attempt?.ended
+    },
+    settled,
+    async close() {
+      const cancel = timers.after(STOP_MS, () => stopping.abort())
+      await settled()
+      cancel()
+      stopping.abort()
+    },
+  }
+}
+
+async function allEnded(running: ReadonlyMap<Promise<void>, string>): Promise<void> {
+  while (running.size > 0) await Promise.allSettled(running.keys())
+}
+
+/** The lanes that have as many attempts as they may. */
+function fullLanes(lanes: Iterable<string>): string[] {
+  const counts = new Map<string, number>()
+  for (const lane of lanes) counts.set(lane, (counts.get(lane) ?? 0) + 1)
+  return [...counts].filter(([, count]) => count >= MOST_OF_LANE).map(([lane]) => lane)
+}
+
+function endOf({ attempts, event }: Delivery, problem: DeliveryProblem | null, now: number): AttemptEnd {
+  if (problem === null) return { state: 'sent', nextAt: null, problem: null, endedAt: now }
+  const pause = problem.isFinal || event === TEST_EVENT ? undefined : PAUSES_MS[attempts - 1]
+  if (pause === undefined) return { state: 'failed', nextAt: null, problem: problem.message, endedAt: now }
+  return { state: 'waiting', nextAt: now + pause, problem: problem.message, endedAt: null }
+}

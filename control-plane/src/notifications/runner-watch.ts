@@ -1,0 +1,51 @@
+import type { Clock } from '../clock.js'
+import type { Nodes } from '../nodes/nodes.js'
+import { listWatchedConnections, markLost, noteRunnerEvent } from '../store/service/notification-events.js'
+import type { Store } from '../store/store.js'
+
+/** What the watch needs of other parts. */
+export interface RunnerWatchDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  /** A clock that does not jump. */
+  readonly steady: Clock
+  readonly nodes: Pick<Nodes, 'isAlive'>
+  /** How long a runner may be away before that is told, in milliseconds. */
+  readonly lostMs: number
+}
+
+/** Notices runners that are lost, and lost ones that are back. */
+export interface RunnerWatch {
+  look(): Promise<void>
+}
+
+/**
+ * Makes the {@link RunnerWatch} of this node. A runner counts as lost when this node has seen it away all the time for long
+ * enough, so a restart of the runner or of the service is no loss. What is told is stored with the runner: of several
+ * nodes one tells it, and after a restart it is not told again.
+ */
+export function createRunnerWatch({ store, clock, steady, nodes, lostMs }: RunnerWatchDependencies): RunnerWatch {
+  const awaySince = new Map<number, number>()
+
+  return {
+    async look() {
+      const runners = await listWatchedConnections(store.read)
+      const ids = new Set(runners.map(({ id }) => id))
+      for (const id of awaySince.keys()) if (!ids.has(id)) awaySince.delete(id)
+      for (const { connectedNode, lostAt, ...runner } of runners) {
+        const isThere = connectedNode !== null && nodes.isAlive(connectedNode)
+        if (isThere) awaySince.delete(runner.id)
+        else awaySince.set(runner.id, awaySince.get(runner.id) ?? steady.now())
+        const since = awaySince.get(runner.id)
+        const isLost = since !== undefined && steady.now() - since >= lostMs
+        const what = isThere && lostAt !== null ? 'back' : isLost && lostAt === null ? 'lost' : null
+        if (what === null) continue
+        const now = clock.now()
+        await store.write(`notifications.${what}`, async (queries) => {
+          const isOurs = await markLost(queries, runner.id, what === 'lost' ? now : null)
+          if (isOurs) await noteRunnerEvent(queries, what, runner, now)
+        })
+      }
+    },
+  }
+}

@@ -1,0 +1,101 @@
+import type { Clock } from '../clock.js'
+import type { SecretBox } from '../credentials/secret-box.js'
+import { ConflictError, InvalidInputError, NotFoundError } from '../errors.js'
+import type { AddressRules } from '../sources/address-rules.js'
+import { checkedUrl } from '../sources/http-request.js'
+import { SourceProblem } from '../sources/question.js'
+import {
+  type NotificationTarget,
+  changeTarget,
+  deleteTarget,
+  findTarget,
+  insertTarget,
+  listTargets,
+} from '../store/service/notification-targets.js'
+import { ownerOfTarget } from '../store/service/sealed-columns.js'
+import type { Store } from '../store/store.js'
+
+/** Most targets. Each of them gets each event that it wants. */
+const MOST_TARGETS = 50
+
+/** What an admin says of a target. */
+export interface TargetWish {
+  readonly name: string
+  readonly url: string
+  /** Undefined: one is made. */
+  readonly secret?: string
+  readonly events: readonly string[]
+  readonly isEnabled: boolean
+}
+
+/** The targets of webhooks, for admins. */
+export interface Targets {
+  list(): Promise<NotificationTarget[]>
+  /** @throws NotFoundError */
+  find(id: number): Promise<NotificationTarget>
+  /** @returns the secret, too, if one was made: this is the only time it is shown. @throws InvalidInputError, ConflictError */
+  create(wish: TargetWish, by: string): Promise<{ readonly target: NotificationTarget; readonly secret: string | null }>
+  /** @throws NotFoundError, InvalidInputError */
+  change(id: number, wish: Partial<Omit<TargetWish, 'name'>>): Promise<NotificationTarget>
+  /** @throws NotFoundError */
+  remove(id: number): Promise<void>
+}
+
+/** Makes the {@link Targets} of this control plane. */
+export function createTargets(deps: {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: (bytes: number) => Buffer
+  readonly box: Pick<SecretBox, 'seal'>
+  readonly addresses: AddressRules
+}): Targets {
+  const { store, clock, random, box, addresses } = deps
+  const sealed = (secret: string, name: string) => box.seal(secret, ownerOfTarget(name))
+
+  async function find(id: number): Promise<NotificationTarget> {
+    const target = await findTarget(store.read, id)
+    if (target) return target
+    throw new NotFoundError('no_such_target', `There is no notification target ${id}`)
+  }
+
+  return {
+    list: () => listTargets(store.read),
+    find,
+    async create(wish, by) {
+      requireUrl(addresses, wish.url)
+      const { name, url, events, isEnabled } = wish
+      if ((await listTargets(store.read)).length >= MOST_TARGETS) {
+        throw new ConflictError('too_many_targets', `There may be ${MOST_TARGETS} notification targets`)
+      }
+      const made = wish.secret === undefined ? random(32).toString('base64url') : null
+      const secret = sealed(wish.secret ?? made ?? '', name)
+      const row = { name, url, secret, events, isEnabled, createdAt: clock.now(), createdBy: by }
+      const target = await store.write('notifications.target', (queries) => insertTarget(queries, row))
+      if (target) return { target, secret: made }
+      throw new ConflictError('name_taken', `There is a notification target named '${name}' already`)
+    },
+    async change(id, { url, secret, events, isEnabled }) {
+      const { name } = await find(id)
+      if (url !== undefined) requireUrl(addresses, url)
+      const changes = { url, events, isEnabled, secret: secret === undefined ? undefined : sealed(secret, name) }
+      const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
+      const changed = await store.write('notifications.change', (queries) => changeTarget(queries, id, given))
+      return changed ?? find(id)
+    },
+    async remove(id) {
+      const now = clock.now()
+      if (await store.write('notifications.remove', (queries) => deleteTarget(queries, id, now))) return
+      throw new NotFoundError('no_such_target', `There is no notification target ${id}`)
+    },
+  }
+}
+
+/** A name in the address is resolved and checked at each attempt, because it can mean another address then. */
+function requireUrl(addresses: AddressRules, url: string): void {
+  try {
+    checkedUrl(addresses, url)
+  } catch (error) {
+    if (!(error instanceof SourceProblem)) throw error
+    throw new InvalidInputError('target_url', `url cannot be used: ${error.message}`, undefined, { cause: error })
+  }
+}

@@ -1,0 +1,89 @@
+import type { Clock } from '../clock.js'
+import { type NewDelivery, insertDelivery } from '../store/service/notification-deliveries.js'
+import {
+  type NotificationEvent,
+  type StoredEvent,
+  listEvents,
+  takeEvent,
+  tellsOf,
+} from '../store/service/notification-events.js'
+import { type NotificationTarget, listTargets } from '../store/service/notification-targets.js'
+import type { Queries, Store } from '../store/store.js'
+import { MAIL_LANE, laneOf } from './events.js'
+import { type NotificationWords, nameOf } from './words.js'
+
+/** Most events that one transaction turns into deliveries. */
+const MOST_AT_ONCE = 50
+
+/** What telling needs of other parts. */
+export interface TellingDependencies {
+  readonly store: Store
+  readonly clock: Clock
+  readonly words: NotificationWords
+  readonly newUid: () => string
+}
+
+/** Turns what happened into deliveries: one for each target and each mail address that wants it. */
+export interface Telling {
+  /** Goes on until no event is left. An event becomes deliveries once, however many nodes look. */
+  look(): Promise<void>
+}
+
+/** Makes the {@link Telling} of this node. */
+export function createTelling({ store, clock, words, newUid }: TellingDependencies): Telling {
+  function deliveriesOf({ event, at }: StoredEvent, targets: readonly NotificationTarget[]): NewDelivery[] {
+    const jobId = event.kind === 'runner' ? null : event.job.id
+    const common = { event: nameOf(event), eventAt: at, jobId }
+    const hooks = targets
+      .filter((target) => wants(target, event))
+      .map((target) => {
+        const uid = newUid()
+        const body = words.bodyOf(uid, event, at)
+        const { id: targetId, name: recipient } = target
+        return { ...common, uid, lane: laneOf(targetId), targetId, recipient, subject: null, body }
+      })
+    const mails = mailsOf(event).map((recipient) => {
+      const { subject, text } = words.mailOf(event)
+      return { ...common, uid: newUid(), lane: MAIL_LANE, targetId: null, recipient, subject, body: text }
+    })
+    return [...hooks, ...mails]
+  }
+
+  async function tell(queries: Queries, events: readonly StoredEvent[]): Promise<void> {
+    const targets = await listTargets(queries)
+    for (const event of events) {
+      if (!(await takeEvent(queries, event.id))) continue
+      for (const delivery of deliveriesOf(event, targets)) await insertDelivery(queries, delivery, clock.now())
+    }
+  }
+
+  return {
+    async look() {
+      let events = await listEvents(store.read, MOST_AT_ONCE)
+      while (events.length > 0) {
+        const found = events
+        await store.write('notifications.tell', (queries) => tell(queries, found))
+        events = found.length < MOST_AT_ONCE ? [] : await listEvents(store.read, MOST_AT_ONCE)
+      }
+    },
+  }
+}
+
+/** Whether a target is told: it wants all such events, or the form names it as a channel. */
+function wants(target: NotificationTarget, event: NotificationEvent): boolean {
+  if (!target.isEnabled) return false
+  if (event.kind === 'job' && isDeclared(event) && event.declared?.channels.includes(target.name)) return true
+  const isChild = event.kind === 'job' && event.job.parent !== null
+  return !isChild && target.events.includes(nameOf(event))
+}
+
+/** The mail addresses that are told, each once. */
+function mailsOf(event: NotificationEvent): string[] {
+  if (event.kind === 'approval') return [...new Set(event.mails)]
+  return event.kind === 'job' && isDeclared(event) ? [...new Set(event.declared?.recipients)] : []
+}
+
+/** Whether the form of a job tells of this. */
+function isDeclared({ declared, what, job }: Extract<NotificationEvent, { kind: 'job' }>): boolean {
+  return declared !== null && tellsOf(declared, what, job.status)
+}

@@ -1,0 +1,103 @@
+import type { Selectable } from 'kysely'
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import type { NotificationTargetTable } from '../schema.js'
+import type { Queries } from '../store.js'
+
+/** A web address that is told of events. */
+export interface NotificationTarget {
+  readonly id: number
+  readonly name: string
+  readonly url: string
+  /** Encrypted. */
+  readonly secret: Buffer
+  readonly events: readonly string[]
+  readonly isEnabled: boolean
+  readonly createdAt: number
+  readonly createdBy: string
+}
+
+/** What can change of a target. */
+export type TargetChange = Partial<Pick<NotificationTarget, 'url' | 'secret' | 'events' | 'isEnabled'>>
+
+/** All targets by name. */
+export async function listTargets(queries: Queries): Promise<NotificationTarget[]> {
+  const rows = await queries.selectFrom('notification_target').selectAll().orderBy('name').execute()
+  return rows.map(parseTarget)
+}
+
+/** A target by id, or null. */
+export async function findTarget(queries: Queries, id: number): Promise<NotificationTarget | null> {
+  const row = await queries.selectFrom('notification_target').selectAll().where('id', '=', id).executeTakeFirst()
+  return row ? parseTarget(row) : null
+}
+
+/** Stores a new target; null when the name is taken. */
+export async function insertTarget(
+  queries: Queries,
+  target: Omit<NotificationTarget, 'id'>,
+): Promise<NotificationTarget | null> {
+  const { name, url, secret, events, isEnabled, createdAt, createdBy } = target
+  const taken = await queries.selectFrom('notification_target').select('id').where('name', '=', name).executeTakeFirst()
+  if (taken) return null
+  const row = await queries
+    .insertInto('notification_target')
+    .values({
+      name,
+      url,
+      secret,
+      events: JSON.stringify(events),
+      enabled: isEnabled ? 1 : 0,
+      created_at: createdAt,
+      created_by: createdBy,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return parseTarget(row)
+}
+
+/** Changes what is given; null when there is no such target. */
+export async function changeTarget(
+  queries: Queries,
+  id: number,
+  { url, secret, events, isEnabled }: TargetChange,
+): Promise<NotificationTarget | null> {
+  const given = {
+    url,
+    secret,
+    events: events && JSON.stringify(events),
+    enabled: isEnabled === undefined ? undefined : isEnabled ? 1 : 0,
+  }
+  const changes = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  if (Object.keys(changes).length > 0) {
+    await queries.updateTable('notification_target').set(changes).where('id', '=', id).execute()
+  }
+  return findTarget(queries, id)
+}
+
+/** Removes a target and gives up what waits for it. False when there is no such target. */
+export async function deleteTarget(queries: Queries, id: number, now: number): Promise<boolean> {
+  const { numDeletedRows } = await queries.deleteFrom('notification_target').where('id', '=', id).executeTakeFirst()
+  await queries
+    .updateTable('notification_delivery')
+    .set({ state: 'failed', next_at: null, ended_at: now, lease: null, problem: 'The target was removed' })
+    .where('target_id', '=', id)
+    .where('state', '=', 'waiting')
+    .execute()
+  return numDeletedRows > 0n
+}
+
+const names = Compile(Type.Array(Type.String()))
+
+function parseTarget(row: Selectable<NotificationTargetTable>): NotificationTarget {
+  return {
+    id: row.id,
+    name: row.name,
+    url: row.url,
+    secret: row.secret,
+    events: names.Parse(JSON.parse(row.events)),
+    isEnabled: row.enabled === 1,
+    createdAt: row.created_at,
+    createdBy: row.created_by,
+  }
+}

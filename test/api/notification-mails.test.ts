@@ -1,0 +1,142 @@
+import { afterEach, expect, test } from 'vitest'
+import { endJob } from '../../control-plane/src/jobs/end/ending.js'
+import { readSettings } from '../../control-plane/src/settings.js'
+import { type MailServer, startMailServer } from '../support/mail-server.js'
+import { TEST_CERTIFICATE } from '../support/test-certificate.js'
+import { putJob } from './job-rows.js'
+import { type ServerOptions, type TestServer, startServer } from './server.js'
+
+const never = () => () => undefined
+const toClose: { close(): Promise<void> }[] = []
+
+afterEach(async () => {
+  for (const part of toClose.splice(0).reverse()) await part.close()
+})
+
+async function start(mail: MailServer | null, settings: ServerOptions['settings'] = {}): Promise<TestServer> {
+  const log: string[] = []
+  const smtp = mail ? { SMTP_HOST: '127.0.0.1', SMTP_PORT: String(mail.port), MAIL_FROM: 'jobs@example.com' } : {}
+  const server = await startServer({
+    timers: { after: never, every: never },
+    log,
+    settings: { ...smtp, SMTP_TLS: 'none', PUBLIC_URL: 'https://jobs.example.com', ...settings },
+  })
+  toClose.push(server, { close: async () => expect(log.join('')).not.toContain('CANARY') })
+  return server
+}
+
+async function mailServer(...given: Parameters<typeof startMailServer>): Promise<MailServer> {
+  const mail = await startMailServer(...given)
+  toClose.push(mail)
+  return mail
+}
+
+const told = { recipients: ['ann@example.com', 'ann@example.com'], channels: [], onStatus: ['failed'], onEvent: [] }
+
+async function endedJob(server: TestServer, notifications: object, job: object = {}): Promise<number> {
+  const row = { status: 'running', dispatch: 'claimed', end_time: null, form: 'Greet' } as const
+  const id = await putJob(server, { ...row, notifications: JSON.stringify(notifications), ...job })
+  await server.store.write('test.end', (queries) =>
+    endJob(queries, id, { status: 'failed', reason: 'rc 2', detail: null }, server.clock.now()),
+  )
+  return id
+}
+
+async function look(server: TestServer): Promise<Record<string, unknown>[]> {
+  // Two at a time: a third mail goes when one of them has gone.
+  for (let turn = 0; turn < 2; turn += 1) {
+    await server.parts.notifications.look()
+    await server.parts.notifications.outbox.settled()
+  }
+  return (await server.call('GET', '/notification', { token: server.admin })).body.records as Record<string, unknown>[]
+}
+
+const testMail = async (server: TestServer, to = 'ann@example.com') =>
+  (await server.call('POST', '/notification/test-mail', { token: server.admin, json: { to } })).body
+
+test('SMTP_HOST, SMTP_PORT and MAIL_FROM: a mail tells of a job, and nothing of a person becomes a header', async () => {
+  const mail = await mailServer({ hideSTARTTLS: true })
+  const server = await start(mail)
+  const id = await endedJob(server, told, {
+    form: 'Greet\r\nBcc: eve@example.com\r\n\r\n<b>bold</b>',
+    extravars: '{"word":"CANARY-extravar"}',
+  })
+  expect(await look(server)).toMatchObject([
+    { channel: 'mail', recipient: 'ann@example.com', event: 'job.ended', job_id: id, state: 'sent' },
+  ])
+  expect(mail.mails).toMatchObject([{ from: 'jobs@example.com', to: ['ann@example.com'], isEncrypted: false }])
+  const [head = '', body = ''] = (mail.mails[0]?.text ?? '').split(/\r\n\r\n([^]*)/)
+  expect(head).not.toMatch(/^bcc:/im)
+  expect(head).toMatch(/^From: jobs@example.com\r$/m)
+  expect(head).toMatch(/^Content-Type: text\/plain/m)
+  expect(body).toContain(`https://jobs.example.com/jobs/${id}`)
+  expect(body).not.toContain('CANARY')
+})
+
+test('SMTP_TLS: starttls encrypts, and sends nothing to a server that cannot', async () => {
+  const able = await mailServer({ ...TEST_CERTIFICATE })
+  // The certificate is of nobody that this process trusts: with encryption asked for, nothing is sent.
+  const server = await start(able, { SMTP_TLS: 'starttls' })
+  expect(await testMail(server)).toMatchObject({
+    state: 'failed',
+    problem: expect.stringMatching(/certificate/) as string,
+  })
+  const unable = await mailServer({ hideSTARTTLS: true })
+  const other = await start(unable, { SMTP_TLS: 'starttls' })
+  expect(await testMail(other)).toMatchObject({ state: 'failed' })
+  expect([...able.mails, ...unable.mails]).toEqual([])
+})
+
+test('SMTP_USER and SMTP_PASSWORD sign in, and a wrong password is told without being shown', async () => {
+  const login = { user: 'holdfast', password: 'CANARY-password' }
+  const mail = await mailServer({ hideSTARTTLS: true, allowInsecureAuth: true, login })
+  const given = { SMTP_USER: 'holdfast', SMTP_PASSWORD: 'CANARY-password' }
+  expect(await testMail(await start(mail, given))).toMatchObject({ state: 'sent', event: 'test' })
+  expect(mail.mails).toMatchObject([{ user: 'holdfast' }])
+  const wrong = await testMail(await start(mail, { ...given, SMTP_PASSWORD: 'CANARY-wrong' }))
+  expect(wrong).toMatchObject({ state: 'failed' })
+  expect(wrong.problem).toMatch(/Invalid/)
+  expect(JSON.stringify(wrong)).not.toContain('CANARY')
+})
+
+test('an address that the server refuses is not tried again; a server that is away is', async () => {
+  const refusal = Object.assign(new Error('no such mailbox'), { responseCode: 550 })
+  const mail = await mailServer({ hideSTARTTLS: true }, (address) => (address.startsWith('gone@') ? refusal : null))
+  const server = await start(mail)
+  await endedJob(server, { ...told, recipients: ['gone@example.com', 'no address', 'bob@example.com'] })
+  const records = await look(server)
+  expect(records.map(({ recipient, state, attempts }) => [recipient, state, attempts])).toEqual([
+    ['bob@example.com', 'sent', 1],
+    ['no address', 'failed', 1],
+    ['gone@example.com', 'failed', 1],
+  ])
+  await mail.close()
+  await endedJob(server, told)
+  const [later] = await look(server)
+  expect(later).toMatchObject({ state: 'waiting', attempts: 1 })
+  expect(later?.next_attempt).not.toBeNull()
+})
+
+test('without a mail server the log says why nothing was sent', async () => {
+  const server = await start(null)
+  await endedJob(server, told)
+  expect(await look(server)).toMatchObject([{ state: 'failed', problem: 'No mail server is set: SMTP_HOST is empty' }])
+  const refused = await server.call('POST', '/notification/test-mail', {
+    token: server.admin,
+    json: { to: 'a@example.com, b@example.com' },
+  })
+  expect(refused.status).toBe(400)
+})
+
+test('settings of mail that do not fit together are refused at the start', () => {
+  const read = (environment: Record<string, string>) => () =>
+    readSettings({ environment, flags: {}, readFile: () => '' }, false)
+  expect(read({ SMTP_HOST: 'mail' })).toThrow('MAIL_FROM: is needed when SMTP_HOST is set')
+  expect(read({ SMTP_HOST: 'mail', MAIL_FROM: 'a\r\nb@example.com' })).toThrow('MAIL_FROM: must be a mail address')
+  const from = { SMTP_HOST: 'mail', MAIL_FROM: 'jobs@example.com' }
+  expect(read({ ...from, SMTP_USER: 'me' })).toThrow('SMTP_PASSWORD: is needed, too')
+  expect(read({ ...from, SMTP_PASSWORD: 'word' })).toThrow('SMTP_USER: is needed, too')
+  expect(read({ ...from, SMTP_TLS: 'tls' })()).toMatchObject({
+    mail: { host: 'mail', port: 587, tls: 'tls', login: null },
+  })
+})
