@@ -79,6 +79,18 @@ describe.skipIf(reason !== null)('fn.fnSsh', () => {
     for (const path of ['a b', ';id', '$(id)', '`id`', '-rf', "'", '"', '\\', '*', '~', '|x', '&', '>x', '#']) {
       expect([path, await said(expression, { path })]).toEqual([path, expect.objectContaining(why('one plain word'))])
     }
+    // A value is never what is run.
+    for (const command of [
+      '$(path)',
+      ' $(path) -a',
+      'echo a; $(path)',
+      'true && $(path)',
+      'echo `$(path)`',
+      '(x$(path))',
+    ]) {
+      const got = await said(`fn.fnSsh('root','${host}','${command}')`, { path: 'id' })
+      expect([command, got]).toEqual([command, expect.objectContaining(why('must not begin a command'))])
+    }
     // A command that is put together elsewhere is none that the author wrote.
     expect(await said(`fn.fnSsh('root','${host}','echo ' + '$(path)')`, { path: 'x' })).toMatchObject(why('one text'))
     const user = `fn.fnSsh('$(path)','${host}','id')`

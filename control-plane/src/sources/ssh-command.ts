@@ -43,7 +43,7 @@ export async function runSshCommand(
   if (!/^[A-Za-z_][\w.-]*$/.test(asked.user)) throw new SourceProblem('the user must be one plain word')
   if (!isWrittenCommand(asked)) {
     throw new SourceProblem(
-      'the command must be one text of the form, and a value in it one plain word: letters, digits and _./:@%+=,-',
+      'the command must be one text of the form, and a value in it one plain word: letters, digits and _./:@%+=,-. It must not begin a command',
     )
   }
   const key = await keyOf(settings.credential, place.host, open)
@@ -70,12 +70,21 @@ function isWrittenCommand({ template, command }: SshCommand): boolean {
   for (const [, single, double] of texts) {
     const written = (single ?? double ?? '').replace(/\\(.)/gs, (_, letter: string) => ESCAPES[letter] ?? letter)
     const parts = written.split(/\$\([^()]*\)/)
+    if (beginsCommand(parts)) continue
     const pattern = parts
       .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
       .join('(?:[\\w./:@%+=,][\\w./:@%+=,-]*)?')
     if (new RegExp(`^${pattern}$`).test(command)) return true
   }
   return false
+}
+
+/**
+ * Whether a placeholder is the first word of a command, or a part of it: at the begin of the text, or behind what begins
+ * another command for a shell. A value there would be what is run.
+ */
+function beginsCommand(parts: readonly string[]): boolean {
+  return parts.slice(0, -1).some((_, at) => /(^|[;&|(){}`!\n])\s*\S*$/.test(parts.slice(0, at + 1).join('x')))
 }
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t' }
