@@ -4,6 +4,7 @@ import { readSettings } from '../../control-plane/src/settings.js'
 import { type MailServer, startMailServer } from '../support/mail-server.js'
 import { TEST_CERTIFICATE } from '../support/test-certificate.js'
 import { putJob } from './job-rows.js'
+import { addRunner } from './runner-row.js'
 import { type ServerOptions, type TestServer, startServer } from './server.js'
 
 const never = () => () => undefined
@@ -115,6 +116,59 @@ test('an address that the server refuses is not tried again; a server that is aw
   const [later] = await look(server)
   expect(later).toMatchObject({ state: 'waiting', attempts: 1 })
   expect(later?.next_attempt).not.toBeNull()
+})
+
+test('a form says who is told of its jobs: of their launch, and of the ends that it names', async () => {
+  const mail = await mailServer({ hideSTARTTLS: true })
+  const server = await start(mail)
+  const notifications = { recipients: ['team@example.com'], onStatus: ['failed'], onEvent: ['launch', 'relaunch'] }
+  const form = { name: 'Greet', type: 'ansible', playbook: 'x.yml', roles: ['public'], fields: [] }
+  await server.writeForm('greet.yml', JSON.stringify({ ...form, notifications }))
+  await addRunner(server, 'edge', { isDefault: true })
+  const launch = async () => {
+    const json = { formName: 'Greet', rawFormData: {} }
+    const { status, body, text } = await server.call('POST', '/job', { token: server.admin, json })
+    expect(status, text).toBe(200)
+    return Number(body.id)
+  }
+  const end = (id: number, status: 'success' | 'failed') =>
+    server.store.write('test.end', (queries) =>
+      endJob(queries, id, { status, reason: null, detail: null }, server.clock.now()),
+    )
+  const toldOf = async () => (await look(server)).map(({ event, job_id, recipient }) => [event, job_id, recipient])
+  const first = await launch()
+  await end(first, 'success')
+  expect(await toldOf()).toEqual([['job.launch', first, 'team@example.com']])
+  const second = await launch()
+  await end(second, 'failed')
+  expect((await toldOf()).slice(0, 2)).toEqual([
+    ['job.ended', second, 'team@example.com'],
+    ['job.launch', second, 'team@example.com'],
+  ])
+  const again = await server.call('POST', `/job/${second}/relaunch`, { token: server.admin })
+  expect((await toldOf())[0]).toEqual(['job.relaunch', Number(again.body.id), 'team@example.com'])
+})
+
+test.each([
+  ['nobody', {}, 'notifications needs recipients or channels'],
+  ['a misspelt property', { recipient: ['a@example.com'] }, 'notifications.recipient is unknown'],
+  [
+    'an end that there is not',
+    { recipients: ['a@b.c'], onStatus: ['done'] },
+    'notifications.onStatus may have any, succ',
+  ],
+  [
+    'an event that there is not',
+    { recipients: ['a@b.c'], onEvent: ['end'] },
+    'notifications.onEvent may have any, launch',
+  ],
+  ['no text', { recipients: [5] }, 'notifications.recipients must be texts'],
+])('a form that tells %s does not load, and its error names it', async (_, notifications, reason) => {
+  const server = await start(null)
+  const form = { name: 'Greet', type: 'ansible', playbook: 'x.yml', roles: ['public'], notifications }
+  await server.writeForm('greet.yml', JSON.stringify(form))
+  const { body } = await server.call('GET', '/forms', { token: server.admin })
+  expect(body.errors).toMatchObject([{ form: 'Greet', reason: expect.stringContaining(reason) as string }])
 })
 
 test('without a mail server the log says why nothing was sent', async () => {

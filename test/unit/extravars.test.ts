@@ -47,6 +47,7 @@ function form(changes: Partial<AnsibleForm> = {}): AnsibleForm {
     allowRelaunch: true,
     timeoutMs: null,
     concurrency: null,
+    notifications: null,
     source: {},
     playbook: 'site.yml',
     playbookSubPath: null,

@@ -106,6 +106,8 @@ const FormFile = Type.Object({
   // Read by parse-limits.ts, whose messages name the value.
   timeout: Type.Optional(Type.Unknown()),
   concurrency: Type.Optional(Type.Unknown()),
+  // Read by parse-notifications.ts.
+  notifications: Type.Optional(Type.Unknown()),
   steps: Type.Optional(Type.Array(StepFile, { maxItems: MAX_STEPS })),
   workflow: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
   ...runProperties,

@@ -33,6 +33,16 @@ export const UNKNOWN_FIELDS = ['refuse', 'warn', 'ignore'] as const
 /** One of {@link UNKNOWN_FIELDS}. */
 export type UnknownFields = (typeof UNKNOWN_FIELDS)[number]
 
+/** Who is told of the jobs of a form, and of what. */
+export interface FormNotifications {
+  /** Mail addresses. */
+  readonly recipients: readonly string[]
+  /** Names of targets of webhooks. */
+  readonly channels: readonly string[]
+  readonly onStatus: readonly string[]
+  readonly onEvent: readonly string[]
+}
+
 /** What a form says that matters to a launch. Properties for pages are in `source`, and are passed on as they are. */
 export interface FormBase {
   readonly name: string
@@ -45,6 +55,8 @@ export interface FormBase {
   /** How long a job may run, in milliseconds; null: for ever. */
   readonly timeoutMs: number | null
   readonly concurrency: Concurrency | null
+  /** Who is told of its jobs; null: nobody. */
+  readonly notifications: FormNotifications | null
   readonly fields: readonly Field[]
   readonly wizard: readonly WizardStep[]
   /** What the form asks for. If the setting is stricter, the setting counts. Null: the setting decides. */

@@ -5,6 +5,7 @@ import type { Form, FormBase, FormError } from './form.js'
 import { type FormFile, formFile } from './form-schema.js'
 import { listedInventories } from './listed-inventories.js'
 import { LimitProblem, concurrencyOf, timeoutOf } from './parse-limits.js'
+import { notificationsOf } from './parse-notifications.js'
 import { readApproval, listOf, playbookFilesOf, playbookSettingsOf } from './parse-playbook.js'
 import { stepParser } from './parse-step.js'
 import { passwordKeys } from './subforms.js'
@@ -89,11 +90,15 @@ function parseForm(entry: unknown, path: Path, yaml: YamlText): Form {
 }
 
 function limitsOf(
-  { timeout, concurrency }: FormFile,
+  { timeout, concurrency, notifications }: FormFile,
   lineOf: (...keys: (string | number)[]) => number,
-): Pick<FormBase, 'timeoutMs' | 'concurrency'> {
+): Pick<FormBase, 'timeoutMs' | 'concurrency' | 'notifications'> {
   try {
-    return { timeoutMs: timeoutOf(timeout), concurrency: concurrencyOf(concurrency) }
+    return {
+      timeoutMs: timeoutOf(timeout),
+      concurrency: concurrencyOf(concurrency),
+      notifications: notificationsOf(notifications),
+    }
   } catch (error) {
     throw error instanceof LimitProblem ? new YamlProblem(lineOf(...error.path), error.reason) : error
   }

@@ -8,7 +8,7 @@ const MOST_MS = 365 * 86_400_000
 const MOST_CHARACTERS = 200
 const MOST_AT_ONCE = 1000
 
-/** What is wrong with `timeout` or `concurrency` of a form. @param path of the property below the form */
+/** What is wrong with `timeout`, `concurrency` or `notifications` of a form. @param path of the property below the form */
 export class LimitProblem extends Error {
   override readonly name = 'LimitProblem'
 

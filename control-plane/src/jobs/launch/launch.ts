@@ -11,6 +11,7 @@ import type { LiveEvents } from '../../live/live-events.js'
 import { insertJobSecret } from '../../store/jobs/job-secrets.js'
 import { insertJob } from '../../store/jobs/new-job.js'
 import { insertSequence } from '../../store/jobs/sequences.js'
+import { noteAct } from '../../store/service/notification-events.js'
 import type { Queries, Store } from '../../store/store.js'
 import { linkJobFiles } from '../../store/uploads/uploads.js'
 import { uploadProblem as problemOfUpload } from '../../uploads/verify.js'
@@ -136,7 +137,9 @@ export async function launchJob(
       time_limit_ms: form.timeoutMs,
       concurrency_group: concurrency?.group ?? null,
       concurrency_limit: concurrency?.limit ?? null,
+      notifications: form.notifications && JSON.stringify(form.notifications),
     })
+    await noteAct(queries, jobId, request.earlier ? 'relaunch' : 'launch', now)
     await origin?.stored(queries, jobId)
     if (sealed) await insertJobSecret(queries, jobId, sealed)
     // The files were checked before, but one may be gone now. The error also undoes the insert of the job.
