@@ -170,7 +170,7 @@ describe.concurrent('jobs that stream while the database is', { timeout: 600_000
       await expectRefusals(chaos, jobId)
       // Sweeps of the service that fail have waited for their whole time, and in the meantime others fall due.
       const failedSweeps = () => product.controlPlane.said().split('; tried again later').length - 1
-      await waitFor('sweeps to fail', () => failedSweeps() >= 4)
+      await waitFor('sweeps to fail', () => failedSweeps() >= 4, { timeoutMs: 300_000 })
 
       const stopping = product.controlPlane.stop('SIGTERM')
       const stopped = await Promise.race([stopping.then(() => true), pause(STOP_BOUND_MS, false, { ref: false })])
