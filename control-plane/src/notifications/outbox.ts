@@ -54,51 +54,109 @@ export interface Outbox {
 }
 
 /**
- * Makes the {@link Outbox} of this node. A node takes a delivery by a lease in the database before it sends anything, so no
- * other node sends it, too. What came of the attempt is stored after it. A node that dies in between leaves the lease to
- * run out, and another node sends again: then the receiver may get a delivery twice, with the same id.
+ * The outbox of one node. A node takes a delivery by a lease in the database before it sends anything, so no other node
+ * sends it, too. What came of the attempt is stored after it. A node that dies in between leaves the lease to run out, and
+ * another node sends again: then the receiver may get a delivery twice, with the same id.
  */
-export function createOutbox(deps: OutboxDependencies): Outbox {
-  const { store, clock, timers, log } = deps
-  const running = new Map<Promise<void>, string>()
-  const stopping = new AbortController()
+class NodeOutbox implements Outbox {
+  readonly #deps: OutboxDependencies
+  /** The attempts that run, with their lanes. */
+  readonly #running = new Map<Promise<void>, string>()
+  /** The same, each with the look for the next one behind it. */
+  readonly #following = new Set<Promise<void>>()
+  readonly #stopping = new AbortController()
+  #isClosing = false
+
+  constructor(deps: OutboxDependencies) {
+    this.#deps = deps
+  }
+
+  async look(): Promise<void> {
+    const { store, clock } = this.#deps
+    while (this.#hasPlace()) {
+      const found = await listDue(store.read, clock.now(), this.#busyLanes(), MOST_AT_ONCE)
+      let begun = 0
+      for (const { id, lane } of found) {
+        if (!this.#hasPlace() || this.#busyLanes().includes(lane)) continue
+        if ((await this.#begin(id)) !== null) begun += 1
+      }
+      if (begun === 0) return
+    }
+  }
+
+  async deliver(id: number): Promise<void> {
+    const attempt = await this.#begin(id)
+    await attempt?.ended
+  }
+
+  async settled(): Promise<void> {
+    await allEnded(this.#following)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true
+    const cancel = this.#deps.timers.after(STOP_MS, () => this.#stopping.abort())
+    await this.settled()
+    cancel()
+    this.#stopping.abort()
+  }
+
+  #hasPlace(): boolean {
+    return !this.#isClosing && this.#running.size < MOST_AT_ONCE
+  }
+
+  #busyLanes(): string[] {
+    return fullLanes(this.#running.values())
+  }
 
   /** Null: another node has it. The end of the attempt is inside of an object, since nobody here waits for it. */
-  async function begin(id: number): Promise<{ readonly ended: Promise<void> } | null> {
-    const lease = deps.random(16).toString('hex')
+  async #begin(id: number): Promise<{ readonly ended: Promise<void> } | null> {
+    const { store, clock, random, log } = this.#deps
+    const lease = random(16).toString('hex')
     const now = clock.now()
-    const until = now + LEASE_MS
-    const delivery = await store.write('notifications.lease', (queries) =>
-      leaseDelivery(queries, id, { lease, now, until }),
-    )
+    const terms = { lease, now, until: now + LEASE_MS }
+    const delivery = await store.write('notifications.lease', (queries) => leaseDelivery(queries, id, terms))
     if (!delivery) return null
-    const attempt = run(delivery, lease).catch((error: unknown) => {
+    const attempt = this.#run(delivery, lease).catch((error: unknown) => {
       log.warn({ delivery: id, err: error }, 'the end of a delivery could not be stored; it is sent again')
     })
-    running.set(attempt, delivery.lane)
-    void attempt.finally(() => running.delete(attempt))
+    this.#running.set(attempt, delivery.lane)
+    const followed = attempt.then(() => {
+      this.#running.delete(attempt)
+      return this.#goOn()
+    })
+    this.#following.add(followed)
+    void followed.finally(() => this.#following.delete(followed))
     return { ended: attempt }
   }
 
-  async function run(delivery: Delivery, lease: string): Promise<void> {
+  /** What waits for a place in a lane does not wait for the timer, too. */
+  async #goOn(): Promise<void> {
+    await this.look().catch((error: unknown) => {
+      this.#deps.log.warn({ err: error }, 'the next notifications could not be looked at; tried again soon')
+    })
+  }
+
+  async #run(delivery: Delivery, lease: string): Promise<void> {
+    const { store, clock, log, meter } = this.#deps
     const channel = delivery.lane === MAIL_LANE ? 'mail' : 'webhook'
-    const problem = await problemOf(delivery, channel)
-    const now = clock.now()
-    const end = endOf(delivery, problem, now)
+    const problem = await this.#problemOf(delivery, channel)
+    const end = endOf(delivery, problem, clock.now())
     await store.write('notifications.attempted', (queries) => endAttempt(queries, delivery.id, lease, end))
     const outcome = end.state === 'waiting' ? 'tried' : end.state
-    deps.meter(channel, outcome)
+    meter(channel, outcome)
     if (outcome === 'failed') {
       log.warn({ delivery: delivery.uid, event: delivery.event, channel }, 'a notification could not be delivered')
     }
   }
 
-  async function problemOf(delivery: Delivery, channel: 'webhook' | 'mail'): Promise<DeliveryProblem | null> {
+  async #problemOf(delivery: Delivery, channel: 'webhook' | 'mail'): Promise<DeliveryProblem | null> {
+    const { clock, timers } = this.#deps
     const tooLate = new AbortController()
     const cancel = timers.after(ATTEMPT_MS, () => tooLate.abort())
-    const signal = AbortSignal.any([stopping.signal, tooLate.signal])
+    const signal = AbortSignal.any([this.#stopping.signal, tooLate.signal])
     try {
-      await deps[channel](delivery, { now: clock.now(), signal })
+      await this.#deps[channel](delivery, { now: clock.now(), signal })
       return null
     } catch (error) {
       return error instanceof DeliveryProblem ? error : new DeliveryProblem(messageOf(error), false)
@@ -106,40 +164,15 @@ export function createOutbox(deps: OutboxDependencies): Outbox {
       cancel()
     }
   }
-
-  const busyLanes = (): string[] => fullLanes(running.values())
-
-  async function look(): Promise<void> {
-    while (!stopping.signal.aborted && running.size < MOST_AT_ONCE) {
-      const found = await listDue(store.read, clock.now(), busyLanes(), MOST_AT_ONCE)
-      let begun = 0
-      for (const { id, lane } of found) {
-        if (running.size >= MOST_AT_ONCE || busyLanes().includes(lane)) continue
-        if ((await begin(id)) !== null) begun += 1
-      }
-      if (begun === 0) return
-    }
-  }
-
-  const settled = () => allEnded(running)
-  return {
-    look,
-    async deliver(id) {
-      const attempt = await begin(id)
-      await attempt?.ended
-    },
-    settled,
-    async close() {
-      const cancel = timers.after(STOP_MS, () => stopping.abort())
-      await settled()
-      cancel()
-      stopping.abort()
-    },
-  }
 }
 
-async function allEnded(running: ReadonlyMap<Promise<void>, string>): Promise<void> {
-  while (running.size > 0) await Promise.allSettled(running.keys())
+/** Makes the {@link Outbox} of this node. */
+export function createOutbox(deps: OutboxDependencies): Outbox {
+  return new NodeOutbox(deps)
+}
+
+async function allEnded(attempts: ReadonlySet<Promise<void>>): Promise<void> {
+  while (attempts.size > 0) await Promise.allSettled(attempts)
 }
 
 /** The lanes that have as many attempts as they may. */
