@@ -137,6 +137,33 @@ describe('holdfast secret', () => {
   })
 })
 
+describe('holdfast notification', () => {
+  it('adds, changes, tests and removes targets, and shows what became of what was sent', async () => {
+    const made = await run('notification', 'add-target', 'chat', 'https://hooks.invalid/chat', '--event', 'job.ended')
+    const id = /^The target (\d+) \(chat\) was made\.\nIts secret, which is shown this once: \S+\n$/.exec(
+      made.stdout,
+    )?.[1]
+    expect(id, made.stdout + made.stderr).toBeDefined()
+    expect((await run('notification', 'targets')).stdout).toMatch(
+      /chat +https:\/\/hooks\.invalid\/chat +job\.ended +yes/,
+    )
+    const changed = await run('notification', 'change-target', String(id), '--event', 'runner.lost', 'runner.back')
+    expect(changed.stdout).toBe(`The target ${id} (chat) was changed.\n`)
+    const local = await run('notification', 'add-target', 'own', 'http://127.0.0.1:1/hook')
+    expect([local.code, local.stderr]).toEqual([5, expect.stringContaining('WEBHOOK_ALLOWED_HOSTS')])
+    // A name that never leads anywhere (RFC 2606).
+    const tested = await run('notification', 'test', String(id))
+    expect(tested.stdout).toMatch(/^It did not arrive at chat: /)
+    expect((await run('notification', 'list', '--state', 'failed')).stdout).toMatch(/test .*chat +failed +1/)
+    const { records } = (await asJson('notification', 'list')) as { records: { id: number }[] }
+    expect((await run('notification', 'retry', String(records[0]?.id))).stdout).toContain('It did not arrive at chat')
+    expect((await run('notification', 'test-mail', 'ann@example.com')).stdout).toContain('SMTP_HOST is empty')
+    expect((await run('notification', 'retry', 'one')).code).toBe(2)
+    expect((await run('notification', 'remove-target', String(id))).code).toBe(0)
+    expect((await run('notification', 'targets')).stdout).toBe('There is no target.\n')
+  })
+})
+
 describe('holdfast schedule', () => {
   it('makes, shows, changes, pauses and deletes schedules', async () => {
     const made = await run('schedule', 'create', 'Hello', '--cron', '30 6 * * 1-5', '--time-zone', 'Europe/Berlin')

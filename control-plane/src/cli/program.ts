@@ -81,6 +81,11 @@ function parser(run: Run) {
         ),
       )
       .command(
+        later('notification', 'Webhooks and mails: where they go, and what became of them (admins)', async () =>
+          (await import('./commands/notification/index.js')).notificationCommands(run),
+        ),
+      )
+      .command(
         later('audit', 'Look at the audit trail, follow it, and see whether it is whole (admins)', async () =>
           (await import('./commands/audit/index.js')).auditCommands(run),
         ),

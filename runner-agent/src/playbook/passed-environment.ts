@@ -75,6 +75,7 @@ const REFUSED_NAMES: ReadonlySet<string> = new Set([
   'ADMIN_USERNAME',
   'ADMIN_PASSWORD',
   'DATABASE_URL',
+  'SMTP_PASSWORD',
   'METRICS_TOKEN',
 ])
 

@@ -1,0 +1,117 @@
+import type { NotificationTarget } from '@holdfast/client'
+import type { Argv } from 'yargs'
+import { writeAnswer } from '../../show/answer.js'
+import { type Column, tableText } from '../../show/table.js'
+import { clientOf, clientOptions, command, type Run } from '../common.js'
+import { wordsOf } from './deliveries.js'
+import { numberOf } from './number-of.js'
+
+const EVENTS = ['job.ended', 'job.approval', 'runner.request', 'runner.lost', 'runner.back'] as const
+
+const COLUMNS: readonly Column<NotificationTarget>[] = [
+  { title: 'id', value: ({ id }) => id, align: 'right' },
+  { title: 'name', value: ({ name }) => name },
+  { title: 'url', value: ({ url }) => url },
+  { title: 'events', value: ({ events }) => events.join(', ') },
+  { title: 'on', value: ({ enabled }) => (enabled ? 'yes' : 'no') },
+]
+
+const idPosition = <Given>(yargs: Argv<Given>) =>
+  yargs.positional('id', { type: 'string', demandOption: true, describe: 'Number of the target' })
+
+const eventsOption = <Given>(yargs: Argv<Given>) =>
+  yargs.option('event', { choices: EVENTS, array: true, requiresArg: true, describe: 'What it is told of' })
+
+/** `holdfast notification targets` */
+export const targetsCommand = (run: Run) =>
+  command({
+    command: 'targets',
+    describe: 'List the addresses that webhooks go to',
+    builder: (yargs) => clientOptions(yargs),
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const list = await client.listNotificationTargets()
+      await writeAnswer(run.terminal.stdout, args.json, list, () =>
+        list.records.length === 0 ? 'There is no target.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),
+      )
+    },
+  })
+
+/** `holdfast notification add-target` */
+export const addCommand = (run: Run) =>
+  command({
+    command: 'add-target <name> <url>',
+    describe: 'Tell an address of events; prints the secret that signs what is sent',
+    builder: (yargs) =>
+      eventsOption(clientOptions(yargs))
+        .positional('name', { type: 'string', demandOption: true, describe: 'What forms call it' })
+        .positional('url', { type: 'string', demandOption: true, describe: 'Where the webhooks go' }),
+    handler: async (args) => {
+      const client = await clientOf(run, args)
+      const body = { name: String(args.name), url: String(args.url), events: args.event ?? [...EVENTS] }
+      const made = await client.createNotificationTarget({ body })
+      const secret = made.secret === undefined ? '' : `Its secret, which is shown this once: ${made.secret}\n`
+      await writeAnswer(
+        run.terminal.stdout,
+        args.json,
+        made,
+        () => `The target ${made.id} (${made.name}) was made.\n${secret}`,
+      )
+    },
+  })
+
+/** `holdfast notification change-target` */
+export const changeCommand = (run: Run) =>
+  command({
+    command: 'change-target <id>',
+    describe: 'Change a target, or turn it off and on',
+    builder: (yargs) =>
+      eventsOption(idPosition(clientOptions(yargs)))
+        .option('url', { type: 'string', requiresArg: true, describe: 'Where the webhooks go' })
+        .option('enabled', { type: 'boolean', describe: 'Whether it is told; --no-enabled turns it off' }),
+    handler: async (args) => {
+      const id = numberOf(args.id, 'target', 'targets')
+      const client = await clientOf(run, args)
+      const { url, event: events, enabled } = args
+      const body = {
+        ...(url !== undefined && { url }),
+        ...(events && { events }),
+        ...(enabled !== undefined && { enabled }),
+      }
+      const target = await client.changeNotificationTarget({ id, body })
+      await writeAnswer(
+        run.terminal.stdout,
+        args.json,
+        target,
+        () => `The target ${id} (${target.name}) was changed.\n`,
+      )
+    },
+  })
+
+/** `holdfast notification remove-target` */
+export const removeCommand = (run: Run) =>
+  command({
+    command: 'remove-target <id>',
+    describe: 'Tell an address no more; what waits for it is given up',
+    builder: (yargs) => idPosition(clientOptions(yargs)),
+    handler: async (args) => {
+      const id = numberOf(args.id, 'target', 'targets')
+      const client = await clientOf(run, args)
+      const answer = await client.deleteNotificationTarget({ id })
+      await writeAnswer(run.terminal.stdout, args.json, answer, () => `${answer.message}\n`)
+    },
+  })
+
+/** `holdfast notification test` */
+export const testCommand = (run: Run) =>
+  command({
+    command: 'test <id>',
+    describe: 'Send a target the event "test" at once, and say what came of it',
+    builder: (yargs) => idPosition(clientOptions(yargs)),
+    handler: async (args) => {
+      const id = numberOf(args.id, 'target', 'targets')
+      const client = await clientOf(run, args)
+      const sent = await client.testNotificationTarget({ id })
+      await writeAnswer(run.terminal.stdout, args.json, sent, () => wordsOf(sent))
+    },
+  })
