@@ -21,7 +21,7 @@ export const PAUSES_MS: readonly number[] = [10_000, 30_000, ...[2, 10, 30, 60, 
 export const ATTEMPT_MS = 10_000
 
 /** How long nobody else takes a delivery that a node has. It is longer than an attempt and the write after it. */
-export const LEASE_MS = 2 * MINUTE
+const LEASE_MS = 2 * MINUTE
 
 /** Attempts at the same time: of one node, and of one lane. */
 const MOST_AT_ONCE = 16

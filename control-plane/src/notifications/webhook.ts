@@ -23,7 +23,7 @@ export interface WebhookDependencies {
  * The header that proves who sent a body, and when: `t=<seconds>,v1=<HMAC-SHA256 of "<t>.<body>", hexadecimal>`. Since the
  * time is signed, too, a receiver can refuse a body that somebody recorded and sends again.
  */
-export function signatureOf(secret: string, body: string, now: number): string {
+function signatureOf(secret: string, body: string, now: number): string {
   const time = Math.floor(now / 1000)
   return `t=${time},v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}`
 }

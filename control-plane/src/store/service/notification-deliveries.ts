@@ -94,12 +94,6 @@ export function listDue(
   return query.orderBy('next_at').orderBy('id').limit(limit).execute()
 }
 
-/** How many deliveries wait for their next attempt. */
-export async function countWaiting(queries: Queries): Promise<number> {
-  const query = queries.selectFrom('notification_delivery').select((e) => e.fn.countAll<number>().as('count'))
-  return Number((await query.where('state', '=', 'waiting').executeTakeFirstOrThrow()).count)
-}
-
 const due = (queries: Queries, now: number) =>
   queries
     .selectFrom('notification_delivery')

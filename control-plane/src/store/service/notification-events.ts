@@ -72,7 +72,7 @@ export interface StoredEvent {
 }
 
 /** Stores that something happened. It belongs into the transaction of the change, so that neither is stored alone. */
-export async function noteEvent(queries: Queries, event: NotificationEvent, at: number): Promise<void> {
+async function noteEvent(queries: Queries, event: NotificationEvent, at: number): Promise<void> {
   const { kind, ...data } = event
   await queries
     .insertInto('notification_event')
@@ -92,7 +92,7 @@ export async function noteRunnerEvent(
 }
 
 /** Whether any target is turned on. Without one, changes that no form tells of need no event. */
-export async function hasTargets(queries: Queries): Promise<boolean> {
+async function hasTargets(queries: Queries): Promise<boolean> {
   const query = queries.selectFrom('notification_target').select('id').where('enabled', '=', 1).limit(1)
   return (await query.executeTakeFirst()) !== undefined
 }
@@ -131,7 +131,7 @@ export interface ToldStanding {
 }
 
 /** A job as an event shows it. */
-export function toldJob(row: ToldColumns, { status, reason, end }: ToldStanding): ToldJob {
+function toldJob(row: ToldColumns, { status, reason, end }: ToldStanding): ToldJob {
   return {
     id: row.id,
     parent: row.parent_id,
