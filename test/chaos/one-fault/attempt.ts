@@ -31,13 +31,22 @@ export interface Outcome {
   readonly notStarted: boolean
 }
 
+/** A fault as it is planned. */
+interface PlannedFault {
+  readonly arm: () => ArmedFault
+  /** 0: one call only. Else how long every call fails, in milliseconds, from the first one on. */
+  readonly lastsMs: number
+  /** Null: nothing fails. */
+  readonly point: FaultPoint | null
+}
+
 /** A job that goes through a scene; every second one fails by its own account, so that both ends are told apart. */
 export async function playScene(
   chaos: ChaosProduct,
   keepers: Keepers,
   scene: Scene,
   number: number,
-  fault: { readonly arm: () => ArmedFault; readonly lastsMs: number; readonly point: FaultPoint | null },
+  fault: PlannedFault,
 ): Promise<{ readonly outcome: Outcome; readonly armed: ArmedFault }> {
   const load: Load = {
     ...SMALL_LOAD,
@@ -46,29 +55,33 @@ export async function playScene(
     exitCode: number % 2 === 0 ? 0 : 2,
     gates: scene === 'plain' ? [] : [30],
   }
-  let armed: ArmedFault | null = null
-  const arm = (): ArmedFault => (armed = fault.arm())
-  const early = scene === 'plain' ? arm() : null
-  const launching = launch(chaos, load, number)
-  if (early !== null) await endDuringLaunch(launching, early, fault.lastsMs)
-  const { jobId, truth } = await launching
-  if (scene !== 'plain') {
-    await waitFor(`job ${jobId} to come to its gate`, () => truth.waitsAt(30))
-    const victim = scene === 'agent restarted' ? 'agent' : 'control plane'
-    await keepers.kill(victim)
-    arm()
-    await keepers.restart(victim)
-    // The fault shall meet the playbook while it runs, when it meets it at all.
-    await Promise.race([keepers.bothUp(), pause(fault.lastsMs + 3000)])
-    truth.openGate(30)
-  }
-  const met = armed ?? arm()
-  await waitOut(chaos, jobId, met, fault.lastsMs)
+  const early = scene === 'plain' ? beginFault(fault) : null
+  const { jobId, truth } = await launch(chaos, load, number)
+  const begun = early ?? (await restartAtGate(chaos, keepers, scene, { jobId, truth, fault }))
+  await waitOut(chaos, jobId, begun)
   const job = await waitForFinal(chaos, jobId)
   // What is compared below is read by way of the control plane: the fault was for the job.
-  met.disarm()
+  begun.end()
   const outcome = await judge(chaos, jobId, job, truth, load, fault.point)
-  return { outcome, armed: met }
+  return { outcome, armed: begun.armed }
+}
+
+/** Kills the program of the scene while the playbook waits at its gate, and starts it again with the fault. */
+async function restartAtGate(
+  chaos: ChaosProduct,
+  keepers: Keepers,
+  scene: Scene,
+  { jobId, truth, fault }: { readonly jobId: number; readonly truth: SyntheticTruth; readonly fault: PlannedFault },
+): Promise<BegunFault> {
+  await waitFor(`job ${jobId} to come to its gate`, () => truth.waitsAt(30))
+  const victim = scene === 'agent restarted' ? 'agent' : 'control plane'
+  await keepers.kill(victim)
+  const begun = beginFault(fault)
+  await keepers.restart(victim)
+  // The fault shall meet the playbook while it runs, when it meets it at all.
+  await Promise.race([keepers.bothUp(), pause(fault.lastsMs + 3000)])
+  truth.openGate(30)
+  return begun
 }
 
 /** A launch that is answered by 503 has launched nothing and is asked for again. */
@@ -84,28 +97,45 @@ async function launch(
   return { jobId: (answer.body as { id: number }).id, truth: truthOf(folder, name) }
 }
 
-/** Until the launch is answered. A fault that it meets is taken back after its time: else a launch would wait for ever. */
-async function endDuringLaunch(launching: Promise<unknown>, armed: ArmedFault, lastsMs: number): Promise<void> {
-  if (lastsMs === 0) return
-  let answered = false
-  const answer = launching.finally(() => (answered = true)).catch(() => undefined)
-  while (!answered && !armed.wasMet()) await pause(20)
-  await Promise.race([answer, pause(lastsMs)])
-  if (!answered) armed.disarm()
+/** A fault that is armed, and whose time runs from the first call that meets it. */
+interface BegunFault {
+  readonly armed: ArmedFault
+  /** False: it is over, or it was for one call only. */
+  isOn(): boolean
+  /** Takes it back now. */
+  end(): void
 }
 
 /**
- * Until the fault is over: one that lasts is taken back after its time. It is taken back as well when the job has ended
- * without it: else the first question after the end would meet it, and nobody would take it back.
+ * Arms a fault. One that lasts is taken back when its time is over, whatever else waits in that moment: the program that
+ * meets it may well be one that does not start before.
  */
-async function waitOut(chaos: ChaosProduct, jobId: number, armed: ArmedFault, lastsMs: number): Promise<void> {
-  if (lastsMs === 0) return
-  for (let waited = 0; !armed.wasMet(); waited += 1) {
-    if (waited % 10 === 9 && (await statusOf(chaos, jobId)) !== null) return armed.disarm()
+function beginFault({ arm, lastsMs }: PlannedFault): BegunFault {
+  const armed = arm()
+  const taken = new AbortController()
+  const end = (): void => {
+    if (taken.signal.aborted) return
+    taken.abort()
+    armed.disarm()
+  }
+  const takeBack = async (): Promise<void> => {
+    while (!armed.wasMet() && !taken.signal.aborted) await pause(20)
+    await pause(lastsMs, undefined, { signal: taken.signal })
+    end()
+  }
+  if (lastsMs > 0) takeBack().catch(() => undefined)
+  return { armed, isOn: () => lastsMs > 0 && !taken.signal.aborted, end }
+}
+
+/**
+ * Until the fault is over. It is taken back as well when the job has ended without it: else the first question after the
+ * end would meet it.
+ */
+async function waitOut(chaos: ChaosProduct, jobId: number, begun: BegunFault): Promise<void> {
+  for (let waited = 1; begun.isOn(); waited += 1) {
+    if (waited % 10 === 0 && !begun.armed.wasMet() && (await statusOf(chaos, jobId)) !== null) return begun.end()
     await pause(20)
   }
-  await pause(lastsMs)
-  armed.disarm()
 }
 
 /** Null: it is not final, or nobody can say. */
