@@ -90,13 +90,17 @@ test('the share counts what has an effect and was decided', () => {
   ])
 })
 
-test('a seed and a count are needed', () => {
+test('a seed and a count are needed, and what is drawn may be listed or chosen from', () => {
   expect(readOptions(['--seed', '1', '--count', '2', '--room', 'protocol'])).toMatchObject({
     seed: 1,
     room: 'protocol',
+    isList: false,
+    only: null,
   })
+  expect(readOptions(['--seed', '1', '--only', '3,14'])).toMatchObject({ count: 2, only: [3, 14] })
+  expect(readOptions(['--seed', '1', '--count', '2', '--list'])).toMatchObject({ isList: true })
   expect(readOptions(['--help'])).toBeNull()
-  for (const wrong of [[], ['--seed', 'x', '--count', '1'], ['--much']]) {
+  for (const wrong of [[], ['--seed', 'x', '--count', '1'], ['--much'], ['--seed', '1', '--only', '1,x']]) {
     expect(() => readOptions(wrong)).toThrow(UsageError)
   }
 })

@@ -7,9 +7,14 @@ export interface Options {
   readonly room: string | null
   readonly nearSeconds: number
   readonly wideSeconds: number
+  /** Show what is drawn, and run nothing. */
+  readonly isList: boolean
+  /** Only the changes that are drawn with these numbers; null: as many as `count`. */
+  readonly only: readonly number[] | null
 }
 
-export const USAGE = `Usage: scripts/mutate --seed S --count N [--room R] [--near-seconds T] [--wide-seconds T]
+export const USAGE = `Usage: scripts/mutate --seed S (--count N | --only N,N) [--room R] [--list]
+                      [--near-seconds T] [--wide-seconds T]
 
 Changes the product in small ways, one at a time, and runs the tests: they should notice. Changes are negated conditions,
 dropped awaits, && for ||, === for !==, < for <=, + 1 for - 1, true for false, removed calls and removed members of lists.
@@ -17,7 +22,9 @@ What is only written to the log is not changed. All is done in a copy; nothing o
 
   --seed S          which changes are drawn; the same seed and sources draw the same ones
   --count N         how many of them the tests are run for
+  --only N,N        those that were drawn with these numbers, in place of the first N
   --room R          only changes of one room, such as control-plane/forms or runner-agent
+  --list            prints the changes with their numbers and diffs, and runs no test
   --near-seconds T  for the tests that are nearest to the changed file (180)
   --wide-seconds T  for those of its program, when the near ones pass (300)
 
@@ -33,10 +40,11 @@ export class UsageError extends Error {
 /** @returns null when help was asked for @throws UsageError */
 export function readOptions(args: readonly string[]): Options | null {
   const text = { type: 'string' } as const
-  const names = { seed: text, count: text, room: text, 'near-seconds': text, 'wide-seconds': text }
-  let values: Partial<Record<keyof typeof names, string>> & { help?: boolean }
+  const names = { seed: text, count: text, room: text, only: text, 'near-seconds': text, 'wide-seconds': text }
+  let values: Partial<Record<keyof typeof names, string>> & { help?: boolean; list?: boolean }
   try {
-    values = parseArgs({ args: [...args], options: { ...names, help: { type: 'boolean', short: 'h' } } }).values
+    const flags = { help: { type: 'boolean', short: 'h' }, list: { type: 'boolean' } } as const
+    values = parseArgs({ args: [...args], options: { ...names, ...flags } }).values
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error))
   }
@@ -46,11 +54,15 @@ export function readOptions(args: readonly string[]): Options | null {
     if (value === null || !Number.isSafeInteger(value) || value < 0) throw new UsageError(`--${name} must be a number`)
     return value
   }
+  const only = values.only?.split(',').map(Number) ?? null
+  if (only?.some((one) => !Number.isSafeInteger(one) || one < 1)) throw new UsageError('--only must be numbers')
   return {
     seed: number('seed', null),
-    count: number('count', null),
+    count: number('count', only ? only.length : null),
     room: values.room ?? null,
     nearSeconds: number('near-seconds', 180),
     wideSeconds: number('wide-seconds', 300),
+    isList: values.list ?? false,
+    only,
   }
 }
