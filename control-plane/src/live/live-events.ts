@@ -1,6 +1,6 @@
 import { type Bus, SILENT_BUS } from '../nodes/bus.js'
 
-/** What can change under a client's eyes. */
+/** What can change while a client shows it. */
 export const LIVE_NAMES = ['jobs', 'appearance', 'designer', 'runners'] as const
 /** One of {@link LIVE_NAMES}. */
 export type LiveName = (typeof LIVE_NAMES)[number]
@@ -9,11 +9,11 @@ export type LiveName = (typeof LIVE_NAMES)[number]
 export interface LiveEvents {
   /** Call after the commit. Never throws and returns at once. */
   changed(name: LiveName): void
-  /** Calls the listener on each change, at whichever node it was made, until the returned function is called. */
+  /** Calls the listener at each change, of this node and of all others, until the returned function is called. */
   subscribe(listener: (name: LiveName) => void): () => void
 }
 
-/** When messages of other nodes may have been lost, everything is taken for changed. */
+/** Makes the {@link LiveEvents} of this node. When messages of other nodes may be lost, every name counts as changed. */
 export function createLiveEvents(bus: Bus = SILENT_BUS): LiveEvents {
   const listeners = new Set<(name: LiveName) => void>()
   const notify = (name: LiveName) => {

@@ -1,19 +1,23 @@
 import { TooManyError } from '../errors.js'
 import { RECONNECT_MS } from './stream.js'
 
-/** Sessions' worth of streams that one user may have open. */
+/** A user may have this many times the streams of one session. */
 const SESSIONS_OF_USER = 5
 
 /** Counts the open event streams of each session and each user of this node. */
 export interface OpenStreams {
   /**
-   * @returns what takes it out again
+   * Counts one more stream.
+   * @returns the function to call when the stream has ended
    * @throws TooManyError when the session, or the user in all sessions, has as many as may be
    */
   add(owner: { readonly sessionId: string; readonly user: string }): () => void
 }
 
-/** @param ofSession EVENT_STREAMS_PER_SESSION; 0: no limit */
+/**
+ * Makes the {@link OpenStreams} of this node.
+ * @param ofSession EVENT_STREAMS_PER_SESSION; 0: no limit
+ */
 export function createOpenStreams(ofSession: number): OpenStreams {
   const counts = new Map<string, number>()
   const limit = ofSession === 0 ? Infinity : ofSession

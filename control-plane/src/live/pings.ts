@@ -1,14 +1,15 @@
 import type { Timers } from '../timers.js'
 
+/** Time between two pings of one stream, in milliseconds. */
 const PING_INTERVAL_MS = 15_000
 /**
- * Each stream belongs to one beat of the interval, so that the work of many is spread over it. At every beat
- * all sessions are looked up, so that a stream ends within a second of its session.
+ * Time between two beats, in milliseconds. Each stream is pinged at one beat of the interval, which spreads the work of many
+ * streams. At every beat all sessions are looked up. So a stream ends within a second after its session.
  */
 const BEAT_MS = 500
 const BEATS = PING_INTERVAL_MS / BEAT_MS
 
-/** What is pinged. */
+/** A stream that gets pings. */
 export interface Pinged {
   readonly sessionId: string
   ping(): void
@@ -23,10 +24,10 @@ export interface Pings {
 }
 
 /**
- * One timer for all streams, which only runs while there are some. All sessions are looked up together: one by one, these
- * lookups would cost more than everything else that an open stream does. A session may end at any node and in many ways
- * (signed out, expired, its account blocked), so the database is asked and nobody has to tell.
- * @param aliveOf which of these sessions still are good; when it fails nobody is sent away until it works again
+ * Makes the {@link Pings} of this node. All streams share one timer. It runs only while there are streams. All sessions are
+ * looked up together: one by one, these lookups would cost more than everything else that an open stream does. A session may
+ * end at any node and in many ways (signed out, expired, its account blocked). The database knows all of them.
+ * @param aliveOf which of these sessions are still valid; while it fails, no stream is closed
  */
 export function createPings(deps: {
   readonly timers: Timers
@@ -42,7 +43,7 @@ export function createPings(deps: {
   function beat(): void {
     current = (current + 1) % BEATS
     for (const stream of [...(beats[current] ?? [])]) stream.ping()
-    // A slow database gets no second question beside the first.
+    // A slow database is not asked again before it has answered.
     if (isLooking) return
     isLooking = true
     closeEnded()

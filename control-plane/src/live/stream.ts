@@ -2,27 +2,28 @@ import type { Timers } from '../timers.js'
 import type { LiveName } from './live-events.js'
 import type { Pings } from './pings.js'
 
-/** At most one change of a name in this time, in milliseconds; a little over a second, so that a client never sees two within one. */
+/** Shortest time between two changes of one name, in milliseconds. It keeps a client from seeing two within one second. */
 const CHANGE_INTERVAL_MS = 1020
 /** How long the client waits before it connects again, in milliseconds. */
 export const RECONNECT_MS = 3000
-/** Pings that a reader may be behind before it is given up. */
+/** A slow reader that has missed so many pings in a row is given up. */
 const MAX_MISSED_PINGS = 4
 
 /** What a stream writes to. */
 export interface LiveReader {
   /** False when the reader is slow: nothing more is written until {@link LiveStream.drained}. */
   write(text: string): boolean
-  /** Ends the connection; what a slow reader has not taken by now is lost to it. */
+  /** Ends the connection. A slow reader does not get what it has not taken by now. */
   end(): void
-  /** The session that was signed in with; the stream ends with it. */
+  /** The session of the reader. The stream ends when the session ends. */
   readonly sessionId: string
 }
 
 /** One open event stream. */
 export interface LiveStream {
+  /** Call when something with this name changed. */
   changed(name: LiveName): void
-  /** The reader has taken what was written. */
+  /** Call when the reader has taken what was written. */
   drained(): void
   /** Ends the stream and its timers; later calls do nothing. */
   close(): void
@@ -30,10 +31,10 @@ export interface LiveStream {
 
 /**
  * Says hello and then passes changes on. Invariants:
- *   - a name is sent at once, then at most once per interval; a change within the interval is sent at its end;
- *   - what waits is a flag per name, so a reader that does not read costs no memory, and after the drain it hears of
- *     every name that changed meanwhile;
- *   - a reader that stays behind for several pings, or whose session is over, is ended.
+ *   - A name is sent at once, then at most once per interval. A change within the interval is sent at its end.
+ *   - Only one flag per name waits. So a reader that does not read costs no memory. After the drain it gets every name that
+ *     changed meanwhile.
+ *   - The stream ends when its reader stays behind for several pings, and when the session is over.
  */
 export function createLiveStream(
   reader: LiveReader,

@@ -24,7 +24,7 @@ const MOST_VALUES = 262_144
 
 /** The schedules as their owners and admins see and change them. */
 export interface Schedules {
-  /** The caller's own; for an admin all. */
+  /** The caller's own schedules. An admin gets all. */
   list(caller: Caller): Promise<Schedule[]>
   /** @throws NotFoundError, also for one that the caller may not see */
   find(caller: Caller, id: number): Promise<Schedule>
@@ -102,7 +102,7 @@ export function createSchedules({ launching, clock }: ScheduleDependencies): Sch
     async pause(caller, id, isPaused) {
       const read = await find(caller, id)
       if (read.isPaused === isPaused) return read
-      // What came due while it was paused is not made up for: whoever paused it wanted nothing to start.
+      // Starts that came due during the pause are left out: whoever paused the schedule wanted no starts.
       const nextAt = isPaused ? read.nextAt : nextStart(read, clock.now())
       return storeChange(read, { ...wishOf(read), isPaused }, nextAt)
     },
@@ -114,7 +114,7 @@ export function createSchedules({ launching, clock }: ScheduleDependencies): Sch
   }
 }
 
-/** What the launch of a schedule sends: the same as the command line does. */
+/** The launch request of a schedule. It has the same fields as a launch of the command line. */
 export function launchOf({ form, values, credentials, isVerbose }: ScheduleWish) {
   return {
     formName: form,
@@ -125,7 +125,10 @@ export function launchOf({ form, values, credentials, isVerbose }: ScheduleWish)
   }
 }
 
-/** @throws what keeps the caller from launching the form, and RefusedValuesError for values that may not be stored */
+/**
+ * Checks that the caller may launch the form, and that the values of the schedule may be stored.
+ * @throws what `requireMayLaunch` throws, TooLargeError, RefusedValuesError for values with passwords
+ */
 async function requireLaunchable(launching: LaunchDependencies, caller: Caller, wish: ScheduleWish): Promise<void> {
   if (JSON.stringify(wish.values).length > MOST_VALUES) {
     throw new TooLargeError('schedule_too_large', `The values of a schedule may have ${MOST_VALUES} characters`)

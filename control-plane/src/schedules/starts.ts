@@ -17,13 +17,13 @@ import { type Schedule, endScheduleTurn, listDueSchedules } from '../store/servi
 import { launchOf } from './schedules.js'
 import { nextStart } from './times.js'
 
-/** A start that comes so much too late, in milliseconds, was missed: no control plane worked at its time. */
+/** A start that comes more than this too late was missed, in milliseconds: no control plane worked at its time. */
 const MISSED_AFTER_MS = 60_000
 
 /** Most schedules that one look starts. The next look goes on. */
 const MOST_PER_LOOK = 500
 
-/** Refusals that the next try would meet again. Everything else passes, such as a database that is away. */
+/** Errors that the next try would meet again. Other errors end by themselves, such as a database that is away. */
 const FINAL = [
   ForbiddenError,
   InvalidInputError,
@@ -33,7 +33,7 @@ const FINAL = [
   UnauthenticatedError,
 ] as const
 
-/** Another node has ended this turn, or somebody has changed the schedule. The job is not stored then. */
+/** Thrown when another node has ended this turn, or somebody has changed the schedule. The job is not stored then. */
 class TurnOverError extends Error {}
 
 /** What starting needs of other parts. */
@@ -54,9 +54,10 @@ export interface ScheduleStarts {
 }
 
 /**
- * Makes the {@link ScheduleStarts} of this control plane. Every node looks. There is no claim that a node could leave behind:
- * the transaction that stores the job also ends the turn of the schedule, and only if the turn is the one that was read. So
- * one node's job is stored and all others are undone, and a node that stops before that transaction has done nothing.
+ * Makes the {@link ScheduleStarts} of this control plane. Every node looks. No node claims a schedule, so a node that stops
+ * leaves no claim behind. The transaction that stores the job also ends the turn of the schedule, but only if the turn is
+ * still the one that was read. So the job of one node is stored, and the transactions of all others are undone. A node that
+ * stops before its transaction has changed nothing.
  */
 export function createScheduleStarts(deps: StartDependencies): ScheduleStarts {
   const { launching, log } = deps
@@ -108,7 +109,7 @@ export function createScheduleStarts(deps: StartDependencies): ScheduleStarts {
     async look() {
       const due = await listDueSchedules(store.read, clock.now(), MOST_PER_LOOK)
       for (const schedule of due) {
-        // One that cannot be started now does not hold up the others. It is still due at the next look.
+        // A schedule that cannot start now does not delay the others. It is still due at the next look.
         await start(schedule).catch((error: unknown) => {
           log.warn({ schedule_id: schedule.id, err: error }, 'a schedule could not start its job; tried again soon')
         })
@@ -118,7 +119,7 @@ export function createScheduleStarts(deps: StartDependencies): ScheduleStarts {
 }
 
 function isFinal(error: unknown): boolean {
-  // A form that refuses launches while its group is full refuses this one, too: it is not made up for.
+  // A form can refuse launches while its group is full. The start of a schedule is refused, too, and is not tried again.
   if (error instanceof ConflictError && error.code === 'group_full') return true
   return FINAL.some((kind) => error instanceof kind)
 }

@@ -9,20 +9,20 @@ export interface Timing {
   readonly onceAt: number | null
 }
 
-/** Five parts: minute, hour, day of the month, month, day of the week. Seconds are not for starting jobs. */
+/** Five parts: minute, hour, day of the month, month, day of the week. There is no part for seconds. */
 const FIVE_PARTS = /^\s*(?:[0-9A-Za-z*,/#?+-]+\s+){4}[0-9A-Za-z*,/#?+-]+\s*$/
 
 /**
- * The first start after a moment, in milliseconds since the epoch; null: there is none.
+ * The first start after a moment, in milliseconds since the epoch. Null: there is none.
  *
- * A time that the clocks leave out in spring is made up for an hour later. A time of a day that comes twice in autumn counts
- * the first time only.
+ * In spring the clocks leave out an hour. A start in that hour happens an hour later. In autumn an hour comes twice. A start
+ * at one time of the day happens only when that time comes first.
  */
 export function nextStart(timing: Timing, after: number): number | null {
   return nextStarts(timing, after, 1)[0] ?? null
 }
 
-/** The same for the next `count` starts. */
+/** The next `count` starts after a moment, in milliseconds since the epoch. Fewer when there are no more. */
 export function nextStarts({ cron, timeZone, onceAt }: Timing, after: number, count: number): number[] {
   if (cron === null) return onceAt !== null && onceAt > after ? [onceAt] : []
   return new Cron(cron, { timezone: timeZone, mode: '5-part', paused: true })
@@ -64,6 +64,9 @@ function requireTimeZone(timeZone: string): void {
   try {
     new Intl.DateTimeFormat('en', { timeZone })
   } catch {
-    throw new InvalidInputError('schedule_time_zone', 'time_zone is no time zone, such as Europe/Berlin or UTC')
+    throw new InvalidInputError(
+      'schedule_time_zone',
+      'time_zone must be the name of a time zone, such as Europe/Berlin or UTC',
+    )
   }
 }

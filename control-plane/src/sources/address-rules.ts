@@ -3,17 +3,18 @@ import { SourceProblem } from './question.js'
 
 /**
  * Addresses that belong to this machine or to networks around it. A form reaches them only when REST_ALLOWED_HOSTS
- * names them: behind them are services that trust whoever can reach them at all. Of IPv6 only 2000::/3 belongs to the
- * internet, without its test networks, Teredo and 6to4.
+ * names them, because many services there trust everybody who can reach them. Of IPv6 only 2000::/3 belongs to the
+ * internet. The test networks in it, Teredo and 6to4 count as private, too.
  */
 const PRIVATE_NETWORKS = `
   0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, 192.0.2.0/24,
   192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, 224.0.0.0/3,
   ::/3, 4000::/2, 8000::/1, 2001::/32, 2001:db8::/32, 2002::/16`
 
-/** What REST_ALLOWED_HOSTS or REST_DENIED_HOSTS name. */
+/** The hosts that a setting such as REST_ALLOWED_HOSTS names. All texts are in lower case. */
 export interface HostRules {
   readonly names: ReadonlySet<string>
+  /** `.example.com` for the entry `*.example.com`. */
   readonly suffixes: readonly string[]
   readonly networks: BlockList
   readonly isEmpty: boolean
@@ -23,9 +24,9 @@ export interface HostRules {
 export interface AddressRules {
   /** REST_ALLOWED_HOSTS; empty: everything but private addresses. */
   readonly allowed: HostRules
-  /** REST_DENIED_HOSTS. It goes before the other. */
+  /** REST_DENIED_HOSTS. A host that both settings name is denied. */
   readonly denied: HostRules
-  /** Whose rules they are, for messages; left out: those of forms. */
+  /** The words for messages. Left out: the words for forms. */
   readonly words?: RuleWords
 }
 
@@ -103,6 +104,7 @@ function isNamed({ names, suffixes }: HostRules, host: string): boolean {
   return names.has(name) || suffixes.some((suffix) => name.endsWith(suffix))
 }
 
+/** True also for a text that is no address: `refuseAddress` asks for the denied networks first, so it refuses such a text. */
 function holds(networks: BlockList, address: string): boolean {
   const version = isIP(address)
   return version === 0 || networks.check(address, version === 4 ? 'ipv4' : 'ipv6')

@@ -2,18 +2,20 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../clock.js'
 import type { Answer } from './question.js'
 
-/** Answers are kept for fields that ask the same again, while people fill in a form. */
+/** Keeps answers while people fill in forms, because fields often ask the same question again. */
 export interface AnswerCache {
+  /** Null: there is no answer, or it is too old. */
   find(key: string): Answer | null
+  /** Keeps an answer for this many milliseconds. */
   keep(key: string, answer: Answer, forMs: number): void
 }
 
-/** Characters of all answers together at most. */
+/** Most characters of all answers together. One answer may have a quarter of it. */
 const MAX_LENGTH = 32 * 1024 * 1024
 
 /**
- * Keeps answers in memory, the last used ones when they become too many. Keys are hashed: the text of a question holds
- * what people typed.
+ * Makes an {@link AnswerCache} in memory. When the answers become too many, it drops those that were not used for the
+ * longest time. It keeps only a hash of each key, because a key contains what people typed.
  * @param clock one that never jumps
  */
 export function createAnswerCache(clock: Clock, maxLength = MAX_LENGTH): AnswerCache {
@@ -34,7 +36,7 @@ export function createAnswerCache(clock: Clock, maxLength = MAX_LENGTH): AnswerC
         drop(name)
         return null
       }
-      // Behind the others again: the first one in the map is the one that was not used for the longest time.
+      // Moves it to the end of the map. So the first one in the map is the one that was not used for the longest time.
       kept.delete(name)
       kept.set(name, found)
       return found.answer

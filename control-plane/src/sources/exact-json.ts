@@ -1,9 +1,9 @@
-/** A number in JSON, or a text, which is passed over. */
+/** A text or a number in JSON. Texts are matched so that the digits in them are not taken for numbers. */
 const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 /**
- * Reads JSON. Whole numbers that JavaScript cannot hold become texts when that is asked for; otherwise they lose digits,
- * as everywhere in JavaScript.
+ * Reads JSON.
+ * @param withBigNumbers true: whole numbers that JavaScript cannot hold become texts. False: such numbers lose digits
  * @throws SyntaxError
  */
 export function parseAnswer(text: string, withBigNumbers: boolean): unknown {

@@ -3,10 +3,11 @@ import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { readYaml } from '../yaml-text.js'
 import { SourceProblem } from './question.js'
 
-/** Larger files are no data of forms. */
+/** Largest file that a form can read. */
 const LARGEST_FILE_BYTES = 8 * 1024 * 1024
-/** Entries of a list at most. */
+/** Most entries of a list. */
 const MAX_ENTRIES = 10_000
+/** A recursive list leaves out what lies deeper than this. */
 const DEEPEST_FOLDER = 20
 
 /** Reads files for forms, below one folder. */
@@ -22,7 +23,7 @@ export interface FormFiles {
 /** What `fn.fnLs` is asked for. */
 export interface ListOptions {
   readonly recursive: boolean
-  /** Folders stand in the list, too. */
+  /** True: each entry is an object with size and times, and folders are in the list, too. */
   readonly metadata: boolean
 }
 
@@ -33,7 +34,7 @@ export function createFormFiles(folder: string): FormFiles {
       throw new SourceProblem('there is no folder for the files of forms (FORM_FILES_PATH)')
     })
     const wanted = isAbsolute(path) ? resolve(path) : join(root, path)
-    // Paths outside are not looked at: not even whether they exist is told.
+    // A path outside is refused before anything looks at it. So a form cannot find out whether it exists.
     const isInside = [root, resolve(folder)].some((one) => wanted === one || wanted.startsWith(one + sep))
     if (!isInside) throw outside(path)
     const real = await realpath(wanted).catch(() => {
@@ -68,7 +69,7 @@ export function createFormFiles(folder: string): FormFiles {
           const whole = join(below, entry.name)
           const name = relative(root, whole)
           const isFolder = entry.isDirectory()
-          // A symbolic link is neither here: it may lead out of the folder.
+          // A symbolic link counts as neither folder nor file. It is left out, because it may lead out of the folder.
           if (!isFolder && !entry.isFile()) continue
           if (metadata || !isFolder) {
             if (entries.length === MAX_ENTRIES) throw new SourceProblem(`${path} has more than ${MAX_ENTRIES} entries`)
@@ -90,10 +91,10 @@ async function detailsOf(name: string, whole: string, isFolder: boolean) {
 
 function parsed(path: string, text: string, parse: (text: string) => unknown): unknown {
   try {
-    // Through JSON: only plain values travel on.
+    // The way through JSON leaves only plain values.
     return JSON.parse(JSON.stringify(parse(text)) ?? 'null') as unknown
   } catch {
-    throw new SourceProblem(`the file ${path} cannot be read as what it should be`)
+    throw new SourceProblem(`the file ${path} holds no valid YAML or JSON`)
   }
 }
 

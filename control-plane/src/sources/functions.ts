@@ -12,11 +12,11 @@ import { type SshSettings, runSshCommand } from './ssh-command.js'
 
 type Call = Extract<Question, { kind: 'function' }>
 
-/** The functions below `fn.` that ask. */
+/** The functions of forms (`fn.fnJq` and others) that the sandbox cannot answer itself. */
 export interface Functions {
   /** @throws SourceProblem */
   call(question: Call, asker: Pick<Asker, 'mayUse'>, signal: AbortSignal): Promise<unknown>
-  /** What the asker's roles change of the answer, as a part of its key. */
+  /** Which of the names in a question the asker may use. The cache makes it a part of its key. */
   rightsIn(question: Question, asker: Pick<Asker, 'mayUse'>): string
   close(): Promise<void>
 }
@@ -34,7 +34,7 @@ export interface FunctionsDependencies {
 
 const DNS_TYPES = ['A', 'AAAA', 'MX', 'NS', 'CNAME', 'TXT', 'SRV', 'PTR', 'SOA', 'CAA'] as const
 
-/** Makes the functions that ask. */
+/** Makes the {@link Functions}. */
 export function createFunctions(deps: FunctionsDependencies): Functions {
   const { credentials, files, jq, send } = deps
   async function openOne(name: string): Promise<OpenCredential | null> {
@@ -45,7 +45,7 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
     }
   }
 
-  /** `a,b` is a, or else b. A name that came from a value must be allowed to whoever fills in the form. */
+  /** Opens the first credential of `a,b` that exists. A name that came from a value must be one that the asker may use. */
   async function credential(name: string, question: Call, asker: Pick<Asker, 'mayUse'>): Promise<OpenCredential> {
     const names = name.split(',').map((one) => one.trim())
     for (const one of names) {
@@ -101,7 +101,7 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
         case 'fnCredentials': {
           const both = [given[0], given[1]].filter((one) => typeof one === 'string' && one !== '').join(',')
           const { name: own, user, host, port } = await credential(both, question, asker)
-          // The secret stays here. The functions for REST services put it in where this text stands.
+          // The form does not get the secret. It gets this text, and the functions for REST services replace the text.
           return { name: own, user, host, port, password: `password(${own})` }
         }
         default:
@@ -125,12 +125,12 @@ export function refuseForbiddenDatabase(
   asker: Pick<Asker, 'mayUse'>,
 ): void {
   const chosen = textsIn(config).filter((name) => !written.includes(JSON.stringify(name)))
-  // A text may have several names.
+  // One text may hold several names, with commas between them.
   const forbidden = chosen.flatMap((text) => text.split(',')).find((name) => !asker.mayUse(name.trim()))
   if (forbidden !== undefined) throw new SourceProblem(`your roles do not allow the credential '${forbidden}'`)
 }
 
-/** The texts in a value that can be names. */
+/** All texts in a value that are short enough for names of credentials. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return value.length <= 1000 ? [value] : []
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
@@ -142,7 +142,7 @@ function isWritten({ template }: Call, name: string): boolean {
   return name !== '' && new RegExp(`(?<![\\w-])${escaped}(?![\\w-])`).test(template)
 }
 
-/** The pattern that `fn.fnLs` may have is applied in the sandbox, where it cannot run long. */
+/** Lists files for `fn.fnLs`. Its pattern is applied in the sandbox, because no pattern runs long there. */
 function listFiles(files: FormFiles, given: readonly unknown[]): Promise<unknown[]> {
   const options = typeof given[1] === 'object' && given[1] !== null ? given[1] : {}
   const isSet = (name: string) => name in options && (options as Record<string, unknown>)[name] === true

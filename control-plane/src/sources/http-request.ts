@@ -6,7 +6,7 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import { type AddressRules, bare, refuseAddress, refuseHost } from './address-rules.js'
 import { SourceProblem } from './question.js'
 
-/** Bytes of an answer at most, also after unpacking. */
+/** Most bytes of an answer, before and after unpacking. */
 const MAX_BYTES = 10 * 1024 * 1024
 const MAX_REDIRECTS = 5
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
@@ -77,21 +77,21 @@ export async function sendRequest(
       throw new SourceProblem(`${shownUrl(url)} redirects${times}`)
     }
     const next = checkedUrl(rules, received.location ?? '', url)
-    // What proves who asks was meant for the first server.
+    // Another server must not get the credentials that were meant for the first one.
     if (next.origin !== url.origin) [headers, tls] = [{}, {}]
     if (status === 303 || ((status === 301 || status === 302) && method === 'POST')) [method, body] = ['GET', undefined]
     url = next
   }
 }
 
-/** Reads an address and refuses what may never be asked. @throws SourceProblem */
+/** Reads a URL and refuses one that may never be asked. @throws SourceProblem */
 export function checkedUrl(rules: AddressRules, text: string, base?: URL): URL {
   if (!URL.canParse(text, base?.href)) throw new SourceProblem('the URL is not valid')
   const url = new URL(text, base)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new SourceProblem('the URL must be http or https')
   if (url.username !== '' || url.password !== '') throw new SourceProblem('the URL must not hold a user or password')
   refuseHost(rules, url.hostname)
-  // A name is checked when it is resolved. An address is never resolved.
+  // The addresses of a name are checked when it is resolved. An address is never resolved, so it is checked here.
   const address = bare(url.hostname)
   if (isIP(address) !== 0) refuseAddress(rules, url.hostname, address)
   return url
@@ -167,7 +167,7 @@ function tooLong(url: URL, maxBytes: number): SourceProblem {
   return new SourceProblem(`the answer of ${shownUrl(url)} is longer than ${maxBytes} bytes`)
 }
 
-/** Without its query, which may hold values. */
+/** A URL as messages show it: without its query, which may hold values. */
 export function shownUrl({ origin, pathname }: URL): string {
   return origin + pathname
 }

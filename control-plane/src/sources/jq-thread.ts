@@ -8,13 +8,13 @@ export interface JqThread {
   close(): Promise<void>
 }
 
-/** To the thread. */
+/** What the thread is to do. */
 export interface JqOrder {
   readonly value: unknown
   readonly filter: string
 }
 
-/** From the thread. */
+/** What the thread reports: `ready` when jq is loaded, then how the filter ended. */
 export type JqReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'done'; readonly value: unknown }
@@ -27,8 +27,9 @@ interface Waiting extends JqOrder {
 
 /** How long one filter may take, in milliseconds. A filter can run for ever, and then its thread is ended. */
 const LIMIT_MS = 5000
+/** How long a new thread may take to load jq, in milliseconds. */
 const READY_MS = 60_000
-/** Filters that wait at most. */
+/** Most filters that wait. */
 const MOST_WAITING = 500
 
 /**
@@ -56,7 +57,7 @@ export function createJqThread(script = new URL('./jq-worker.js', import.meta.ur
   }
 
   function start(): Worker {
-    // It gets nothing of the environment: a filter can read `env`.
+    // The thread gets no environment variables, because a filter can read them (`env`).
     const made = new Worker(script, { env: {}, resourceLimits: { maxOldGenerationSizeMb: 256 } })
     made.on('message', (report: JqReport) => {
       if (report.kind === 'ready') {
@@ -81,7 +82,7 @@ export function createJqThread(script = new URL('./jq-worker.js', import.meta.ur
 
   function end(tell: (one: Waiting) => void): void {
     clearTimeout(timer)
-    // An idle thread keeps no program alive.
+    // An idle thread must not keep the program alive.
     worker?.unref()
     const one = running
     running = null

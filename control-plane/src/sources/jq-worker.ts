@@ -5,7 +5,7 @@ import { loadJq } from 'jq-wasm'
 import { messageOf } from '../errors.js'
 import type { JqOrder, JqReport } from './jq-thread.js'
 
-/** Characters of the results at most. */
+/** Most characters of the results. */
 const MAX_RESULT_LENGTH = 8 * 1024 * 1024
 
 const port = parentPort
@@ -36,7 +36,7 @@ function runRaw(jq: Awaited<ReturnType<typeof load>>, value: unknown, filter: st
   try {
     return jq.raw(JSON.stringify(value ?? null), filter, ['-c'])
   } catch (error) {
-    // What broke down once is not used again.
+    // A jq that broke down is not used again. The next filter gets a new one.
     loading = load()
     throw new Error(`it broke down, perhaps because it needed too much memory (${messageOf(error).slice(0, 100)})`)
   }

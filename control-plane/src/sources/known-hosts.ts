@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto'
 
 /**
- * Whether a file of known hosts, as ssh has it, names this key for this host. Names may be hashed. Lines with a mark
- * (`@cert-authority`) name no key of a host; `@revoked` takes a key back.
+ * Whether a file of known hosts has this key for this host. The file has the format of ssh. Its names may be hashed. A line
+ * with the mark `@revoked` takes a key back. Lines with other marks (`@cert-authority`) are left out: they have no key of a
+ * host.
  * @param key the key of the host, as it comes over the wire
  */
 export function isKnownHost(
@@ -24,7 +25,7 @@ export function isKnownHost(
   return isKnown
 }
 
-/** A name with a `!` before it takes the line back for that host. */
+/** Whether one of the patterns of a line matches a host. A pattern with `!` before it excludes the hosts that it matches. */
 function isNamed(names: string, name: string): boolean {
   const patterns = names.split(',')
   if (patterns.some((one) => one.startsWith('!') && isOne(one.slice(1), name))) return false

@@ -1,6 +1,6 @@
 /**
- * What a field of a form asks outside of the sandbox. It is plain data, filled with the values of the form. Where the
- * text comes from is always the form, never a caller.
+ * What a field of a form asks outside of the sandbox. It is plain data. The values of the form stand in place of its
+ * placeholders. The text always comes from the file of the form, never from a caller.
  */
 export type Question =
   | {
@@ -12,13 +12,13 @@ export type Question =
     }
   | {
       readonly kind: 'query'
-      /** `dbConfig` of the field, filled. */
+      /** `dbConfig` of the field, with values in place of its placeholders. */
       readonly config: unknown
       /** `dbConfig` as JSON, as the form has it. It shows which names the author wrote. */
       readonly written: string
-      /** With its placeholders. */
+      /** The query, with its placeholders. */
       readonly text: string
-      /** The values of its placeholders, by what stands between the parentheses. */
+      /** The value of each placeholder. Its key is the text between the parentheses. */
       readonly values: Readonly<Record<string, unknown>>
     }
 
@@ -37,7 +37,7 @@ export interface Asked {
 export interface Asker {
   /** Whether their roles let them use this credential. */
   readonly mayUse: (credential: string) => boolean
-  /** An answer that somebody else got shortly before is good enough. A launch always asks itself. */
+  /** True: an answer that somebody else got a short time ago is good enough. False for launches, which always ask. */
   readonly mayReuse: boolean
 }
 

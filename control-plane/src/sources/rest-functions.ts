@@ -3,7 +3,7 @@ import { parseAnswer } from './exact-json.js'
 import type { FormRequest, FormResponse, RequestTls } from './http-request.js'
 import { SourceProblem } from './question.js'
 
-/** What the functions need that ask REST services. */
+/** What the functions that ask REST services need of other parts. */
 export interface RestNeeds {
   send(request: FormRequest): Promise<FormResponse>
   /** Finds a credential that the form names. @throws SourceProblem */
@@ -17,8 +17,9 @@ export interface RestNeeds {
 type Given = readonly unknown[]
 
 /**
- * `fn.fnRestBasic` and its relatives. What they are given: method, URL, body, who asks, jq filter, and whether large
- * numbers become texts. The sort order is applied in the sandbox. Secrets are put in here: no script sees them.
+ * `fn.fnRestBasic` and the other functions that ask REST services, by name. Their arguments: method, URL, body, who asks
+ * (a credential, a token or headers), jq filter, and whether large numbers become texts. The sort order is not one of them:
+ * the sandbox sorts the answer. Secrets are put in here, so no script sees them.
  * @throws SourceProblem
  */
 export const REST_FUNCTIONS: Readonly<Record<string, (given: Given, needs: RestNeeds) => Promise<unknown>>> = {
@@ -26,7 +27,7 @@ export const REST_FUNCTIONS: Readonly<Record<string, (given: Given, needs: RestN
     const name = given[3]
     if (isNothing(name)) return ask(given, {}, needs)
     const used = await credentialFor(given, textOf(name, 'the name of the credential'), needs)
-    // A client certificate proves by itself who asks.
+    // A client certificate proves who asks. The request needs no header for it.
     const headers: Record<string, string> = used.type === 'certificate' ? {} : { authorization: `Basic ${basic(used)}` }
     return ask(given, headers, needs, tlsOf([used]))
   },
@@ -45,7 +46,7 @@ export const REST_FUNCTIONS: Readonly<Record<string, (given: Given, needs: RestN
     const used = await credentialFor(given, textOf(named, 'the name of the credential'), needs)
     return ask(given, { authorization: `${prefixOf(given)} ${secretOf(used)}` }, needs, tlsOf([used]))
   },
-  /** The text of a page: URL and credential. The pattern is applied in the sandbox, where it cannot run long. */
+  /** The text of a page. Arguments: URL and credential. Its pattern is applied in the sandbox, where no pattern runs long. */
   async fnParseHtmlWithRegex([url, credential], needs) {
     const page = await REST_FUNCTIONS.fnRestBasic?.(['get', url, '', credential], needs)
     return typeof page === 'string' ? page : JSON.stringify(page ?? '')
@@ -90,14 +91,14 @@ async function ask(
   return isNothing(filter) ? data : needs.jq(data, textOf(filter, 'the jq filter'))
 }
 
-/** What is no JSON is a text. */
+/** The answer as a value: null when it is empty, else its JSON, or its text when it is no JSON. @throws SourceProblem */
 function dataOf({ text, headers }: FormResponse, hasBigNumbers: boolean): unknown {
   if (text.trim() === '') return null
   try {
     return parseAnswer(text, hasBigNumbers)
   } catch {
     if (/\bjson\b/.test(headers['content-type'] ?? ''))
-      throw new SourceProblem('the answer says that it is JSON and is none')
+      throw new SourceProblem('the content type of the answer is JSON, but the answer is not valid JSON')
     return text
   }
 }
@@ -105,13 +106,16 @@ function dataOf({ text, headers }: FormResponse, hasBigNumbers: boolean): unknow
 /** `base64(name)`, `username(name)` and `password(name)` in a header stand for parts of a credential. */
 const SECRET = /\b(base64|username|password)\(([^()]+)\)/g
 
-/** @param used gets each credential that was put in */
+/**
+ * Replaces each {@link SECRET} in a text.
+ * @param used each credential that was put in is added to it
+ */
 async function withSecrets(text: string, given: Given, needs: RestNeeds, used: OpenCredential[]): Promise<string> {
   let filled = ''
   let end = 0
   for (const found of text.matchAll(SECRET)) {
     const [all, part, name = ''] = found
-    // A value that somebody typed must not become a secret on its way.
+    // Only the form may write such a text. A person who types it into a field must not get a secret for it.
     if (!needs.isWritten(name.trim())) {
       throw new SourceProblem(`the credential ${name} is not named by the expression of the form`)
     }
@@ -125,7 +129,7 @@ async function withSecrets(text: string, given: Given, needs: RestNeeds, used: O
   return filled + text.slice(end)
 }
 
-/** A credential that names a host is for that host only, so that no value in a URL sends it somewhere else. */
+/** Opens a credential. One that names a host is for that host only, so that no value in a URL sends it somewhere else. */
 async function credentialFor(given: Given, name: string, { credential }: RestNeeds): Promise<OpenCredential> {
   const found = await credential(name)
   const url = textOf(given[1], 'the URL')
@@ -140,7 +144,7 @@ function basic(credential: OpenCredential): string {
   return Buffer.from(`${credential.user ?? ''}:${secretOf(credential)}`, 'utf8').toString('base64')
 }
 
-/** A private key is no password: it never leaves for a server. @throws SourceProblem */
+/** The password or token of a credential. A private key is refused, because it must never be sent. @throws SourceProblem */
 function secretOf({ name, type, password }: OpenCredential): string {
   if (type !== 'certificate' && type !== 'ssh') return password
   throw new SourceProblem(`the credential '${name}' is of type ${type} and is no password`)

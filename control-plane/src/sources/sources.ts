@@ -9,7 +9,7 @@ import { type Answer, type Asked, type Asker, type Question, SourceProblem, keyO
 
 /** Asks what lies outside of this service, for fields of forms. */
 export interface Sources {
-  /** Never fails: why there is no answer is an answer, too. */
+  /** Never rejects. When there is no answer, the result says why. */
   ask(asked: Asked, asker: Asker): Promise<Answer>
   close(): Promise<void>
 }
@@ -28,16 +28,20 @@ export interface SourcesDependencies {
 
 /** How long an answer is good for when its field does not say, in milliseconds. */
 const KEEP_MS = 60_000
-/** How long it is not asked again what failed. */
+/** How long a failure is kept as the answer, in milliseconds. So a source that fails is not asked again at once. */
 const KEEP_FAILED_MS = 3_000
-/** How long the answer of a field is kept at most. */
+/** The longest time that an answer is kept, whatever its field says, in milliseconds. */
 const KEEP_MOST_MS = 24 * 60 * 60_000
-/** Questions to one source at a time. The others wait, and their time runs: a slow source only holds up itself. */
+/**
+ * Most questions that one source gets at a time. The others wait, and their time limit runs while they wait. So a slow source
+ * delays nothing but the questions to itself.
+ */
 const MOST_OF_SOURCE = 8
 
 /**
- * States of a question: it waits for its turn, it is asked, it is answered. Whoever asks the same meanwhile gets the same
- * answer, but for launches. Each question ends in the answer of the source, in its error, or after the time limit.
+ * Makes the {@link Sources}. A question first waits for its turn, then it is asked, then it is answered. People who ask the
+ * same question meanwhile get the same answer, but a launch always asks anew. Each question ends with the answer of the
+ * source, with its error, or after the time limit.
  */
 export function createSources(deps: SourcesDependencies): Sources {
   const { functions, databases, timers, log, limitMs } = deps
@@ -66,7 +70,7 @@ export function createSources(deps: SourcesDependencies): Sources {
       }
       if (closed) return { ok: false, reason: 'the service is stopping' }
       if (error instanceof SourceProblem) return { ok: false, reason: error.message }
-      log.warn({ field: asked.field, err: error }, 'a source of a form failed in a way that nobody thought of')
+      log.warn({ field: asked.field, err: error }, 'a source of a form failed with an unexpected error')
       return { ok: false, reason: 'asking its source failed; the log of the service says why' }
     } finally {
       cancel()
@@ -82,7 +86,7 @@ export function createSources(deps: SourcesDependencies): Sources {
     const { config, text, values } = question
     const value = (name: string) => (Object.hasOwn(values, name) ? values[name] : null)
     const { rows, truncated } = await databases.ask({ config, text, value, signal }).catch((error: unknown) => {
-      // Its errors are sentences for people.
+      // The errors of databases are sentences for people.
       throw new SourceProblem(messageOf(error))
     })
     if (truncated) throw new SourceProblem(`the database has more than the ${rows.length} rows that a form may get`)
@@ -93,7 +97,7 @@ export function createSources(deps: SourcesDependencies): Sources {
     async ask(asked, asker) {
       if (closed) return { ok: false, reason: 'the service is stopping' }
       if (!asker.mayReuse) return ask(asked, asker)
-      // Whose roles allow what is part of what was asked.
+      // The rights of the asker are a part of the key. So nobody gets an answer that other rights have given.
       const key = keyOf(asked.question) + functions.rightsIn(asked.question, asker)
       const known = cache.find(key)
       if (known) return known
@@ -116,7 +120,7 @@ export function createSources(deps: SourcesDependencies): Sources {
   }
 }
 
-/** Which questions go to the same source. */
+/** A key of the source that a question goes to. Questions with one key share the limit {@link MOST_OF_SOURCE}. */
 function sourceOf(question: Question): string {
   if (question.kind === 'query') return JSON.stringify(question.config ?? null)
   if (question.name === 'fnSsh') return `fnSsh ${String(question.given[1])}`

@@ -12,7 +12,7 @@ export interface SshSettings {
   readonly hosts: HostRules
   /** FORM_SSH_CREDENTIAL: the name of the credential whose key logs in; null: none. */
   readonly credential: string | null
-  /** FORM_SSH_KNOWN_HOSTS: the file with the keys of the hosts, as ssh has it. */
+  /** FORM_SSH_KNOWN_HOSTS: the path of the file with the keys of the hosts. It has the format of ssh. */
   readonly knownHosts: string
 }
 
@@ -43,7 +43,7 @@ export async function runSshCommand(
   if (!/^[A-Za-z_][\w.-]*$/.test(asked.user)) throw new SourceProblem('the user must be one plain word')
   if (!isWrittenCommand(asked)) {
     throw new SourceProblem(
-      'the command must be one text of the form, and a value in it one plain word: letters, digits and _./:@%+=,-. It must not begin a command',
+      'the command must be one text of the form. A value in it must be one plain word (letters, digits and _./:@%+=,-) and must not begin a command',
     )
   }
   const key = await keyOf(settings.credential, place.host, open)
@@ -62,8 +62,8 @@ function placeOf(text: string): { readonly host: string; readonly port: number }
 }
 
 /**
- * Whether the author of the form wrote the command, but for values at the places of its placeholders that are plain words.
- * So no value becomes a command or an option.
+ * Whether the author of the form wrote this command. Only the values of its placeholders may come from others, and each of
+ * them must be one plain word. So no value becomes a command or an option.
  */
 function isWrittenCommand({ template, command }: SshCommand): boolean {
   const texts = template.matchAll(/'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"/gs)
@@ -80,8 +80,8 @@ function isWrittenCommand({ template, command }: SshCommand): boolean {
 }
 
 /**
- * Whether a placeholder is the first word of a command, or a part of it: at the begin of the text, or behind what begins
- * another command for a shell. A value there would be what is run.
+ * Whether a placeholder is the first word of a command, or a part of it. The first word stands at the beginning of the text,
+ * or after a character with which a shell begins another command. A value there would choose the program that is run.
  */
 function beginsCommand(parts: readonly string[]): boolean {
   return parts.slice(0, -1).some((_, at) => /(^|[;&|(){}`!\n])\s*\S*$/.test(parts.slice(0, at + 1).join('x')))

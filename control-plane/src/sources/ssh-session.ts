@@ -4,10 +4,11 @@ import { SourceProblem } from './question.js'
 
 /** Most that a command may print, in bytes. */
 const MAX_OUTPUT_BYTES = 1024 * 1024
-/** Most of what it says on its standard error that is kept, in characters. */
+/** Most characters of its standard error that are kept. The last ones are kept. */
 const MAX_SAID = 1000
+/** How long a connection may take until it is ready for commands, in milliseconds. */
 const CONNECT_MS = 10_000
-/** How long a connection may take to end in good order, in milliseconds. */
+/** How long a connection may take to end in good order, in milliseconds. Then it is cut. */
 const END_MS = 2000
 
 /** A command, and where and as whom it runs. */
@@ -23,8 +24,8 @@ export interface SshRun {
 }
 
 /**
- * Runs a command over a connection of its own. Whatever ends the wait for it, the connection ends. The host is told to kill
- * the command then; OpenSSH does so, but not for root.
+ * Runs a command over a connection of its own. The connection always ends with the wait for the command. If the command
+ * still runs then, the host is asked to kill it. OpenSSH does so, but not for root.
  * @returns what it printed, without the line end at its end
  * @throws SourceProblem when it cannot be run, when it ends with another status than 0, or at the signal
  */
@@ -77,7 +78,7 @@ function start(client: Client, { host, command }: SshRun): Promise<ClientChannel
   return new Promise((resolve, reject) => {
     client.exec(command, (error, channel) => {
       if (error) return reject(new SourceProblem(`the command cannot be run on ${host}: ${error.message}`))
-      // No command waits for what nobody types.
+      // Closes the standard input. Otherwise a command that reads it would wait for ever.
       channel.end()
       resolve(channel)
     })
@@ -107,7 +108,7 @@ function outputOf(channel: ClientChannel, host: string): Promise<string> {
   })
 }
 
-/** Rejects at the signal, and else as the promise does. */
+/** Ends as the promise does, but rejects as soon as the signal aborts. */
 function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(new SourceProblem('it was not answered in time'))

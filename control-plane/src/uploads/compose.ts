@@ -17,14 +17,14 @@ export interface UploadSettings {
 /** What uploads need of other rooms and of the machine. */
 export interface UploadNeeds {
   readonly store: Store
-  /** The system's own answer when left out. */
+  /** The free bytes of a disk. Left out: the system is asked. */
   readonly freeBytes?: UploadFolderOptions['freeBytes']
 }
 
 /** The parts of this room, ready to use. */
 export type UploadParts = Awaited<ReturnType<typeof composeUploads>>
 
-/** The folder of uploaded files, what takes them in, and what removes those that nobody needs. */
+/** Builds the folder of uploaded files, what stores files in it, and what removes the files that nobody needs. */
 export async function composeUploads(ground: Ground, settings: UploadSettings, { store, freeBytes }: UploadNeeds) {
   const { clock, timers, random, log, onClose } = ground
   const folder = await openUploadFolder({ path: settings.uploadPath, random, freeBytes })

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import type { UploadRow } from '../store/uploads/uploads.js'
 
-/** What an upload is answered with, and what a job finds in the variable of its file field. */
+/** What the service answers to an upload. A job finds the same in the variable of its file field. */
 export interface UploadDescription {
   /** Name of the multipart part. */
   readonly fieldname: string
-  /** Name of the file at the user's. */
+  /** Name that the file has on the computer of the user. */
   readonly originalname: string
   readonly encoding: string
   readonly mimetype: string
@@ -20,7 +20,10 @@ export interface UploadDescription {
 /** The name that the part of an upload must have. */
 export const FILE_PART = 'file'
 
-/** @param destination the upload folder */
+/**
+ * The description of a stored upload.
+ * @param destination the upload folder
+ */
 export function descriptionOf(
   upload: Pick<UploadRow, 'stored_name' | 'original_name' | 'encoding' | 'mime_type' | 'size'>,
   destination: string,

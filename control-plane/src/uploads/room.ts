@@ -15,14 +15,20 @@ import type { UploadFolder } from './upload-folder.js'
 const MIB = 1024 * 1024
 const GIB = 1024 * MIB
 
-/** What is claimed for a file whose size nobody said: so much at first, then as much again, up to the larger step. */
+/**
+ * What is claimed for a file whose size is not known, in bytes. The first claim is the first step. When it is used up, it is
+ * doubled, but no more than the largest step is added.
+ */
 const FIRST_STEP = MIB
 const LARGEST_STEP = 16 * MIB
-/** After how many bytes a claim notes what is on the disk already. */
+/** After so many bytes, a claim stores how much of the file is on the disk already. */
 const NOTE_EVERY = 16 * MIB
-/** After how long a claim is touched although it need not change, in milliseconds. */
+/** After this time a claim is stored again although it has not changed, in milliseconds. This shows that it is in use. */
 const TOUCH_EVERY_MS = 30_000
-/** A claim that was not touched for so long is of a node that is gone: a sender that is silent for two minutes is, too. */
+/**
+ * A claim that was not stored again for this time belongs to a node that is gone, in milliseconds. No upload pauses for so
+ * long: it ends when its sender is silent for two minutes.
+ */
 const GONE_AFTER_MS = 10 * 60_000
 
 /** What uploads may take. Bytes; 0: no limit. */
@@ -33,23 +39,23 @@ export interface UploadQuotas {
   readonly ofAll: number
 }
 
-/** The room of one upload. Its owner gives it back with `release`, or in the write that stores the upload. */
+/** The room on the disk for one upload. Its owner gives it back with `release`, or in the write that stores the upload. */
 export interface UploadRoom {
   /**
-   * To be called before the file gets so long.
+   * Call before the file grows to this size, in bytes.
    * @throws TooLargeError over the quota of the user, UnavailableError over the one of all and when the disk is full
    */
   extendTo(size: number): Promise<void>
-  /** For a write that stores the upload in its place. */
+  /** Gives the room back inside of the write that stores the upload. The stored upload takes its place. */
   releaseIn(queries: Queries): Promise<void>
   release(): Promise<void>
 }
 
 /**
- * Hands out the room for uploads, so that many at the same time never take together what each alone might have. What an
- * upload will take stands in the database before its first byte is written: all nodes see it. Quotas are looked at in the
- * write that claims. The disk is looked at after it: whatever was written between the two then counts twice and
- * never not at all, and each claim counts those before it, so that as many are let in as fit.
+ * Hands out the room for uploads. Each of many uploads may fit alone, but not all of them together. So an upload stores in
+ * the database how much it will take before its first byte is written, and all nodes see it. The write that stores the claim
+ * also checks the quotas. The disk is looked at after this write. Bytes that were written between the two count twice, but
+ * no byte is missed. Each claim counts the claims before it, so as many uploads are let in as fit.
  */
 export function createUploadRooms(deps: {
   readonly store: Store

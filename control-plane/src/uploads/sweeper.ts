@@ -7,17 +7,18 @@ import type { UploadFolder } from './upload-folder.js'
 
 const SWEEP_EVERY_MS = 10 * 60_000
 
-/** How long an upload waits for a job, and a file for its row. */
+/** How long an upload may wait for a job, and a file for its row in the database, in milliseconds. */
 const UNUSED_MS = 24 * 60 * 60_000
 
 /**
- * Removes what nobody needs: uploads whose last job was deleted, uploads that got no job within a day, and files of the
- * folder that belong to no upload (a part of one whose sender went away with the service, or what a crash left between
- * two steps). The row goes first: whatever happens then, the file is without a row and goes later.
+ * Removes what nobody needs:
+ *   - uploads whose last job was deleted, and uploads that got no job within a day;
+ *   - files of the folder that belong to no upload. A crash leaves them, in the middle of an upload or between two steps.
+ * The row of an upload is deleted before its file. If the file stays then, it belongs to no upload and goes later.
  */
 export interface UploadSweeper {
   sweep(): Promise<void>
-  /** A job was deleted: what only it had can go. Returns at once. */
+  /** Call when a job was deleted: the uploads that only this job had can go. Returns at once. */
   sweepSoon(): void
   /** Resolves when a sweep that is under way has ended. */
   close(): Promise<void>

@@ -5,11 +5,11 @@ import { constants } from 'node:os'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { UnavailableError, messageOf } from '../errors.js'
 
-/** Stored names are random; nothing of what a user called the file is in them. */
+/** A stored name is random. It holds nothing of the name that the user gave the file. */
 const STORED_NAME = /^[0-9a-f]{32}$/
-/** What a file is called as long as it is not whole. */
+/** The end of a file's name as long as the file is not complete. */
 const PARTIAL = '.part'
-/** Names of ours in the folder. Whatever else lies there is somebody else's and left alone. */
+/** The names of our files in the folder. Other files there belong to somebody else and are left alone. */
 const OUR_NAME = /^[0-9a-f]{32}(\.part)?$/
 
 /** Space that uploads leave on the disk: the database usually lies on the same one and must go on writing. */
@@ -36,15 +36,19 @@ export interface UploadWriter {
   discard(): Promise<void>
 }
 
-/** The folder that holds what users uploaded (UPLOAD_PATH). A file is in it whole or under a name that says it is not. */
+/** The folder of uploaded files (UPLOAD_PATH). A file in it is complete, or its name ends in `.part`. */
 export interface UploadFolder {
-  /** As it was configured; what users are told. */
+  /** The path as it was configured. Users see this one. */
   readonly path: string
   /** @throws UnavailableError when the disk has no room for so many bytes beside what is kept free */
   requireRoom(bytes: number): Promise<void>
-  /** @param expectedBytes as far as it is known; @throws UnavailableError when there is no room for it */
+  /**
+   * Begins a new file.
+   * @param expectedBytes its size, 0 when it is not known
+   * @throws UnavailableError when the disk has no room for it
+   */
   begin(expectedBytes: number): Promise<UploadWriter>
-  /** The stored name that a path claims, or null when it is no path of a file in this folder. */
+  /** The stored name at the end of a path. Null when it is no path of a file in this folder. */
   storedNameOf(path: string): string | null
   /** Size of a stored file; null when it is not there or no plain file. */
   sizeOf(storedName: string): Promise<number | null>
@@ -100,7 +104,7 @@ export async function openUploadFolder(options: UploadFolderOptions): Promise<Up
 
     async read(storedName, size, from) {
       if (!STORED_NAME.test(storedName)) return null
-      // A link that took the file's place must not lead us elsewhere.
+      // A symbolic link that took the place of the file must not lead to another one.
       const flags = files.O_RDONLY | files.O_NOFOLLOW | files.O_NONBLOCK
       const file = await orNull(open(join(root, storedName), flags))
       if (!file) return null
@@ -188,7 +192,7 @@ async function* contentOf(file: FileHandle, from: number, size: number): AsyncGe
   }
 }
 
-/** Null for what is not there, or is a link where no link may be. */
+/** Null when there is no such file, or when a symbolic link is in its place. */
 async function orNull<T>(result: Promise<T>): Promise<T | null> {
   try {
     return await result
@@ -213,7 +217,7 @@ async function freeBytesOf(path: string): Promise<number> {
   return bavail * bsize
 }
 
-/** By number: Node.js has no name for a quota that is used up. */
+/** Compares the numbers of errors, because Node.js has no name for a disk quota that is used up. */
 function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error) || !('errno' in error)) return false
   return [constants.errno.ENOSPC, constants.errno.EDQUOT].includes(-Number(error.errno))
@@ -224,7 +228,7 @@ function diskFull(cause?: unknown): UnavailableError {
   return new UnavailableError('upload_disk_full', text, undefined, { cause })
 }
 
-/** What the disk says, in the words of the service. */
+/** Turns an error of the disk into one that says to users what happened. @throws UnavailableError */
 async function failing<T>(result: Promise<T>): Promise<T> {
   try {
     return await result

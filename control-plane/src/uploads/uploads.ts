@@ -8,6 +8,7 @@ import type { UploadFolder } from './upload-folder.js'
 
 /** Longest name of a file that is kept, in characters. */
 const MAX_NAME_LENGTH = 4096
+/** Longest MIME type and encoding that is kept, in characters. */
 const MAX_WORD_LENGTH = 255
 const GIB = 1024 ** 3
 
@@ -30,7 +31,7 @@ export interface IncomingUpload {
   /** @throws TooLargeError, UnavailableError */
   write(bytes: Buffer): Promise<void>
   /**
-   * The whole file has come: keeps it, with whose it is.
+   * Call when the whole file has come. Stores the file and who owns it.
    * @throws InvalidInputError for a name that cannot be kept; UnavailableError
    */
   finish(owner: UploadOwner, names: FileNames): Promise<UploadDescription>
@@ -41,7 +42,8 @@ export interface IncomingUpload {
 /** Takes in the files that users upload for file fields. */
 export interface Uploads {
   /**
-   * @param expected bytes of the file and of what comes around it, as far as the client says them, else 0
+   * Begins an upload.
+   * @param expected bytes of the file and of the whole request body, as the client says them; 0 when it does not say
    * @throws TooLargeError, UnavailableError
    */
   begin(
@@ -82,7 +84,8 @@ export function createUploads(options: {
         },
         async finish(owner, names) {
           const original = originalNameOf(names.originalname)
-          // First the file, then the row: a file without a row is nobody's and goes by itself after a day.
+          // The file is stored before its row. A crash between the two leaves a file without a row. The sweeper removes
+          // such a file after a day.
           const stored = await writer.keep()
           const upload = {
             stored_name: stored.storedName,
@@ -107,7 +110,7 @@ export function createUploads(options: {
         async discard() {
           if (finished) return
           await writer.discard()
-          // One that stays is nobody's, and is removed by the next upload after a while.
+          // A claim that cannot be deleted now grows old. A later upload removes it.
           await room.release().catch(() => undefined)
         },
       }
@@ -115,7 +118,10 @@ export function createUploads(options: {
   }
 }
 
-/** Some programs send a whole path; the name is what comes last in it. Characters that no name can show are left out. */
+/**
+ * The name of a file, for people. Some programs send a whole path: its last part is the name. Control characters are left
+ * out. @throws InvalidInputError
+ */
 function originalNameOf(given: string): string {
   const name = (given.split(/[/\\]/).at(-1) ?? '').replace(/\p{Cc}/gu, '')
   if (name === '' || name === '.' || name === '..') {

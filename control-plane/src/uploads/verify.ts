@@ -13,7 +13,7 @@ export interface UploadFacts {
   readonly description: UploadDescription
 }
 
-/** Why what a launch says of a field is not an upload that it may use. */
+/** Why a launch may not use what it names as the file of a field. */
 export interface UploadProblem {
   readonly field: string
   /** A stable word for programs. */
@@ -51,8 +51,8 @@ export interface UploadUser {
 }
 
 /**
- * Checks what a launch says of its files. A description only claims which upload it is:
- * the file must lie in the upload folder, be one that this service stored, and be the caller's own, unless an admin asks.
+ * Checks what a launch says of its files. A description is only a claim of the caller. So the file must lie in the upload
+ * folder, this service must have stored it, and the caller must own it. An admin may use the files of everybody.
  * @param files description by field; null means no file
  * @param granted ids of uploads that the caller may use although they are another user's
  */
