@@ -5,6 +5,7 @@ import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { appendToStreams } from '../../control-plane/src/store/jobs/job-streams.js'
 import { migrate, migrationsNamed } from '../../control-plane/src/store/migrations/index.js'
+import { databaseIdOf } from '../../control-plane/src/store/service/database-id.js'
 import { type DatabasePlace, openStore } from '../../control-plane/src/store/open-store.js'
 import type { Database } from '../../control-plane/src/store/schema.js'
 import { openHandle } from '../../control-plane/src/store/sqlite/sqlite-handle.js'
@@ -67,7 +68,7 @@ async function rowsAt(place: DatabasePlace): Promise<Record<string, string[]>> {
   try {
     const all: Record<string, string[]> = {}
     for (const { name } of await store.read.introspection.getTables()) {
-      if (name.startsWith('kysely_') || ['node', 'write_mark'].includes(name)) continue
+      if (name.startsWith('kysely_') || ['node', 'write_mark', 'database_id'].includes(name)) continue
       const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(store.read)
       const text = (row: Record<string, unknown>) =>
         JSON.stringify(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1)))
@@ -108,6 +109,15 @@ describe('backup and restore', () => {
     expect((await back.restore('again.backup')).code).toBe(0)
     expect(await rowsAt(back.place)).toEqual(before)
     expect(statSync(back.place.path).mode & 0o777).toBe(0o600)
+    // Who follows something by its numbers sees that it is another database, also after the next start.
+    const ids: string[] = []
+    for (const place of [placeOf(server.folder), database.place, back.place, back.place]) {
+      const store = await openStore(place)
+      ids.push(await databaseIdOf(store))
+      await store.close()
+    }
+    expect(ids[2]).toBe(ids[3])
+    expect(new Set(ids).size).toBe(3)
     // Numbers go on behind the highest one that was ever given.
     for (const place of [database.place, back.place]) {
       const store = await openStore(place)

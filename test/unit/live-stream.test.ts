@@ -54,7 +54,7 @@ function open(sessionId = 'ann'): LiveStream {
       ended += 1
     },
   }
-  return createLiveStream(reader, { timers: held.timers, pings, version: '9' })
+  return createLiveStream(reader, { timers: held.timers, pings, hello: { version: '9', database: 'd' } })
 }
 
 const names = () => written.flatMap((text) => /"name":"(\w+)"/.exec(text)?.[1] ?? [])
@@ -62,7 +62,7 @@ const pinged = () => written.filter((text) => text === ': ping\n\n').length
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 test('hello comes first and asks for three seconds', () => {
-  expect(written).toEqual(['retry: 3000\nevent: hello\ndata: {"version":"9"}\n\n'])
+  expect(written).toEqual(['retry: 3000\nevent: hello\ndata: {"version":"9","database":"d"}\n\n'])
 })
 
 describe('changes', () => {

@@ -40,6 +40,8 @@ export interface Appearance {
 export interface AuditList {
   count: number
   records: AuditRecord[]
+  /** Of the database: another one than before gives the same ids to other records */
+  database?: string
 }
 
 export interface AuditRecord {
@@ -791,6 +793,8 @@ export interface OutputIndex {
   /** Bytes between two points */
   step: number
   generation: number
+  /** As the header X-Run-Id of the output */
+  run_id?: string
   /** By byte, a multiple of step: the byte, and the number of line ends before it */
   points: number[][]
 }
@@ -1247,6 +1251,7 @@ export const auditRecordSchema: v.GenericSchema<unknown, AuditRecord> = v.looseO
 export const auditListSchema: v.GenericSchema<unknown, AuditList> = v.looseObject({
   count: v.pipe(v.number(), v.safeInteger()),
   records: v.array(auditRecordSchema),
+  database: v.optional(v.string()),
 })
 
 export const auditVerificationSchema: v.GenericSchema<unknown, AuditVerification> = v.looseObject({
@@ -1886,6 +1891,7 @@ export const outputIndexSchema: v.GenericSchema<unknown, OutputIndex> = v.looseO
   lines: v.pipe(v.number(), v.safeInteger()),
   step: v.pipe(v.number(), v.safeInteger()),
   generation: v.pipe(v.number(), v.safeInteger()),
+  run_id: v.optional(v.string()),
   points: v.array(v.array(v.pipe(v.number(), v.safeInteger()))),
 })
 
@@ -2174,7 +2180,8 @@ export interface Operations {
   listServiceSettings(request?: NoParameters, options?: RequestOptions): Promise<ServiceSettingList>
   /** Server-sent events: hello, then changed with the name of what changed
    *
-   * `hello` comes at once, with `retry: 3000`. `changed` has the data {"name": …}, where the name is jobs,
+   * `hello` comes at once, with `retry: 3000`. Its data has `version` and
+   * `database`: another database than before was restored, and numbers may have been given again. `changed` has the data {"name": …}, where the name is jobs,
    * appearance, designer or runners; it comes at most once a second for each name. Every 15 seconds there is a comment line. What
    * changed while the stream was down is not sent again: read again what is shown, after each `changed` and each reconnect.
    * A session has at most EVENT_STREAMS_PER_SESSION streams (429); a stream ends within a second of its session. */

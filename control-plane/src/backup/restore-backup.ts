@@ -18,8 +18,11 @@ export interface RestoreOrder {
   readonly replacing: string | null
 }
 
-/** Tables of control planes that ran when the backup was made. The second one is of PostgreSQL alone. */
-const OF_RUNNING: readonly string[] = ['node', 'write_mark']
+/**
+ * Tables of one database, which no other one gets: control planes that ran when the backup was made, marks of writes (on
+ * PostgreSQL alone), and the id of the database.
+ */
+const OF_ONE_DATABASE: readonly string[] = ['node', 'write_mark', 'database_id']
 
 /**
  * Restores a backup into a database on which nobody works, and its files to their places. The whole backup is read and
@@ -45,7 +48,7 @@ export async function restoreBackup(
       if (record.type === 'rows') {
         columns.set(record.table, record.columns)
         const rows = rowsIn(record)
-        if (!OF_RUNNING.includes(record.table)) await filling.insert(record.table, rows)
+        if (!OF_ONE_DATABASE.includes(record.table)) await filling.insert(record.table, rows)
         counts.set(record.table, (counts.get(record.table) ?? 0) + rows.length)
         progress.table(record.table, counts.get(record.table) ?? 0)
       } else if (record.type === 'table') digests.set(record.table, record.digest)
@@ -67,7 +70,7 @@ async function compareStored(
   digests: ReadonlyMap<string, string>,
 ): Promise<void> {
   for (const [table, digest] of digests) {
-    if (OF_RUNNING.includes(table)) continue
+    if (OF_ONE_DATABASE.includes(table)) continue
     const stored = new TableDigest()
     for await (const rows of filling.rows(table)) stored.add(rows, columns.get(table))
     if (stored.digest === digest) continue

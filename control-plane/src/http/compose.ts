@@ -12,6 +12,7 @@ import type { NotificationParts } from '../notifications/compose.js'
 import type { RunnerParts } from '../runners/compose.js'
 import type { ScheduleParts } from '../schedules/compose.js'
 import type { SequenceParts } from '../sequences/compose.js'
+import { databaseIdOf } from '../store/service/database-id.js'
 import type { Store } from '../store/store.js'
 import type { UploadParts } from '../uploads/compose.js'
 import { version } from '../version.js'
@@ -108,6 +109,7 @@ export async function composeApp(
   rooms: Rooms,
   { tls, moreRoutes = [] }: HttpNeeds,
 ): Promise<FastifyInstance> {
+  const database = await databaseIdOf(rooms.store)
   const app = await buildApp({
     logger: ground.log,
     timers: ground.timers,
@@ -126,7 +128,7 @@ export async function composeApp(
     meters: rooms.metrics.http,
     pages: await pagesOf(ground, settings),
     plugins: [
-      ...serviceRoutes(ground, settings, rooms),
+      ...serviceRoutes(ground, settings, rooms, database),
       ...accountRoutes(settings, rooms),
       ...workRoutes(ground, settings, rooms),
       ...moreRoutes,
@@ -145,7 +147,12 @@ async function pagesOf({ log }: Ground, settings: HttpSettings): Promise<PageFil
 }
 
 /** Routes of the service itself: probes, metrics, audit trail, events, appearance. */
-function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms): FastifyPluginAsync[] {
+function serviceRoutes(
+  { timers }: Ground,
+  settings: HttpSettings,
+  rooms: Rooms,
+  database: string,
+): FastifyPluginAsync[] {
   const { store, live, metrics, audit, auth } = rooms
   const { metricsToken, eventStreamsPerSession: streamsPerSession } = settings
   const { sessions, authenticate } = auth
@@ -153,12 +160,19 @@ function serviceRoutes({ timers }: Ground, settings: HttpSettings, rooms: Rooms)
     monitoringRoutes({ store, version }),
     pageStartRoutes({ store, openId: auth.external.openId }),
     metricsRoutes({ metrics, metricsToken, authenticate }),
-    auditRoutes(audit),
+    auditRoutes({ ...audit, database }),
     appearanceRoutes({ store, live }),
     notificationTargetRoutes(rooms.notifications),
     notificationRoutes(rooms.notifications),
     serviceSettingRoutes({ inForce: settings.settingsInForce }),
-    eventRoutes({ live, sessions, timers, version, meters: metrics.live, streamsPerSession }),
+    eventRoutes({
+      live,
+      sessions,
+      timers,
+      hello: { version, database },
+      meters: metrics.live,
+      streamsPerSession,
+    }),
   ]
 }
 

@@ -19,6 +19,13 @@ export interface LiveReader {
   readonly sessionId: string
 }
 
+/** What a stream begins with. */
+export interface Hello {
+  readonly version: string
+  /** Of the database: another one than before says that numbers may have been given again. */
+  readonly database: string
+}
+
 /** One open event stream. */
 export interface LiveStream {
   /** Call when something with this name changed. */
@@ -38,7 +45,7 @@ export interface LiveStream {
  */
 export function createLiveStream(
   reader: LiveReader,
-  options: { readonly timers: Timers; readonly pings: Pings; readonly version: string },
+  options: { readonly timers: Timers; readonly pings: Pings; readonly hello: Hello },
 ): LiveStream {
   const pending = new Set<LiveName>()
   /** Names that were just sent, with what ends their interval. */
@@ -78,7 +85,7 @@ export function createLiveStream(
   }
 
   const leavePings = options.pings.join({ sessionId: reader.sessionId, ping, close })
-  write(`retry: ${RECONNECT_MS}\nevent: hello\ndata: ${JSON.stringify({ version: options.version })}\n\n`)
+  write(`retry: ${RECONNECT_MS}\nevent: hello\ndata: ${JSON.stringify(options.hello)}\n\n`)
 
   return {
     changed(name) {

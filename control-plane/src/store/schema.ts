@@ -45,6 +45,7 @@ export interface Database {
   orphan: OrphanTable
   past_run: PastRunTable
   service_clock: ServiceClockTable
+  database_id: DatabaseIdTable
   schedule: ScheduleTable
   notification_target: NotificationTargetTable
   notification_event: NotificationEventTable
@@ -614,6 +615,13 @@ export interface ServiceClockTable {
   time: number
   /** Goes up with every move, so that no time counts twice. */
   turn: number
+}
+
+/** At most one row: what tells this database from an earlier state of it that was restored. */
+export interface DatabaseIdTable {
+  row: Fixed<number>
+  /** Random. A backup does not have it, so a restored database gets a new one. */
+  id: Fixed<string>
 }
 
 /** A key by which the control plane proves itself to runners; the newest one counts. */

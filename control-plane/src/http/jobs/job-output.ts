@@ -75,6 +75,7 @@ const Index = Type.Object(
     lines: Type.Integer({ description: 'Number of line ends' }),
     step: Type.Integer({ description: 'Bytes between two points' }),
     generation: Type.Integer(),
+    run_id: Type.Optional(Type.String({ description: 'As the header X-Run-Id of the output' })),
     points: Type.Array(Type.Array(Type.Integer()), {
       description: 'By byte, a multiple of step: the byte, and the number of line ends before it',
     }),
@@ -169,10 +170,10 @@ function jobIndexRoute({ reading, indexes }: JobOutputDependencies): FastifyPlug
       },
       async (request) => {
         const id = idOf(request.params)
-        await requireVisible(reading.queries, callerOf(request), id)
+        const { run_id } = await requireVisible(reading.queries, callerOf(request), id)
         const after = request.query.after === undefined ? -1 : wholeNumberOf(request.query.after, 'after')
         const { points, ...index } = await indexes.of(id, after)
-        return { ...index, step: OUTPUT_BLOCK_BYTES, points: points.map((point) => [...point]) }
+        return { ...index, run_id, step: OUTPUT_BLOCK_BYTES, points: points.map((point) => [...point]) }
       },
     )
   }

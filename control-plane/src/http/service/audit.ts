@@ -64,12 +64,25 @@ const VerifyQuery = Type.Object({
   hash: Type.Optional(Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Of a head that was noted before' })),
 })
 
+const AuditList = Type.Object(
+  {
+    ...listOf(AuditRecord).properties,
+    // Optional in the document, so that a newer client understands an older service.
+    database: Type.Optional(
+      Type.String({ description: 'Of the database: another one than before gives the same ids to other records' }),
+    ),
+  },
+  { title: 'AuditList' },
+)
+
 /** The audit trail, for admins. */
 export function auditRoutes(deps: {
+  /** The id of the database. */
+  readonly database: string
   readonly trail: AuditTrail
   readonly chain: AuditChain
 }): FastifyPluginAsyncTypebox {
-  const { trail, chain } = deps
+  const { database, trail, chain } = deps
   return async (app) => {
     app.get(
       '/audit',
@@ -80,7 +93,7 @@ export function auditRoutes(deps: {
           summary: 'Who changed what, newest first (admin)',
           operationId: 'listAudit',
           querystring: AuditQuery,
-          response: answers(listOf(AuditRecord), 400, 403),
+          response: answers(AuditList, 400, 403),
         },
       },
       async (request) => {
@@ -88,7 +101,7 @@ export function auditRoutes(deps: {
         const olderThan = before === undefined ? undefined : wholeNumberOf(before, 'before')
         await trail.allStored()
         const filter = { before: olderThan, user, userType, action }
-        return asList((await listAudit(trail.store.read, filter, pageSizeOf(records))).map(show))
+        return { ...asList((await listAudit(trail.store.read, filter, pageSizeOf(records))).map(show)), database }
       },
     )
 

@@ -3,7 +3,7 @@ import type { Sessions } from '../../auth/sessions.js'
 import type { LiveEvents } from '../../live/live-events.js'
 import { createOpenStreams } from '../../live/open-streams.js'
 import { createPings } from '../../live/pings.js'
-import { type LiveStream, createLiveStream } from '../../live/stream.js'
+import { type Hello, type LiveStream, createLiveStream } from '../../live/stream.js'
 import type { Timers } from '../../timers.js'
 import { callerOf } from '../route/guards.js'
 import { textAnswers } from '../route/schemas.js'
@@ -13,13 +13,14 @@ export interface EventRoutesDependencies {
   readonly live: LiveEvents
   readonly sessions: Pick<Sessions, 'aliveOf'>
   readonly timers: Timers
-  readonly version: string
+  readonly hello: Hello
   /** EVENT_STREAMS_PER_SESSION; 0: no limit. */
   readonly streamsPerSession: number
   readonly meters?: { streamOpened(): void; streamClosed(): void }
 }
 
-const STREAM_RULES = `\`hello\` comes at once, with \`retry: 3000\`. \`changed\` has the data {"name": …}, where the name is jobs,
+const STREAM_RULES = `\`hello\` comes at once, with \`retry: 3000\`. Its data has \`version\` and
+\`database\`: another database than before was restored, and numbers may have been given again. \`changed\` has the data {"name": …}, where the name is jobs,
 appearance, designer or runners; it comes at most once a second for each name. Every 15 seconds there is a comment line. What
 changed while the stream was down is not sent again: read again what is shown, after each \`changed\` and each reconnect.
 A session has at most EVENT_STREAMS_PER_SESSION streams (429); a stream ends within a second of its session.`
@@ -74,7 +75,7 @@ export function eventRoutes(deps: EventRoutesDependencies): FastifyPluginAsyncTy
           else raw.end()
         }
         const reader = { write: (text: string) => raw.write(text), end, sessionId }
-        const stream = createLiveStream(reader, { timers: deps.timers, pings, version: deps.version })
+        const stream = createLiveStream(reader, { timers: deps.timers, pings, hello: deps.hello })
         const unsubscribe = deps.live.subscribe((name) => stream.changed(name))
         open.add(stream)
         deps.meters?.streamOpened()

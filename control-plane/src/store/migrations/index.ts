@@ -36,6 +36,7 @@ import * as outputMarks from './043-output-marks.js'
 import * as notifications from './044-notifications.js'
 import * as runnerAddresses from './045-runner-addresses.js'
 import * as runnerAddressNames from './046-runner-address-names.js'
+import * as databaseId from './048-database-id.js'
 
 /** Every step from an empty database to today's tables, in order. Steps that were released never change. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -74,6 +75,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '044-notifications': notifications,
   '045-runner-addresses': runnerAddresses,
   '046-runner-address-names': runnerAddressNames,
+  '048-database-id': databaseId,
 }
 
 /** Where Kysely notes the steps that were done. */

@@ -1,16 +1,26 @@
 import { api } from './api.js'
-import type { OutputSource } from './output-source.js'
+import { type OutputSource, createGenerations } from './output-source.js'
 
 /** The output of a job of the control plane that these pages are of. */
 export function outputOf(id: number): OutputSource {
+  const generations = createGenerations()
+  const generationOf = ({ headers }: Response) =>
+    generations.of(Number(headers.get('x-output-generation')), headers.get('x-run-id') ?? '')
   return {
     async index(signal) {
-      const { bytes, lines, generation, points } = await api.getJobOutputIndex({ id }, { signal })
+      const {
+        bytes,
+        lines,
+        generation: own,
+        run_id: run = '',
+        points,
+      } = await api.getJobOutputIndex({ id }, { signal })
+      const generation = generations.of(own, run)
       return { bytes, lines, generation, points: points.map(([byte = 0, line = 0]) => [byte, line] as const) }
     },
     async part(offset, limit, signal) {
       const response = await api.getJobOutput({ id, offset, limit }, { signal })
-      return { bytes: new Uint8Array(await response.arrayBuffer()), generation: numberIn(response, 'generation') }
+      return { bytes: new Uint8Array(await response.arrayBuffer()), generation: generationOf(response) }
     },
     outline(after, signal) {
       return api.getJobOutline({ id, after }, { signal })
@@ -22,18 +32,14 @@ export function outputOf(id: number): OutputSource {
     async follow(offset, signal) {
       const response = await api.getJobOutput({ id, offset, follow: true }, { signal })
       return {
-        length: numberIn(response, 'length'),
+        length: Number(response.headers.get('x-output-length')),
         isOpen: response.headers.get('x-output-open') !== 'false',
-        generation: numberIn(response, 'generation'),
+        generation: generationOf(response),
         pieces: piecesOf(response),
         cancel: async () => response.body?.cancel(),
       }
     },
   }
-}
-
-function numberIn(response: Response, name: 'generation' | 'length'): number {
-  return Number(response.headers.get(`x-output-${name}`) ?? 0)
 }
 
 /** Bytes as they come. Safari cannot go through a body by itself. */

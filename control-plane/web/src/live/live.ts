@@ -24,6 +24,7 @@ export const newerVersion = signal<string | null>(null)
 const listeners = new Set<(change: Change) => void>()
 const overListeners = new Set<() => void>()
 let firstVersion: string | null = null
+let firstDatabase: string | null = null
 let say: ((word: TabWord) => void) | null = null
 
 /** Calls back at every change, until the function that is given back is called. */
@@ -73,6 +74,8 @@ function connectAlone(): (word: TabWord) => void {
 function hear(news: StreamNews) {
   switch (news.kind) {
     case 'hello':
+      // Numbers were given again: what this tab shows and has open may be of others now.
+      if (news.database !== (firstDatabase ??= news.database)) return location.reload()
       firstVersion ??= news.version
       newerVersion.value = news.version === firstVersion ? null : news.version
       connection.value = { state: 'connected' }

@@ -2,6 +2,22 @@ import { type JobOutline, RefusedError } from '@holdfast/client'
 
 export type { JobOutline }
 
+/** More than the generations of one run ever are. */
+const RUN_STEP = 2 ** 32
+
+/** Gives the generations of an output new numbers, which go up also when the number of the job became another run. */
+export function createGenerations() {
+  let [known, runs] = ['', 0]
+  return {
+    /** @param run whose output it is; a restored database gives the number of a job again */
+    of(generation: number, run: string): number {
+      if (known !== '' && run !== known) runs += 1
+      known = run
+      return runs * RUN_STEP + generation
+    },
+  }
+}
+
 /** Which line of an output is where. */
 export interface OutputIndex {
   readonly bytes: number

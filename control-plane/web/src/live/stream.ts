@@ -1,6 +1,6 @@
 /** What the event stream tells. `over`: nobody is signed in any more. */
 export type StreamNews =
-  | { readonly kind: 'hello'; readonly version: string }
+  | { readonly kind: 'hello'; readonly version: string; readonly database: string }
   | { readonly kind: 'changed'; readonly name: string }
   | { readonly kind: 'broken' }
   | { readonly kind: 'over' }
@@ -27,7 +27,9 @@ export function createEventStream(server: string, tell: (news: StreamNews) => vo
     retry = null
     const opened = new EventSource(`${server}/api/v2/events`)
     source = opened
-    opened.addEventListener('hello', (event) => tell({ kind: 'hello', version: fieldOf(event, 'version') }))
+    opened.addEventListener('hello', (event) =>
+      tell({ kind: 'hello', version: fieldOf(event, 'version'), database: fieldOf(event, 'database') }),
+    )
     opened.addEventListener('changed', (event) => tell({ kind: 'changed', name: fieldOf(event, 'name') }))
     opened.addEventListener('error', () => {
       if (source !== opened) return

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type AuditRecord, type Client, writeJson } from '@holdfast/client'
+import { type AuditList, type AuditRecord, type Client, writeJson } from '@holdfast/client'
 import { InterruptedError, isPassing } from '../../errors.js'
 import { printable } from '../../show/printable.js'
 import { localTime } from '../../show/time.js'
@@ -12,33 +12,40 @@ const PAGE = 1000
 /** Of several control planes one may store a record a little later than another one that has a higher id. */
 const OVERLAP_IDS = 200
 
+const RESTORED = 'The database of the control plane was restored: ids are given again. What follows is its audit trail.'
+
 type Filter = NonNullable<Parameters<Client['listAudit']>[0]>
 
 /**
  * Writes records of the audit trail, the oldest first, and then each new one, until Ctrl-C. While the control plane
- * is away it is asked again. No record comes twice.
+ * is away it is asked again. No record comes twice. A restored database gives ids again: then it begins again with what
+ * that database has.
+ * @param filter what was asked for first, with the number of records
  * @param first the records to begin with, the newest first
  */
 export async function followAudit(
   client: Client,
   terminal: Terminal,
   filter: Filter,
-  first: readonly AuditRecord[],
+  first: AuditList,
   json: boolean,
 ): Promise<never> {
   const stop = new AbortController()
   const interrupt = (): void => stop.abort(new InterruptedError('Stopped following the audit trail.'))
   process.once('SIGINT', interrupt)
+  const followed = new Followed(async (record) => writeLine(terminal.stdout, json ? writeJson(record) : lineOf(record)))
   try {
-    const seen = new Set<number>()
-    const oldest = first.at(-1)?.id ?? 0
-    await write(first, seen)
+    await followed.begin(first)
     let isLost = false
     for (;;) {
       await delay(ASK_EVERY_MS, undefined, { signal: stop.signal }).catch(() => stop.signal.throwIfAborted())
       try {
-        const newest = Math.max(0, ...seen)
-        await write(await newerThan(client, filter, Math.max(oldest, newest - OVERLAP_IDS)), seen)
+        const newer = await newerThan(client, filter, followed.from)
+        if (newer.database === followed.database) await followed.write(newer.records)
+        else {
+          await writeLine(terminal.stderr, RESTORED)
+          await followed.begin(await client.listAudit(filter))
+        }
         isLost = false
       } catch (error) {
         if (!isPassing(error)) throw error
@@ -49,30 +56,59 @@ export async function followAudit(
   } finally {
     process.removeListener('SIGINT', interrupt)
   }
+}
 
-  async function write(records: readonly AuditRecord[], seen: Set<number>): Promise<void> {
+/** Which records were written. A record is known by its request, because a restored database gives ids again. */
+class Followed {
+  database: string | undefined
+  readonly #show: (record: AuditRecord) => Promise<void>
+  readonly #idByKey = new Map<string, number>()
+  #oldest = 0
+
+  constructor(show: (record: AuditRecord) => Promise<void>) {
+    this.#show = show
+  }
+
+  /** Records with a higher id are asked for next. */
+  get from(): number {
+    return Math.max(this.#oldest, Math.max(0, ...this.#idByKey.values()) - OVERLAP_IDS)
+  }
+
+  /** Goes on with these records of a database, the newest first. */
+  async begin({ database, records }: Pick<AuditList, 'database' | 'records'>): Promise<void> {
+    this.database = database
+    this.#oldest = records.at(-1)?.id ?? 0
+    const keys = new Set(records.map(keyOf))
+    for (const key of this.#idByKey.keys()) if (!keys.has(key)) this.#idByKey.delete(key)
+    await this.write(records)
+  }
+
+  async write(records: readonly AuditRecord[]): Promise<void> {
     for (const record of records.toReversed()) {
-      if (seen.has(record.id)) continue
-      await writeLine(terminal.stdout, json ? writeJson(record) : lineOf(record))
-      seen.add(record.id)
+      if (this.#idByKey.has(keyOf(record))) continue
+      await this.#show(record)
+      this.#idByKey.set(keyOf(record), record.id)
     }
-    for (const id of [...seen].sort((one, other) => one - other).slice(0, -PAGE)) seen.delete(id)
+    const byAge = [...this.#idByKey].sort(([, one], [, other]) => one - other)
+    for (const [key] of byAge.slice(0, -PAGE)) this.#idByKey.delete(key)
   }
 }
 
+const keyOf = ({ id, time, request_id: request }: AuditRecord) => `${id} ${time} ${request}`
+
 /** All records with a higher id, the newest first. */
-async function newerThan(client: Client, filter: Filter, id: number): Promise<AuditRecord[]> {
+async function newerThan(client: Client, filter: Filter, id: number): Promise<Pick<AuditList, 'database' | 'records'>> {
   const newer: AuditRecord[] = []
   for (;;) {
     const before = newer.at(-1)?.id
-    const { records } = await client.listAudit({
+    const { database, records } = await client.listAudit({
       ...filter,
       records: PAGE,
       ...(before === undefined ? {} : { before }),
     })
     const fresh = records.filter((record) => record.id > id)
     newer.push(...fresh)
-    if (fresh.length < records.length || records.length < PAGE) return newer
+    if (fresh.length < records.length || records.length < PAGE) return { database, records: newer }
   }
 }
 

@@ -38,11 +38,15 @@ export const listCommand = (run: Run) =>
     handler: async (args) => {
       const client = await clientOf(run, args)
       const { user, action } = args
-      const filter = { ...(user === undefined ? {} : { user }), ...(action === undefined ? {} : { action }) }
-      const list = await client.listAudit({ records: recordsOf(args.records), ...filter })
+      const filter = {
+        records: recordsOf(args.records),
+        ...(user === undefined ? {} : { user }),
+        ...(action === undefined ? {} : { action }),
+      }
+      const list = await client.listAudit(filter)
       if (args.follow) {
         const { followAudit } = await import('./follow.js')
-        await followAudit(client, run.terminal, filter, list.records, args.json)
+        await followAudit(client, run.terminal, filter, list, args.json)
       }
       await writeAnswer(run.terminal.stdout, args.json, list, () =>
         list.records.length === 0 ? 'No records.\n' : tableText(run.terminal.stdout, COLUMNS, list.records),

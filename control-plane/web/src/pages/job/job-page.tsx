@@ -1,4 +1,5 @@
 import type { Job } from '@holdfast/client'
+import { Fragment } from 'preact'
 import { lazy, useRoute } from 'preact-iso'
 import { addressOf } from '../../live/address.js'
 import { useAnswer } from '../../live/answer.js'
@@ -32,7 +33,8 @@ export function JobPage() {
       {answer.value === null && <PageTitle text={words.job.title(id)} />}
       <Content answer={answer}>
         {(job) => (
-          <>
+          // A restored database gives numbers again: another run is another job.
+          <Fragment key={job.run_id}>
             <PageTitle text={words.job.title(id)}>
               <span class="subject">{job.target}</span>
               <Status status={job.status} />
@@ -61,7 +63,7 @@ export function JobPage() {
             {tab === 'timeline' && <TimelineTab key={id} job={job} />}
             {tab === 'values' && <Values job={job} />}
             {tab === 'history' && <History job={job} />}
-          </>
+          </Fragment>
         )}
       </Content>
     </>

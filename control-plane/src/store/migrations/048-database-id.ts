@@ -1,0 +1,10 @@
+import type { Kysely } from 'kysely'
+
+/** The id of the database, which the first control plane on it gives. See schema.ts. */
+export async function up(database: Kysely<unknown>): Promise<void> {
+  await database.schema
+    .createTable('database_id')
+    .addColumn('row', 'integer', (column) => column.primaryKey())
+    .addColumn('id', 'text', (column) => column.notNull())
+    .execute()
+}
