@@ -57,10 +57,18 @@ describe.skipIf(reason !== null)('fn.fnSsh', () => {
   })
 
   test('gives what a command printed, and jq filters it', async () => {
-    expect(await said(`fn.fnSsh('root','${host}','echo one; echo two')`)).toMatchObject({ value: 'one\ntwo' })
+    expect(await said(`fn.fnSsh('root','${host}','echo one; echo two')`)).toMatchObject({
+      value: ['one', 'two'],
+    })
     const json = `fn.fnSsh('root','${host}','echo \\'[{"name":"a"},{"name":"b"}]\\'','[.[].name]')`
     expect(await said(json)).toMatchObject({ value: ['a', 'b'] })
-    expect(await said(`fn.fnSsh('root','${host}','echo no','.')`)).toMatchObject(why('is no JSON'))
+    // What is no JSON is filtered as a list of lines.
+    const lines = `fn.fnSsh('root','${host}','echo no; echo; echo yes','map(length)')`
+    expect(await said(lines)).toMatchObject({ value: [2, 0, 3] })
+    expect(await said(`fn.fnSsh('root','${host}','ls -la /')`)).toMatchObject({
+      value: expect.arrayContaining([expect.stringMatching(/^total /), expect.stringMatching(/^d.* \.\.$/)]) as unknown,
+    })
+    expect(await said(`fn.fnSsh('root','${host}','true')`)).toMatchObject({ value: [] })
   })
 
   test('is asked again at the launch, and the playbook gets the value', async () => {
@@ -70,12 +78,12 @@ describe.skipIf(reason !== null)('fn.fnSsh', () => {
       json: { formName: 'launched', rawFormData: { path: 'x', f: 'what a client says' } },
     })
     const job = await server.call('GET', `/job/${String(body.id)}`, { token: server.admin })
-    expect(job.body.extravars).toMatchObject({ f: 'here' })
+    expect(job.body.extravars).toMatchObject({ f: ['here'] })
   })
 
   test('puts values into a command as plain words only', async () => {
     const expression = `fn.fnSsh('root','${host}','printf "<%s>" $(path) end')`
-    expect(await said(expression, { path: '/srv/a-1.txt' })).toMatchObject({ value: '</srv/a-1.txt><end>' })
+    expect(await said(expression, { path: '/srv/a-1.txt' })).toMatchObject({ value: ['</srv/a-1.txt><end>'] })
     for (const path of ['a b', ';id', '$(id)', '`id`', '-rf', "'", '"', '\\', '*', '~', '|x', '&', '>x', '#']) {
       expect([path, await said(expression, { path })]).toEqual([path, expect.objectContaining(why('one plain word'))])
     }
@@ -134,7 +142,7 @@ describe.skipIf(reason !== null)('fn.fnSsh', () => {
         await other.close()
       }
     }
-    expect(await withSettings({})).toMatchObject({ value: 'here' })
+    expect(await withSettings({})).toMatchObject({ value: ['here'] })
     expect(await withSettings({ FORM_SSH_HOSTS: '' })).toMatchObject(why('(FORM_SSH_HOSTS)'))
     expect(await withSettings({ FORM_SSH_HOSTS: '*.example.com' })).toMatchObject(why('not in FORM_SSH_HOSTS'))
     expect(await withSettings({ FORM_SSH_CREDENTIAL: '' })).toMatchObject(why('(FORM_SSH_CREDENTIAL)'))

@@ -85,8 +85,15 @@ export function createFormFiles(folder: string): FormFiles {
 }
 
 async function detailsOf(name: string, whole: string, isFolder: boolean) {
-  const { size, mtime, birthtime } = await stat(whole)
-  return { name: basename(name), path: name, size, mtime, birthtime, isDirectory: isFolder, isFile: !isFolder }
+  const { size, mtime, birthtime, atime, mode } = await stat(whole)
+  const times = { mtime, birthtime, modified: mtime, created: birthtime, accessed: atime }
+  const kind = {
+    type: isFolder ? 'directory' : 'file',
+    isDirectory: isFolder,
+    isFile: !isFolder,
+    isSymbolicLink: false,
+  }
+  return { name: basename(name), path: name, size, mode, ...times, ...kind }
 }
 
 function parsed(path: string, text: string, parse: (text: string) => unknown): unknown {

@@ -70,7 +70,7 @@ export function createFunctions(deps: FunctionsDependencies): Functions {
       template,
     }
     const said = await runSshCommand(deps.ssh, asked, openOne, signal)
-    return isNothing(filter) ? said : jq.run(jsonOf(said), textOf(filter, 'the jq filter'))
+    return isNothing(filter) ? linesOf(said) : jq.run(jsonOrLines(said), textOf(filter, 'the jq filter'))
   }
 
   return {
@@ -170,12 +170,16 @@ async function resolveName(
   }
 }
 
-function jsonOf(text: string): unknown {
+function jsonOrLines(text: string): unknown {
   try {
     return parseAnswer(text, false)
   } catch {
-    throw new SourceProblem('what the command printed is no JSON, so jq cannot filter it')
+    return linesOf(text)
   }
+}
+
+function linesOf(text: string): string[] {
+  return text === '' ? [] : text.split(/\r?\n/)
 }
 
 function isNothing(value: unknown): value is null | undefined | '' {

@@ -8,6 +8,17 @@ import type { JqOrder, JqReport } from './jq-thread.js'
 /** Most characters of the results. */
 const MAX_RESULT_LENGTH = 8 * 1024 * 1024
 
+/** What forms of the product family may call in every filter: sizes from bytes, and numbers with fewer decimals. */
+const DEFINITIONS = [
+  'def fn2KB: . / 1024;',
+  'def fn2MB: . / 1048576;',
+  'def fn2GB: . / 1073741824;',
+  'def fnRound0: . + 0.5 | floor;',
+  'def fnRound1: (. * 10 + 0.5 | floor) / 10;',
+  'def fnRound2: (. * 100 + 0.5 | floor) / 100;',
+  'def fnRound: fnRound2;',
+].join(' ')
+
 const port = parentPort
 if (!port) throw new Error('this file is run as a worker')
 const report = (message: JqReport) => port.postMessage(message)
@@ -33,8 +44,10 @@ async function run({ value, filter }: JqOrder): Promise<unknown> {
 }
 
 function runRaw(jq: Awaited<ReturnType<typeof load>>, value: unknown, filter: string) {
+  // Others keep the places that jq names in what is wrong with a filter.
+  const whole = /\bfn(?:2[KMG]B|Round[012]?)\b/.test(filter) ? `${DEFINITIONS} ${filter}` : filter
   try {
-    return jq.raw(JSON.stringify(value ?? null), filter, ['-c'])
+    return jq.raw(JSON.stringify(value ?? null), whole, ['-c'])
   } catch (error) {
     // A jq that broke down is not used again. The next filter gets a new one.
     loading = load()

@@ -104,7 +104,7 @@ function dataOf({ text, headers }: FormResponse, hasBigNumbers: boolean): unknow
 }
 
 /** `base64(name)`, `username(name)` and `password(name)` in a header stand for parts of a credential. */
-const SECRET = /\b(base64|username|password)\(([^()]+)\)/g
+const SECRET = /\b(base64|username|password)\(([^()]+)\)/gi
 
 /**
  * Replaces each {@link SECRET} in a text.
@@ -114,7 +114,7 @@ async function withSecrets(text: string, given: Given, needs: RestNeeds, used: O
   let filled = ''
   let end = 0
   for (const found of text.matchAll(SECRET)) {
-    const [all, part, name = ''] = found
+    const [all, part = '', name = ''] = found
     // Only the form may write such a text. A person who types it into a field must not get a secret for it.
     if (!needs.isWritten(name.trim())) {
       throw new SourceProblem(`the credential ${name} is not named by the expression of the form`)
@@ -122,8 +122,9 @@ async function withSecrets(text: string, given: Given, needs: RestNeeds, used: O
     const credential = await credentialFor(given, name.trim(), needs)
     used.push(credential)
     filled += text.slice(end, found.index)
+    const kind = part.toLowerCase()
     filled +=
-      part === 'base64' ? basic(credential) : part === 'username' ? (credential.user ?? '') : secretOf(credential)
+      kind === 'base64' ? basic(credential) : kind === 'username' ? (credential.user ?? '') : secretOf(credential)
     end = found.index + all.length
   }
   return filled + text.slice(end)

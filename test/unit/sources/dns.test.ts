@@ -3,12 +3,18 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseHostRules } from '../../../control-plane/src/sources/address-rules.js'
 import { createFunctions } from '../../../control-plane/src/sources/functions.js'
 
-const TYPES = { A: 1, MX: 15, TXT: 16 }
+const TYPES = { A: 1, NS: 2, CNAME: 5, PTR: 12, MX: 15, TXT: 16, AAAA: 28, SRV: 33 }
 /** Records of web.example.com by type, as they stand in an answer. */
 const RECORDS = new Map([
   [TYPES.A, [Buffer.from([192, 0, 2, 7]), Buffer.from([192, 0, 2, 8])]],
   [TYPES.MX, [Buffer.concat([Buffer.from([0, 10]), wireName('mail.example.com')])]],
   [TYPES.TXT, [Buffer.concat([Buffer.from([5]), Buffer.from('hello')])]],
+  [TYPES.NS, [wireName('ns1.example.com')]],
+  [TYPES.CNAME, [wireName('www.example.com')]],
+  [TYPES.PTR, [wireName('host.example.com')]],
+  [TYPES.AAAA, [Buffer.from('20010db8000000000000000000000007', 'hex')]],
+  // Priority, weight and port.
+  [TYPES.SRV, [Buffer.concat([Buffer.from([0, 1, 0, 2, 1, 187]), wireName('srv.example.com')])]],
 ])
 
 let server: Socket
@@ -66,9 +72,20 @@ test('fn.fnDnsResolve gives the records of a name, of type A when none is said',
   expect(await resolve('web.example.com', 'TXT')).toEqual([['hello']])
 })
 
+test('fn.fnDnsResolve knows every type that the family names', async () => {
+  expect(await resolve('web.example.com', 'A')).toEqual(['192.0.2.7', '192.0.2.8'])
+  expect(await resolve('web.example.com', 'AAAA')).toEqual(['2001:db8::7'])
+  expect(await resolve('web.example.com', 'NS')).toEqual(['ns1.example.com'])
+  expect(await resolve('web.example.com', 'CNAME')).toEqual(['www.example.com'])
+  expect(await resolve('web.example.com', 'PTR')).toEqual(['host.example.com'])
+  expect(await resolve('web.example.com', 'SRV')).toMatchObject([
+    { name: 'srv.example.com', port: 443, priority: 1, weight: 2 },
+  ])
+})
+
 test('fn.fnDnsResolve says what is not there, and which types it knows', async () => {
   await expect(resolve('none.example.com')).rejects.toThrow('none.example.com has no record A (ENOTFOUND)')
-  await expect(resolve('web.example.com', 'NS')).rejects.toThrow('has no record NS (ENODATA)')
+  await expect(resolve('web.example.com', 'CAA')).rejects.toThrow('has no record CAA (ENODATA)')
   await expect(resolve('web.example.com', 'ANY')).rejects.toThrow('the type of the record must be one of A, AAAA')
   await expect(resolve(5)).rejects.toThrow('the name must be a text')
 })

@@ -91,7 +91,7 @@ export const HELPERS_PRELUDE = String.raw`(function ([names, asking], askHost) {
     if (order === undefined || order === null || order === '') return [...list]
     const orders = [order].flat().flatMap((one) => (typeof one === 'string' ? [[one, {}]] : Object.entries(one)))
     const value = (row, name, ignoreCase) => {
-      const found = name === '' ? row : row[name]
+      const found = name === '' ? row : row?.[name]
       return ignoreCase && typeof found === 'string' ? found.toLowerCase() : found
     }
     return [...list].sort((one, other) => {
@@ -144,7 +144,10 @@ export const HELPERS_PRELUDE = String.raw`(function ([names, asking], askHost) {
     return answer.ok
   }
   /** The place of the sort order among what a function is given. It is applied here, to the answer. */
-  const SORTS = { fnRestBasic: 5, fnRestJwt: 5, fnRestJwtSecure: 5, fnRestAdvanced: 5 }
+  const SORTS = {
+    ...{ fnRestBasic: 5, fnRestJwt: 5, fnRestJwtSecure: 5, fnRestAdvanced: 5 },
+    ...{ fnJq: 2, fnReadYamlFile: 2, fnReadJsonFile: 2 },
+  }
   /** Nothing that follows runs without the answer. */
   const whenThere = async (read) => {
     try {
@@ -158,7 +161,7 @@ export const HELPERS_PRELUDE = String.raw`(function ([names, asking], askHost) {
     fnLs: (path, { recursive = false, metadata = false, regex = '' } = {}) => {
       const pattern = new RegExp(regex)
       const entries = ask('fnLs', [path, { recursive, metadata }])
-      return entries.filter((entry) => pattern.test(metadata ? entry.name : entry))
+      return entries.filter((entry) => pattern.test(metadata ? entry.path : entry))
     },
     fnParseHtmlWithRegex: async (...given) => {
       const [url, pattern, flags, credential] = await Promise.all(given)
